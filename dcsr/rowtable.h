@@ -1,0 +1,146 @@
+/* rowtable.h: where the entries of each row are (internal).
+ *
+ * One table per published version, immutable from then on, shared with its neighbours in time page by page:
+ *
+ *      table (version v)          directory             row page: 64 rows          segment page k
+ *      +------------------+       +------------+        +-----------------+        +--------------+
+ *      | rows, cols, ...  |   +-->| page 0     |---+    | length[64]      |   +--->| begin[64]    |
+ *      | directory[0] ----|---+   | page 1     |   +--->| segment[0] -----|---+    | capacity[64] |
+ *      | directory[1]     |       | ... 512    |        | segment[1] ...  |        +--------------+
+ *      +------------------+       +------------+        | bit masks       |
+ *                                                       +-----------------+
+ *
+ * A batch copies the pages it touches, their directories and the root; all else is shared. Segment pages are appended
+ * to in place: an entry for segment k of a row says nothing to a version whose length of that row ends before it. Only moving
+ * a row (rewriting, defragmentation) copies the segment pages too.
+ *
+ * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity before the next is used.
+ * Entry e of a segment stands at arena index begin + e, its column in columns[], its value in values[].
+ *
+ * A NULL directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8 (begin) + 1 (the
+ * rest of the page). Capacities are stored once a row has grown after that. */
+#ifndef DCSR_ROWTABLE_H
+#define DCSR_ROWTABLE_H
+
+#include "dcsr/view.h"
+
+enum { DCSR_I_PAGE_ROWS = 64, DCSR_I_PAGE_SHIFT = 6, DCSR_I_DIRECTORY_PAGES = 512, DCSR_I_DIRECTORY_SHIFT = 9 };
+
+/* A stored column with this bit set is a tombstone: all earlier entries of that column in the row are deleted. */
+#define DCSR_I_TOMBSTONE 0x80000000u
+
+typedef struct dcsr_i_segment_page {
+    uint64_t begin[DCSR_I_PAGE_ROWS];
+    uint32_t capacity[DCSR_I_PAGE_ROWS]; /* left out of memory when the row page says packed */
+} dcsr_i_segment_page;
+
+typedef struct dcsr_i_row_page {
+    uint32_t length[DCSR_I_PAGE_ROWS];
+    uint64_t fragmented;    /* bit r: row r has entries in more than one segment */
+    uint64_t duplicates;    /* bit r: row r may hold a column more than once */
+    uint64_t tombstones;    /* bit r: row r holds a tombstone */
+    uint64_t born : 63;     /* the version that this page was made for */
+    uint64_t packed : 1;    /* segment 0 has no capacities: they equal the lengths, and there are no other segments */
+    dcsr_i_segment_page *segment[]; /* K of them; NULL where no row of the page has got that far */
+} dcsr_i_row_page;
+
+typedef struct dcsr_i_directory {
+    uint64_t born;
+    dcsr_i_row_page *page[DCSR_I_DIRECTORY_PAGES];
+} dcsr_i_directory;
+
+typedef struct dcsr_i_table {
+    uint64_t version;
+    uint64_t rows, cols;
+    uint64_t stored;          /* entries, duplicates and tombstones included */
+    uint64_t extra_segments;  /* segments in use beyond the first of each row */
+    uint64_t duplicate_rows;  /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
+    uint64_t tombstone_rows;
+    uint64_t directories;
+    int segments_per_row;     /* K */
+    bool contiguous;          /* rows lie one behind the other in order, without gaps, from index `first` */
+    uint64_t first;
+    dcsr_i_directory *directory[];
+} dcsr_i_table;
+
+/* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index columns and values
+ * (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. */
+typedef struct dcsr_i_rows {
+    dcsr_type type;
+    uint64_t rows, cols;
+    const dcsr_i_table *table; /* segments */
+    const uint64_t *offsets;   /* CSR */
+    const uint32_t *columns;
+    const void *values; /* NULL for pattern */
+} dcsr_i_rows;
+
+static inline uint64_t dcsr_i_page_count(const dcsr_i_table *table)
+{
+    return (table->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+}
+
+/* Page p of the table (rows 64 p to 64 p + 63); NULL when all of them are empty. */
+static inline const dcsr_i_row_page *dcsr_i_page(const dcsr_i_table *table, uint64_t p)
+{
+    const dcsr_i_directory *directory = table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
+    return directory ? directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
+}
+
+typedef struct dcsr_i_piece {
+    uint64_t begin;
+    uint64_t length;
+} dcsr_i_piece;
+
+/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns how many (0 for an empty row).
+ * Never looks at table entries that the row's length does not reach: those may be written meanwhile. */
+static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
+                                    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    uint64_t left = page->length[r];
+    if (!left) return 0;
+    if (!(page->fragmented >> r & 1)) {
+        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], left};
+        return 1;
+    }
+    int k = 0;
+    for (; left; k++) {
+        uint64_t capacity = page->segment[k]->capacity[r];
+        uint64_t take = left < capacity ? left : capacity;
+        pieces[k] = (dcsr_i_piece){page->segment[k]->begin[r], take};
+        left -= take;
+    }
+    return k;
+}
+
+/* The pieces of any row, whatever the layout. */
+static inline int dcsr_i_rows_pieces(const dcsr_i_rows *rows, uint64_t row, dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    if (rows->offsets) {
+        pieces[0] = (dcsr_i_piece){rows->offsets[row], rows->offsets[row + 1] - rows->offsets[row]};
+        return pieces[0].length != 0;
+    }
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    return page ? dcsr_i_row_pieces(page, row & (DCSR_I_PAGE_ROWS - 1), pieces) : 0;
+}
+
+static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
+{
+    if (rows->offsets) return rows->offsets[row + 1] - rows->offsets[row];
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    return page ? page->length[row & (DCSR_I_PAGE_ROWS - 1)] : 0;
+}
+
+/* For operations on views (view.c). */
+
+/* DCSR_OK when the view may be read; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED. */
+dcsr_status dcsr_i_view_check(const dcsr_view *view);
+dcsr_context *dcsr_i_view_context(const dcsr_view *view);
+dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
+/* The entries that the view shows. */
+const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
+/* Tells the matrix's cost model that an operation has read all rows through segments once. */
+void dcsr_i_view_was_read(dcsr_view *view);
+/* Threads that an operation on `work` entries should use: 1 when it is too little to share. */
+int dcsr_i_threads(const dcsr_context *context, uint64_t work);
+
+#endif
