@@ -44,6 +44,9 @@ DCSR_API dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path);
 /* Reads a dense vector: Matrix Market array (rows x 1), or one number a line in a .txt. *values is allocated with malloc() and is the caller's to
  * free(). On failure *values is NULL. */
 DCSR_API dcsr_status dcsr_read_vector(double **values, uint64_t *length, dcsr_context *context, const char *path);
+/* The same for a dense matrix of any number of columns, stored column after column: entry (i, j) is values[i + j * rows]. */
+DCSR_API dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcsr_context *context,
+                                     const char *path);
 /* Writes a dense vector as Matrix Market array real general. */
 DCSR_API dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context,
                                        const char *path);

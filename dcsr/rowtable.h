@@ -10,23 +10,30 @@
  *      +------------------+       +------------+        | bit masks       |
  *                                                       +-----------------+
  *
- * A batch copies the pages it touches, their directories and the root; all else is shared. Segment pages are appended
- * to in place: an entry for segment k of a row says nothing to a version whose length of that row ends before it. Only moving
- * a row (rewriting, defragmentation) copies the segment pages too.
+ * A batch copies the pages it touches, their directories and the root; all else is shared. Segment pages are
+ * appended to in place: an entry for segment k of a row says nothing to a version whose length of that row
+ * ends before it. Only moving a row (rewriting, defragmentation) copies the segment pages too.
  *
- * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity before the next is used.
- * Entry e of a segment stands at arena index begin + e, its column in columns[], its value in values[].
+ * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity
+ * before the next is used. Entry e of a segment stands at arena index begin + e, its column in columns[], its
+ * value in values[].
  *
- * A NULL directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8 (begin) + 1 (the
- * rest of the page). Capacities are stored once a row has grown after that. */
+ * A NULL directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8
+ * (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
 
 #include "dcsr/view.h"
 
-enum { DCSR_I_PAGE_ROWS = 64, DCSR_I_PAGE_SHIFT = 6, DCSR_I_DIRECTORY_PAGES = 512, DCSR_I_DIRECTORY_SHIFT = 9 };
+enum {
+    DCSR_I_PAGE_ROWS = 64,
+    DCSR_I_PAGE_SHIFT = 6,
+    DCSR_I_DIRECTORY_PAGES = 512,
+    DCSR_I_DIRECTORY_SHIFT = 9
+};
 
-/* A stored column with this bit set is a tombstone: all earlier entries of that column in the row are deleted. */
+/* A stored column with this bit set is a tombstone: all earlier entries of that column in the row are
+ * deleted. */
 #define DCSR_I_TOMBSTONE 0x80000000u
 
 typedef struct dcsr_i_segment_page {
@@ -36,11 +43,13 @@ typedef struct dcsr_i_segment_page {
 
 typedef struct dcsr_i_row_page {
     uint32_t length[DCSR_I_PAGE_ROWS];
-    uint64_t fragmented;    /* bit r: row r has entries in more than one segment */
-    uint64_t duplicates;    /* bit r: row r may hold a column more than once */
-    uint64_t tombstones;    /* bit r: row r holds a tombstone */
-    uint64_t born : 63;     /* the version that this page was made for */
-    uint64_t packed : 1;    /* segment 0 has no capacities: they equal the lengths, and there are no other segments */
+    uint64_t fragmented; /* bit r: row r has entries in more than one segment */
+    uint64_t duplicates; /* bit r: row r may hold a column more than once */
+    uint64_t tombstones; /* bit r: row r holds a tombstone */
+    uint64_t moved;      /* no segment page of this page is older than this version */
+    uint64_t born : 63;  /* the version that this page was made for */
+    uint64_t
+        packed : 1; /* segment 0 has no capacities: they equal the lengths, and there are no other segments */
     dcsr_i_segment_page *segment[]; /* K of them; NULL where no row of the page has got that far */
 } dcsr_i_row_page;
 
@@ -52,19 +61,20 @@ typedef struct dcsr_i_directory {
 typedef struct dcsr_i_table {
     uint64_t version;
     uint64_t rows, cols;
-    uint64_t stored;          /* entries, duplicates and tombstones included */
-    uint64_t extra_segments;  /* segments in use beyond the first of each row */
-    uint64_t duplicate_rows;  /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
+    uint64_t stored;         /* entries, duplicates and tombstones included */
+    uint64_t extra_segments; /* segments in use beyond the first of each row */
+    uint64_t
+        duplicate_rows; /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
     uint64_t tombstone_rows;
     uint64_t directories;
-    int segments_per_row;     /* K */
-    bool contiguous;          /* rows lie one behind the other in order, without gaps, from index `first` */
+    int segments_per_row; /* K */
+    bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
     dcsr_i_directory *directory[];
 } dcsr_i_table;
 
-/* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index columns and values
- * (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. */
+/* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index
+ * columns and values (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. */
 typedef struct dcsr_i_rows {
     dcsr_type type;
     uint64_t rows, cols;
@@ -91,8 +101,9 @@ typedef struct dcsr_i_piece {
     uint64_t length;
 } dcsr_i_piece;
 
-/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns how many (0 for an empty row).
- * Never looks at table entries that the row's length does not reach: those may be written meanwhile. */
+/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns how many (0
+ * for an empty row). Never looks at table entries that the row's length does not reach: those may be written
+ * meanwhile. */
 static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
                                     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
 {
@@ -113,7 +124,8 @@ static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
 }
 
 /* The pieces of any row, whatever the layout. */
-static inline int dcsr_i_rows_pieces(const dcsr_i_rows *rows, uint64_t row, dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+static inline int dcsr_i_rows_pieces(const dcsr_i_rows *rows, uint64_t row,
+                                     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
 {
     if (rows->offsets) {
         pieces[0] = (dcsr_i_piece){rows->offsets[row], rows->offsets[row + 1] - rows->offsets[row]};
@@ -136,6 +148,7 @@ static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
 dcsr_status dcsr_i_view_check(const dcsr_view *view);
 dcsr_context *dcsr_i_view_context(const dcsr_view *view);
 dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
+dcsr_policy dcsr_i_view_policy(const dcsr_view *view);
 /* The entries that the view shows. */
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */

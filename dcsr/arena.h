@@ -1,0 +1,84 @@
+/* arena.h: where the column indices and values of a matrix are (internal).
+ *
+ * Two arrays over one index: columns[i] and values[i]. Their address space is reserved once, pages are
+ * committed as the arena grows, so that growing never moves an entry. Space is handed out in blocks of 4096
+ * entries and, within the block run that is open, by a bump pointer:
+ *
+ *      block    0       1       2       3       4       5
+ *             +-------+-------+-------+-------+-------+- - - -
+ *             | live  | live  | free  | open......^bump       top
+ *             +-------+-------+-------+-------+-------+- - - -
+ *
+ * Each block counts the entries that are handed out from it; when the count returns to zero the block is free
+ * and serves again. Nothing smaller than a block is reused: what a moved row leaves behind waits for its
+ * neighbours or for defragmentation.
+ *
+ * All functions may be called by any thread; a mutex guards the bookkeeping, never the entries. */
+#ifndef DCSR_ARENA_H
+#define DCSR_ARENA_H
+
+#include "dcsr/context.h"
+#include <pthread.h>
+
+enum { DCSR_I_BLOCK_SHIFT = 12, DCSR_I_BLOCK = 1 << DCSR_I_BLOCK_SHIFT };
+
+typedef struct dcsr_i_block {
+    uint32_t live; /* entries handed out and not given back */
+    bool resident; /* counted against the memory limit */
+    bool doomed;   /* to be freed with its run by dcsr_i_arena_free_runs() */
+    bool foreign;  /* holds rows that a view resolved for itself, not the store's */
+    uint64_t born; /* no entry in it was stored before this version */
+} dcsr_i_block;
+
+typedef struct dcsr_i_run {
+    uint64_t first, count; /* blocks */
+} dcsr_i_run;
+
+typedef struct dcsr_i_arena {
+    dcsr_context *context;
+    pthread_mutex_t lock;
+    uint32_t *columns;
+    char *values;
+    size_t value_size;
+    char *base;            /* the reservation */
+    size_t reserved;       /* bytes of it */
+    uint64_t limit;        /* blocks that fit the reservation */
+    uint64_t top;          /* blocks ever used */
+    uint64_t committed[2]; /* bytes readable and writable from the start of columns and of values */
+    dcsr_i_block *block;   /* `block_capacity` of them */
+    uint64_t block_capacity;
+    uint64_t free_blocks; /* below top */
+    uint64_t resident_blocks;
+    uint64_t search;         /* where the next search for a free run begins */
+    uint64_t open, open_end; /* entries of the open run that are still to hand out */
+    uint64_t used;           /* entries handed out, slack included */
+} dcsr_i_arena;
+
+dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size);
+void dcsr_i_arena_destroy(dcsr_i_arena *arena);
+
+/* Hands out `entries` places in one piece, for a change that makes `version`. One bump, or a new run of
+ * blocks. */
+dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t version, uint64_t *begin);
+/* The same from blocks of its own, so that nothing else shares them; foreign marks them as a view's. */
+dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint64_t version, bool foreign,
+                                     uint64_t *begin);
+/* Takes back places that were handed out. */
+void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+
+/* Closes the open run and dooms all blocks of the store that are in use: they are the store's old home once a
+ * whole defragmentation has moved out. *runs (scratch memory, *capacity long) lists them; free with
+ * dcsr_i_free. */
+dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
+/* Takes the doom back, when the defragmentation failed. */
+void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
+/* Frees doomed runs. */
+void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
+
+/* The version before which nothing at this place was stored. */
+uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin);
+/* Returns the memory of free blocks to the system, but for a sixteenth kept for reuse. */
+void dcsr_i_arena_trim(dcsr_i_arena *arena);
+uint64_t dcsr_i_arena_bytes(const dcsr_i_arena *arena);
+
+#endif

@@ -1,0 +1,115 @@
+/* csr.c: CSR views: offsets over rows that lie one behind the other are all that a defragmented matrix lacks
+ * of CSR; of any other the rows are gathered. The newest is kept until the next version comes. */
+#include "dcsr/store.h"
+#include <string.h>
+
+/* A cached CSR must show neither fewer nor more than the flags ask for. */
+static int cache_slot(unsigned flags)
+{
+    return flags & DCSR_VIEW_DUPLICATES ? -1 : (flags & DCSR_VIEW_SORTED) != 0;
+}
+
+dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, const dcsr_i_snapshot *snapshot, unsigned flags)
+{
+    int slot = cache_slot(flags);
+    if (slot < 0) return NULL;
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_i_csr *csr = matrix->csr[slot];
+    if (csr && csr->version == snapshot->version)
+        atomic_fetch_add(&csr->references, 1);
+    else
+        csr = NULL;
+    pthread_mutex_unlock(&matrix->version_lock);
+    return csr;
+}
+
+static void cache(dcsr_matrix *matrix, dcsr_i_csr *csr, unsigned flags)
+{
+    int slot = cache_slot(flags);
+    if (slot < 0) return;
+    pthread_mutex_lock(&matrix->version_lock);
+    if (matrix->current->version == csr->version && !matrix->csr[slot]) {
+        matrix->csr[slot] = csr;
+        atomic_fetch_add(&csr->references, 1);
+    }
+    pthread_mutex_unlock(&matrix->version_lock);
+}
+
+/* offsets[i] = entries in rows before i. */
+static void sum_lengths(const dcsr_i_table *table, uint64_t *offsets)
+{
+    uint64_t sum = 0, pages = dcsr_i_page_count(table);
+    for (uint64_t p = 0; p < pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(table, p);
+        uint64_t first = p << DCSR_I_PAGE_SHIFT, rows = table->rows - first;
+        if (rows > DCSR_I_PAGE_ROWS) rows = DCSR_I_PAGE_ROWS;
+        for (uint64_t r = 0; r < rows; r++) {
+            offsets[first + r] = sum;
+            sum += page ? page->length[r] : 0;
+        }
+    }
+    offsets[table->rows] = sum;
+}
+
+static void gather(dcsr_i_csr *csr, const dcsr_i_rows *rows, int threads)
+{
+    size_t size = csr->value_size;
+    uint64_t pages = dcsr_i_page_count(rows->table);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(rows->table, p);
+        if (!page) continue;
+        uint64_t to = csr->offsets[p << DCSR_I_PAGE_SHIFT];
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            int count = dcsr_i_row_pieces(page, r, pieces);
+            for (int k = 0; k < count; to += pieces[k++].length) {
+                memcpy(csr->columns + to, rows->columns + pieces[k].begin,
+                       pieces[k].length * sizeof *csr->columns);
+                if (size)
+                    memcpy((char *)csr->values + to * size,
+                           (const char *)rows->values + pieces[k].begin * size, pieces[k].length * size);
+            }
+        }
+    }
+}
+
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
+                              unsigned flags)
+{
+    dcsr_context *context = matrix->context;
+    const dcsr_i_table *table = snapshot->own ? snapshot->own : snapshot->base;
+    dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
+    dcsr_i_csr *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    atomic_init(&created->references, 1);
+    created->context = context;
+    created->version = snapshot->version;
+    created->flags = flags;
+    created->rows = table->rows;
+    created->cols = table->cols;
+    created->nnz = table->stored;
+    created->value_size = matrix->value_size;
+    created->offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, table->rows + 1, sizeof *created->offsets);
+    bool lend = table->contiguous;
+    if (created->offsets && lend) {
+        created->columns = (uint32_t *)rows.columns + table->first;
+        created->values =
+            matrix->value_size ? matrix->arena.values + table->first * matrix->value_size : NULL;
+        created->snapshot = snapshot;
+        atomic_fetch_add(&snapshot->references, 1);
+    } else if (created->offsets) {
+        created->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, sizeof *created->columns);
+        if (matrix->value_size)
+            created->values = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, matrix->value_size);
+    }
+    if (!created->offsets || !created->columns || (matrix->value_size && !created->values)) {
+        dcsr_i_csr_release(created);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    sum_lengths(table, created->offsets);
+    if (!lend) gather(created, &rows, dcsr_i_threads(context, created->nnz));
+    cache(matrix, created, flags);
+    *csr = created;
+    return DCSR_OK;
+}

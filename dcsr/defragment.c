@@ -1,0 +1,175 @@
+/* defragment.c: bringing the segments of rows together.
+ *
+ * Whole: a prefix sum over row lengths gives every row its new place; rows are copied there in order, one
+ * tight segment each, into blocks of their own; the blocks they leave are freed as a whole. No sort, no
+ * comparison. Bytes moved: each entry is read and written once. Selected: only rows of several segments move,
+ * into the ordinary space, with slack (rewrite.c). */
+#include "dcsr/store.h"
+#include <string.h>
+
+typedef struct job {
+    dcsr_matrix *matrix;
+    const dcsr_i_table *base;
+    dcsr_i_table *next;
+    uint64_t *offsets; /* where the entries of each page begin; by page, and one more */
+    uint64_t pages;
+    uint64_t begin; /* of all */
+    dcsr_i_run *runs;
+    uint64_t run_count;
+    bool doomed;
+    dcsr_i_grave *grave;
+} job;
+
+static dcsr_status sum_pages(job *j)
+{
+    dcsr_context *context = j->matrix->context;
+    j->pages = dcsr_i_page_count(j->base);
+    j->offsets = dcsr_i_alloc(context, DCSR_I_SCRATCH, j->pages + 1, sizeof *j->offsets);
+    if (!j->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t sum = 0;
+    for (uint64_t p = 0; p < j->pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(j->base, p);
+        j->offsets[p] = sum;
+        for (unsigned r = 0; page && r < DCSR_I_PAGE_ROWS; r++) sum += page->length[r];
+    }
+    j->offsets[j->pages] = sum;
+    return DCSR_OK;
+}
+
+/* The whole table anew, pages packed; pages without entries are left out. */
+static dcsr_status make_table(job *j)
+{
+    dcsr_matrix *matrix = j->matrix;
+    uint64_t version = j->base->version + 1;
+    dcsr_i_table *next = j->next = dcsr_i_table_create(matrix, j->base->rows, j->base->cols, version);
+    if (!next) return DCSR_ERROR_OUT_OF_MEMORY;
+    next->stored = j->base->stored;
+    next->contiguous = true;
+    for (uint64_t p = 0; p < j->pages; p++) {
+        if (j->offsets[p] == j->offsets[p + 1]) continue;
+        dcsr_i_directory **directory = &next->directory[p >> DCSR_I_DIRECTORY_SHIFT];
+        if (!*directory) *directory = dcsr_i_directory_create(matrix, NULL, version);
+        if (!*directory) return DCSR_ERROR_OUT_OF_MEMORY;
+        dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, NULL, version);
+        if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
+        (*directory)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
+        page->packed = 1;
+        page->segment[0] = dcsr_i_packed_page_create(matrix);
+        if (!page->segment[0]) return DCSR_ERROR_OUT_OF_MEMORY;
+        memcpy(page->length, dcsr_i_page(j->base, p)->length, sizeof page->length);
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status bury(job *j)
+{
+    const dcsr_i_table *base = j->base;
+    int most = j->matrix->segments_per_row;
+    j->grave = dcsr_i_grave_create(j->matrix, j->pages * (1 + (uint64_t)most) + base->directories + 2);
+    if (!j->grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t d = 0; d < base->directories; d++)
+        if (base->directory[d])
+            dcsr_i_bury(j->grave, DCSR_I_DIRECTORY, base->directory[d]->born, base->directory[d], 0);
+    for (uint64_t p = 0; p < j->pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(base, p);
+        if (!page) continue;
+        for (int k = 0; k < most && page->segment[k]; k++)
+            dcsr_i_bury(j->grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
+                        page->moved, page->segment[k], 0);
+        dcsr_i_bury(j->grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
+    }
+    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
+    dcsr_i_bury(j->grave, DCSR_I_RUNS, 0, j->runs, j->run_count);
+    return DCSR_OK;
+}
+
+/* Copies the rows of one page behind each other. Neighbouring pieces that already lie so are copied as one.
+ */
+static void move_page(const job *j, uint64_t p)
+{
+    const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
+    if (!fresh) return;
+    uint64_t to = j->begin + j->offsets[p], from = 0, joined = 0, row = to;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(old, r, pieces);
+        fresh->segment[0]->begin[r] = row;
+        row += old->length[r];
+        for (int k = 0; k < count; k++) {
+            if (pieces[k].begin != from + joined) {
+                dcsr_i_copy_entries(j->matrix, to, from, joined);
+                to += joined;
+                from = pieces[k].begin;
+                joined = 0;
+            }
+            joined += pieces[k].length;
+        }
+    }
+    dcsr_i_copy_entries(j->matrix, to, from, joined);
+}
+
+static bool is_tight(const dcsr_i_table *table)
+{
+    if (!table->contiguous) return false;
+    for (uint64_t p = 0, pages = dcsr_i_page_count(table); p < pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(table, p);
+        if (page) return page->packed;
+    }
+    return true;
+}
+
+static dcsr_status defragment_whole(dcsr_matrix *matrix)
+{
+    /* Lengths must be final before they can be summed. */
+    DCSR_TRY(dcsr_i_apply_settle(matrix));
+    job j = {.matrix = matrix, .base = matrix->current};
+    if (is_tight(j.base)) return DCSR_OK;
+    dcsr_status status = sum_pages(&j);
+    if (status == DCSR_OK) status = make_table(&j);
+    if (status == DCSR_OK) {
+        status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
+        j.doomed = status == DCSR_OK;
+    }
+    if (status == DCSR_OK) status = bury(&j);
+    if (status == DCSR_OK)
+        status = dcsr_i_arena_take_blocks(&matrix->arena, j.base->stored, j.next->version, false, &j.begin);
+    if (status == DCSR_OK) {
+        j.next->first = j.begin;
+        int threads = dcsr_i_threads(matrix->context, j.base->stored);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
+        for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
+        dcsr_i_publish(matrix, j.next, j.grave);
+    } else {
+        dcsr_i_free_unshared(matrix, j.next, NULL);
+        dcsr_i_grave_free(matrix, j.grave);
+        if (j.doomed) {
+            dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
+            dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
+        }
+    }
+    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.offsets, j.pages + 1, sizeof *j.offsets);
+    return status;
+}
+
+static uint64_t rows_worth_moving(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+{
+    return dcsr_i_fragmented_rows(rows, page, user) | dcsr_i_unresolved_rows(rows, page, user);
+}
+
+static dcsr_status defragment_selected(dcsr_matrix *matrix)
+{
+    dcsr_i_selection selection = {.rows_of = rows_worth_moving, .column_limit = DCSR_MAX_COLS, .slack = true};
+    dcsr_i_rewritten result;
+    const dcsr_i_table *base = matrix->current;
+    DCSR_TRY(dcsr_i_rewrite(&result, matrix, base, base->version + 1, &selection));
+    if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
+{
+    DCSR_TRY(scope == DCSR_DEFRAGMENT_WHOLE ? defragment_whole(matrix) : defragment_selected(matrix));
+    atomic_store(&matrix->extra_reads, 0);
+    atomic_fetch_add(&matrix->defragmentations, 1);
+    return DCSR_OK;
+}

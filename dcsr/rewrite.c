@@ -1,0 +1,382 @@
+/* rewrite.c: moving rows into one segment each, resolving them where need be.
+ *
+ * An insertion appends and never looks for what is stored already; the rows in which a column may stand
+ * twice, or a tombstone stands, are marked in their page. Here such rows are rewritten.
+ *
+ * Two callers: the worker, whose result becomes the next version, and a reader whose view wants the rows
+ * resolved, whose result is the view's own. A reader runs beside the writer, so it looks only at table
+ * entries that its version's row lengths reach. */
+#include "dcsr/store.h"
+#include <string.h>
+
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
+{
+    return (dcsr_i_rows){.type = matrix->type,
+                         .rows = table->rows,
+                         .cols = table->cols,
+                         .table = table,
+                         .columns = matrix->arena.columns,
+                         .values = matrix->arena.values};
+}
+
+/* ---- Which rows ---- */
+
+uint64_t dcsr_i_unresolved_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+{
+    (void)rows, (void)user;
+    return page->duplicates | page->tombstones;
+}
+
+uint64_t dcsr_i_tombstone_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+{
+    (void)rows, (void)user;
+    return page->tombstones;
+}
+
+uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+{
+    (void)rows, (void)user;
+    return page->fragmented;
+}
+
+static bool row_ascends(const dcsr_i_rows *rows, const dcsr_i_row_page *page, unsigned r)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_row_pieces(page, r, pieces);
+    int64_t previous = -1;
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
+            if (rows->columns[i] < previous) return false;
+            previous = rows->columns[i];
+        }
+    return true;
+}
+
+uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+{
+    (void)user;
+    uint64_t mask = page->duplicates | page->tombstones;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+        if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
+    return mask;
+}
+
+/* ---- Many rows ---- */
+
+/* A page with selected rows. */
+typedef struct page_work {
+    uint64_t page, mask;
+    const dcsr_i_row_page *old;
+    dcsr_i_row_page *fresh;
+    uint64_t places; /* entries its rows may need, then where they begin */
+    uint64_t ranges; /* segments that its rows leave */
+} page_work;
+
+typedef struct job {
+    dcsr_matrix *matrix;
+    const dcsr_i_selection *selection;
+    const dcsr_i_table *base;
+    uint64_t version;
+    page_work *work;
+    uint64_t pages, capacity; /* of work */
+    uint64_t entries;         /* in the selected rows */
+    uint64_t longest;         /* of those that must be sorted */
+} job;
+
+static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
+{
+    return length + (selection->slack && length ? dcsr_i_slack(length) : 0);
+}
+
+/* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
+static dcsr_status select_rows(job *j)
+{
+    uint64_t pages = dcsr_i_page_count(j->base);
+    dcsr_context *context = j->matrix->context;
+    dcsr_i_rows rows = dcsr_i_rows_of(j->matrix, j->base);
+    uint64_t *mask = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *mask);
+    if (!mask) return DCSR_ERROR_OUT_OF_MEMORY;
+    int threads = dcsr_i_threads(context, j->selection->sorted ? j->base->stored : pages);
+    uint64_t selected = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : selected) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(j->base, p);
+        mask[p] = page ? j->selection->rows_of(&rows, page, j->selection->user) : 0;
+        selected += mask[p] != 0;
+    }
+    j->capacity = selected;
+    j->work = dcsr_i_calloc(context, DCSR_I_SCRATCH, selected, sizeof *j->work);
+    if (j->work)
+        for (uint64_t p = 0; p < pages; p++)
+            if (mask[p])
+                j->work[j->pages++] = (page_work){.page = p, .mask = mask[p], .old = dcsr_i_page(j->base, p)};
+    dcsr_i_free(context, DCSR_I_SCRATCH, mask, pages, sizeof *mask);
+    return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+static bool must_sort(const job *j, const page_work *work, unsigned r)
+{
+    return j->selection->sorted || j->selection->column_limit < DCSR_MAX_COLS ||
+           ((work->old->duplicates | work->old->tombstones) >> r & 1);
+}
+
+/* The segments of a row that the writer may reuse once it has moved: all that have a capacity, also an unused
+ * last one. */
+static int segments_of(const job *j, const dcsr_i_row_page *page, unsigned r,
+                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    if (page->packed) {
+        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
+        return page->length[r] != 0;
+    }
+    int count = 0;
+    for (; count < j->matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
+         count++)
+        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
+    return count;
+}
+
+static void measure(job *j)
+{
+    for (uint64_t w = 0; w < j->pages; w++) {
+        page_work *work = &j->work[w];
+        for (uint64_t mask = work->mask; mask; mask &= mask - 1) {
+            unsigned r = (unsigned)__builtin_ctzll(mask);
+            uint64_t length = work->old->length[r];
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            work->places += row_capacity(j->selection, length);
+            if (!j->selection->for_view) work->ranges += (uint64_t)segments_of(j, work->old, r, pieces);
+            if (must_sort(j, work, r) && length > j->longest) j->longest = length;
+            j->entries += length;
+        }
+    }
+}
+
+/* A reader's copy of segment page 0: only what the row lengths reach; capacities only where a reader needs
+ * them. */
+static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
+{
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        to->begin[r] = page->length[r] ? page->segment[0]->begin[r] : 0;
+        to->capacity[r] = page->fragmented >> r & 1 ? page->segment[0]->capacity[r] : 0;
+    }
+}
+
+/* A page of its own with segment pages of its own: all of them for the writer, who must clear the capacities
+ * of the rows that move; the first for a view, whose resolved rows have no other. */
+static bool make_page(const job *j, page_work *work)
+{
+    dcsr_matrix *matrix = j->matrix;
+    const dcsr_i_row_page *old = work->old;
+    dcsr_i_row_page *fresh = work->fresh = dcsr_i_row_page_create(matrix, old, j->version);
+    if (!fresh) return false;
+    if (j->selection->for_view) {
+        fresh->packed = 0;
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL, NULL);
+        if (!fresh->segment[0]) return false;
+        copy_for_view(fresh->segment[0], old);
+        return true;
+    }
+    for (int k = 0; k < matrix->segments_per_row; k++) fresh->segment[k] = NULL;
+    fresh->moved = j->version;
+    fresh->packed = 0;
+    for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
+        fresh->segment[k] =
+            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
+        if (!fresh->segment[k]) return false;
+    }
+    return true;
+}
+
+static void free_page(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base)
+{
+    for (int k = 0; page && k < matrix->segments_per_row; k++)
+        if (page->segment[k] && (!base || page->segment[k] != base->segment[k]))
+            dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
+    dcsr_i_row_page_free(matrix, page);
+}
+
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
+{
+    for (uint64_t d = 0; own && d < own->directories; d++) {
+        dcsr_i_directory *directory = own->directory[d];
+        const dcsr_i_directory *shared = base && d < base->directories ? base->directory[d] : NULL;
+        if (!directory || directory == shared) continue;
+        for (int p = 0; p < DCSR_I_DIRECTORY_PAGES; p++) {
+            const dcsr_i_row_page *old = shared ? shared->page[p] : NULL;
+            if (directory->page[p] && directory->page[p] != old) free_page(matrix, directory->page[p], old);
+        }
+        dcsr_i_directory_free(matrix, directory);
+    }
+    dcsr_i_table_free(matrix, own);
+}
+
+/* Builds the root, directories and pages of the result, which still hold the old rows. */
+static dcsr_status make_table(job *j, dcsr_i_table **table)
+{
+    dcsr_matrix *matrix = j->matrix;
+    *table = dcsr_i_table_copy(matrix, j->base, j->base->rows, j->base->cols);
+    if (!*table) return DCSR_ERROR_OUT_OF_MEMORY;
+    (*table)->version = j->version;
+    for (uint64_t w = 0; w < j->pages; w++) {
+        page_work *work = &j->work[w];
+        uint64_t d = work->page >> DCSR_I_DIRECTORY_SHIFT;
+        if ((*table)->directory[d] == j->base->directory[d]) {
+            dcsr_i_directory *copy = dcsr_i_directory_create(matrix, j->base->directory[d], j->version);
+            if (!copy) return DCSR_ERROR_OUT_OF_MEMORY;
+            (*table)->directory[d] = copy;
+        }
+        bool made = make_page(j, work);
+        if (work->fresh)
+            (*table)->directory[d]->page[work->page & (DCSR_I_DIRECTORY_PAGES - 1)] = work->fresh;
+        if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    return DCSR_OK;
+}
+
+typedef struct change {
+    int64_t stored, extra, duplicates, tombstones;
+} change;
+
+/* Rewrites the selected rows of one page, from place `to` on. */
+static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *resolver, uint64_t to,
+                         change *sum)
+{
+    dcsr_i_row_page *fresh = work->fresh;
+    for (uint64_t mask = work->mask; mask; mask &= mask - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(mask);
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(work->old, r, pieces);
+        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        if (must_sort(j, work, r)) {
+            left = dcsr_i_resolve_row(resolver, j->matrix, pieces, count, j->selection->column_limit, to);
+        } else {
+            for (int k = 0; k < count; left += pieces[k++].length)
+                dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
+        }
+        fresh->length[r] = (uint32_t)left;
+        fresh->segment[0]->begin[r] = to;
+        fresh->segment[0]->capacity[r] = (uint32_t)capacity;
+        if (!j->selection->for_view)
+            for (int k = 1; k < j->matrix->segments_per_row && fresh->segment[k]; k++)
+                fresh->segment[k]->capacity[r] = 0;
+        sum->stored += (int64_t)left - (int64_t)length;
+        sum->extra -= count > 1 ? count - 1 : 0;
+        to += capacity;
+    }
+    sum->duplicates -= __builtin_popcountll(fresh->duplicates & work->mask);
+    sum->tombstones -= __builtin_popcountll(fresh->tombstones & work->mask);
+    fresh->fragmented &= ~work->mask;
+    fresh->duplicates &= ~work->mask;
+    fresh->tombstones &= ~work->mask;
+}
+
+/* All rows, in parallel; each thread sorts in room of its own. */
+static dcsr_status rewrite(const job *j, dcsr_i_table *table)
+{
+    int threads = dcsr_i_threads(j->matrix->context, j->entries), failed = 0;
+    int64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : stored, extra, duplicates, tombstones, failed) if (threads > 1)
+    {
+        dcsr_i_resolver resolver;
+        change sum = {0};
+        bool ready = dcsr_i_resolver_init(&resolver, j->matrix->context, j->longest) == DCSR_OK;
+        failed += !ready;
+#pragma omp for schedule(dynamic, 16)
+        for (uint64_t w = 0; w < j->pages; w++)
+            if (ready) rewrite_page(j, &j->work[w], &resolver, j->work[w].places, &sum);
+        stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates, tombstones += sum.tombstones;
+        if (ready) dcsr_i_resolver_free(&resolver);
+    }
+    if (failed) return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "resolving rows: no memory for sorting them");
+    table->stored += (uint64_t)stored;
+    table->extra_segments += (uint64_t)extra;
+    table->duplicate_rows += (uint64_t)duplicates;
+    table->tombstone_rows += (uint64_t)tombstones;
+    return DCSR_OK;
+}
+
+/* What the store no longer needs: directories, pages, their segment pages, the rows' old places. */
+static dcsr_status bury(const job *j, const dcsr_i_table *table, dcsr_i_grave **grave)
+{
+    uint64_t count = 1, directories = 0;
+    for (uint64_t w = 0; w < j->pages; w++)
+        count += 1 + (uint64_t)j->matrix->segments_per_row + j->work[w].ranges;
+    for (uint64_t d = 0; d < table->directories; d++)
+        directories += table->directory[d] != j->base->directory[d];
+    *grave = dcsr_i_grave_create(j->matrix, count + directories);
+    if (!*grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t d = 0; d < table->directories; d++)
+        if (table->directory[d] != j->base->directory[d])
+            dcsr_i_bury(*grave, DCSR_I_DIRECTORY, j->base->directory[d]->born, j->base->directory[d], 0);
+    for (uint64_t w = 0; w < j->pages; w++) {
+        const dcsr_i_row_page *old = j->work[w].old;
+        for (uint64_t mask = j->work[w].mask; mask; mask &= mask - 1) {
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            int n = segments_of(j, old, (unsigned)__builtin_ctzll(mask), pieces);
+            for (int k = 0; k < n; k++)
+                dcsr_i_bury_range(*grave, &j->matrix->arena, pieces[k].begin, pieces[k].length);
+        }
+        for (int k = 0; k < j->matrix->segments_per_row && old->segment[k]; k++)
+            dcsr_i_bury(*grave, old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, old->moved,
+                        old->segment[k], 0);
+        dcsr_i_bury(*grave, DCSR_I_ROW_PAGE, old->born, (void *)old, 0);
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status take_places(job *j, dcsr_i_rewritten *result)
+{
+    for (uint64_t w = 0; w < j->pages; w++) result->entries += j->work[w].places;
+    dcsr_i_arena *arena = &j->matrix->arena;
+    dcsr_status status =
+        j->selection->for_view
+            ? dcsr_i_arena_take_blocks(arena, result->entries, j->version, true, &result->begin)
+            : dcsr_i_arena_take(arena, result->entries, j->version, &result->begin);
+    if (status != DCSR_OK) {
+        result->entries = 0;
+        return status;
+    }
+    uint64_t to = result->begin;
+    for (uint64_t w = 0; w < j->pages; w++) {
+        uint64_t places = j->work[w].places;
+        j->work[w].places = to;
+        to += places;
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                           uint64_t version, const dcsr_i_selection *selection)
+{
+    *result = (dcsr_i_rewritten){0};
+    job j = {.matrix = matrix, .selection = selection, .base = base, .version = version};
+    dcsr_status status = select_rows(&j);
+    if (status == DCSR_OK && j.pages) {
+        measure(&j);
+        status = make_table(&j, &result->table);
+        if (status == DCSR_OK) status = take_places(&j, result);
+        if (status == DCSR_OK && !selection->for_view) status = bury(&j, result->table, &result->grave);
+        if (status == DCSR_OK) status = rewrite(&j, result->table);
+    }
+    if (status != DCSR_OK) {
+        dcsr_i_free_unshared(matrix, result->table, base);
+        dcsr_i_grave_free(matrix, result->grave);
+        dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
+        *result = (dcsr_i_rewritten){0};
+    }
+    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.work, j.capacity, sizeof *j.work);
+    return status;
+}
+
+dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix)
+{
+    dcsr_i_selection selection = {
+        .rows_of = dcsr_i_unresolved_rows, .column_limit = DCSR_MAX_COLS, .slack = true};
+    dcsr_i_rewritten result;
+    const dcsr_i_table *base = matrix->current;
+    DCSR_TRY(dcsr_i_rewrite(&result, matrix, base, base->version + 1, &selection));
+    if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
+    atomic_store(&matrix->resolve_reads, 0);
+    return DCSR_OK;
+}

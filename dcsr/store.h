@@ -1,0 +1,316 @@
+/* store.h: what a matrix is made of, and how a change goes through it (internal).
+ *
+ *      matrix.c    checks arguments, packs entries, queues operations
+ *      queue.c     the queue, its worker thread, tickets
+ *      insert.c    applies insertions and deletions: sort, combine, plan, allocate, scatter
+ *      rewrite.c   moves rows, with resolve.c combining duplicates and applying tombstones, for the store or
+ * for one view defragment.c, resize.c   the other changes version.c   publishing versions, pinning them,
+ * giving back what nobody sees any more view.c, csr.c   what readers hold
+ *
+ * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
+ * shared), allocates all it needs before it writes anything that others can see, and publishes at the end. So
+ * a change that fails leaves nothing behind. */
+#ifndef DCSR_STORE_H
+#define DCSR_STORE_H
+
+#include "dcsr/arena.h"
+#include "dcsr/rowtable.h"
+#include "dcsr/runtime.h"
+
+/* ---- Operations in the queue ---- */
+
+typedef enum dcsr_i_kind {
+    DCSR_I_INSERT,
+    DCSR_I_REMOVE,
+    DCSR_I_RESIZE,
+    DCSR_I_DEFRAGMENT,
+    DCSR_I_SETTLE /* resolve all rows, so that views need not */
+} dcsr_i_kind;
+
+/* One change that was asked for. Small batches of the same kind that wait one behind the other share an
+ * operation. It is counted: the queue holds it, and each ticket does. */
+typedef struct dcsr_i_operation {
+    struct dcsr_i_operation *next;
+    dcsr_context *context;
+    _Atomic uint32_t references;
+    dcsr_i_kind kind;
+
+    /* Insert, remove: n entries of `stride` words: a key (row << column_bits | column), then the value's
+     * bytes. */
+    uint64_t *entries;
+    uint64_t n, capacity;
+    int stride, column_bits, row_bits;
+    bool ascending; /* the keys ascend strictly: neither sorting nor combining is needed */
+
+    uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
+    dcsr_defragment_scope scope; /* defragment */
+
+    bool watched; /* somebody holds a ticket and will learn of a failure there */
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    bool done;
+    dcsr_status status;
+    char message[200];
+} dcsr_i_operation;
+
+/* ---- What a version leaves behind ---- */
+
+typedef enum dcsr_i_remains_kind {
+    DCSR_I_TABLE,
+    DCSR_I_DIRECTORY,
+    DCSR_I_ROW_PAGE,
+    DCSR_I_SEGMENT_PAGE,
+    DCSR_I_PACKED_SEGMENT_PAGE,
+    DCSR_I_RANGE, /* places in the arena */
+    DCSR_I_RUNS   /* doomed blocks of the arena */
+} dcsr_i_remains_kind;
+
+/* A thing that versions from `born` up to the one before its retirement could see. */
+typedef struct dcsr_i_remains {
+    dcsr_i_remains_kind kind;
+    uint64_t born;
+    union {
+        void *pointer;
+        uint64_t begin;
+    };
+    uint64_t size; /* places, runs, directories of a table */
+} dcsr_i_remains;
+
+/* The remains of one change. Made with room for all of them before the change begins. */
+typedef struct dcsr_i_grave {
+    struct dcsr_i_grave *next;
+    uint64_t count, capacity;
+    dcsr_i_remains remains[];
+} dcsr_i_grave;
+
+/* A version that is held by at least one snapshot. */
+typedef struct dcsr_i_pin {
+    uint64_t version;
+    uint64_t count;
+    dcsr_i_grave *graves; /* what this is the latest pinned version to see */
+} dcsr_i_pin;
+
+/* ---- What views share ---- */
+
+/* A version, held; perhaps with rows resolved on top of it. */
+typedef struct dcsr_i_snapshot {
+    dcsr_matrix *matrix;
+    _Atomic uint64_t references;
+    uint64_t version;
+    const dcsr_i_table *base;        /* as published */
+    dcsr_i_table *own;               /* NULL, or a table that shares with base what was not resolved */
+    uint64_t own_begin, own_entries; /* the places of the resolved rows */
+    unsigned flags;                  /* of dcsr_view_create() that `own` was made for */
+} dcsr_i_snapshot;
+
+/* Arrays of a CSR view. */
+typedef struct dcsr_i_csr {
+    _Atomic uint64_t references;
+    dcsr_context *context;
+    uint64_t version;
+    unsigned flags;
+    uint64_t rows, cols, nnz;
+    uint64_t *offsets;
+    uint32_t *columns; /* the store's when snapshot is not NULL */
+    void *values;
+    size_t value_size;
+    dcsr_i_snapshot *snapshot; /* of a lent CSR */
+} dcsr_i_csr;
+
+/* More threads than this do not help one batch. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64 };
+
+/* ---- The matrix ---- */
+
+struct dcsr_matrix {
+    dcsr_i_member member;
+    dcsr_context *context;
+    _Atomic uint64_t references; /* the owner, snapshots, views */
+    dcsr_type type;
+    size_t value_size;
+    dcsr_policy policy;
+    int segments_per_row;
+    dcsr_defragmentation defragmentation;
+    uint64_t queue_limit;
+    bool refuse_when_full;
+    dcsr_i_arena arena;
+
+    /* Versions. `current` is replaced only by the worker. */
+    pthread_mutex_t version_lock;
+    dcsr_i_table *current;
+    dcsr_i_pin *pins; /* ascending by version */
+    uint64_t pin_count, pin_capacity;
+    dcsr_i_snapshot
+        *resolved[4];   /* by flags: the newest, shared by views while one of them holds it; not counted */
+    dcsr_i_csr *csr[2]; /* by whether sorted: of the current version; counted */
+    _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
+
+    /* The queue. */
+    pthread_mutex_t queue_lock;
+    pthread_cond_t queue_changed;
+    dcsr_i_operation *first, *last;
+    dcsr_i_operation *running;
+    uint64_t queued, applied; /* operations, ever */
+    uint64_t pending_bytes;
+    uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
+    bool worker_runs, stopping;
+    bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
+    dcsr_status unwatched;   /* the first failure that no ticket tells of */
+    char unwatched_message[200];
+
+    /* Counters. */
+    _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations;
+    _Atomic uint64_t busy_nanoseconds;
+    _Atomic uint64_t
+        extra_reads; /* segments beyond the first of a row that readers walked since the last move */
+    _Atomic uint64_t resolve_reads; /* entries that views had to resolve since the last settling */
+};
+
+static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
+{
+    return operation->entries + i * (uint64_t)operation->stride;
+}
+
+/* ---- queue.c ---- */
+dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
+void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
+ * queue_lock. */
+dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* A ticket on an operation. */
+dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
+/* Waits until what is queued now has been applied; does not report failures. */
+void dcsr_i_queue_wait(dcsr_matrix *matrix);
+/* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
+ * rest. */
+void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
+/* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
+ * off. */
+void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
+
+/* ---- the changes; each publishes a version or leaves all as it was. Called by the worker only. ---- */
+dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
+dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
+
+/* ---- rewrite.c, resolve.c ---- */
+
+/* Rows to be rewritten into one segment each. Those that may hold duplicates or tombstones are resolved on
+ * the way. */
+typedef struct dcsr_i_selection {
+    /* The mask of the rows of a page that are meant; user is passed on. */
+    uint64_t (*rows_of)(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+    const void *user;
+    uint64_t column_limit; /* entries from this column on are dropped; DCSR_MAX_COLS: none */
+    bool sorted;           /* columns shall ascend also in rows that need no resolving */
+    bool slack;            /* leave room for growth */
+    bool for_view; /* beside a running writer: blocks of its own, and no look at what the writer may be
+                      writing */
+} dcsr_i_selection;
+
+typedef struct dcsr_i_rewritten {
+    dcsr_i_table *table;     /* NULL when no row was selected */
+    dcsr_i_grave *grave;     /* what it no longer needs of base, unless for_view; room for one more */
+    uint64_t begin, entries; /* the places taken */
+} dcsr_i_rewritten;
+
+/* Builds a table of version `version` like `base`, which must be the current one unless for_view, in which
+ * the selected rows are resolved and stand in one segment each; columns of resolved rows ascend. On failure
+ * nothing is left behind. */
+dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                           uint64_t version, const dcsr_i_selection *selection);
+/* Frees what `own` does not share with base. */
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+/* Masks for selections: rows that may hold duplicates or tombstones; rows with tombstones; rows of several
+ * segments. */
+uint64_t dcsr_i_unresolved_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+uint64_t dcsr_i_tombstone_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+/* Rows whose columns do not ascend, and unresolved ones. */
+uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+
+/* Room beyond `length` entries that a row is given when it moves or grows: half its length, so that a hub row
+ * runs out of segments only after it has grown several times over, and two at least. */
+static inline uint64_t dcsr_i_slack(uint64_t length)
+{
+    return length / 2 + 2;
+}
+
+/* What a reader of `table` works on. */
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
+
+/* Room for resolving rows of up to `capacity` entries; one per thread. */
+typedef struct dcsr_i_resolver {
+    dcsr_context *context;
+    uint64_t *keys, *spare;
+    uint64_t capacity;
+} dcsr_i_resolver;
+dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
+void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
+/* Resolves the entries of the pieces, which are in order of time, into place `to`, which must not overlap
+ * them; returns how many are left. */
+uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
+                            int count, uint64_t column_limit, uint64_t to);
+/* Copies entries within the arena. */
+void dcsr_i_copy_entries(dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries);
+
+/* ---- combine.c ---- */
+/* *into = the policy's combination of *into (stored earlier) and *value; NULL for keep and for pattern-only
+ * matrices. */
+typedef void (*dcsr_i_combine)(void *into, const void *value);
+dcsr_i_combine dcsr_i_combiner(dcsr_type type, dcsr_policy policy);
+
+/* ---- sort.c ---- */
+/* Sorts n entries of `stride` words (1 or 2) by the bits [low, low + bits) of their first word, stably;
+ * `spare` has the same size. Returns which of the two arrays holds the result. */
+uint64_t *dcsr_i_sort(uint64_t *entries, uint64_t *spare, uint64_t n, int stride, int low, int bits,
+                      int threads);
+
+/* ---- version.c ---- */
+dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
+/* A copy of the root alone, for the next version. */
+dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
+void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
+/* Allocation of the other parts, counted in table_bytes. Directories and full segment pages come zeroed. */
+dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from,
+                                          uint64_t version);
+dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
+/* A copy of a segment page with capacities; from may be NULL, and packed with the lengths given. */
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
+                                                const uint32_t *packed_lengths);
+dcsr_i_segment_page *dcsr_i_packed_page_create(dcsr_matrix *matrix);
+void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory);
+void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
+
+dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
+void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
+void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
+void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+
+/* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no
+ * snapshot can see it. The first grave must have room for one more (the old table). Cannot fail. */
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave);
+
+/* Holds the current version. */
+dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
+void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot);
+
+/* ---- csr.c ---- */
+/* The cached CSR of this version with these flags, held for the caller, or NULL. */
+dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, const dcsr_i_snapshot *snapshot, unsigned flags);
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
+                              unsigned flags);
+void dcsr_i_csr_release(dcsr_i_csr *csr);
+
+/* ---- matrix.c ---- */
+
+void dcsr_i_matrix_retain(dcsr_matrix *matrix);
+void dcsr_i_matrix_release(dcsr_matrix *matrix);
+dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+
+/* A row's state for get: what policy and tombstones leave of one column. Returns whether it is stored. */
+bool dcsr_i_lookup(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, uint32_t column, void *value);
+
+#endif

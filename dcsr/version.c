@@ -1,0 +1,344 @@
+/* version.c: the parts of row tables; publishing versions, holding them, giving back what nobody sees any
+ * more.
+ *
+ * What a change replaces goes into a grave. When the change is published the grave is attached to the latest
+ * pinned version that can see something in it; when that version is let go, to the next one down, until none
+ * is left and its contents are freed:
+ *
+ *      pins:       v3 (2 holders)      v9 (1 holder)         current v12
+ *      graves:     [retired by v4..]   [retired by v10..12]
+ *
+ * A thing born after v3 and retired by v11 is freed as soon as v9 goes, however long v3 is held. */
+#include "dcsr/store.h"
+#include <assert.h>
+#include <string.h>
+
+/* ---- Parts of a table ---- */
+
+static size_t table_size(uint64_t directories)
+{
+    return sizeof(dcsr_i_table) + directories * sizeof(dcsr_i_directory *);
+}
+
+static size_t row_page_size(const dcsr_matrix *matrix)
+{
+    return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
+}
+
+static size_t segment_page_size(bool packed)
+{
+    return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
+}
+
+static void *part_create(dcsr_matrix *matrix, size_t size)
+{
+    void *part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
+    if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    return part;
+}
+
+static void part_free(dcsr_matrix *matrix, void *part, size_t size)
+{
+    if (!part) return;
+    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
+}
+
+dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
+{
+    uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
+    uint64_t directories = (pages + DCSR_I_DIRECTORY_PAGES - 1) / DCSR_I_DIRECTORY_PAGES;
+    dcsr_i_table *table = part_create(matrix, table_size(directories));
+    if (!table) return NULL;
+    memset(table, 0, table_size(directories));
+    table->rows = rows;
+    table->cols = cols;
+    table->version = version;
+    table->directories = directories;
+    table->segments_per_row = matrix->segments_per_row;
+    return table;
+}
+
+dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols)
+{
+    dcsr_i_table *copy = dcsr_i_table_create(matrix, rows, cols, table->version + 1);
+    if (!copy) return NULL;
+    copy->stored = table->stored;
+    copy->extra_segments = table->extra_segments;
+    copy->duplicate_rows = table->duplicate_rows;
+    copy->tombstone_rows = table->tombstone_rows;
+    uint64_t shared = copy->directories < table->directories ? copy->directories : table->directories;
+    memcpy(copy->directory, table->directory, shared * sizeof table->directory[0]);
+    return copy;
+}
+
+void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
+{
+    if (table) part_free(matrix, table, table_size(table->directories));
+}
+
+dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from, uint64_t version)
+{
+    dcsr_i_directory *directory = part_create(matrix, sizeof *directory);
+    if (!directory) return NULL;
+    if (from)
+        *directory = *from;
+    else
+        memset(directory, 0, sizeof *directory);
+    directory->born = version;
+    return directory;
+}
+
+dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version)
+{
+    dcsr_i_row_page *page = part_create(matrix, row_page_size(matrix));
+    if (!page) return NULL;
+    if (from) {
+        memcpy(page, from, row_page_size(matrix));
+    } else {
+        memset(page, 0, row_page_size(matrix));
+        page->moved = version;
+    }
+    page->born = version;
+    return page;
+}
+
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
+                                                const uint32_t *packed_lengths)
+{
+    dcsr_i_segment_page *page = part_create(matrix, segment_page_size(false));
+    if (!page) return NULL;
+    if (packed_lengths) {
+        memcpy(page->begin, from->begin, sizeof page->begin);
+        memcpy(page->capacity, packed_lengths, sizeof page->capacity);
+    } else if (from) {
+        *page = *from;
+    } else {
+        memset(page, 0, sizeof *page);
+    }
+    return page;
+}
+
+dcsr_i_segment_page *dcsr_i_packed_page_create(dcsr_matrix *matrix)
+{
+    return part_create(matrix, segment_page_size(true));
+}
+
+void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
+{
+    part_free(matrix, directory, sizeof *directory);
+}
+
+void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    part_free(matrix, page, row_page_size(matrix));
+}
+
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
+{
+    part_free(matrix, page, segment_page_size(packed));
+}
+
+/* ---- Graves ---- */
+
+static size_t grave_size(uint64_t capacity)
+{
+    return sizeof(dcsr_i_grave) + capacity * sizeof(dcsr_i_remains);
+}
+
+dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity)
+{
+    dcsr_i_grave *grave = part_create(matrix, grave_size(capacity));
+    if (!grave) return NULL;
+    *grave = (dcsr_i_grave){.capacity = capacity};
+    return grave;
+}
+
+void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave)
+{
+    if (grave) part_free(matrix, grave, grave_size(grave->capacity));
+}
+
+void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size)
+{
+    assert(grave->count < grave->capacity);
+    grave->remains[grave->count++] =
+        (dcsr_i_remains){.kind = kind, .born = born, .pointer = pointer, .size = size};
+}
+
+void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    assert(grave->count < grave->capacity);
+    grave->remains[grave->count++] = (dcsr_i_remains){
+        .kind = DCSR_I_RANGE, .born = dcsr_i_arena_born(arena, begin), .begin = begin, .size = entries};
+}
+
+static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
+{
+    switch (remains->kind) {
+    case DCSR_I_TABLE:
+        dcsr_i_table_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_DIRECTORY:
+        dcsr_i_directory_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_ROW_PAGE:
+        dcsr_i_row_page_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, false);
+        break;
+    case DCSR_I_PACKED_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, true);
+        break;
+    case DCSR_I_RANGE:
+        dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
+        break;
+    case DCSR_I_RUNS:
+        dcsr_i_arena_free_runs(&matrix->arena, remains->pointer, remains->size);
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, remains->pointer, remains->size, sizeof(dcsr_i_run));
+        dcsr_i_arena_trim(&matrix->arena);
+        break;
+    }
+}
+
+/* Frees those remains (runs, or all but runs) that no pinned version can see: `heir` is the latest of those
+ * that could. */
+static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < grave->count; i++) {
+        const dcsr_i_remains *remains = &grave->remains[i];
+        bool other = (remains->kind == DCSR_I_RUNS) != runs;
+        if (other || (heir && remains->born <= heir->version))
+            grave->remains[kept++] = *remains;
+        else
+            free_remains(matrix, remains);
+    }
+    grave->count = kept;
+}
+
+/* ---- Pins ---- */
+
+/* Hands a list of graves to the latest of the first `below` pins, freeing what that one cannot see. Runs come
+ * last: the blocks they free may still be named by ranges, in this grave or another of the list, that earlier
+ * changes gave up. */
+static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
+{
+    dcsr_i_pin *heir = below ? &matrix->pins[below - 1] : NULL;
+    for (dcsr_i_grave *grave = graves; grave; grave = grave->next) thin_out(matrix, grave, heir, false);
+    while (graves) {
+        dcsr_i_grave *grave = graves;
+        graves = grave->next;
+        thin_out(matrix, grave, heir, true);
+        if (!grave->count) {
+            dcsr_i_grave_free(matrix, grave);
+            continue;
+        }
+        grave->next = heir->graves;
+        heir->graves = grave;
+    }
+}
+
+static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
+{
+    if (matrix->pin_count && matrix->pins[matrix->pin_count - 1].version == version) {
+        matrix->pins[matrix->pin_count - 1].count++;
+        return DCSR_OK;
+    }
+    if (matrix->pin_count == matrix->pin_capacity) {
+        uint64_t capacity = matrix->pin_capacity ? 2 * matrix->pin_capacity : 4;
+        dcsr_i_pin *pins = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity,
+                                          capacity, sizeof *pins);
+        if (!pins) return DCSR_ERROR_OUT_OF_MEMORY;
+        matrix->pins = pins;
+        matrix->pin_capacity = capacity;
+    }
+    matrix->pins[matrix->pin_count++] = (dcsr_i_pin){.version = version, .count = 1};
+    return DCSR_OK;
+}
+
+static void unpin_locked(dcsr_matrix *matrix, uint64_t version)
+{
+    uint64_t i = matrix->pin_count;
+    while (matrix->pins[i - 1].version != version) i--;
+    if (--matrix->pins[--i].count) return;
+    dcsr_i_grave *graves = matrix->pins[i].graves;
+    memmove(&matrix->pins[i], &matrix->pins[i + 1], (--matrix->pin_count - i) * sizeof matrix->pins[0]);
+    hand_down(matrix, graves, i);
+}
+
+/* ---- Publishing and holding ---- */
+
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_i_table *old = matrix->current;
+    dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
+    matrix->current = next;
+    dcsr_i_csr *csr[2] = {matrix->csr[0], matrix->csr[1]};
+    matrix->csr[0] = matrix->csr[1] = NULL;
+    memset(matrix->resolved, 0, sizeof matrix->resolved);
+    bool pinned = matrix->pin_count > 0;
+    if (pinned) hand_down(matrix, grave, matrix->pin_count);
+    pthread_mutex_unlock(&matrix->version_lock);
+    /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
+     * lock. */
+    if (!pinned) hand_down(matrix, grave, 0);
+    for (int i = 0; i < 2; i++) dcsr_i_csr_release(csr[i]);
+}
+
+dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
+{
+    dcsr_i_snapshot *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
+    *snapshot = NULL;
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_status status = pin_locked(matrix, matrix->current->version);
+    created->version = matrix->current->version;
+    created->base = matrix->current;
+    pthread_mutex_unlock(&matrix->version_lock);
+    if (status != DCSR_OK) {
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
+        return status;
+    }
+    created->matrix = matrix;
+    atomic_init(&created->references, 1);
+    dcsr_i_matrix_retain(matrix);
+    *snapshot = created;
+    return DCSR_OK;
+}
+
+void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
+{
+    if (!snapshot) return;
+    dcsr_matrix *matrix = snapshot->matrix;
+    pthread_mutex_lock(&matrix->version_lock);
+    /* Under the lock, since views that are being created look for resolved snapshots to share. */
+    bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
+    if (last && matrix->resolved[snapshot->flags] == snapshot) matrix->resolved[snapshot->flags] = NULL;
+    pthread_mutex_unlock(&matrix->version_lock);
+    if (!last) return;
+    if (snapshot->own) {
+        dcsr_i_free_unshared(matrix, snapshot->own, snapshot->base);
+        dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
+    }
+    pthread_mutex_lock(&matrix->version_lock);
+    unpin_locked(matrix, snapshot->version);
+    pthread_mutex_unlock(&matrix->version_lock);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
+    dcsr_i_matrix_release(matrix);
+}
+
+void dcsr_i_csr_release(dcsr_i_csr *csr)
+{
+    if (!csr || atomic_fetch_sub(&csr->references, 1) != 1) return;
+    if (csr->snapshot) {
+        dcsr_i_snapshot_release(csr->snapshot);
+    } else {
+        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
+        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
+    }
+    dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
+    dcsr_i_free(csr->context, DCSR_I_MATRIX, csr, 1, sizeof *csr);
+}
