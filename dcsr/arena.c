@@ -328,7 +328,18 @@ void dcsr_i_arena_trim(dcsr_i_arena *arena)
     pthread_mutex_unlock(&arena->lock);
 }
 
-uint64_t dcsr_i_arena_bytes(const dcsr_i_arena *arena)
+uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
 {
-    return arena->resident_blocks * block_bytes(arena) + arena->block_capacity * sizeof *arena->block;
+    pthread_mutex_lock(&arena->lock);
+    uint64_t used = arena->used - (arena->open_end - arena->open);
+    pthread_mutex_unlock(&arena->lock);
+    return used;
+}
+
+uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t bytes = arena->resident_blocks * block_bytes(arena) + arena->block_capacity * sizeof *arena->block;
+    pthread_mutex_unlock(&arena->lock);
+    return bytes;
 }

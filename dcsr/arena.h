@@ -79,6 +79,8 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin);
 /* Returns the memory of free blocks to the system, but for a sixteenth kept for reuse. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
-uint64_t dcsr_i_arena_bytes(const dcsr_i_arena *arena);
+/* Entries handed out and not given back; bytes of memory held. */
+uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);
+uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena);
 
 #endif

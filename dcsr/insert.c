@@ -19,6 +19,9 @@
 #include <omp.h>
 #include <string.h>
 
+/* An entry costs a few cache misses, as much as this many entries that are read in passing. */
+enum { WORK_PER_ENTRY = 4 };
+
 /* The entries for the rows of one page. */
 typedef struct group {
     uint64_t page;
@@ -27,6 +30,7 @@ typedef struct group {
     dcsr_i_row_page *fresh;
     uint64_t places; /* needed, then where they begin */
     uint64_t ranges; /* segments that moved rows leave behind */
+    uint64_t tail;   /* where its first row ends, to be fetched ahead */
 } group;
 
 typedef struct batch {
@@ -116,8 +120,9 @@ static growth grow_row(const batch *b, const dcsr_i_row_page *page, unsigned r, 
     if (page && page->packed) {
         grows.segments = length != 0;
     } else if (page) {
-        int k = 0;
-        for (; k < b->matrix->segments_per_row && page->segment[k]; k++) {
+        /* A row that is not fragmented has no second segment, and there is no need to look. */
+        int k = 0, most = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
+        for (; k < most && page->segment[k]; k++) {
             uint64_t capacity = page->segment[k]->capacity[r];
             if (!capacity) break;
             grows.tail = page->segment[k]->begin[r] + length - total;
@@ -167,6 +172,7 @@ static dcsr_status plan_group(const batch *b, group *g, uint64_t *longest)
         unsigned r = row_in_page(b, key_at(b, i));
         if (skips(b, g->old, r)) continue;
         growth grows = grow_row(b, g->old, r, end - i);
+        if (i == g->first) g->tail = grows.tail;
         uint64_t length = g->old ? g->old->length[r] : 0;
         if (length + (end - i) > UINT32_MAX / 2)
             return dcsr_i_fail(
@@ -187,6 +193,31 @@ static dcsr_status plan_group(const batch *b, group *g, uint64_t *longest)
     return make_segment_pages(b, g, moves, levels) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
+/* The pages of a small batch lie anywhere and each is used for a row or two, so planning is bound by the
+ * latency of memory: pages are fetched well ahead, and what they point to a little later. */
+enum { PAGES_AHEAD = 12, SEGMENTS_AHEAD = 5, ENTRIES_AHEAD = 8 };
+
+static inline void fetch_ahead(const batch *b, uint64_t g)
+{
+    if (g + PAGES_AHEAD < b->group_count) {
+        const char *page = (const char *)b->groups[g + PAGES_AHEAD].old;
+        for (size_t line = 0; page && line < sizeof(dcsr_i_row_page) + 64; line += 64)
+            __builtin_prefetch(page + line);
+    }
+    if (g + SEGMENTS_AHEAD < b->group_count) {
+        const group *soon = &b->groups[g + SEGMENTS_AHEAD];
+        const dcsr_i_row_page *page = soon->old;
+        for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + ENTRIES_AHEAD; i++) {
+            unsigned r = row_in_page(b, key_at(b, i));
+            int levels = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
+            for (int k = 0; k < levels && page->segment[k]; k++) {
+                __builtin_prefetch(&page->segment[k]->begin[r]);
+                if (!page->packed) __builtin_prefetch(&page->segment[k]->capacity[r]);
+            }
+        }
+    }
+}
+
 static dcsr_status plan(batch *b)
 {
     dcsr_status status = DCSR_OK;
@@ -196,6 +227,7 @@ static dcsr_status plan(batch *b)
     reduction(max                                                      \
               : longest) if (b->threads > 1)
     for (uint64_t g = 0; g < b->group_count; g++) {
+        fetch_ahead(b, g);
         dcsr_status here = plan_group(b, &b->groups[g], &longest);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)
@@ -330,8 +362,12 @@ static void scatter_row(const batch *b, group *g, dcsr_i_resolver *resolver, uns
     uint64_t n = end - i, bit = (uint64_t)1 << r;
     if (grows->moves) {
         move_row(b, g, resolver, r, to, sum);
+        /* Resolving may have made the row shorter than was planned for; without giving back the rest, a row
+         * that gets the same entries again and again would grow for ever. */
+        uint64_t capacity = page->length[r] + n + dcsr_i_slack(page->length[r] + n);
+        dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
         page->segment[0]->begin[r] = to;
-        page->segment[0]->capacity[r] = (uint32_t)grows->capacity;
+        page->segment[0]->capacity[r] = (uint32_t)capacity;
         store_entries(b, i, n, to + page->length[r]);
     } else {
         uint64_t fits = n < grows->room ? n : grows->room;
@@ -356,6 +392,12 @@ static void scatter_row(const batch *b, group *g, dcsr_i_resolver *resolver, uns
     sum->stored += n;
 }
 
+static inline void fetch_tail(const batch *b, uint64_t tail)
+{
+    __builtin_prefetch(b->matrix->arena.columns + tail, 1);
+    if (b->matrix->value_size) __builtin_prefetch(b->matrix->arena.values + tail * b->matrix->value_size, 1);
+}
+
 /* Two passes, so that the cache lines of the rows' ends, which lie anywhere in the arena, are on their way
  * before they are written. */
 static void scatter_group(const batch *b, group *g, dcsr_i_resolver *resolver, change *sum)
@@ -366,11 +408,7 @@ static void scatter_group(const batch *b, group *g, dcsr_i_resolver *resolver, c
     for (uint64_t i = g->first; i < g->end; i = ends[count++]) {
         ends[count] = row_end(b, g, i);
         grows[count] = grow_row(b, g->fresh, row_in_page(b, key_at(b, i)), ends[count] - i);
-        if (grows[count].room) {
-            __builtin_prefetch(b->matrix->arena.columns + grows[count].tail, 1);
-            if (b->matrix->value_size)
-                __builtin_prefetch(b->matrix->arena.values + grows[count].tail * b->matrix->value_size, 1);
-        }
+        if (grows[count].room) fetch_tail(b, grows[count].tail);
     }
     uint64_t to = b->begin + g->places;
     uint64_t i = g->first;
@@ -412,7 +450,10 @@ static void scatter(batch *b, dcsr_i_resolver *resolvers)
         change sum = {0};
         dcsr_i_resolver *resolver = &resolvers[b->threads > 1 ? omp_get_thread_num() : 0];
 #pragma omp for schedule(dynamic, 64)
-        for (uint64_t g = 0; g < b->group_count; g++) scatter_group(b, &b->groups[g], resolver, &sum);
+        for (uint64_t g = 0; g < b->group_count; g++) {
+            if (g + SEGMENTS_AHEAD < b->group_count) fetch_tail(b, b->groups[g + SEGMENTS_AHEAD].tail);
+            scatter_group(b, &b->groups[g], resolver, &sum);
+        }
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
         tombstones += sum.tombstones, rewrites += sum.rewrites;
     }
@@ -459,7 +500,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                .stride = operation->stride,
                .column_bits = operation->column_bits,
                .mark = operation->kind == DCSR_I_REMOVE ? DCSR_I_TOMBSTONE : 0};
-    b.threads = dcsr_i_threads(context, b.n);
+    b.threads = dcsr_i_threads(context, b.n * WORK_PER_ENTRY);
     if (b.threads > DCSR_I_MAX_BATCH_THREADS) b.threads = DCSR_I_MAX_BATCH_THREADS;
     b.bulk = b.base->stored == 0 && !b.mark;
     uint64_t words = b.n * (uint64_t)b.stride, *spare = NULL;
@@ -467,8 +508,8 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     if (!operation->ascending) {
         spare = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *spare);
         if (!spare) return DCSR_ERROR_OUT_OF_MEMORY;
-        b.entries =
-            dcsr_i_sort(b.entries, spare, b.n, b.stride, 0, operation->row_bits + b.column_bits, b.threads);
+        b.entries = dcsr_i_sort(b.entries, spare, b.n, b.stride, 0, operation->row_bits + b.column_bits,
+                                dcsr_i_threads(context, b.n));
     }
     uint64_t pages = dcsr_i_page_count(b.base);
     b.group_capacity = b.n < pages ? b.n : pages;
@@ -478,7 +519,10 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
         status = plan(&b);
         if (status == DCSR_OK) status = allocate(&b);
         if (status == DCSR_OK) status = scatter_and_publish(&b);
-        if (status != DCSR_OK) undo(&b);
+        if (status == DCSR_OK)
+            dcsr_i_changed(matrix, b.mark ? b.n : 0);
+        else
+            undo(&b);
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }

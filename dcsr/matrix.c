@@ -6,7 +6,7 @@
 
 /* Waiting batches of one kind are joined up to this many entries; larger ones are packed outside the queue's
  * lock. */
-enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 8192, LEAST_CAPACITY = 64 };
+enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768, LEAST_CAPACITY = 64 };
 
 static const uint64_t default_queue_limit = (uint64_t)512 << 20;
 
@@ -439,11 +439,8 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     count_segments(table, info);
     dcsr_i_snapshot_release(snapshot);
 
-    pthread_mutex_lock(&matrix->arena.lock);
-    info->arena_entries = matrix->arena.used - (matrix->arena.open_end - matrix->arena.open);
-    info->bytes = dcsr_i_arena_bytes(&matrix->arena);
-    pthread_mutex_unlock(&matrix->arena.lock);
-    info->bytes += sizeof *matrix + atomic_load(&matrix->table_bytes);
+    info->arena_entries = dcsr_i_arena_used(&matrix->arena);
+    info->bytes = dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
     pthread_mutex_lock(&matrix->version_lock);
     info->views = matrix->pin_count;
     pthread_mutex_unlock(&matrix->version_lock);

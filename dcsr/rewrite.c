@@ -254,6 +254,11 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
             for (int k = 0; k < count; left += pieces[k++].length)
                 dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
         }
+        uint64_t planned = capacity;
+        if (j->selection->slack) {
+            capacity = row_capacity(j->selection, left);
+            dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
+        }
         fresh->length[r] = (uint32_t)left;
         fresh->segment[0]->begin[r] = to;
         fresh->segment[0]->capacity[r] = (uint32_t)capacity;
@@ -262,7 +267,7 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
                 fresh->segment[k]->capacity[r] = 0;
         sum->stored += (int64_t)left - (int64_t)length;
         sum->extra -= count > 1 ? count - 1 : 0;
-        to += capacity;
+        to += planned;
     }
     sum->duplicates -= __builtin_popcountll(fresh->duplicates & work->mask);
     sum->tombstones -= __builtin_popcountll(fresh->tombstones & work->mask);
@@ -378,5 +383,6 @@ dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix)
     DCSR_TRY(dcsr_i_rewrite(&result, matrix, base, base->version + 1, &selection));
     if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
     atomic_store(&matrix->resolve_reads, 0);
+    atomic_store(&matrix->unsettled_deletions, 0);
     return DCSR_OK;
 }

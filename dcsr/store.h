@@ -163,7 +163,8 @@ struct dcsr_matrix {
     _Atomic uint64_t busy_nanoseconds;
     _Atomic uint64_t
         extra_reads; /* segments beyond the first of a row that readers walked since the last move */
-    _Atomic uint64_t resolve_reads; /* entries that views had to resolve since the last settling */
+    _Atomic uint64_t unsettled_deletions; /* tombstones written since the last settling */
+    _Atomic uint64_t resolve_reads;       /* entries that views had to resolve since the last settling */
 };
 
 static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
@@ -254,6 +255,14 @@ uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, cons
                             int count, uint64_t column_limit, uint64_t to);
 /* Copies entries within the arena. */
 void dcsr_i_copy_entries(dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries);
+
+/* ---- defragment.c: when it is worth it ---- */
+/* A reader has walked all rows of this table, which is the current one or an earlier one. */
+void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
+/* A reader has had to resolve rows of so many entries. */
+void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
+/* A batch has been applied, with so many deletions. */
+void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
 /* ---- combine.c ---- */
 /* *into = the policy's combination of *into (stored earlier) and *value; NULL for keep and for pattern-only

@@ -5,12 +5,6 @@
 
 enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED };
 
-/* The cost model of defragmentation, in units of one entry read in passing. Walking a further segment of a
- * row costs a jump to another place and a loop that starts anew; moving an entry reads and writes it. When
- * what readers have paid for jumps has reached what moving costs, moving pays from then on; paying as much
- * again at most is the price of not knowing the future. */
-enum { JUMP_COST = 12, MOVE_COST = 4 };
-
 struct dcsr_view {
     dcsr_context *context;
     dcsr_matrix *matrix;
@@ -51,15 +45,7 @@ const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view)
 
 void dcsr_i_view_was_read(dcsr_view *view)
 {
-    const dcsr_i_table *table = view->rows.table;
-    if (!table || !table->extra_segments || view->snapshot->own) return;
-    uint64_t reads =
-        atomic_fetch_add(&view->matrix->extra_reads, table->extra_segments) + table->extra_segments;
-    if (reads * JUMP_COST < table->stored * MOVE_COST) return;
-    /* With few rows fragmented only those are moved. */
-    dcsr_i_request_maintenance(view->matrix, DCSR_I_DEFRAGMENT,
-                               table->extra_segments * 8 < table->rows ? DCSR_DEFRAGMENT_SELECTED
-                                                                       : DCSR_DEFRAGMENT_WHOLE);
+    if (view->snapshot && !view->snapshot->own) dcsr_i_was_read(view->matrix, view->rows.table);
 }
 
 /* ---- Creating ---- */
@@ -117,9 +103,7 @@ static dcsr_status resolve_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *mat
     plain->flags = flags;
     if (!result.table) return DCSR_OK;
     offer_resolved(matrix, plain);
-    /* The second view that has to do the same work is one too many: the store should. */
-    if (atomic_fetch_add(&matrix->resolve_reads, result.entries) >= result.entries)
-        dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
+    dcsr_i_was_resolved(matrix, result.entries);
     return DCSR_OK;
 }
 
