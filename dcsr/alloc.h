@@ -1,8 +1,9 @@
 /* alloc.h: the one place where the library takes memory (internal).
  *
- * Two pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work. With jemalloc each is
- * an arena of its own; without (sanitizer builds) both are the system's allocator. Sizes are counted per context, held
- * against its memory limit, and every call can be made to fail by the countdown that tests set. */
+ * Two pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work. With
+ * jemalloc each is an arena of its own; without (sanitizer builds) both are the system's allocator. Sizes are
+ * counted per context, held against its memory limit, and every call can be made to fail by the countdown
+ * that tests set. */
 #ifndef DCSR_ALLOC_H
 #define DCSR_ALLOC_H
 
@@ -10,22 +11,25 @@
 
 typedef enum dcsr_i_pool { DCSR_I_MATRIX = 0, DCSR_I_SCRATCH = 1, DCSR_I_POOLS } dcsr_i_pool;
 
-/* Memory for count objects of size bytes, aligned to 64; NULL with the error set when the product overflows, the limit is
- * reached or the system refuses. Zero bytes give a pointer that may be freed. */
+/* Memory for count objects of size bytes, aligned to 64; NULL with the error set when the product overflows,
+ * the limit is reached or the system refuses. Zero bytes give a pointer that may be freed. */
 void *dcsr_i_alloc(dcsr_context *context, dcsr_i_pool pool, size_t count, size_t size);
 /* The same, zeroed. */
 void *dcsr_i_calloc(dcsr_context *context, dcsr_i_pool pool, size_t count, size_t size);
-/* Resizes a block of old_count objects (block may be NULL with old_count 0); on failure the block is as it was. */
-void *dcsr_i_realloc(dcsr_context *context, dcsr_i_pool pool, void *block, size_t old_count, size_t count, size_t size);
+/* Resizes a block of old_count objects (block may be NULL with old_count 0); on failure the block is as it
+ * was. */
+void *dcsr_i_realloc(dcsr_context *context, dcsr_i_pool pool, void *block, size_t old_count, size_t count,
+                     size_t size);
 /* Frees a block that was allocated with the same count and size. NULL does nothing. */
 void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t count, size_t size);
 
-/* Counts `bytes` of memory that is committed elsewhere (mapped pages) against the limit: DCSR_OK or OUT_OF_MEMORY. */
+/* Counts `bytes` of memory that is committed elsewhere (mapped pages) against the limit: DCSR_OK or
+ * OUT_OF_MEMORY. */
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 
-/* Tests: the (n+1)-th allocation or commit from now fails, and all after it until called again; negative: none does.
- * dcsr_i_allocations() counts them since the start. Process-wide. */
+/* Tests: the (n+1)-th allocation or commit from now fails, and all after it until called again; negative:
+ * none does. dcsr_i_allocations() counts them since the start. Process-wide. */
 void dcsr_i_fail_allocations_after(long n);
 uint64_t dcsr_i_allocations(void);
 

@@ -1,8 +1,8 @@
 /* context.h: where matrices live: a device, its threads, its memory and its limits.
  *
- * Every object is created from a context. A context may be used by any number of threads at once. Objects keep the
- * memory of their context alive: after dcsr_context_destroy() an object that is still held answers every call with
- * DCSR_ERROR_CONTEXT_DESTROYED and can only be destroyed. */
+ * Every object is created from a context. A context may be used by any number of threads at once. Objects
+ * keep the memory of their context alive: after dcsr_context_destroy() an object that is still held answers
+ * every call with DCSR_ERROR_CONTEXT_DESTROYED and can only be destroyed. */
 #ifndef DCSR_CONTEXT_H
 #define DCSR_CONTEXT_H
 
@@ -25,25 +25,26 @@ typedef enum dcsr_device {
 
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_context_options {
-    dcsr_device device;     /* default DCSR_DEVICE_AUTO */
-    int threads;            /* threads an operation may use; 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
+    dcsr_device device; /* default DCSR_DEVICE_AUTO */
+    int threads; /* threads an operation may use; 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
     uint64_t memory_limit;  /* bytes that all objects together may take; 0: no limit but the machine's */
-    uint64_t reserve_bytes; /* address space set aside per matrix, which bounds its growth in place; 0: twice the
-                               machine's memory. Reserving takes no memory. */
+    uint64_t reserve_bytes; /* address space set aside per matrix, which bounds its growth in place; 0: twice
+                               the machine's memory. Reserving takes no memory. */
 } dcsr_context_options;
 
 typedef struct dcsr_context_info {
     dcsr_device device;
     int threads;
-    const char *device_name;        /* constant text */
-    const char *allocator;          /* "jemalloc 5.3.0" or "system" */
-    uint64_t memory_limit;          /* bytes; 0: none */
-    uint64_t matrix_bytes;          /* bytes held by matrices: arenas that are committed, row tables, queued batches */
-    uint64_t scratch_bytes;         /* bytes held for temporary work: sort buffers and the like */
-    uint64_t peak_bytes;            /* the most that both together have been */
-    uint64_t allocator_active;      /* bytes in pages the allocator has in use; 0 where it does not say */
-    uint64_t allocator_resident;    /* bytes of memory the allocator holds from the system; 0 where it does not say */
-    uint64_t matrices;              /* matrices that are alive */
+    const char *device_name; /* constant text */
+    const char *allocator;   /* "jemalloc 5.3.0" or "system" */
+    uint64_t memory_limit;   /* bytes; 0: none */
+    uint64_t matrix_bytes; /* bytes held by matrices: arenas that are committed, row tables, queued batches */
+    uint64_t scratch_bytes;    /* bytes held for temporary work: sort buffers and the like */
+    uint64_t peak_bytes;       /* the most that both together have been */
+    uint64_t allocator_active; /* bytes in pages the allocator has in use; 0 where it does not say */
+    uint64_t
+        allocator_resident; /* bytes of memory the allocator holds from the system; 0 where it does not say */
+    uint64_t matrices;      /* matrices that are alive */
 } dcsr_context_info;
 
 /* Creates a context. options may be NULL for the defaults. *context is NULL on failure.
@@ -51,13 +52,14 @@ typedef struct dcsr_context_info {
  * OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options);
 
-/* Waits until the queued work of its matrices has been applied, then closes the context. Objects that are still
- * held stay valid to destroy, and only that. NULL does nothing. */
+/* Waits until the queued work of its matrices has been applied, then closes the context. Objects that are
+ * still held stay valid to destroy, and only that. NULL does nothing. */
 DCSR_API void dcsr_context_destroy(dcsr_context *context);
 
-/* One sentence about the last failure of a call that the calling thread made, on any object: what failed, where,
- * what to do. Never NULL; empty when nothing has failed yet. The text belongs to the library and lasts until the
- * thread's next failing call. It may be called with NULL, which is how to learn why a context was not created. */
+/* One sentence about the last failure of a call that the calling thread made, on any object: what failed,
+ * where, what to do. Never NULL; empty when nothing has failed yet. The text belongs to the library and lasts
+ * until the thread's next failing call. It may be called with NULL, which is how to learn why a context was
+ * not created. */
 DCSR_API const char *dcsr_context_error(const dcsr_context *context);
 
 /* Fills *info. Any thread, any time. */

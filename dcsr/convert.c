@@ -26,7 +26,8 @@ uint64_t dcsr_i_longest_row(dcsr_context *context, const dcsr_i_rows *rows, uint
     return longest;
 }
 
-dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows, uint64_t skip)
+dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows,
+                                 uint64_t skip)
 {
     uint64_t blocks = dcsr_i_block_count(rows->rows);
     uint64_t *before = dcsr_i_alloc(context, DCSR_I_SCRATCH, blocks + 1, sizeof *before);
@@ -95,7 +96,8 @@ dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, dcsr_context *context, const dcsr_
 
 dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view)
 {
-    if (!coo) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_coo: coo is NULL; give it a place");
+    if (!coo)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_coo: coo is NULL; give it a place");
     memset(coo, 0, sizeof *coo);
     const dcsr_i_rows *rows;
     dcsr_context *context;

@@ -1,8 +1,8 @@
 /* convert.h: other formats in and out of a matrix.
  *
- * Out: from a view, into arrays that the structure owns and dcsr_*_free() frees. In: dcsr_matrix_from_*() copies the
- * caller's arrays, after checking them (offsets that ascend, indices in range), and the matrix is ready when the
- * call returns. `options` may be NULL. The types are those of the matrix. */
+ * Out: from a view, into arrays that the structure owns and dcsr_*_free() frees. In: dcsr_matrix_from_*()
+ * copies the caller's arrays, after checking them (offsets that ascend, indices in range), and the matrix is
+ * ready when the call returns. `options` may be NULL. The types are those of the matrix. */
 #ifndef DCSR_CONVERT_H
 #define DCSR_CONVERT_H
 
@@ -16,8 +16,9 @@ extern "C" {
 /* COO, rows ascending. */
 DCSR_API dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view);
 
-/* CSR out is dcsr_view_csr() on a DCSR_LAYOUT_CSR view. In, at the price of a copy: rows become single tight segments. Entries of a row may
- * come in any order; duplicates follow the policy. Errors: INVALID_ARGUMENT (offsets), INDEX_OUT_OF_RANGE, as dcsr_matrix_create(). */
+/* CSR out is dcsr_view_csr() on a DCSR_LAYOUT_CSR view. In, at the price of a copy: rows become single tight
+ * segments. Entries of a row may come in any order; duplicates follow the policy. Errors: INVALID_ARGUMENT
+ * (offsets), INDEX_OUT_OF_RANGE, as dcsr_matrix_create(). */
 DCSR_API dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                           const dcsr_matrix_options *options);
 
@@ -35,8 +36,8 @@ DCSR_API dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *co
                                           const dcsr_matrix_options *options);
 DCSR_API void dcsr_csc_free(dcsr_csc *csc);
 
-/* ELLPACK: `width` slots a row, stored column-major: slot s of row i at [s * rows + i]. An unused slot has column
- * DCSR_ELL_UNUSED and value 0. */
+/* ELLPACK: `width` slots a row, stored column-major: slot s of row i at [s * rows + i]. An unused slot has
+ * column DCSR_ELL_UNUSED and value 0. */
 #define DCSR_ELL_UNUSED UINT32_MAX
 typedef struct dcsr_ell {
     uint64_t rows, cols, width;
@@ -45,7 +46,8 @@ typedef struct dcsr_ell {
     void *values;
     dcsr_context *context;
 } dcsr_ell;
-/* The width is that of the longest row. Errors: TOO_LARGE when rows x width overflows or is over `limit` bytes (0: no limit): one long row makes ELL huge. */
+/* The width is that of the longest row. Errors: TOO_LARGE when rows x width overflows or is over `limit`
+ * bytes (0: no limit): one long row makes ELL huge. */
 DCSR_API dcsr_status dcsr_view_to_ell(dcsr_ell *ell, dcsr_view *view, uint64_t limit);
 DCSR_API dcsr_status dcsr_matrix_from_ell(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell,
                                           const dcsr_matrix_options *options);

@@ -1,12 +1,15 @@
 /* convert_compressed.c: compressed rows (CSR) in, compressed columns (CSC) in and out.
  *
- * Both are one format with rows and columns exchanged: offsets by the major index, one minor index an entry. */
+ * Both are one format with rows and columns exchanged: offsets by the major index, one minor index an entry.
+ */
 #include "dcsr/convert_out.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 #include "dcsr/load.h"
 
-/* -- In ---------------------------------------------------------------------------------------------------------- */
+/* -- In
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct compressed {
     const char *name, *major, *minor; /* "CSR", "row", "column" */
@@ -43,8 +46,8 @@ static dcsr_status check_offsets(const compressed *c, dcsr_context *context)
                            (unsigned long long)first, (unsigned long long)c->offsets[first],
                            (unsigned long long)first + 1, (unsigned long long)c->offsets[first + 1]);
     if (c->offsets[c->majors] != c->nnz)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the last offset is %llu; it must be nnz, %llu", c->name,
-                           (unsigned long long)c->offsets[c->majors], (unsigned long long)c->nnz);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the last offset is %llu; it must be nnz, %llu",
+                           c->name, (unsigned long long)c->offsets[c->majors], (unsigned long long)c->nnz);
     return DCSR_OK;
 }
 
@@ -73,8 +76,9 @@ static dcsr_status check_minors(const compressed *c, dcsr_context *context)
     for (uint64_t i = 0; i < c->nnz; i++)
         if (minor_at(c, i) >= c->minors && i < first) first = i;
     if (first == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "%s: entry %llu, in %s %llu, has %s %llu, but there are %llu %ss",
-                       c->name, (unsigned long long)first, c->major, (unsigned long long)major_of(c, first), c->minor,
+    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                       "%s: entry %llu, in %s %llu, has %s %llu, but there are %llu %ss", c->name,
+                       (unsigned long long)first, c->major, (unsigned long long)major_of(c, first), c->minor,
                        (unsigned long long)minor_at(c, first), (unsigned long long)c->minors, c->minor);
 }
 
@@ -113,8 +117,8 @@ dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, co
                                  const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csr, "dcsr_matrix_from_csr"));
-    compressed c = {"CSR",     "row",        "column",     false, csr->rows,  csr->cols, csr->nnz,
-                    csr->type, csr->offsets, csr->columns, NULL,  csr->values};
+    compressed c = {"CSR",    "row",     "column",     false,        csr->rows, csr->cols,
+                    csr->nnz, csr->type, csr->offsets, csr->columns, NULL,      csr->values};
     return load(matrix, context, &c, options);
 }
 
@@ -122,15 +126,18 @@ dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, co
                                  const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csc, "dcsr_matrix_from_csc"));
-    compressed c = {"CSC",     "column",     "row", true,     csc->cols,  csc->rows, csc->nnz,
-                    csc->type, csc->offsets, NULL,  csc->row, csc->values};
+    compressed c = {"CSC",    "column",  "row",        true, csc->cols, csc->rows,
+                    csc->nnz, csc->type, csc->offsets, NULL, csc->row,  csc->values};
     return load(matrix, context, &c, options);
 }
 
-/* -- Out --------------------------------------------------------------------------------------------------------- */
+/* -- Out
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
-/* A counting sort by column that keeps the order of rows. The rows are cut into parts of about equally many entries; each part
- * counts its columns, and the sums over parts tell each where its entries of a column go. */
+/* A counting sort by column that keeps the order of rows. The rows are cut into parts of about equally many
+ * entries; each part counts its columns, and the sums over parts tell each where its entries of a column go.
+ */
 typedef struct counting {
     uint64_t parts;
     uint64_t *first_block; /* parts + 1: part p has the blocks first_block[p] to first_block[p + 1] - 1 */
@@ -143,10 +150,12 @@ static void free_counting(counting *sort, dcsr_context *context, uint64_t cols)
     dcsr_i_free(context, DCSR_I_SCRATCH, sort->count, sort->parts * cols, sizeof *sort->count);
 }
 
-static dcsr_status make_counting(counting *sort, dcsr_context *context, const dcsr_i_rows *rows, const uint64_t *before)
+static dcsr_status make_counting(counting *sort, dcsr_context *context, const dcsr_i_rows *rows,
+                                 const uint64_t *before)
 {
     uint64_t blocks = dcsr_i_block_count(rows->rows), nnz = before[blocks];
-    /* A part costs as much as counting `cols` entries; with many columns and few entries that is not worth it. */
+    /* A part costs as much as counting `cols` entries; with many columns and few entries that is not worth
+     * it. */
     sort->parts = (uint64_t)dcsr_i_threads(context, nnz);
     while (sort->parts > 1 && sort->parts * rows->cols > nnz) sort->parts--;
     sort->first_block = dcsr_i_alloc(context, DCSR_I_SCRATCH, sort->parts + 1, sizeof *sort->first_block);
@@ -217,7 +226,8 @@ static dcsr_status allocate_csc(dcsr_csc *csc, dcsr_context *context, const dcsr
 
 dcsr_status dcsr_view_to_csc(dcsr_csc *csc, dcsr_view *view)
 {
-    if (!csc) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_csc: csc is NULL; give it a place");
+    if (!csc)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_csc: csc is NULL; give it a place");
     memset(csc, 0, sizeof *csc);
     const dcsr_i_rows *rows;
     dcsr_context *context;

@@ -4,7 +4,9 @@
 #include "dcsr/error.h"
 #include "dcsr/load.h"
 
-/* -- Out --------------------------------------------------------------------------------------------------------- */
+/* -- Out
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static dcsr_status allocate_ell(dcsr_ell *ell, dcsr_context *context, const dcsr_i_rows *rows, uint64_t width,
                                 uint64_t limit)
@@ -14,9 +16,10 @@ static dcsr_status allocate_ell(dcsr_ell *ell, dcsr_context *context, const dcsr
     bool overflow = __builtin_mul_overflow(rows->rows, width, &slots) ||
                     __builtin_mul_overflow(slots, sizeof(uint32_t) + size, &bytes);
     if (overflow || (limit && bytes > limit))
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                           "%llu rows x %llu slots, the length of the longest row, are too large for ELL; use HYB",
-                           (unsigned long long)rows->rows, (unsigned long long)width);
+        return dcsr_i_fail(
+            DCSR_ERROR_TOO_LARGE,
+            "%llu rows x %llu slots, the length of the longest row, are too large for ELL; use HYB",
+            (unsigned long long)rows->rows, (unsigned long long)width);
     *ell = (dcsr_ell){rows->rows, rows->cols, width, rows->type, NULL, NULL, context};
     ell->columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, slots, sizeof *ell->columns);
     if (ell->columns && size) ell->values = dcsr_i_alloc(context, DCSR_I_SCRATCH, slots, size);
@@ -56,7 +59,8 @@ dcsr_status dcsr_i_rows_to_ell(dcsr_ell *ell, dcsr_context *context, const dcsr_
 
 dcsr_status dcsr_view_to_ell(dcsr_ell *ell, dcsr_view *view, uint64_t limit)
 {
-    if (!ell) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_ell: ell is NULL; give it a place");
+    if (!ell)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_ell: ell is NULL; give it a place");
     memset(ell, 0, sizeof *ell);
     const dcsr_i_rows *rows;
     dcsr_context *context;
@@ -76,7 +80,8 @@ void dcsr_ell_free(dcsr_ell *ell)
 
 dcsr_status dcsr_view_to_hyb(dcsr_hyb *hyb, dcsr_view *view, uint64_t width)
 {
-    if (!hyb) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_hyb: hyb is NULL; give it a place");
+    if (!hyb)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_hyb: hyb is NULL; give it a place");
     memset(hyb, 0, sizeof *hyb);
     const dcsr_i_rows *rows;
     dcsr_context *context;
@@ -97,13 +102,16 @@ void dcsr_hyb_free(dcsr_hyb *hyb)
     dcsr_coo_free(&hyb->coo);
 }
 
-/* -- In ---------------------------------------------------------------------------------------------------------- */
+/* -- In
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static dcsr_status check_ell(const dcsr_ell *ell, dcsr_context *context)
 {
     uint64_t slots;
     if (__builtin_mul_overflow(ell->rows, ell->width, &slots))
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "ELL of %llu rows x %llu slots is more than memory can address",
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                           "ELL of %llu rows x %llu slots is more than memory can address",
                            (unsigned long long)ell->rows, (unsigned long long)ell->width);
     if (slots && (!ell->columns || (ell->type != DCSR_PATTERN && !ell->values)))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "ELL: %s is NULL, but there are %llu slots",
@@ -114,11 +122,12 @@ static dcsr_status check_ell(const dcsr_ell *ell, dcsr_context *context)
     for (uint64_t i = 0; i < slots; i++)
         if (ell->columns[i] >= ell->cols && ell->columns[i] != DCSR_ELL_UNUSED && i < first) first = i;
     if (first == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
-                       "ELL: slot %llu of row %llu has column %lu, but there are %llu columns; unused slots have "
-                       "DCSR_ELL_UNUSED",
-                       (unsigned long long)(first / ell->rows), (unsigned long long)(first % ell->rows),
-                       (unsigned long)ell->columns[first], (unsigned long long)ell->cols);
+    return dcsr_i_fail(
+        DCSR_ERROR_INDEX_OUT_OF_RANGE,
+        "ELL: slot %llu of row %llu has column %lu, but there are %llu columns; unused slots have "
+        "DCSR_ELL_UNUSED",
+        (unsigned long long)(first / ell->rows), (unsigned long long)(first % ell->rows),
+        (unsigned long)ell->columns[first], (unsigned long long)ell->cols);
 }
 
 /* The used slots, row after row, in batches. */
@@ -154,8 +163,8 @@ static dcsr_status load_coo(dcsr_i_loader *loader, const dcsr_coo *coo)
 }
 
 /* Both parts; coo may be NULL. */
-static dcsr_status from_parts(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell, const dcsr_coo *coo,
-                              const dcsr_matrix_options *options)
+static dcsr_status from_parts(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell,
+                              const dcsr_coo *coo, const dcsr_matrix_options *options)
 {
     dcsr_i_loader loader;
     DCSR_TRY(dcsr_i_loader_open(&loader, context, ell->type, ell->rows, ell->cols, options));
@@ -179,6 +188,7 @@ dcsr_status dcsr_matrix_from_hyb(dcsr_matrix **matrix, dcsr_context *context, co
     if (hyb->ell.type != hyb->coo.type)
         return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "HYB: its ELL and its COO part have different types");
     if (hyb->ell.rows != hyb->coo.rows || hyb->ell.cols != hyb->coo.cols)
-        return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "HYB: its ELL and its COO part have different dimensions");
+        return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                           "HYB: its ELL and its COO part have different dimensions");
     return from_parts(matrix, context, &hyb->ell, &hyb->coo, options);
 }

@@ -23,15 +23,16 @@ static inline uint64_t dcsr_i_block_end(uint64_t block, uint64_t rows)
 /* A source of rows: checked, and counted as read by the matrix's cost model. */
 dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr_context **context);
 
-/* offsets[b]: the entries before block b of rows, where the first `skip` entries of each row do not count; offsets[block count] is their
- * number. To be freed as block count + 1 elements of SCRATCH. */
-dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows, uint64_t skip);
+/* offsets[b]: the entries before block b of rows, where the first `skip` entries of each row do not count;
+ * offsets[block count] is their number. To be freed as block count + 1 elements of SCRATCH. */
+dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows,
+                                 uint64_t skip);
 void dcsr_i_free_block_offsets(uint64_t *offsets, dcsr_context *context, const dcsr_i_rows *rows);
 
 /* Allocates *coo and fills it with each row's entries, the first `skip` left out. */
 dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, dcsr_context *context, const dcsr_i_rows *rows, uint64_t skip);
 
-/* Allocates *ell and fills it with the first `width` entries of each row. limit: as for dcsr_view_to_ell(). */
+/* Allocates *ell and fills it with the first `width` entries of each row; limit as for dcsr_view_to_ell(). */
 dcsr_status dcsr_i_rows_to_ell(dcsr_ell *ell, dcsr_context *context, const dcsr_i_rows *rows, uint64_t width,
                                uint64_t limit);
 
@@ -39,14 +40,24 @@ dcsr_status dcsr_i_rows_to_ell(dcsr_ell *ell, dcsr_context *context, const dcsr_
 uint64_t dcsr_i_longest_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t *nnz);
 
 /* One value of `size` bytes (0 for pattern). */
-static inline void dcsr_i_copy_value(void *to, uint64_t to_index, const void *from, uint64_t from_index, size_t size)
+static inline void dcsr_i_copy_value(void *to, uint64_t to_index, const void *from, uint64_t from_index,
+                                     size_t size)
 {
     switch (size) {
-    case 0: break;
-    case 1: ((uint8_t *)to)[to_index] = ((const uint8_t *)from)[from_index]; break;
-    case 2: memcpy((char *)to + 2 * to_index, (const char *)from + 2 * from_index, 2); break;
-    case 4: memcpy((char *)to + 4 * to_index, (const char *)from + 4 * from_index, 4); break;
-    default: memcpy((char *)to + 8 * to_index, (const char *)from + 8 * from_index, 8); break;
+    case 0:
+        break;
+    case 1:
+        ((uint8_t *)to)[to_index] = ((const uint8_t *)from)[from_index];
+        break;
+    case 2:
+        memcpy((char *)to + 2 * to_index, (const char *)from + 2 * from_index, 2);
+        break;
+    case 4:
+        memcpy((char *)to + 4 * to_index, (const char *)from + 4 * from_index, 4);
+        break;
+    default:
+        memcpy((char *)to + 8 * to_index, (const char *)from + 8 * from_index, 8);
+        break;
     }
 }
 

@@ -37,15 +37,16 @@ static dcsr_status allocate_arrays(dcsr_context *context, void *array[3], uint64
     return DCSR_OK;
 }
 
-dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows, uint64_t cols,
-                              uint64_t nnz)
+dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows,
+                              uint64_t cols, uint64_t nnz)
 {
-    if (!coo) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_allocate: coo is NULL; give it a place");
+    if (!coo)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_allocate: coo is NULL; give it a place");
     memset(coo, 0, sizeof *coo);
     DCSR_TRY(dcsr_i_context_check(context));
     if (!dcsr_type_name(type))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_allocate: %d is no type; use one of dcsr_type",
-                           (int)type);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_coo_allocate: %d is no type; use one of dcsr_type", (int)type);
     if (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
                            "%llu x %llu is too large: a matrix has at most 2^32 rows and 2^31 columns",
@@ -63,7 +64,8 @@ dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz)
     if (!coo) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_resize: coo is NULL");
     DCSR_TRY(dcsr_i_context_check(coo->context));
     if (nnz == coo->nnz) return DCSR_OK;
-    /* Not realloc(): when the second array cannot be resized, the first could not be given its old length back. */
+    /* Not realloc(): when the second array cannot be resized, the first could not be given its old length
+     * back. */
     void *old[3] = {coo->row, coo->col, coo->values}, *array[3];
     size_t size[3];
     element_sizes(coo->type, size);
@@ -115,7 +117,8 @@ dcsr_status dcsr_i_coo_check(const dcsr_coo *coo)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the triples have type %d; use one of dcsr_type",
                            (int)coo->type);
     if (coo->nnz && (!coo->row || !coo->col))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the triples' row or col is NULL, but there are %llu of them",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "the triples' row or col is NULL, but there are %llu of them",
                            (unsigned long long)coo->nnz);
     if (coo->nnz && coo->type != DCSR_PATTERN && !coo->values)
         return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "the triples' values are NULL, but their type is %s",

@@ -1,7 +1,7 @@
 /* coo.h: coordinate triples in memory, the form in which files are read and matrices generated.
  *
- * A plain structure: the arrays belong to it and dcsr_coo_free() frees them. Entries may come in any order and more
- * than once; what that means is decided by the policy of the matrix they are inserted into. */
+ * A plain structure: the arrays belong to it and dcsr_coo_free() frees them. Entries may come in any order
+ * and more than once; what that means is decided by the policy of the matrix they are inserted into. */
 #ifndef DCSR_COO_H
 #define DCSR_COO_H
 
@@ -17,7 +17,7 @@ typedef struct dcsr_coo {
     uint64_t nnz;        /* entries in the arrays */
     uint64_t *row;
     uint64_t *col;
-    void *values;         /* nnz values of the type; NULL for DCSR_PATTERN */
+    void *values;          /* nnz values of the type; NULL for DCSR_PATTERN */
     dcsr_context *context; /* the context whose memory it counts in */
 } dcsr_coo;
 

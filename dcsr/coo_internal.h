@@ -4,8 +4,8 @@
 
 #include "dcsr/coo.h"
 
-/* Shortens the arrays in place (or lengthens them, without keeping the old ones beside the new). Unlike dcsr_coo_resize() a failure
- * loses everything: *coo is all zero then. */
+/* Shortens the arrays in place (or lengthens them, without keeping the old ones beside the new). Unlike
+ * dcsr_coo_resize() a failure loses everything: *coo is all zero then. */
 dcsr_status dcsr_i_coo_trim(dcsr_coo *coo, uint64_t nnz);
 
 /* DCSR_OK when the structure is whole: a known type, and arrays where there must be some. */

@@ -5,15 +5,17 @@
 #include "dcsr/triples.h"
 #include <string.h>
 
-/* Bounds of the ids: the options, or what a matrix can have; for both ids the same where they share one set of vertices. */
+/* Bounds of the ids: the options, or what a matrix can have; for both ids the same where they share one set
+ * of vertices. */
 static dcsr_status set_bounds(dcsr_i_lines *lines, const dcsr_read_options *options)
 {
     uint64_t rows = options ? options->rows : 0, cols = options ? options->cols : 0;
     if (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS)
-        return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                           "%s: %llu x %llu was asked for, which is too large: a matrix has at most 2^32 rows and 2^31 "
-                           "columns",
-                           lines->name, (unsigned long long)rows, (unsigned long long)cols);
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: %llu x %llu was asked for, which is too large: a matrix has at most 2^32 rows and 2^31 "
+            "columns",
+            lines->name, (unsigned long long)rows, (unsigned long long)cols);
     lines->rows = rows ? rows : cols ? DCSR_MAX_ROWS : DCSR_MAX_COLS;
     lines->cols = cols ? cols : DCSR_MAX_COLS;
     lines->bounded_by = rows || cols ? "by the dimensions asked for" : "that a square matrix can have";

@@ -6,17 +6,18 @@
 #include <stdarg.h>
 
 /* Keeps the sentence for dcsr_context_error() of this thread and returns the status, so that a check reads
- * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to do. */
+ * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to
+ * do. */
 __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...);
 
 /* The sentence of this thread's last failure. */
 const char *dcsr_i_error_text(void);
 
 /* Returns from the calling function when the expression is not DCSR_OK. */
-#define DCSR_TRY(expression)                                                                                         \
-    do {                                                                                                             \
-        dcsr_status dcsr_try_status_ = (expression);                                                                 \
-        if (dcsr_try_status_ != DCSR_OK) return dcsr_try_status_;                                                    \
+#define DCSR_TRY(expression)                                      \
+    do {                                                          \
+        dcsr_status dcsr_try_status_ = (expression);              \
+        if (dcsr_try_status_ != DCSR_OK) return dcsr_try_status_; \
     } while (0)
 
 #endif

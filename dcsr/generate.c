@@ -5,14 +5,16 @@
 #include "dcsr/rowtable.h"
 #include <string.h>
 
-/* What the streams of a seed are for; changing these, or how they are used, changes every generated matrix. */
+/* What the streams of a seed are for; changing these, or how they are used, changes every generated matrix.
+ */
 enum { STREAM_RMAT_EDGES = 1, STREAM_RMAT_LABELS = 2, STREAM_ER = 3 };
 
-/* -- R-MAT (Chakrabarti, Zhan, Faloutsos 2004) ------------------------------------------------------------------- */
+/* -- R-MAT (Chakrabarti, Zhan, Faloutsos 2004) ----------------------------------------------------------- */
 
 enum { MOST_SCALE = 31, LEVELS_PER_NUMBER = 2, NUMBERS_PER_EDGE = 16, WORK_PER_LEVEL = 2 };
 
-/* A level takes 32 random bits; below each of these bounds lies one more quadrant, in the order upper left, upper right, lower left. */
+/* A level takes 32 random bits; below each of these bounds lies one more quadrant, in the order upper left,
+ * upper right, lower left. */
 typedef struct quadrants {
     uint64_t upper_left, upper, not_lower_right;
 } quadrants;
@@ -26,16 +28,17 @@ static dcsr_status check_rmat(const dcsr_rmat *rmat, uint64_t first_edge, uint64
 {
     if (!rmat) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generate_rmat: rmat is NULL");
     if (rmat->scale < 0)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "rmat: the scale is %d; it must be 0 to %d", rmat->scale,
-                           MOST_SCALE);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "rmat: the scale is %d; it must be 0 to %d",
+                           rmat->scale, MOST_SCALE);
     if (rmat->scale > MOST_SCALE)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "rmat: the scale is %d; a matrix has at most 2^%d columns",
                            rmat->scale, MOST_SCALE);
     double a = rmat->a, b = rmat->b, c = rmat->c;
     if (!(a >= 0 && b >= 0 && c >= 0 && a + b + c <= 1 + 1e-9)) /* written so that NaN fails */
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "rmat: the probabilities a %g, b %g, c %g must not be negative nor be more than 1 together",
-                           a, b, c);
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "rmat: the probabilities a %g, b %g, c %g must not be negative nor be more than 1 together", a, b,
+            c);
     if (edges > (UINT64_MAX / NUMBERS_PER_EDGE - first_edge) || first_edge > UINT64_MAX / NUMBERS_PER_EDGE)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "rmat: the stream ends after 2^60 - 1 edges");
     return DCSR_OK;
@@ -46,8 +49,9 @@ static void rmat_edge(uint64_t key, uint64_t e, int scale, const quadrants *q, u
 {
     uint64_t r = 0, c = 0, bits = 0;
     for (int level = 0; level < scale; level++) {
-        bits = level % LEVELS_PER_NUMBER ? bits >> 32
-                                         : dcsr_i_random(key, e * NUMBERS_PER_EDGE + (uint64_t)level / LEVELS_PER_NUMBER);
+        bits = level % LEVELS_PER_NUMBER
+                   ? bits >> 32
+                   : dcsr_i_random(key, e * NUMBERS_PER_EDGE + (uint64_t)level / LEVELS_PER_NUMBER);
         uint64_t draw = bits & UINT32_MAX;
         uint64_t lower = draw >= q->upper;
         uint64_t right = (draw >= q->upper_left) ^ lower ^ (draw >= q->not_lower_right);
@@ -58,8 +62,8 @@ static void rmat_edge(uint64_t key, uint64_t e, int scale, const quadrants *q, u
     *col = c;
 }
 
-dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_rmat *rmat, uint64_t first_edge,
-                               uint64_t edges)
+dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_rmat *rmat,
+                               uint64_t first_edge, uint64_t edges)
 {
     if (coo) memset(coo, 0, sizeof *coo);
     DCSR_TRY(check_rmat(rmat, first_edge, edges));
@@ -83,14 +87,15 @@ dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_
     return DCSR_OK;
 }
 
-/* -- Erdos-Renyi ------------------------------------------------------------------------------------------------- */
+/* -- Erdos-Renyi ----------------------------------------------------------------------------------------- */
 
 dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows, uint64_t cols, uint64_t nnz,
                              uint64_t seed)
 {
     if (coo) memset(coo, 0, sizeof *coo);
     if (nnz && (!rows || !cols))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "er: a matrix of %llu x %llu has no place for %llu entries",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "er: a matrix of %llu x %llu has no place for %llu entries",
                            (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)nnz);
     DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_PATTERN, rows, cols, nnz));
     uint64_t *row = coo->row, *col = coo->col;
@@ -104,7 +109,7 @@ dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows
     return DCSR_OK;
 }
 
-/* -- Path -------------------------------------------------------------------------------------------------------- */
+/* -- Path ------------------------------------------------------------------------------------------------ */
 
 dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n)
 {

@@ -1,8 +1,9 @@
 /* generate_poisson.c: the Poisson problem on a regular grid.
  *
- * A point and each of its neighbours differ by -1, 0 or 1 in every coordinate: in one coordinate only for the star stencils (5, 7
- * points), in any for the box stencils (9, 27). With c(i) = 3 offsets inside and 2 at an end, the entries before any line of
- * the grid have a closed form, so lines are filled in parallel at their final places. A 2D grid is a 3D one of a single plane. */
+ * A point and each of its neighbours differ by -1, 0 or 1 in every coordinate: in one coordinate only for the
+ * star stencils (5, 7 points), in any for the box stencils (9, 27). With c(i) = 3 offsets inside and 2 at an
+ * end, the entries before any line of the grid have a closed form, so lines are filled in parallel at their
+ * final places. A 2D grid is a 3D one of a single plane. */
 #include "dcsr/generate.h"
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
@@ -16,7 +17,8 @@ typedef struct grid {
     double diagonal;
 } grid;
 
-/* Neighbours, itself included, that a point at coordinate i of `n` has along that coordinate, and their sum below i. */
+/* Neighbours, itself included, that a point at coordinate i of `n` has along that coordinate, and their sum
+ * below i. */
 static uint64_t along(uint64_t i, uint64_t n)
 {
     return 1 + (i > 0) + (i + 1 < n);
@@ -65,14 +67,17 @@ dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dime
     bool star = (dimension == 2 && points == 5) || (dimension == 3 && points == 7);
     if (!box && !star)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "poisson: there is no stencil of %d points in %d dimensions; there are 5 and 9 in 2, 7 and 27 in 3",
+                           "poisson: there is no stencil of %d points in %d dimensions; there are 5 and 9 in "
+                           "2, 7 and 27 in 3",
                            points, dimension);
-    uint64_t most = dimension == 2 ? 46340 : 1290; /* roots of DCSR_MAX_COLS; the entries then are below 2^36 */
+    uint64_t most =
+        dimension == 2 ? 46340 : 1290; /* roots of DCSR_MAX_COLS; the entries then are below 2^36 */
     if (n > most)
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                           "poisson: a grid of %llu points a side has more than 2^31 points in %d dimensions; the most are "
-                           "%llu a side",
-                           (unsigned long long)n, dimension, (unsigned long long)most);
+        return dcsr_i_fail(
+            DCSR_ERROR_TOO_LARGE,
+            "poisson: a grid of %llu points a side has more than 2^31 points in %d dimensions; the most are "
+            "%llu a side",
+            (unsigned long long)n, dimension, (unsigned long long)most);
     grid g = {.n = n, .planes = dimension == 3 ? n : 1, .box = box, .diagonal = points - 1};
     uint64_t lines = g.planes * n, nnz = n ? entries_before(&g, g.planes, 0) : 0;
     DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_FP64, lines * n, lines * n, nnz));

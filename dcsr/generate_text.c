@@ -10,11 +10,13 @@ typedef struct generator {
     const char *name;
     const char *usage, *example;
     int least, most; /* numbers that may follow */
-    dcsr_status (*make)(dcsr_coo *coo, dcsr_context *context, const struct generator *self, const uint64_t *number);
+    dcsr_status (*make)(dcsr_coo *coo, dcsr_context *context, const struct generator *self,
+                        const uint64_t *number);
     int dimension, points; /* of a stencil */
 } generator;
 
-static dcsr_status make_rmat(dcsr_coo *coo, dcsr_context *context, const generator *self, const uint64_t *number)
+static dcsr_status make_rmat(dcsr_coo *coo, dcsr_context *context, const generator *self,
+                             const uint64_t *number)
 {
     (void)self;
     uint64_t scale = number[0] < INT32_MAX ? number[0] : INT32_MAX, edges;
@@ -25,18 +27,21 @@ static dcsr_status make_rmat(dcsr_coo *coo, dcsr_context *context, const generat
                        (unsigned long long)number[1], (unsigned long long)number[0]);
 }
 
-static dcsr_status make_er(dcsr_coo *coo, dcsr_context *context, const generator *self, const uint64_t *number)
+static dcsr_status make_er(dcsr_coo *coo, dcsr_context *context, const generator *self,
+                           const uint64_t *number)
 {
     (void)self;
     return dcsr_generate_er(coo, context, number[0], number[0], number[1], number[2]);
 }
 
-static dcsr_status make_poisson(dcsr_coo *coo, dcsr_context *context, const generator *self, const uint64_t *number)
+static dcsr_status make_poisson(dcsr_coo *coo, dcsr_context *context, const generator *self,
+                                const uint64_t *number)
 {
     return dcsr_generate_poisson(coo, context, self->dimension, self->points, number[0]);
 }
 
-static dcsr_status make_path(dcsr_coo *coo, dcsr_context *context, const generator *self, const uint64_t *number)
+static dcsr_status make_path(dcsr_coo *coo, dcsr_context *context, const generator *self,
+                             const uint64_t *number)
 {
     (void)self;
     return dcsr_generate_path(coo, context, number[0]);
@@ -55,26 +60,29 @@ static const generator generators[] = {
 static const generator *find_generator(const char *text, size_t length)
 {
     for (size_t i = 0; i < sizeof generators / sizeof *generators; i++)
-        if (strlen(generators[i].name) == length && !memcmp(generators[i].name, text, length)) return &generators[i];
+        if (strlen(generators[i].name) == length && !memcmp(generators[i].name, text, length))
+            return &generators[i];
     return NULL;
 }
 
 static dcsr_status complain(const generator *g, const char *text, const char *why)
 {
-    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%.80s: %s; expected %s:%s, for example %s", text, why, g->name,
-                       g->usage, g->example);
+    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%.80s: %s; expected %s:%s, for example %s", text, why,
+                       g->name, g->usage, g->example);
 }
 
 /* The numbers after the colon. */
-static dcsr_status read_numbers(const generator *g, const char *text, const char *p, uint64_t number[MOST_NUMBERS])
+static dcsr_status read_numbers(const generator *g, const char *text, const char *p,
+                                uint64_t number[MOST_NUMBERS])
 {
-    static const char *const missing[] = {"a number is missing after the colon", "the second number is missing",
-                                          "the third number is missing"};
+    static const char *const missing[] = {"a number is missing after the colon",
+                                          "the second number is missing", "the third number is missing"};
     int count = 0;
     for (;;) {
         const char *end = dcsr_i_scan_unsigned(p, &number[count]);
         if (end == p)
-            return complain(g, text, *p == ',' || !*p ? missing[count] : "what follows is no number without a sign");
+            return complain(g, text,
+                            *p == ',' || !*p ? missing[count] : "what follows is no number without a sign");
         if (number[count] == UINT64_MAX) return complain(g, text, "a number is too large");
         count++;
         p = end;
@@ -93,10 +101,11 @@ dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text
     size_t length = strcspn(text, ":");
     const generator *g = text[length] == ':' ? find_generator(text, length) : NULL;
     if (!g)
-        return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
-                           "%.80s: no generator; there are rmat, er, poisson2d5, poisson2d9, poisson3d7, poisson3d27, path, "
-                           "each followed by a colon",
-                           text);
+        return dcsr_i_fail(
+            DCSR_ERROR_NOT_FOUND,
+            "%.80s: no generator; there are rmat, er, poisson2d5, poisson2d9, poisson3d7, poisson3d27, path, "
+            "each followed by a colon",
+            text);
     uint64_t number[MOST_NUMBERS] = {0, 0, DEFAULT_SEED};
     DCSR_TRY(read_numbers(g, text, text + length + 1, number));
     return g->make(coo, context, g, number);

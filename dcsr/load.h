@@ -1,7 +1,7 @@
 /* load.h: a matrix made from arrays of another format, in batches (internal).
  *
- * Indices are widened a batch at a time, so that no second copy of all of them is held; afterwards the matrix is defragmented, and each
- * row is one tight segment. */
+ * Indices are widened a batch at a time, so that no second copy of all of them is held; afterwards the matrix
+ * is defragmented, and each row is one tight segment. */
 #ifndef DCSR_LOAD_H
 #define DCSR_LOAD_H
 
@@ -21,12 +21,13 @@ typedef struct dcsr_i_loader {
 dcsr_status dcsr_i_load_check(dcsr_matrix **matrix, const void *arrays, const char *function);
 
 /* Creates the matrix. On success close must follow. */
-dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, dcsr_context *context, dcsr_type type, uint64_t rows, uint64_t cols,
-                               const dcsr_matrix_options *options);
+dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, dcsr_context *context, dcsr_type type, uint64_t rows,
+                               uint64_t cols, const dcsr_matrix_options *options);
 /* Queues a batch of n entries (none is fine), and waits where the queue is full. */
 dcsr_status dcsr_i_loader_insert(dcsr_i_loader *loader, uint64_t n, const uint64_t *row, const uint64_t *col,
                                  const void *values);
-/* With DCSR_OK, waits for all and defragments; *matrix is the caller's then. With a failure, or one on the way, there is no matrix. */
+/* With DCSR_OK, waits for all and defragments; *matrix is the caller's then. With a failure, or one on the
+ * way, there is no matrix. */
 dcsr_status dcsr_i_loader_close(dcsr_i_loader *loader, dcsr_status status, dcsr_matrix **matrix);
 
 #endif

@@ -1,7 +1,8 @@
 /* mtx.c: Matrix Market coordinate files.
  *
- * The format follows "The Matrix Market Exchange Formats: Initial Design" (Boisvert, Pozo, Remington, NISTIR 5935): banner, comments,
- * a size line, one entry a line, indices from 1. A symmetric file lists the lower triangle and is expanded here. */
+ * The format follows "The Matrix Market Exchange Formats: Initial Design" (Boisvert, Pozo, Remington, NISTIR
+ * 5935): banner, comments, a size line, one entry a line, indices from 1. A symmetric file lists the lower
+ * triangle and is expanded here. */
 #include "dcsr/coo_internal.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
@@ -11,7 +12,7 @@
 #include "dcsr/triples.h"
 #include <string.h>
 
-/* -- Head -------------------------------------------------------------------------------------------------------- */
+/* -- Head ------------------------------------------------------------------------------------------------ */
 
 typedef struct keyword {
     const char *word;
@@ -32,8 +33,8 @@ static const keyword symmetries[WORDS] = {{"general", DCSR_I_GENERAL},
                                           {"hermitian", -1}};
 
 /* The word at *p, which must be one of the list; moves *p behind it and its blanks. */
-static dcsr_status banner_word(const dcsr_i_input *input, const char **p, const keyword words[WORDS], const char *what,
-                               int *value)
+static dcsr_status banner_word(const dcsr_i_input *input, const char **p, const keyword words[WORDS],
+                               const char *what, int *value)
 {
     char quoted[DCSR_I_QUOTED], expected[128] = "";
     const char *end = dcsr_i_word_end(*p);
@@ -41,7 +42,8 @@ static dcsr_status banner_word(const dcsr_i_input *input, const char **p, const 
         size_t length = strlen(words[i].word);
         if (length == (size_t)(end - *p) && dcsr_i_same_letters(*p, words[i].word, length)) {
             if (words[i].value < 0)
-                return dcsr_i_fail_at(input->name, 1, "%s Matrix Market files are not supported", words[i].word);
+                return dcsr_i_fail_at(input->name, 1, "%s Matrix Market files are not supported",
+                                      words[i].word);
             *value = words[i].value;
             *p = dcsr_i_skip_blanks(end);
             return DCSR_OK;
@@ -59,10 +61,12 @@ static dcsr_status read_banner(dcsr_i_mtx_head *head, const dcsr_i_input *input)
     static const char banner[] = "%%matrixmarket";
     char quoted[DCSR_I_QUOTED];
     const char *p = input->text;
-    if (p == input->end) return dcsr_i_fail_at(input->name, 1, "the file is empty; expected %%%%MatrixMarket");
+    if (p == input->end)
+        return dcsr_i_fail_at(input->name, 1, "the file is empty; expected %%%%MatrixMarket");
     size_t length = sizeof banner - 1;
     if (!dcsr_i_same_letters(p, banner, length) || dcsr_i_word_end(p) != p + length)
-        return dcsr_i_fail_at(input->name, 1, "not a Matrix Market file: it begins with %s, not with %%%%MatrixMarket",
+        return dcsr_i_fail_at(input->name, 1,
+                              "not a Matrix Market file: it begins with %s, not with %%%%MatrixMarket",
                               dcsr_i_quote(quoted, p));
     p = dcsr_i_skip_blanks(p + length);
     int object, array, field, symmetry;
@@ -110,21 +114,24 @@ static dcsr_status check_sizes(dcsr_i_mtx_head *head, const dcsr_i_input *input)
 {
     unsigned long long rows = head->rows, cols = head->cols;
     if (head->symmetry != DCSR_I_GENERAL && rows != cols)
-        return dcsr_i_fail_at(input->name, head->size_line, "a symmetric matrix must be square, not %llu x %llu", rows,
-                              cols);
+        return dcsr_i_fail_at(input->name, head->size_line,
+                              "a symmetric matrix must be square, not %llu x %llu", rows, cols);
     if (head->array && __builtin_mul_overflow(head->rows, head->cols, &head->entries))
-        return dcsr_i_fail_at(input->name, head->size_line, "%llu x %llu entries are more than memory can address",
-                              rows, cols);
+        return dcsr_i_fail_at(input->name, head->size_line,
+                              "%llu x %llu entries are more than memory can address", rows, cols);
     if (!head->array && (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS))
         return dcsr_i_fail_at(input->name, head->size_line,
-                              "%llu x %llu is too large: a matrix has at most 2^32 rows and 2^31 columns", rows, cols);
+                              "%llu x %llu is too large: a matrix has at most 2^32 rows and 2^31 columns",
+                              rows, cols);
     /* Held against the file before anything is allocated for it. */
-    dcsr_i_lines lines = {.indexed = !head->array, .type = head->field == DCSR_I_NO_FIELD ? DCSR_PATTERN : DCSR_FP64};
+    dcsr_i_lines lines = {.indexed = !head->array,
+                          .type = head->field == DCSR_I_NO_FIELD ? DCSR_PATTERN : DCSR_FP64};
     uint64_t room = dcsr_i_most_entries(&lines, (uint64_t)(input->end - head->body));
     if (head->entries > room)
-        return dcsr_i_fail_at(input->name, head->size_line,
-                              "%llu entries are announced, but the rest of the file has room for %llu at most",
-                              (unsigned long long)head->entries, (unsigned long long)room);
+        return dcsr_i_fail_at(
+            input->name, head->size_line,
+            "%llu entries are announced, but the rest of the file has room for %llu at most",
+            (unsigned long long)head->entries, (unsigned long long)room);
     return DCSR_OK;
 }
 
@@ -143,7 +150,7 @@ dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_input *inpu
     return check_sizes(head, input);
 }
 
-/* -- Expanding symmetric files ----------------------------------------------------------------------------------- */
+/* -- Expanding symmetric files --------------------------------------------------------------------------- */
 
 /* Entry (i, j) below the diagonal gets a mirror (j, i), in the same order behind all that the file lists. */
 typedef struct mirror_block {
@@ -180,7 +187,8 @@ static dcsr_status expand(dcsr_coo *coo, uint64_t listed, bool negate, uint64_t 
     int threads = dcsr_i_threads(coo->context, listed);
 #pragma omp parallel for num_threads(threads)
     for (uint64_t b = 0; b < count; b++) {
-        uint64_t begin = b * BLOCK_ENTRIES, end = begin + BLOCK_ENTRIES < listed ? begin + BLOCK_ENTRIES : listed;
+        uint64_t begin = b * BLOCK_ENTRIES, end = begin + BLOCK_ENTRIES;
+        if (end > listed) end = listed;
         blocks[b] = (mirror_block){.begin = begin, .end = end};
         for (uint64_t i = begin; i < end; i++) blocks[b].mirrors += coo->row[i] != coo->col[i];
     }
@@ -196,7 +204,7 @@ static dcsr_status expand(dcsr_coo *coo, uint64_t listed, bool negate, uint64_t 
     return DCSR_OK;
 }
 
-/* -- The whole file ---------------------------------------------------------------------------------------------- */
+/* -- The whole file -------------------------------------------------------------------------------------- */
 
 static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const dcsr_i_lines *lines,
                              dcsr_i_chunks *chunks)
@@ -218,8 +226,9 @@ dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_input *input)
     memset(coo, 0, sizeof *coo);
     DCSR_TRY(dcsr_i_mtx_read_head(&head, input));
     if (head.array)
-        return dcsr_i_fail_at(input->name, 1,
-                              "an array file holds a dense matrix, which is read as a vector; expected coordinate");
+        return dcsr_i_fail_at(
+            input->name, 1,
+            "an array file holds a dense matrix, which is read as a vector; expected coordinate");
     dcsr_i_lines lines = {.name = input->name,
                           .text = head.body,
                           .end = input->end,

@@ -16,18 +16,19 @@ enum { MOST_TRIES = 100, GZIP_MEMORY = 8 };
 
 static dcsr_status io_error(const dcsr_i_output *out, const char *what)
 {
-    return dcsr_i_fail(DCSR_ERROR_IO, "%s: cannot be %s: %s; what was there before is unchanged", out->path, what,
-                       strerror(errno));
+    return dcsr_i_fail(DCSR_ERROR_IO, "%s: cannot be %s: %s; what was there before is unchanged", out->path,
+                       what, strerror(errno));
 }
 
-/* -- Opening ----------------------------------------------------------------------------------------------------- */
+/* -- Opening --------------------------------------------------------------------------------------------- */
 
 /* The file to be replaced: what a symbolic link points to, not the link. */
 static dcsr_status find_target(dcsr_i_output *out, struct stat *old, bool *exists)
 {
     *exists = stat(out->path, old) == 0;
     if (*exists && !S_ISREG(old->st_mode))
-        return dcsr_i_fail(DCSR_ERROR_IO, "%s: is there already and is not a plain file; it is left alone", out->path);
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: is there already and is not a plain file; it is left alone",
+                           out->path);
     if (*exists ? !realpath(out->path, out->target) : strlen(out->path) >= sizeof out->target) {
         if (!*exists) errno = ENAMETOOLONG;
         return io_error(out, "written");
@@ -41,8 +42,8 @@ static dcsr_status open_temporary(dcsr_i_output *out)
 {
     static atomic_uint serial;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
-        int length = snprintf(out->temporary, sizeof out->temporary, "%s.%ld-%u.tmp", out->target, (long)getpid(),
-                              atomic_fetch_add(&serial, 1));
+        int length = snprintf(out->temporary, sizeof out->temporary, "%s.%ld-%u.tmp", out->target,
+                              (long)getpid(), atomic_fetch_add(&serial, 1));
         errno = ENAMETOOLONG;
         if (length < 0 || (size_t)length >= sizeof out->temporary) break;
         out->descriptor = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -93,7 +94,7 @@ dcsr_status dcsr_i_output_open(dcsr_i_output *out, dcsr_context *context, const 
     return DCSR_OK;
 }
 
-/* -- Writing ----------------------------------------------------------------------------------------------------- */
+/* -- Writing --------------------------------------------------------------------------------------------- */
 
 static void write_all(dcsr_i_output *out, const char *data, size_t length)
 {
@@ -134,9 +135,10 @@ char *dcsr_i_output_room(dcsr_i_output *out)
     return out->buffer + out->used;
 }
 
-/* -- Closing ----------------------------------------------------------------------------------------------------- */
+/* -- Closing --------------------------------------------------------------------------------------------- */
 
-/* A name is durable only once its folder has been written. Some file systems cannot do that; the file itself is safe there too. */
+/* A name is durable only once its folder has been written. Some file systems cannot do that; the file itself
+ * is safe there too. */
 static void sync_folder(const char *path)
 {
     char folder[PATH_MAX];

@@ -1,8 +1,8 @@
 /* outfile.h: a file that appears whole or not at all (internal).
  *
- * Text is gathered in a buffer, compressed when the name ends in .gz, and written to a temporary file beside the target, which
- * dcsr_i_output_commit() makes durable and renames. A failure on the way is kept and reported then; what is printed after
- * it goes nowhere. */
+ * Text is gathered in a buffer, compressed when the name ends in .gz, and written to a temporary file beside
+ * the target, which dcsr_i_output_commit() makes durable and renames. A failure on the way is kept and
+ * reported then; what is printed after it goes nowhere. */
 #ifndef DCSR_OUTFILE_H
 #define DCSR_OUTFILE_H
 
@@ -17,7 +17,7 @@ enum {
 
 typedef struct dcsr_i_output {
     dcsr_context *context;
-    const char *path; /* as given, for messages */
+    const char *path;   /* as given, for messages */
     dcsr_status status; /* the first failure */
     int descriptor;
     bool compressed;
@@ -37,8 +37,8 @@ static inline void dcsr_i_output_take(dcsr_i_output *out, const char *end)
     out->used = (size_t)(end - out->buffer);
 }
 
-/* Ends the output: the file is there afterwards, or, when something has failed, here or before, what was there before still
- * is. Returns the first failure. */
+/* Ends the output: the file is there afterwards, or, when something has failed, here or before, what was
+ * there before still is. Returns the first failure. */
 dcsr_status dcsr_i_output_close(dcsr_i_output *out);
 
 #endif

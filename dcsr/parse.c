@@ -1,10 +1,11 @@
 /* parse.c: numbers in text.
  *
- * A decimal number is mantissa x 10^e with an integer mantissa. When that has at most 19 digits (so it fits 64 bits) and |e| <= 27
- * (so 5^|e| fits 63), the product or quotient by 5^|e| is computed in 128 bits, exactly but for a remainder that is kept as
- * one sticky bit; converting that to double rounds once, to nearest even, and the 2^e that is left is exact. All that a
- * program prints with 17 digits and a moderate exponent goes this way. The rest goes through strtod(), written without a decimal
- * point, as digits and exponent, so that no locale matters. */
+ * A decimal number is mantissa x 10^e with an integer mantissa. When that has at most 19 digits (so it fits
+ * 64 bits) and |e| <= 27 (so 5^|e| fits 63), the product or quotient by 5^|e| is computed in 128 bits,
+ * exactly but for a remainder that is kept as one sticky bit; converting that to double rounds once, to
+ * nearest even, and the 2^e that is left is exact. All that a program prints with 17 digits and a moderate
+ * exponent goes this way. The rest goes through strtod(), written without a decimal point, as digits and
+ * exponent, so that no locale matters. */
 #include "dcsr/parse.h"
 #include "dcsr/error.h"
 #include "dcsr/random.h"
@@ -15,9 +16,10 @@
 #include <string.h>
 
 enum {
-    EXACT_DIGITS = 19,  /* 10^19 < 2^64 */
-    EXACT_POWER = 27,   /* 5^27 < 2^63 */
-    KEPT_DIGITS = 800,  /* a double halfway between two others has at most 767; behind that only "more or not" counts */
+    EXACT_DIGITS = 19, /* 10^19 < 2^64 */
+    EXACT_POWER = 27,  /* 5^27 < 2^63 */
+    KEPT_DIGITS =
+        800, /* a double halfway between two others has at most 767; behind that only "more or not" counts */
     MOST_EXPONENT = 99999
 };
 
@@ -55,7 +57,8 @@ const char *dcsr_i_scan_long_unsigned(const char *p, uint64_t *value)
     uint64_t v = 0;
     bool fits = true;
     for (; dcsr_i_is_digit(*p); p++)
-        fits = fits && !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
+        fits = fits && !__builtin_mul_overflow(v, 10, &v) &&
+               !__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v);
     *value = fits ? v : UINT64_MAX;
     return p;
 }
@@ -81,7 +84,8 @@ static double scale_exactly(uint64_t mantissa, int exponent)
         dcsr_i_uint128 product = (dcsr_i_uint128)mantissa * power_of_5[exponent];
         return ldexp((double)product, exponent);
     }
-    /* Shifted up so far that the quotient has more than 60 bits, the sticky bit is far below the last that a double keeps. */
+    /* Shifted up so far that the quotient has more than 60 bits, the sticky bit is far below the last that a
+     * double keeps. */
     int shift = __builtin_clzll(mantissa);
     dcsr_i_uint128 dividend = (dcsr_i_uint128)(mantissa << shift) << 62;
     uint64_t divisor = power_of_5[-exponent];

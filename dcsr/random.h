@@ -1,8 +1,8 @@
 /* random.h: random numbers that are a function of a seed and a counter (internal).
  *
- * There is no state: number i of a stream is computed by itself, so that any slice of a stream comes out the same
- * whichever thread makes it. The function is SplitMix64 (Steele, Lea, Flood 2014): a counter times an odd constant,
- * through a mixing function of 64 bits. */
+ * There is no state: number i of a stream is computed by itself, so that any slice of a stream comes out the
+ * same whichever thread makes it. The function is SplitMix64 (Steele, Lea, Flood 2014): a counter times an
+ * odd constant, through a mixing function of 64 bits. */
 #ifndef DCSR_RANDOM_H
 #define DCSR_RANDOM_H
 
@@ -35,8 +35,8 @@ static inline uint64_t dcsr_i_random_below(uint64_t bits, uint64_t n)
     return (uint64_t)(((dcsr_i_uint128)bits * n) >> 64);
 }
 
-/* A bijection on [0, 2^bits) that looks random, without a table: rounds of an odd multiplication and a shifted exclusive
- * or, each of which can be undone within the bits. */
+/* A bijection on [0, 2^bits) that looks random, without a table: rounds of an odd multiplication and a
+ * shifted exclusive or, each of which can be undone within the bits. */
 enum { DCSR_I_SHUFFLE_ROUNDS = 4 };
 
 typedef struct dcsr_i_shuffle {

@@ -7,7 +7,8 @@
 #include "dcsr/textfile.h"
 #include <string.h>
 
-/* Whether the first `length` characters of the name end in the suffix; if so *length becomes what is before it. */
+/* Whether the first `length` characters of the name end in the suffix; if so *length becomes what is before
+ * it. */
 static bool strip_suffix(const char *name, size_t *length, const char *suffix)
 {
     size_t n = strlen(suffix);
@@ -32,10 +33,11 @@ dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed)
 
 dcsr_status dcsr_i_unknown_format(const char *path)
 {
-    return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                       "%s: the name says no format that is known; it must end in .mtx, .el, .tsv, .csv, .txt or .facts, "
-                       "or in one of them and .gz",
-                       path);
+    return dcsr_i_fail(
+        DCSR_ERROR_FORMAT,
+        "%s: the name says no format that is known; it must end in .mtx, .el, .tsv, .csv, .txt or .facts, "
+        "or in one of them and .gz",
+        path);
 }
 
 static dcsr_status read_text(dcsr_coo *coo, const dcsr_i_text *text, const char *name,
@@ -58,7 +60,8 @@ static dcsr_status check_arguments(dcsr_coo *coo, dcsr_context *context, const c
     return dcsr_i_format_of(name, &compressed) == DCSR_I_UNKNOWN ? dcsr_i_unknown_format(name) : DCSR_OK;
 }
 
-dcsr_status dcsr_read_matrix(dcsr_coo *coo, dcsr_context *context, const char *path, const dcsr_read_options *options)
+dcsr_status dcsr_read_matrix(dcsr_coo *coo, dcsr_context *context, const char *path,
+                             const dcsr_read_options *options)
 {
     DCSR_TRY(check_arguments(coo, context, path));
     dcsr_i_text text;

@@ -1,8 +1,8 @@
 /* status.h: what a call returns.
  *
- * Every function of the library that can fail returns a dcsr_status: DCSR_OK (zero) or one of the negative numbers
- * below. The library never prints and never exits; besides the number, dcsr_context_error() keeps one sentence that
- * says what failed, where, and what to do about it. */
+ * Every function of the library that can fail returns a dcsr_status: DCSR_OK (zero) or one of the negative
+ * numbers below. The library never prints and never exits; besides the number, dcsr_context_error() keeps one
+ * sentence that says what failed, where, and what to do about it. */
 #ifndef DCSR_STATUS_H
 #define DCSR_STATUS_H
 
@@ -15,8 +15,9 @@ extern "C" {
 
 typedef enum dcsr_status {
     DCSR_OK = 0,
-    DCSR_ERROR_INVALID_ARGUMENT = -1,   /* a null pointer, an unknown constant: the message names the argument */
-    DCSR_ERROR_OUT_OF_MEMORY = -2,      /* the system or the context's memory limit; the object is as it was */
+    DCSR_ERROR_INVALID_ARGUMENT =
+        -1,                        /* a null pointer, an unknown constant: the message names the argument */
+    DCSR_ERROR_OUT_OF_MEMORY = -2, /* the system or the context's memory limit; the object is as it was */
     DCSR_ERROR_INDEX_OUT_OF_RANGE = -3, /* a row or column outside the matrix: nothing was applied */
     DCSR_ERROR_DIMENSION_MISMATCH = -4, /* operands whose shapes do not fit together */
     DCSR_ERROR_TYPE_MISMATCH = -5,      /* values given to a pattern-only matrix, or the other way round */
@@ -25,10 +26,11 @@ typedef enum dcsr_status {
     DCSR_ERROR_FORMAT = -8,             /* a malformed input file: the message says file, line and reason */
     DCSR_ERROR_NOT_BUILT = -9,          /* the feature was left out when the library was built */
     DCSR_ERROR_NO_DEVICE = -10,         /* the asked-for device is not there */
-    DCSR_ERROR_CONTEXT_DESTROYED = -11, /* the object outlived its context; all that is left is to destroy it */
-    DCSR_ERROR_BUSY = -12,              /* the queue is full and the caller asked not to wait */
-    DCSR_ERROR_CANCELLED = -13,         /* the queued change was dropped because its matrix was destroyed */
-    DCSR_ERROR_NOT_FOUND = -14          /* no entry is stored at that place */
+    DCSR_ERROR_CONTEXT_DESTROYED =
+        -11,                    /* the object outlived its context; all that is left is to destroy it */
+    DCSR_ERROR_BUSY = -12,      /* the queue is full and the caller asked not to wait */
+    DCSR_ERROR_CANCELLED = -13, /* the queued change was dropped because its matrix was destroyed */
+    DCSR_ERROR_NOT_FOUND = -14  /* no entry is stored at that place */
 } dcsr_status;
 
 /* A short name of the status in words ("out of memory"); never NULL, also for numbers that are no status.

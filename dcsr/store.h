@@ -1,11 +1,14 @@
 /* store.h: what a matrix is made of, and how a change goes through it (internal).
  *
- *      matrix.c    checks arguments, packs entries, queues operations
- *      queue.c     the queue, its worker thread, tickets
- *      insert.c    applies insertions and deletions: sort, combine, plan, allocate, scatter
- *      rewrite.c   moves rows, with resolve.c combining duplicates and applying tombstones, for the store or
- * for one view defragment.c, resize.c   the other changes version.c   publishing versions, pinning them,
- * giving back what nobody sees any more view.c, csr.c   what readers hold
+ *      matrix.c       checks arguments, packs entries, queues operations
+ *      queue.c        the queue, its worker thread, tickets
+ *      insert.c       applies insertions and deletions, with plan.c and scatter.c
+ *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
+ *      defragment.c   brings the segments of rows together, and says when that is worth it
+ *      resize.c       changes the dimensions
+ *      version.c      publishes versions, pins them, gives back what nobody sees any more
+ *      view.c, csr.c  what readers hold
+ *      lookup.c       single entries
  *
  * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
  * shared), allocates all it needs before it writes anything that others can see, and publishes at the end. So

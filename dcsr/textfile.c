@@ -1,8 +1,8 @@
 /* textfile.c: a whole file in memory, as text.
  *
- * Read rather than mapped: a mapped file that another program shortens kills the process, and the parser wants the
- * text to end in '\n' whatever the file ends in. A .gz goes through inflate in blocks; members that follow each other count as one
- * file, as gzip has it, and zeros after the last one (padding) are skipped. */
+ * Read rather than mapped: a mapped file that another program shortens kills the process, and the parser
+ * wants the text to end in '\n' whatever the file ends in. A .gz goes through inflate in blocks; members that
+ * follow each other count as one file, as gzip has it, and zeros after the last one (padding) are skipped. */
 #include "dcsr/textfile.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
@@ -25,7 +25,7 @@ typedef struct source {
     void *user;
 } source;
 
-/* -- The file ---------------------------------------------------------------------------------------------------- */
+/* -- The file -------------------------------------------------------------------------------------------- */
 
 static dcsr_status io_error(const source *from, const char *what)
 {
@@ -38,7 +38,8 @@ static dcsr_status source_open(source *from, const char *path, const dcsr_read_o
     if (options) from->progress = options->progress, from->user = options->user;
     if (from->descriptor < 0) return io_error(from, "opened");
     struct stat status;
-    if (fstat(from->descriptor, &status) == 0 && S_ISREG(status.st_mode)) from->size = (uint64_t)status.st_size;
+    if (fstat(from->descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        from->size = (uint64_t)status.st_size;
     return DCSR_OK;
 }
 
@@ -63,7 +64,7 @@ static dcsr_status source_read(source *from, void *to, size_t room, size_t *coun
     return DCSR_OK;
 }
 
-/* -- The text ---------------------------------------------------------------------------------------------------- */
+/* -- The text -------------------------------------------------------------------------------------------- */
 
 static dcsr_status set_capacity(dcsr_i_text *text, size_t capacity)
 {
@@ -98,7 +99,8 @@ static dcsr_status load_plain(dcsr_i_text *text, source *from)
         text->length += count;
     } while (count);
     if (dcsr_i_is_gzip(text->data, text->length))
-        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: the file is compressed; give it a name that ends in .gz", from->path);
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: the file is compressed; give it a name that ends in .gz",
+                           from->path);
     return DCSR_OK;
 }
 
@@ -108,7 +110,7 @@ bool dcsr_i_is_gzip(const void *data, size_t length)
     return length >= 2 && byte[0] == 0x1f && byte[1] == 0x8b;
 }
 
-/* -- Compressed -------------------------------------------------------------------------------------------------- */
+/* -- Compressed ------------------------------------------------------------------------------------------ */
 
 typedef struct inflater {
     z_stream stream;
@@ -172,7 +174,8 @@ static dcsr_status inflate_members(dcsr_i_text *text, inflater *in)
 {
     DCSR_TRY(refill(in));
     if (!dcsr_i_is_gzip(in->block, in->filled))
-        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: not a gzip file, though its name ends in .gz", in->from->path);
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: not a gzip file, though its name ends in .gz",
+                           in->from->path);
     for (bool more = true; more;) {
         DCSR_TRY(inflate_member(text, in));
         DCSR_TRY(skip_padding(in, &more));
@@ -196,7 +199,7 @@ static dcsr_status load_compressed(dcsr_i_text *text, source *from)
     return status;
 }
 
-/* -- Both -------------------------------------------------------------------------------------------------------- */
+/* -- Both ------------------------------------------------------------------------------------------------ */
 
 dcsr_status dcsr_i_text_load(dcsr_i_text *text, dcsr_context *context, const char *path,
                              const dcsr_read_options *options)

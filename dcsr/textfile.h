@@ -11,9 +11,9 @@ typedef struct dcsr_i_text {
     size_t capacity;
 } dcsr_i_text;
 
-/* Reads a file, and inflates it when its name ends in .gz. Of options only the progress counts; it may be NULL. On success the text
- * must be freed. Errors: IO, FORMAT (not a gzip file though the name says so or the other way round, truncated, damaged),
- * OUT_OF_MEMORY. */
+/* Reads a file, and inflates it when its name ends in .gz. Of options only the progress counts; it may be
+ * NULL. On success the text must be freed. Errors: IO, FORMAT (not a gzip file though the name says so or the
+ * other way round, truncated, damaged), OUT_OF_MEMORY. */
 dcsr_status dcsr_i_text_load(dcsr_i_text *text, dcsr_context *context, const char *path,
                              const dcsr_read_options *options);
 /* The same form for what is in memory already. */

@@ -27,11 +27,14 @@ typedef struct dcsr_i_target {
 
 uint64_t dcsr_i_most_entries(const dcsr_i_lines *lines, uint64_t bytes)
 {
-    uint64_t shortest = (lines->indexed ? 4 : 0) + (lines->type == DCSR_PATTERN ? 0 : 2); /* "1 1\n", "1\n", "1 1 1\n" */
-    return (bytes + shortest - 1) / shortest; /* up: a last line that breaks off may have got as far as its column */
+    uint64_t shortest = 0; /* "1 1\n", "1\n" or "1 1 1\n" */
+    if (lines->indexed) shortest += 4;
+    if (lines->type != DCSR_PATTERN) shortest += 2;
+    /* Rounded up: a last line that breaks off may have got as far as its column. */
+    return (bytes + shortest - 1) / shortest;
 }
 
-/* -- One line ---------------------------------------------------------------------------------------------------- */
+/* -- One line -------------------------------------------------------------------------------------------- */
 
 static bool is_comment(const dcsr_i_lines *lines, char c)
 {
@@ -72,31 +75,33 @@ static const char *bad_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, con
 }
 
 /* An index at p, counted from 0; NULL when there is none. */
-static inline const char *scan_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, const char *what,
-                                     uint64_t limit, uint64_t *index)
+static inline const char *scan_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                                     const char *what, uint64_t limit, uint64_t *index)
 {
     const char *end = dcsr_i_scan_unsigned(p, index);
     *index -= lines->base; /* 0 wraps around, and is beyond every limit */
-    if (end == p || *index >= limit || !at_boundary(lines, end)) return bad_index(chunk, lines, p, what, limit);
+    if (end == p || *index >= limit || !at_boundary(lines, end))
+        return bad_index(chunk, lines, p, what, limit);
     return end;
 }
 
-static const char *bad_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, dcsr_i_scanned scanned)
+static const char *bad_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                             dcsr_i_scanned scanned)
 {
     char quoted[DCSR_I_QUOTED];
     const char *word = dcsr_i_quote(quoted, p);
     bool integer = lines->type == DCSR_INT64;
     if (scanned == DCSR_I_NO_ROOM)
         return COMPLAIN(chunk, "%s%s is too large for %s", word,
-                        lines->triangle == DCSR_I_STRICTLY_LOWER ? ", or its negative for the mirrored entry," : "",
+                        lines->triangle == DCSR_I_STRICTLY_LOWER ? ", or its negative for the mirrored entry,"
+                                                                 : "",
                         integer ? "a 64-bit integer" : "a double");
-    if (lines->edges && *p == '\n')
-        return COMPLAIN(chunk, "no value, which the first entry of the file has");
+    if (lines->edges && *p == '\n') return COMPLAIN(chunk, "no value, which the first entry of the file has");
     return COMPLAIN(chunk, "expected %s, found %s", integer ? "an integer" : "a number", word);
 }
 
-static inline const char *scan_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, void *values,
-                                     uint64_t at)
+static inline const char *scan_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                                     void *values, uint64_t at)
 {
     const char *end = p;
     dcsr_i_scanned scanned = lines->type == DCSR_INT64 ? dcsr_i_scan_int64(&end, (int64_t *)values + at)
@@ -112,16 +117,18 @@ static const char *check_triangle(dcsr_i_chunk *chunk, const dcsr_i_lines *lines
 {
     bool strict = lines->triangle == DCSR_I_STRICTLY_LOWER;
     if (row > col || (row == col && !strict)) return p;
-    return COMPLAIN(chunk,
-                    "entry (%llu, %llu) is %s the diagonal; a %s file lists only what is below it (write the entry "
-                    "mirrored, or call the file general)",
-                    (unsigned long long)(row + lines->base), (unsigned long long)(col + lines->base),
-                    row == col ? "on" : "above", strict ? "skew-symmetric" : "symmetric");
+    return COMPLAIN(
+        chunk,
+        "entry (%llu, %llu) is %s the diagonal; a %s file lists only what is below it (write the entry "
+        "mirrored, or call the file general)",
+        (unsigned long long)(row + lines->base), (unsigned long long)(col + lines->base),
+        row == col ? "on" : "above", strict ? "skew-symmetric" : "symmetric");
 }
 
-/* The entry at p, which is not a blank, into place `at`; returns the end of the line, or NULL with the reason set. */
-static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, const target *to,
-                                      uint64_t at)
+/* The entry at p, which is not a blank, into place `at`; returns the end of the line, or NULL with the reason
+ * set. */
+static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                                      const target *to, uint64_t at)
 {
     if (lines->indexed) {
         uint64_t row, col;
@@ -145,7 +152,7 @@ static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *l
     return COMPLAIN(chunk, "%s after the end of the entry", word);
 }
 
-/* -- One chunk --------------------------------------------------------------------------------------------------- */
+/* -- One chunk ------------------------------------------------------------------------------------------- */
 
 static const char *next_line(const char *p)
 {
@@ -153,7 +160,8 @@ static const char *next_line(const char *p)
 }
 
 /* The next line from p that holds an entry; `end` when there is none. Counts the lines passed. */
-static inline const char *next_entry(const dcsr_i_lines *lines, const char *p, const char *end, uint64_t *line)
+static inline const char *next_entry(const dcsr_i_lines *lines, const char *p, const char *end,
+                                     uint64_t *line)
 {
     while (p < end) {
         p = dcsr_i_skip_blanks(p);
@@ -200,7 +208,7 @@ static uint64_t count_lines(const char *p, const char *end)
     return lines;
 }
 
-/* -- All chunks -------------------------------------------------------------------------------------------------- */
+/* -- All chunks ------------------------------------------------------------------------------------------ */
 
 dcsr_status dcsr_i_chunks_split(dcsr_i_chunks *chunks, dcsr_context *context, const dcsr_i_lines *lines)
 {
@@ -213,8 +221,8 @@ dcsr_status dcsr_i_chunks_split(dcsr_i_chunks *chunks, dcsr_context *context, co
     dcsr_i_chunk *chunk = dcsr_i_calloc(context, DCSR_I_SCRATCH, most, sizeof *chunk);
     if (!chunk) return DCSR_ERROR_OUT_OF_MEMORY;
 
-    /* Chunk i goes from the first line that begins at or after byte i x target to the same for i + 1; a line longer than the
-     * target leaves chunks empty. */
+    /* Chunk i goes from the first line that begins at or after byte i x target to the same for i + 1; a line
+     * longer than the target leaves chunks empty. */
     int threads = dcsr_i_threads(context, bytes / BYTES_PER_WORK);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (uint64_t i = 0; i < most; i++) {
@@ -246,7 +254,8 @@ static dcsr_status first_error(const dcsr_i_chunks *chunks, const dcsr_i_lines *
         const dcsr_i_chunk *chunk = &chunks->chunk[i];
         if (chunk->entries > lines->announced - entries)
             return dcsr_i_fail_at(lines->name, line_of_entry(chunk, lines, lines->announced - entries),
-                                  "more entries than the %llu announced", (unsigned long long)lines->announced);
+                                  "more entries than the %llu announced",
+                                  (unsigned long long)lines->announced);
         if (chunk->error_line) return dcsr_i_fail_at(lines->name, chunk->error_line, "%s", chunk->reason);
         entries += chunk->entries;
         line += chunk->lines;
@@ -269,8 +278,8 @@ static void close_gaps(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, const t
                 memmove(to->col + filled, to->col + chunk->offset, chunk->entries * sizeof(uint64_t));
             }
             if (value_size)
-                memmove((char *)to->values + filled * value_size, (char *)to->values + chunk->offset * value_size,
-                        chunk->entries * value_size);
+                memmove((char *)to->values + filled * value_size,
+                        (char *)to->values + chunk->offset * value_size, chunk->entries * value_size);
         }
         filled += chunk->entries;
         if (chunk->max_row > chunks->max_row) chunks->max_row = chunk->max_row;
@@ -279,8 +288,8 @@ static void close_gaps(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, const t
     chunks->entries = filled;
 }
 
-dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, uint64_t *row, uint64_t *col,
-                                void *values)
+dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, uint64_t *row,
+                                uint64_t *col, void *values)
 {
     target to = {row, col, values};
     int threads = dcsr_i_threads(chunks->context, (uint64_t)(lines->end - lines->text) / BYTES_PER_WORK);

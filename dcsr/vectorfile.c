@@ -1,7 +1,7 @@
 /* vectorfile.c: dense vectors and tall dense matrices from files.
  *
- * A Matrix Market array is one number a line, column after column; so is a plain text, without the head. Both are lines without
- * indices to the parser of triples. */
+ * A Matrix Market array is one number a line, column after column; so is a plain text, without the head. Both
+ * are lines without indices to the parser of triples. */
 #include "dcsr/error.h"
 #include "dcsr/fileformat.h"
 #include "dcsr/parse.h"
@@ -12,15 +12,16 @@
 #include <string.h>
 
 /* Parses the lines into *values, allocated with malloc(); *count is their number. */
-static dcsr_status read_numbers(double **values, uint64_t *count, dcsr_context *context, const dcsr_i_lines *lines)
+static dcsr_status read_numbers(double **values, uint64_t *count, dcsr_context *context,
+                                const dcsr_i_lines *lines)
 {
     dcsr_i_chunks chunks;
     DCSR_TRY(dcsr_i_chunks_split(&chunks, context, lines));
     double *numbers = malloc(chunks.capacity ? chunks.capacity * sizeof *numbers : 1);
     dcsr_status status = DCSR_OK;
     if (!numbers)
-        status = dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: the system refused memory for %llu numbers", lines->name,
-                             (unsigned long long)chunks.capacity);
+        status = dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: the system refused memory for %llu numbers",
+                             lines->name, (unsigned long long)chunks.capacity);
     if (status == DCSR_OK) status = dcsr_i_chunks_parse(&chunks, lines, NULL, NULL, numbers);
     if (status == DCSR_OK) {
         *values = numbers;
@@ -78,18 +79,21 @@ static dcsr_status read_plain(double **values, uint64_t *rows, uint64_t *cols, c
     return read_numbers(values, rows, input->context, &lines);
 }
 
-dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcsr_context *context, const char *path)
+dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcsr_context *context,
+                            const char *path)
 {
     if (!values || !rows || !cols || !path)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "reading a vector: %s is NULL", path ? "a result" : "path");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "reading a vector: %s is NULL",
+                           path ? "a result" : "path");
     *values = NULL;
     *rows = *cols = 0;
     DCSR_TRY(dcsr_i_context_check(context));
     bool compressed;
     dcsr_i_format format = dcsr_i_format_of(path, &compressed);
     if (format != DCSR_I_MATRIX_MARKET && format != DCSR_I_PLAIN_TEXT)
-        return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                           "%s: a vector is read from a name that ends in .mtx or .txt, or in one of them and .gz", path);
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: a vector is read from a name that ends in .mtx or .txt, or in one of them and .gz", path);
     dcsr_i_text text;
     DCSR_TRY(dcsr_i_text_load(&text, context, path, NULL));
     dcsr_i_input input = {context, path, text.data, text.data + text.length};
@@ -107,5 +111,6 @@ dcsr_status dcsr_read_vector(double **values, uint64_t *length, dcsr_context *co
     free(*values);
     *values = NULL;
     *length = 0;
-    return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a vector has one column, not %llu", path, (unsigned long long)cols);
+    return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a vector has one column, not %llu", path,
+                       (unsigned long long)cols);
 }

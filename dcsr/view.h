@@ -1,11 +1,12 @@
 /* view.h: an immutable handle on one version of a matrix.
  *
- * A view shows the version that was published last when it was created, and goes on showing it while the matrix changes.
- * Creating one costs no copy of the entries and waits for no writer; reading takes no lock. What the matrix replaces is
- * kept until the last view that can see it is destroyed.
+ * A view shows the version that was published last when it was created, and goes on showing it while the
+ * matrix changes. Creating one costs no copy of the entries and waits for no writer; reading takes no lock.
+ * What the matrix replaces is kept until the last view that can see it is destroyed.
  *
- * Where the version holds duplicates that are not combined yet, or tombstones, the rows concerned are resolved for the view
- * while it is created (their sorted result is the view's own; the other rows are shared).
+ * Where the version holds duplicates that are not combined yet, or tombstones, the rows concerned are
+ * resolved for the view while it is created (their sorted result is the view's own; the other rows are
+ * shared).
  *
  * Threads: any number may read one view. Destroying it must be the last call on it. */
 #ifndef DCSR_VIEW_H
@@ -21,22 +22,24 @@ typedef struct dcsr_view dcsr_view;
 
 typedef enum dcsr_layout {
     DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
-    DCSR_LAYOUT_CSR           /* offsets, columns, values: lent from the store when it is defragmented, else gathered */
+    DCSR_LAYOUT_CSR /* offsets, columns, values: lent from the store when it is defragmented, else gathered */
 } dcsr_layout;
 
 /* Flags of dcsr_view_create(), to be or-ed. */
 enum {
-    /* The reader does not mind an entry that stands more than once (traversal, plus-times over a matrix whose policy is
-     * sum): rows are then resolved only where something was deleted. */
+    /* The reader does not mind an entry that stands more than once (traversal, plus-times over a matrix whose
+     * policy is sum): rows are then resolved only where something was deleted. */
     DCSR_VIEW_DUPLICATES = 1,
     /* Columns ascend within each row. */
     DCSR_VIEW_SORTED = 2
 };
 
 /* Creates a view of the matrix's last published version. *view is NULL on failure.
- * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without unresolved rows;
- * else O(entries in those rows); CSR views are cached for as long as the version is the newest. */
-DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout, unsigned flags);
+ * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
+ * unresolved rows; else O(entries in those rows); CSR views are cached for as long as the version is the
+ * newest. */
+DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
+                                      unsigned flags);
 
 /* Gives the view back and with it what only it could see. NULL does nothing. */
 DCSR_API void dcsr_view_destroy(dcsr_view *view);
@@ -60,19 +63,19 @@ DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 typedef struct dcsr_csr {
     uint64_t rows, cols, nnz;
     dcsr_type type;
-    const uint64_t *offsets;  /* rows + 1; offsets[0] is 0 */
-    const uint32_t *columns;  /* nnz */
-    const void *values;       /* nnz values of the type; NULL for pattern */
+    const uint64_t *offsets; /* rows + 1; offsets[0] is 0 */
+    const uint32_t *columns; /* nnz */
+    const void *values;      /* nnz values of the type; NULL for pattern */
 } dcsr_csr;
 
 /* Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
 DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
 
-/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL), *length is the
- * row's length. To read a row of unknown length call it with capacity 0 first.
- * Errors: INDEX_OUT_OF_RANGE. */
-DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns, void *values,
-                                   uint64_t *length);
+/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),
+ * *length is the row's length. To read a row of unknown length call it with capacity 0 first. Errors:
+ * INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns,
+                                   void *values, uint64_t *length);
 
 /* As dcsr_matrix_get_many(), on the view's version, without waiting. */
 DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,

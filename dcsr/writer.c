@@ -1,6 +1,7 @@
 /* writer.c: matrices and vectors to files.
  *
- * Numbers are printed so that reading gives the same bits: integers in full, others with 17 significant digits. */
+ * Numbers are printed so that reading gives the same bits: integers in full, others with 17 significant
+ * digits. */
 #include "dcsr/coo_internal.h"
 #include "dcsr/error.h"
 #include "dcsr/fileformat.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- Numbers ----------------------------------------------------------------------------------------------------- */
+/* -- Numbers --------------------------------------------------------------------------------------------- */
 
 static char *print_unsigned(char *to, uint64_t number)
 {
@@ -56,19 +57,25 @@ static char *print_double(char *to, double number)
     return to;
 }
 
-/* -- Values ------------------------------------------------------------------------------------------------------ */
+/* -- Values ---------------------------------------------------------------------------------------------- */
 
 typedef char *value_printer(char *to, const void *values, uint64_t i);
 
-#define PRINT(value)                                                                                                 \
-    _Generic((value), float: print_double, double: print_double, int8_t: print_signed, int16_t: print_signed,        \
-             int32_t: print_signed, int64_t: print_signed, default: print_unsigned)
+#define PRINT(value)                 \
+    _Generic((value), float          \
+             : print_double, double  \
+             : print_double, int8_t  \
+             : print_signed, int16_t \
+             : print_signed, int32_t \
+             : print_signed, int64_t \
+             : print_signed, default \
+             : print_unsigned)
 
-#define DCSR_X(NAME, name, ctype, minimum, maximum)                                                                  \
-    static char *print_##name(char *to, const void *values, uint64_t i)                                              \
-    {                                                                                                                \
-        ctype value = ((const ctype *)values)[i];                                                                    \
-        return PRINT(value)(to, value);                                                                              \
+#define DCSR_X(NAME, name, ctype, minimum, maximum)                     \
+    static char *print_##name(char *to, const void *values, uint64_t i) \
+    {                                                                   \
+        ctype value = ((const ctype *)values)[i];                       \
+        return PRINT(value)(to, value);                                 \
     }
 #include "dcsr/types.def"
 #undef DCSR_X
@@ -79,7 +86,7 @@ static value_printer *const value_printers[DCSR_TYPE_COUNT] = {
 #undef DCSR_X
 };
 
-/* -- Matrices ---------------------------------------------------------------------------------------------------- */
+/* -- Matrices -------------------------------------------------------------------------------------------- */
 
 static bool is_floating(dcsr_type type)
 {
@@ -92,14 +99,15 @@ static dcsr_status check_entries(const dcsr_coo *coo, const char *path)
     for (uint64_t i = 0; i < coo->nnz; i++)
         if (coo->row[i] >= coo->rows || coo->col[i] >= coo->cols)
             return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
-                               "%s: entry number %" PRIu64 " is (%" PRIu64 ", %" PRIu64 "), outside the matrix of %" PRIu64
-                               " x %" PRIu64,
+                               "%s: entry number %" PRIu64 " is (%" PRIu64 ", %" PRIu64
+                               "), outside the matrix of %" PRIu64 " x %" PRIu64,
                                path, i, coo->row[i], coo->col[i], coo->rows, coo->cols);
     const uint64_t *large = coo->type == DCSR_UINT64 ? coo->values : NULL;
     for (uint64_t i = 0; large && i < coo->nnz; i++)
         if (large[i] > INT64_MAX)
             return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                               "%s: value %" PRIu64 " of entry number %" PRIu64 " is beyond the 64-bit integers that can be "
+                               "%s: value %" PRIu64 " of entry number %" PRIu64
+                               " is beyond the 64-bit integers that can be "
                                "read again",
                                path, large[i], i);
     return DCSR_OK;
@@ -109,8 +117,8 @@ static void write_mtx_head(dcsr_i_output *out, const dcsr_coo *coo)
 {
     const char *field = coo->type == DCSR_PATTERN ? "pattern" : is_floating(coo->type) ? "real" : "integer";
     char *to = dcsr_i_output_room(out);
-    to += sprintf(to, "%%%%MatrixMarket matrix coordinate %s general\n%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", field,
-                  coo->rows, coo->cols, coo->nnz);
+    to += sprintf(to, "%%%%MatrixMarket matrix coordinate %s general\n%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                  field, coo->rows, coo->cols, coo->nnz);
     dcsr_i_output_take(out, to);
 }
 
@@ -160,16 +168,18 @@ dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
     return dcsr_i_output_close(&out);
 }
 
-/* -- Vectors ----------------------------------------------------------------------------------------------------- */
+/* -- Vectors --------------------------------------------------------------------------------------------- */
 
 dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context, const char *path)
 {
     DCSR_TRY(dcsr_i_context_check(context));
     if (!path || (length && !values))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_vector: %s is NULL", path ? "values" : "path");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_vector: %s is NULL",
+                           path ? "values" : "path");
     bool compressed;
     if (dcsr_i_format_of(path, &compressed) != DCSR_I_MATRIX_MARKET)
-        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a vector is written to a name that ends in .mtx or .mtx.gz", path);
+        return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                           "%s: a vector is written to a name that ends in .mtx or .mtx.gz", path);
     dcsr_i_output out;
     DCSR_TRY(dcsr_i_output_open(&out, context, path));
     char *to = dcsr_i_output_room(&out);

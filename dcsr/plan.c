@@ -1,0 +1,98 @@
+/* plan.c: deciding what each row of a batch needs, and copying the pages that will change. */
+#include "dcsr/batch.h"
+#include <string.h>
+
+/* Gives the fresh page the segment pages that it cannot share: all of them when a row moves, or when the
+ * first has no capacities yet; and those that no row of the page had before. */
+static bool make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
+{
+    bool packed = g->old && g->old->packed;
+    if (moves || packed) g->fresh->moved = b->base->version + 1;
+    g->fresh->packed = 0;
+    for (int k = 0; k < b->matrix->segments_per_row; k++) {
+        dcsr_i_segment_page *old = g->old ? g->old->segment[k] : NULL;
+        if (old && !moves && !packed) continue;
+        g->fresh->segment[k] = NULL;
+        if (!old && !(levels >> k & 1)) continue;
+        g->fresh->segment[k] =
+            dcsr_i_segment_page_create(b->matrix, old, old && packed ? g->old->length : NULL);
+        if (!g->fresh->segment[k]) return false;
+    }
+    return true;
+}
+
+static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
+{
+    unsigned levels = 0;
+    bool moves = false;
+    for (uint64_t i = g->first, end; i < g->end; i = end) {
+        end = dcsr_i_row_end(b, g, i);
+        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        if (dcsr_i_skips(b, g->old, r)) continue;
+        dcsr_i_growth grows = dcsr_i_grow_row(b, g->old, r, end - i);
+        if (i == g->first) g->tail = grows.tail;
+        uint64_t length = g->old ? g->old->length[r] : 0;
+        if (length + (end - i) > UINT32_MAX / 2)
+            return dcsr_i_fail(
+                DCSR_ERROR_TOO_LARGE,
+                "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
+                (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
+        g->places += grows.capacity;
+        if (grows.moves) {
+            moves = true;
+            g->ranges += (uint64_t)grows.segments;
+            if (length > *longest) *longest = length;
+        } else if (grows.capacity) {
+            levels |= 1u << grows.segments;
+        }
+    }
+    g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
+    if (!g->fresh) return DCSR_ERROR_OUT_OF_MEMORY;
+    return make_segment_pages(b, g, moves, levels) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* The pages of a small batch lie anywhere and each is used for a row or two, so planning is bound by the
+ * latency of memory: pages are fetched well ahead, and what they point to a little later. */
+static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
+{
+    if (g + DCSR_I_PAGES_AHEAD < b->group_count) {
+        const char *page = (const char *)b->groups[g + DCSR_I_PAGES_AHEAD].old;
+        for (size_t line = 0; page && line < sizeof(dcsr_i_row_page) + 64; line += 64)
+            __builtin_prefetch(page + line);
+    }
+    if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count) {
+        const dcsr_i_group *soon = &b->groups[g + DCSR_I_SEGMENTS_AHEAD];
+        const dcsr_i_row_page *page = soon->old;
+        for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
+            unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+            int levels = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
+            for (int k = 0; k < levels && page->segment[k]; k++) {
+                __builtin_prefetch(&page->segment[k]->begin[r]);
+                if (!page->packed) __builtin_prefetch(&page->segment[k]->capacity[r]);
+            }
+        }
+    }
+}
+
+dcsr_status dcsr_i_plan(dcsr_i_batch *b)
+{
+    dcsr_status status = DCSR_OK;
+    uint64_t longest = 0;
+    char message[200] = "";
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 64) \
+    reduction(max                                                      \
+              : longest) if (b->threads > 1)
+    for (uint64_t g = 0; g < b->group_count; g++) {
+        fetch_ahead(b, g);
+        dcsr_status here = plan_group(b, &b->groups[g], &longest);
+        if (here == DCSR_OK) continue;
+#pragma omp critical(dcsr_insert_plan)
+        {
+            status = here;
+            strncpy(message, dcsr_i_error_text(), sizeof message - 1);
+        }
+    }
+    b->longest = longest;
+    /* The sentence may have been another thread's. */
+    return status == DCSR_OK ? DCSR_OK : dcsr_i_fail(status, "%s", message);
+}
