@@ -339,7 +339,8 @@ uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t bytes = arena->resident_blocks * block_bytes(arena) + arena->block_capacity * sizeof *arena->block;
+    uint64_t bytes =
+        arena->resident_blocks * block_bytes(arena) + arena->block_capacity * sizeof *arena->block;
     pthread_mutex_unlock(&arena->lock);
     return bytes;
 }

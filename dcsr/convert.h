@@ -2,7 +2,8 @@
  *
  * Out: from a view, into arrays that the structure owns and dcsr_*_free() frees. In: dcsr_matrix_from_*()
  * copies the caller's arrays, after checking them (offsets that ascend, indices in range), and the matrix is
- * ready when the call returns. `options` may be NULL. The types are those of the matrix. */
+ * ready when the call returns. `options` may be NULL. The types are those of the matrix.
+ * On failure a structure is all zero, a matrix NULL. Free structures before their context is destroyed. */
 #ifndef DCSR_CONVERT_H
 #define DCSR_CONVERT_H
 

@@ -1,7 +1,8 @@
 /* coo.h: coordinate triples in memory, the form in which files are read and matrices generated.
  *
  * A plain structure: the arrays belong to it and dcsr_coo_free() frees them. Entries may come in any order
- * and more than once; what that means is decided by the policy of the matrix they are inserted into. */
+ * and more than once; what that means is decided by the policy of the matrix they are inserted into.
+ * Free them before their context is destroyed. */
 #ifndef DCSR_COO_H
 #define DCSR_COO_H
 

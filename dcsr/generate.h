@@ -36,8 +36,9 @@ DCSR_API dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context,
 DCSR_API dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n);
 
 /* Makes what a text names: rmat:SCALE,EDGEFACTOR[,SEED] (Graph500 parameters), er:ROWS,NNZ[,SEED] (square),
- * poisson2d5:N, poisson2d9:N, poisson3d7:N, poisson3d27:N, path:N. Errors: INVALID_ARGUMENT with what is
- * wrong and an example; NOT_FOUND when the text does not begin with the name of a generator and a colon. */
+ * poisson2d5:N, poisson2d9:N, poisson3d7:N, poisson3d27:N, path:N. The seed is 1 where it is left out.
+ * Errors: INVALID_ARGUMENT with what is wrong and an example; NOT_FOUND when the text does not begin with the
+ * name of a generator and a colon. */
 DCSR_API dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text);
 
 #ifdef __cplusplus

@@ -61,7 +61,7 @@ static dcsr_status allocate(dcsr_i_batch *b)
     dcsr_matrix *matrix = b->matrix;
     b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t remains = 1;
+    uint64_t remains = 1, needed = 0;
     for (uint64_t g = 0; g < b->group_count; g++) {
         dcsr_i_group *this = &b->groups[g];
         uint64_t d = this->page >> DCSR_I_DIRECTORY_SHIFT;
@@ -74,14 +74,14 @@ static dcsr_status allocate(dcsr_i_batch *b)
         b->next->directory[d]->page[this->page & (DCSR_I_DIRECTORY_PAGES - 1)] = this->fresh;
         remains += 1 + this->ranges + (uint64_t)matrix->segments_per_row;
         uint64_t places = this->places;
-        this->places = b->places;
-        b->places += places;
+        this->places = needed;
+        needed += places;
     }
     b->grave = dcsr_i_grave_create(matrix, remains);
     if (!b->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_arena_take(&matrix->arena, b->places, b->next->version, &b->begin);
-    if (status != DCSR_OK) b->places = 0;
-    return status;
+    DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
+    b->places = needed;
+    return DCSR_OK;
 }
 
 /* Frees what a failed batch has made. The pages are not all in the table yet, so they are freed from the
@@ -150,8 +150,29 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b)
     return status;
 }
 
+/* Entries were checked when they were queued, against dimensions that a resize before them was to bring.
+ * Should that have failed, they are checked again. */
+static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_table *table)
+{
+    if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
+    uint64_t column_mask = ((uint64_t)1 << operation->column_bits) - 1;
+    for (uint64_t i = 0; i < operation->n; i++) {
+        uint64_t key = *dcsr_i_key(operation, i);
+        uint64_t row = key >> operation->column_bits, column = key & column_mask;
+        if (row >= table->rows || column >= table->cols)
+            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                               "a batch with entry %llu at (%llu, %llu) was not applied: the resize before "
+                               "it failed and the "
+                               "matrix is still %llu x %llu; resize it and insert the batch again",
+                               (unsigned long long)i, (unsigned long long)row, (unsigned long long)column,
+                               (unsigned long long)table->rows, (unsigned long long)table->cols);
+    }
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
+    DCSR_TRY(check_again(operation, matrix->current));
     dcsr_context *context = matrix->context;
     dcsr_i_batch b = {.matrix = matrix,
                       .base = matrix->current,

@@ -194,6 +194,7 @@ static void pack(dcsr_i_operation *operation, const entries *e, int threads)
     if (operation->n && e->n && to[0] <= to[-stride]) ascending = false;
     operation->ascending = ascending;
     operation->n += e->n;
+    operation->batches++;
 }
 
 static dcsr_status make_room(dcsr_i_operation *operation, uint64_t capacity)

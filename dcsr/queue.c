@@ -134,7 +134,7 @@ static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64
         atomic_fetch_add(&matrix->deleted, n);
     else
         return;
-    atomic_fetch_add(&matrix->batches, 1);
+    atomic_fetch_add(&matrix->batches, operation->batches);
 }
 
 static uint64_t nanoseconds(void)
@@ -163,6 +163,16 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
     return operation;
 }
 
+/* A resize has failed: batches queued from now on are checked against what the matrix still is, unless
+ * another resize is on its way. Those queued meanwhile are checked again when they are applied. */
+static void take_back_dimensions(dcsr_matrix *matrix)
+{
+    for (const dcsr_i_operation *waiting = matrix->first; waiting; waiting = waiting->next)
+        if (waiting->kind == DCSR_I_RESIZE) return;
+    matrix->queued_rows = matrix->current->rows;
+    matrix->queued_cols = matrix->current->cols;
+}
+
 /* Applies one operation. Called and returns with the lock, which it lets go meanwhile. */
 static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
@@ -178,6 +188,7 @@ static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
         matrix->unwatched = status;
         snprintf(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", dcsr_i_error_text());
     }
+    if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
     matrix->running = NULL;
     matrix->pending_bytes -= bytes;
     matrix->applied++;

@@ -1,12 +1,16 @@
 /* reader.h: matrices and vectors from files, and back.
  *
- * Formats, by the end of the name, each also with .gz after it:
+ * Formats, by the end of the name (in any case), each also with .gz after it:
  *   .mtx                          Matrix Market: coordinate real|integer|pattern,
- * general|symmetric|skew-symmetric; array real|integer for vectors .el .tsv .csv .txt .facts     edge lists:
- * `row col [value]` a line, ids from 0, separated by blanks, tabs or commas; lines that start with # or % and
- * empty lines are skipped
+ *                                 general|symmetric|skew-symmetric; array real|integer general for vectors
+ *   .el .tsv .csv .txt .facts     edge lists: `row col [value]` a line, ids from 0, separated by blanks, tabs
+ *                                 or one comma; empty lines and lines that begin with # or % are skipped
  *
- * A malformed file is refused with DCSR_ERROR_FORMAT and a message of the form "FILE:LINE: what is wrong". */
+ * A malformed file is refused with DCSR_ERROR_FORMAT and a message of the form "FILE:LINE: what is wrong",
+ * which is about the first thing wrong in the file. Refused are also: complex and hermitian files; an entry
+ * above the diagonal of a symmetric file, or on that of a skew-symmetric one (such a file lists what is
+ * below); an array where a matrix is wanted and coordinates where a vector is; a finite number beyond the
+ * largest double. Values may be nan and inf; lines may end in CR LF, and the last one without. */
 #ifndef DCSR_READER_H
 #define DCSR_READER_H
 
@@ -20,39 +24,46 @@ extern "C" {
 typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
 
 typedef struct dcsr_read_options {
-    uint64_t rows,
-        cols; /* dimensions of an edge list; 0: as large as its largest id needs. An id beyond is an error */
-    dcsr_progress progress; /* may be NULL */
+    /* Dimensions of an edge list; an id beyond is an error. Both 0: the matrix is square, since it is a
+     * graph, and as large as the largest id in either column needs. One 0: what its own column needs. */
+    uint64_t rows, cols;
+    dcsr_progress progress; /* may be NULL; called by the calling thread, every few MiB and at the end */
     void *user;
 } dcsr_read_options;
 
-/* Reads a matrix; symmetric files come expanded (each off-diagonal entry twice, the mirror negated for
- * skew-symmetric). Types: real -> fp64, integer -> int64, pattern -> pattern. An edge list with a third
- * column is fp64 (every line must have it), without it pattern. options may be NULL. The file is parsed in
- * parallel, in memory. On failure *coo is all zero. Errors: IO, FORMAT (also an unknown name ending, fewer or
- * more entries than announced, an index out of range, dimensions beyond the maxima), OUT_OF_MEMORY. */
+/* Reads a matrix. Entries stand in the order of the file, whatever the number of threads. Symmetric files
+ * come expanded: behind all that the file lists, each off-diagonal entry has its mirror, negated for
+ * skew-symmetric. Types: real -> fp64, integer -> int64, pattern -> pattern. An edge list whose first entry
+ * has a value is fp64, and every line must have one; otherwise it is pattern. options may be NULL. The file
+ * is parsed in parallel, in memory: 16 to 24 bytes an entry on top of the text. On failure *coo is all zero.
+ * Errors: IO, FORMAT (also an unknown name ending, fewer or more entries than announced, an index out of
+ * range, dimensions beyond the maxima, damaged .gz), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_read_matrix(dcsr_coo *coo, dcsr_context *context, const char *path,
                                       const dcsr_read_options *options);
 
-/* The same from a buffer in memory (not compressed); `name` decides the format and stands in messages. */
+/* The same from a buffer in memory (not compressed); `name` decides the format and stands in messages; .gz at
+ * its end counts for nothing. */
 DCSR_API dcsr_status dcsr_read_matrix_buffer(dcsr_coo *coo, dcsr_context *context, const char *name,
                                              const char *text, size_t length,
                                              const dcsr_read_options *options);
 
-/* Writes a matrix to .mtx (general) or an edge list, .gz when the name says so, through a temporary file that
- * is renamed when it is whole, so that a failure leaves what was there before. Reading it back gives the same
- * triples. Errors: IO, FORMAT (unknown ending). */
+/* Writes a matrix to .mtx (general) or an edge list (tabs, commas for .csv), .gz when the name says so,
+ * through a temporary file that is renamed when it is whole and on the disk, so that a failure leaves what
+ * was there before. Reading it back gives the same triples, bit for bit; of a NaN only the sign is kept,
+ * integers and bool come back as int64, fp32 as fp64, values of edge lists always as fp64, and an edge list
+ * does not tell its dimensions. Errors: IO, FORMAT (unknown ending), INDEX_OUT_OF_RANGE (triples that
+ * contradict themselves), TOO_LARGE (a uint64 beyond int64), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path);
 
 /* Reads a dense vector: Matrix Market array (rows x 1), or one number a line in a .txt. *values is allocated
- * with malloc() and is the caller's to free(). On failure *values is NULL. */
+ * with malloc() and is the caller's to free(). On failure *values is NULL and *length 0. */
 DCSR_API dcsr_status dcsr_read_vector(double **values, uint64_t *length, dcsr_context *context,
                                       const char *path);
-/* The same for a dense matrix of any number of columns, stored column after column: entry (i, j) is values[i
- * + j * rows]. */
+/* The same for a dense matrix of any number of columns (near-nullspace vectors, say), stored column after
+ * column: entry (i, j) is values[i + j * rows]. */
 DCSR_API dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcsr_context *context,
                                      const char *path);
-/* Writes a dense vector as Matrix Market array real general. */
+/* Writes a dense vector as Matrix Market array real general, as dcsr_write_matrix() does. */
 DCSR_API dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context,
                                        const char *path);
 

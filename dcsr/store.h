@@ -42,6 +42,7 @@ typedef struct dcsr_i_operation {
      * bytes. */
     uint64_t *entries;
     uint64_t n, capacity;
+    uint64_t batches; /* calls whose entries are in it */
     int stride, column_bits, row_bits;
     bool ascending; /* the keys ascend strictly: neither sorting nor combining is needed */
 
@@ -53,7 +54,7 @@ typedef struct dcsr_i_operation {
     pthread_cond_t finished;
     bool done;
     dcsr_status status;
-    char message[200];
+    char message[400];
 } dcsr_i_operation;
 
 /* ---- What a version leaves behind ---- */
@@ -159,7 +160,7 @@ struct dcsr_matrix {
     bool worker_runs, stopping;
     bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
     dcsr_status unwatched;   /* the first failure that no ticket tells of */
-    char unwatched_message[200];
+    char unwatched_message[400];
 
     /* Counters. */
     _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations;
