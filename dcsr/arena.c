@@ -21,6 +21,33 @@ static uint64_t block_bytes(const dcsr_i_arena *arena)
     return (4 + arena->value_size) << DCSR_I_BLOCK_SHIFT;
 }
 
+/* Under AddressSanitizer places that are not handed out are poisoned, so that reading what was given back is
+ * found as in any other memory. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    ASAN_POISON_MEMORY_REGION(arena->columns + begin, entries * sizeof *arena->columns);
+    if (arena->value_size)
+        ASAN_POISON_MEMORY_REGION(arena->values + begin * arena->value_size, entries * arena->value_size);
+}
+static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    ASAN_UNPOISON_MEMORY_REGION(arena->columns + begin, entries * sizeof *arena->columns);
+    if (arena->value_size)
+        ASAN_UNPOISON_MEMORY_REGION(arena->values + begin * arena->value_size, entries * arena->value_size);
+}
+#else
+static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    (void)arena, (void)begin, (void)entries;
+}
+static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    (void)arena, (void)begin, (void)entries;
+}
+#endif
+
 /* A doomed block is not free before its run is, even when nothing in it is in use any more. */
 static bool is_free(const dcsr_i_block *block)
 {
@@ -70,6 +97,7 @@ void dcsr_i_arena_destroy(dcsr_i_arena *arena)
     if (!arena->base || arena->base == MAP_FAILED) return;
     dcsr_i_uncharge(arena->context, DCSR_I_MATRIX, arena->resident_blocks * block_bytes(arena));
     dcsr_i_free(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, sizeof *arena->block);
+    allow(arena, 0, arena->block_capacity << DCSR_I_BLOCK_SHIFT);
     munmap(arena->base, arena->reserved);
     pthread_mutex_destroy(&arena->lock);
     arena->base = NULL;
@@ -155,12 +183,14 @@ static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t versi
         arena->block[i] =
             (dcsr_i_block){.live = DCSR_I_BLOCK, .resident = true, .foreign = foreign, .born = version};
     arena->used += count << DCSR_I_BLOCK_SHIFT;
+    forbid(arena, b << DCSR_I_BLOCK_SHIFT, count << DCSR_I_BLOCK_SHIFT);
     *first = b;
     return DCSR_OK;
 }
 
 static void give_locked(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
+    forbid(arena, begin, entries);
     arena->used -= entries;
     while (entries) {
         dcsr_i_block *block = &arena->block[begin >> DCSR_I_BLOCK_SHIFT];
@@ -203,6 +233,7 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
     if (status == DCSR_OK) {
         *begin = arena->open;
         arena->open += entries;
+        allow(arena, *begin, entries);
     }
     pthread_mutex_unlock(&arena->lock);
     return status;
@@ -223,6 +254,7 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
     if (status == DCSR_OK) {
         *begin = first << DCSR_I_BLOCK_SHIFT;
         give_locked(arena, *begin + entries, (blocks << DCSR_I_BLOCK_SHIFT) - entries);
+        allow(arena, *begin, entries);
     }
     pthread_mutex_unlock(&arena->lock);
     return status;
@@ -285,6 +317,7 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
     pthread_mutex_lock(&arena->lock);
     for (uint64_t r = 0; r < count; r++)
         for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
+            forbid(arena, b << DCSR_I_BLOCK_SHIFT, DCSR_I_BLOCK);
             arena->used -= arena->block[b].live;
             arena->block[b].live = 0;
             arena->block[b].doomed = false;
