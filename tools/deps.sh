@@ -1,0 +1,52 @@
+#!/bin/sh
+# deps.sh: installs the Debian packages that are missing; quick when none is.
+#
+# usage: tools/deps.sh build|test|bench
+#
+#   build   the library and the program           test   also compilers, sanitizers and tools of `make test` and `lint`
+#   bench   also the competitors of `make bench`
+#
+# On systems without apt-get it says what to install and goes on.
+set -eu
+
+build='gcc libc6-dev make libjemalloc-dev zlib1g-dev libjansson-dev libpng-dev'
+test='clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr'
+bench='g++ libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
+
+case ${1:-} in
+build) wanted=$build ;;
+test) wanted="$build $test" ;;
+bench) wanted="$build $test $bench" ;;
+*)
+    echo 'usage: tools/deps.sh build|test|bench' >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    printf 'This is not a Debian system. Please see to it that the equivalents of these are installed:\n  %s\n' "$wanted" >&2
+    exit 0
+fi
+
+missing=
+for package in $wanted; do
+    case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+    *' installed') ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+echo "installing:$missing"
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        printf 'This needs root, and there is no sudo. As root, run:\n  apt-get install%s\n' "$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+$as_root apt-get update || echo 'apt-get update failed; trying with the package lists that are there' >&2
+# $missing is a list of words.
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing

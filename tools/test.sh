@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# test.sh: runs test programs and fuzzers, says what each did, and sums up; `make test` and its kin run it.
+#
+# usage: tools/test.sh PROGRAM...
+#
+# A program is BUILD/tests/test_NAME, BUILD/VARIANT/tests/test_NAME or BUILD/fuzz/fuzz_NAME; the variant decides about the
+# sanitizer's settings. What it printed is kept in PROGRAM.log. The last line is "N passed, N failed", counting test cases
+# and, of fuzzers, runs; the exit status is 1 when something failed.
+#
+#   FUZZ_SECONDS=20      for all fuzzers together
+#   TEST_SECONDS=1800    after which a program counts as failed
+set -uo pipefail
+
+passed=0 failed=0 failures=() fuzzers=0
+for program in "$@"; do
+    if [[ $program == */fuzz/* ]]; then fuzzers=$((fuzzers + 1)); fi
+done
+# Archer, which comes with clang's OpenMP, tells ThreadSanitizer how OpenMP synchronises; what is not compiled for the
+# sanitizer (OpenMP's own library) is not looked at. Both are needed for reports that are all true.
+version=$("${CLANG:-clang}" -dumpversion 2>/dev/null)
+archer=/usr/lib/llvm-${version%%.*}/lib/libarcher.so
+
+run_suite() { # run_suite VARIANT PROGRAM
+    local folder=${2%/tests/*}
+    local settings=("DCSR_PROGRAM=$folder/dcsr")
+    case $1 in
+    asan)
+        settings+=("ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
+            "UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}")
+        ;;
+    tsan)
+        settings+=("TSAN_OPTIONS=ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}" "OMP_TOOL_LIBRARIES=$archer"
+            "OMP_NUM_THREADS=${OMP_NUM_THREADS:-3}" "KMP_BLOCKTIME=${KMP_BLOCKTIME:-0}")
+        ;;
+    esac
+    env "${settings[@]}" timeout -k 10 "${TEST_SECONDS:-1800}" "$2"
+}
+
+run_fuzzer() { # run_fuzzer PROGRAM: new inputs go to PROGRAM.corpus, what was found wrong beside it
+    local name=${1##*/} seconds=$((${FUZZ_SECONDS:-20} / fuzzers))
+    local seeds=() words=()
+    mkdir -p "$1.corpus"
+    if [ -d "tests/corpus/$name" ]; then seeds=("tests/corpus/$name"); fi
+    if [ -f "tests/corpus/$name.dict" ]; then words=("-dict=tests/corpus/$name.dict"); fi
+    "$1" -max_total_time=$((seconds > 0 ? seconds : 1)) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 \
+        -artifact_prefix="$1-" "${words[@]}" "$1.corpus" "${seeds[@]}"
+}
+
+# The numbers of passing and of failing (crashing ones included) tests in the summary of a suite.
+counts() { # counts LOG
+    sed -n 's/.*Synthesis: Tested: [0-9]* | Passing: \([0-9]*\) | Failing: \([0-9]*\) |.*/\1 \2/p' "$1" | tail -n 1
+}
+
+show_failure() { # show_failure LOG
+    grep -E '\[FAIL\]|\[----\] *[^ ]|runtime error|ERROR: |WARNING: ThreadSanitizer|SUMMARY: |Assertion.*failed|TIMEOUT' "$1" |
+        head -n 40 | cut -c 1-200 | sed 's/^/        /'
+    echo "        all of it: $1"
+}
+
+for program in "$@"; do
+    name=${program##*/} variant=plain
+    if [[ $program =~ /(asan|tsan|coverage|fuzz)/ ]]; then variant=${BASH_REMATCH[1]}; fi
+    printf '%-8s %-24s ' "$variant" "$name"
+    started=$SECONDS
+    if [ "$variant" = fuzz ]; then run_fuzzer "$program" >"$program.log" 2>&1; else run_suite "$variant" "$program" >"$program.log" 2>&1; fi
+    status=$?
+    good=0 bad=0
+    if [ "$variant" = fuzz ]; then
+        if [ $status -eq 0 ]; then good=1; else bad=1; fi
+        note=", $(sed -n 's/^stat::number_of_executed_units: *//p' "$program.log") inputs"
+    else
+        read -r good bad <<<"$(counts "$program.log")" || true
+        good=${good:-0} bad=${bad:-0} note=
+        # A program that ended badly without saying why, or that has no tests at all.
+        if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1 note=", exit status $status"; fi
+    fi
+    passed=$((passed + good)) failed=$((failed + bad))
+    if [ "$bad" -eq 0 ]; then
+        printf '%4d passed%s  (%d s)\n' "$good" "$note" $((SECONDS - started))
+        grep -h 'skipped' "$program.log" | sort -u | sed 's/^/        /'
+    else
+        printf '%4d passed, %d FAILED%s  (%d s)\n' "$good" "$bad" "$note" $((SECONDS - started))
+        failures+=("$variant $name: $bad failed")
+        show_failure "$program.log"
+    fi
+done
+
+echo
+for failure in "${failures[@]}"; do echo "$failure"; done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
