@@ -369,6 +369,14 @@ uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
     return used;
 }
 
+uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t held = (arena->top - arena->free_blocks) << DCSR_I_BLOCK_SHIFT;
+    pthread_mutex_unlock(&arena->lock);
+    return held;
+}
+
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);

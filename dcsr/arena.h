@@ -79,8 +79,9 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin);
 /* Returns the memory of free blocks to the system, but for a sixteenth kept for reuse. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
-/* Entries handed out and not given back; bytes of memory held. */
+/* Entries handed out and not given back; entries in all blocks in use; bytes of memory held. */
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);
+uint64_t dcsr_i_arena_held(dcsr_i_arena *arena);
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena);
 
 #endif

@@ -138,6 +138,7 @@ static dcsr_status defragment_whole(dcsr_matrix *matrix)
         int threads = dcsr_i_threads(matrix->context, j.base->stored);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
         for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
+        dcsr_i_row_pages_drain(matrix);
         dcsr_i_publish(matrix, j.next, j.grave);
     } else {
         dcsr_i_free_unshared(matrix, j.next, NULL);
@@ -209,9 +210,9 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
 {
-    uint64_t stored = matrix->current->stored, used = dcsr_i_arena_used(&matrix->arena);
+    uint64_t stored = matrix->current->stored, held = dcsr_i_arena_held(&matrix->arena);
     deletions += atomic_fetch_add(&matrix->unsettled_deletions, deletions);
-    if (used > MOST_SPACE * stored + SMALL_SPACE)
+    if (held > MOST_SPACE * stored + SMALL_SPACE)
         dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT, DCSR_DEFRAGMENT_WHOLE);
     else if (deletions > SMALL_SPACE / 16 && deletions > stored / TOMBSTONE_SHARE)
         dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);

@@ -144,6 +144,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b)
         dcsr_i_scatter(b, resolver);
         b->next->contiguous = b->bulk && b->places == b->n;
         b->next->first = b->begin;
+        dcsr_i_row_pages_expect(b->matrix, b->group_count);
         dcsr_i_publish(b->matrix, b->next, b->grave);
     }
     while (ready) dcsr_i_resolver_free(&resolver[--ready]);

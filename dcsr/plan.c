@@ -23,6 +23,11 @@ static bool make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
 
 static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
 {
+    if (!g->fresh)
+        g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
+    else
+        dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->base->version + 1);
+    if (!g->fresh) return DCSR_ERROR_OUT_OF_MEMORY;
     unsigned levels = 0;
     bool moves = false;
     for (uint64_t i = g->first, end; i < g->end; i = end) {
@@ -46,8 +51,6 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
             levels |= 1u << grows.segments;
         }
     }
-    g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
-    if (!g->fresh) return DCSR_ERROR_OUT_OF_MEMORY;
     return make_segment_pages(b, g, moves, levels) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
@@ -79,6 +82,7 @@ dcsr_status dcsr_i_plan(dcsr_i_batch *b)
     dcsr_status status = DCSR_OK;
     uint64_t longest = 0;
     char message[200] = "";
+    dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
 #pragma omp parallel for num_threads(b->threads) schedule(dynamic, 64) \
     reduction(max                                                      \
               : longest) if (b->threads > 1)

@@ -1,7 +1,8 @@
 /* resolve.c: combining the duplicates and applying the tombstones of one row.
  *
- * The row's entries are sorted by column, stably, so that each column's entries stay in order of time, and
- * folded with the matrix's policy. */
+ * A row is mostly an ascending stretch that was resolved before and a few entries that have come since. Those
+ * are sorted by column, stably, so that each column's entries stay in order of time, and folded into the
+ * stretch with the matrix's policy. */
 #include "dcsr/store.h"
 #include <assert.h>
 #include <string.h>
@@ -72,8 +73,7 @@ static uint64_t *merge_runs(uint64_t *keys, uint64_t *spare, uint64_t *ends, int
     return keys;
 }
 
-/* Sorts keys column << 32 | position. A row is mostly a few ascending runs: one of what was resolved before,
- * one per batch. */
+/* Sorts n keys column << 32 | position: mostly a few ascending runs, one per batch. */
 static uint64_t *sort_keys(dcsr_i_resolver *resolver, uint64_t n)
 {
     uint64_t ends[MERGE_RUNS];
@@ -92,45 +92,122 @@ static uint64_t *sort_keys(dcsr_i_resolver *resolver, uint64_t n)
     return merge_runs(keys, resolver->spare, ends, runs);
 }
 
+/* A row being resolved: where its entries are, by position along the row, and where the result goes. */
+typedef struct row {
+    dcsr_matrix *matrix;
+    const dcsr_i_piece *pieces;
+    uint64_t ends[DCSR_MAX_SEGMENTS]; /* position behind each piece */
+    uint64_t length;
+    uint64_t head; /* entries of the ascending beginning */
+    uint64_t out;  /* the next place of the result */
+} row;
+
+/* The arena index of a position. */
+static inline uint64_t place_of(const row *w, uint64_t position)
+{
+    int k = 0;
+    while (position >= w->ends[k]) k++;
+    return w->pieces[k].begin + position - (k ? w->ends[k - 1] : 0);
+}
+
+static inline uint32_t column_at(const row *w, uint64_t position)
+{
+    return w->matrix->arena.columns[place_of(w, position)];
+}
+
+/* How many entries from the beginning ascend and hold no tombstone: what was resolved or inserted before,
+ * mostly all but the last few. Equal neighbours may be among them where duplicates are kept. */
+static uint64_t ascending_head(const row *w, bool keep)
+{
+    const uint32_t *columns = w->matrix->arena.columns;
+    uint64_t position = 0, least = 0; /* the next column must be at least this */
+    for (int k = 0; position < w->length; k++)
+        for (uint64_t i = w->pieces[k].begin; i < w->pieces[k].begin + w->pieces[k].length; i++, position++) {
+            if (columns[i] < least || (columns[i] & DCSR_I_TOMBSTONE)) return position;
+            least = columns[i] + (uint64_t)!keep;
+        }
+    return position;
+}
+
+/* Copies the entries at positions first to end - 1 of the head to the result. */
+static void copy_head(row *w, uint64_t first, uint64_t end)
+{
+    for (int k = 0; first < end; k++) {
+        if (first >= w->ends[k]) continue;
+        uint64_t stop = w->ends[k] < end ? w->ends[k] : end;
+        dcsr_i_copy_entries(w->matrix, w->out, place_of(w, first), stop - first);
+        w->out += stop - first;
+        first = stop;
+    }
+}
+
+/* The first position from `from` on in the head whose column is not below `column`, by doubling steps and
+ * bisection: the next one is mostly near. */
+static uint64_t seek(const row *w, uint64_t from, uint64_t column)
+{
+    uint64_t step = 1, low = from, high = from;
+    while (high < w->head && column_at(w, high) < column) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    if (high > w->head) high = w->head;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (column_at(w, middle) < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Adds the entry at arena index `at` to the result, whose entries of the same column begin at `group`. */
+static inline void fold(row *w, uint64_t group, uint64_t at, uint32_t column, dcsr_i_combine combine,
+                        bool keep)
+{
+    size_t size = w->matrix->value_size;
+    char *values = w->matrix->arena.values;
+    if (w->matrix->arena.columns[at] & DCSR_I_TOMBSTONE) {
+        w->out = group;
+    } else if (w->out > group && !keep) {
+        if (combine) combine(values + group * size, values + at * size);
+    } else {
+        w->matrix->arena.columns[w->out] = column;
+        if (size) memcpy(values + w->out * size, values + at * size, size);
+        w->out++;
+    }
+}
+
+/* The ascending head is copied in stretches; only what came after it is sorted, and folded in where its
+ * columns belong. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
                             int count, uint64_t column_limit, uint64_t to)
 {
-    uint32_t *columns = matrix->arena.columns;
-    char *values = matrix->arena.values;
-    size_t size = matrix->value_size;
-    dcsr_i_combine combine = dcsr_i_combiner(matrix->type, matrix->policy);
     bool keep = matrix->policy == DCSR_POLICY_KEEP;
+    dcsr_i_combine combine = dcsr_i_combiner(matrix->type, matrix->policy);
+    row w = {.matrix = matrix, .pieces = pieces, .out = to};
+    for (int k = 0; k < count; k++) w.ends[k] = w.length += pieces[k].length;
+    assert(w.length <= resolver->capacity);
+    w.head = ascending_head(&w, keep);
 
-    /* Positions count along the row; `place` finds them again. */
-    uint64_t n = 0, base[DCSR_MAX_SEGMENTS + 1];
-    for (int k = 0; k < count; k++) {
-        base[k] = pieces[k].begin - n;
-        for (uint64_t e = 0; e < pieces[k].length; e++, n++)
-            resolver->keys[n] = (uint64_t)(columns[pieces[k].begin + e] & ~DCSR_I_TOMBSTONE) << 32 | n;
-    }
-    assert(n <= resolver->capacity);
-    const uint64_t *keys = sort_keys(resolver, n);
+    uint64_t tail = 0;
+    for (uint64_t position = w.head; position < w.length; position++)
+        resolver->keys[tail++] = (uint64_t)(column_at(&w, position) & ~DCSR_I_TOMBSTONE) << 32 | position;
+    const uint64_t *keys = sort_keys(resolver, tail);
 
-    uint64_t out = to, group = to; /* where the entries of the current column begin */
-    uint64_t previous = UINT64_MAX;
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t column = keys[i] >> 32, position = keys[i] & UINT32_MAX;
-        if (column >= column_limit) break;
-        if (column != previous) group = out, previous = column;
-        int k = 0;
-        for (uint64_t end = pieces[0].length; position >= end; end += pieces[k].length) k++;
-        uint64_t at = base[k] + position;
-        if (columns[at] & DCSR_I_TOMBSTONE) {
-            out = group;
-        } else if (out > group && !keep) {
-            if (combine) combine(values + group * size, values + at * size);
-        } else {
-            columns[out] = (uint32_t)column;
-            if (size) memcpy(values + out * size, values + at * size, size);
-            out++;
-        }
+    uint64_t next = 0; /* of the head */
+    for (uint64_t i = 0; i < tail && keys[i] >> 32 < column_limit;) {
+        uint64_t column = keys[i] >> 32, found = seek(&w, next, column);
+        copy_head(&w, next, found);
+        uint64_t group = w.out;
+        for (next = found; next < w.head && column_at(&w, next) == column; next++)
+            fold(&w, group, place_of(&w, next), (uint32_t)column, combine, keep);
+        for (; i < tail && keys[i] >> 32 == column; i++)
+            fold(&w, group, place_of(&w, keys[i] & UINT32_MAX), (uint32_t)column, combine, keep);
     }
-    return out - to;
+    copy_head(&w, next, column_limit < DCSR_MAX_COLS ? seek(&w, next, column_limit) : w.head);
+    return w.out - to;
 }
 
 void dcsr_i_copy_entries(dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries)

@@ -1,6 +1,7 @@
 /* store.h: what a matrix is made of, and how a change goes through it (internal).
  *
- *      matrix.c       checks arguments, packs entries, queues operations
+ *      matrix.c       creates and destroys matrices
+ *      change.c       checks arguments, packs entries, queues operations
  *      queue.c        the queue, its worker thread, tickets
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
@@ -147,6 +148,11 @@ struct dcsr_matrix {
     dcsr_i_snapshot
         *resolved[4];   /* by flags: the newest, shared by views while one of them holds it; not counted */
     dcsr_i_csr *csr[2]; /* by whether sorted: of the current version; counted */
+    /* Row pages that were given back and wait for the next batch: the allocator would cost as much again as
+     * all else that is done to a page. */
+    pthread_mutex_t spare_lock;
+    dcsr_i_row_page **spare;
+    uint64_t spare_count, spare_capacity;
     _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
 
     /* The queue. */
@@ -235,11 +241,12 @@ uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *
 /* Rows whose columns do not ascend, and unresolved ones. */
 uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
 
-/* Room beyond `length` entries that a row is given when it moves or grows: half its length, so that a hub row
- * runs out of segments only after it has grown several times over, and two at least. */
+/* Room beyond `length` entries that a row is given when it moves: half its length, so that a hub row moves
+ * only after it has grown several times over. A further segment gets half of that, for readers pass over it.
+ */
 static inline uint64_t dcsr_i_slack(uint64_t length)
 {
-    return length / 2 + 2;
+    return length / 2;
 }
 
 /* What a reader of `table` works on. */
@@ -289,6 +296,14 @@ void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root al
 dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from,
                                           uint64_t version);
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
+/* For many at once: makes room for n spare pages; hands out up to n of them to pages[0], pages[stride bytes
+ * on], ..., to be set up with init, and returns how many. */
+void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n);
+uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride);
+void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
+                          uint64_t version);
+/* Frees the spare pages. */
+void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
 /* A copy of a segment page with capacities; from may be NULL, and packed with the lengths given. */
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
                                                 const uint32_t *packed_lengths);
@@ -322,6 +337,7 @@ void dcsr_i_csr_release(dcsr_i_csr *csr);
 void dcsr_i_matrix_retain(dcsr_matrix *matrix);
 void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols);
 
 /* A row's state for get: what policy and tombstones leave of one column. Returns whether it is stored. */
 bool dcsr_i_lookup(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, uint32_t column, void *value);

@@ -89,10 +89,9 @@ dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_dire
     return directory;
 }
 
-dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version)
+void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
+                          uint64_t version)
 {
-    dcsr_i_row_page *page = part_create(matrix, row_page_size(matrix));
-    if (!page) return NULL;
     if (from) {
         memcpy(page, from, row_page_size(matrix));
     } else {
@@ -100,7 +99,49 @@ dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_pa
         page->moved = version;
     }
     page->born = version;
+}
+
+dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version)
+{
+    dcsr_i_row_page *page = part_create(matrix, row_page_size(matrix));
+    if (page) dcsr_i_row_page_init(matrix, page, from, version);
     return page;
+}
+
+/* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
+void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
+{
+    pthread_mutex_lock(&matrix->spare_lock);
+    if (n > matrix->spare_capacity) {
+        dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
+                                                  matrix->spare_capacity, n, sizeof *larger);
+        if (larger) {
+            matrix->spare = larger;
+            matrix->spare_capacity = n;
+        }
+    }
+    pthread_mutex_unlock(&matrix->spare_lock);
+}
+
+uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
+{
+    pthread_mutex_lock(&matrix->spare_lock);
+    uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
+    for (uint64_t i = 0; i < taken; i++)
+        *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
+    pthread_mutex_unlock(&matrix->spare_lock);
+    return taken;
+}
+
+void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->spare_lock);
+    while (matrix->spare_count)
+        part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
+    matrix->spare = NULL;
+    matrix->spare_capacity = 0;
+    pthread_mutex_unlock(&matrix->spare_lock);
 }
 
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
@@ -131,7 +172,12 @@ void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
 
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
-    part_free(matrix, page, row_page_size(matrix));
+    if (!page) return;
+    pthread_mutex_lock(&matrix->spare_lock);
+    bool keep = matrix->spare_count < matrix->spare_capacity;
+    if (keep) matrix->spare[matrix->spare_count++] = page;
+    pthread_mutex_unlock(&matrix->spare_lock);
+    if (!keep) part_free(matrix, page, row_page_size(matrix));
 }
 
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)

@@ -22,8 +22,9 @@ archer=/usr/lib/llvm-${version%%.*}/lib/libarcher.so
 
 run_suite() { # run_suite VARIANT PROGRAM
     local folder=${2%/tests/*}
-    local settings=("DCSR_PROGRAM=$folder/dcsr")
+    local settings=("DCSR_PROGRAM=$folder/dcsr") options=()
     case $1 in
+    plain) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
     asan)
         settings+=("ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
             "UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}")
@@ -33,7 +34,7 @@ run_suite() { # run_suite VARIANT PROGRAM
             "OMP_NUM_THREADS=${OMP_NUM_THREADS:-3}" "KMP_BLOCKTIME=${KMP_BLOCKTIME:-0}")
         ;;
     esac
-    env "${settings[@]}" timeout -k 10 "${TEST_SECONDS:-1800}" "$2"
+    env "${settings[@]}" timeout -k 10 "${TEST_SECONDS:-1800}" "$2" "${options[@]}"
 }
 
 run_fuzzer() { # run_fuzzer PROGRAM: new inputs go to PROGRAM.corpus, what was found wrong beside it

@@ -1,0 +1,199 @@
+/* harness.c: options, page setting, clocks and statistics of the benchmark programs. */
+#include "bench/harness.h"
+#include "bench/report.h"
+
+#include <argp.h>
+#include <math.h>
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct argp_option options[] = {
+    {"json", 'j', "FILE", 0, "write the results as one JSON document to FILE", 0},
+    {"quick", 'q', NULL, 0, "small inputs, few repetitions", 0},
+    {"threads", 't', "N", 0, "threads of every competitor (default: as many as OpenMP would use)", 0},
+    {"pages", 'p', "huge|small|system", 0,
+     "huge: 2 MiB pages for everybody (the default); small: for nobody; system: change nothing", 0},
+    {0}};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    bench *b = state->input;
+    switch (key) {
+    case 'j':
+        b->json_path = text;
+        return 0;
+    case 'q':
+        b->quick = true;
+        return 0;
+    case 't':
+        b->threads = atoi(text);
+        if (b->threads < 1) argp_error(state, "--threads takes a number from 1 up, not '%s'", text);
+        return 0;
+    case 'p':
+        if (!strcmp(text, "huge"))
+            b->pages = BENCH_PAGES_HUGE;
+        else if (!strcmp(text, "small"))
+            b->pages = BENCH_PAGES_SMALL;
+        else if (!strcmp(text, "system"))
+            b->pages = BENCH_PAGES_SYSTEM;
+        else
+            argp_error(state, "--pages takes huge, small or system, not '%s'", text);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", text);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The allocators read their settings before main(), so the program is run anew with them in the environment:
+ * glibc's own, and jemalloc's, which replaces malloc() in programs that are linked with it. */
+static void ask_for_huge_pages(char **argv)
+{
+    if (getenv("DCSR_BENCH_PAGES")) return;
+    setenv("DCSR_BENCH_PAGES", "huge", 1);
+    setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
+    setenv("MALLOC_CONF", "thp:always", 0);
+    execv("/proc/self/exe", argv);
+    bench_die("cannot run the program anew with huge pages; use --pages system");
+}
+
+void bench_begin(bench *b, int argc, char **argv, const char *name, const char *question)
+{
+    *b = (bench){
+        .name = name, .question = question, .threads = omp_get_max_threads(), .pages = BENCH_PAGES_HUGE};
+    const struct argp parser = {options, parse_option, NULL, question, NULL, NULL, NULL};
+    argp_parse(&parser, argc, argv, 0, NULL, b);
+    if (b->pages == BENCH_PAGES_HUGE) ask_for_huge_pages(argv);
+    if (b->pages == BENCH_PAGES_SMALL && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
+        bench_die("cannot turn huge pages off for this process (prctl PR_SET_THP_DISABLE)");
+    omp_set_num_threads(b->threads);
+    b->context = bench_context(b->threads);
+    b->started = bench_now();
+    bench_report_begin(b);
+}
+
+int bench_end(bench *b)
+{
+    bench_report_end(b);
+    dcsr_context_destroy(b->context);
+    return EXIT_SUCCESS;
+}
+
+void bench_die(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fputs("bench: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(EXIT_FAILURE);
+}
+
+void bench_check(dcsr_status status, const char *call)
+{
+    if (status != DCSR_OK) bench_die("%s: %s: %s", call, dcsr_strerror(status), dcsr_context_error(NULL));
+}
+
+void *bench_alloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bench_die("%zu x %zu bytes overflow", count, size);
+    void *block = malloc(bytes ? bytes : 1);
+    if (!block) bench_die("no memory for %zu bytes; try --quick", bytes);
+    return block;
+}
+
+dcsr_context *bench_context(int threads)
+{
+    dcsr_context *context;
+    BENCH_OK(dcsr_context_create(&context,
+                                 &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
+    return context;
+}
+
+double bench_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double bench_resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long size = 0, resident = 0;
+    if (file) {
+        if (fscanf(file, "%lu %lu", &size, &resident) != 2) resident = 0;
+        fclose(file);
+    }
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+void bench_samples_add(bench_samples *samples, double value)
+{
+    if (samples->count == samples->capacity) {
+        samples->capacity = samples->capacity ? 2 * samples->capacity : 64;
+        samples->value = realloc(samples->value, samples->capacity * sizeof *samples->value);
+        if (!samples->value) bench_die("no memory for %zu samples", samples->capacity);
+    }
+    samples->value[samples->count++] = value;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double bench_percentile(bench_samples *samples, double p)
+{
+    if (!samples->count) return NAN;
+    qsort(samples->value, samples->count, sizeof *samples->value, compare_doubles);
+    double place = p * (double)(samples->count - 1);
+    size_t below = (size_t)place;
+    if (below + 1 >= samples->count) return samples->value[samples->count - 1];
+    double weight = place - (double)below;
+    return (1 - weight) * samples->value[below] + weight * samples->value[below + 1];
+}
+
+double bench_median(bench_samples *samples)
+{
+    return bench_percentile(samples, 0.5);
+}
+
+double bench_spread(bench_samples *samples)
+{
+    if (samples->count < 3) return NAN;
+    return 100 * (bench_percentile(samples, 0.75) - bench_percentile(samples, 0.25)) / bench_median(samples);
+}
+
+void bench_samples_free(bench_samples *samples)
+{
+    free(samples->value);
+    *samples = (bench_samples){0};
+}
+
+bench_stat bench_repeat(void (*work)(void *), void *argument, size_t least, double seconds)
+{
+    bench_samples samples = {0};
+    work(argument);
+    for (double start = bench_now(); samples.count < least || bench_now() - start < seconds;) {
+        double before = bench_now();
+        work(argument);
+        bench_samples_add(&samples, bench_now() - before);
+    }
+    bench_stat stat = {bench_median(&samples), bench_percentile(&samples, 0), bench_percentile(&samples, 1),
+                       bench_spread(&samples), samples.count};
+    bench_samples_free(&samples);
+    return stat;
+}

@@ -1,0 +1,72 @@
+/* peers.h: other people's matrices, and a rebuilt CSR of our own, measured beside the store.
+ *
+ * A peer that was not found when the benchmarks were built has no create function, and its name is in no
+ * list. */
+#ifndef DCSR_BENCH_PEERS_H
+#define DCSR_BENCH_PEERS_H
+
+#include "bench/inputs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The i-th peer that is there, with its version ("Eigen 3.4.0"); NULL behind the last. */
+const char *peer_version(size_t i);
+
+/* Products y = A x with fp64. */
+enum { PEER_NOTE = 64 };
+typedef struct peer_product {
+    const char *name;
+    const char *version;
+    /* Makes the peer's own form of the matrix and tunes it for `threads` threads; `note` says how it was set
+     * up. `quick` saves on tuning. */
+    void *(*create)(const bench_csr *A, int threads, bool quick, char note[PEER_NOTE]);
+    void (*multiply)(void *self, double *y, const double *x);
+    void (*destroy)(void *self);
+} peer_product;
+
+extern const peer_product peer_graphblas_product, peer_eigen_product, peer_rsb_product;
+/* The i-th of those that are there; NULL behind the last. */
+const peer_product *peer_products(size_t i);
+
+/* SuiteSparse:GraphBLAS as a matrix that changes. Two ways of changing it: */
+typedef enum peer_way {
+    PEER_SET,   /* GrB_Matrix_setElement or removeElement for each entry, then GrB_wait */
+    PEER_BUILD, /* a matrix is built of the batch, then added to the large one, or its pattern masked out of
+                   it */
+    PEER_WAYS
+} peer_way;
+typedef struct peer_graph peer_graph;
+bool peer_graph_available(void);
+/* Pattern-only matrices are iso-valued bool, the others fp64. */
+peer_graph *peer_graph_create(uint64_t rows, uint64_t cols, bool pattern, const bench_entries *entries,
+                              int threads);
+/* A new value replaces the old one. Finished when it returns: the matrix holds no pending work. */
+void peer_graph_insert(peer_graph *graph, const bench_entries *batch, peer_way way);
+/* The values of entries that stand already are added to (fp64 only). */
+void peer_graph_add(peer_graph *graph, const bench_entries *batch);
+void peer_graph_remove(peer_graph *graph, const bench_entries *batch, peer_way way);
+uint64_t peer_graph_nnz(peer_graph *graph);
+/* Bytes of the matrix, as GraphBLAS itself counts them. */
+double peer_graph_bytes(peer_graph *graph);
+/* fp64 only. */
+void peer_graph_multiply(peer_graph *graph, double *y, const double *x);
+void peer_graph_destroy(peer_graph *graph);
+
+/* A CSR that is made anew for each batch: the new entries are sorted, then merged with the old arrays into a
+ * second set of arrays by all threads, the runs of old entries between two new ones by memcpy(). Both sets
+ * are kept, so that no rebuild pays for fresh memory. 32-bit columns, 64-bit offsets. */
+typedef struct peer_csr peer_csr;
+peer_csr *peer_csr_create(const bench_csr *A);
+/* The values of entries that stand already are added to. */
+void peer_csr_add(peer_csr *csr, const bench_entries *batch);
+const bench_csr *peer_csr_get(const peer_csr *csr);
+void peer_csr_destroy(peer_csr *csr);
+/* The plain product of a CSR: rows shared out by entries, four partial sums in a row that is long enough. */
+void peer_csr_multiply(const bench_csr *csr, double *y, const double *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

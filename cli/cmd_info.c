@@ -1,0 +1,88 @@
+/* cmd_info.c: `dcsr info`: a matrix in figures. */
+#include "cli/cli.h"
+#include <math.h>
+#include <string.h>
+
+static const char *device_text(dcsr_device device)
+{
+    return device == DCSR_DEVICE_CUDA ? "cuda" : "cpu";
+}
+
+static void put_matrix(cli_report *report, const dcsr_matrix_info *info, const dcsr_view_info *live)
+{
+    char rows[CLI_NUMBER], cols[CLI_NUMBER];
+    cli_put_line(report, "size", "%s x %s, %s", cli_grouped(rows, live->rows), cli_grouped(cols, live->cols),
+                 dcsr_type_name(info->type));
+    cli_put_count(report, "rows", NULL, live->rows);
+    cli_put_count(report, "cols", NULL, live->cols);
+    cli_put_text(report, "type", NULL, dcsr_type_name(info->type));
+    cli_put_text(report, "op", NULL, dcsr_policy_name(info->policy));
+    cli_put_count(report, "nnz", "nonzeros", live->nnz);
+    cli_put_count(report, "max_row", "longest row", live->max_row);
+    cli_put_real(report, "mean_row", "mean row", live->mean_row, "");
+    cli_put_real(report, "row_std", "row deviation", live->row_std, "");
+    cli_put_count(report, "stored", "stored entries", info->stored);
+    cli_put_count(report, "unresolved_rows", "unresolved rows", info->unresolved_rows);
+    cli_put_count(report, "segments", "segments", info->segments);
+    cli_put_count(report, "max_segments", NULL, info->max_segments);
+    cli_put_count(report, "arena_entries", NULL, info->arena_entries);
+    cli_put_bytes(report, "bytes", "memory", info->bytes);
+    cli_put_real(report, "bytes_per_nnz", "bytes a nonzero",
+                 live->nnz ? (double)info->bytes / (double)live->nnz : NAN, "");
+}
+
+static void put_context(cli_report *report, const dcsr_context_info *context)
+{
+    const char *device = device_text(context->device);
+    bool named = strcmp(device, context->device_name);
+    cli_put_line(report, "device", "%s%s%s, %d threads", device, named ? ": " : "",
+                 named ? context->device_name : "", context->threads);
+    cli_put_text(report, "device", NULL, device);
+    cli_put_text(report, "device_name", NULL, context->device_name);
+    cli_put_count(report, "threads", NULL, (uint64_t)context->threads);
+    cli_put_text(report, "allocator", "allocator", context->allocator);
+    cli_put_bytes(report, "allocator_active", "  active", context->allocator_active);
+    cli_put_bytes(report, "allocator_resident", "  resident", context->allocator_resident);
+    cli_put_bytes(report, "matrix_bytes", NULL, context->matrix_bytes);
+    cli_put_bytes(report, "scratch_bytes", NULL, context->scratch_bytes);
+    cli_put_bytes(report, "peak_bytes", "peak memory", context->peak_bytes);
+}
+
+static int run(cli_state *cli)
+{
+    dcsr_matrix *matrix = NULL;
+    dcsr_view *view = NULL;
+    double seconds = 0;
+    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], &seconds);
+    if (status) return status;
+    dcsr_view_info live;
+    dcsr_matrix_info info;
+    dcsr_context_info context;
+    if (dcsr_matrix_get_info(matrix, &info) || dcsr_context_get_info(cli->context, &context) ||
+        dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) || dcsr_view_get_info(view, &live)) {
+        status = cli_fail_library(cli);
+    } else {
+        cli_report report;
+        cli_report_begin(&report, cli);
+        put_matrix(&report, &info, &live);
+        cli_put_seconds(&report, "insert_seconds", "inserted in", seconds);
+        put_context(&report, &context);
+        status = cli_report_print(&report);
+    }
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    return status;
+}
+
+const cli_command cli_info_command = {
+    .name = "info",
+    .arguments = "MATRIX",
+    .summary = "Show the size, row lengths and memory of a matrix",
+    .help = "nonzeros and row lengths count live entries, after duplicates are combined; segments, stored "
+            "entries and memory "
+            "are those of the store right after one insertion.\n\n"
+            "Example:\n  dcsr info rmat:16,16\n",
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

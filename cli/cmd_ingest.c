@@ -1,0 +1,245 @@
+/* cmd_ingest.c: `dcsr ingest`: streams edges into a matrix in batches, and reads it meanwhile. */
+#include "cli/ingest.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    KEY_BATCH = 1,
+    KEY_OP,
+    KEY_ROWS,
+    KEY_COLS,
+    KEY_SYMMETRIC,
+    KEY_DELETE,
+    KEY_READ,
+    KEY_SOURCE,
+    KEY_INTO,
+    KEY_DURABLE
+};
+static const uint64_t MOST_IN_BATCH = (uint64_t)1 << 31;
+
+static struct {
+    uint64_t batch, rows, cols, source;
+    dcsr_policy policy;
+    ingest_read read;
+    bool symmetric, delete, have_source;
+    int delete_from; /* how many EDGES were named before --delete */
+} settings = {.batch = 1000000};
+
+static const struct argp_option options[] = {
+    {"batch", KEY_BATCH, "N", 0, "Edges a batch (default 1M)", 0},
+    {"op", KEY_OP, "OP", 0,
+     "What an edge that is stored already means: keep, sum, min, max, last or any (default any for pattern "
+     "matrices, last for "
+     "valued ones)",
+     0},
+    {"rows", KEY_ROWS, "N", 0, "Fix the number of rows; an edge beyond is an error (default: grow as needed)",
+     0},
+    {"cols", KEY_COLS, "N", 0, "The same for columns", 0},
+    {"symmetric", KEY_SYMMETRIC, NULL, 0, "With each edge (i,j) also (j,i)", 0},
+    {"delete", KEY_DELETE, NULL, 0,
+     "Delete the EDGES named after this option, insert those before it; named last, it applies to all EDGES",
+     0},
+    {"read", KEY_READ, "QUERY", 0,
+     "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
+    {"source", KEY_SOURCE, "V", 0,
+     "Where --read bfs starts (default: the vertex with most edges in the first EDGES)", 0},
+    {"into", KEY_INTO, "STORE#NAME", OPTION_HIDDEN, NULL, 0},
+    {"durable", KEY_DURABLE, NULL, OPTION_HIDDEN, NULL, 0},
+    {0}};
+
+static error_t take_policy(cli_state *cli, const char *value)
+{
+    for (int p = DCSR_POLICY_DEFAULT + 1; p < DCSR_POLICY_COUNT; p++) {
+        if (strcmp(value, dcsr_policy_name((dcsr_policy)p))) continue;
+        settings.policy = (dcsr_policy)p;
+        return 0;
+    }
+    cli_usage(cli, "--op must be keep, sum, min, max, last or any, not '%s'", value);
+    return EINVAL;
+}
+
+static error_t take_read(cli_state *cli, const char *value)
+{
+    if (!strcmp(value, "bfs")) settings.read = INGEST_READ_BFS;
+    if (!strcmp(value, "spmv")) settings.read = INGEST_READ_SPMV;
+    if (settings.read) return 0;
+    cli_usage(cli, "--read must be bfs or spmv, not '%s'", value);
+    return EINVAL;
+}
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    switch (key) {
+    case KEY_BATCH:
+        return cli_take_number(cli, "--batch", value, 1, MOST_IN_BATCH, &settings.batch);
+    case KEY_OP:
+        return take_policy(cli, value);
+    case KEY_ROWS:
+        return cli_take_number(cli, "--rows", value, 1, DCSR_MAX_ROWS, &settings.rows);
+    case KEY_COLS:
+        return cli_take_number(cli, "--cols", value, 1, DCSR_MAX_COLS, &settings.cols);
+    case KEY_SYMMETRIC:
+        settings.symmetric = true;
+        return 0;
+    case KEY_DELETE:
+        if (!settings.delete) settings.delete_from = cli->argument_count;
+        settings.delete = true;
+        return 0;
+    case KEY_READ:
+        return take_read(cli, value);
+    case KEY_SOURCE:
+        settings.have_source = true;
+        return cli_take_number(cli, "--source", value, 0, DCSR_MAX_ROWS - 1, &settings.source);
+    case KEY_INTO:
+    case KEY_DURABLE:
+        cli_fail(cli, "--%s: stored matrices are not built into this version; leave it out to work in memory",
+                 key == KEY_INTO ? "into" : "durable");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int make_plan(cli_state *cli, ingest_plan *plan)
+{
+    bool square = settings.symmetric || settings.read == INGEST_READ_BFS;
+    if (square && settings.rows && settings.cols && settings.rows != settings.cols) {
+        return cli_usage(cli, "--rows and --cols must be equal with --symmetric or --read bfs");
+    }
+    if (settings.have_source && settings.read != INGEST_READ_BFS) {
+        return cli_usage(cli, "--source is where --read bfs starts; it says nothing without that");
+    }
+    *plan = (ingest_plan){.batch = settings.batch,
+                          .rows = settings.rows,
+                          .cols = settings.cols,
+                          .policy = settings.policy,
+                          .symmetric = settings.symmetric,
+                          .square = settings.read == INGEST_READ_BFS,
+                          .first_delete = cli->argument_count};
+    if (settings.delete) {
+        plan->first_delete = settings.delete_from < cli->argument_count ? settings.delete_from : 0;
+    }
+    for (int s = 0; s < plan->first_delete; s++) {
+        dcsr_type type = cli_peek_type(cli->arguments[s]);
+        if (type > plan->type) plan->type = type;
+    }
+    return CLI_DONE;
+}
+
+static void put_rates(cli_report *report, const ingest_stream *stream, const dcsr_matrix_info *info,
+                      double seconds)
+{
+    char inserted[CLI_NUMBER], deleted[CLI_NUMBER], batches[CLI_NUMBER];
+    uint64_t changes = info->inserted + info->deleted;
+    double rate = info->busy_seconds > 0 ? (double)changes / info->busy_seconds : NAN;
+    cli_put_line(report, "changes", "%s inserted, %s deleted, in %s batches",
+                 cli_grouped(inserted, info->inserted), cli_grouped(deleted, info->deleted),
+                 cli_grouped(batches, stream->batches));
+    cli_put_count(report, "inserted", NULL, info->inserted);
+    cli_put_count(report, "deleted", NULL, info->deleted);
+    cli_put_count(report, "batches", NULL, stream->batches);
+    cli_put_count(report, "left_out", stream->left_out ? "left out" : NULL, stream->left_out);
+    cli_put_seconds(report, "seconds", "wall time", seconds);
+    cli_put_seconds(report, "busy_seconds", "store's time", info->busy_seconds);
+    cli_put_real(report, "edges_per_second", NULL, rate, "");
+    if (changes) cli_put_line(report, "store's rate", "%.4g million edges/s", rate * 1e-6);
+}
+
+static void put_matrix(cli_report *report, const ingest_stream *stream, const dcsr_matrix_info *info,
+                       uint64_t nnz)
+{
+    char rows[CLI_NUMBER], cols[CLI_NUMBER];
+    uint64_t most = stream->max_segments > info->max_segments ? stream->max_segments : info->max_segments;
+    cli_put_line(report, "matrix", "%s x %s, %s, duplicates: %s", cli_grouped(rows, info->rows),
+                 cli_grouped(cols, info->cols), dcsr_type_name(info->type), dcsr_policy_name(info->policy));
+    cli_put_count(report, "rows", NULL, info->rows);
+    cli_put_count(report, "cols", NULL, info->cols);
+    cli_put_text(report, "type", NULL, dcsr_type_name(info->type));
+    cli_put_text(report, "op", NULL, dcsr_policy_name(info->policy));
+    cli_put_count(report, "nnz", "live entries", nnz);
+    cli_put_count(report, "stored", "stored entries", info->stored);
+    cli_put_count(report, "versions", "versions", info->version);
+    cli_put_count(report, "defragmentations", "defragmentations", info->defragmentations);
+    cli_put_count(report, "row_rewrites", "rows rewritten", info->row_rewrites);
+    cli_put_count(report, "segments", "segments", info->segments);
+    cli_put_count(report, "max_segments", "most in a row", most);
+    cli_put_bytes(report, "bytes", "memory", info->bytes);
+}
+
+static int stream_all(ingest_stream *stream, ingest_reader **reader)
+{
+    cli_state *cli = stream->cli;
+    int status = CLI_DONE;
+    for (int s = 0; s < cli->argument_count && !status; s++) {
+        dcsr_coo coo = {0};
+        status = ingest_open(stream, &coo, s);
+        if (!status && settings.read && !*reader) {
+            uint64_t source = settings.have_source ? settings.source : stream->first_source;
+            status = ingest_reader_start(reader, cli, stream->matrix, settings.read, source);
+        }
+        if (!status) status = ingest_send(stream, &coo, s);
+        dcsr_coo_free(&coo);
+    }
+    cli_progress(cli, "waiting for the store");
+    if (!status && dcsr_matrix_wait(stream->matrix)) status = cli_fail_library(cli);
+    return status;
+}
+
+static int run(cli_state *cli)
+{
+    ingest_plan plan;
+    int status = make_plan(cli, &plan);
+    if (status) return status;
+    ingest_stream stream = {.cli = cli, .plan = &plan};
+    ingest_reader *reader = NULL;
+    double start = cli_now();
+    status = stream_all(&stream, &reader);
+    double seconds = cli_now() - start;
+    if (reader) {
+        int read_status = ingest_reader_stop(reader);
+        if (!status) status = read_status;
+    }
+    if (!status && settings.have_source && settings.source >= stream.rows) {
+        status = cli_fail(cli, "--source %llu is not a vertex; there are %llu, counted from 0",
+                          (unsigned long long)settings.source, (unsigned long long)stream.rows);
+    }
+    if (!status) {
+        dcsr_matrix_info info;
+        uint64_t nnz;
+        if (dcsr_matrix_get_info(stream.matrix, &info) || dcsr_matrix_nnz(stream.matrix, &nnz)) {
+            status = cli_fail_library(cli);
+        } else {
+            cli_report report;
+            cli_report_begin(&report, cli);
+            put_rates(&report, &stream, &info, seconds);
+            put_matrix(&report, &stream, &info, nnz);
+            if (reader) ingest_reader_put(reader, &report);
+            status = cli_report_print(&report);
+        }
+    }
+    ingest_reader_free(reader);
+    ingest_close(&stream);
+    return status;
+}
+
+const cli_command cli_ingest_command = {
+    .name = "ingest",
+    .arguments = "EDGES...",
+    .summary = "Stream edges into a matrix in batches, and read it meanwhile",
+    .help = "EDGES are MATRIX arguments, taken in order into one matrix in memory. It grows as they need, "
+            "also while earlier "
+            "batches are pending. Its type is the widest of the EDGES that are inserted (pattern, int64, "
+            "fp64); entries without a value have the "
+            "value 1. Edges to delete that lie outside the matrix are left out.\n\n"
+            "edges/s counts the time that the store spent applying changes, wall time also reading or "
+            "generating.\n\n"
+            "Examples:\n"
+            "  dcsr ingest rmat:18,16 --batch 100k --read bfs\n"
+            "  dcsr ingest all.el.gz --symmetric --delete expired.el.gz\n",
+    .least = 1,
+    .most = -1,
+    .options = options,
+    .take = take,
+    .run = run,
+};

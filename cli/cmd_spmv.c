@@ -1,0 +1,207 @@
+/* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
+#include "cli/cli.h"
+#include "ops/spmv.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_KERNEL = 1, KEY_REPEAT, MOST_REPEATS = 100000 };
+
+/* How a kernel sees the matrix. */
+typedef struct kernel {
+    const char *name;
+    dcsr_layout layout;
+} kernel;
+
+static const kernel kernels[] = {{"segments", DCSR_LAYOUT_SEGMENTS}, {"csr", DCSR_LAYOUT_CSR}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static struct {
+    const kernel *kernel; /* NULL: auto */
+    uint64_t repeat;
+} settings = {.repeat = 10};
+
+static const struct argp_option options[] = {
+    {"kernel", KEY_KERNEL, "NAME", 0,
+     "auto, segments (walks the store in place) or csr (rows gathered first unless they lie in order "
+     "already); "
+     "default auto",
+     0},
+    {"repeat", KEY_REPEAT, "R", 0, "Multiply R times after a warm-up; seconds is the median (default 10)", 0},
+    {0}};
+
+static error_t take_kernel(cli_state *cli, const char *value)
+{
+    settings.kernel = NULL;
+    if (!strcmp(value, "auto")) return 0;
+    for (int k = 0; k < KERNELS; k++) {
+        if (!strcmp(value, kernels[k].name)) settings.kernel = &kernels[k];
+    }
+    if (settings.kernel) return 0;
+    cli_usage(cli, "there is no kernel '%s'; the kernels are auto, segments, csr", value);
+    return EINVAL;
+}
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    switch (key) {
+    case KEY_KERNEL:
+        return take_kernel(cli, value);
+    case KEY_REPEAT:
+        return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* x_j = 1 + (j mod 7), in the type that the product wants: int64 for int64 matrices, fp64 for pattern and
+ * fp64 ones. */
+static void fill(void *x, dcsr_type type, uint64_t n)
+{
+    for (uint64_t j = 0; j < n; j++) {
+        if (type == DCSR_INT64) {
+            ((int64_t *)x)[j] = 1 + (int64_t)(j % 7);
+        } else {
+            ((double *)x)[j] = 1 + (double)(j % 7);
+        }
+    }
+}
+
+static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint64_t n)
+{
+    double sum = 0;
+    uint64_t whole = 0; /* wraps around as the product does */
+    for (uint64_t i = 0; i < n; i++) {
+        if (type == DCSR_INT64) {
+            whole += (uint64_t)((const int64_t *)y)[i];
+        } else {
+            sum += ((const double *)y)[i];
+        }
+    }
+    if (type == DCSR_PATTERN) whole = (uint64_t)sum;
+    if (type == DCSR_FP64) {
+        cli_put_real(report, "checksum", NULL, sum, "");
+        cli_put_line(report, "checksum", "%.15g", sum);
+    } else {
+        cli_put_integer(report, "checksum", (int64_t)whole);
+        cli_put_line(report, "checksum", "%lld", (long long)whole);
+    }
+}
+
+/* Walking segments costs nothing up front, gathering a CSR some products; so segments, unless rows are in
+ * many pieces. */
+static const kernel *choose(const dcsr_view_info *segments, const dcsr_matrix_info *info)
+{
+    double pieces = (double)segments->segments / (double)(segments->rows ? segments->rows : 1);
+    bool many = pieces > 1.5 && settings.repeat > 4;
+    return info->unresolved_rows || !many ? &kernels[0] : &kernels[1];
+}
+
+/* One warm-up and settings.repeat products; *seconds is the median. */
+static int multiply(cli_state *cli, void *y, dcsr_view *view, const void *x, double *seconds)
+{
+    double *times = malloc(settings.repeat * sizeof *times);
+    if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
+    int status = dcsr_spmv(y, view, x) ? cli_fail_library(cli) : CLI_DONE;
+    for (uint64_t r = 0; r < settings.repeat && !status; r++) {
+        cli_progress(cli, "product %llu of %llu", (unsigned long long)r + 1,
+                     (unsigned long long)settings.repeat);
+        double start = cli_now();
+        if (dcsr_spmv(y, view, x)) status = cli_fail_library(cli);
+        times[r] = cli_now() - start;
+    }
+    qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
+    *seconds = cli_quantile(times, settings.repeat, 0.5);
+    free(times);
+    return status;
+}
+
+/* Bytes that the product has to move at least: each entry once, the row table once, x and y once. The table
+ * is the offsets for CSR; for segments 5 bytes a row (length, marks) and 8 a segment (where it begins). */
+static double bytes_moved(const dcsr_view_info *info)
+{
+    double entry = 4 + (double)dcsr_type_size(info->type);
+    double table = info->layout == DCSR_LAYOUT_CSR ? 8.0 * (double)(info->rows + 1)
+                                                   : 5.0 * (double)info->rows + 8.0 * (double)info->segments;
+    return (double)info->nnz * entry + table + 8.0 * (double)(info->rows + info->cols);
+}
+
+static int print(cli_state *cli, const kernel *used, const dcsr_view_info *info, const void *y,
+                 double seconds)
+{
+    cli_report report;
+    cli_report_begin(&report, cli);
+    cli_put_text(&report, "kernel", "kernel", used->name);
+    cli_put_count(&report, "nnz", "nonzeros", info->nnz);
+    cli_put_count(&report, "segments", "segments", info->segments);
+    cli_put_seconds(&report, "seconds", "time", seconds);
+    cli_put_real(&report, "gflops", "speed", 2.0 * (double)info->nnz / seconds * 1e-9, "GFLOP/s");
+    cli_put_real(&report, "gbytes_per_second", "memory traffic", bytes_moved(info) / seconds * 1e-9, "GB/s");
+    put_checksum(&report, y, info->type, info->rows);
+    return cli_report_print(&report);
+}
+
+/* The view that the kernel reads, and its figures. */
+static dcsr_status open_view(dcsr_view **view, dcsr_view_info *info, dcsr_matrix *matrix, const kernel **used)
+{
+    dcsr_matrix_info store;
+    dcsr_layout layout = settings.kernel ? settings.kernel->layout : DCSR_LAYOUT_SEGMENTS;
+    *used = settings.kernel;
+    dcsr_status status = dcsr_view_create(view, matrix, layout, 0);
+    if (!status) status = dcsr_view_get_info(*view, info);
+    if (status || *used) return status;
+    status = dcsr_matrix_get_info(matrix, &store);
+    if (status) return status;
+    *used = choose(info, &store);
+    if ((*used)->layout == layout) return DCSR_OK;
+    dcsr_view_destroy(*view);
+    *view = NULL;
+    status = dcsr_view_create(view, matrix, (*used)->layout, 0);
+    return status ? status : dcsr_view_get_info(*view, info);
+}
+
+static int run(cli_state *cli)
+{
+    dcsr_matrix *matrix = NULL;
+    dcsr_view *view = NULL;
+    dcsr_view_info info = {0};
+    const kernel *used = NULL;
+    double seconds = 0;
+    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (status) return status;
+    void *x = NULL, *y = NULL;
+    if (open_view(&view, &info, matrix, &used)) {
+        status = cli_fail_library(cli);
+        goto done;
+    }
+    x = malloc((info.cols + 1) * sizeof(double));
+    y = malloc((info.rows + 1) * sizeof(double));
+    if (!x || !y) {
+        status = cli_fail(cli, "out of memory for vectors of %llu and %llu numbers",
+                          (unsigned long long)info.cols, (unsigned long long)info.rows);
+        goto done;
+    }
+    fill(x, info.type, info.cols);
+    status = multiply(cli, y, view, x, &seconds);
+    if (!status) status = print(cli, used, &info, y, seconds);
+done:
+    free(y);
+    free(x);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    return status;
+}
+
+const cli_command cli_spmv_command = {
+    .name = "spmv",
+    .arguments = "MATRIX",
+    .summary = "Multiply a matrix with a vector, timed",
+    .help = "x_j is 1 + (j mod 7) and the checksum the sum of y. A pattern matrix has the value 1. GB/s "
+            "counts each entry, "
+            "the row table, x and y once.\n\n"
+            "Example:\n  dcsr spmv poisson3d27:60 --kernel csr --repeat 50\n",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .take = take,
+    .run = run,
+};

@@ -1,0 +1,239 @@
+/* output.c: what the program says: results, errors, progress.
+ *
+ * Results are gathered twice at the same time, as a JSON object and as aligned text, and one of them is
+ * printed at the end, so that a command that fails half way prints no half result. */
+#include "cli/cli.h"
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LABEL_WIDTH = 16 };
+static const double PROGRESS_INTERVAL = 0.1;
+
+/* One line, whatever the text holds: file names may contain anything. */
+static void print_error(cli_state *cli, const char *format, va_list list, const char *hint)
+{
+    cli_progress_end(cli);
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0) text = NULL;
+    for (char *c = text; c && *c; c++) {
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    }
+    fprintf(stderr, "dcsr: %s%s", text ? text : "out of memory", hint);
+    if (*hint)
+        fprintf(stderr, " '%s%s%s --help'", "dcsr", cli->command ? " " : "",
+                cli->command ? cli->command->name : "");
+    fputc('\n', stderr);
+    free(text);
+}
+
+int cli_fail(cli_state *cli, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_error(cli, format, list, "");
+    va_end(list);
+    return cli->exit_status = CLI_FAILED;
+}
+
+int cli_usage(cli_state *cli, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_error(cli, format, list, "; see");
+    va_end(list);
+    return cli->exit_status = CLI_WRONG_USAGE;
+}
+
+int cli_fail_library(cli_state *cli)
+{
+    return cli_fail(cli, "%s", dcsr_context_error(cli->context));
+}
+
+int cli_flush(cli_state *cli)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return CLI_DONE;
+    return cli_fail(cli, "cannot write the result to standard output: %s; send it to a place with room",
+                    strerror(errno ? errno : EIO));
+}
+
+error_t cli_take_number(cli_state *cli, const char *option, const char *value, uint64_t least, uint64_t most,
+                        uint64_t *number)
+{
+    static const struct {
+        char letter;
+        uint64_t factor;
+    } suffixes[] = {{'k', 1000}, {'M', 1000000}, {'G', 1000000000}};
+    char *end = NULL;
+    errno = 0;
+    uint64_t parsed = isdigit((unsigned char)*value) ? strtoull(value, &end, 10) : 0;
+    bool good = end && !errno;
+    for (size_t s = 0; good && s < sizeof suffixes / sizeof *suffixes; s++) {
+        if (*end != suffixes[s].letter) continue;
+        end++;
+        good = !__builtin_mul_overflow(parsed, suffixes[s].factor, &parsed);
+        break;
+    }
+    if (!good || *end || parsed < least || parsed > most) {
+        cli_usage(cli, "%s must be a whole number from %llu to %llu, not '%s'", option,
+                  (unsigned long long)least, (unsigned long long)most, value);
+        return EINVAL;
+    }
+    *number = parsed;
+    return 0;
+}
+
+void cli_progress(cli_state *cli, const char *format, ...)
+{
+    if (cli->quiet || cli_now() - cli->progress_last < PROGRESS_INTERVAL || !isatty(STDERR_FILENO)) return;
+    cli->progress_last = cli_now();
+    cli->progress_shown = true;
+    fputs("\r\033[K", stderr);
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fflush(stderr);
+}
+
+void cli_progress_end(cli_state *cli)
+{
+    if (cli->progress_shown) fputs("\r\033[K", stderr);
+    cli->progress_shown = false;
+}
+
+double cli_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int cli_compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double cli_quantile(const double *ascending, size_t n, double q)
+{
+    if (!n) return NAN;
+    size_t rank = (size_t)ceil(q * (double)n);
+    return ascending[rank ? rank - 1 : 0];
+}
+
+const char *cli_grouped(char buffer[CLI_NUMBER], uint64_t value)
+{
+    char digits[CLI_NUMBER];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), out = 0;
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) buffer[out++] = ',';
+        buffer[out++] = digits[i];
+    }
+    buffer[out] = '\0';
+    return buffer;
+}
+
+const char *cli_duration(char buffer[CLI_NUMBER], double seconds)
+{
+    if (seconds < 1e-3) {
+        snprintf(buffer, CLI_NUMBER, "%.3g us", seconds * 1e6);
+    } else if (seconds < 1) {
+        snprintf(buffer, CLI_NUMBER, "%.3g ms", seconds * 1e3);
+    } else {
+        snprintf(buffer, CLI_NUMBER, "%.2f s", seconds);
+    }
+    return buffer;
+}
+
+void cli_report_begin(cli_report *report, cli_state *cli)
+{
+    *report = (cli_report){.cli = cli, .object = json_object()};
+    report->stream = open_memstream(&report->text, &report->length);
+}
+
+void cli_put_line(cli_report *report, const char *label, const char *format, ...)
+{
+    if (!report->stream) return;
+    fprintf(report->stream, "%-*s ", LABEL_WIDTH, label);
+    va_list list;
+    va_start(list, format);
+    vfprintf(report->stream, format, list);
+    va_end(list);
+    fputc('\n', report->stream);
+}
+
+void cli_put_integer(cli_report *report, const char *key, int64_t value)
+{
+    json_object_set_new(report->object, key, json_integer(value));
+}
+
+void cli_put_count(cli_report *report, const char *key, const char *label, uint64_t value)
+{
+    char number[CLI_NUMBER];
+    json_object_set_new(report->object, key,
+                        value > INT64_MAX ? json_real((double)value) : json_integer((json_int_t)value));
+    if (label) cli_put_line(report, label, "%s", cli_grouped(number, value));
+}
+
+static void put_json_real(cli_report *report, const char *key, double value)
+{
+    json_object_set_new(report->object, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+void cli_put_real(cli_report *report, const char *key, const char *label, double value, const char *unit)
+{
+    put_json_real(report, key, value);
+    if (label) cli_put_line(report, label, "%.4g%s%s", value, *unit ? " " : "", unit);
+}
+
+void cli_put_seconds(cli_report *report, const char *key, const char *label, double seconds)
+{
+    char number[CLI_NUMBER];
+    put_json_real(report, key, seconds);
+    if (label) cli_put_line(report, label, "%s", cli_duration(number, seconds));
+}
+
+void cli_put_bytes(cli_report *report, const char *key, const char *label, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    cli_put_count(report, key, NULL, bytes);
+    if (!label) return;
+    double scaled = (double)bytes;
+    size_t unit = 0;
+    for (; scaled >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) scaled /= 1024;
+    cli_put_line(report, label, "%.*f %s", unit ? 1 : 0, scaled, units[unit]);
+}
+
+void cli_put_text(cli_report *report, const char *key, const char *label, const char *value)
+{
+    json_t *text = json_string(value);
+    json_object_set_new(report->object, key, text ? text : json_null());
+    if (label) cli_put_line(report, label, "%s", value);
+}
+
+int cli_report_print(cli_report *report)
+{
+    cli_state *cli = report->cli;
+    cli_progress_end(cli);
+    bool whole = report->stream && fclose(report->stream) == 0 && report->object;
+    int status = CLI_DONE;
+    if (!whole) {
+        status = cli_fail(cli, "out of memory while the result was put together");
+    } else if (cli->json) {
+        json_dumpf(report->object, stdout, JSON_REAL_PRECISION(17));
+        putchar('\n');
+    } else {
+        fputs(report->text, stdout);
+    }
+    json_decref(report->object);
+    free(report->text);
+    return status ? status : cli_flush(cli);
+}

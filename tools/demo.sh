@@ -1,0 +1,47 @@
+#!/bin/sh
+# demo.sh: shows what dcsr does, on a graph that this machine already has; `make demo` runs it.
+#
+# usage: tools/demo.sh [PACKAGE]          (make demo PACKAGE=perl)
+#
+# 1. The packages of this machine and what depends on what, streamed in while searches and rankings run on snapshots, and
+#    what the system rests on; PACKAGE (default libc6) is the one whose loss is looked at. Where there is no dpkg this
+#    part is left out.
+# 2. The program `dcsr` on the same edges: figures, a stream with searches, a picture.
+# 3. A generated graph of four million edges at full speed, alone and with queries running.
+set -eu
+
+program=${DCSR_PROGRAM:-build/dcsr}
+demo=${DCSR_DEMO:-build/tools/demo}
+folder=${DCSR_DEMO_FOLDER:-build/demo}
+here=$(dirname "$0")
+if [ $# -eq 0 ] && [ -n "${PACKAGE:-}" ]; then set -- "$PACKAGE"; fi
+
+title() {
+    printf '\n=== %s\n\n' "$1"
+}
+
+# Shows a command and runs it.
+show() {
+    printf '$ dcsr'
+    printf ' %s' "$@"
+    printf '\n'
+    "$program" "$@"
+    printf '\n'
+}
+
+mkdir -p "$folder"
+if what=$("$here/package-graph.sh" "$folder"); then
+    title "1. The packages of this machine: a graph that is asked questions while it grows"
+    printf '%s\n' "$what"
+    "$demo" "$folder/packages.el" "$folder/packages.names" "$@"
+    title "2. The program on the same edges ($folder/packages.el: a line for each dependency)"
+    show info "$folder/packages.el"
+    show ingest "$folder/packages.el" --batch 20k --read bfs
+    show spy "$folder/packages.el" "$folder/packages.png"
+else
+    printf 'This machine has no dpkg, so there is no package graph; a generated one follows.\n'
+fi
+title "3. Four million edges of a generated graph at full speed, alone and with queries running"
+show ingest rmat:18,16 --batch 200k
+show ingest rmat:18,16 --batch 200k --read bfs
+show ingest rmat:18,16 --batch 200k --read spmv
