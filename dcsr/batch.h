@@ -82,7 +82,7 @@ static inline dcsr_i_growth dcsr_i_grow_row(const dcsr_i_batch *b, const dcsr_i_
     }
     if (n <= grows.room) return grows;
     grows.moves = grows.segments == b->matrix->segments_per_row;
-    uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n) / (grows.moves ? 1 : 2);
+    uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n);
     grows.capacity = (grows.moves ? length + n : n - grows.room) + slack;
     return grows;
 }

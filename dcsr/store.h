@@ -241,12 +241,13 @@ uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *
 /* Rows whose columns do not ascend, and unresolved ones. */
 uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
 
-/* Room beyond `length` entries that a row is given when it moves: half its length, so that a hub row moves
- * only after it has grown several times over. A further segment gets half of that, for readers pass over it.
- */
+/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length, so
+ * that a hub row's segments run out only after it has grown several times over; and two at least, for half the
+ * rows of a skewed graph are short, and appending to a segment with room is several times cheaper than starting
+ * another (measured: 2x on the whole insertion). */
 static inline uint64_t dcsr_i_slack(uint64_t length)
 {
-    return length / 2;
+    return length / 2 + 2;
 }
 
 /* What a reader of `table` works on. */
