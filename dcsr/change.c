@@ -123,11 +123,12 @@ static dcsr_status wait_for_room(dcsr_matrix *matrix, const entries *e)
     return DCSR_OK;
 }
 
-/* The last operation of the queue if these entries can join it, with room for them; NULL when they cannot. */
+/* The last operation of the queue if these entries can join it, with room for them; NULL when they cannot.
+ * While a resize is on its way none can: should it fail, each batch is to stand or fall alone. */
 static dcsr_i_operation *joinable(dcsr_matrix *matrix, const entries *e)
 {
     dcsr_i_operation *last = matrix->last;
-    if (!last || last->kind != e->kind || last->rows != matrix->queued_rows ||
+    if (!last || last->kind != e->kind || matrix->queued_resizes || last->rows != matrix->queued_rows ||
         last->cols != matrix->queued_cols || last->n + e->n > JOINED_ENTRIES)
         return NULL;
     if (last->n + e->n > last->capacity && make_room(last, 2 * (last->n + e->n)) != DCSR_OK) return NULL;

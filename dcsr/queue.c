@@ -167,8 +167,7 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
  * another resize is on its way. Those queued meanwhile are checked again when they are applied. */
 static void take_back_dimensions(dcsr_matrix *matrix)
 {
-    for (const dcsr_i_operation *waiting = matrix->first; waiting; waiting = waiting->next)
-        if (waiting->kind == DCSR_I_RESIZE) return;
+    if (matrix->queued_resizes) return;
     matrix->queued_rows = matrix->current->rows;
     matrix->queued_cols = matrix->current->cols;
 }
@@ -188,6 +187,7 @@ static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
         matrix->unwatched = status;
         snprintf(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", dcsr_i_error_text());
     }
+    matrix->queued_resizes -= operation->kind == DCSR_I_RESIZE;
     if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
     matrix->running = NULL;
     matrix->pending_bytes -= bytes;
@@ -237,6 +237,7 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
         matrix->first = operation;
     matrix->last = operation;
     matrix->pending_bytes += operation_bytes(operation);
+    matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
     matrix->queued++;
     pthread_cond_broadcast(&matrix->queue_changed);
     return DCSR_OK;

@@ -163,6 +163,7 @@ struct dcsr_matrix {
     uint64_t queued, applied; /* operations, ever */
     uint64_t pending_bytes;
     uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
+    uint64_t queued_resizes;           /* waiting or being applied */
     bool worker_runs, stopping;
     bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
     dcsr_status unwatched;   /* the first failure that no ticket tells of */
@@ -241,10 +242,10 @@ uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *
 /* Rows whose columns do not ascend, and unresolved ones. */
 uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
 
-/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length, so
- * that a hub row's segments run out only after it has grown several times over; and two at least, for half the
- * rows of a skewed graph are short, and appending to a segment with room is several times cheaper than starting
- * another (measured: 2x on the whole insertion). */
+/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
+ * so that a hub row's segments run out only after it has grown several times over; and two at least, for half
+ * the rows of a skewed graph are short, and appending to a segment with room is several times cheaper than
+ * starting another (measured: 2x on the whole insertion). */
 static inline uint64_t dcsr_i_slack(uint64_t length)
 {
     return length / 2 + 2;

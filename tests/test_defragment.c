@@ -1,0 +1,303 @@
+/* test_defragment.c: segments, their slack, and moving rows: what a matrix does about being fragmented, and
+ * what its counters say. */
+#include "tests/support.h"
+
+#include "dcsr/rowtable.h"
+#include <stdlib.h>
+#include <string.h>
+
+static dcsr_matrix *matrix_with(dcsr_context *context, uint64_t rows, int segments, dcsr_defragmentation when)
+{
+    dcsr_matrix *matrix = NULL;
+    dcsr_matrix_options options = {.policy = DCSR_POLICY_LAST, .segments = segments, .defragmentation = when};
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, rows, 10000, &options));
+    return matrix;
+}
+
+/* Inserts `count` new entries into each of the rows from `first` up to `last`, columns from `col` on, as one
+ * batch. */
+static void fill(dcsr_matrix *matrix, uint64_t first, uint64_t last, uint64_t col, uint64_t count)
+{
+    size_t n = (last - first) * count, i = 0;
+    uint64_t *rows = test_allocate(n, sizeof *rows), *cols = test_allocate(n, sizeof *cols);
+    double *values = test_allocate(n, sizeof *values);
+    for (uint64_t r = first; r < last; r++) {
+        for (uint64_t c = col; c < col + count; c++, i++) {
+            rows[i] = r;
+            cols[i] = c;
+            values[i] = (double)(r * 10000 + c);
+        }
+    }
+    TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    free(rows);
+    free(cols);
+    free(values);
+}
+
+/* Whether the view shows rows first..last-1 with the columns 0..count-1, as fill() makes them, and nothing
+ * else. */
+static void check_filled(dcsr_view *view, uint64_t first, uint64_t last, uint64_t count)
+{
+    dcsr_view_info info = test_view_info(view);
+    cr_assert(info.nnz == (last - first) * count, "%lu entries", (unsigned long)info.nnz);
+    uint32_t *columns = test_allocate(count, sizeof *columns);
+    double *values = test_allocate(count, sizeof *values);
+    for (uint64_t r = first; r < last; r++) {
+        uint64_t length = 0;
+        TEST_OK(dcsr_view_row(view, r, count, columns, values, &length));
+        cr_assert(length == count);
+        for (uint64_t c = 0; c < count; c++)
+            cr_assert(columns[c] == c && values[c] == (double)(r * 10000 + c), "row %lu", (unsigned long)r);
+    }
+    free(columns);
+    free(values);
+}
+
+static void check_matrix_filled(dcsr_matrix *matrix, uint64_t first, uint64_t last, uint64_t count)
+{
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    check_filled(view, first, last, count);
+    dcsr_view_destroy(view);
+}
+
+static void defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
+{
+    TEST_OK(dcsr_matrix_defragment(matrix, scope, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+}
+
+Test(store, counts_what_was_done)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 10, 0, DCSR_DEFRAGMENT_OFF);
+    uint64_t version = test_info(matrix).version;
+    TEST_INSERT(matrix, {1, 1, 1}, {1, 2, 2}, {3, 1, 3});
+    dcsr_matrix_info info = test_info(matrix);
+    cr_assert(info.version > version && info.batches == 1 && info.inserted == 3 && info.deleted == 0);
+    cr_assert(info.stored == 3 && info.segments == 2 && info.max_segments == 1);
+    cr_assert(info.unresolved_rows == 0, "rows that were empty hold nothing twice");
+    cr_assert(info.arena_entries >= 3 && info.bytes > 0 && info.pending_bytes == 0);
+    TEST_REMOVE(matrix, {1, 2, 0}, {5, 5, 0});
+    info = test_info(matrix);
+    cr_assert(info.batches == 2 && info.inserted == 3 && info.deleted == 2);
+    cr_assert(info.unresolved_rows >= 1);
+    uint64_t nnz = 0;
+    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    cr_assert(nnz == 2);
+    cr_assert(info.busy_seconds >= 0 && info.defragmentations == 0 && info.row_rewrites == 0);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(store, leaves_slack_so_that_single_entries_share_segments)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 3, 4, DCSR_DEFRAGMENT_OFF);
+    for (uint64_t c = 0; c < 2000; c++) fill(matrix, 1, 2, c, 1);
+    dcsr_matrix_info info = test_info(matrix);
+    cr_assert(info.max_segments <= 4);
+    cr_assert(info.row_rewrites < 20, "%lu rewrites: slack must grow with the row",
+              (unsigned long)info.row_rewrites);
+    cr_assert(info.arena_entries < 20000, "%lu entries handed out for 2000",
+              (unsigned long)info.arena_entries);
+    check_matrix_filled(matrix, 1, 2, 2000);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(store, rewrites_a_row_whose_segments_ran_out)
+{
+    dcsr_context *context = test_context(1);
+    for (int k = DCSR_MIN_SEGMENTS; k <= DCSR_MAX_SEGMENTS; k++) {
+        dcsr_matrix *matrix = matrix_with(context, 130, k, DCSR_DEFRAGMENT_OFF);
+        uint64_t most = 0, count = 0;
+        fill(matrix, 2, 3, 0, 3);
+        while (count < 4000) { /* each batch is more than the slack, so it opens a segment */
+            fill(matrix, 1, 2, count, count + 3);
+            count += count + 3;
+            dcsr_matrix_info info = test_info(matrix);
+            if (info.max_segments > most) most = info.max_segments;
+        }
+        cr_assert(most == (uint64_t)k, "%lu segments of %d", (unsigned long)most, k);
+        cr_assert(test_info(matrix).row_rewrites >= 1);
+        cr_assert(test_info(matrix).defragmentations == 0);
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        uint64_t length = 0;
+        TEST_OK(dcsr_view_row(view, 1, 0, NULL, NULL, &length));
+        cr_assert(length == count);
+        TEST_OK(dcsr_view_row(view, 2, 0, NULL, NULL, &length));
+        cr_assert(length == 3, "its neighbour is as it was");
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
+Test(store, does_not_defragment_when_that_is_off)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 500, 8, DCSR_DEFRAGMENT_OFF);
+    for (uint64_t c = 0; c < 30; c++) {
+        fill(matrix, 0, 500, c, 1);
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        for (int i = 0; i < 20; i++) dcsr_i_view_was_read(view);
+        dcsr_view_destroy(view);
+    }
+    TEST_OK(dcsr_matrix_wait(matrix));
+    cr_assert(test_info(matrix).defragmentations == 0);
+    check_matrix_filled(matrix, 0, 500, 30);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(store, defragments_by_itself_when_reading_has_cost_enough)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 500, 8, DCSR_DEFRAGMENT_AUTO);
+    uint64_t count = 0;
+    for (uint64_t add = 1; add < 700; add *= 3, count += add / 3) fill(matrix, 0, 500, count, add);
+    /* Reading a fragmented matrix over and over makes moving it worth while at some time. */
+    for (int i = 0; i < 10000 && !test_info(matrix).defragmentations; i++) {
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+        for (int j = 0; j < 100; j++) dcsr_i_view_was_read(view);
+        dcsr_view_destroy(view);
+        TEST_OK(dcsr_matrix_wait(matrix));
+    }
+    cr_assert(test_info(matrix).defragmentations > 0);
+    cr_assert(test_info(matrix).max_segments == 1);
+    check_matrix_filled(matrix, 0, 500, count);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(defragment, whole_puts_each_row_into_one_tight_segment)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 300, 4, DCSR_DEFRAGMENT_OFF);
+    for (uint64_t c = 0, add = 1; c < 40; c += add, add *= 3) fill(matrix, 10, 210, c, add);
+    fill(matrix, 10, 210, 0, 2); /* duplicates */
+    TEST_REMOVE(matrix, {20, 5, 0}, {20, 500, 0}, {299, 1, 0});
+    cr_assert(test_info(matrix).max_segments > 1 && test_info(matrix).unresolved_rows > 0);
+    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    dcsr_matrix_info info = test_info(matrix);
+    uint64_t nnz = 0;
+    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    cr_assert(nnz == 200 * 40 - 1);
+    cr_assert(info.stored == nnz, "%lu stored", (unsigned long)info.stored);
+    cr_assert(info.arena_entries == nnz, "%lu entries handed out", (unsigned long)info.arena_entries);
+    cr_assert(info.segments == 200 && info.max_segments == 1 && info.unresolved_rows == 0);
+    cr_assert(info.defragmentations == 1);
+    double value = 0;
+    bool stored = true;
+    TEST_OK(dcsr_matrix_get(matrix, 20, 5, &value, &stored));
+    cr_assert(!stored);
+    TEST_INSERT(matrix, {20, 5, 20 * 10000 + 5});
+    check_matrix_filled(matrix, 10, 210, 40);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(defragment, whole_lets_csr_views_lend_the_store)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 1000, 4, DCSR_DEFRAGMENT_OFF);
+    dcsr_csr csr;
+    for (uint64_t c = 0, add = 1; c < 40; c += add, add *= 3) fill(matrix, 500, 1000, c, add);
+    dcsr_view *gathered = test_view(matrix, DCSR_LAYOUT_CSR, 0);
+    cr_assert(!test_view_info(gathered).lent, "rows of several segments cannot be lent");
+    check_filled(gathered, 500, 1000, 40);
+    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    dcsr_view *lent = test_view(matrix, DCSR_LAYOUT_CSR, 0),
+              *segments = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    cr_assert(test_view_info(lent).lent);
+    cr_assert(!test_view_info(segments).lent);
+    TEST_OK(dcsr_view_csr(lent, &csr));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(segments);
+    for (uint64_t r = 500; r < 1000; r++) {
+        dcsr_i_piece piece[DCSR_MAX_SEGMENTS];
+        cr_assert(dcsr_i_rows_pieces(rows, r, piece) == 1);
+        cr_assert(rows->columns + piece[0].begin == csr.columns + csr.offsets[r], "row %lu was copied",
+                  (unsigned long)r);
+    }
+    fill(matrix, 0, 1000, 40, 100);
+    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    check_filled(lent, 500, 1000, 40);
+    check_filled(segments, 500, 1000, 40);
+    dcsr_view_destroy(segments);
+    dcsr_view_destroy(gathered);
+    dcsr_matrix_destroy(matrix);
+    check_filled(lent, 500, 1000, 40);
+    dcsr_view_destroy(lent);
+    test_close(context);
+}
+
+Test(defragment, selected_moves_only_rows_of_several_segments)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 200, 8, DCSR_DEFRAGMENT_OFF);
+    fill(matrix, 0, 200, 0, 13);
+    fill(matrix, 50, 60, 13, 30);
+    fill(matrix, 50, 60, 43, 90);
+    cr_assert(test_info(matrix).segments > 200);
+    dcsr_view *before = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    defragment(matrix, DCSR_DEFRAGMENT_SELECTED);
+    dcsr_view *after = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    dcsr_matrix_info info = test_info(matrix);
+    cr_assert(info.segments == 200 && info.max_segments == 1 && info.defragmentations == 1);
+    const dcsr_i_rows *old = dcsr_i_view_rows(before), *new = dcsr_i_view_rows(after);
+    for (uint64_t r = 0; r < 200; r++) {
+        dcsr_i_piece from[DCSR_MAX_SEGMENTS], to[DCSR_MAX_SEGMENTS];
+        dcsr_i_rows_pieces(old, r, from);
+        cr_assert(dcsr_i_rows_pieces(new, r, to) == 1);
+        bool moved = old->columns + from[0].begin != new->columns + to[0].begin;
+        cr_assert(moved == (r >= 50 && r < 60), "row %lu", (unsigned long)r);
+    }
+    fill(matrix, 50, 60, 133, 1);
+    cr_assert(test_info(matrix).segments == 200, "a row that moved has slack");
+    dcsr_view_destroy(before);
+    dcsr_view_destroy(after);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(defragment, keeps_duplicates_that_the_policy_keeps)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, 3, 3, DCSR_POLICY_KEEP);
+    for (int scope = DCSR_DEFRAGMENT_WHOLE; scope <= DCSR_DEFRAGMENT_SELECTED; scope++) {
+        TEST_REMOVE(matrix, {1, 1, 0}, {1, 2, 0});
+        TEST_INSERT(matrix, {1, 1, 5}, {1, 2, 7});
+        TEST_INSERT(matrix, {1, 1, 5}, {1, 1, 4}, {1, 0, 1}, {1, 1, 3});
+        TEST_INSERT(matrix, {1, 1, 6}, {1, 1, 2});
+        TEST_REMOVE(matrix, {1, 0, 0});
+        defragment(matrix, (dcsr_defragment_scope)scope);
+        TEST_SHOWS(matrix, {1, 1, 2}, {1, 1, 3}, {1, 1, 4}, {1, 1, 5}, {1, 1, 5}, {1, 1, 6}, {1, 2, 7});
+        int32_t value = 0;
+        bool stored = false;
+        TEST_OK(dcsr_matrix_get(matrix, 1, 1, &value, &stored));
+        cr_assert(stored && value == 2, "%d is not the one stored last", value);
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(defragment, gives_back_the_old_places)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = matrix_with(context, 2000, 4, DCSR_DEFRAGMENT_OFF);
+    fill(matrix, 0, 2000, 0, 100);
+    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    uint64_t bytes = test_info(matrix).bytes;
+    for (int i = 0; i < 20; i++) {
+        fill(matrix, 0, 2000, 0, 100); /* the same entries again */
+        defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    }
+    dcsr_matrix_info info = test_info(matrix);
+    cr_assert(info.arena_entries == 2000 * 100);
+    cr_assert(info.bytes < 4 * bytes, "%lu bytes became %lu", (unsigned long)bytes,
+              (unsigned long)info.bytes);
+    check_matrix_filled(matrix, 0, 2000, 100);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}

@@ -1,0 +1,184 @@
+/* test_limits.c: the memory limit of a context, and changes that fail when they are applied: what was there
+ * stays, and what was queued behind them is judged by it. */
+#include "tests/support.h"
+
+#include "dcsr/alloc.h"
+#include <stdlib.h>
+
+static dcsr_status waited(dcsr_status status, dcsr_ticket *ticket)
+{
+    if (status == DCSR_OK) status = dcsr_ticket_wait(ticket);
+    dcsr_ticket_destroy(ticket);
+    return status;
+}
+
+static dcsr_context *limited_context(uint64_t limit)
+{
+    dcsr_context *context = NULL;
+    dcsr_context_options options = {.device = DCSR_DEVICE_CPU, .threads = 2, .memory_limit = limit};
+    TEST_OK(dcsr_context_create(&context, &options));
+    return context;
+}
+
+Test(limit, of_memory_is_told)
+{
+    dcsr_context *context = limited_context(12345678);
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(context, &info));
+    cr_assert(info.memory_limit == 12345678);
+    test_close(context);
+}
+
+Test(limit, of_memory_stops_growth_and_loses_nothing)
+{
+    enum { LIMIT = 6 << 20, SIDE = 3000, ENTRIES = 400 };
+    dcsr_context *context = limited_context(LIMIT);
+    dcsr_matrix *ballast = test_matrix(context, DCSR_PATTERN, 1 << 24, 1, DCSR_POLICY_ANY);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, SIDE, SIDE, DCSR_POLICY_SUM);
+    oracle model;
+    oracle_create(&model, DCSR_INT64, DCSR_POLICY_SUM, SIDE, SIDE);
+    test_random random = {1};
+    dcsr_context_info info;
+    int refused = 0;
+    TEST_INSERT(ballast, {1, 0, 1});
+    for (int i = 0; i < 5000 && refused < 3; i++) {
+        uint64_t row[ENTRIES], col[ENTRIES];
+        int64_t value[ENTRIES];
+        dcsr_ticket *ticket = NULL;
+        for (int e = 0; e < ENTRIES; e++) {
+            row[e] = test_random_below(&random, SIDE);
+            col[e] = test_random_below(&random, SIDE);
+            value[e] = e;
+        }
+        dcsr_status status = dcsr_matrix_insert(matrix, ENTRIES, row, col, value, &ticket);
+        status = waited(status, ticket);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        if (status == DCSR_OK)
+            oracle_insert(&model, ENTRIES, row, col, value);
+        else
+            refused++;
+        TEST_OK(dcsr_context_get_info(context, &info));
+        cr_assert(info.peak_bytes <= LIMIT, "%lu bytes of %d", (unsigned long)info.peak_bytes, LIMIT);
+    }
+    cr_assert(refused == 3, "two million entries do not fit");
+    dcsr_matrix_destroy(ballast); /* makes room for the view */
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    char why[TEST_WHY];
+    cr_assert(test_view_matches(view, &model, DCSR_VIEW_DUPLICATES, why), "%s", why);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+    test_close(context);
+}
+
+Test(limit, of_address_space_stops_growth_and_loses_nothing)
+{
+    enum { SIDE = 1000 };
+    dcsr_context *context = NULL;
+    dcsr_matrix *matrix = NULL;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.threads = 1, .reserve_bytes = 1 << 20}));
+    matrix = test_matrix(context, DCSR_FP64, SIDE, 1 << 20, DCSR_POLICY_LAST);
+    uint64_t rows[SIDE], cols[SIDE];
+    double values[SIDE];
+    dcsr_status status = DCSR_OK;
+    int batches = 0;
+    for (; batches < 10000 && status == DCSR_OK; batches++) {
+        for (uint64_t r = 0; r < SIDE; r++) rows[r] = r, cols[r] = (uint64_t)batches, values[r] = batches;
+        dcsr_ticket *ticket = NULL;
+        status = dcsr_matrix_insert(matrix, SIDE, rows, cols, values, &ticket);
+        status = waited(status, ticket);
+    }
+    cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "%s after %d batches", dcsr_strerror(status), batches);
+    cr_assert(batches > 20, "1 MiB holds more than %d entries", batches * SIDE);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    cr_assert(test_view_info(view).nnz == (uint64_t)(batches - 1) * SIDE);
+    dcsr_view_destroy(view);
+    TEST_OK(dcsr_matrix_resize(matrix, 0, 1 << 20, NULL));
+    TEST_OK(dcsr_matrix_resize(matrix, SIDE, 1 << 20, NULL));
+    TEST_INSERT(matrix, {0, 1 << 19, 1}, {7, 7, 7});
+    TEST_SHOWS(matrix, {0, 1 << 19, 1}, {7, 7, 7});
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(wait, names_the_first_failure_once)
+{
+    enum { ENTRIES = 100000 };
+    dcsr_context *context = limited_context(4 << 20);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, ENTRIES, 1, DCSR_POLICY_LAST);
+    uint64_t *rows = test_allocate(ENTRIES, sizeof *rows), *cols = test_allocate(ENTRIES, sizeof *cols);
+    double *values = test_allocate(ENTRIES, sizeof *values);
+    for (uint64_t i = 0; i < ENTRIES; i++) rows[i] = i * 7919 % ENTRIES;
+    dcsr_status status = dcsr_matrix_insert(matrix, ENTRIES, rows, cols, values, NULL);
+    if (status == DCSR_OK) status = dcsr_matrix_wait(matrix);
+    cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "they do not fit with what it takes to sort them");
+    cr_assert(dcsr_context_error(context)[0]);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    TEST_SHOWS_NOTHING(matrix);
+    TEST_INSERT(matrix, {7, 0, 70});
+    TEST_SHOWS(matrix, {7, 0, 70});
+    free(rows);
+    free(cols);
+    free(values);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* Resizes with allocations failing from the first point on that the worker reaches, so that the call succeeds
+ * and the change fails. */
+static dcsr_status resize_in_vain(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    dcsr_ticket *ticket = NULL;
+    dcsr_status status = DCSR_OK;
+    for (long n = 0; !ticket; n++) {
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_matrix_resize(matrix, rows, cols, &ticket);
+        if (ticket) status = dcsr_ticket_wait(ticket);
+        dcsr_i_fail_allocations_after(-1);
+    }
+    dcsr_ticket_destroy(ticket);
+    return status;
+}
+
+Test(resize, that_fails_leaves_the_bounds_as_they_were)
+{
+    const uint64_t to[][2] = {{200000, 50000}, {70, 100}, {100, 50}};
+    dcsr_context *context = test_context(1);
+    for (int i = 0; i < 3; i++) {
+        dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 100, 100, DCSR_POLICY_LAST);
+        TEST_INSERT(matrix, {0, 0, 1}, {0, 99, 2}, {80, 80, 3}, {80, 10, 4}, {99, 99, 5});
+        TEST_INSERT(matrix, {0, 0, 10}, {80, 80, 30}, {80, 20, 40});
+        TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, resize_in_vain(matrix, to[i][0], to[i][1]));
+        TEST_SHOWS(matrix, {0, 0, 10}, {0, 99, 2}, {80, 10, 4}, {80, 20, 40}, {80, 80, 30}, {99, 99, 5});
+        uint64_t outside = 100, inside = 99;
+        int64_t value = 50;
+        const dcsr_status refused = DCSR_ERROR_INDEX_OUT_OF_RANGE;
+        TEST_STATUS(refused, dcsr_matrix_insert(matrix, 1, &outside, &inside, &value, NULL));
+        TEST_STATUS(refused, dcsr_matrix_remove(matrix, 1, &inside, &outside, NULL));
+        TEST_INSERT(matrix, {99, 99, 50}, {80, 99, 6});
+        TEST_REMOVE(matrix, {80, 10, 0});
+        TEST_SHOWS(matrix, {0, 0, 10}, {0, 99, 2}, {80, 20, 40}, {80, 80, 30}, {80, 99, 6}, {99, 99, 50});
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
+Test(resize, that_fails_fails_the_entries_that_need_it)
+{
+    dcsr_context *context = limited_context(400 << 10); /* the directories of 2^32 rows take more */
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 10, 10, DCSR_POLICY_LAST);
+    for (int i = 0; i < 100; i++) {
+        uint64_t inside = 5, outside = DCSR_MAX_ROWS - 1;
+        int64_t value = i;
+        dcsr_ticket *ticket[3] = {NULL};
+        TEST_OK(dcsr_matrix_resize(matrix, DCSR_MAX_ROWS, 10, &ticket[0]));
+        dcsr_status needs = dcsr_matrix_insert(matrix, 1, &outside, &inside, &value, &ticket[1]);
+        dcsr_status may = dcsr_matrix_insert(matrix, 1, &inside, &inside, &value, &ticket[2]);
+        TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, waited(DCSR_OK, ticket[0]));
+        TEST_STATUS(DCSR_ERROR_INDEX_OUT_OF_RANGE, waited(needs, ticket[1]));
+        TEST_OK(waited(may, ticket[2]));
+        TEST_SHOWS(matrix, {5, 5, i});
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}

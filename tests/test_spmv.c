@@ -1,0 +1,385 @@
+/* test_spmv.c: sparse matrix times dense vector, against sums taken entry by entry from an oracle. */
+#include "ops/spmv.h"
+#include "dcsr/alloc.h"
+#include "tests/support.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXTS = 2, GUARD = 16 };
+static const int threads_of[CONTEXTS] = {1, 4};
+
+/* The same matrix in contexts of different numbers of threads, and what it should hold. */
+typedef struct subject {
+    dcsr_context *context[CONTEXTS];
+    dcsr_matrix *matrix[CONTEXTS];
+    oracle model;
+    dcsr_type vector; /* of x and y */
+    size_t size;
+    char *x;
+    test_random random;
+    bool special; /* x and the values may be NaN, infinite or -0 */
+} subject;
+
+static dcsr_type vector_type(dcsr_type type)
+{
+    return type == DCSR_PATTERN ? DCSR_FP64 : type;
+}
+
+static bool is_float(dcsr_type type)
+{
+    return type == DCSR_FP32 || type == DCSR_FP64;
+}
+
+/* Integers of all bits; fractions in (-1, 1) whose sums round differently in another order, or, where the matrix sums, do not round. */
+static void random_value(subject *s, dcsr_type type, void *value)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0};
+    uint64_t bits = test_random_next(&s->random);
+    double number = (double)(int64_t)bits / 9223372036854775808.0;
+    if (s->model.policy == DCSR_POLICY_SUM) number = (double)((int64_t)bits >> 58) / 64;
+    if (s->special && test_random_once_in(&s->random, 40)) number = odd[bits % 4];
+    if (type == DCSR_BOOL)
+        *(bool *)value = bits & 1;
+    else if (is_float(type))
+        test_encode(type, number, value);
+    else
+        memcpy(value, &bits, dcsr_type_size(type));
+}
+
+static void set_up(subject *s, dcsr_type type, dcsr_policy policy, uint64_t rows, uint64_t cols, uint64_t seed,
+                   bool special)
+{
+    *s = (subject){.vector = vector_type(type), .random = {seed}, .special = special};
+    s->size = dcsr_type_size(s->vector);
+    oracle_create(&s->model, type, policy, rows, cols);
+    for (int i = 0; i < CONTEXTS; i++) {
+        s->context[i] = test_context(threads_of[i]);
+        s->matrix[i] = test_matrix(s->context[i], type, rows, cols, policy);
+    }
+    s->x = test_allocate(cols, s->size);
+    for (uint64_t j = 0; j < cols; j++) random_value(s, s->vector, s->x + j * s->size);
+}
+
+static void tear_down(subject *s)
+{
+    for (int i = 0; i < CONTEXTS; i++) {
+        dcsr_matrix_destroy(s->matrix[i]);
+        test_close(s->context[i]);
+    }
+    oracle_destroy(&s->model);
+    free(s->x);
+}
+
+static void change(subject *s, bool insert, size_t n, const uint64_t *rows, const uint64_t *cols)
+{
+    dcsr_type type = s->model.type;
+    size_t size = dcsr_type_size(type);
+    char *values = size ? test_allocate(n, size) : NULL;
+    for (size_t k = 0; values && k < n; k++) random_value(s, type, values + k * size);
+    for (int i = 0; i < CONTEXTS; i++) {
+        if (insert)
+            TEST_OK(dcsr_matrix_insert(s->matrix[i], n, rows, cols, values, NULL));
+        else
+            TEST_OK(dcsr_matrix_remove(s->matrix[i], n, rows, cols, NULL));
+        TEST_OK(dcsr_matrix_wait(s->matrix[i]));
+    }
+    if (insert)
+        oracle_insert(&s->model, n, rows, cols, values);
+    else
+        oracle_remove(&s->model, n, rows, cols);
+    free(values);
+}
+
+/* A batch of which a quarter goes to one row. */
+static void random_change(subject *s, bool insert, size_t n)
+{
+    oracle *m = &s->model;
+    if (!m->rows || !m->cols) return;
+    uint64_t *rows = test_allocate(n, sizeof *rows), *cols = test_allocate(n, sizeof *cols);
+    uint64_t spread = 1 + test_random_below(&s->random, m->rows);
+    for (size_t k = 0; k < n; k++) {
+        rows[k] = test_random_once_in(&s->random, 4) ? m->rows / 2 : test_random_below(&s->random, spread);
+        cols[k] = test_random_below(&s->random, m->cols);
+    }
+    change(s, insert, n, rows, cols);
+    free(rows);
+    free(cols);
+}
+
+static void defragment(subject *s, dcsr_defragment_scope scope)
+{
+    for (int i = 0; i < CONTEXTS; i++) {
+        TEST_OK(dcsr_matrix_defragment(s->matrix[i], scope, NULL));
+        TEST_OK(dcsr_matrix_wait(s->matrix[i]));
+    }
+}
+
+/* Whether y[row] is the sum over the row of the oracle. */
+static bool is_right(const subject *s, uint64_t row, const char *y)
+{
+    const oracle_row *r = &s->model.row[row];
+    uint64_t sum = 0, mask = s->size == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * s->size) - 1;
+    long double exact = 0, magnitude = 0;
+    bool any = false;
+    for (size_t k = 0; k < r->length; k++) {
+        const char *x = s->x + r->entry[k].column * s->size;
+        uint64_t bits = oracle_value(s->vector, x, 0);
+        sum += r->entry[k].value * bits;
+        any |= r->entry[k].value && bits;
+        double product = (s->model.type ? test_decode(s->model.type, &r->entry[k].value) : 1) *
+                         test_decode(s->vector, x);
+        exact += (long double)product;
+        magnitude += fabsl((long double)product);
+    }
+    uint64_t got = oracle_value(s->vector, y, row);
+    if (s->vector == DCSR_BOOL) return got == any;
+    if (!is_float(s->vector)) return got == (sum & mask);
+    double found = test_decode(s->vector, y + row * s->size);
+    if (!isfinite(exact)) return isnan(exact) ? isnan(found) : found == (double)exact;
+    double epsilon = s->vector == DCSR_FP32 ? 0x1p-23 : 0x1p-52;
+    return fabs(found - (double)exact) <= (double)(r->length + 1) * epsilon * (double)magnitude;
+}
+
+/* The same bits, or both not a number. */
+static bool is_same(const subject *s, uint64_t row, const char *y, const char *other)
+{
+    if (oracle_value(s->vector, y, row) == oracle_value(s->vector, other, row)) return true;
+    return is_float(s->vector) && isnan(test_decode(s->vector, y + row * s->size)) &&
+           isnan(test_decode(s->vector, other + row * s->size));
+}
+
+static void check_view(subject *s, int i, dcsr_layout layout, unsigned flags, char *y, const char *other)
+{
+    uint64_t rows = s->model.rows;
+    dcsr_view *view = test_view(s->matrix[i], layout, flags);
+    memset(y, 0x5a, rows * s->size + GUARD);
+    TEST_OK(dcsr_spmv(y, view, s->x));
+    for (uint64_t row = 0; row < rows; row++) {
+        cr_assert(is_right(s, row, y), "row %" PRIu64 " of %s, %d threads, layout %d, flags %u: wrong sum %g", row,
+                  dcsr_type_name(s->model.type), threads_of[i], (int)layout, flags,
+                  test_decode(s->vector, y + row * s->size));
+        cr_assert(!other || is_same(s, row, y, other),
+                  "row %" PRIu64 " of %s, %d threads, layout %d, flags %u: other bits than before", row,
+                  dcsr_type_name(s->model.type), threads_of[i], (int)layout, flags);
+    }
+    for (size_t k = 0; k < GUARD; k++) cr_assert(y[rows * s->size + k] == 0x5a, "written beyond the end of y");
+    dcsr_view_destroy(view);
+}
+
+/* Every kind of view of the newest version, in every context. Views that show a row's entries in the same order give the same bits; so
+ * does the order that `before` was computed from, if it is not NULL. Returns y. */
+static char *check(subject *s, const char *before)
+{
+    bool duplicates = s->model.policy == DCSR_POLICY_KEEP || s->model.policy == DCSR_POLICY_SUM;
+    char *y = test_allocate(s->model.rows * s->size + GUARD, 1), *first = NULL;
+    for (int i = 0; i < CONTEXTS; i++) {
+        for (dcsr_layout layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
+            check_view(s, i, layout, 0, y, first ? first : before);
+            if (!first) first = test_copy(y, s->model.rows * s->size + GUARD);
+            check_view(s, i, layout, DCSR_VIEW_SORTED, y, NULL);
+            if (duplicates && !s->special) check_view(s, i, layout, DCSR_VIEW_DUPLICATES, y, NULL);
+        }
+    }
+    free(y);
+    return first;
+}
+
+Test(spmv, by_hand)
+{
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 4, 3, DCSR_POLICY_KEEP);
+    TEST_INSERT(matrix, {0, 0, 2}, {0, 2, 3}, {2, 1, -1});
+    TEST_INSERT(matrix, {0, 0, 5}, {3, 2, 0.5});
+    double x[] = {1, 10, 100}, y[] = {9, 9, 9, 9};
+    for (dcsr_layout layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
+        dcsr_view *view = test_view(matrix, layout, 0);
+        TEST_OK(dcsr_spmv(y, view, x));
+        cr_assert(y[0] == 307 && y[1] == 0 && y[2] == -10 && y[3] == 50);
+        dcsr_view_destroy(view);
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(spmv, every_row_length_in_every_number_of_pieces)
+{
+    for (dcsr_type type = DCSR_PATTERN; type < DCSR_TYPE_COUNT; type++) {
+        enum { ROWS = TEST_SIZE(600, 300, 300), COLS = 150 };
+        subject s;
+        set_up(&s, type, DCSR_POLICY_KEEP, ROWS, COLS, 7, false);
+        /* Rows of r / 4 entries, which grow in steps that are longer each time, as new segments are. */
+        uint64_t *rows = test_allocate(ROWS * COLS, sizeof *rows), *cols = test_allocate(ROWS * COLS, sizeof *cols);
+        static const unsigned tenths[] = {0, 1, 3, 6, 10};
+        for (int b = 0; b < 4; b++) {
+            size_t n = 0;
+            for (uint64_t r = 0; r < ROWS; r++)
+                for (uint64_t e = r / 4 * tenths[b] / 10; e < r / 4 * tenths[b + 1] / 10; e++, n++) {
+                    rows[n] = r;
+                    cols[n] = (e * 37 + r) % COLS;
+                }
+            change(&s, true, n, rows, cols);
+        }
+        cr_assert(test_info(s.matrix[0]).max_segments >= 3, "the rows are in too few pieces to test anything");
+        char *before = check(&s, NULL);
+        defragment(&s, DCSR_DEFRAGMENT_WHOLE);
+        cr_assert(test_info(s.matrix[0]).max_segments == 1);
+        free(check(&s, before));
+        free(before);
+        free(rows);
+        free(cols);
+        tear_down(&s);
+    }
+}
+
+static void random_case(dcsr_type type, test_random *random, uint64_t seed)
+{
+    static const uint64_t sizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 128, 500};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    dcsr_policy policy = (dcsr_policy)test_random_below(random, DCSR_POLICY_COUNT);
+    subject s;
+    set_up(&s, type, policy, sizes[test_random_below(random, SIZES)], sizes[test_random_below(random, SIZES)], seed,
+           test_random_once_in(random, 3));
+    uint64_t steps = 1 + test_random_below(random, 6), most = 4 * s.model.rows + 40;
+    free(check(&s, NULL));
+    for (uint64_t k = 0; k < steps; k++) {
+        random_change(&s, !test_random_once_in(random, 4), test_random_below(random, most));
+        free(check(&s, NULL));
+    }
+    defragment(&s, test_random_once_in(random, 2) ? DCSR_DEFRAGMENT_SELECTED : DCSR_DEFRAGMENT_WHOLE);
+    random_change(&s, true, test_random_below(random, most));
+    free(check(&s, NULL));
+    tear_down(&s);
+}
+
+Test(spmv, agrees_with_sums_by_entry)
+{
+    test_seeds seeds = test_seeds_from_environment(TEST_SIZE(30, 8, 4));
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
+        test_seed_begins(seed);
+        test_random random = {seed};
+        for (dcsr_type type = DCSR_PATTERN; type < DCSR_TYPE_COUNT; type++) random_case(type, &random, seed);
+    }
+}
+
+/* Large enough that several threads take part, with a row that has a fifth of all entries. */
+Test(spmv, does_not_depend_on_the_number_of_threads)
+{
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_FP32, DCSR_UINT16};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        subject s;
+        set_up(&s, types[t], DCSR_POLICY_KEEP, 9000, 3000, 11 + t, false);
+        for (int b = 0; b < 3; b++) random_change(&s, true, TEST_SIZE(60000, 30000, 30000));
+        cr_assert(test_info(s.matrix[0]).max_segments > 1);
+        char *before = check(&s, NULL);
+        defragment(&s, DCSR_DEFRAGMENT_WHOLE);
+        free(check(&s, before));
+        free(before);
+        tear_down(&s);
+    }
+}
+
+typedef struct writer {
+    dcsr_matrix *matrix;
+    atomic_bool stop;
+} writer;
+
+static void *keep_writing(void *argument)
+{
+    writer *w = argument;
+    test_random random = {99};
+    uint64_t rows[500], cols[500];
+    double values[500];
+    while (!atomic_load(&w->stop)) {
+        for (int k = 0; k < 500; k++) {
+            rows[k] = test_random_below(&random, 700);
+            cols[k] = test_random_below(&random, 700);
+            values[k] = (double)k;
+        }
+        TEST_OK(dcsr_matrix_insert(w->matrix, 500, rows, cols, values, NULL));
+        TEST_OK(dcsr_matrix_wait(w->matrix));
+    }
+    return NULL;
+}
+
+Test(spmv, gives_the_same_while_the_matrix_changes)
+{
+    subject s;
+    set_up(&s, DCSR_FP64, DCSR_POLICY_KEEP, 700, 700, 5, false);
+    for (int b = 0; b < 3; b++) random_change(&s, true, 3000);
+    double *first = test_allocate(700, sizeof *first), *y = test_allocate(700, sizeof *y);
+    dcsr_view *view = test_view(s.matrix[1], DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_spmv(first, view, s.x));
+    writer w = {.matrix = s.matrix[1]};
+    pthread_t thread;
+    cr_assert(pthread_create(&thread, NULL, keep_writing, &w) == 0);
+    for (int k = 0; k < TEST_SIZE(2000, 300, 300); k++) {
+        dcsr_view *fresh = test_view(s.matrix[1], DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_spmv(y, fresh, s.x));
+        dcsr_view_destroy(fresh);
+        TEST_OK(dcsr_spmv(y, view, s.x));
+        cr_assert(memcmp(first, y, 700 * sizeof *y) == 0, "product %d differs", k);
+    }
+    atomic_store(&w.stop, true);
+    cr_assert(pthread_join(thread, NULL) == 0);
+    dcsr_view_destroy(view);
+    free(first);
+    free(y);
+    tear_down(&s);
+}
+
+/* Reading many extra segments makes the matrix defragment itself; reading a CSR view does not. */
+Test(spmv, is_counted_by_the_cost_model)
+{
+    dcsr_context *context = test_context(1);
+    for (int counted = 0; counted < 2; counted++) {
+        dcsr_matrix *matrix = NULL;
+        dcsr_matrix_options options = {.policy = DCSR_POLICY_KEEP};
+        TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 64, 64, &options));
+        uint64_t index[64];
+        double values[64], y[64];
+        for (uint64_t k = 0; k < 64; k++) index[k] = k, values[k] = 1;
+        for (int b = 0; b < 2; b++) TEST_OK(dcsr_matrix_insert(matrix, 64, index, index, values, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert_eq(test_info(matrix).segments, 128);
+        cr_assert_eq(test_info(matrix).defragmentations, 0);
+        dcsr_view *view = test_view(matrix, counted ? DCSR_LAYOUT_SEGMENTS : DCSR_LAYOUT_CSR, 0);
+        for (int k = 0; k < 200; k++) TEST_OK(dcsr_spmv(y, view, values));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert((test_info(matrix).defragmentations > 0) == counted);
+        for (int k = 0; k < 64; k++) cr_assert(y[k] == 2);
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
+Test(spmv, refuses_what_it_cannot_do)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT8, 2, 3, DCSR_POLICY_SUM);
+    TEST_INSERT(matrix, {1, 2, 5});
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    int8_t x[] = {1, 1, 3}, y[] = {7, 7};
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "y is NULL", dcsr_spmv(NULL, view, x));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "x is NULL", dcsr_spmv(y, view, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view", dcsr_spmv(y, NULL, x));
+    cr_assert(y[0] == 7 && y[1] == 7, "a refused call has written");
+    dcsr_i_fail_allocations_after(0);
+    TEST_OK(dcsr_spmv(y, view, x)); /* it takes no memory */
+    dcsr_i_fail_allocations_after(-1);
+    cr_assert(y[0] == 0 && y[1] == 15);
+    dcsr_matrix *empty = test_matrix(context, DCSR_FP64, 0, 0, DCSR_POLICY_SUM);
+    dcsr_view *nothing = test_view(empty, DCSR_LAYOUT_CSR, 0);
+    TEST_OK(dcsr_spmv(NULL, nothing, NULL));
+    dcsr_view_destroy(nothing);
+    dcsr_matrix_destroy(empty);
+    dcsr_matrix_destroy(matrix);
+    dcsr_context_destroy(context);
+    TEST_REFUSED(DCSR_ERROR_CONTEXT_DESTROYED, "context", dcsr_spmv(y, view, x));
+    dcsr_view_destroy(view);
+}
