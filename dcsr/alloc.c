@@ -131,14 +131,48 @@ static void drop_caches(void *unused)
     }
 }
 
-/* By default jemalloc returns a freed block of 8 MiB and more to the system at once, and temporary work,
- * which asks for the same again soon, would pay for every page anew. */
-static void keep_large_blocks(unsigned index)
+static void set_of_arena(unsigned index, const char *what, const void *value, size_t size)
 {
     char key[64];
-    size_t never = SIZE_MAX;
-    snprintf(key, sizeof key, "arena.%u.oversize_threshold", index);
-    mallctl(key, NULL, NULL, &never, sizeof never);
+    snprintf(key, sizeof key, "arena.%u.%s", index, what);
+    mallctl(key, NULL, NULL, (void *)(uintptr_t)value, size);
+}
+
+/* By default jemalloc returns a freed block of 8 MiB and more to the system at once, and others little by
+ * little; and temporary work, which asks for the same again soon, would pay for every page anew. A worker
+ * that has been idle for a while gives it back (dcsr_i_allocator_trim). */
+static void keep_freed_blocks(unsigned index)
+{
+    set_of_arena(index, "oversize_threshold", &(size_t){SIZE_MAX}, sizeof(size_t));
+    set_of_arena(index, "dirty_decay_ms", &(ssize_t){-1}, sizeof(ssize_t));
+}
+
+/* Row tables are many small blocks that a batch touches in no order: on small pages each would cost a page
+ * walk, and each new one a fault. So the arena of matrices maps memory for them in huge pages. */
+static extent_hooks_t huge_hooks;
+static extent_alloc_t *map_extent; /* jemalloc's own */
+
+static void *map_huge_extent(extent_hooks_t *hooks, void *place, size_t size, size_t align, bool *zero,
+                             bool *commit, unsigned index)
+{
+    bool huge = !place && size >= HUGE_PAGE;
+    void *extent =
+        map_extent(hooks, place, size, huge && align < HUGE_PAGE ? HUGE_PAGE : align, zero, commit, index);
+    if (extent && huge) madvise(extent, size & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
+    return extent;
+}
+
+static void use_huge_extents(unsigned index)
+{
+    char key[64];
+    extent_hooks_t *hooks = NULL, *ours = &huge_hooks;
+    size_t size = sizeof hooks;
+    snprintf(key, sizeof key, "arena.%u.extent_hooks", index);
+    if (mallctl(key, &hooks, &size, NULL, 0) || !hooks) return;
+    huge_hooks = *hooks;
+    map_extent = hooks->alloc;
+    huge_hooks.alloc = map_huge_extent;
+    set_of_arena(index, "extent_hooks", &ours, sizeof ours);
 }
 
 static void prepare(void)
@@ -151,7 +185,8 @@ static void prepare(void)
         size = sizeof arena[pool];
         if (mallctl("arenas.create", &arena[pool], &size, NULL, 0)) arena[pool] = 0;
     }
-    keep_large_blocks(arena[DCSR_I_SCRATCH]);
+    keep_freed_blocks(arena[DCSR_I_SCRATCH]);
+    use_huge_extents(arena[DCSR_I_MATRIX]);
     caching = !pthread_key_create(&thread_end, drop_caches);
 }
 

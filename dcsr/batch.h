@@ -10,9 +10,10 @@ typedef struct dcsr_i_group {
     uint64_t first, end; /* entries */
     const dcsr_i_row_page *old;
     dcsr_i_row_page *fresh;
-    uint64_t places; /* needed, then where they begin */
-    uint64_t ranges; /* segments that moved rows leave behind */
-    uint64_t tail;   /* where its first row ends, to be fetched ahead */
+    uint64_t places;  /* needed, then where they begin */
+    uint64_t ranges;  /* segments that moved rows leave behind */
+    uint64_t remains; /* how much of the old page is replaced, then where in the grave that goes */
+    uint64_t tail;    /* where its first row ends, to be fetched ahead */
 } dcsr_i_group;
 
 typedef struct dcsr_i_batch {

@@ -61,7 +61,7 @@ static dcsr_status allocate(dcsr_i_batch *b)
     dcsr_matrix *matrix = b->matrix;
     b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t remains = 1, needed = 0;
+    uint64_t remains = 0, directories = 1, needed = 0;
     for (uint64_t g = 0; g < b->group_count; g++) {
         dcsr_i_group *this = &b->groups[g];
         uint64_t d = this->page >> DCSR_I_DIRECTORY_SHIFT;
@@ -69,16 +69,18 @@ static dcsr_status allocate(dcsr_i_batch *b)
             dcsr_i_directory *copy = dcsr_i_directory_create(matrix, b->base->directory[d], b->next->version);
             if (!copy) return DCSR_ERROR_OUT_OF_MEMORY;
             b->next->directory[d] = copy;
-            remains++;
+            directories++;
         }
         b->next->directory[d]->page[this->page & (DCSR_I_DIRECTORY_PAGES - 1)] = this->fresh;
-        remains += 1 + this->ranges + (uint64_t)matrix->segments_per_row;
-        uint64_t places = this->places;
+        uint64_t places = this->places, replaced = this->remains;
         this->places = needed;
+        this->remains = remains;
         needed += places;
+        remains += replaced;
     }
-    b->grave = dcsr_i_grave_create(matrix, remains);
+    b->grave = dcsr_i_grave_create(matrix, remains + directories);
     if (!b->grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    b->grave->count = remains; /* written by dcsr_i_scatter() */
     DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
     b->places = needed;
     return DCSR_OK;
@@ -105,26 +107,6 @@ static void undo(dcsr_i_batch *b)
     dcsr_i_arena_give(&matrix->arena, b->begin, b->places);
 }
 
-static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
-{
-    const dcsr_i_row_page *old = g->old;
-    if (!old) return;
-    for (int k = 0; k < b->matrix->segments_per_row; k++)
-        if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
-            dcsr_i_bury(b->grave, old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, old->moved,
-                        old->segment[k], 0);
-    dcsr_i_bury(b->grave, DCSR_I_ROW_PAGE, old->born, (void *)old, 0);
-    if (!g->ranges) return;
-    for (uint64_t i = g->first, end; i < g->end; i = end) {
-        end = dcsr_i_row_end(b, g, i);
-        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (dcsr_i_skips(b, old, r) || !dcsr_i_grow_row(b, old, r, end - i).moves) continue;
-        for (int k = 0; k < b->matrix->segments_per_row; k++)
-            dcsr_i_bury_range(b->grave, &b->matrix->arena, old->segment[k]->begin[r],
-                              old->segment[k]->capacity[r]);
-    }
-}
-
 /* ---- The whole ---- */
 
 static dcsr_status scatter_and_publish(dcsr_i_batch *b)
@@ -140,7 +122,6 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b)
             if (b->base->directory[d] && b->next->directory[d] != b->base->directory[d])
                 dcsr_i_bury(b->grave, DCSR_I_DIRECTORY, b->base->directory[d]->born, b->base->directory[d],
                             0);
-        for (uint64_t g = 0; g < b->group_count; g++) bury_group(b, &b->groups[g]);
         dcsr_i_scatter(b, resolver);
         b->next->contiguous = b->bulk && b->places == b->n;
         b->next->first = b->begin;

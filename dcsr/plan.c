@@ -51,7 +51,11 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
             levels |= 1u << grows.segments;
         }
     }
-    return make_segment_pages(b, g, moves, levels) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (!make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
+    g->remains = g->ranges + (g->old != NULL);
+    for (int k = 0; g->old && k < b->matrix->segments_per_row; k++)
+        g->remains += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
+    return DCSR_OK;
 }
 
 /* The pages of a small batch lie anywhere and each is used for a row or two, so planning is bound by the

@@ -202,7 +202,19 @@ static void *work(void *argument)
 {
     dcsr_matrix *matrix = argument;
     pthread_mutex_lock(&matrix->queue_lock);
-    for (dcsr_i_operation *operation; (operation = next_operation(matrix));) run(matrix, operation);
+    for (;;) {
+        dcsr_i_operation *operation = next_operation(matrix);
+        if (operation) {
+            run(matrix, operation);
+            continue;
+        }
+        if (matrix->stopping) break;
+        /* Idle: what sorting used goes back to the system. */
+        pthread_mutex_unlock(&matrix->queue_lock);
+        dcsr_i_allocator_trim();
+        pthread_mutex_lock(&matrix->queue_lock);
+        if (!matrix->first) break;
+    }
     matrix->worker_runs = false;
     pthread_cond_broadcast(&matrix->queue_changed);
     pthread_mutex_unlock(&matrix->queue_lock);

@@ -129,6 +129,31 @@ static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolve
     }
 }
 
+/* Notes what the group replaces in its part of the grave. */
+static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    if (!old) return;
+    dcsr_i_remains *to = &b->grave->remains[g->remains];
+    for (int k = 0; k < b->matrix->segments_per_row; k++)
+        if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
+            *to++ = (dcsr_i_remains){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
+                                     .born = old->moved,
+                                     .pointer = old->segment[k]};
+    *to++ = (dcsr_i_remains){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
+    if (!g->ranges) return;
+    for (uint64_t i = g->first, end; i < g->end; i = end) {
+        end = dcsr_i_row_end(b, g, i);
+        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        if (dcsr_i_skips(b, old, r) || !dcsr_i_grow_row(b, old, r, end - i).moves) continue;
+        for (int k = 0; k < b->matrix->segments_per_row; k++)
+            *to++ = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+                                     .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r]),
+                                     .begin = old->segment[k]->begin[r],
+                                     .size = old->segment[k]->capacity[r]};
+    }
+}
+
 /* Everything that can fail is done before this is called, but for the room to sort in: with `resolvers` it is
  * there too. */
 void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
@@ -143,6 +168,7 @@ void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
             if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
                 fetch_tail(b, b->groups[g + DCSR_I_SEGMENTS_AHEAD].tail);
             scatter_group(b, &b->groups[g], resolver, &sum);
+            bury_group(b, &b->groups[g]);
         }
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
         tombstones += sum.tombstones, rewrites += sum.rewrites;
