@@ -178,7 +178,8 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     uint64_t pages = dcsr_i_page_count(b.base);
     b.group_capacity = b.n < pages ? b.n : pages;
     b.groups = dcsr_i_alloc(context, DCSR_I_SCRATCH, b.group_capacity, sizeof *b.groups);
-    if (b.groups) {
+    b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, operation->n, sizeof *b.growth);
+    if (b.groups && b.growth) {
         combine_and_group(&b);
         status = dcsr_i_plan(&b);
         if (status == DCSR_OK) status = allocate(&b);
@@ -190,6 +191,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, operation->n, sizeof *b.growth);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.groups, b.group_capacity, sizeof *b.groups);
     dcsr_i_free(context, DCSR_I_SCRATCH, spare, words, sizeof *spare);
     return status;

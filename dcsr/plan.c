@@ -21,6 +21,58 @@ static bool make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
     return true;
 }
 
+/* The end of the entries of the row that entry i is of. */
+static inline uint64_t row_end(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
+{
+    uint64_t row = dcsr_i_key_at(b, i) >> b->column_bits;
+    do i++;
+    while (i < g->end && dcsr_i_key_at(b, i) >> b->column_bits == row);
+    return i;
+}
+
+/* Where row r of a page that is there has room, and how much. */
+static inline void find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r,
+                             dcsr_i_growth *grows)
+{
+    if (page->packed) {
+        grows->segments = page->length[r] != 0;
+        return;
+    }
+    /* A row that is not fragmented has no second segment, and there is no need to look. */
+    int k = 0, most = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
+    uint64_t total = 0;
+    for (; k < most && page->segment[k]; k++) {
+        uint64_t capacity = page->segment[k]->capacity[r];
+        if (!capacity) break;
+        grows->tail = page->segment[k]->begin[r] + page->length[r] - total;
+        total += capacity;
+    }
+    grows->segments = (uint8_t)k;
+    grows->room = (uint32_t)(total - page->length[r]);
+}
+
+static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t end)
+{
+    dcsr_i_growth grows = {0};
+    unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+    uint64_t length = g->old ? g->old->length[r] : 0, n = end - i;
+    if (length + n > UINT32_MAX / 2)
+        return dcsr_i_fail(
+            DCSR_ERROR_TOO_LARGE,
+            "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
+            (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
+    grows.entries = (uint32_t)n;
+    grows.skipped = b->mark && !length;
+    if (!grows.skipped && g->old) find_room(b, g->old, r, &grows);
+    if (!grows.skipped && n > grows.room) {
+        uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n);
+        grows.moves = grows.segments == b->matrix->segments_per_row;
+        grows.capacity = (uint32_t)((grows.moves ? length + n : n - grows.room) + slack);
+    }
+    b->growth[i] = grows;
+    return DCSR_OK;
+}
+
 static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
 {
     if (!g->fresh)
@@ -31,24 +83,17 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
     unsigned levels = 0;
     bool moves = false;
     for (uint64_t i = g->first, end; i < g->end; i = end) {
-        end = dcsr_i_row_end(b, g, i);
-        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (dcsr_i_skips(b, g->old, r)) continue;
-        dcsr_i_growth grows = dcsr_i_grow_row(b, g->old, r, end - i);
-        if (i == g->first) g->tail = grows.tail;
-        uint64_t length = g->old ? g->old->length[r] : 0;
-        if (length + (end - i) > UINT32_MAX / 2)
-            return dcsr_i_fail(
-                DCSR_ERROR_TOO_LARGE,
-                "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
-                (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
-        g->places += grows.capacity;
-        if (grows.moves) {
+        end = row_end(b, g, i);
+        DCSR_TRY(plan_row(b, g, i, end));
+        const dcsr_i_growth *grows = &b->growth[i];
+        g->places += grows->capacity;
+        if (grows->moves) {
+            uint64_t length = g->old->length[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
             moves = true;
-            g->ranges += (uint64_t)grows.segments;
+            g->ranges += grows->segments;
             if (length > *longest) *longest = length;
-        } else if (grows.capacity) {
-            levels |= 1u << grows.segments;
+        } else if (grows->capacity) {
+            levels |= 1u << grows->segments;
         }
     }
     if (!make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -62,12 +62,13 @@ static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
     page->length[r] = (uint32_t)left;
 }
 
-/* Row r takes up entries i to end, new places from `to` on. */
+/* Row r takes up its entries, from the i-th on; new places are from `to` on. */
 static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
-                        const dcsr_i_growth *grows, uint64_t i, uint64_t end, uint64_t to, change *sum)
+                        uint64_t i, uint64_t to, change *sum)
 {
     dcsr_i_row_page *page = g->fresh;
-    uint64_t n = end - i, bit = (uint64_t)1 << r;
+    const dcsr_i_growth *grows = &b->growth[i];
+    uint64_t n = grows->entries, bit = (uint64_t)1 << r;
     if (grows->moves) {
         move_row(b, g, resolver, r, to, sum);
         /* Resolving may have made the row shorter than was planned for; without giving back the rest, a row
@@ -83,7 +84,7 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         if (fits < n) {
             int k = grows->segments;
             page->segment[k]->begin[r] = to;
-            page->segment[k]->capacity[r] = (uint32_t)grows->capacity;
+            page->segment[k]->capacity[r] = grows->capacity;
             store_entries(b, i + fits, n - fits, to);
             if (k) page->fragmented |= bit;
             sum->extra += k != 0;
@@ -110,22 +111,13 @@ static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
  * before they are written. */
 static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, change *sum)
 {
-    dcsr_i_growth grows[DCSR_I_PAGE_ROWS];
-    uint64_t ends[DCSR_I_PAGE_ROWS];
-    unsigned count = 0;
-    for (uint64_t i = g->first; i < g->end; i = ends[count++]) {
-        ends[count] = dcsr_i_row_end(b, g, i);
-        grows[count] =
-            dcsr_i_grow_row(b, g->fresh, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)), ends[count] - i);
-        if (grows[count].room) fetch_tail(b, grows[count].tail);
-    }
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].room) fetch_tail(b, b->growth[i].tail);
     uint64_t to = b->begin + g->places;
-    uint64_t i = g->first;
-    for (unsigned c = 0; c < count; i = ends[c++]) {
-        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (dcsr_i_skips(b, g->fresh, r)) continue;
-        scatter_row(b, g, resolver, r, &grows[c], i, ends[c], to, sum);
-        to += grows[c].capacity;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        if (b->growth[i].skipped) continue;
+        scatter_row(b, g, resolver, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)), i, to, sum);
+        to += b->growth[i].capacity;
     }
 }
 
@@ -142,10 +134,9 @@ static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
                                      .pointer = old->segment[k]};
     *to++ = (dcsr_i_remains){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
     if (!g->ranges) return;
-    for (uint64_t i = g->first, end; i < g->end; i = end) {
-        end = dcsr_i_row_end(b, g, i);
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        if (!b->growth[i].moves) continue;
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (dcsr_i_skips(b, old, r) || !dcsr_i_grow_row(b, old, r, end - i).moves) continue;
         for (int k = 0; k < b->matrix->segments_per_row; k++)
             *to++ = (dcsr_i_remains){.kind = DCSR_I_RANGE,
                                      .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r]),
@@ -166,7 +157,7 @@ void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 #pragma omp for schedule(dynamic, 64)
         for (uint64_t g = 0; g < b->group_count; g++) {
             if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
-                fetch_tail(b, b->groups[g + DCSR_I_SEGMENTS_AHEAD].tail);
+                fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
             scatter_group(b, &b->groups[g], resolver, &sum);
             bury_group(b, &b->groups[g]);
         }
