@@ -17,12 +17,14 @@ typedef struct dcsr_bfs_result {
 
 /* Level of every vertex that is reached from `source` along the entries of A, row -> column: level[source] =
  * 0, level[v] = 1 + the least level of a vertex with an edge to v, -1 for a vertex that is not reached. The
- * view must be of a square matrix, any layout, any type (values are not looked at); DCSR_VIEW_DUPLICATES is
- * fine.
+ * view must be of a square matrix, any layout, any type (values are not looked at: a stored zero is an edge);
+ * DCSR_VIEW_DUPLICATES is fine and spares resolving rows.
  *
- * level: rows elements, the caller's. result may be NULL. Parallel within a level; the result is
- * deterministic. Errors: DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE (source), OUT_OF_MEMORY,
- * TOO_LARGE (a level beyond INT32_MAX). Cost: O(rows + edges). */
+ * level: rows elements, the caller's. result may be NULL. Both are as they were after an error.
+ * Level-synchronous and top-down; parallel within a level; the result is deterministic. Any number of threads
+ * may search one view. Errors: INVALID_ARGUMENT (NULL), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
+ * (source), OUT_OF_MEMORY, CONTEXT_DESTROYED. Cost: O(rows + edges), and 4 1/4 bytes a row of scratch memory.
+ */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
 #ifdef __cplusplus

@@ -35,7 +35,8 @@ static bool is_float(dcsr_type type)
     return type == DCSR_FP32 || type == DCSR_FP64;
 }
 
-/* Integers of all bits; fractions in (-1, 1) whose sums round differently in another order, or, where the matrix sums, do not round. */
+/* Integers of all bits; fractions in (-1, 1) whose sums round differently in another order, or, where the
+ * matrix sums, do not round. */
 static void random_value(subject *s, dcsr_type type, void *value)
 {
     static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0};
@@ -51,8 +52,8 @@ static void random_value(subject *s, dcsr_type type, void *value)
         memcpy(value, &bits, dcsr_type_size(type));
 }
 
-static void set_up(subject *s, dcsr_type type, dcsr_policy policy, uint64_t rows, uint64_t cols, uint64_t seed,
-                   bool special)
+static void set_up(subject *s, dcsr_type type, dcsr_policy policy, uint64_t rows, uint64_t cols,
+                   uint64_t seed, bool special)
 {
     *s = (subject){.vector = vector_type(type), .random = {seed}, .special = special};
     s->size = dcsr_type_size(s->vector);
@@ -131,8 +132,8 @@ static bool is_right(const subject *s, uint64_t row, const char *y)
         uint64_t bits = oracle_value(s->vector, x, 0);
         sum += r->entry[k].value * bits;
         any |= r->entry[k].value && bits;
-        double product = (s->model.type ? test_decode(s->model.type, &r->entry[k].value) : 1) *
-                         test_decode(s->vector, x);
+        double product =
+            (s->model.type ? test_decode(s->model.type, &r->entry[k].value) : 1) * test_decode(s->vector, x);
         exact += (long double)product;
         magnitude += fabsl((long double)product);
     }
@@ -160,19 +161,21 @@ static void check_view(subject *s, int i, dcsr_layout layout, unsigned flags, ch
     memset(y, 0x5a, rows * s->size + GUARD);
     TEST_OK(dcsr_spmv(y, view, s->x));
     for (uint64_t row = 0; row < rows; row++) {
-        cr_assert(is_right(s, row, y), "row %" PRIu64 " of %s, %d threads, layout %d, flags %u: wrong sum %g", row,
-                  dcsr_type_name(s->model.type), threads_of[i], (int)layout, flags,
+        cr_assert(is_right(s, row, y), "row %" PRIu64 " of %s, %d threads, layout %d, flags %u: wrong sum %g",
+                  row, dcsr_type_name(s->model.type), threads_of[i], (int)layout, flags,
                   test_decode(s->vector, y + row * s->size));
         cr_assert(!other || is_same(s, row, y, other),
                   "row %" PRIu64 " of %s, %d threads, layout %d, flags %u: other bits than before", row,
                   dcsr_type_name(s->model.type), threads_of[i], (int)layout, flags);
     }
-    for (size_t k = 0; k < GUARD; k++) cr_assert(y[rows * s->size + k] == 0x5a, "written beyond the end of y");
+    for (size_t k = 0; k < GUARD; k++)
+        cr_assert(y[rows * s->size + k] == 0x5a, "written beyond the end of y");
     dcsr_view_destroy(view);
 }
 
-/* Every kind of view of the newest version, in every context. Views that show a row's entries in the same order give the same bits; so
- * does the order that `before` was computed from, if it is not NULL. Returns y. */
+/* Every kind of view of the newest version, in every context. Views that show a row's entries in the same
+ * order give the same bits; so does the order that `before` was computed from, if it is not NULL. Returns y.
+ */
 static char *check(subject *s, const char *before)
 {
     /* Where leaving duplicates alone makes no difference. */
@@ -215,7 +218,8 @@ Test(spmv, every_row_length_in_every_number_of_pieces)
         subject s;
         set_up(&s, type, DCSR_POLICY_KEEP, ROWS, COLS, 7, false);
         /* Rows of r / 4 entries, which grow in steps that are longer each time, as new segments are. */
-        uint64_t *rows = test_allocate(ROWS * COLS, sizeof *rows), *cols = test_allocate(ROWS * COLS, sizeof *cols);
+        uint64_t *rows = test_allocate(ROWS * COLS, sizeof *rows),
+                 *cols = test_allocate(ROWS * COLS, sizeof *cols);
         static const unsigned tenths[] = {0, 1, 3, 6, 10};
         for (int b = 0; b < 4; b++) {
             size_t n = 0;
@@ -226,7 +230,8 @@ Test(spmv, every_row_length_in_every_number_of_pieces)
                 }
             change(&s, true, n, rows, cols);
         }
-        cr_assert(test_info(s.matrix[0]).max_segments >= 3, "the rows are in too few pieces to test anything");
+        cr_assert(test_info(s.matrix[0]).max_segments >= 3,
+                  "the rows are in too few pieces to test anything");
         char *before = check(&s, NULL);
         defragment(&s, DCSR_DEFRAGMENT_WHOLE);
         cr_assert(test_info(s.matrix[0]).max_segments == 1);
@@ -244,8 +249,8 @@ static void random_case(dcsr_type type, test_random *random, uint64_t seed)
     enum { SIZES = sizeof sizes / sizeof *sizes };
     dcsr_policy policy = (dcsr_policy)test_random_below(random, DCSR_POLICY_COUNT);
     subject s;
-    set_up(&s, type, policy, sizes[test_random_below(random, SIZES)], sizes[test_random_below(random, SIZES)], seed,
-           test_random_once_in(random, 3));
+    set_up(&s, type, policy, sizes[test_random_below(random, SIZES)], sizes[test_random_below(random, SIZES)],
+           seed, test_random_once_in(random, 3));
     uint64_t steps = 1 + test_random_below(random, 6), most = 4 * s.model.rows + 40;
     free(check(&s, NULL));
     for (uint64_t k = 0; k < steps; k++) {

@@ -1,0 +1,144 @@
+/* spmv.c: sparse matrix times dense vector.
+ *
+ * The unit of work is a block of 64 rows: one page of the row table, or 64 offsets of a CSR view. Threads
+ * take chunks of blocks as they become free, so rows of very different length even out; a single row is never
+ * shared.
+ *
+ * There is one kernel per type. The portable one (spmv.inc) serves every type; where the compiler may use
+ * AVX-512, fp64, fp32 and pattern have one with 8 lanes (spmv_avx512.h). Both sum a row by the position of
+ * its entries in the row, wherever the pieces of the row lie, so that y does not change when a matrix is
+ * fragmented, defragmented or shown as CSR. */
+#include "ops/spmv.h"
+#include "dcsr/error.h"
+#include "dcsr/rowtable.h"
+#include "ops/avx512.h"
+#include <string.h>
+
+/* Computes the rows of blocks first .. last-1. */
+typedef void spmv_kernel(void *y, const dcsr_i_rows *rows, const void *x, uint64_t first, uint64_t last);
+
+/* How many entries ahead of the current one columns and values are asked for: 2 KiB of fp64. The processor's
+ * own prefetchers restart at each 4 KiB page and know nothing of the next piece. */
+enum { SPMV_AHEAD = 256 };
+
+/* Functions that only prefetch are inlined by force: gcc takes a call of one for a call without effect. */
+#define SPMV_PREFETCH static inline __attribute__((always_inline)) void
+
+/* Asks for the cache line at p, which need not be mapped. */
+SPMV_PREFETCH prefetch(uintptr_t p)
+{
+    __builtin_prefetch((const void *)p, 0, 3);
+}
+
+/* Asks for the table entries of a page that is about to be walked. */
+SPMV_PREFETCH prefetch_page(const dcsr_i_table *table, uint64_t p)
+{
+    const dcsr_i_row_page *page = p < dcsr_i_page_count(table) ? dcsr_i_page(table, p) : NULL;
+    if (!page) return;
+    for (size_t at = 0; at < sizeof page->length; at += 64) prefetch((uintptr_t)page->length + at);
+    int segments = page->fragmented ? table->segments_per_row : 1;
+    size_t bytes = page->packed ? sizeof page->segment[0]->begin : sizeof *page->segment[0];
+    for (int k = 0; k < segments && page->segment[k]; k++)
+        for (size_t at = 0; at < bytes; at += 64) prefetch((uintptr_t)page->segment[k] + at);
+}
+
+#ifdef DCSR_I_AVX512
+#include "ops/spmv_avx512.h"
+#else
+#define SPMV_PORTABLE_FLOATS 1
+#endif
+
+/* Integers wrap around, so their sums are unsigned. A sum of bools counts the true products, of which a row
+ * has fewer than 2^32, so it is zero exactly when all are false. */
+#define SPMV_THIS(part) spmv_bool##part
+#define SPMV_TYPE       bool
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_int8##part
+#define SPMV_TYPE       int8_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_int16##part
+#define SPMV_TYPE       int16_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_int32##part
+#define SPMV_TYPE       int32_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_int64##part
+#define SPMV_TYPE       int64_t
+#define SPMV_SUM        uint64_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_uint8##part
+#define SPMV_TYPE       uint8_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_uint16##part
+#define SPMV_TYPE       uint16_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_uint32##part
+#define SPMV_TYPE       uint32_t
+#define SPMV_SUM        uint32_t
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_uint64##part
+#define SPMV_TYPE       uint64_t
+#define SPMV_SUM        uint64_t
+#include "ops/spmv.inc"
+#ifdef SPMV_PORTABLE_FLOATS
+#define SPMV_THIS(part) spmv_fp32##part
+#define SPMV_TYPE       float
+#define SPMV_SUM        float
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_fp64##part
+#define SPMV_TYPE       double
+#define SPMV_SUM        double
+#include "ops/spmv.inc"
+#define SPMV_THIS(part) spmv_pattern##part
+#define SPMV_TYPE       double
+#define SPMV_SUM        double
+#define SPMV_PATTERN    1
+#include "ops/spmv.inc"
+#endif
+
+static spmv_kernel *const kernels[DCSR_TYPE_COUNT] = {
+    [DCSR_PATTERN] = spmv_pattern,
+#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = spmv_##name,
+#include "dcsr/types.def"
+#undef DCSR_X
+};
+
+static void spmv_rows(void *y, const dcsr_i_rows *rows, const void *x, int threads)
+{
+    spmv_kernel *kernel = kernels[rows->type];
+    uint64_t blocks = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+    if (threads <= 1) {
+        kernel(y, rows, x, 0, blocks);
+        return;
+    }
+    /* Chunks small enough to even out long rows, large enough that the prefetches across blocks pay. */
+    uint64_t chunk = blocks / ((uint64_t)threads * 32);
+    chunk = chunk < 1 ? 1 : chunk > 16 ? 16 : chunk;
+    uint64_t chunks = (blocks + chunk - 1) / chunk;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (uint64_t c = 0; c < chunks; c++) {
+        uint64_t last = (c + 1) * chunk;
+        kernel(y, rows, x, c * chunk, last < blocks ? last : blocks);
+    }
+}
+
+dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
+{
+    DCSR_TRY(dcsr_i_view_check(A));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    if (!y && rows->rows)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: y is NULL; give it rows elements");
+    if (!x && rows->cols)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: x is NULL; give it cols elements");
+    uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+    int threads = dcsr_i_threads(dcsr_i_view_context(A), stored + rows->rows);
+    spmv_rows(y, rows, x, threads);
+    if (rows->table) dcsr_i_view_was_read(A);
+    return DCSR_OK;
+}
