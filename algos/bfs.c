@@ -8,24 +8,28 @@
  *      queue    | reached at 0 | 1 1 1 | 2 2 2 2 2 2 2 | . . . free          each vertex stands in it once
  *                                      head: frontier  tail
  *
- * A small frontier is walked by one thread. From a large one, whose findings are many, nothing is queued
- * while it is walked: the next frontier is read off the bits that are new, in ascending order, so that rows
- * and levels are visited in the order in which they lie in memory. */
+ * A small frontier is walked by one thread, or, where its rows are long, by several that claim bits
+ * atomically. While a large one is walked nothing is queued, and each thread claims in a copy of the bits,
+ * since one bit set in a shared word costs every other thread the cache line. The next frontier is then read
+ * off the bits that are new in any copy, in ascending order, so that rows and levels are visited in the order
+ * in which they lie in memory. */
 #include "algos/bfs.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
 #include "ops/avx512.h"
+#include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
 enum {
-    BLOCK = 256,      /* columns that are filtered before the unvisited ones are claimed */
-    SHORT = 8,        /* pieces of at most this many entries are not filtered first */
-    PART = 64,        /* the most vertices of the frontier that a thread takes at a time */
-    SCAN_WORDS = 512, /* words of bits that a thread takes at a time */
-    SAMPLE = 64,      /* rows whose length is looked at to guess the work of a frontier */
-    DENSE_SHARE = 256 /* a frontier of more than 1/256 of the vertices is large */
+    BLOCK = 256,       /* columns that are filtered before the unvisited ones are claimed */
+    SHORT = 8,         /* pieces of at most this many entries are not filtered first */
+    PART = 64,         /* the most vertices of the frontier that a thread takes at a time */
+    MOST_THREADS = 32, /* each needs a bit a vertex */
+    SCAN_WORDS = 512,  /* words of bits that a thread takes at a time */
+    SAMPLE = 64,       /* rows whose length is looked at to guess the work of a frontier */
+    DENSE_SHARE = 256  /* a frontier of more than 1/256 of the vertices is large */
 };
 
 /* How many vertices before a row is walked its page, its place and its columns are asked for. */
@@ -38,9 +42,10 @@ typedef struct search {
     _Atomic uint64_t tail;
     _Atomic uint64_t *visited;
     _Atomic uint64_t *own; /* bits of each thread for itself, while a large frontier is walked */
-    int owners;            /* threads that have such */
+    int owners;            /* threads there is room for in it */
+    int walkers;           /* threads that took part in the last walk together */
     uint64_t words;        /* of bits, for all vertices */
-    int32_t depth; /* level of what is being found */
+    int32_t depth;         /* level of what is being found */
 } search;
 
 /* Where a walk puts the vertices it has claimed: straight into the queue, or, where threads share it, into a
@@ -52,8 +57,8 @@ typedef struct finds {
     uint32_t buffer[BLOCK];
 } finds;
 
-/* How a walk goes: whether other threads claim in the same bits, and whether the next frontier will be collected from the
- * bits rather than queued. */
+/* How a walk goes: whether other threads claim in the same bits, and whether the next frontier will be
+ * collected from the bits rather than queued. */
 typedef struct manner {
     bool shared, dense;
 } manner;
@@ -82,8 +87,8 @@ static inline void claim(search *s, finds *f, uint32_t v, manner how)
 }
 
 /* Copies the unvisited ones of n <= BLOCK columns to `fresh`; returns how many. */
-static inline unsigned pick_unvisited(_Atomic uint64_t *visited, uint32_t fresh[BLOCK + 16], const uint32_t *columns,
-                                      uint64_t n)
+static inline unsigned pick_unvisited(_Atomic uint64_t *visited, uint32_t fresh[BLOCK + 16],
+                                      const uint32_t *columns, uint64_t n)
 {
     unsigned count = 0;
 #ifdef DCSR_I_AVX512
@@ -92,8 +97,7 @@ static inline unsigned pick_unvisited(_Atomic uint64_t *visited, uint32_t fresh[
         __mmask16 m = n - k < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - k)) : 0xffff;
         __m512i v = _mm512_maskz_loadu_epi32(m, columns + k);
         __m512i word = _mm512_maskz_srli_epi32(0xffff, v, 5);
-        __m512i bits =
-            _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, word, (const void *)visited, 4);
+        __m512i bits = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, word, (const void *)visited, 4);
         bits = _mm512_maskz_srlv_epi32(0xffff, bits, _mm512_and_si512(v, lowest5));
         m = _mm512_mask_testn_epi32_mask(m, bits, one);
         _mm512_storeu_si512(fresh + count, _mm512_maskz_compress_epi32(m, v));
@@ -186,18 +190,20 @@ BFS_INLINE uint64_t walk(search *s, finds *f, uint64_t first, uint64_t last, man
 }
 
 /* Walks the frontier queue[head .. tail-1] with one thread. */
-static uint64_t walk_alone(search *s, uint64_t head, uint64_t tail, bool dense)
+static uint64_t walk_alone(search *s, uint64_t head, uint64_t tail)
 {
     finds f;
+    f.bits = s->visited;
     f.vertex = s->queue + tail;
     f.count = 0;
-    uint64_t edges = dense ? walk(s, &f, head, tail, (manner){false, true})
-                           : walk(s, &f, head, tail, (manner){false, false});
+    uint64_t edges = walk(s, &f, head, tail, (manner){false, false});
     atomic_store_explicit(&s->tail, tail + f.count, memory_order_relaxed);
     return edges;
 }
 
-static uint64_t walk_shared(search *s, uint64_t head, uint64_t tail, bool dense, int threads)
+/* The same with several threads; a dense walk claims in bits of the thread's own, which are those visited so
+ * far to begin with. */
+static uint64_t walk_together(search *s, uint64_t head, uint64_t tail, bool dense, int threads)
 {
     uint64_t edges = 0, part = (tail - head) / ((uint64_t)threads * 8);
     part = part < 1 ? 1 : part > PART ? PART : part;
@@ -205,12 +211,15 @@ static uint64_t walk_shared(search *s, uint64_t head, uint64_t tail, bool dense,
 #pragma omp parallel num_threads(threads) reduction(+ : edges)
     {
         finds f;
+        f.bits = dense ? s->own + (uint64_t)omp_get_thread_num() * s->words : s->visited;
         f.vertex = f.buffer;
         f.count = 0;
+        if (dense) memcpy((void *)f.bits, (const void *)s->visited, s->words * sizeof *f.bits);
+        if (omp_get_thread_num() == 0) s->walkers = omp_get_num_threads();
 #pragma omp for schedule(dynamic, 1)
         for (uint64_t p = 0; p < parts; p++) {
             uint64_t first = head + p * part, last = first + part < tail ? first + part : tail;
-            edges += dense ? walk(s, &f, first, last, (manner){true, true})
+            edges += dense ? walk(s, &f, first, last, (manner){false, true})
                            : walk(s, &f, first, last, (manner){true, false});
         }
         flush(s, &f);
@@ -218,18 +227,25 @@ static uint64_t walk_shared(search *s, uint64_t head, uint64_t tail, bool dense,
     return edges;
 }
 
-/* Queues the vertices of one stretch of words whose bits are new, in ascending order, and gives them their
- * level. */
+/* After a dense walk, for one stretch of words: queues the vertices whose bits are new in any thread's, in
+ * ascending order, and gives them their level. */
 static void collect_words(search *s, uint64_t first, uint64_t last)
 {
     uint64_t count = 0;
-    for (uint64_t w = first; w < last; w++)
-        count += (uint64_t)__builtin_popcountll(atomic_load_explicit(&s->visited[w], memory_order_relaxed) &
-                                                ~s->before[w]);
+    for (uint64_t w = first; w < last; w++) {
+        uint64_t bits = 0;
+        for (int t = 0; t < s->walkers; t++)
+            bits |= atomic_load_explicit(&s->own[(uint64_t)t * s->words + w], memory_order_relaxed);
+        atomic_store_explicit(&s->own[w], bits, memory_order_relaxed);
+        count += (uint64_t)__builtin_popcountll(bits &
+                                                ~atomic_load_explicit(&s->visited[w], memory_order_relaxed));
+    }
     if (!count) return;
     uint32_t *to = s->queue + atomic_fetch_add_explicit(&s->tail, count, memory_order_relaxed);
     for (uint64_t w = first; w < last; w++) {
-        uint64_t fresh = atomic_load_explicit(&s->visited[w], memory_order_relaxed) & ~s->before[w];
+        uint64_t bits = atomic_load_explicit(&s->own[w], memory_order_relaxed);
+        uint64_t fresh = bits & ~atomic_load_explicit(&s->visited[w], memory_order_relaxed);
+        atomic_store_explicit(&s->visited[w], bits, memory_order_relaxed);
         for (; fresh; fresh &= fresh - 1) {
             uint32_t v = (uint32_t)(w << 6 | (unsigned)__builtin_ctzll(fresh));
             s->level[v] = s->depth;
@@ -266,9 +282,9 @@ static void run(search *s, const dcsr_context *context, uint64_t stored, uint32_
     for (s->depth = 1; head < tail; s->depth++) {
         bool dense = tail - head > n / DENSE_SHARE;
         int threads = dcsr_i_threads(context, work_ahead(s, head, tail, dense, stored));
-        if (dense) memcpy(s->before, (const void *)s->visited, s->words * sizeof *s->before);
+        if (threads > s->owners) threads = s->owners;
         result->edges +=
-            threads > 1 ? walk_shared(s, head, tail, dense, threads) : walk_alone(s, head, tail, dense);
+            threads > 1 || dense ? walk_together(s, head, tail, dense, threads) : walk_alone(s, head, tail);
         if (dense) collect(s, threads);
         head = tail;
         tail = atomic_load_explicit(&s->tail, memory_order_relaxed);
@@ -303,9 +319,11 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
     uint64_t n = rows->rows, words = (n + 63) / 64;
     uint64_t stored = rows->offsets ? rows->offsets[n] : rows->table->stored;
     uint32_t *queue = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *queue);
-    uint64_t *before = queue ? dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *before) : NULL;
-    _Atomic uint64_t *visited =
-        before ? dcsr_i_calloc(context, DCSR_I_SCRATCH, words, sizeof *visited) : NULL;
+    int owners = dcsr_i_threads(context, UINT64_MAX);
+    if (owners > MOST_THREADS) owners = MOST_THREADS;
+    uint64_t own_words = words * (uint64_t)owners;
+    _Atomic uint64_t *own = queue ? dcsr_i_alloc(context, DCSR_I_SCRATCH, own_words, sizeof *own) : NULL;
+    _Atomic uint64_t *visited = own ? dcsr_i_calloc(context, DCSR_I_SCRATCH, words, sizeof *visited) : NULL;
     dcsr_status status = visited ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         memset(level, 0xff, n * sizeof *level);
@@ -313,7 +331,8 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
                     .level = level,
                     .queue = queue,
                     .visited = visited,
-                    .before = before,
+                    .own = own,
+                    .owners = owners,
                     .words = words};
         dcsr_bfs_result found;
         run(&s, context, stored, (uint32_t)source, &found);
@@ -322,7 +341,7 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
         if (rows->table && found.edges >= stored / 2) dcsr_i_view_was_read(A);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)visited, words, sizeof *visited);
-    dcsr_i_free(context, DCSR_I_SCRATCH, before, words, sizeof *before);
+    dcsr_i_free(context, DCSR_I_SCRATCH, (void *)own, own_words, sizeof *own);
     dcsr_i_free(context, DCSR_I_SCRATCH, queue, n, sizeof *queue);
     return status;
 }

@@ -23,7 +23,8 @@ typedef struct dcsr_bfs_result {
  * level: rows elements, the caller's. result may be NULL. Both are as they were after an error.
  * Level-synchronous and top-down; parallel within a level; the result is deterministic. Any number of threads
  * may search one view. Errors: INVALID_ARGUMENT (NULL), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
- * (source), OUT_OF_MEMORY, CONTEXT_DESTROYED. Cost: O(rows + edges), and 4 1/4 bytes a row of scratch memory.
+ * (source), OUT_OF_MEMORY, CONTEXT_DESTROYED. Cost: O(rows + edges), and 4 1/8 bytes a row of scratch memory
+ * and 1/8 more for each thread.
  */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
