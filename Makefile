@@ -46,7 +46,18 @@ RUNNER  := tests/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
-              test_context test_alloc test_reader test_generate test_convert test_spmv test_bfs,$(SUITES))
+              test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate test_convert test_spmv test_bfs,$(SUITES))
+
+# Targets that set up the machine first install what they need; a plain `make` installs nothing.
+goal = $(filter $(1),$(MAKECMDGOALS))
+DEPS :=
+ifneq ($(call goal,bench benches plain),)
+DEPS := $(BUILD)/.deps-bench
+else ifneq ($(call goal,test test-% tests lint format coverage),)
+DEPS := $(BUILD)/.deps-test
+else ifneq ($(call goal,demo),)
+DEPS := $(BUILD)/.deps-build
+endif
 
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(2)))
 

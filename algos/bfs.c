@@ -25,7 +25,7 @@
 enum {
     BLOCK = 256,       /* columns that are filtered before the unvisited ones are claimed */
     SHORT = 8,         /* pieces of at most this many entries are not filtered first */
-    PART = 64,         /* the most vertices of the frontier that a thread takes at a time */
+    PART = 256,        /* the most vertices of the frontier that a thread takes at a time */
     MOST_THREADS = 32, /* each needs a bit a vertex */
     SCAN_WORDS = 512,  /* words of bits that a thread takes at a time */
     SAMPLE = 64,       /* rows whose length is looked at to guess the work of a frontier */
@@ -45,6 +45,7 @@ typedef struct search {
     int owners;            /* threads there is room for in it */
     int walkers;           /* threads that took part in the last walk together */
     uint64_t words;        /* of bits, for all vertices */
+    uint64_t frontier_end; /* in the queue */
     int32_t depth;         /* level of what is being found */
 } search;
 
@@ -116,15 +117,14 @@ static inline unsigned pick_unvisited(_Atomic uint64_t *visited, uint32_t fresh[
 /* Claims what is unvisited among n <= BLOCK columns. */
 static inline void visit_block(search *s, finds *f, const uint32_t *columns, uint64_t n, manner how)
 {
-    bool buffered = how.shared;
     if (n <= SHORT) {
-        if (buffered && f->count + n > BLOCK) flush(s, f);
+        if (how.shared && f->count + n > BLOCK) flush(s, f);
         for (uint64_t k = 0; k < n; k++) claim(s, f, columns[k], how);
         return;
     }
     uint32_t fresh[BLOCK + 16];
     unsigned count = pick_unvisited(f->bits, fresh, columns, n);
-    if (buffered && f->count + count > BLOCK) flush(s, f);
+    if (how.shared && f->count + count > BLOCK) flush(s, f);
     for (unsigned k = 0; k < count; k++) claim(s, f, fresh[k], how);
 }
 
@@ -175,7 +175,7 @@ BFS_INLINE uint64_t walk(search *s, finds *f, uint64_t first, uint64_t last, man
 {
     uint64_t edges = 0;
     for (uint64_t i = first; i < last; i++) {
-        prefetch_rows(s, i, last);
+        prefetch_rows(s, i, s->frontier_end);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_rows_pieces(s->rows, s->queue[i], pieces);
         for (int k = 0; k < count; k++) {
@@ -283,6 +283,7 @@ static void run(search *s, const dcsr_context *context, uint64_t stored, uint32_
         bool dense = tail - head > n / DENSE_SHARE;
         int threads = dcsr_i_threads(context, work_ahead(s, head, tail, dense, stored));
         if (threads > s->owners) threads = s->owners;
+        s->frontier_end = tail;
         result->edges +=
             threads > 1 || dense ? walk_together(s, head, tail, dense, threads) : walk_alone(s, head, tail);
         if (dense) collect(s, threads);
