@@ -73,10 +73,7 @@ static dcsr_status bury(job *j)
     for (uint64_t p = 0; p < j->pages; p++) {
         const dcsr_i_row_page *page = dcsr_i_page(base, p);
         if (!page) continue;
-        for (int k = 0; k < most && page->segment[k]; k++)
-            dcsr_i_bury(j->grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
-                        page->moved, page->segment[k], 0);
-        dcsr_i_bury(j->grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
+        dcsr_i_bury_page(j->grave, j->matrix, page);
     }
     /* Born 0: some version may see any part of the runs, so they go after the last of them. */
     dcsr_i_bury(j->grave, DCSR_I_RUNS, 0, j->runs, j->run_count);

@@ -16,11 +16,6 @@ static uint64_t mask_from(unsigned first)
     return first < DCSR_I_PAGE_ROWS ? UINT64_MAX << first : 0;
 }
 
-static uint64_t capacity_of(const dcsr_i_row_page *page, int k, unsigned r)
-{
-    return page->packed ? page->length[r] : page->segment[k]->capacity[r];
-}
-
 static void count_dropped(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned first,
                           dropped *sum)
 {
@@ -29,8 +24,7 @@ static void count_dropped(const dcsr_matrix *matrix, const dcsr_i_row_page *page
         int count = dcsr_i_row_pieces(page, r, pieces);
         sum->stored += page->length[r];
         sum->extra += count > 1 ? (uint64_t)count - 1 : 0;
-        for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-            sum->ranges += capacity_of(page, k, r) != 0;
+        sum->ranges += (uint64_t)dcsr_i_segments_of(matrix, page, r, pieces);
     }
     sum->duplicates += (uint64_t)__builtin_popcountll(page->duplicates & mask_from(first));
     sum->tombstones += (uint64_t)__builtin_popcountll(page->tombstones & mask_from(first));
@@ -38,18 +32,12 @@ static void count_dropped(const dcsr_matrix *matrix, const dcsr_i_row_page *page
 
 static void bury_ranges(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_row_page *page, unsigned first)
 {
-    for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++)
-        for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-            if (capacity_of(page, k, r))
-                dcsr_i_bury_range(grave, &matrix->arena, page->segment[k]->begin[r], capacity_of(page, k, r));
-}
-
-static void bury_page(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_row_page *page)
-{
-    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-        dcsr_i_bury(grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
-                    page->segment[k], 0);
-    dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
+    for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_segments_of(matrix, page, r, pieces);
+        for (int k = 0; k < count; k++)
+            dcsr_i_bury_range(grave, &matrix->arena, pieces[k].begin, pieces[k].length);
+    }
 }
 
 /* A copy of the page without the rows from `first` on, in *made, which is freed by its maker also on failure.
@@ -59,15 +47,9 @@ static dcsr_status cut_page(dcsr_i_row_page **made, dcsr_matrix *matrix, const d
 {
     dcsr_i_row_page *page = *made = dcsr_i_row_page_create(matrix, old, version);
     if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
-    memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
-    page->moved = version;
-    page->packed = 0;
-    for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
-        page->segment[k] =
-            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
-        if (!page->segment[k]) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!dcsr_i_own_segment_pages(matrix, page, old, version)) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
         memset(page->segment[k]->capacity + first, 0, (DCSR_I_PAGE_ROWS - first) * sizeof(uint32_t));
-    }
     memset(page->length + first, 0, (DCSR_I_PAGE_ROWS - first) * sizeof page->length[0]);
     page->fragmented &= ~mask_from(first);
     page->duplicates &= ~mask_from(first);
@@ -121,7 +103,7 @@ static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave **grave, dcsr_ma
         const dcsr_i_row_page *page = dcsr_i_page(base, p);
         if (!page) continue;
         bury_ranges(matrix, *grave, page, p == t.page ? t.first : 0);
-        bury_page(matrix, *grave, page);
+        dcsr_i_bury_page(*grave, matrix, page);
     }
     for (uint64_t d = 0; d < base->directories; d++)
         if (base->directory[d] && (d >= next->directories || next->directory[d] != base->directory[d]))

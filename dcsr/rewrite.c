@@ -120,22 +120,6 @@ static bool must_sort(const job *j, const page_work *work, unsigned r)
            ((work->old->duplicates | work->old->tombstones) >> r & 1);
 }
 
-/* The segments of a row that the writer may reuse once it has moved: all that have a capacity, also an unused
- * last one. */
-static int segments_of(const job *j, const dcsr_i_row_page *page, unsigned r,
-                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
-{
-    if (page->packed) {
-        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
-        return page->length[r] != 0;
-    }
-    int count = 0;
-    for (; count < j->matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
-         count++)
-        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
-    return count;
-}
-
 static void measure(job *j)
 {
     for (uint64_t w = 0; w < j->pages; w++) {
@@ -145,7 +129,8 @@ static void measure(job *j)
             uint64_t length = work->old->length[r];
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
             work->places += row_capacity(j->selection, length);
-            if (!j->selection->for_view) work->ranges += (uint64_t)segments_of(j, work->old, r, pieces);
+            if (!j->selection->for_view)
+                work->ranges += (uint64_t)dcsr_i_segments_of(j->matrix, work->old, r, pieces);
             if (must_sort(j, work, r) && length > j->longest) j->longest = length;
             j->entries += length;
         }
@@ -177,38 +162,7 @@ static bool make_page(const job *j, page_work *work)
         copy_for_view(fresh->segment[0], old);
         return true;
     }
-    for (int k = 0; k < matrix->segments_per_row; k++) fresh->segment[k] = NULL;
-    fresh->moved = j->version;
-    fresh->packed = 0;
-    for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
-        fresh->segment[k] =
-            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
-        if (!fresh->segment[k]) return false;
-    }
-    return true;
-}
-
-static void free_page(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base)
-{
-    for (int k = 0; page && k < matrix->segments_per_row; k++)
-        if (page->segment[k] && (!base || page->segment[k] != base->segment[k]))
-            dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
-    dcsr_i_row_page_free(matrix, page);
-}
-
-void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
-{
-    for (uint64_t d = 0; own && d < own->directories; d++) {
-        dcsr_i_directory *directory = own->directory[d];
-        const dcsr_i_directory *shared = base && d < base->directories ? base->directory[d] : NULL;
-        if (!directory || directory == shared) continue;
-        for (int p = 0; p < DCSR_I_DIRECTORY_PAGES; p++) {
-            const dcsr_i_row_page *old = shared ? shared->page[p] : NULL;
-            if (directory->page[p] && directory->page[p] != old) free_page(matrix, directory->page[p], old);
-        }
-        dcsr_i_directory_free(matrix, directory);
-    }
-    dcsr_i_table_free(matrix, own);
+    return dcsr_i_own_segment_pages(matrix, fresh, old, j->version);
 }
 
 /* Builds the root, directories and pages of the result, which still hold the old rows. */
@@ -318,14 +272,11 @@ static dcsr_status bury(const job *j, const dcsr_i_table *table, dcsr_i_grave **
         const dcsr_i_row_page *old = j->work[w].old;
         for (uint64_t mask = j->work[w].mask; mask; mask &= mask - 1) {
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-            int n = segments_of(j, old, (unsigned)__builtin_ctzll(mask), pieces);
+            int n = dcsr_i_segments_of(j->matrix, old, (unsigned)__builtin_ctzll(mask), pieces);
             for (int k = 0; k < n; k++)
                 dcsr_i_bury_range(*grave, &j->matrix->arena, pieces[k].begin, pieces[k].length);
         }
-        for (int k = 0; k < j->matrix->segments_per_row && old->segment[k]; k++)
-            dcsr_i_bury(*grave, old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, old->moved,
-                        old->segment[k], 0);
-        dcsr_i_bury(*grave, DCSR_I_ROW_PAGE, old->born, (void *)old, 0);
+        dcsr_i_bury_page(*grave, j->matrix, old);
     }
     return DCSR_OK;
 }

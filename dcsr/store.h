@@ -7,6 +7,7 @@
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      defragment.c   brings the segments of rows together, and says when that is worth it
  *      resize.c       changes the dimensions
+ *      table.c        makes and frees the parts of row tables
  *      version.c      publishes versions, pins them, gives back what nobody sees any more
  *      view.c, csr.c  what readers hold
  *      lookup.c       single entries
@@ -232,8 +233,6 @@ typedef struct dcsr_i_rewritten {
  * nothing is left behind. */
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
-/* Frees what `own` does not share with base. */
-void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
 /* Masks for selections: rows that may hold duplicates or tombstones; rows with tombstones; rows of several
  * segments. */
 uint64_t dcsr_i_unresolved_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
@@ -289,7 +288,7 @@ dcsr_i_combine dcsr_i_combiner(dcsr_type type, dcsr_policy policy);
 uint64_t *dcsr_i_sort(uint64_t *entries, uint64_t *spare, uint64_t n, int stride, int low, int bits,
                       int threads);
 
-/* ---- version.c ---- */
+/* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
 /* A copy of the root alone, for the next version. */
 dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
@@ -314,9 +313,26 @@ void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
 
+/* Memory of the row table and its history, counted in table_bytes. */
+void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
+void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
+/* Gives a page that was copied from `old` segment pages of its own, with capacities, so that rows can be
+ * moved. On failure what was made is freed with the page. */
+bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
+                              uint64_t version);
+/* Frees what `own` does not share with base, which may be NULL. */
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+/* The places of a row with their capacities, also of a last segment that is not in use yet. For the writer.
+ */
+int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
+                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS]);
+
+/* ---- version.c ---- */
 dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
 void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
+/* A row page and its segment pages, but not the rows' places. */
+void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 
 /* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no

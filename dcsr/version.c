@@ -1,5 +1,4 @@
-/* version.c: the parts of row tables; publishing versions, holding them, giving back what nobody sees any
- * more.
+/* version.c: publishing versions, holding them, giving back what nobody sees any more.
  *
  * What a change replaces goes into a grave. When the change is published the grave is attached to the latest
  * pinned version that can see something in it; when that version is let go, to the next one down, until none
@@ -13,178 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- Parts of a table ---- */
-
-static size_t table_size(uint64_t directories)
-{
-    return sizeof(dcsr_i_table) + directories * sizeof(dcsr_i_directory *);
-}
-
-static size_t row_page_size(const dcsr_matrix *matrix)
-{
-    return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
-}
-
-static size_t segment_page_size(bool packed)
-{
-    return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
-}
-
-static void *part_create(dcsr_matrix *matrix, size_t size)
-{
-    void *part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
-    if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    return part;
-}
-
-static void part_free(dcsr_matrix *matrix, void *part, size_t size)
-{
-    if (!part) return;
-    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
-}
-
-dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
-{
-    uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
-    uint64_t directories = (pages + DCSR_I_DIRECTORY_PAGES - 1) / DCSR_I_DIRECTORY_PAGES;
-    dcsr_i_table *table = part_create(matrix, table_size(directories));
-    if (!table) return NULL;
-    memset(table, 0, table_size(directories));
-    table->rows = rows;
-    table->cols = cols;
-    table->version = version;
-    table->directories = directories;
-    table->segments_per_row = matrix->segments_per_row;
-    return table;
-}
-
-dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols)
-{
-    dcsr_i_table *copy = dcsr_i_table_create(matrix, rows, cols, table->version + 1);
-    if (!copy) return NULL;
-    copy->stored = table->stored;
-    copy->extra_segments = table->extra_segments;
-    copy->duplicate_rows = table->duplicate_rows;
-    copy->tombstone_rows = table->tombstone_rows;
-    uint64_t shared = copy->directories < table->directories ? copy->directories : table->directories;
-    memcpy(copy->directory, table->directory, shared * sizeof table->directory[0]);
-    return copy;
-}
-
-void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
-{
-    if (table) part_free(matrix, table, table_size(table->directories));
-}
-
-dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from, uint64_t version)
-{
-    dcsr_i_directory *directory = part_create(matrix, sizeof *directory);
-    if (!directory) return NULL;
-    if (from)
-        *directory = *from;
-    else
-        memset(directory, 0, sizeof *directory);
-    directory->born = version;
-    return directory;
-}
-
-void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
-                          uint64_t version)
-{
-    if (from) {
-        memcpy(page, from, row_page_size(matrix));
-    } else {
-        memset(page, 0, row_page_size(matrix));
-        page->moved = version;
-    }
-    page->born = version;
-}
-
-dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version)
-{
-    dcsr_i_row_page *page = part_create(matrix, row_page_size(matrix));
-    if (page) dcsr_i_row_page_init(matrix, page, from, version);
-    return page;
-}
-
-/* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
-void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
-{
-    pthread_mutex_lock(&matrix->spare_lock);
-    if (n > matrix->spare_capacity) {
-        dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
-                                                  matrix->spare_capacity, n, sizeof *larger);
-        if (larger) {
-            matrix->spare = larger;
-            matrix->spare_capacity = n;
-        }
-    }
-    pthread_mutex_unlock(&matrix->spare_lock);
-}
-
-uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
-{
-    pthread_mutex_lock(&matrix->spare_lock);
-    uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
-    for (uint64_t i = 0; i < taken; i++)
-        *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
-    pthread_mutex_unlock(&matrix->spare_lock);
-    return taken;
-}
-
-void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
-{
-    pthread_mutex_lock(&matrix->spare_lock);
-    while (matrix->spare_count)
-        part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
-    matrix->spare = NULL;
-    matrix->spare_capacity = 0;
-    pthread_mutex_unlock(&matrix->spare_lock);
-}
-
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
-                                                const uint32_t *packed_lengths)
-{
-    dcsr_i_segment_page *page = part_create(matrix, segment_page_size(false));
-    if (!page) return NULL;
-    if (packed_lengths) {
-        memcpy(page->begin, from->begin, sizeof page->begin);
-        memcpy(page->capacity, packed_lengths, sizeof page->capacity);
-    } else if (from) {
-        *page = *from;
-    } else {
-        memset(page, 0, sizeof *page);
-    }
-    return page;
-}
-
-dcsr_i_segment_page *dcsr_i_packed_page_create(dcsr_matrix *matrix)
-{
-    return part_create(matrix, segment_page_size(true));
-}
-
-void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
-{
-    part_free(matrix, directory, sizeof *directory);
-}
-
-void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
-{
-    if (!page) return;
-    pthread_mutex_lock(&matrix->spare_lock);
-    bool keep = matrix->spare_count < matrix->spare_capacity;
-    if (keep) matrix->spare[matrix->spare_count++] = page;
-    pthread_mutex_unlock(&matrix->spare_lock);
-    if (!keep) part_free(matrix, page, row_page_size(matrix));
-}
-
-void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
-{
-    part_free(matrix, page, segment_page_size(packed));
-}
-
 /* ---- Graves ---- */
 
 static size_t grave_size(uint64_t capacity)
@@ -194,7 +21,7 @@ static size_t grave_size(uint64_t capacity)
 
 dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity)
 {
-    dcsr_i_grave *grave = part_create(matrix, grave_size(capacity));
+    dcsr_i_grave *grave = dcsr_i_part_create(matrix, grave_size(capacity));
     if (!grave) return NULL;
     *grave = (dcsr_i_grave){.capacity = capacity};
     return grave;
@@ -202,7 +29,7 @@ dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity)
 
 void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave)
 {
-    if (grave) part_free(matrix, grave, grave_size(grave->capacity));
+    if (grave) dcsr_i_part_free(matrix, grave, grave_size(grave->capacity));
 }
 
 void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size)
@@ -217,6 +44,14 @@ void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin,
     assert(grave->count < grave->capacity);
     grave->remains[grave->count++] = (dcsr_i_remains){
         .kind = DCSR_I_RANGE, .born = dcsr_i_arena_born(arena, begin), .begin = begin, .size = entries};
+}
+
+void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+{
+    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
+        dcsr_i_bury(grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
+                    page->segment[k], 0);
+    dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
 static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
