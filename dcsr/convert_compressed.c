@@ -6,6 +6,7 @@
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 #include "dcsr/load.h"
+#include "dcsr/store.h"
 
 /* -- In
  * ----------------------------------------------------------------------------------------------------------
@@ -13,7 +14,6 @@
 
 typedef struct compressed {
     const char *name, *major, *minor; /* "CSR", "row", "column" */
-    bool by_column;
     uint64_t majors, minors, nnz;
     dcsr_type type;
     const uint64_t *offsets;
@@ -82,10 +82,10 @@ static dcsr_status check_minors(const compressed *c, dcsr_context *context)
                        (unsigned long long)minor_at(c, first), (unsigned long long)c->minors, c->minor);
 }
 
+/* Queues the entries of a CSC. */
 static dcsr_status load_batches(dcsr_i_loader *loader, const compressed *c)
 {
-    uint64_t *majors = c->by_column ? loader->col : loader->row;
-    uint64_t *minors = c->by_column ? loader->row : loader->col;
+    uint64_t *majors = loader->col, *minors = loader->row;
     size_t size = dcsr_type_size(c->type);
     uint64_t major = 0;
     for (uint64_t begin = 0; begin < c->nnz; begin += DCSR_I_LOAD_ENTRIES) {
@@ -104,30 +104,42 @@ static dcsr_status load_batches(dcsr_i_loader *loader, const compressed *c)
 static dcsr_status load(dcsr_matrix **matrix, dcsr_context *context, const compressed *c,
                         const dcsr_matrix_options *options)
 {
-    uint64_t rows = c->by_column ? c->minors : c->majors, cols = c->by_column ? c->majors : c->minors;
     dcsr_i_loader loader;
-    DCSR_TRY(dcsr_i_loader_open(&loader, context, c->type, rows, cols, options));
+    DCSR_TRY(dcsr_i_loader_open(&loader, context, c->type, c->minors, c->majors, options));
     dcsr_status status = check_offsets(c, context);
     if (status == DCSR_OK) status = check_minors(c, context);
     if (status == DCSR_OK) status = load_batches(&loader, c);
     return dcsr_i_loader_close(&loader, status, matrix);
 }
 
+/* CSR is what a matrix is when it is defragmented, so its arrays are copied as they are. */
 dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                  const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csr, "dcsr_matrix_from_csr"));
-    compressed c = {"CSR",    "row",     "column",     false,        csr->rows, csr->cols,
-                    csr->nnz, csr->type, csr->offsets, csr->columns, NULL,      csr->values};
-    return load(matrix, context, &c, options);
+    compressed c = {"CSR",     "row",        "column",     csr->rows, csr->cols,  csr->nnz,
+                    csr->type, csr->offsets, csr->columns, NULL,      csr->values};
+    dcsr_matrix *made;
+    DCSR_TRY(dcsr_matrix_create(&made, context, csr->type, csr->rows, csr->cols, options));
+    dcsr_status status = check_offsets(&c, context);
+    if (status == DCSR_OK) status = check_minors(&c, context);
+    if (status == DCSR_OK && csr->nnz && !csr->values != !dcsr_type_size(csr->type))
+        status = dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "CSR: values must %s for type %s",
+                             csr->values ? "be NULL" : "be given", dcsr_type_name(csr->type));
+    if (status == DCSR_OK) status = dcsr_i_fill_from_csr(made, csr);
+    if (status == DCSR_OK)
+        *matrix = made;
+    else
+        dcsr_matrix_destroy(made);
+    return status;
 }
 
 dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,
                                  const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csc, "dcsr_matrix_from_csc"));
-    compressed c = {"CSC",    "column",  "row",        true, csc->cols, csc->rows,
-                    csc->nnz, csc->type, csc->offsets, NULL, csc->row,  csc->values};
+    compressed c = {"CSC",     "column",     "row", csc->cols, csc->rows,  csc->nnz,
+                    csc->type, csc->offsets, NULL,  csc->row,  csc->values};
     return load(matrix, context, &c, options);
 }
 

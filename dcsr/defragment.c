@@ -36,29 +36,10 @@ static dcsr_status sum_pages(job *j)
     return DCSR_OK;
 }
 
-/* The whole table anew, pages packed; pages without entries are left out. */
-static dcsr_status make_table(job *j)
+static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
 {
-    dcsr_matrix *matrix = j->matrix;
-    uint64_t version = j->base->version + 1;
-    dcsr_i_table *next = j->next = dcsr_i_table_create(matrix, j->base->rows, j->base->cols, version);
-    if (!next) return DCSR_ERROR_OUT_OF_MEMORY;
-    next->stored = j->base->stored;
-    next->contiguous = true;
-    for (uint64_t p = 0; p < j->pages; p++) {
-        if (j->offsets[p] == j->offsets[p + 1]) continue;
-        dcsr_i_directory **directory = &next->directory[p >> DCSR_I_DIRECTORY_SHIFT];
-        if (!*directory) *directory = dcsr_i_directory_create(matrix, NULL, version);
-        if (!*directory) return DCSR_ERROR_OUT_OF_MEMORY;
-        dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, NULL, version);
-        if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
-        (*directory)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
-        page->packed = 1;
-        page->segment[0] = dcsr_i_packed_page_create(matrix);
-        if (!page->segment[0]) return DCSR_ERROR_OUT_OF_MEMORY;
-        memcpy(page->length, dcsr_i_page(j->base, p)->length, sizeof page->length);
-    }
-    return DCSR_OK;
+    const dcsr_i_row_page *page = dcsr_i_page(user, p);
+    if (page) memcpy(length, page->length, sizeof page->length);
 }
 
 static dcsr_status bury(job *j)
@@ -86,12 +67,10 @@ static void move_page(const job *j, uint64_t p)
 {
     const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
     if (!fresh) return;
-    uint64_t to = j->begin + j->offsets[p], from = 0, joined = 0, row = to;
+    uint64_t to = j->begin + j->offsets[p], from = 0, joined = 0;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(old, r, pieces);
-        fresh->segment[0]->begin[r] = row;
-        row += old->length[r];
         for (int k = 0; k < count; k++) {
             if (pieces[k].begin != from + joined) {
                 dcsr_i_copy_entries(j->matrix, to, from, joined);
@@ -122,23 +101,22 @@ static dcsr_status defragment_whole(dcsr_matrix *matrix)
     job j = {.matrix = matrix, .base = matrix->current};
     if (is_tight(j.base)) return DCSR_OK;
     dcsr_status status = sum_pages(&j);
-    if (status == DCSR_OK) status = make_table(&j);
     if (status == DCSR_OK) {
         status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
         j.doomed = status == DCSR_OK;
     }
     if (status == DCSR_OK) status = bury(&j);
     if (status == DCSR_OK)
-        status = dcsr_i_arena_take_blocks(&matrix->arena, j.base->stored, j.next->version, false, &j.begin);
+        status = dcsr_i_tight_table(&j.next, matrix, j.base->rows, j.base->cols, j.base->version + 1,
+                                    lengths_of_page, j.base);
     if (status == DCSR_OK) {
-        j.next->first = j.begin;
+        j.begin = j.next->first;
         int threads = dcsr_i_threads(matrix->context, j.base->stored);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
         for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
         dcsr_i_row_pages_drain(matrix);
         dcsr_i_publish(matrix, j.next, j.grave);
     } else {
-        dcsr_i_free_unshared(matrix, j.next, NULL);
         dcsr_i_grave_free(matrix, j.grave);
         if (j.doomed) {
             dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);

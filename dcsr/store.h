@@ -6,6 +6,7 @@
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      defragment.c   brings the segments of rows together, and says when that is worth it
+ *      tight.c        lays rows one behind the other; fills a matrix from CSR
  *      resize.c       changes the dimensions
  *      table.c        makes and frees the parts of row tables
  *      version.c      publishes versions, pins them, gives back what nobody sees any more
@@ -206,6 +207,17 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
 dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
+
+/* ---- tight.c ---- */
+/* Writes the lengths of the rows of page p, which come as zeros. */
+typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
+/* A table whose rows lie one behind the other in blocks of their own, from place (*table)->first on; the
+ * entries are yet to be written. */
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
+/* Fills a matrix that is empty, and that nobody else knows yet, from CSR of its type and dimensions whose
+ * offsets and columns have been checked: one copy. */
+dcsr_status dcsr_i_fill_from_csr(dcsr_matrix *matrix, const dcsr_csr *csr);
 
 /* ---- rewrite.c, resolve.c ---- */
 

@@ -1,0 +1,127 @@
+/* tight.c: tables in which the rows lie one behind the other, and filling an empty matrix from CSR that way.
+ *
+ * Pages are packed (rowtable.h): they have no capacities, and pages without entries are left out. */
+#include "dcsr/store.h"
+#include <string.h>
+
+static dcsr_status make_page(dcsr_i_table *table, dcsr_matrix *matrix, uint64_t p, const uint32_t *length,
+                             uint64_t at)
+{
+    dcsr_i_directory **directory = &table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
+    if (!*directory) *directory = dcsr_i_directory_create(matrix, NULL, table->version);
+    if (!*directory) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, NULL, table->version);
+    if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
+    (*directory)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
+    page->packed = 1;
+    page->segment[0] = dcsr_i_packed_page_create(matrix);
+    if (!page->segment[0]) return DCSR_ERROR_OUT_OF_MEMORY;
+    memcpy(page->length, length, sizeof page->length);
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += length[r++]) page->segment[0]->begin[r] = at;
+    return DCSR_OK;
+}
+
+static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t p, uint32_t *length)
+{
+    uint64_t sum = 0;
+    memset(length, 0, DCSR_I_PAGE_ROWS * sizeof *length);
+    lengths_of(user, p, length);
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) sum += length[r];
+    return sum;
+}
+
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user)
+{
+    uint32_t length[DCSR_I_PAGE_ROWS];
+    dcsr_i_table *made = dcsr_i_table_create(matrix, rows, cols, version);
+    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t pages = dcsr_i_page_count(made);
+    for (uint64_t p = 0; p < pages; p++) made->stored += lengths(lengths_of, user, p, length);
+    made->contiguous = true;
+    dcsr_status status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
+    bool taken = status == DCSR_OK;
+    uint64_t at = made->first;
+    for (uint64_t p = 0; p < pages && status == DCSR_OK; p++) {
+        uint64_t sum = lengths(lengths_of, user, p, length);
+        if (sum) status = make_page(made, matrix, p, length, at);
+        at += sum;
+    }
+    if (status == DCSR_OK) {
+        *table = made;
+        return DCSR_OK;
+    }
+    if (taken) dcsr_i_arena_give(&matrix->arena, made->first, made->stored);
+    dcsr_i_free_unshared(matrix, made, NULL);
+    return status;
+}
+
+/* ---- From CSR ---- */
+
+static void lengths_of_csr(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
+{
+    const dcsr_csr *csr = user;
+    uint64_t row = p << DCSR_I_PAGE_SHIFT;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS && row + r < csr->rows; r++)
+        length[r] = (uint32_t)(csr->offsets[row + r + 1] - csr->offsets[row + r]);
+}
+
+static dcsr_status check_row_lengths(const dcsr_csr *csr)
+{
+    for (uint64_t row = 0; row < csr->rows; row++)
+        if (csr->offsets[row + 1] - csr->offsets[row] > UINT32_MAX / 2)
+            return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "row %llu of the CSR has more than 2^31 entries",
+                               (unsigned long long)row);
+    return DCSR_OK;
+}
+
+/* Whether some column of the row may stand more than once: they do not ascend strictly. */
+static bool may_repeat(const uint32_t *columns, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first + 1; i < end; i++)
+        if (columns[i] <= columns[i - 1]) return true;
+    return false;
+}
+
+/* Copies the entries of a page and marks the rows that need resolving; returns how many. */
+static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const dcsr_csr *csr, uint64_t p)
+{
+    dcsr_i_row_page *page = (dcsr_i_row_page *)dcsr_i_page(table, p);
+    if (!page) return 0;
+    uint64_t row = p << DCSR_I_PAGE_SHIFT,
+             last = row + DCSR_I_PAGE_ROWS < csr->rows ? row + DCSR_I_PAGE_ROWS : csr->rows;
+    uint64_t first = csr->offsets[row], entries = csr->offsets[last] - first, to = table->first + first;
+    size_t size = matrix->value_size;
+    memcpy(matrix->arena.columns + to, csr->columns + first, entries * sizeof *csr->columns);
+    if (size)
+        memcpy(matrix->arena.values + to * size, (const char *)csr->values + first * size, entries * size);
+    if (matrix->policy == DCSR_POLICY_KEEP) return 0;
+    for (uint64_t r = 0; row + r < last; r++)
+        if (may_repeat(csr->columns, csr->offsets[row + r], csr->offsets[row + r + 1]))
+            page->duplicates |= (uint64_t)1 << r;
+    return (uint64_t)__builtin_popcountll(page->duplicates);
+}
+
+dcsr_status dcsr_i_fill_from_csr(dcsr_matrix *matrix, const dcsr_csr *csr)
+{
+    DCSR_TRY(check_row_lengths(csr));
+    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
+    if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_table *table;
+    dcsr_status status = dcsr_i_tight_table(&table, matrix, csr->rows, csr->cols,
+                                            matrix->current->version + 1, lengths_of_csr, csr);
+    if (status != DCSR_OK) {
+        dcsr_i_grave_free(matrix, grave);
+        return status;
+    }
+    uint64_t marked = 0, pages = dcsr_i_page_count(table);
+    int threads = dcsr_i_threads(matrix->context, csr->nnz);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : marked) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p++) marked += fill_page(matrix, table, csr, p);
+    table->duplicate_rows = marked;
+    atomic_fetch_add(&matrix->inserted, csr->nnz);
+    dcsr_i_publish(matrix, table, grave);
+    if (!marked) return DCSR_OK;
+    DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    return dcsr_matrix_wait(matrix);
+}
