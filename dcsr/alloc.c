@@ -342,6 +342,23 @@ void *dcsr_i_alloc(dcsr_context *context, dcsr_i_pool pool, size_t number, size_
     return allocate(context, pool, number, size, false);
 }
 
+bool dcsr_i_alloc_many(dcsr_context *context, dcsr_i_pool pool, size_t n, size_t size, void **blocks)
+{
+    size_t bytes, made = 0;
+    if (total_bytes(&bytes, n, size) != DCSR_OK) return false;
+    if (!allowed()) {
+        refuse(pool, bytes);
+        return false;
+    }
+    if (count(context, pool, bytes) != DCSR_OK) return false;
+    while (made < n && (blocks[made] = take(pool, at_least_one(size), false))) made++;
+    if (made == n) return true;
+    while (made) give(pool, blocks[--made], at_least_one(size));
+    uncount(context, pool, bytes);
+    refuse(pool, bytes);
+    return false;
+}
+
 void *dcsr_i_calloc(dcsr_context *context, dcsr_i_pool pool, size_t number, size_t size)
 {
     return allocate(context, pool, number, size, true);

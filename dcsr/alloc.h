@@ -14,7 +14,9 @@ typedef enum dcsr_i_pool { DCSR_I_MATRIX = 0, DCSR_I_SCRATCH = 1, DCSR_I_POOLS }
 /* Memory for count objects of size bytes, aligned to 64; NULL with the error set when the product overflows,
  * the limit is reached or the system refuses. Zero bytes give a pointer that may be freed. */
 void *dcsr_i_alloc(dcsr_context *context, dcsr_i_pool pool, size_t count, size_t size);
-/* The same, zeroed. */
+/* n blocks of `size` bytes each at once, counted once, to be freed one by one: all, or none and false. */
+bool dcsr_i_alloc_many(dcsr_context *context, dcsr_i_pool pool, size_t n, size_t size, void **blocks);
+/* As dcsr_i_alloc(), zeroed. */
 void *dcsr_i_calloc(dcsr_context *context, dcsr_i_pool pool, size_t count, size_t size);
 /* Resizes a block of old_count objects (block may be NULL with old_count 0); on failure the block is as it
  * was. */

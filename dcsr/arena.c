@@ -38,14 +38,8 @@ static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
         ASAN_UNPOISON_MEMORY_REGION(arena->values + begin * arena->value_size, entries * arena->value_size);
 }
 #else
-static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
-{
-    (void)arena, (void)begin, (void)entries;
-}
-static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
-{
-    (void)arena, (void)begin, (void)entries;
-}
+#define forbid(arena, begin, entries) ((void)(arena), (void)(begin), (void)(entries))
+#define allow                         forbid
 #endif
 
 /* A doomed block is not free before its run is, even when nothing in it is in use any more. */
@@ -157,6 +151,39 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
     return UINT64_MAX;
 }
 
+/* Returns the memory of free blocks to the system, all but `keep` of them. */
+static void trim_locked(dcsr_i_arena *arena, uint64_t keep)
+{
+    uint64_t dropped = 0;
+    for (uint64_t b = 0; b < arena->top; b++) {
+        if (!is_free(&arena->block[b]) || !arena->block[b].resident) continue;
+        if (keep) {
+            keep--;
+            continue;
+        }
+        uint64_t first = b;
+        while (b < arena->top && is_free(&arena->block[b]) && arena->block[b].resident)
+            arena->block[b++].resident = false;
+        dropped += b - first;
+        madvise((char *)arena->columns + (first << (DCSR_I_BLOCK_SHIFT + 2)),
+                (b - first) << (DCSR_I_BLOCK_SHIFT + 2), MADV_DONTNEED);
+        if (arena->value_size) {
+            /* A block of one-byte values is one page, so block edges are page edges for every type. */
+            size_t size = arena->value_size << DCSR_I_BLOCK_SHIFT;
+            madvise(arena->values + first * size, (b - first) * size, MADV_DONTNEED);
+        }
+    }
+    arena->resident_blocks -= dropped;
+    dcsr_i_uncharge(arena->context, DCSR_I_MATRIX, dropped * block_bytes(arena));
+}
+
+static uint64_t absent_blocks(const dcsr_i_arena *arena, uint64_t first, uint64_t count)
+{
+    uint64_t absent = 0;
+    for (uint64_t b = first; b < first + count; b++) absent += !arena->block[b].resident;
+    return absent;
+}
+
 /* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
 static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
                              uint64_t *first)
@@ -169,9 +196,13 @@ static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t versi
         while (b > 0 && is_free(&arena->block[b - 1])) b--;
         DCSR_TRY(grow(arena, b + count));
     }
-    uint64_t absent = 0;
-    for (uint64_t i = b; i < b + count; i++) absent += !arena->block[i].resident;
-    DCSR_TRY(dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)));
+    uint64_t absent = absent_blocks(arena, b, count);
+    if (dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)) != DCSR_OK) {
+        /* What is kept for reuse makes room before anything is refused. */
+        trim_locked(arena, 0);
+        absent = absent_blocks(arena, b, count);
+        DCSR_TRY(dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)));
+    }
     arena->resident_blocks += absent;
     if (b + count > arena->top) {
         arena->free_blocks -= arena->top - b;
@@ -337,27 +368,7 @@ uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin)
 void dcsr_i_arena_trim(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t keep = (arena->top - arena->free_blocks) / 16, dropped = 0;
-    for (uint64_t b = 0; b < arena->top; b++) {
-        if (!is_free(&arena->block[b]) || !arena->block[b].resident) continue;
-        if (keep) {
-            keep--;
-            continue;
-        }
-        uint64_t first = b;
-        while (b < arena->top && is_free(&arena->block[b]) && arena->block[b].resident)
-            arena->block[b++].resident = false;
-        dropped += b - first;
-        madvise((char *)arena->columns + (first << (DCSR_I_BLOCK_SHIFT + 2)),
-                (b - first) << (DCSR_I_BLOCK_SHIFT + 2), MADV_DONTNEED);
-        if (arena->value_size) {
-            /* A block of one-byte values is one page, so block edges are page edges for every type. */
-            size_t size = arena->value_size << DCSR_I_BLOCK_SHIFT;
-            madvise(arena->values + first * size, (b - first) * size, MADV_DONTNEED);
-        }
-    }
-    arena->resident_blocks -= dropped;
-    dcsr_i_uncharge(arena->context, DCSR_I_MATRIX, dropped * block_bytes(arena));
+    trim_locked(arena, (arena->top - arena->free_blocks) / 16);
     pthread_mutex_unlock(&arena->lock);
 }
 

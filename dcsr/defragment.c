@@ -11,30 +11,12 @@ typedef struct job {
     dcsr_matrix *matrix;
     const dcsr_i_table *base;
     dcsr_i_table *next;
-    uint64_t *offsets; /* where the entries of each page begin; by page, and one more */
     uint64_t pages;
-    uint64_t begin; /* of all */
     dcsr_i_run *runs;
     uint64_t run_count;
     bool doomed;
     dcsr_i_grave *grave;
 } job;
-
-static dcsr_status sum_pages(job *j)
-{
-    dcsr_context *context = j->matrix->context;
-    j->pages = dcsr_i_page_count(j->base);
-    j->offsets = dcsr_i_alloc(context, DCSR_I_SCRATCH, j->pages + 1, sizeof *j->offsets);
-    if (!j->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t sum = 0;
-    for (uint64_t p = 0; p < j->pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(j->base, p);
-        j->offsets[p] = sum;
-        for (unsigned r = 0; page && r < DCSR_I_PAGE_ROWS; r++) sum += page->length[r];
-    }
-    j->offsets[j->pages] = sum;
-    return DCSR_OK;
-}
 
 static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
 {
@@ -67,7 +49,7 @@ static void move_page(const job *j, uint64_t p)
 {
     const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
     if (!fresh) return;
-    uint64_t to = j->begin + j->offsets[p], from = 0, joined = 0;
+    uint64_t to = fresh->segment[0]->begin[0], from = 0, joined = 0;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(old, r, pieces);
@@ -100,17 +82,14 @@ static dcsr_status defragment_whole(dcsr_matrix *matrix)
     DCSR_TRY(dcsr_i_apply_settle(matrix));
     job j = {.matrix = matrix, .base = matrix->current};
     if (is_tight(j.base)) return DCSR_OK;
-    dcsr_status status = sum_pages(&j);
-    if (status == DCSR_OK) {
-        status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
-        j.doomed = status == DCSR_OK;
-    }
+    j.pages = dcsr_i_page_count(j.base);
+    dcsr_status status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
+    j.doomed = status == DCSR_OK;
     if (status == DCSR_OK) status = bury(&j);
     if (status == DCSR_OK)
         status = dcsr_i_tight_table(&j.next, matrix, j.base->rows, j.base->cols, j.base->version + 1,
                                     lengths_of_page, j.base);
     if (status == DCSR_OK) {
-        j.begin = j.next->first;
         int threads = dcsr_i_threads(matrix->context, j.base->stored);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
         for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
@@ -123,7 +102,6 @@ static dcsr_status defragment_whole(dcsr_matrix *matrix)
             dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
         }
     }
-    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.offsets, j.pages + 1, sizeof *j.offsets);
     return status;
 }
 

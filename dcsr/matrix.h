@@ -159,13 +159,15 @@ typedef struct dcsr_matrix_info {
     dcsr_type type;
     dcsr_policy policy;
     uint64_t rows, cols;
-    uint64_t version;           /* counts published changes */
-    uint64_t stored;            /* entries stored, with duplicates that are not combined yet and tombstones */
-    uint64_t segments;          /* segments in use over all rows */
-    uint64_t max_segments;      /* the most that one row has in use */
-    uint64_t unresolved_rows;   /* rows that may hold duplicates to combine, or tombstones */
-    uint64_t arena_entries;     /* entries the arena has handed out and not got back, slack included */
-    uint64_t bytes;             /* memory of the matrix: committed arena, row table, retired versions */
+    uint64_t version;         /* counts published changes */
+    uint64_t stored;          /* entries stored, with duplicates that are not combined yet and tombstones */
+    uint64_t segments;        /* segments in use over all rows */
+    uint64_t max_segments;    /* the most that one row has in use */
+    uint64_t unresolved_rows; /* rows that may hold duplicates to combine, or tombstones */
+    uint64_t arena_entries;   /* entries the arena has handed out and not got back, slack included */
+    uint64_t bytes; /* memory of the matrix: arena, row table, retired versions. What a change has freed in
+                       the arena is kept for the next one and given back to the system a tenth of a second
+                       after the last */
     uint64_t pending_bytes;     /* bytes of batches that are queued */
     uint64_t batches;           /* batches applied */
     uint64_t inserted, deleted; /* entries given to insert and remove so far */

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { IDLE_SECONDS = 2 };
+/* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
+ * and itself. */
+enum { TRIM_MILLISECONDS = 100, IDLE_MILLISECONDS = 2000 };
 
 struct dcsr_ticket {
     dcsr_i_operation *operation;
@@ -144,17 +146,29 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Waits for an operation, so long at most. Called and returns with the lock. */
+static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += milliseconds % 1000 * 1000000L;
+    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!matrix->first && !matrix->stopping)
+        if (pthread_cond_timedwait(&matrix->queue_changed, &matrix->queue_lock, &until) == ETIMEDOUT) break;
+    return matrix->first != NULL;
+}
+
 /* Takes the first operation out of the queue, or waits for one; NULL when the worker should end. Called and
  * returns with the lock. */
 static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += IDLE_SECONDS;
-    while (!matrix->first && !matrix->stopping)
-        if (pthread_cond_timedwait(&matrix->queue_changed, &matrix->queue_lock, &until) == ETIMEDOUT &&
-            !matrix->first)
-            return NULL;
+    if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->stopping) {
+        pthread_mutex_unlock(&matrix->queue_lock);
+        dcsr_i_arena_trim(&matrix->arena);
+        pthread_mutex_lock(&matrix->queue_lock);
+        wait_for_operation(matrix, IDLE_MILLISECONDS);
+    }
     dcsr_i_operation *operation = matrix->first;
     if (!operation) return NULL;
     matrix->first = operation->next;

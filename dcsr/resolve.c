@@ -209,10 +209,3 @@ uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, cons
     copy_head(&w, next, column_limit < DCSR_MAX_COLS ? seek(&w, next, column_limit) : w.head);
     return w.out - to;
 }
-
-void dcsr_i_copy_entries(dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries)
-{
-    size_t size = matrix->value_size;
-    memcpy(matrix->arena.columns + to, matrix->arena.columns + from, entries * sizeof *matrix->arena.columns);
-    if (size) memcpy(matrix->arena.values + to * size, matrix->arena.values + from * size, entries * size);
-}

@@ -22,6 +22,7 @@
 #include "dcsr/arena.h"
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
+#include <string.h>
 
 /* ---- Operations in the queue ---- */
 
@@ -277,8 +278,25 @@ void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
  * them; returns how many are left. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
                             int count, uint64_t column_limit, uint64_t to);
-/* Copies entries within the arena. */
-void dcsr_i_copy_entries(dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries);
+/* Copies entries within the arena; the two places do not overlap. Most pieces are a few entries, for which
+ * calling memcpy costs more than copying. */
+static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from,
+                                       uint64_t entries)
+{
+    enum { FEW = 16 };
+    size_t size = matrix->value_size;
+    uint32_t *columns = matrix->arena.columns;
+    char *values = matrix->arena.values;
+    if (entries > FEW || (size != 0 && size != sizeof(uint64_t))) {
+        memcpy(columns + to, columns + from, entries * sizeof *columns);
+        if (size) memcpy(values + to * size, values + from * size, entries * size);
+        return;
+    }
+    for (uint64_t e = 0; e < entries; e++) columns[to + e] = columns[from + e];
+    if (!size) return;
+    for (uint64_t e = 0; e < entries; e++)
+        ((uint64_t *)values)[to + e] = ((const uint64_t *)values)[from + e];
+}
 
 /* ---- defragment.c: when it is worth it ---- */
 /* A reader has walked all rows of this table, which is the current one or an earlier one. */
@@ -320,13 +338,17 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
 /* A copy of a segment page with capacities; from may be NULL, and packed with the lengths given. */
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
                                                 const uint32_t *packed_lengths);
-dcsr_i_segment_page *dcsr_i_packed_page_create(dcsr_matrix *matrix);
+/* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
+ * yet to be written; all or none. */
+enum { DCSR_I_PAGES_AT_ONCE = 64 };
+bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
 void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
 
 /* Memory of the row table and its history, counted in table_bytes. */
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
+bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts);
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
 /* Gives a page that was copied from `old` segment pages of its own, with capacities, so that rows can be
  * moved. On failure what was made is freed with the page. */

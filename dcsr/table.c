@@ -24,6 +24,13 @@ void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
     return part;
 }
 
+bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts)
+{
+    if (!dcsr_i_alloc_many(matrix->context, DCSR_I_MATRIX, n, size, parts)) return false;
+    atomic_fetch_add_explicit(&matrix->table_bytes, n * size, memory_order_relaxed);
+    return true;
+}
+
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 {
     if (!part) return;
@@ -147,9 +154,21 @@ dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_
     return page;
 }
 
-dcsr_i_segment_page *dcsr_i_packed_page_create(dcsr_matrix *matrix)
+bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
 {
-    return dcsr_i_part_create(matrix, segment_page_size(true));
+    void *segments[DCSR_I_PAGES_AT_ONCE], *rows[DCSR_I_PAGES_AT_ONCE];
+    if (!dcsr_i_parts_create(matrix, n, row_page_size(matrix), rows)) return false;
+    if (!dcsr_i_parts_create(matrix, n, segment_page_size(true), segments)) {
+        for (size_t i = 0; i < n; i++) dcsr_i_part_free(matrix, rows[i], row_page_size(matrix));
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        pages[i] = rows[i];
+        dcsr_i_row_page_init(matrix, pages[i], NULL, version);
+        pages[i]->packed = 1;
+        pages[i]->segment[0] = segments[i];
+    }
+    return true;
 }
 
 void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)

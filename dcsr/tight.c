@@ -4,23 +4,6 @@
 #include "dcsr/store.h"
 #include <string.h>
 
-static dcsr_status make_page(dcsr_i_table *table, dcsr_matrix *matrix, uint64_t p, const uint32_t *length,
-                             uint64_t at)
-{
-    dcsr_i_directory **directory = &table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
-    if (!*directory) *directory = dcsr_i_directory_create(matrix, NULL, table->version);
-    if (!*directory) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, NULL, table->version);
-    if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
-    (*directory)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
-    page->packed = 1;
-    page->segment[0] = dcsr_i_packed_page_create(matrix);
-    if (!page->segment[0]) return DCSR_ERROR_OUT_OF_MEMORY;
-    memcpy(page->length, length, sizeof page->length);
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += length[r++]) page->segment[0]->begin[r] = at;
-    return DCSR_OK;
-}
-
 static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t p, uint32_t *length)
 {
     uint64_t sum = 0;
@@ -30,6 +13,52 @@ static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t
     return sum;
 }
 
+typedef struct layout {
+    dcsr_matrix *matrix;
+    dcsr_i_table *table;
+    uint64_t *before; /* entries in the pages before page p; one more than pages */
+    dcsr_i_lengths_of lengths_of;
+    const void *user;
+} layout;
+
+/* Makes those of pages first to end - 1 that have entries. */
+static bool make_some_pages(const layout *l, uint64_t first, uint64_t end)
+{
+    dcsr_i_row_page *pages[DCSR_I_PAGES_AT_ONCE];
+    size_t n = 0, used = 0;
+    for (uint64_t p = first; p < end; p++) n += l->before[p] != l->before[p + 1];
+    if (!dcsr_i_packed_pages_create(l->matrix, n, pages, l->table->version)) return false;
+    for (uint64_t p = first; p < end; p++) {
+        if (l->before[p] == l->before[p + 1]) continue;
+        dcsr_i_row_page *page = pages[used++];
+        uint64_t at = l->table->first + l->before[p];
+        lengths(l->lengths_of, l->user, p, page->length);
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += page->length[r++]) page->segment[0]->begin[r] = at;
+        l->table->directory[p >> DCSR_I_DIRECTORY_SHIFT]->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
+    }
+    return true;
+}
+
+static dcsr_status make_pages(const layout *l)
+{
+    uint64_t pages = dcsr_i_page_count(l->table);
+    int threads = dcsr_i_threads(l->matrix->context, pages * DCSR_I_PAGE_ROWS), failed = 0;
+    for (uint64_t d = 0; d < l->table->directories; d++) {
+        uint64_t first = d << DCSR_I_DIRECTORY_SHIFT, end = first + DCSR_I_DIRECTORY_PAGES;
+        if (l->before[first] == l->before[end < pages ? end : pages]) continue;
+        l->table->directory[d] = dcsr_i_directory_create(l->matrix, NULL, l->table->version);
+        if (!l->table->directory[d]) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : failed) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p += DCSR_I_PAGES_AT_ONCE) {
+        uint64_t end = p + DCSR_I_PAGES_AT_ONCE;
+        failed += !make_some_pages(l, p, end < pages ? end : pages);
+    }
+    /* The sentence may have been another thread's. */
+    return failed ? dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "laying out rows: no memory for their table")
+                  : DCSR_OK;
+}
+
 dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                uint64_t version, dcsr_i_lengths_of lengths_of, const void *user)
 {
@@ -37,16 +66,21 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
     dcsr_i_table *made = dcsr_i_table_create(matrix, rows, cols, version);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t pages = dcsr_i_page_count(made);
-    for (uint64_t p = 0; p < pages; p++) made->stored += lengths(lengths_of, user, p, length);
     made->contiguous = true;
-    dcsr_status status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
-    bool taken = status == DCSR_OK;
-    uint64_t at = made->first;
-    for (uint64_t p = 0; p < pages && status == DCSR_OK; p++) {
-        uint64_t sum = lengths(lengths_of, user, p, length);
-        if (sum) status = make_page(made, matrix, p, length, at);
-        at += sum;
+    uint64_t *before = dcsr_i_alloc(matrix->context, DCSR_I_SCRATCH, pages + 1, sizeof *before);
+    dcsr_status status = before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    bool taken = false;
+    if (before) {
+        for (uint64_t p = 0; p < pages; p++) {
+            before[p] = made->stored;
+            made->stored += lengths(lengths_of, user, p, length);
+        }
+        before[pages] = made->stored;
+        status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
+        taken = status == DCSR_OK;
     }
+    if (status == DCSR_OK) status = make_pages(&(layout){matrix, made, before, lengths_of, user});
+    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, before, pages + 1, sizeof *before);
     if (status == DCSR_OK) {
         *table = made;
         return DCSR_OK;

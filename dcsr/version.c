@@ -78,7 +78,6 @@ static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
     case DCSR_I_RUNS:
         dcsr_i_arena_free_runs(&matrix->arena, remains->pointer, remains->size);
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, remains->pointer, remains->size, sizeof(dcsr_i_run));
-        dcsr_i_arena_trim(&matrix->arena);
         break;
     }
 }
