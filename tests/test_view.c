@@ -302,7 +302,7 @@ Test(view, gives_back_what_only_it_could_see)
     dcsr_view_destroy(view);
     /* The system gets it back once the worker has been idle for a moment. */
     uint64_t after = test_info(matrix).bytes;
-    for (int tries = 0; tries < 500 && after >= held / 2; tries++) {
+    for (int tries = 0; tries < 500 && after >= ENTRIES * 12; tries++) {
         usleep(10000);
         after = test_info(matrix).bytes;
     }
