@@ -151,16 +151,12 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
     return UINT64_MAX;
 }
 
-/* Returns the memory of free blocks to the system, all but `keep` of them. */
-static void trim_locked(dcsr_i_arena *arena, uint64_t keep)
+/* Returns the memory of free blocks to the system. */
+static void trim_locked(dcsr_i_arena *arena)
 {
     uint64_t dropped = 0;
     for (uint64_t b = 0; b < arena->top; b++) {
         if (!is_free(&arena->block[b]) || !arena->block[b].resident) continue;
-        if (keep) {
-            keep--;
-            continue;
-        }
         uint64_t first = b;
         while (b < arena->top && is_free(&arena->block[b]) && arena->block[b].resident)
             arena->block[b++].resident = false;
@@ -199,7 +195,7 @@ static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t versi
     uint64_t absent = absent_blocks(arena, b, count);
     if (dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
-        trim_locked(arena, 0);
+        trim_locked(arena);
         absent = absent_blocks(arena, b, count);
         DCSR_TRY(dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)));
     }
@@ -368,7 +364,7 @@ uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin)
 void dcsr_i_arena_trim(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
-    trim_locked(arena, (arena->top - arena->free_blocks) / 16);
+    trim_locked(arena);
     pthread_mutex_unlock(&arena->lock);
 }
 

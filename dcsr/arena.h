@@ -77,7 +77,7 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
 
 /* The version before which nothing at this place was stored. */
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin);
-/* Returns the memory of free blocks to the system, but for a sixteenth kept for reuse. */
+/* Returns the memory of free blocks to the system. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
 /* Entries handed out and not given back; entries in all blocks in use; bytes of memory held. */
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);

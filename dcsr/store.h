@@ -56,7 +56,7 @@ typedef struct dcsr_i_operation {
     bool watched; /* somebody holds a ticket and will learn of a failure there */
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    bool done;
+    atomic_bool done;
     dcsr_status status;
     char message[400];
 } dcsr_i_operation;
@@ -163,7 +163,8 @@ struct dcsr_matrix {
     pthread_cond_t queue_changed;
     dcsr_i_operation *first, *last;
     dcsr_i_operation *running;
-    uint64_t queued, applied; /* operations, ever */
+    _Atomic uint64_t queued; /* operations, ever; changed under the lock */
+    uint64_t applied;
     uint64_t pending_bytes;
     uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
     uint64_t queued_resizes;           /* waiting or being applied */
