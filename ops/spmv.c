@@ -119,7 +119,7 @@ static void spmv_rows(void *y, const dcsr_i_rows *rows, const void *x, int threa
     }
     /* Chunks small enough to even out long rows, large enough that the prefetches across blocks pay. */
     uint64_t chunk = blocks / ((uint64_t)threads * 32);
-    chunk = chunk < 1 ? 1 : chunk > 16 ? 16 : chunk;
+    chunk = chunk < 1 ? 1 : chunk > 64 ? 64 : chunk;
     uint64_t chunks = (blocks + chunk - 1) / chunk;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (uint64_t c = 0; c < chunks; c++) {
