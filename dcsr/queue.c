@@ -291,6 +291,14 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     return DCSR_OK;
 }
 
+bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->queue_lock);
+    bool idle = !matrix->first && !matrix->running;
+    pthread_mutex_unlock(&matrix->queue_lock);
+    return idle;
+}
+
 void dcsr_i_queue_wait(dcsr_matrix *matrix)
 {
     pthread_mutex_lock(&matrix->queue_lock);

@@ -200,6 +200,8 @@ void dcsr_i_queue_wait(dcsr_matrix *matrix);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
  * rest. */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
+/* Whether nothing is queued or being applied. */
+bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
 /* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
  * off. */
 void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);

@@ -138,14 +138,16 @@ static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
     return DCSR_OK;
 }
 
-static void unpin_locked(dcsr_matrix *matrix, uint64_t version)
+/* Returns whether that may have freed something. */
+static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
 {
     uint64_t i = matrix->pin_count;
     while (matrix->pins[i - 1].version != version) i--;
-    if (--matrix->pins[--i].count) return;
+    if (--matrix->pins[--i].count) return false;
     dcsr_i_grave *graves = matrix->pins[i].graves;
     memmove(&matrix->pins[i], &matrix->pins[i + 1], (--matrix->pin_count - i) * sizeof matrix->pins[0]);
     hand_down(matrix, graves, i);
+    return graves != NULL;
 }
 
 /* ---- Publishing and holding ---- */
@@ -204,8 +206,10 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
         dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
     }
     pthread_mutex_lock(&matrix->version_lock);
-    unpin_locked(matrix, snapshot->version);
+    bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
     pthread_mutex_unlock(&matrix->version_lock);
+    /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
+    if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_arena_trim(&matrix->arena);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
     dcsr_i_matrix_release(matrix);
 }
