@@ -3,7 +3,7 @@
  * Two pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work. With
  * jemalloc each is an arena of its own; without (sanitizer builds) both are the system's allocator. Sizes are
  * counted per context, held against its memory limit, and every call can be made to fail by the countdown
- * that tests set. */
+ * that tests set. Memory taken with a NULL context (contexts themselves) is not counted. */
 #ifndef DCSR_ALLOC_H
 #define DCSR_ALLOC_H
 

@@ -39,12 +39,13 @@ typedef struct dcsr_context_info {
     const char *allocator;   /* "jemalloc 5.3.0" or "system" */
     uint64_t memory_limit;   /* bytes; 0: none */
     uint64_t matrix_bytes; /* bytes held by matrices: arenas that are committed, row tables, queued batches */
-    uint64_t scratch_bytes;    /* bytes held for temporary work: sort buffers and the like */
-    uint64_t peak_bytes;       /* the most that both together have been */
-    uint64_t allocator_active; /* bytes in pages the allocator has in use; 0 where it does not say */
-    uint64_t
-        allocator_resident; /* bytes of memory the allocator holds from the system; 0 where it does not say */
-    uint64_t matrices;      /* matrices that are alive */
+    uint64_t scratch_bytes; /* bytes held for temporary work: sort buffers and the like */
+    uint64_t peak_bytes;    /* the most that both together have been */
+    /* What the allocator says of all contexts of the process; 0 where it says nothing: bytes in pages that it
+       has in use, and bytes that it holds from the system. */
+    uint64_t allocator_active;
+    uint64_t allocator_resident;
+    uint64_t matrices; /* matrices that are alive */
 } dcsr_context_info;
 
 /* Creates a context. options may be NULL for the defaults. *context is NULL on failure.

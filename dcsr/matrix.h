@@ -57,8 +57,10 @@ typedef enum dcsr_policy {
 DCSR_API const char *dcsr_policy_name(dcsr_policy policy);
 
 typedef enum dcsr_defragmentation {
-    DCSR_DEFRAGMENT_AUTO =
-        0,              /* when the cost model says that reading extra segments has cost more than moving */
+    /* The worker tidies by itself: it moves rows when reading their extra segments has cost more than moving
+       would, resolves rows when views had to do it twice or a quarter of what is stored is tombstones, and
+       moves everything when the arena holds three times what is stored. */
+    DCSR_DEFRAGMENT_AUTO = 0,
     DCSR_DEFRAGMENT_OFF /* only when dcsr_matrix_defragment() is called */
 } dcsr_defragmentation;
 
