@@ -29,7 +29,6 @@ typedef struct dcsr_i_growth {
 typedef struct dcsr_i_batch {
     dcsr_matrix *matrix;
     const dcsr_i_table *base;
-    dcsr_i_operation *operation;
     uint64_t *entries; /* sorted: the operation's or the spare array */
     uint64_t n;        /* after combining */
     int stride, column_bits;

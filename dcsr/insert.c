@@ -158,7 +158,6 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     dcsr_context *context = matrix->context;
     dcsr_i_batch b = {.matrix = matrix,
                       .base = matrix->current,
-                      .operation = operation,
                       .entries = operation->entries,
                       .n = operation->n,
                       .stride = operation->stride,

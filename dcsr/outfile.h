@@ -1,7 +1,7 @@
 /* outfile.h: a file that appears whole or not at all (internal).
  *
  * Text is gathered in a buffer, compressed when the name ends in .gz, and written to a temporary file beside
- * the target, which dcsr_i_output_commit() makes durable and renames. A failure on the way is kept and
+ * the target, which dcsr_i_output_close() makes durable and renames. A failure on the way is kept and
  * reported then; what is printed after it goes nowhere. */
 #ifndef DCSR_OUTFILE_H
 #define DCSR_OUTFILE_H
