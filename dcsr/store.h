@@ -173,7 +173,6 @@ struct dcsr_matrix {
     dcsr_status unwatched;   /* the first failure that no ticket tells of */
     char unwatched_message[400];
 
-    /* Counters. */
     _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations;
     _Atomic uint64_t busy_nanoseconds;
     _Atomic uint64_t
@@ -347,6 +346,7 @@ enum { DCSR_I_PAGES_AT_ONCE = 64 };
 bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
 void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
+void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
 
 /* Memory of the row table and its history, counted in table_bytes. */

@@ -176,14 +176,20 @@ void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
     dcsr_i_part_free(matrix, directory, sizeof *directory);
 }
 
+void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    if (matrix->spare_count < matrix->spare_capacity)
+        matrix->spare[matrix->spare_count++] = page;
+    else
+        dcsr_i_part_free(matrix, page, row_page_size(matrix));
+}
+
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     if (!page) return;
     pthread_mutex_lock(&matrix->spare_lock);
-    bool keep = matrix->spare_count < matrix->spare_capacity;
-    if (keep) matrix->spare[matrix->spare_count++] = page;
+    dcsr_i_row_page_free_locked(matrix, page);
     pthread_mutex_unlock(&matrix->spare_lock);
-    if (!keep) dcsr_i_part_free(matrix, page, row_page_size(matrix));
 }
 
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)

@@ -54,6 +54,7 @@ void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr
     dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
+/* Called with spare_lock: most remains are row pages, thousands of them. */
 static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
 {
     switch (remains->kind) {
@@ -64,7 +65,7 @@ static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
         dcsr_i_directory_free(matrix, remains->pointer);
         break;
     case DCSR_I_ROW_PAGE:
-        dcsr_i_row_page_free(matrix, remains->pointer);
+        dcsr_i_row_page_free_locked(matrix, remains->pointer);
         break;
     case DCSR_I_SEGMENT_PAGE:
         dcsr_i_segment_page_free(matrix, remains->pointer, false);
@@ -87,6 +88,7 @@ static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
 static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
 {
     uint64_t kept = 0;
+    pthread_mutex_lock(&matrix->spare_lock);
     for (uint64_t i = 0; i < grave->count; i++) {
         const dcsr_i_remains *remains = &grave->remains[i];
         bool other = (remains->kind == DCSR_I_RUNS) != runs;
@@ -95,6 +97,7 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin 
         else
             free_remains(matrix, remains);
     }
+    pthread_mutex_unlock(&matrix->spare_lock);
     grave->count = kept;
 }
 
