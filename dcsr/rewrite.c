@@ -230,22 +230,26 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
     fresh->tombstones &= ~work->mask;
 }
 
-/* All rows, in parallel; each thread sorts in room of its own. */
+/* All rows, in parallel; each thread sorts in room of its own. None begins before all have theirs: rows that
+ * have been rewritten have given places back, and a failure could not undo that. */
 static dcsr_status rewrite(const job *j, dcsr_i_table *table)
 {
-    int threads = dcsr_i_threads(j->matrix->context, j->entries), failed = 0;
+    int threads = dcsr_i_threads(j->matrix->context, j->entries);
+    atomic_bool failed = false;
     int64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : stored, extra, duplicates, tombstones, failed) if (threads > 1)
+#pragma omp parallel num_threads(threads) reduction(+ : stored, extra, duplicates, tombstones) if (threads > 1)
     {
         dcsr_i_resolver resolver;
         change sum = {0};
-        bool ready = dcsr_i_resolver_init(&resolver, j->matrix->context, j->longest) == DCSR_OK;
-        failed += !ready;
+        if (dcsr_i_resolver_init(&resolver, j->matrix->context, j->longest) != DCSR_OK)
+            atomic_store(&failed, true);
+#pragma omp barrier
+        bool ready = !atomic_load(&failed);
 #pragma omp for schedule(dynamic, 16)
         for (uint64_t w = 0; w < j->pages; w++)
             if (ready) rewrite_page(j, &j->work[w], &resolver, j->work[w].places, &sum);
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates, tombstones += sum.tombstones;
-        if (ready) dcsr_i_resolver_free(&resolver);
+        dcsr_i_resolver_free(&resolver);
     }
     if (failed) return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "resolving rows: no memory for sorting them");
     table->stored += (uint64_t)stored;

@@ -2,6 +2,7 @@
  * what its counters say. */
 #include "tests/support.h"
 
+#include "dcsr/alloc.h"
 #include "dcsr/rowtable.h"
 #include <stdlib.h>
 #include <string.h>
@@ -298,6 +299,42 @@ Test(defragment, gives_back_the_old_places)
     cr_assert(info.bytes < 4 * bytes, "%lu bytes became %lu", (unsigned long)bytes,
               (unsigned long)info.bytes);
     check_matrix_filled(matrix, 0, 2000, 100);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* Large enough for several threads, each of which needs memory of its own: when only some get it, none may
+ * have begun, or places would be given back twice. */
+Test(defragment, that_runs_out_of_memory_in_one_thread_changes_nothing)
+{
+    enum { ROWS = 1000, PER_ROW = 60 };
+    dcsr_context *context = test_context(4);
+    dcsr_matrix *matrix = matrix_with(context, ROWS, 4, DCSR_DEFRAGMENT_OFF);
+    fill(matrix, 0, ROWS, 0, PER_ROW);
+    fill(matrix, 0, ROWS, PER_ROW / 2, PER_ROW);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    int failures = 0;
+    for (long n = 2; status != DCSR_OK; n++, failures++) {
+        dcsr_ticket *ticket = NULL;
+        TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_SELECTED, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        fill(matrix, 0, ROWS, PER_ROW / 2, PER_ROW);
+        TEST_OK(dcsr_matrix_wait(matrix));
+        uint64_t stored = test_info(matrix).stored, held = test_info(matrix).arena_entries;
+        dcsr_i_fail_allocations_after(n);
+        dcsr_status queued = dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_SELECTED, &ticket);
+        status = queued == DCSR_OK ? dcsr_ticket_wait(ticket) : queued;
+        dcsr_i_fail_allocations_after(-1);
+        dcsr_ticket_destroy(ticket);
+        if (status == DCSR_OK) break;
+        cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY);
+        cr_assert(test_info(matrix).stored == stored && test_info(matrix).arena_entries == held, "after %ld",
+                  n);
+    }
+    uint64_t nnz = 0;
+    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    cr_assert(nnz == ROWS * (PER_ROW + PER_ROW / 2) && failures > 0);
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }
