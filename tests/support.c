@@ -204,3 +204,23 @@ void test_remove(dcsr_matrix *matrix, size_t n, const test_entry *entries)
 {
     change(matrix, false, n, entries);
 }
+
+void *test_write_batches(void *argument)
+{
+    test_writer *w = argument;
+    test_random random = {99};
+    uint64_t *rows = test_allocate(w->entries, sizeof *rows), *cols = test_allocate(w->entries, sizeof *cols);
+    double *values = test_allocate(w->entries, sizeof *values);
+    for (size_t b = 0; b < w->batches; b++) {
+        for (size_t k = 0; k < w->entries; k++) {
+            rows[k] = test_random_below(&random, w->size);
+            cols[k] = test_random_below(&random, w->size);
+            values[k] = (double)k;
+        }
+        TEST_OK(dcsr_matrix_insert(w->matrix, w->entries, rows, cols, w->values ? values : NULL, NULL));
+        TEST_OK(dcsr_matrix_wait(w->matrix));
+    }
+    free(rows), free(cols), free(values);
+    atomic_store(&w->done, true);
+    return NULL;
+}

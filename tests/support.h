@@ -6,6 +6,7 @@
 #ifndef DCSR_TESTS_SUPPORT_H
 #define DCSR_TESTS_SUPPORT_H
 
+#include <stdatomic.h>
 #include "dcsr/coo.h"
 #include "dcsr/view.h"
 #include <criterion/criterion.h>
@@ -176,5 +177,17 @@ dcsr_view *test_view(dcsr_matrix *matrix, dcsr_layout layout, unsigned flags);
 /* malloc() and friends that end the test when there is no memory. */
 void *test_allocate(size_t count, size_t size);
 void *test_copy(const void *block, size_t bytes);
+
+/* A thread that inserts random batches, each waited for, into a square corner of a matrix while others read
+ * it. */
+typedef struct test_writer {
+    dcsr_matrix *matrix;
+    uint64_t size; /* of the corner */
+    size_t entries, batches;
+    bool values; /* fp64 ones; else the matrix is pattern-only */
+    atomic_bool done;
+} test_writer;
+/* What the thread runs; argument is its test_writer. */
+void *test_write_batches(void *argument);
 
 #endif

@@ -227,28 +227,6 @@ Test(bfs, does_not_depend_on_the_number_of_threads)
     tear_down(&s);
 }
 
-typedef struct writer {
-    dcsr_matrix *matrix;
-    atomic_bool done;
-} writer;
-
-static void *write_batches(void *argument)
-{
-    writer *w = argument;
-    test_random random = {99};
-    uint64_t rows[300], cols[300];
-    for (int b = 0; b < TEST_SIZE(100, 50, 50); b++) {
-        for (int k = 0; k < 300; k++) {
-            rows[k] = test_random_below(&random, 1000);
-            cols[k] = test_random_below(&random, 1000);
-        }
-        TEST_OK(dcsr_matrix_insert(w->matrix, 300, rows, cols, NULL, NULL));
-        TEST_OK(dcsr_matrix_wait(w->matrix));
-    }
-    atomic_store(&w->done, true);
-    return NULL;
-}
-
 Test(bfs, gives_the_same_while_the_graph_changes)
 {
     subject s;
@@ -257,9 +235,13 @@ Test(bfs, gives_the_same_while_the_graph_changes)
     int32_t first[1000], level[1000];
     dcsr_view *view = test_view(s.matrix[0], DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
     TEST_OK(dcsr_bfs(first, NULL, view, 1));
-    writer w = {.matrix = s.matrix[0]};
+    test_writer w = {.matrix = s.matrix[0],
+                     .size = 1000,
+                     .entries = 300,
+                     .batches = TEST_SIZE(100, 50, 50),
+                     .values = false};
     pthread_t thread;
-    cr_assert(pthread_create(&thread, NULL, write_batches, &w) == 0);
+    cr_assert(pthread_create(&thread, NULL, test_write_batches, &w) == 0);
     while (!atomic_load(&w.done)) {
         dcsr_view *fresh = test_view(s.matrix[0], DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
         TEST_OK(dcsr_bfs(level, NULL, fresh, 1));

@@ -290,30 +290,6 @@ Test(spmv, does_not_depend_on_the_number_of_threads)
     }
 }
 
-typedef struct writer {
-    dcsr_matrix *matrix;
-    atomic_bool done;
-} writer;
-
-static void *write_batches(void *argument)
-{
-    writer *w = argument;
-    test_random random = {99};
-    uint64_t rows[500], cols[500];
-    double values[500];
-    for (int b = 0; b < TEST_SIZE(150, 50, 50); b++) {
-        for (int k = 0; k < 500; k++) {
-            rows[k] = test_random_below(&random, 700);
-            cols[k] = test_random_below(&random, 700);
-            values[k] = (double)k;
-        }
-        TEST_OK(dcsr_matrix_insert(w->matrix, 500, rows, cols, values, NULL));
-        TEST_OK(dcsr_matrix_wait(w->matrix));
-    }
-    atomic_store(&w->done, true);
-    return NULL;
-}
-
 Test(spmv, gives_the_same_while_the_matrix_changes)
 {
     subject s;
@@ -322,9 +298,13 @@ Test(spmv, gives_the_same_while_the_matrix_changes)
     double first[700], y[700];
     dcsr_view *view = test_view(s.matrix[0], DCSR_LAYOUT_SEGMENTS, 0);
     TEST_OK(dcsr_spmv(first, view, s.x));
-    writer w = {.matrix = s.matrix[0]};
+    test_writer w = {.matrix = s.matrix[0],
+                     .size = 700,
+                     .entries = 500,
+                     .batches = TEST_SIZE(150, 50, 50),
+                     .values = true};
     pthread_t thread;
-    cr_assert(pthread_create(&thread, NULL, write_batches, &w) == 0);
+    cr_assert(pthread_create(&thread, NULL, test_write_batches, &w) == 0);
     for (int k = 0; !atomic_load(&w.done); k++) {
         dcsr_view *fresh = test_view(s.matrix[0], DCSR_LAYOUT_SEGMENTS, 0);
         TEST_OK(dcsr_spmv(y, fresh, s.x));
