@@ -1,15 +1,23 @@
 /* alloc.h: the one place where the library takes memory (internal).
  *
- * Two pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work. With
- * jemalloc each is an arena of its own; without (sanitizer builds) both are the system's allocator. Sizes are
- * counted per context, held against its memory limit, and every call can be made to fail by the countdown
- * that tests set. Memory taken with a NULL context (contexts themselves) is not counted. */
+ * Pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work, and in builds
+ * with CUDA PINNED, also temporary, for what the device copies from and to. With jemalloc each is an arena of
+ * its own (heap.c, heap_pinned.c); without (sanitizer builds) they are the system's allocator and CUDA's.
+ * Sizes are counted per context, held against its memory limit, and every call can be made to fail by the
+ * countdown that tests set. Memory taken with a NULL context (contexts themselves) is not counted. */
 #ifndef DCSR_ALLOC_H
 #define DCSR_ALLOC_H
 
 #include "dcsr/context.h"
 
-typedef enum dcsr_i_pool { DCSR_I_MATRIX = 0, DCSR_I_SCRATCH = 1, DCSR_I_POOLS } dcsr_i_pool;
+typedef enum dcsr_i_pool {
+    DCSR_I_MATRIX = 0,
+    DCSR_I_SCRATCH = 1,
+#ifdef DCSR_CUDA
+    DCSR_I_PINNED = 2,
+#endif
+    DCSR_I_POOLS
+} dcsr_i_pool;
 
 /* Memory for count objects of size bytes, aligned to 64; NULL with the error set when the product overflows,
  * the limit is reached or the system refuses. Zero bytes give a pointer that may be freed. */

@@ -1,46 +1,46 @@
-/* arena.c: address-space reservation, committing, and the block bookkeeping of arena.h. */
+/* arena.c: the block bookkeeping of arena.h. */
 #include "dcsr/arena.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 #include "dcsr/runtime.h"
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* Pages are committed in steps of a huge page, and all but the first one of each array may be huge: small
- * matrices then stay small, large ones get the shorter page walks (measured: 1.3x on SpMV). */
-enum { HUGE_PAGE = 2 << 20 };
+/* Blocks of a GPU's matrix are larger: its memory comes in steps of megabytes, and its batches are larger. */
+#ifdef DCSR_SIMT
+enum { CPU_SHIFT = 12, CUDA_SHIFT = 12 };
+#else
+enum { CPU_SHIFT = 12, CUDA_SHIFT = 16 };
+#endif
 
-static uint64_t round_up(uint64_t value, uint64_t step)
+/* Of `blocks` blocks, in each of the two arrays. */
+static uint64_t column_bytes(const dcsr_i_arena *arena, uint64_t blocks)
 {
-    return (value + step - 1) / step * step;
+    return (blocks << arena->shift) * sizeof *arena->columns;
+}
+static uint64_t value_bytes(const dcsr_i_arena *arena, uint64_t blocks)
+{
+    return (blocks << arena->shift) * arena->value_size;
 }
 
-static uint64_t block_bytes(const dcsr_i_arena *arena)
+static uint64_t blocks_for(const dcsr_i_arena *arena, uint64_t entries)
 {
-    return (4 + arena->value_size) << DCSR_I_BLOCK_SHIFT;
+    return (entries + ((uint64_t)1 << arena->shift) - 1) >> arena->shift;
 }
 
-/* Under AddressSanitizer places that are not handed out are poisoned, so that reading what was given back is
- * found as in any other memory. */
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
+/* Places that are not handed out may not be touched. */
 static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
-    ASAN_POISON_MEMORY_REGION(arena->columns + begin, entries * sizeof *arena->columns);
-    if (arena->value_size)
-        ASAN_POISON_MEMORY_REGION(arena->values + begin * arena->value_size, entries * arena->value_size);
+    dcsr_i_mapping_forbid(&arena->column_memory, begin * sizeof *arena->columns,
+                          entries * sizeof *arena->columns);
+    dcsr_i_mapping_forbid(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
 }
 static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
-    ASAN_UNPOISON_MEMORY_REGION(arena->columns + begin, entries * sizeof *arena->columns);
-    if (arena->value_size)
-        ASAN_UNPOISON_MEMORY_REGION(arena->values + begin * arena->value_size, entries * arena->value_size);
+    dcsr_i_mapping_allow(&arena->column_memory, begin * sizeof *arena->columns,
+                         entries * sizeof *arena->columns);
+    dcsr_i_mapping_allow(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
 }
-#else
-#define forbid(arena, begin, entries) ((void)(arena), (void)(begin), (void)(entries))
-#define allow                         forbid
-#endif
 
 /* A doomed block is not free before its run is, even when nothing in it is in use any more. */
 static bool is_free(const dcsr_i_block *block)
@@ -48,39 +48,33 @@ static bool is_free(const dcsr_i_block *block)
     return !block->live && !block->doomed;
 }
 
-static void advise_huge(char *array, size_t bytes)
+/* Address space for both arrays, or none. */
+static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
 {
-    if (bytes > HUGE_PAGE) madvise(array + HUGE_PAGE, bytes - HUGE_PAGE, MADV_HUGEPAGE);
+    dcsr_context *context = arena->context;
+    DCSR_TRY(dcsr_i_mapping_reserve(&arena->column_memory, context, column_bytes(arena, blocks),
+                                    column_bytes(arena, 1)));
+    if (!arena->value_size) return DCSR_OK;
+    dcsr_status status = dcsr_i_mapping_reserve(&arena->value_memory, context, value_bytes(arena, blocks),
+                                                value_bytes(arena, 1));
+    if (status != DCSR_OK) dcsr_i_mapping_release(&arena->column_memory);
+    return status;
 }
 
 dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size)
 {
+    enum { FEW = 1 << 24 }; /* entries */
     memset(arena, 0, sizeof *arena);
     arena->context = context;
     arena->value_size = value_size;
-    uint64_t blocks = context->reserve_bytes / block_bytes(arena);
+    arena->shift = context->cuda ? CUDA_SHIFT : CPU_SHIFT;
+    uint64_t blocks = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
     if (blocks < 1) blocks = 1;
     /* A process near its address-space limit gets a smaller reservation rather than none. */
-    for (;; blocks /= 2) {
-        size_t columns = round_up(blocks << (DCSR_I_BLOCK_SHIFT + 2), HUGE_PAGE);
-        size_t values = round_up((blocks << DCSR_I_BLOCK_SHIFT) * value_size, HUGE_PAGE);
-        arena->reserved = columns + values + HUGE_PAGE;
-        arena->base =
-            mmap(NULL, arena->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (arena->base != MAP_FAILED) {
-            char *aligned = (char *)round_up((uintptr_t)arena->base, HUGE_PAGE);
-            arena->columns = (uint32_t *)aligned;
-            arena->values = value_size ? aligned + columns : NULL;
-            advise_huge(aligned, columns);
-            if (value_size) advise_huge(arena->values, values);
-            break;
-        }
-        if (blocks < 4096)
-            return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
-                               "creating a matrix: cannot reserve %zu bytes of address space; raise the "
-                               "limit (ulimit -v) or destroy matrices that are not needed",
-                               arena->reserved);
-    }
+    for (dcsr_status status; (status = reserve(arena, blocks)) != DCSR_OK; blocks /= 2)
+        if (blocks << arena->shift < FEW) return status;
+    arena->columns = (uint32_t *)arena->column_memory.start;
+    arena->values = arena->value_memory.start;
     arena->limit = blocks;
     pthread_mutex_init(&arena->lock, NULL);
     return DCSR_OK;
@@ -88,50 +82,46 @@ dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t
 
 void dcsr_i_arena_destroy(dcsr_i_arena *arena)
 {
-    if (!arena->base || arena->base == MAP_FAILED) return;
-    dcsr_i_uncharge(arena->context, DCSR_I_MATRIX, arena->resident_blocks * block_bytes(arena));
+    if (!arena->columns) return;
     dcsr_i_free(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, sizeof *arena->block);
-    allow(arena, 0, arena->block_capacity << DCSR_I_BLOCK_SHIFT);
-    munmap(arena->base, arena->reserved);
+    dcsr_i_mapping_release(&arena->column_memory);
+    dcsr_i_mapping_release(&arena->value_memory);
     pthread_mutex_destroy(&arena->lock);
-    arena->base = NULL;
+    arena->columns = NULL;
 }
 
-static dcsr_status commit_array(char *array, uint64_t *committed, uint64_t needed)
-{
-    if (needed <= *committed) return DCSR_OK;
-    uint64_t target = round_up(needed, HUGE_PAGE);
-    if (mprotect(array + *committed, target - *committed, PROT_READ | PROT_WRITE) != 0)
-        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "growing a matrix: the system refused %llu bytes",
-                           (unsigned long long)(target - *committed));
-    *committed = target;
-    return DCSR_OK;
-}
-
-/* Makes room for `top` blocks: committed pages and bookkeeping. */
+/* Bookkeeping for `top` blocks. */
 static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
 {
     if (top > arena->limit)
         return dcsr_i_fail(
             DCSR_ERROR_OUT_OF_MEMORY,
-            "growing a matrix: its address space of %zu bytes is used up; create the context with a "
+            "growing a matrix: its address space of %llu bytes is used up; create the context with a "
             "larger reserve_bytes",
-            arena->reserved);
-    if (top > arena->block_capacity) {
-        uint64_t capacity = arena->block_capacity ? 2 * arena->block_capacity : 16;
-        if (capacity < top) capacity = top;
-        dcsr_i_block *block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block,
-                                             arena->block_capacity, capacity, sizeof *block);
-        if (!block) return DCSR_ERROR_OUT_OF_MEMORY;
-        memset(block + arena->block_capacity, 0, (capacity - arena->block_capacity) * sizeof *block);
-        arena->block = block;
-        arena->block_capacity = capacity;
-    }
-    DCSR_TRY(commit_array((char *)arena->columns, &arena->committed[0], top << (DCSR_I_BLOCK_SHIFT + 2)));
-    if (arena->value_size)
-        DCSR_TRY(commit_array(arena->values, &arena->committed[1],
-                              (top << DCSR_I_BLOCK_SHIFT) * arena->value_size));
+            (unsigned long long)(arena->column_memory.length + arena->value_memory.length));
+    if (top <= arena->block_capacity) return DCSR_OK;
+    uint64_t capacity = arena->block_capacity ? 2 * arena->block_capacity : 16;
+    if (capacity < top) capacity = top;
+    dcsr_i_block *block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity,
+                                         capacity, sizeof *block);
+    if (!block) return DCSR_ERROR_OUT_OF_MEMORY;
+    memset(block + arena->block_capacity, 0, (capacity - arena->block_capacity) * sizeof *block);
+    arena->block = block;
+    arena->block_capacity = capacity;
     return DCSR_OK;
+}
+
+/* Memory for free blocks, in both arrays or neither. */
+static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
+{
+    DCSR_TRY(dcsr_i_mapping_populate(&arena->column_memory, column_bytes(arena, first),
+                                     column_bytes(arena, count)));
+    if (!arena->value_size) return DCSR_OK;
+    dcsr_status status =
+        dcsr_i_mapping_populate(&arena->value_memory, value_bytes(arena, first), value_bytes(arena, count));
+    if (status != DCSR_OK)
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first), column_bytes(arena, count));
+    return status;
 }
 
 /* Next fit among free blocks below top; UINT64_MAX when there is no run of `count`. */
@@ -154,30 +144,15 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
 /* Returns the memory of free blocks to the system. */
 static void trim_locked(dcsr_i_arena *arena)
 {
-    uint64_t dropped = 0;
-    for (uint64_t b = 0; b < arena->top; b++) {
-        if (!is_free(&arena->block[b]) || !arena->block[b].resident) continue;
-        uint64_t first = b;
-        while (b < arena->top && is_free(&arena->block[b]) && arena->block[b].resident)
-            arena->block[b++].resident = false;
-        dropped += b - first;
-        madvise((char *)arena->columns + (first << (DCSR_I_BLOCK_SHIFT + 2)),
-                (b - first) << (DCSR_I_BLOCK_SHIFT + 2), MADV_DONTNEED);
-        if (arena->value_size) {
-            /* A block of one-byte values is one page, so block edges are page edges for every type. */
-            size_t size = arena->value_size << DCSR_I_BLOCK_SHIFT;
-            madvise(arena->values + first * size, (b - first) * size, MADV_DONTNEED);
-        }
+    for (uint64_t b = 0, first; b < arena->top; b++) {
+        if (!is_free(&arena->block[b])) continue;
+        for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first),
+                               column_bytes(arena, b - first));
+        if (arena->value_size)
+            dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, first),
+                                   value_bytes(arena, b - first));
     }
-    arena->resident_blocks -= dropped;
-    dcsr_i_uncharge(arena->context, DCSR_I_MATRIX, dropped * block_bytes(arena));
-}
-
-static uint64_t absent_blocks(const dcsr_i_arena *arena, uint64_t first, uint64_t count)
-{
-    uint64_t absent = 0;
-    for (uint64_t b = first; b < first + count; b++) absent += !arena->block[b].resident;
-    return absent;
 }
 
 /* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
@@ -192,14 +167,11 @@ static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t versi
         while (b > 0 && is_free(&arena->block[b - 1])) b--;
         DCSR_TRY(grow(arena, b + count));
     }
-    uint64_t absent = absent_blocks(arena, b, count);
-    if (dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)) != DCSR_OK) {
+    if (populate(arena, b, count) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
         trim_locked(arena);
-        absent = absent_blocks(arena, b, count);
-        DCSR_TRY(dcsr_i_charge(arena->context, DCSR_I_MATRIX, absent * block_bytes(arena)));
+        DCSR_TRY(populate(arena, b, count));
     }
-    arena->resident_blocks += absent;
     if (b + count > arena->top) {
         arena->free_blocks -= arena->top - b;
         arena->top = b + count;
@@ -207,12 +179,19 @@ static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t versi
         arena->free_blocks -= count;
     }
     for (uint64_t i = b; i < b + count; i++)
-        arena->block[i] =
-            (dcsr_i_block){.live = DCSR_I_BLOCK, .resident = true, .foreign = foreign, .born = version};
-    arena->used += count << DCSR_I_BLOCK_SHIFT;
-    forbid(arena, b << DCSR_I_BLOCK_SHIFT, count << DCSR_I_BLOCK_SHIFT);
+        arena->block[i] = (dcsr_i_block){.live = 1u << arena->shift, .foreign = foreign, .born = version};
+    arena->used += count << arena->shift;
+    forbid(arena, b << arena->shift, count << arena->shift);
     *first = b;
     return DCSR_OK;
+}
+
+static void give_to_block(dcsr_i_arena *arena, uint64_t b, uint64_t entries)
+{
+    dcsr_i_block *block = &arena->block[b];
+    assert(block->live >= entries);
+    block->live -= (uint32_t)entries;
+    if (is_free(block)) arena->free_blocks++;
 }
 
 static void give_locked(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
@@ -220,12 +199,9 @@ static void give_locked(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
     forbid(arena, begin, entries);
     arena->used -= entries;
     while (entries) {
-        dcsr_i_block *block = &arena->block[begin >> DCSR_I_BLOCK_SHIFT];
-        uint64_t here = DCSR_I_BLOCK - (begin & (DCSR_I_BLOCK - 1));
+        uint64_t b = begin >> arena->shift, here = ((b + 1) << arena->shift) - begin;
         if (here > entries) here = entries;
-        assert(block->live >= here);
-        block->live -= (uint32_t)here;
-        if (is_free(block)) arena->free_blocks++;
+        give_to_block(arena, b, here);
         begin += here;
         entries -= here;
     }
@@ -233,14 +209,14 @@ static void give_locked(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 
 dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t version, uint64_t *begin)
 {
-    if (entries > arena->limit << DCSR_I_BLOCK_SHIFT)
+    if (entries > arena->limit << arena->shift)
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
                            "growing a matrix by %llu entries: more than its address space",
                            (unsigned long long)entries);
     dcsr_status status = DCSR_OK;
     pthread_mutex_lock(&arena->lock);
     if (arena->open_end - arena->open < entries) {
-        uint64_t blocks = (entries + DCSR_I_BLOCK - 1) >> DCSR_I_BLOCK_SHIFT;
+        uint64_t blocks = blocks_for(arena, entries);
         /* Head room, so that many small batches share a run. */
         uint64_t wanted = arena->top / 64 < 64 ? arena->top / 64 : 64;
         uint64_t first = 0;
@@ -249,12 +225,12 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
         else
             status = claim_run(arena, blocks, version, false, &first);
         if (status == DCSR_OK) {
-            uint64_t start = first << DCSR_I_BLOCK_SHIFT;
+            uint64_t start = first << arena->shift;
             if (arena->open_end != start) {
                 give_locked(arena, arena->open, arena->open_end - arena->open);
                 arena->open = start;
             }
-            arena->open_end = (first + blocks) << DCSR_I_BLOCK_SHIFT;
+            arena->open_end = (first + blocks) << arena->shift;
         }
     }
     if (status == DCSR_OK) {
@@ -271,16 +247,16 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
 {
     *begin = 0;
     if (!entries) return DCSR_OK;
-    if (entries > arena->limit << DCSR_I_BLOCK_SHIFT)
+    if (entries > arena->limit << arena->shift)
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
                            "moving %llu entries: more than the matrix's address space",
                            (unsigned long long)entries);
     pthread_mutex_lock(&arena->lock);
-    uint64_t blocks = (entries + DCSR_I_BLOCK - 1) >> DCSR_I_BLOCK_SHIFT, first = 0;
+    uint64_t blocks = blocks_for(arena, entries), first = 0;
     dcsr_status status = claim_run(arena, blocks, version, foreign, &first);
     if (status == DCSR_OK) {
-        *begin = first << DCSR_I_BLOCK_SHIFT;
-        give_locked(arena, *begin + entries, (blocks << DCSR_I_BLOCK_SHIFT) - entries);
+        *begin = first << arena->shift;
+        give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
         allow(arena, *begin, entries);
     }
     pthread_mutex_unlock(&arena->lock);
@@ -292,6 +268,16 @@ void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
     if (!entries) return;
     pthread_mutex_lock(&arena->lock);
     give_locked(arena, begin, entries);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries)
+{
+    if (!entries) return;
+    pthread_mutex_lock(&arena->lock);
+    arena->used -= entries;
+    give_to_block(arena, block, entries);
+    if (!arena->block[block].live) forbid(arena, block << arena->shift, (uint64_t)1 << arena->shift);
     pthread_mutex_unlock(&arena->lock);
 }
 
@@ -344,7 +330,7 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
     pthread_mutex_lock(&arena->lock);
     for (uint64_t r = 0; r < count; r++)
         for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
-            forbid(arena, b << DCSR_I_BLOCK_SHIFT, DCSR_I_BLOCK);
+            forbid(arena, b << arena->shift, (uint64_t)1 << arena->shift);
             arena->used -= arena->block[b].live;
             arena->block[b].live = 0;
             arena->block[b].doomed = false;
@@ -356,7 +342,7 @@ void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t born = arena->block[begin >> DCSR_I_BLOCK_SHIFT].born;
+    uint64_t born = arena->block[begin >> arena->shift].born;
     pthread_mutex_unlock(&arena->lock);
     return born;
 }
@@ -379,7 +365,7 @@ uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
 uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t held = (arena->top - arena->free_blocks) << DCSR_I_BLOCK_SHIFT;
+    uint64_t held = (arena->top - arena->free_blocks) << arena->shift;
     pthread_mutex_unlock(&arena->lock);
     return held;
 }
@@ -387,8 +373,22 @@ uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t bytes =
-        arena->resident_blocks * block_bytes(arena) + arena->block_capacity * sizeof *arena->block;
+    uint64_t bytes = dcsr_i_mapping_bytes(&arena->column_memory) +
+                     dcsr_i_mapping_bytes(&arena->value_memory) +
+                     arena->block_capacity * sizeof *arena->block;
     pthread_mutex_unlock(&arena->lock);
     return bytes;
+}
+
+uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t blocks = arena->top;
+    pthread_mutex_unlock(&arena->lock);
+    return blocks;
+}
+
+int dcsr_i_arena_shift(const dcsr_i_arena *arena)
+{
+    return arena->shift;
 }

@@ -1,8 +1,9 @@
 /* arena.h: where the column indices and values of a matrix are (internal).
  *
- * Two arrays over one index: columns[i] and values[i]. Their address space is reserved once, pages are
- * committed as the arena grows, so that growing never moves an entry. Space is handed out in blocks of 4096
- * entries and, within the block run that is open, by a bump pointer:
+ * Two arrays over one index: columns[i] and values[i], on the context's device. Their address space is
+ * reserved once and gets memory as the arena grows (mapping.h), so that growing never moves an entry. Space
+ * is handed out in blocks of 4096 entries (65536 on a GPU) and, within the block run that is open, by a bump
+ * pointer:
  *
  *      block    0       1       2       3       4       5
  *             +-------+-------+-------+-------+-------+- - - -
@@ -13,18 +14,16 @@
  * and serves again. Nothing smaller than a block is reused: what a moved row leaves behind waits for its
  * neighbours or for defragmentation.
  *
- * All functions may be called by any thread; a mutex guards the bookkeeping, never the entries. */
+ * All functions may be called by any thread; a mutex guards the bookkeeping, never the entries. On a device,
+ * places are given back only when no work that uses them is under way. */
 #ifndef DCSR_ARENA_H
 #define DCSR_ARENA_H
 
-#include "dcsr/context.h"
+#include "dcsr/mapping.h"
 #include <pthread.h>
-
-enum { DCSR_I_BLOCK_SHIFT = 12, DCSR_I_BLOCK = 1 << DCSR_I_BLOCK_SHIFT };
 
 typedef struct dcsr_i_block {
     uint32_t live; /* entries handed out and not given back */
-    bool resident; /* counted against the memory limit */
     bool doomed;   /* to be freed with its run by dcsr_i_arena_free_runs() */
     bool foreign;  /* holds rows that a view resolved for itself, not the store's */
     uint64_t born; /* no entry in it was stored before this version */
@@ -40,15 +39,13 @@ typedef struct dcsr_i_arena {
     uint32_t *columns;
     char *values;
     size_t value_size;
-    char *base;            /* the reservation */
-    size_t reserved;       /* bytes of it */
-    uint64_t limit;        /* blocks that fit the reservation */
-    uint64_t top;          /* blocks ever used */
-    uint64_t committed[2]; /* bytes readable and writable from the start of columns and of values */
-    dcsr_i_block *block;   /* `block_capacity` of them */
+    int shift;      /* a block is 2^shift entries */
+    uint64_t limit; /* blocks that fit the reservation */
+    uint64_t top;   /* blocks ever used */
+    dcsr_i_mapping column_memory, value_memory;
+    dcsr_i_block *block; /* `block_capacity` of them */
     uint64_t block_capacity;
-    uint64_t free_blocks; /* below top */
-    uint64_t resident_blocks;
+    uint64_t free_blocks;    /* below top */
     uint64_t search;         /* where the next search for a free run begins */
     uint64_t open, open_end; /* entries of the open run that are still to hand out */
     uint64_t used;           /* entries handed out, slack included */
@@ -65,6 +62,9 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
                                      uint64_t *begin);
 /* Takes back places that were handed out. */
 void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+/* Takes back `entries` places of one block, whichever they are: a device adds up per block what a change
+ * leaves behind. Nothing in the block is used again before all of it has been given back. */
+void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries);
 
 /* Closes the open run and dooms all blocks of the store that are in use: they are the store's old home once a
  * whole defragmentation has moved out. *runs (scratch memory, *capacity long) lists them; free with
@@ -83,5 +83,8 @@ void dcsr_i_arena_trim(dcsr_i_arena *arena);
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);
 uint64_t dcsr_i_arena_held(dcsr_i_arena *arena);
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena);
+/* Blocks ever used; log2 of a block's entries. */
+uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena);
+int dcsr_i_arena_shift(const dcsr_i_arena *arena);
 
 #endif

@@ -18,7 +18,9 @@ extern "C" {
 typedef struct dcsr_context dcsr_context;
 
 typedef enum dcsr_device {
-    DCSR_DEVICE_AUTO = 0, /* cuda where a usable GPU is present, else cpu */
+    /* cuda where a usable GPU is present, else cpu; the environment variable DCSR_DEVICE, set to cpu or cuda,
+       decides instead. */
+    DCSR_DEVICE_AUTO = 0,
     DCSR_DEVICE_CPU = 1,
     DCSR_DEVICE_CUDA = 2
 } dcsr_device;
@@ -27,20 +29,27 @@ typedef enum dcsr_device {
 typedef struct dcsr_context_options {
     dcsr_device device; /* default DCSR_DEVICE_AUTO */
     int threads; /* threads an operation may use; 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
-    uint64_t memory_limit;  /* bytes that all objects together may take; 0: no limit but the machine's */
+    uint64_t memory_limit;  /* bytes that all objects together may take, on the host and on the device; 0: no
+                               limit  but the machine's */
     uint64_t reserve_bytes; /* address space set aside per matrix, which bounds its growth in place; 0: twice
-                               the machine's memory. Reserving takes no memory. */
+                               the memory of the machine or device. Reserving takes no memory. */
 } dcsr_context_options;
 
 typedef struct dcsr_context_info {
     dcsr_device device;
     int threads;
-    const char *device_name; /* constant text */
+    const char *device_name; /* constant text, while the context lasts: "cpu", or the GPU's name */
+    const char *built_for;   /* constant text: "cpu", or "cpu, cuda sm_75 sm_80 ..." */
     const char *allocator;   /* "jemalloc 5.3.0" or "system" */
     uint64_t memory_limit;   /* bytes; 0: none */
     uint64_t matrix_bytes; /* bytes held by matrices: arenas that are committed, row tables, queued batches */
-    uint64_t scratch_bytes; /* bytes held for temporary work: sort buffers and the like */
-    uint64_t peak_bytes;    /* the most that both together have been */
+    uint64_t
+        scratch_bytes; /* bytes held for temporary work: sort buffers and the like, pinned memory included */
+    uint64_t peak_bytes; /* the most that both together have been */
+    /* Of the GPU, 0 on the cpu: its bytes of memory, and those that nobody uses; the versions of CUDA that
+       the driver and the library support, 13000 for 13.0. */
+    uint64_t device_memory, device_free;
+    int driver_version, runtime_version;
     /* What the allocator says of all contexts of the process; 0 where it says nothing: bytes in pages that it
        has in use, and bytes that it holds from the system. */
     uint64_t allocator_active;
@@ -49,8 +58,9 @@ typedef struct dcsr_context_info {
 } dcsr_context_info;
 
 /* Creates a context. options may be NULL for the defaults. *context is NULL on failure.
- * Errors: NOT_BUILT (cuda asked of a build without CUDA), NO_DEVICE, INVALID_ARGUMENT (negative threads),
- * OUT_OF_MEMORY. */
+ * Errors: NOT_BUILT (cuda asked of a build without CUDA), NO_DEVICE (no GPU that can be used: the message
+ * says why), DEVICE (it failed on first use), INVALID_ARGUMENT (negative threads, DCSR_DEVICE set to
+ * something else), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options);
 
 /* Waits until the queued work of its matrices has been applied, then closes the context. Objects that are

@@ -6,7 +6,7 @@
 dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr_context **context)
 {
     DCSR_TRY(dcsr_i_view_check(view));
-    *rows = dcsr_i_view_rows(view);
+    DCSR_TRY(dcsr_i_view_host_rows(rows, view));
     *context = dcsr_i_view_context(view);
     if (dcsr_i_view_layout(view) == DCSR_LAYOUT_SEGMENTS) dcsr_i_view_was_read(view);
     return DCSR_OK;

@@ -112,6 +112,21 @@ static dcsr_status load(dcsr_matrix **matrix, dcsr_context *context, const compr
     return dcsr_i_loader_close(&loader, status, matrix);
 }
 
+/* Fills a matrix that is empty, and that nobody else knows yet. */
+static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
+{
+    for (uint64_t row = 0; row < csr->rows; row++)
+        if (csr->offsets[row + 1] - csr->offsets[row] > UINT32_MAX / 2)
+            return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "row %llu of the CSR has more than 2^31 entries",
+                               (unsigned long long)row);
+    uint64_t marked = 0;
+    DCSR_TRY(matrix->engine->fill(matrix, csr, &marked));
+    atomic_fetch_add(&matrix->inserted, csr->nnz);
+    if (!marked) return DCSR_OK;
+    DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    return dcsr_matrix_wait(matrix);
+}
+
 /* CSR is what a matrix is when it is defragmented, so its arrays are copied as they are. */
 dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                  const dcsr_matrix_options *options)
@@ -126,7 +141,7 @@ dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, co
     if (status == DCSR_OK && csr->nnz && !csr->values != !dcsr_type_size(csr->type))
         status = dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "CSR: values must %s for type %s",
                              csr->values ? "be NULL" : "be given", dcsr_type_name(csr->type));
-    if (status == DCSR_OK) status = dcsr_i_fill_from_csr(made, csr);
+    if (status == DCSR_OK) status = fill(made, csr);
     if (status == DCSR_OK)
         *matrix = made;
     else

@@ -74,41 +74,69 @@ static void gather(dcsr_i_csr *csr, const dcsr_i_rows *rows, int threads)
     }
 }
 
+dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table)
+{
+    dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
+    csr->offsets = dcsr_i_alloc(csr->context, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
+    if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    sum_lengths(table, csr->offsets);
+    if (csr->snapshot) {
+        csr->columns = matrix->arena.columns + table->first;
+        csr->values = csr->value_size ? matrix->arena.values + table->first * csr->value_size : NULL;
+        return DCSR_OK;
+    }
+    csr->columns = dcsr_i_alloc(csr->context, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
+    if (csr->columns && csr->value_size)
+        csr->values = dcsr_i_alloc(csr->context, DCSR_I_MATRIX, csr->nnz, csr->value_size);
+    if (!csr->columns || (csr->value_size && !csr->values)) return DCSR_ERROR_OUT_OF_MEMORY;
+    gather(csr, &rows, dcsr_i_threads(csr->context, csr->nnz));
+    return DCSR_OK;
+}
+
+void dcsr_i_csr_free(dcsr_i_csr *csr)
+{
+    if (!csr->snapshot) {
+        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
+        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
+    }
+    dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
+}
+
+dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr)
+{
+    return (dcsr_i_rows){.type = csr->type,
+                         .rows = csr->rows,
+                         .cols = csr->cols,
+                         .offsets = csr->offsets,
+                         .columns = csr->columns,
+                         .values = csr->values};
+}
+
 dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
                               unsigned flags)
 {
-    dcsr_context *context = matrix->context;
     const dcsr_i_table *table = snapshot->own ? snapshot->own : snapshot->base;
-    dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
-    dcsr_i_csr *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
+    dcsr_i_csr *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     atomic_init(&created->references, 1);
-    created->context = context;
+    created->context = matrix->context;
+    created->engine = matrix->engine;
     created->version = snapshot->version;
     created->flags = flags;
+    created->type = matrix->type;
     created->rows = table->rows;
     created->cols = table->cols;
     created->nnz = table->stored;
     created->value_size = matrix->value_size;
-    created->offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, table->rows + 1, sizeof *created->offsets);
-    bool lend = table->contiguous;
-    if (created->offsets && lend) {
-        created->columns = (uint32_t *)rows.columns + table->first;
-        created->values =
-            matrix->value_size ? matrix->arena.values + table->first * matrix->value_size : NULL;
+    if (table->contiguous) {
         created->snapshot = snapshot;
         atomic_fetch_add(&snapshot->references, 1);
-    } else if (created->offsets) {
-        created->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, sizeof *created->columns);
-        if (matrix->value_size)
-            created->values = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, matrix->value_size);
     }
-    if (!created->offsets || !created->columns || (matrix->value_size && !created->values)) {
+    dcsr_status status = matrix->engine->csr_fill(created, matrix, table);
+    if (status != DCSR_OK) {
         dcsr_i_csr_release(created);
-        return DCSR_ERROR_OUT_OF_MEMORY;
+        return status;
     }
-    sum_lengths(table, created->offsets);
-    if (!lend) gather(created, &rows, dcsr_i_threads(context, created->nnz));
     cache(matrix, created, flags);
     *csr = created;
     return DCSR_OK;

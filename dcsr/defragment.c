@@ -1,9 +1,8 @@
-/* defragment.c: bringing the segments of rows together.
+/* defragment.c: bringing all rows together, one behind the other.
  *
- * Whole: a prefix sum over row lengths gives every row its new place; rows are copied there in order, one
- * tight segment each, into blocks of their own; the blocks they leave are freed as a whole. No sort, no
- * comparison. Bytes moved: each entry is read and written once. Selected: only rows of several segments move,
- * into the ordinary space, with slack (rewrite.c). */
+ * A prefix sum over row lengths gives every row its new place; rows are copied there in order, one tight
+ * segment each, into blocks of their own; the blocks they leave are freed as a whole. No sort, no comparison.
+ * Bytes moved: each entry is read and written once. */
 #include "dcsr/store.h"
 #include <string.h>
 
@@ -76,10 +75,8 @@ static bool is_tight(const dcsr_i_table *table)
     return true;
 }
 
-static dcsr_status defragment_whole(dcsr_matrix *matrix)
+dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
 {
-    /* Lengths must be final before they can be summed. */
-    DCSR_TRY(dcsr_i_apply_settle(matrix));
     job j = {.matrix = matrix, .base = matrix->current};
     if (is_tight(j.base)) return DCSR_OK;
     j.pages = dcsr_i_page_count(j.base);
@@ -103,70 +100,4 @@ static dcsr_status defragment_whole(dcsr_matrix *matrix)
         }
     }
     return status;
-}
-
-static uint64_t rows_worth_moving(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
-{
-    return dcsr_i_fragmented_rows(rows, page, user) | dcsr_i_unresolved_rows(rows, page, user);
-}
-
-static dcsr_status defragment_selected(dcsr_matrix *matrix)
-{
-    dcsr_i_selection selection = {.rows_of = rows_worth_moving, .column_limit = DCSR_MAX_COLS, .slack = true};
-    dcsr_i_rewritten result;
-    const dcsr_i_table *base = matrix->current;
-    DCSR_TRY(dcsr_i_rewrite(&result, matrix, base, base->version + 1, &selection));
-    if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
-    return DCSR_OK;
-}
-
-dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
-{
-    DCSR_TRY(scope == DCSR_DEFRAGMENT_WHOLE ? defragment_whole(matrix) : defragment_selected(matrix));
-    atomic_store(&matrix->extra_reads, 0);
-    atomic_fetch_add(&matrix->defragmentations, 1);
-    return DCSR_OK;
-}
-
-/* ---- When it is worth it ----
- *
- * Costs are counted in entries read in passing. Walking a further segment of a row costs a jump to another
- * place and a loop that starts anew; moving an entry reads and writes it. When what readers have paid for
- * jumps has reached what moving costs, moving pays from then on; paying as much again at most is the price of
- * not knowing the future. */
-enum { JUMP_COST = 12, MOVE_COST = 4 };
-
-/* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to this
- * many times what is stored, beyond a small matrix's worth. */
-enum { MOST_SPACE = 3, SMALL_SPACE = 1 << 18 };
-
-/* Of what is stored, one in this many may be a tombstone. */
-enum { TOMBSTONE_SHARE = 4 };
-
-void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table)
-{
-    if (!table->extra_segments) return;
-    uint64_t reads = atomic_fetch_add(&matrix->extra_reads, table->extra_segments) + table->extra_segments;
-    if (reads * JUMP_COST < table->stored * MOVE_COST) return;
-    /* With few rows fragmented only those are moved. */
-    dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT,
-                               table->extra_segments * 8 < table->rows ? DCSR_DEFRAGMENT_SELECTED
-                                                                       : DCSR_DEFRAGMENT_WHOLE);
-}
-
-void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
-{
-    /* The second view that has to do the same work is one too many: the store should. */
-    if (atomic_fetch_add(&matrix->resolve_reads, entries) >= entries)
-        dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
-}
-
-void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
-{
-    uint64_t stored = matrix->current->stored, held = dcsr_i_arena_held(&matrix->arena);
-    deletions += atomic_fetch_add(&matrix->unsettled_deletions, deletions);
-    if (held > MOST_SPACE * stored + SMALL_SPACE)
-        dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT, DCSR_DEFRAGMENT_WHOLE);
-    else if (deletions > SMALL_SPACE / 16 && deletions > stored / TOMBSTONE_SHARE)
-        dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
 }

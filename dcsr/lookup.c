@@ -3,7 +3,8 @@
 #include "dcsr/store.h"
 #include <string.h>
 
-bool dcsr_i_lookup(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, uint32_t column, void *value)
+/* What policy and tombstones leave of one place. Returns whether it is stored. */
+static bool look_up(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, uint32_t column, void *value)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, row, pieces);
@@ -41,23 +42,38 @@ static dcsr_status check_places(const char *call, const dcsr_i_rows *rows, size_
     return DCSR_OK;
 }
 
-static dcsr_status look_up_many(const char *call, const dcsr_context *context, const dcsr_i_rows *rows,
-                                dcsr_policy policy, size_t n, const uint64_t *row, const uint64_t *col,
-                                void *values, bool *stored)
+dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                           const uint64_t *row, const uint64_t *col, void *values, bool *stored)
 {
-    if (n && (!row || !col || !stored))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", call,
-                           !row   ? "rows"
-                           : !col ? "cols"
-                                  : "stored");
-    DCSR_TRY(check_places(call, rows, n, row, col));
     size_t size = dcsr_type_size(rows->type);
     int threads = dcsr_i_threads(context, n * 16);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 256) if (threads > 1)
     for (size_t i = 0; i < n; i++)
         stored[i] =
-            dcsr_i_lookup(rows, policy, row[i], (uint32_t)col[i], values ? (char *)values + i * size : NULL);
+            look_up(rows, policy, row[i], (uint32_t)col[i], values ? (char *)values + i * size : NULL);
     return DCSR_OK;
+}
+
+/* The same for a call of the public interface. */
+typedef struct places {
+    const char *call;
+    size_t n;
+    const uint64_t *row, *col;
+    void *values;
+    bool *stored;
+} places;
+
+static dcsr_status look_up_places(const dcsr_matrix *matrix, const dcsr_i_rows *rows, const places *p)
+{
+    if (p->n && (!p->row || !p->col || !p->stored))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", p->call,
+                           !p->row   ? "rows"
+                           : !p->col ? "cols"
+                                     : "stored");
+    DCSR_TRY(check_places(p->call, rows, p->n, p->row, p->col));
+    if (!p->n) return DCSR_OK;
+    return matrix->engine->look_up(matrix->context, rows, matrix->policy, p->n, p->row, p->col, p->values,
+                                   p->stored);
 }
 
 dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
@@ -67,9 +83,9 @@ dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *
     dcsr_i_queue_wait(matrix);
     dcsr_i_snapshot *snapshot;
     DCSR_TRY(dcsr_i_snapshot_create(&snapshot, matrix));
-    dcsr_i_rows of = dcsr_i_rows_of(matrix, snapshot->base);
-    dcsr_status status = look_up_many("dcsr_matrix_get_many", matrix->context, &of, matrix->policy, n, rows,
-                                      cols, values, stored);
+    dcsr_i_rows of = matrix->engine->rows_of(matrix, snapshot->base);
+    dcsr_status status =
+        look_up_places(matrix, &of, &(places){"dcsr_matrix_get_many", n, rows, cols, values, stored});
     dcsr_i_snapshot_release(snapshot);
     return status;
 }
@@ -83,6 +99,6 @@ dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, 
                                void *values, bool *stored)
 {
     DCSR_TRY(dcsr_i_view_check(view));
-    return look_up_many("dcsr_view_get_many", dcsr_i_view_context(view), dcsr_i_view_rows(view),
-                        dcsr_i_view_policy(view), n, rows, cols, values, stored);
+    return look_up_places(dcsr_i_view_matrix(view), dcsr_i_view_rows(view),
+                          &(places){"dcsr_view_get_many", n, rows, cols, values, stored});
 }

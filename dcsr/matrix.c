@@ -16,11 +16,9 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
 {
     if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
     dcsr_context *context = matrix->context;
-    dcsr_i_free_unshared(matrix, matrix->current, NULL);
-    dcsr_i_row_pages_drain(matrix);
-    pthread_mutex_destroy(&matrix->spare_lock);
+    matrix->engine->close(matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
-    dcsr_i_arena_destroy(&matrix->arena);
+    pthread_mutex_destroy(&matrix->remains_lock);
     pthread_cond_destroy(&matrix->queue_changed);
     pthread_mutex_destroy(&matrix->queue_lock);
     pthread_mutex_destroy(&matrix->version_lock);
@@ -59,6 +57,15 @@ static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *opti
     return DCSR_OK;
 }
 
+static const dcsr_i_engine *engine_of(const dcsr_context *context)
+{
+#ifdef DCSR_CUDA
+    if (context->device == DCSR_DEVICE_CUDA) return &dcsr_cuda_engine;
+#endif
+    (void)context;
+    return &dcsr_i_cpu_engine;
+}
+
 /* The context closes: what was queued is still applied. */
 static void close_matrix(dcsr_i_member *member)
 {
@@ -79,6 +86,7 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     dcsr_matrix *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->context = context;
+    created->engine = engine_of(context);
     created->type = type;
     created->value_size = dcsr_type_size(type);
     created->policy = options->policy != DCSR_POLICY_DEFAULT ? options->policy
@@ -94,14 +102,11 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     atomic_init(&created->references, 1);
     pthread_mutex_init(&created->version_lock, NULL);
     pthread_mutex_init(&created->queue_lock, NULL);
-    pthread_mutex_init(&created->spare_lock, NULL);
+    pthread_mutex_init(&created->remains_lock, NULL);
     pthread_cond_init(&created->queue_changed, NULL);
     dcsr_i_context_retain(context);
-    dcsr_status status = dcsr_i_arena_init(&created->arena, context, created->value_size);
-    if (status == DCSR_OK) {
-        created->current = dcsr_i_table_create(created, rows, cols, 1);
-        status = created->current ? dcsr_i_context_join(context, &created->member) : DCSR_ERROR_OUT_OF_MEMORY;
-    }
+    dcsr_status status = created->engine->open(created, rows, cols);
+    if (status == DCSR_OK) status = dcsr_i_context_join(context, &created->member);
     if (status != DCSR_OK) {
         dcsr_i_matrix_release(created);
         return status;
@@ -126,24 +131,6 @@ void dcsr_matrix_destroy(dcsr_matrix *matrix)
 
 /* ---- What it tells ---- */
 
-static void count_segments(const dcsr_i_table *table, dcsr_matrix_info *info)
-{
-    uint64_t pages = dcsr_i_page_count(table);
-    info->segments = table->extra_segments;
-    for (uint64_t p = 0; p < pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(table, p);
-        if (!page) continue;
-        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) info->segments += page->length[r] != 0;
-        if (!info->max_segments && info->segments) info->max_segments = 1;
-        for (uint64_t mask = page->fragmented; mask; mask &= mask - 1) {
-            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-            uint64_t count = (uint64_t)dcsr_i_row_pieces(page, (unsigned)__builtin_ctzll(mask), pieces);
-            if (count > info->max_segments) info->max_segments = count;
-        }
-        info->unresolved_rows += (uint64_t)__builtin_popcountll(page->duplicates | page->tombstones);
-    }
-}
-
 dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
@@ -151,13 +138,22 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     dcsr_i_snapshot *snapshot;
     DCSR_TRY(dcsr_i_snapshot_create(&snapshot, matrix));
     const dcsr_i_table *table = snapshot->base;
+    dcsr_i_rows rows = matrix->engine->rows_of(matrix, table);
+    dcsr_i_measures measures;
+    dcsr_status status = matrix->engine->measure(&measures, matrix->context, &rows);
+    if (status != DCSR_OK) {
+        dcsr_i_snapshot_release(snapshot);
+        return status;
+    }
     *info = (dcsr_matrix_info){.type = matrix->type,
                                .policy = matrix->policy,
                                .rows = table->rows,
                                .cols = table->cols,
                                .version = table->version,
-                               .stored = table->stored};
-    count_segments(table, info);
+                               .stored = table->stored,
+                               .segments = measures.rows_in_use + table->extra_segments,
+                               .max_segments = measures.max_segments,
+                               .unresolved_rows = measures.unresolved_rows};
     dcsr_i_snapshot_release(snapshot);
 
     info->arena_entries = dcsr_i_arena_used(&matrix->arena);

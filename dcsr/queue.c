@@ -128,9 +128,9 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     switch (operation->kind) {
     case DCSR_I_INSERT:
     case DCSR_I_REMOVE:
-        return dcsr_i_apply_entries(matrix, operation);
+        return matrix->engine->apply_entries(matrix, operation);
     case DCSR_I_RESIZE:
-        return dcsr_i_apply_resize(matrix, operation->rows, operation->cols);
+        return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
     case DCSR_I_DEFRAGMENT:
         return dcsr_i_apply_defragment(matrix, operation->scope);
     case DCSR_I_SETTLE:
@@ -187,7 +187,7 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
     }
     if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->stopping) {
         pthread_mutex_unlock(&matrix->queue_lock);
-        dcsr_i_arena_trim(&matrix->arena);
+        matrix->engine->trim(matrix);
         pthread_mutex_lock(&matrix->queue_lock);
         wait_for_operation(matrix, IDLE_MILLISECONDS);
     }

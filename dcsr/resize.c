@@ -115,20 +115,6 @@ static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave **grave, dcsr_ma
     return DCSR_OK;
 }
 
-/* Rows with a column that is not below *user. */
-static uint64_t rows_beyond(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
-{
-    uint64_t limit = *(const uint64_t *)user, mask = 0;
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_row_pieces(page, r, pieces);
-        for (int k = 0; k < count; k++)
-            for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++)
-                if ((rows->columns[i] & ~DCSR_I_TOMBSTONE) >= limit) mask |= (uint64_t)1 << r;
-    }
-    return mask;
-}
-
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     const dcsr_i_table *base = matrix->current;
@@ -147,8 +133,7 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
         next->first = base->first;
     }
     if (status == DCSR_OK && cols < base->cols) {
-        dcsr_i_selection selection = {
-            .rows_of = rows_beyond, .user = &cols, .column_limit = cols, .slack = true};
+        dcsr_i_selection selection = {.kind = DCSR_I_ROWS_BEYOND, .column_limit = cols, .slack = true};
         status = dcsr_i_rewrite(&cut, matrix, next, next->version, &selection);
     }
     if (status != DCSR_OK) {

@@ -9,35 +9,7 @@
 #include "dcsr/store.h"
 #include <string.h>
 
-dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
-{
-    return (dcsr_i_rows){.type = matrix->type,
-                         .rows = table->rows,
-                         .cols = table->cols,
-                         .table = table,
-                         .columns = matrix->arena.columns,
-                         .values = matrix->arena.values};
-}
-
 /* ---- Which rows ---- */
-
-uint64_t dcsr_i_unresolved_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
-{
-    (void)rows, (void)user;
-    return page->duplicates | page->tombstones;
-}
-
-uint64_t dcsr_i_tombstone_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
-{
-    (void)rows, (void)user;
-    return page->tombstones;
-}
-
-uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
-{
-    (void)rows, (void)user;
-    return page->fragmented;
-}
 
 static bool row_ascends(const dcsr_i_rows *rows, const dcsr_i_row_page *page, unsigned r)
 {
@@ -52,13 +24,45 @@ static bool row_ascends(const dcsr_i_rows *rows, const dcsr_i_row_page *page, un
     return true;
 }
 
-uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user)
+static bool row_reaches(const dcsr_i_rows *rows, const dcsr_i_row_page *page, unsigned r, uint64_t limit)
 {
-    (void)user;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_row_pieces(page, r, pieces);
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++)
+            if ((rows->columns[i] & ~DCSR_I_TOMBSTONE) >= limit) return true;
+    return false;
+}
+
+/* The mask of the rows of a page that are meant. */
+static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_rows *rows,
+                              const dcsr_i_row_page *page)
+{
     uint64_t mask = page->duplicates | page->tombstones;
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
-        if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
-    return mask;
+    switch (selection->kind) {
+    case DCSR_I_UNRESOLVED_ROWS:
+        return mask;
+    case DCSR_I_TOMBSTONE_ROWS:
+        return page->tombstones;
+    case DCSR_I_UNTIDY_ROWS:
+        return mask | page->fragmented;
+    case DCSR_I_UNSORTED_ROWS:
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+            if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
+        return mask;
+    case DCSR_I_ROWS_BEYOND:
+        mask = 0;
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+            if (row_reaches(rows, page, r, selection->column_limit)) mask |= (uint64_t)1 << r;
+        return mask;
+    }
+    return 0;
+}
+
+/* Whether telling which rows are meant takes reading their entries. */
+static bool selection_reads_entries(const dcsr_i_selection *selection)
+{
+    return selection->kind == DCSR_I_UNSORTED_ROWS || selection->kind == DCSR_I_ROWS_BEYOND;
 }
 
 /* ---- Many rows ---- */
@@ -96,12 +100,12 @@ static dcsr_status select_rows(job *j)
     dcsr_i_rows rows = dcsr_i_rows_of(j->matrix, j->base);
     uint64_t *mask = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *mask);
     if (!mask) return DCSR_ERROR_OUT_OF_MEMORY;
-    int threads = dcsr_i_threads(context, j->selection->sorted ? j->base->stored : pages);
+    int threads = dcsr_i_threads(context, selection_reads_entries(j->selection) ? j->base->stored : pages);
     uint64_t selected = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : selected) if (threads > 1)
     for (uint64_t p = 0; p < pages; p++) {
         const dcsr_i_row_page *page = dcsr_i_page(j->base, p);
-        mask[p] = page ? j->selection->rows_of(&rows, page, j->selection->user) : 0;
+        mask[p] = page ? selected_rows(j->selection, &rows, page) : 0;
         selected += mask[p] != 0;
     }
     j->capacity = selected;
@@ -327,17 +331,4 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
     }
     dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.work, j.capacity, sizeof *j.work);
     return status;
-}
-
-dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix)
-{
-    dcsr_i_selection selection = {
-        .rows_of = dcsr_i_unresolved_rows, .column_limit = DCSR_MAX_COLS, .slack = true};
-    dcsr_i_rewritten result;
-    const dcsr_i_table *base = matrix->current;
-    DCSR_TRY(dcsr_i_rewrite(&result, matrix, base, base->version + 1, &selection));
-    if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
-    atomic_store(&matrix->resolve_reads, 0);
-    atomic_store(&matrix->unsettled_deletions, 0);
-    return DCSR_OK;
 }

@@ -23,6 +23,7 @@
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
 
+#include "dcsr/rowtable_cuda.h"
 #include "dcsr/view.h"
 
 enum {
@@ -70,12 +71,16 @@ typedef struct dcsr_i_table {
     int segments_per_row; /* K */
     bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
+    struct dcsr_cuda_root *root; /* of a table on a device, which has no directories */
     dcsr_i_directory *directory[];
 } dcsr_i_table;
 
 /* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index
- * columns and values (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. */
+ * columns and values (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. Where the
+ * entries are on a device only `device` leads to them. */
 typedef struct dcsr_i_rows {
+    bool on_device;
+    dcsr_cuda_rows device;
     dcsr_type type;
     uint64_t rows, cols;
     const dcsr_i_table *table; /* segments */
@@ -148,9 +153,11 @@ static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
 dcsr_status dcsr_i_view_check(const dcsr_view *view);
 dcsr_context *dcsr_i_view_context(const dcsr_view *view);
 dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
-dcsr_policy dcsr_i_view_policy(const dcsr_view *view);
-/* The entries that the view shows. */
+dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
+/* The entries that the view shows, wherever they are. */
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
+/* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */
+dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
 /* Threads that an operation on `work` entries should use: 1 when it is too little to share. */

@@ -27,6 +27,8 @@
 
 /* More threads than this are never used, whatever is asked for. */
 enum { DCSR_I_MAX_THREADS = 4096 };
+/* Streams that a context keeps for the next reader. */
+enum { DCSR_I_IDLE_STREAMS = 16 };
 
 /* To be put inside an object that the context closes. `close` waits until the object's queued work has been
  * applied, then stops its worker; it is called once at most. */
@@ -41,23 +43,26 @@ struct dcsr_context {
     atomic_bool closed;
 
     dcsr_device device;
+    struct dcsr_cuda_device *cuda; /* NULL on the cpu */
     int threads;
     uint64_t memory_limit;  /* UINT64_MAX: none */
     uint64_t reserve_bytes; /* address space per matrix */
 
-    pthread_mutex_t lock; /* for the members */
+    pthread_mutex_t lock; /* for the members, and the idle streams */
     pthread_cond_t done;  /* `closing` has changed */
     dcsr_i_member *members;
     dcsr_i_member *closing; /* the member whose close() runs */
     uint64_t matrices;
+    struct dcsr_cuda_stream *idle[DCSR_I_IDLE_STREAMS]; /* that no thread has borrowed */
+    int idle_streams;
 
     /* Written by every allocation, so on a cache line of their own. */
     _Alignas(64) _Atomic uint64_t used[DCSR_I_POOLS];
     _Atomic uint64_t peak;
 };
 
-/* DCSR_OK when the context may be used; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED once it is closed, with
- * the error set. */
+/* DCSR_OK when the context may be used; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED once it is closed,
+ * DEVICE once its device has failed, or in a child of the process that opened it; with the error set. */
 dcsr_status dcsr_i_context_check(const dcsr_context *context);
 
 void dcsr_i_context_retain(dcsr_context *context);
@@ -68,6 +73,13 @@ dcsr_status dcsr_i_context_join(dcsr_context *context, dcsr_i_member *member);
 /* Takes it out again; when it returns, close() has run to its end or will never be called. Harmless when it
  * never joined. */
 void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member);
+
+#ifdef DCSR_CUDA
+/* A stream for a thread that reads; NULL with the error set. Work on it may follow no other stream's by
+ * itself. It is to be returned by the same thread, with nothing on it that has not been waited for. */
+struct dcsr_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context);
+void dcsr_i_stream_return(dcsr_context *context, struct dcsr_cuda_stream *stream);
+#endif
 
 /* What the allocator says about itself: its name, and the bytes of its pages in use and held, over all
  * contexts of the process (0 where it does not say). */

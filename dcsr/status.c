@@ -34,6 +34,8 @@ const char *dcsr_strerror(dcsr_status status)
         return "cancelled";
     case DCSR_ERROR_NOT_FOUND:
         return "not found";
+    case DCSR_ERROR_DEVICE:
+        return "device failed";
     }
     return "unknown status";
 }

@@ -20,46 +20,8 @@
 #define DCSR_STORE_H
 
 #include "dcsr/arena.h"
-#include "dcsr/rowtable.h"
-#include "dcsr/runtime.h"
+#include "dcsr/engine.h"
 #include <string.h>
-
-/* ---- Operations in the queue ---- */
-
-typedef enum dcsr_i_kind {
-    DCSR_I_INSERT,
-    DCSR_I_REMOVE,
-    DCSR_I_RESIZE,
-    DCSR_I_DEFRAGMENT,
-    DCSR_I_SETTLE /* resolve all rows, so that views need not */
-} dcsr_i_kind;
-
-/* One change that was asked for. Small batches of the same kind that wait one behind the other share an
- * operation. It is counted: the queue holds it, and each ticket does. */
-typedef struct dcsr_i_operation {
-    struct dcsr_i_operation *next;
-    dcsr_context *context;
-    _Atomic uint32_t references;
-    dcsr_i_kind kind;
-
-    /* Insert, remove: n entries of `stride` words: a key (row << column_bits | column), then the value's
-     * bytes. */
-    uint64_t *entries;
-    uint64_t n, capacity;
-    uint64_t batches; /* calls whose entries are in it */
-    int stride, column_bits, row_bits;
-    bool ascending; /* the keys ascend strictly: neither sorting nor combining is needed */
-
-    uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
-    dcsr_defragment_scope scope; /* defragment */
-
-    bool watched; /* somebody holds a ticket and will learn of a failure there */
-    pthread_mutex_t lock;
-    pthread_cond_t finished;
-    atomic_bool done;
-    dcsr_status status;
-    char message[400];
-} dcsr_i_operation;
 
 /* ---- What a version leaves behind ---- */
 
@@ -70,7 +32,11 @@ typedef enum dcsr_i_remains_kind {
     DCSR_I_SEGMENT_PAGE,
     DCSR_I_PACKED_SEGMENT_PAGE,
     DCSR_I_RANGE, /* places in the arena */
-    DCSR_I_RUNS   /* doomed blocks of the arena */
+    DCSR_I_RUNS,  /* doomed blocks of the arena */
+    /* On a device: slots of pages, and places of one block, just how many. */
+    DCSR_I_ROW_SLOT,
+    DCSR_I_SEGMENT_SLOT,
+    DCSR_I_PLACES
 } dcsr_i_remains_kind;
 
 /* A thing that versions from `born` up to the one before its retirement could see. */
@@ -79,7 +45,7 @@ typedef struct dcsr_i_remains {
     uint64_t born;
     union {
         void *pointer;
-        uint64_t begin;
+        uint64_t begin; /* place, slot, block */
     };
     uint64_t size; /* places, runs, directories of a table */
 } dcsr_i_remains;
@@ -115,14 +81,16 @@ typedef struct dcsr_i_snapshot {
 typedef struct dcsr_i_csr {
     _Atomic uint64_t references;
     dcsr_context *context;
+    const dcsr_i_engine *engine; /* whose memory the arrays are in */
     uint64_t version;
     unsigned flags;
+    dcsr_type type;
     uint64_t rows, cols, nnz;
     uint64_t *offsets;
     uint32_t *columns; /* the store's when snapshot is not NULL */
     void *values;
     size_t value_size;
-    dcsr_i_snapshot *snapshot; /* of a lent CSR */
+    dcsr_i_snapshot *snapshot; /* of a CSR that lends the store's entries */
 } dcsr_i_csr;
 
 /* More threads than this do not help one batch. */
@@ -133,7 +101,9 @@ enum { DCSR_I_MAX_BATCH_THREADS = 64 };
 struct dcsr_matrix {
     dcsr_i_member member;
     dcsr_context *context;
-    _Atomic uint64_t references; /* the owner, snapshots, views */
+    const dcsr_i_engine *engine;
+    struct dcsr_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
+    _Atomic uint64_t references;  /* the owner, snapshots, views */
     dcsr_type type;
     size_t value_size;
     dcsr_policy policy;
@@ -151,9 +121,10 @@ struct dcsr_matrix {
     dcsr_i_snapshot
         *resolved[4];   /* by flags: the newest, shared by views while one of them holds it; not counted */
     dcsr_i_csr *csr[2]; /* by whether sorted: of the current version; counted */
-    /* Row pages that were given back and wait for the next batch: the allocator would cost as much again as
-     * all else that is done to a page. */
-    pthread_mutex_t spare_lock;
+    pthread_mutex_t
+        remains_lock; /* held while remains are freed: it guards what the engine keeps for reuse */
+    /* On the cpu: row pages that were given back and wait for the next batch; the allocator would cost as
+     * much again as all else that is done to a page. */
     dcsr_i_row_page **spare;
     uint64_t spare_count, spare_capacity;
     _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
@@ -181,55 +152,21 @@ struct dcsr_matrix {
     _Atomic uint64_t resolve_reads;       /* entries that views had to resolve since the last settling */
 };
 
-static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
-{
-    return operation->entries + i * (uint64_t)operation->stride;
-}
+/* ---- Rewriting rows: an engine's rewrite() ---- */
 
-/* ---- queue.c ---- */
-dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
-void dcsr_i_operation_release(dcsr_i_operation *operation);
-/* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
- * queue_lock. */
-dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
-/* A ticket on an operation. */
-dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
-/* Waits until what is queued now has been applied; does not report failures. */
-void dcsr_i_queue_wait(dcsr_matrix *matrix);
-/* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
- * rest. */
-void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
-/* Whether nothing is queued or being applied. */
-bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
-/* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
- * off. */
-void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
-
-/* ---- the changes; each publishes a version or leaves all as it was. Called by the worker only. ---- */
-dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
-dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
-dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
-dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
-
-/* ---- tight.c ---- */
-/* Writes the lengths of the rows of page p, which come as zeros. */
-typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
-/* A table whose rows lie one behind the other in blocks of their own, from place (*table)->first on; the
- * entries are yet to be written. */
-dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
-                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
-/* Fills a matrix that is empty, and that nobody else knows yet, from CSR of its type and dimensions whose
- * offsets and columns have been checked: one copy. */
-dcsr_status dcsr_i_fill_from_csr(dcsr_matrix *matrix, const dcsr_csr *csr);
-
-/* ---- rewrite.c, resolve.c ---- */
+/* Which rows. */
+typedef enum dcsr_i_rows_kind {
+    DCSR_I_UNRESOLVED_ROWS, /* that may hold duplicates, or a tombstone */
+    DCSR_I_TOMBSTONE_ROWS,
+    DCSR_I_UNTIDY_ROWS,   /* unresolved ones and those of several segments */
+    DCSR_I_UNSORTED_ROWS, /* unresolved ones and those whose columns do not ascend */
+    DCSR_I_ROWS_BEYOND    /* with a column from column_limit on */
+} dcsr_i_rows_kind;
 
 /* Rows to be rewritten into one segment each. Those that may hold duplicates or tombstones are resolved on
  * the way. */
 typedef struct dcsr_i_selection {
-    /* The mask of the rows of a page that are meant; user is passed on. */
-    uint64_t (*rows_of)(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
-    const void *user;
+    dcsr_i_rows_kind kind;
     uint64_t column_limit; /* entries from this column on are dropped; DCSR_MAX_COLS: none */
     bool sorted;           /* columns shall ascend also in rows that need no resolving */
     bool slack;            /* leave room for growth */
@@ -241,20 +178,40 @@ typedef struct dcsr_i_rewritten {
     dcsr_i_table *table;     /* NULL when no row was selected */
     dcsr_i_grave *grave;     /* what it no longer needs of base, unless for_view; room for one more */
     uint64_t begin, entries; /* the places taken */
-} dcsr_i_rewritten;
+} dcsr_i_rewritten;          /* all zero on failure */
 
-/* Builds a table of version `version` like `base`, which must be the current one unless for_view, in which
- * the selected rows are resolved and stand in one segment each; columns of resolved rows ascend. On failure
- * nothing is left behind. */
+/* ---- tidy.c: changes that leave the entries as they are. Called by the worker only. ---- */
+dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
+dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
+
+/* ---- The cpu's engine: insert.c, resize.c, defragment.c, tight.c, rewrite.c, table.c ---- */
+dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
+dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
-/* Masks for selections: rows that may hold duplicates or tombstones; rows with tombstones; rows of several
- * segments. */
-uint64_t dcsr_i_unresolved_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
-uint64_t dcsr_i_tombstone_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
-uint64_t dcsr_i_fragmented_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
-/* Rows whose columns do not ascend, and unresolved ones. */
-uint64_t dcsr_i_unsorted_rows(const dcsr_i_rows *rows, const dcsr_i_row_page *page, const void *user);
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains);
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
+dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr);
+dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
+void dcsr_i_csr_free(dcsr_i_csr *csr);
+dcsr_status dcsr_i_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                           const uint64_t *row, const uint64_t *col, void *values, bool *stored);
+dcsr_status dcsr_i_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
+                            uint32_t *columns, void *values, uint64_t *length);
+
+/* ---- tight.c ---- */
+/* Writes the lengths of the rows of page p, which come as zeros. */
+typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
+/* A table whose rows lie one behind the other in blocks of their own, from place (*table)->first on; the
+ * entries are yet to be written. */
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
+
+/* ---- rewrite.c, resolve.c ---- */
 
 /* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
  * so that a hub row's segments run out only after it has grown several times over; and two at least, for half
@@ -264,9 +221,6 @@ static inline uint64_t dcsr_i_slack(uint64_t length)
 {
     return length / 2 + 2;
 }
-
-/* What a reader of `table` works on. */
-dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
 
 /* Room for resolving rows of up to `capacity` entries; one per thread. */
 typedef struct dcsr_i_resolver {
@@ -300,7 +254,7 @@ static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, u
         ((uint64_t *)values)[to + e] = ((const uint64_t *)values)[from + e];
 }
 
-/* ---- defragment.c: when it is worth it ---- */
+/* When tidying is worth it. */
 /* A reader has walked all rows of this table, which is the current one or an earlier one. */
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 /* A reader has had to resolve rows of so many entries. */
@@ -357,8 +311,6 @@ void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
  * moved. On failure what was made is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t version);
-/* Frees what `own` does not share with base, which may be NULL. */
-void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
 /* The places of a row with their capacities, also of a last segment that is not in use yet. For the writer.
  */
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
@@ -393,8 +345,5 @@ void dcsr_i_matrix_retain(dcsr_matrix *matrix);
 void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
 dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols);
-
-/* A row's state for get: what policy and tombstones leave of one column. Returns whether it is stored. */
-bool dcsr_i_lookup(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, uint32_t column, void *value);
 
 #endif

@@ -1,5 +1,6 @@
 /* table.c: the parts of row tables (rowtable.h): making, copying and freeing them. */
 #include "dcsr/store.h"
+#include <assert.h>
 #include <string.h>
 
 static size_t table_size(uint64_t directories)
@@ -105,7 +106,7 @@ dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_pa
 /* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
 void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
 {
-    pthread_mutex_lock(&matrix->spare_lock);
+    pthread_mutex_lock(&matrix->remains_lock);
     if (n > matrix->spare_capacity) {
         dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
                                                   matrix->spare_capacity, n, sizeof *larger);
@@ -114,28 +115,28 @@ void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
             matrix->spare_capacity = n;
         }
     }
-    pthread_mutex_unlock(&matrix->spare_lock);
+    pthread_mutex_unlock(&matrix->remains_lock);
 }
 
 uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
 {
-    pthread_mutex_lock(&matrix->spare_lock);
+    pthread_mutex_lock(&matrix->remains_lock);
     uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
     for (uint64_t i = 0; i < taken; i++)
         *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
-    pthread_mutex_unlock(&matrix->spare_lock);
+    pthread_mutex_unlock(&matrix->remains_lock);
     return taken;
 }
 
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->spare_lock);
+    pthread_mutex_lock(&matrix->remains_lock);
     while (matrix->spare_count)
         dcsr_i_part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
     matrix->spare = NULL;
     matrix->spare_capacity = 0;
-    pthread_mutex_unlock(&matrix->spare_lock);
+    pthread_mutex_unlock(&matrix->remains_lock);
 }
 
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
@@ -187,9 +188,9 @@ void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     if (!page) return;
-    pthread_mutex_lock(&matrix->spare_lock);
+    pthread_mutex_lock(&matrix->remains_lock);
     dcsr_i_row_page_free_locked(matrix, page);
-    pthread_mutex_unlock(&matrix->spare_lock);
+    pthread_mutex_unlock(&matrix->remains_lock);
 }
 
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
@@ -219,6 +220,16 @@ static void free_page(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_r
     dcsr_i_row_page_free(matrix, page);
 }
 
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
+{
+    return (dcsr_i_rows){.type = matrix->type,
+                         .rows = table->rows,
+                         .cols = table->cols,
+                         .table = table,
+                         .columns = matrix->arena.columns,
+                         .values = matrix->arena.values};
+}
+
 void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
 {
     for (uint64_t d = 0; own && d < own->directories; d++) {
@@ -246,4 +257,34 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
          count++)
         pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
     return count;
+}
+
+void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
+{
+    switch (remains->kind) {
+    case DCSR_I_TABLE:
+        dcsr_i_table_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_DIRECTORY:
+        dcsr_i_directory_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_ROW_PAGE:
+        dcsr_i_row_page_free_locked(matrix, remains->pointer);
+        break;
+    case DCSR_I_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, false);
+        break;
+    case DCSR_I_PACKED_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, true);
+        break;
+    case DCSR_I_RANGE:
+        dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
+        break;
+    case DCSR_I_RUNS:
+        dcsr_i_arena_free_runs(&matrix->arena, remains->pointer, remains->size);
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, remains->pointer, remains->size, sizeof(dcsr_i_run));
+        break;
+    default:
+        assert(!"remains of another engine");
+    }
 }

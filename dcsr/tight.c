@@ -100,15 +100,6 @@ static void lengths_of_csr(const void *user, uint64_t p, uint32_t length[DCSR_I_
         length[r] = (uint32_t)(csr->offsets[row + r + 1] - csr->offsets[row + r]);
 }
 
-static dcsr_status check_row_lengths(const dcsr_csr *csr)
-{
-    for (uint64_t row = 0; row < csr->rows; row++)
-        if (csr->offsets[row + 1] - csr->offsets[row] > UINT32_MAX / 2)
-            return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "row %llu of the CSR has more than 2^31 entries",
-                               (unsigned long long)row);
-    return DCSR_OK;
-}
-
 /* Whether some column of the row may stand more than once: they do not ascend strictly. */
 static bool may_repeat(const uint32_t *columns, uint64_t first, uint64_t end)
 {
@@ -136,9 +127,8 @@ static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const 
     return (uint64_t)__builtin_popcountll(page->duplicates);
 }
 
-dcsr_status dcsr_i_fill_from_csr(dcsr_matrix *matrix, const dcsr_csr *csr)
+dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
 {
-    DCSR_TRY(check_row_lengths(csr));
     dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
     if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_table *table;
@@ -148,14 +138,11 @@ dcsr_status dcsr_i_fill_from_csr(dcsr_matrix *matrix, const dcsr_csr *csr)
         dcsr_i_grave_free(matrix, grave);
         return status;
     }
-    uint64_t marked = 0, pages = dcsr_i_page_count(table);
+    uint64_t rows = 0, pages = dcsr_i_page_count(table);
     int threads = dcsr_i_threads(matrix->context, csr->nnz);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : marked) if (threads > 1)
-    for (uint64_t p = 0; p < pages; p++) marked += fill_page(matrix, table, csr, p);
-    table->duplicate_rows = marked;
-    atomic_fetch_add(&matrix->inserted, csr->nnz);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : rows) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p++) rows += fill_page(matrix, table, csr, p);
+    table->duplicate_rows = *marked = rows;
     dcsr_i_publish(matrix, table, grave);
-    if (!marked) return DCSR_OK;
-    DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
-    return dcsr_matrix_wait(matrix);
+    return DCSR_OK;
 }

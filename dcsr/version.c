@@ -54,50 +54,21 @@ void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr
     dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
-/* Called with spare_lock: most remains are row pages, thousands of them. */
-static void free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
-{
-    switch (remains->kind) {
-    case DCSR_I_TABLE:
-        dcsr_i_table_free(matrix, remains->pointer);
-        break;
-    case DCSR_I_DIRECTORY:
-        dcsr_i_directory_free(matrix, remains->pointer);
-        break;
-    case DCSR_I_ROW_PAGE:
-        dcsr_i_row_page_free_locked(matrix, remains->pointer);
-        break;
-    case DCSR_I_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, remains->pointer, false);
-        break;
-    case DCSR_I_PACKED_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, remains->pointer, true);
-        break;
-    case DCSR_I_RANGE:
-        dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
-        break;
-    case DCSR_I_RUNS:
-        dcsr_i_arena_free_runs(&matrix->arena, remains->pointer, remains->size);
-        dcsr_i_free(matrix->context, DCSR_I_MATRIX, remains->pointer, remains->size, sizeof(dcsr_i_run));
-        break;
-    }
-}
-
 /* Frees those remains (runs, or all but runs) that no pinned version can see: `heir` is the latest of those
  * that could. */
 static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
 {
     uint64_t kept = 0;
-    pthread_mutex_lock(&matrix->spare_lock);
+    pthread_mutex_lock(&matrix->remains_lock);
     for (uint64_t i = 0; i < grave->count; i++) {
         const dcsr_i_remains *remains = &grave->remains[i];
         bool other = (remains->kind == DCSR_I_RUNS) != runs;
         if (other || (heir && remains->born <= heir->version))
             grave->remains[kept++] = *remains;
         else
-            free_remains(matrix, remains);
+            matrix->engine->free_remains(matrix, remains);
     }
-    pthread_mutex_unlock(&matrix->spare_lock);
+    pthread_mutex_unlock(&matrix->remains_lock);
     grave->count = kept;
 }
 
@@ -205,14 +176,14 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
     pthread_mutex_unlock(&matrix->version_lock);
     if (!last) return;
     if (snapshot->own) {
-        dcsr_i_free_unshared(matrix, snapshot->own, snapshot->base);
+        matrix->engine->free_unshared(matrix, snapshot->own, snapshot->base);
         dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
     }
     pthread_mutex_lock(&matrix->version_lock);
     bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
     pthread_mutex_unlock(&matrix->version_lock);
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
-    if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_arena_trim(&matrix->arena);
+    if (freed && dcsr_i_queue_is_idle(matrix)) matrix->engine->trim(matrix);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
     dcsr_i_matrix_release(matrix);
 }
@@ -220,12 +191,7 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
 void dcsr_i_csr_release(dcsr_i_csr *csr)
 {
     if (!csr || atomic_fetch_sub(&csr->references, 1) != 1) return;
-    if (csr->snapshot) {
-        dcsr_i_snapshot_release(csr->snapshot);
-    } else {
-        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
-        dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
-    }
-    dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
+    csr->engine->csr_free(csr);
+    dcsr_i_snapshot_release(csr->snapshot);
     dcsr_i_free(csr->context, DCSR_I_MATRIX, csr, 1, sizeof *csr);
 }

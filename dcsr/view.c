@@ -1,7 +1,6 @@
 /* view.c: creating, reading and destroying views. */
 #include "dcsr/store.h"
 #include <math.h>
-#include <string.h>
 
 enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED };
 
@@ -13,6 +12,10 @@ struct dcsr_view {
     dcsr_i_snapshot *snapshot; /* segments */
     dcsr_i_csr *csr;           /* CSR */
     dcsr_i_rows rows;
+    /* What is on a device, as CSR in host memory: made when it is asked for. */
+    pthread_mutex_t lock;
+    dcsr_i_csr *copy;
+    dcsr_i_rows host_rows;
 };
 
 /* ---- What operations ask ---- */
@@ -33,14 +36,29 @@ dcsr_layout dcsr_i_view_layout(const dcsr_view *view)
     return view->layout;
 }
 
-dcsr_policy dcsr_i_view_policy(const dcsr_view *view)
+dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view)
 {
-    return view->matrix->policy;
+    return view->matrix;
 }
 
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view)
 {
     return &view->rows;
+}
+
+dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
+{
+    *rows = &view->rows;
+    if (!view->rows.on_device) return DCSR_OK;
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = DCSR_OK;
+    if (!view->copy) {
+        status = view->matrix->engine->download(&view->copy, view->context, &view->rows);
+        if (status == DCSR_OK) view->host_rows = dcsr_i_rows_of_csr(view->copy);
+    }
+    pthread_mutex_unlock(&view->lock);
+    *rows = &view->host_rows;
+    return status;
 }
 
 void dcsr_i_view_was_read(dcsr_view *view)
@@ -71,24 +89,23 @@ static void offer_resolved(dcsr_matrix *matrix, dcsr_i_snapshot *snapshot)
     pthread_mutex_unlock(&matrix->version_lock);
 }
 
-/* Which rows the flags want resolved; NULL when this version shows all as it should be. */
-static uint64_t (*rows_to_resolve(const dcsr_i_table *table,
-                                  unsigned flags))(const dcsr_i_rows *, const dcsr_i_row_page *, const void *)
+/* Which rows the flags want resolved; false when this version shows all as it should be. */
+static bool rows_to_resolve(const dcsr_i_table *table, unsigned flags, dcsr_i_rows_kind *kind)
 {
-    if (flags & DCSR_VIEW_SORTED) return dcsr_i_unsorted_rows;
-    if (!(flags & DCSR_VIEW_DUPLICATES) && table->duplicate_rows) return dcsr_i_unresolved_rows;
-    return table->tombstone_rows ? dcsr_i_tombstone_rows : NULL;
+    bool duplicates = !(flags & DCSR_VIEW_DUPLICATES) && table->duplicate_rows;
+    *kind = flags & DCSR_VIEW_SORTED ? DCSR_I_UNSORTED_ROWS
+            : duplicates             ? DCSR_I_UNRESOLVED_ROWS
+                                     : DCSR_I_TOMBSTONE_ROWS;
+    return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
 /* Replaces a plain snapshot by one in which the rows that the flags ask for are resolved. */
 static dcsr_status resolve_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags)
 {
     dcsr_i_snapshot *plain = *snapshot;
-    dcsr_i_selection selection = {.rows_of = rows_to_resolve(plain->base, flags),
-                                  .column_limit = DCSR_MAX_COLS,
-                                  .sorted = flags & DCSR_VIEW_SORTED,
-                                  .for_view = true};
-    if (!selection.rows_of) return DCSR_OK;
+    dcsr_i_selection selection = {
+        .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
+    if (!rows_to_resolve(plain->base, flags, &selection.kind)) return DCSR_OK;
     dcsr_i_snapshot *shared = share_resolved(matrix, plain->version, flags);
     if (shared) {
         dcsr_i_snapshot_release(plain);
@@ -96,7 +113,7 @@ static dcsr_status resolve_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *mat
         return DCSR_OK;
     }
     dcsr_i_rewritten result;
-    DCSR_TRY(dcsr_i_rewrite(&result, matrix, plain->base, plain->version, &selection));
+    DCSR_TRY(matrix->engine->rewrite(&result, matrix, plain->base, plain->version, &selection));
     plain->own = result.table;
     plain->own_begin = result.begin;
     plain->own_entries = result.entries;
@@ -135,16 +152,12 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->version = snapshot->version;
     if (layout == DCSR_LAYOUT_CSR) {
         dcsr_i_snapshot_release(snapshot);
-        created->rows = (dcsr_i_rows){.type = matrix->type,
-                                      .rows = created->csr->rows,
-                                      .cols = created->csr->cols,
-                                      .offsets = created->csr->offsets,
-                                      .columns = created->csr->columns,
-                                      .values = created->csr->values};
+        created->rows = matrix->engine->rows_of_csr(created->csr);
     } else {
         created->snapshot = snapshot;
-        created->rows = dcsr_i_rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
+        created->rows = matrix->engine->rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
     }
+    pthread_mutex_init(&created->lock, NULL);
     dcsr_i_context_retain(matrix->context);
     dcsr_i_matrix_retain(matrix);
     *view = created;
@@ -157,6 +170,8 @@ void dcsr_view_destroy(dcsr_view *view)
     dcsr_context *context = view->context;
     dcsr_i_snapshot_release(view->snapshot);
     dcsr_i_csr_release(view->csr);
+    dcsr_i_csr_release(view->copy);
+    pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, view, 1, sizeof *view);
     dcsr_i_context_release(context);
@@ -169,49 +184,58 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
     DCSR_TRY(dcsr_i_view_check(view));
     if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_info: info is NULL");
     const dcsr_i_rows *rows = &view->rows;
-    uint64_t n = rows->rows, nnz = 0, longest = 0, used = 0;
-    double squares = 0;
-    int threads = dcsr_i_threads(view->context, n);
-#pragma omp parallel for num_threads(threads) reduction(+ : nnz, used) reduction(max : longest) if (threads > 1)
-    for (uint64_t i = 0; i < n; i++) {
-        uint64_t length = dcsr_i_rows_length(rows, i);
-        nnz += length;
-        used += length != 0;
-        if (length > longest) longest = length;
-    }
-    double mean = n ? (double)nnz / (double)n : 0;
-    for (uint64_t i = 0; i < n; i++) {
-        double away = (double)dcsr_i_rows_length(rows, i) - mean;
-        squares += away * away;
-    }
-    *info = (dcsr_view_info){.type = rows->type,
-                             .layout = view->layout,
-                             .rows = n,
-                             .cols = rows->cols,
-                             .version = view->version,
-                             .nnz = nnz,
-                             .segments = used + (rows->table ? rows->table->extra_segments : 0),
-                             .max_row = longest,
-                             .mean_row = mean,
-                             .row_std = n ? sqrt(squares / (double)n) : 0,
-                             .lent = view->csr && view->csr->snapshot};
+    dcsr_i_measures measures;
+    DCSR_TRY(view->matrix->engine->measure(&measures, view->context, rows));
+    double n = rows->rows ? (double)rows->rows : 1;
+    *info =
+        (dcsr_view_info){.type = rows->type,
+                         .layout = view->layout,
+                         .rows = rows->rows,
+                         .cols = rows->cols,
+                         .version = view->version,
+                         .nnz = measures.nnz,
+                         .segments = measures.rows_in_use + (rows->table ? rows->table->extra_segments : 0),
+                         .max_row = measures.longest,
+                         .mean_row = (double)measures.nnz / n,
+                         .row_std = sqrt(measures.squares / n),
+                         .lent = view->csr && view->csr->snapshot};
     return DCSR_OK;
+}
+
+static dcsr_status check_csr(const dcsr_view *view, const dcsr_csr *csr, const char *call)
+{
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!csr) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csr is NULL", call);
+    if (view->layout != DCSR_LAYOUT_CSR)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: the view shows segments; create it with DCSR_LAYOUT_CSR", call);
+    return DCSR_OK;
+}
+
+static dcsr_csr arrays_of(const dcsr_i_csr *csr)
+{
+    return (dcsr_csr){.rows = csr->rows,
+                      .cols = csr->cols,
+                      .nnz = csr->nnz,
+                      .type = csr->type,
+                      .offsets = csr->offsets,
+                      .columns = csr->columns,
+                      .values = csr->values};
 }
 
 dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr)
 {
-    DCSR_TRY(dcsr_i_view_check(view));
-    if (!csr) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_csr: csr is NULL");
-    if (view->layout != DCSR_LAYOUT_CSR)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_view_csr: the view shows segments; create it with DCSR_LAYOUT_CSR");
-    *csr = (dcsr_csr){.rows = view->csr->rows,
-                      .cols = view->csr->cols,
-                      .nnz = view->csr->nnz,
-                      .type = view->rows.type,
-                      .offsets = view->csr->offsets,
-                      .columns = view->csr->columns,
-                      .values = view->csr->values};
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr"));
+    *csr = arrays_of(view->csr);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr)
+{
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr_on_host"));
+    const dcsr_i_rows *rows;
+    DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
+    *csr = arrays_of(view->rows.on_device ? view->copy : view->csr);
     return DCSR_OK;
 }
 
@@ -223,19 +247,5 @@ dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint
     if (row >= view->rows.rows)
         return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_row: row %llu of %llu",
                            (unsigned long long)row, (unsigned long long)view->rows.rows);
-    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count = dcsr_i_rows_pieces(&view->rows, row, pieces);
-    size_t size = dcsr_type_size(view->rows.type);
-    uint64_t done = 0, all = 0;
-    for (int k = 0; k < count; k++) {
-        uint64_t take = capacity - done < pieces[k].length ? capacity - done : pieces[k].length;
-        if (columns) memcpy(columns + done, view->rows.columns + pieces[k].begin, take * sizeof *columns);
-        if (values && size)
-            memcpy((char *)values + done * size, (const char *)view->rows.values + pieces[k].begin * size,
-                   take * size);
-        done += take;
-        all += pieces[k].length;
-    }
-    *length = all;
-    return DCSR_OK;
+    return view->matrix->engine->read_row(view->context, &view->rows, row, capacity, columns, values, length);
 }

@@ -59,7 +59,9 @@ typedef struct dcsr_view_info {
 /* Fills *info. The row statistics cost O(rows) the first time. */
 DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 
-/* The arrays of a CSR view. They belong to the view and last as long as it does. */
+/* The arrays of a CSR view. They belong to the view and last as long as it does. Of a matrix on a cuda
+ * context they are in the device's memory, for kernels and libraries there; they may be used by any stream
+ * until the view is destroyed. */
 typedef struct dcsr_csr {
     uint64_t rows, cols, nnz;
     dcsr_type type;
@@ -70,6 +72,10 @@ typedef struct dcsr_csr {
 
 /* Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
 DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
+
+/* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; from a device a copy that the
+ * view makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
 
 /* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),
  * *length is the row's length. To read a row of unknown length call it with capacity 0 first. Errors:

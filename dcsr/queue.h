@@ -1,0 +1,69 @@
+/* queue.h: the queue of changes of a matrix: operations, the worker, tickets (internal).
+ *
+ * Calls that change a matrix put an operation into its queue (change.c); a thread of the matrix applies them
+ * in order (queue.c), by the engine of its device (engine.h). */
+#ifndef DCSR_QUEUE_H
+#define DCSR_QUEUE_H
+
+#include "dcsr/runtime.h"
+#include "dcsr/view.h"
+
+typedef enum dcsr_i_kind {
+    DCSR_I_INSERT,
+    DCSR_I_REMOVE,
+    DCSR_I_RESIZE,
+    DCSR_I_DEFRAGMENT,
+    DCSR_I_SETTLE /* resolve all rows, so that views need not */
+} dcsr_i_kind;
+
+/* One change that was asked for. Small batches of the same kind that wait one behind the other share an
+ * operation. It is counted: the queue holds it, and each ticket does. */
+typedef struct dcsr_i_operation {
+    struct dcsr_i_operation *next;
+    dcsr_context *context;
+    _Atomic uint32_t references;
+    dcsr_i_kind kind;
+
+    /* Insert, remove: n entries of `stride` words: a key (row << column_bits | column), then the value's
+     * bytes. */
+    uint64_t *entries;
+    uint64_t n, capacity;
+    uint64_t batches; /* calls whose entries are in it */
+    int stride, column_bits, row_bits;
+    bool ascending; /* the keys ascend strictly: neither sorting nor combining is needed */
+
+    uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
+    dcsr_defragment_scope scope; /* defragment */
+
+    bool watched; /* somebody holds a ticket and will learn of a failure there */
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    atomic_bool done;
+    dcsr_status status;
+    char message[400];
+} dcsr_i_operation;
+
+static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
+{
+    return operation->entries + i * (uint64_t)operation->stride;
+}
+
+dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
+void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
+ * queue_lock. */
+dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* A ticket on an operation. */
+dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
+/* Waits until what is queued now has been applied; does not report failures. */
+void dcsr_i_queue_wait(dcsr_matrix *matrix);
+/* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
+ * rest. */
+void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
+/* Whether nothing is queued or being applied. */
+bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
+/* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
+ * off. */
+void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
+
+#endif
