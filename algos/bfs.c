@@ -18,6 +18,9 @@
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
 #include "ops/avx512.h"
+#ifdef DCSR_CUDA
+#include "algos/bfs_cuda.h"
+#endif
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -296,6 +299,13 @@ static void run(search *s, const dcsr_context *context, uint64_t stored, uint32_
     }
 }
 
+/* Entries that the view shows. */
+static uint64_t entries_of(const dcsr_i_rows *rows)
+{
+    if (rows->on_device) return rows->device.stored;
+    return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+}
+
 static dcsr_status check(const int32_t *level, const dcsr_view *A, uint64_t source)
 {
     DCSR_TRY(dcsr_i_view_check(A));
@@ -312,13 +322,11 @@ static dcsr_status check(const int32_t *level, const dcsr_view *A, uint64_t sour
     return DCSR_OK;
 }
 
-dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source)
+static dcsr_status search_on_cpu(int32_t *level, dcsr_bfs_result *found, dcsr_view *A, uint32_t source)
 {
-    DCSR_TRY(check(level, A, source));
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
     dcsr_context *context = dcsr_i_view_context(A);
     uint64_t n = rows->rows, words = (n + 63) / 64;
-    uint64_t stored = rows->offsets ? rows->offsets[n] : rows->table->stored;
     uint32_t *queue = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *queue);
     int owners = dcsr_i_threads(context, UINT64_MAX);
     if (owners > MOST_THREADS) owners = MOST_THREADS;
@@ -335,14 +343,27 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
                     .own = own,
                     .owners = owners,
                     .words = words};
-        dcsr_bfs_result found;
-        run(&s, context, stored, (uint32_t)source, &found);
-        if (result) *result = found;
-        /* The cost model counts readings of all rows. */
-        if (rows->table && found.edges >= stored / 2) dcsr_i_view_was_read(A);
+        run(&s, context, entries_of(rows), source, found);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)visited, words, sizeof *visited);
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)own, own_words, sizeof *own);
     dcsr_i_free(context, DCSR_I_SCRATCH, queue, n, sizeof *queue);
     return status;
+}
+
+dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source)
+{
+    DCSR_TRY(check(level, A, source));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    dcsr_bfs_result found;
+#ifdef DCSR_CUDA
+    if (rows->on_device)
+        DCSR_TRY(dcsr_cuda_search(level, &found, A, (uint32_t)source));
+    else
+#endif
+        DCSR_TRY(search_on_cpu(level, &found, A, (uint32_t)source));
+    if (result) *result = found;
+    /* The cost model counts readings of all rows. */
+    if (found.edges >= entries_of(rows) / 2) dcsr_i_view_was_read(A);
+    return DCSR_OK;
 }

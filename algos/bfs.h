@@ -20,12 +20,12 @@ typedef struct dcsr_bfs_result {
  * view must be of a square matrix, any layout, any type (values are not looked at: a stored zero is an edge);
  * DCSR_VIEW_DUPLICATES is fine and spares resolving rows.
  *
- * level: rows elements, the caller's. result may be NULL. Both are as they were after an error.
- * Level-synchronous and top-down; parallel within a level; the result is deterministic. Any number of threads
- * may search one view. Errors: INVALID_ARGUMENT (NULL), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
- * (source), OUT_OF_MEMORY, CONTEXT_DESTROYED. Cost: O(rows + edges), and 4 1/8 bytes a row of scratch memory
- * and 1/8 more for each thread.
- */
+ * level: rows elements, the caller's; on a cuda context in the device's memory or in the host's. result may be
+ * NULL. Both are as they were after an error. Level-synchronous and top-down; parallel within a level; the
+ * result is deterministic. Any number of threads may search one view. Errors: INVALID_ARGUMENT (NULL),
+ * DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE (source), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
+ * Cost: O(rows + edges), on a device O(rows / 32) a level besides; scratch memory: 4 1/8 bytes a row and 1/8
+ * more for each thread, on a device 16 1/4, and while a level is walked what its prefix sum takes. */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
 #ifdef __cplusplus

@@ -5,9 +5,7 @@
  * automatic defragmentation and without. The edges are distinct, so the number of live ones is known; it is
  * compared at the end. The series shows the memory and the speed over time; reading is a product now and
  * then, so that the cost model has readers to think of. */
-#include "bench/inputs.h"
-#include "dcsr/view.h"
-#include "ops/spmv.h"
+#include "bench/place.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +16,7 @@ typedef struct aging {
     const bench_entries *edges; /* distinct, in random order */
     uint64_t rows;
     size_t batch, rounds; /* a round: one batch in, one out */
-    double *x, *y;
+    void *x, *y;
 } aging;
 
 typedef struct life {
@@ -76,7 +74,8 @@ static double read_once(const aging *a, dcsr_matrix *matrix)
     dcsr_view *view;
     double start = bench_now();
     BENCH_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
-    BENCH_OK(dcsr_spmv(a->y, view, a->x));
+    bench_multiply(a->b, a->y, view, a->x);
+    bench_finish(a->b);
     dcsr_view_destroy(view);
     return bench_now() - start;
 }
@@ -98,6 +97,7 @@ static void live(const aging *a, const char *name, bool window, dcsr_defragmenta
 {
     char title[64];
     snprintf(title, sizeof title, "%s_%s", name, defragmentation == DCSR_DEFRAGMENT_OFF ? "off" : "auto");
+    if (!bench_has_time(a->b, title)) return;
     const size_t half = a->edges->n - a->rounds * a->batch, every = a->rounds / 20 ? a->rounds / 20 : 1;
     const dcsr_matrix_options options = {.defragmentation = defragmentation};
     bench_table *table = bench_table_begin(
@@ -145,14 +145,17 @@ int main(int argc, char **argv)
     if (edges.n < wanted) bench_die("only %zu distinct edges", edges.n);
     edges.n = wanted;
     a.edges = &edges;
-    a.x = bench_vector(a.rows);
-    a.y = bench_vector(a.rows);
+    double *x = bench_vector(a.rows);
+    a.x = bench_place_values(&b, x, a.rows, DCSR_FP64);
+    a.y = bench_place(&b, NULL, a.rows * sizeof *x);
     live(&a, "random", false, DCSR_DEFRAGMENT_AUTO);
     live(&a, "random", false, DCSR_DEFRAGMENT_OFF);
     live(&a, "window", true, DCSR_DEFRAGMENT_AUTO);
     live(&a, "window", true, DCSR_DEFRAGMENT_OFF);
     bench_csr_free(&none);
     bench_entries_free(&edges);
-    free(a.x), free(a.y);
+    bench_release(&b, a.x);
+    bench_release(&b, a.y);
+    free(x);
     return bench_end(&b);
 }

@@ -1,27 +1,37 @@
 /* bench_concurrent.c: reading while writing.
  *
- * One thread inserts batches of R-MAT edges, waiting for each; another takes a view and runs a breadth-first
- * search from a random vertex, again and again. Each runs alone, then both at once, with batches of 10^4 and
- * 10^6 edges. The context has one thread: together they use two cores. The reader's latency includes taking
- * the view (duplicates are left as they are). */
+ * One thread inserts batches of R-MAT edges, waiting for each; another takes a view and reads it, again and
+ * again: a breadth-first search from a random vertex (bfs), or a product (spmv). Each runs alone, then both
+ * at once, with batches of 10^4 and 10^6 edges. The context has one thread: on the host the two use two
+ * cores, on a GPU they share it. What the reader takes includes taking the view (duplicates are left as they
+ * are). */
 #include "algos/bfs.h"
-#include "bench/inputs.h"
+#include "bench/place.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
+typedef enum reader { NOBODY, BFS, SPMV, READERS } reader;
+static const char *const reader_name[] = {"-", "bfs", "spmv"};
+
 typedef struct scene {
+    bench *b;
+    bench_table *table;
+    dcsr_context *context;
+    const bench_csr *graph;
+    const bench_entries *all, *pool;
+    double seconds;        /* how long to run */
+    void *level, *x, *y;   /* of the reader */
+    double alone[READERS]; /* what each reader takes alone, the median; seconds */
+    double rate;           /* edges a second of the writer alone */
+    /* The play that is on: */
     dcsr_matrix *matrix;
-    const bench_entries *pool;
-    size_t batch;
-    uint64_t rows;
-    double seconds; /* how long to run */
-    atomic_bool stop;
-    bench_samples searches, batches; /* seconds each */
-    double inserted, busy;           /* edges, and the seconds in which they went in */
-    uint64_t versions;               /* that the reader has seen */
+    size_t batch;                 /* 0: nobody writes */
+    reader reader;                /* NOBODY: nobody reads */
+    bench_samples reads, batches; /* seconds each */
+    double inserted, busy;        /* edges, and the seconds in which they went in */
+    uint64_t versions;            /* that the reader has seen */
 } scene;
 
 static void *write_batches(void *argument)
@@ -39,78 +49,116 @@ static void *write_batches(void *argument)
     return NULL;
 }
 
-static void *read_searches(void *argument)
+/* Whether the reading counts: a search that ends at once, from an isolated vertex, would make the median
+ * meaningless. */
+static bool read_view(scene *s, dcsr_view *view, uint64_t k)
 {
-    scene *s = argument;
-    int32_t *level = bench_alloc(s->rows, sizeof *level);
+    const uint64_t rows = s->graph->rows;
+    if (s->reader == SPMV) {
+        bench_multiply(s->b, s->y, view, s->x);
+        bench_finish(s->b);
+        return true;
+    }
+    dcsr_bfs_result result;
+    BENCH_OK(dcsr_bfs(s->level, &result, view, bench_below(k, rows)));
+    return result.reached > rows / 100;
+}
+
+static void read_views(scene *s)
+{
     const double start = bench_now();
     uint64_t last = UINT64_MAX;
     for (uint64_t k = 0; bench_now() - start < s->seconds; k++) {
         dcsr_view *view;
         dcsr_view_info info;
-        dcsr_bfs_result result;
         double before = bench_now();
         BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
-        BENCH_OK(dcsr_bfs(level, &result, view, bench_below(k, s->rows)));
-        /* A search that ends at once would make the median meaningless: those from isolated vertices do not
-         * count. */
-        if (result.reached > s->rows / 100) bench_samples_add(&s->searches, bench_now() - before);
+        if (read_view(s, view, k)) bench_samples_add(&s->reads, bench_now() - before);
         BENCH_OK(dcsr_view_get_info(view, &info));
         s->versions += info.version != last;
         last = info.version;
         dcsr_view_destroy(view);
     }
-    free(level);
-    return NULL;
 }
 
-static void play(bench_table *table, dcsr_context *context, bench *b, const bench_csr *graph,
-                 const bench_entries *all, scene *s, bool writes, bool reads)
+/* On a matrix of its own, defragmented, that lasts as long as the play. */
+static void play(scene *s, reader reads, size_t batch)
 {
-    s->matrix = bench_matrix(b, context, all, graph->rows, graph->cols, DCSR_PATTERN, NULL);
+    s->matrix = bench_matrix(s->b, s->context, s->all, s->graph->rows, s->graph->cols, DCSR_PATTERN, NULL);
+    bench_defragment_now(s->matrix, DCSR_DEFRAGMENT_WHOLE);
+    s->reader = reads;
+    s->batch = batch;
     s->inserted = s->busy = 0;
     s->versions = 0;
     pthread_t writer;
-    if (writes && pthread_create(&writer, NULL, write_batches, s)) bench_die("cannot start a thread");
-    if (reads) read_searches(s);
-    if (writes) pthread_join(writer, NULL);
-    const char *who = writes && reads ? "both" : writes ? "writer" : "reader";
-    bench_row(table, BENCH_LABELS(who), writes ? (double)s->batch : NAN,
-              1e3 * bench_percentile(&s->searches, 0.5), 1e3 * bench_percentile(&s->searches, 0.9),
-              1e3 * bench_percentile(&s->searches, 0.99), reads ? (double)s->searches.count : NAN,
-              reads ? (double)s->versions : NAN, writes ? 1e-6 * s->inserted / s->busy : NAN,
+    if (batch && pthread_create(&writer, NULL, write_batches, s)) bench_die("cannot start a thread");
+    if (reads) read_views(s);
+    if (batch) pthread_join(writer, NULL);
+    const double rate = batch ? s->inserted / s->busy : NAN, read = bench_median(&s->reads);
+    if (!batch) s->alone[reads] = read;
+    if (!reads) s->rate = rate;
+    bench_row(s->table,
+              BENCH_LABELS(reads && batch ? "both"
+                           : reads        ? "reader"
+                                          : "writer",
+                           reader_name[reads]),
+              batch ? (double)batch : NAN, 1e3 * read, 1e3 * bench_percentile(&s->reads, 0.9),
+              1e3 * bench_percentile(&s->reads, 0.99), reads ? (double)s->reads.count : NAN,
+              reads ? (double)s->versions : NAN, read / s->alone[reads], 1e-6 * rate, rate / s->rate,
               1e3 * bench_median(&s->batches), 1e3 * bench_percentile(&s->batches, 0.99));
-    bench_samples_free(&s->searches);
+    bench_samples_free(&s->reads);
     bench_samples_free(&s->batches);
     dcsr_matrix_destroy(s->matrix);
+}
+
+static void play_all(scene *s)
+{
+    s->alone[NOBODY] = NAN;
+    for (reader reads = BFS; reads < READERS; reads++) play(s, reads, 0);
+    for (size_t batch = 10000; batch <= 1000000; batch *= 100) {
+        if (!bench_has_time(s->b, batch == 10000 ? "batches of 10^4" : "batches of 10^6")) continue;
+        play(s, NOBODY, batch);
+        for (reader reads = BFS; reads < READERS; reads++) play(s, reads, batch);
+    }
 }
 
 int main(int argc, char **argv)
 {
     bench b;
     bench_begin(&b, argc, argv, "concurrent", "How much do readers and a writer disturb each other?");
-    const int scale = BENCH_SIZE(&b, 15, 18);
+    const int scale = BENCH_SIZE_ON(&b, 15, 18, 20);
     const uint64_t size = (uint64_t)1 << scale;
     bench_entries edges = bench_entries_rmat(&b, scale, 0, 16 * size, 1);
     bench_entries_symmetrise(&edges);
     bench_csr graph = bench_csr_from_entries(&edges, size, size);
     bench_entries pool = bench_entries_rmat(&b, scale, 16 * size, BENCH_SIZE(&b, 1000000, 8000000), 1);
-    dcsr_context *single = bench_context(1);
-    scene s = {.pool = &pool, .rows = size, .seconds = BENCH_SIZE(&b, 0.5, 5.0)};
+    double *x = bench_vector(size);
+    scene s = {.b = &b,
+               .context = bench_context(&b, 1),
+               .graph = &graph,
+               .all = &edges,
+               .pool = &pool,
+               .seconds = BENCH_SIZE_ON(&b, 0.5, 3.0, 1.5),
+               .level = bench_place(&b, NULL, size * sizeof(int32_t)),
+               .x = bench_place_values(&b, x, size, DCSR_FP64),
+               .y = bench_place(&b, NULL, size * sizeof *x)};
     bench_note(&b, "R-MAT scale %d, %llu edges; one thread writes, one reads", scale,
                (unsigned long long)graph.nnz);
-    bench_table *table = bench_table_begin(
-        &b, "concurrent", "milliseconds a search (50, 90, 99 percent) and a batch; million edges a second",
-        "who | batch:%.0f bfs_p50:%.3g bfs_p90:%.3g bfs_p99:%.3g searches:%.0f versions:%.0f write_meps:%.2f "
-        "batch_p50:%.3g batch_p99:%.3g");
-    play(table, single, &b, &graph, &edges, &s, false, true);
-    for (s.batch = 10000; s.batch <= 1000000; s.batch *= 100) {
-        play(table, single, &b, &graph, &edges, &s, true, false);
-        play(table, single, &b, &graph, &edges, &s, true, true);
-    }
-    dcsr_context_destroy(single);
+    s.table = bench_table_begin(
+        &b, "concurrent",
+        "milliseconds a reading (50, 90, 99 percent) and a batch; million edges a second; slower, of_alone: "
+        "what the reader takes and the writer's rate, over those alone",
+        "who reads | batch:%.0f read_p50:%.3g read_p90:%.3g read_p99:%.3g readings:%.0f versions:%.0f "
+        "slower:%.2f "
+        "write_meps:%.2f of_alone:%.2f batch_p50:%.3g batch_p99:%.3g");
+    play_all(&s);
+    dcsr_context_destroy(s.context);
+    bench_release(&b, s.level);
+    bench_release(&b, s.x);
+    bench_release(&b, s.y);
     bench_entries_free(&edges);
     bench_entries_free(&pool);
     bench_csr_free(&graph);
+    free(x);
     return bench_end(&b);
 }

@@ -4,11 +4,10 @@
  * tight, then a tenth of the rows got entries in three more batches, and only they are moved. With policy
  * keep entries are only moved; with policy last rows of several segments may hold duplicates and are resolved
  * as well. A product is one with the CSR view afterwards. The bytes moved are read and written once each: 12
- * an entry, and 8 for a begin of each row. */
+ * an entry, and 8 for a begin of each row; they are held against memcpy(), on a GPU against a copy within its
+ * memory. Seconds are from the call until the ticket is done. */
 #include "bench/bandwidth.h"
-#include "bench/inputs.h"
-#include "dcsr/view.h"
-#include "ops/spmv.h"
+#include "bench/place.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ typedef struct contest {
     bench_table *table;
     const char *name;
     const bench_csr *A;
-    double *x, *y;
+    void *x, *y;
     dcsr_view *view;
     double copy; /* bytes a second */
 } contest;
@@ -26,13 +25,13 @@ typedef struct contest {
 static void multiply(void *argument)
 {
     const contest *c = argument;
-    BENCH_OK(dcsr_spmv(c->y, c->view, c->x));
+    bench_multiply(c->b, c->y, c->view, c->x);
 }
 
 static double product_seconds(contest *c, dcsr_matrix *matrix)
 {
     BENCH_OK(dcsr_view_create(&c->view, matrix, DCSR_LAYOUT_CSR, 0));
-    bench_stat time = bench_repeat(multiply, c, 5, BENCH_SIZE(c->b, 0.05, 0.3));
+    bench_stat time = bench_time(c->b, multiply, c, 5, BENCH_SIZE_ON(c->b, 0.05, 0.3, 0.05));
     dcsr_view_destroy(c->view);
     return time.median;
 }
@@ -93,32 +92,44 @@ static void defragment(contest *c, int portions, dcsr_policy policy)
     bench_samples_free(&samples);
 }
 
+static double measure_memcpy(bench *b)
+{
+    const bench_bandwidth memory = bench_measure_bandwidth((size_t)BENCH_SIZE(b, 96, 768) << 20);
+    bench_note(b, "memcpy, read and written: %.1f GB/s", 1e-9 * memory.copy);
+    return memory.copy;
+}
+
 int main(int argc, char **argv)
 {
+    static const char *const quick[] = {"poisson2d5:128", "poisson3d27:20", "rmat:14,16", "er:16384,262144"};
     static const char *const full[] = {"poisson2d5:1024", "poisson3d27:64", "rmat:18,16",
                                        "er:262144,4194304"};
-    static const char *const quick[] = {"poisson2d5:128", "poisson3d27:20", "rmat:14,16", "er:16384,262144"};
+    static const char *const on_gpu[] = {"poisson2d5:2048", "poisson3d27:100", "rmat:20,16",
+                                         "er:1048576,33554432"};
     bench b;
     bench_begin(&b, argc, argv, "defragment", "What does defragmentation cost, in products?");
-    const bench_bandwidth memory = bench_measure_bandwidth((size_t)BENCH_SIZE(&b, 96, 768) << 20);
-    bench_note(&b, "memcpy, read and written: %.1f GB/s", 1e-9 * memory.copy);
+    const double copy = b.gpu ? b.rates.copy : measure_memcpy(&b);
     bench_table *table = bench_table_begin(
         &b, "defragment",
-        "seconds; how many products that is; bytes moved a second, and as a fraction of memcpy",
+        "seconds; how many products that is; bytes moved a second, and as a fraction of a copy's",
         "matrix scope policy | portions:%.0f segments:%.2f seconds:%.3g spread%:%.0f product_s:%.3g "
         "products:%.2f "
-        "gbytes_s:%.1f of_memcpy:%.2f");
+        "gbytes_s:%.1f of_copy:%.2f");
     for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
-        const char *name = BENCH_SIZE(&b, quick[i], full[i]);
+        const char *name = BENCH_SIZE_ON(&b, quick[i], full[i], on_gpu[i]);
+        if (!bench_has_time(&b, name)) continue;
         bench_csr A = bench_csr_make(&b, name);
-        contest c = {.b = &b, .table = table, .name = name, .A = &A, .copy = memory.copy};
-        c.x = bench_vector(A.cols);
-        c.y = bench_vector(A.rows);
+        contest c = {.b = &b, .table = table, .name = name, .A = &A, .copy = copy};
+        double *x = bench_vector(A.cols);
+        c.x = bench_place_values(&b, x, A.cols, DCSR_FP64);
+        c.y = bench_place(&b, NULL, A.rows * sizeof *x);
         for (int portions = 2; portions <= 4; portions++) defragment(&c, portions, DCSR_POLICY_KEEP);
         defragment(&c, 0, DCSR_POLICY_KEEP);
         defragment(&c, 4, DCSR_POLICY_LAST);
+        bench_release(&b, c.x);
+        bench_release(&b, c.y);
         bench_csr_free(&A);
-        free(c.x), free(c.y);
+        free(x);
     }
     return bench_end(&b);
 }

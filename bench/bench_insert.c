@@ -5,81 +5,103 @@
  * was. Times are those from the call until the ticket says that the batch is in; `view` adds what a reader
  * who wants each edge once pays for resolving the rows touched. `stream` queues many batches and waits once.
  * GraphBLAS has finished its pending work when its clock stops. It has two ways to change a matrix; each is
- * tried, and the better one is reported. */
+ * tried, and the better one is reported.
+ *
+ * On a GPU there is no such peer. There the batches are in arrays of the host, or of the GPU; the difference
+ * of the two, for each batch alone, is what bringing it there takes, which is compared with a plain copy of
+ * as many bytes from pinned memory. All times are wall times of the caller: `call` until the call returns,
+ * `dcsr` until the ticket is done. */
 #include "bench/peers.h"
+#include "bench/place.h"
 #include "dcsr/view.h"
-#include "ops/spmv.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef enum operation { NEW, EXISTING, REMOVE, OPERATIONS } operation;
 static const char *const operation_name[] = {"new", "existing", "remove"};
 static const char *const way_name[] = {"set", "build"};
+typedef enum source { HOST, GPU, SOURCES } source; /* where the arrays of a batch are */
+static const char *const source_name[] = {"host", "device"};
+/* What ours take, seconds a batch: samples, and the mean when streamed. */
+typedef struct times {
+    bench_samples call[OPERATIONS], sync[OPERATIONS], view[OPERATIONS];
+    double stream[OPERATIONS];
+} times;
 
 typedef struct contest {
     bench *b;
     dcsr_type type;
     dcsr_matrix *matrix;
     peer_graph *peer; /* NULL: none */
-    const bench_entries *pool;
-    bench_samples sync[OPERATIONS], view[OPERATIONS], theirs[OPERATIONS][PEER_WAYS];
-    double stream[OPERATIONS]; /* seconds a batch */
+    bench_entries pool[SOURCES];
+    times ours[SOURCES];
+    bench_samples theirs[OPERATIONS][PEER_WAYS];
 } contest;
 
 /* The k-th batch of the pool, from the start again behind the last one. */
-static bench_entries batch_of(const contest *c, size_t size, size_t k)
+static bench_entries batch_of(const contest *c, source from, size_t size, size_t k)
 {
-    return bench_entries_slice(c->pool, k % (c->pool->n / size) * size, size);
+    return bench_entries_slice(&c->pool[from], k % (c->pool[from].n / size) * size, size);
 }
 
-static void queue(contest *c, operation what, const bench_entries *batch, dcsr_ticket **ticket)
+static void queue(contest *c, operation what, source from, const bench_entries *batch, dcsr_ticket **ticket)
 {
-    if (what == REMOVE)
+    if (from == GPU && what == REMOVE)
+        BENCH_OK(dcsr_matrix_remove_device(c->matrix, batch->n, batch->row, batch->col, bench_gpu_stream(),
+                                           ticket));
+    else if (from == GPU)
+        BENCH_OK(dcsr_matrix_insert_device(c->matrix, batch->n, batch->row, batch->col, batch->value,
+                                           bench_gpu_stream(), ticket));
+    else if (what == REMOVE)
         BENCH_OK(dcsr_matrix_remove(c->matrix, batch->n, batch->row, batch->col, ticket));
     else
         BENCH_OK(dcsr_matrix_insert(c->matrix, batch->n, batch->row, batch->col,
                                     c->type == DCSR_PATTERN ? NULL : batch->value, ticket));
 }
 
-static void one_by_one(contest *c, size_t size, size_t least, double seconds)
+static void one_by_one(contest *c, source from, size_t size, size_t least, double seconds)
 {
+    times *t = &c->ours[from];
     const double start = bench_now();
     for (size_t k = 0; k < least || (k < 1000 && bench_now() - start < seconds); k++) {
-        bench_entries batch = batch_of(c, size, k);
+        bench_entries batch = batch_of(c, from, size, k);
         for (operation what = NEW; what < OPERATIONS; what++) {
             dcsr_ticket *ticket;
             dcsr_view *view;
             double before = bench_now();
-            queue(c, what, &batch, &ticket);
+            queue(c, what, from, &batch, &ticket);
+            bench_samples_add(&t->call[what], bench_now() - before);
             BENCH_OK(dcsr_ticket_wait(ticket));
-            bench_samples_add(&c->sync[what], bench_now() - before);
+            bench_samples_add(&t->sync[what], bench_now() - before);
             BENCH_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
             dcsr_view_destroy(view);
             /* A view may set off tidying in the background: that is its cost, not the next batch's. */
             BENCH_OK(dcsr_matrix_wait(c->matrix));
-            bench_samples_add(&c->view[what], bench_now() - before);
+            bench_samples_add(&t->view[what], bench_now() - before);
             dcsr_ticket_destroy(ticket);
         }
     }
 }
 
 /* Many batches at once; too few to tell: not a number. */
-static void streamed(contest *c, size_t size)
+static void streamed(contest *c, source from, size_t size)
 {
-    const size_t most = c->pool->n / size, wanted = BENCH_SIZE(c->b, 200000, 2000000) / size;
+    const size_t most = c->pool[from].n / size,
+                 wanted = BENCH_SIZE_ON(c->b, 200000, 2000000, 30000000) / size;
     size_t count = wanted > 20000 ? 20000 : wanted;
     if (count > most) count = most;
     for (operation what = NEW; what < OPERATIONS; what++) {
-        c->stream[what] = NAN;
+        c->ours[from].stream[what] = NAN;
         if (count < 2) continue;
         double before = bench_now();
         for (size_t k = 0; k < count; k++) {
-            bench_entries batch = batch_of(c, size, k);
-            queue(c, what, &batch, NULL);
+            bench_entries batch = batch_of(c, from, size, k);
+            queue(c, what, from, &batch, NULL);
         }
         BENCH_OK(dcsr_matrix_wait(c->matrix));
-        c->stream[what] = (bench_now() - before) / (double)count;
+        c->ours[from].stream[what] = (bench_now() - before) / (double)count;
     }
 }
 
@@ -104,26 +126,68 @@ static void peer_one_by_one(contest *c, size_t size, size_t least, double second
 {
     const double start = bench_now();
     for (size_t k = 0; k < 2 || k < least || (k < 1000 && bench_now() - start < seconds); k++) {
-        bench_entries batch = batch_of(c, size, k);
+        bench_entries batch = batch_of(c, HOST, size, k);
         for (operation what = NEW; what < OPERATIONS; what++)
             change_peer(c, what, &batch, k < PEER_WAYS ? (peer_way)k : better_way(c, what));
     }
 }
 
-static void report(contest *c, bench_table *table, size_t size)
+static void forget(contest *c, operation what)
 {
+    for (source from = HOST; from < SOURCES; from++) {
+        bench_samples_free(&c->ours[from].call[what]);
+        bench_samples_free(&c->ours[from].sync[what]);
+        bench_samples_free(&c->ours[from].view[what]);
+    }
+    for (peer_way way = PEER_SET; way < PEER_WAYS; way++) bench_samples_free(&c->theirs[what][way]);
+}
+
+static const char columns_on_gpu[] =
+    "operation from | batch:%.0f call_s:%.3g dcsr_s:%.3g spread%:%.0f view_s:%.3g stream_s:%.3g "
+    "dcsr_meps:%.4g "
+    "view_meps:%.4g stream_meps:%.4g staging_gbytes_s:%.3g pinned_gbytes_s:%.3g of_pinned:%.2f";
+
+/* The bytes of a batch are those of its arrays, as the caller gives them. What a small batch takes is
+ * latency, from which no rate of transfer can be told. */
+static void report_on_gpu(contest *c, bench_table *table, size_t size)
+{
+    enum { LEAST_STAGED = 100000 };
+    const double n = (double)size;
     for (operation what = NEW; what < OPERATIONS; what++) {
-        const double n = (double)size, ours = bench_median(&c->sync[what]),
-                     resolved = bench_median(&c->view[what]);
+        const double value = what == REMOVE ? 0 : (double)dcsr_type_size(c->type), bytes = (16 + value) * n;
+        const double pinned = bytes / bench_gpu_upload_seconds((size_t)bytes);
+        const double more = bench_median(&c->ours[HOST].sync[what]) - bench_median(&c->ours[GPU].sync[what]);
+        for (source from = HOST; from < SOURCES; from++) {
+            times *t = &c->ours[from];
+            const double waited = bench_median(&t->sync[what]), resolved = bench_median(&t->view[what]),
+                         staging = from == HOST && size >= LEAST_STAGED && more > 0 ? bytes / more : NAN;
+            bench_row(table, BENCH_LABELS(operation_name[what], source_name[from]), n,
+                      bench_median(&t->call[what]), waited, bench_spread(&t->sync[what]), resolved,
+                      t->stream[what], 1e-6 * n / waited, 1e-6 * n / resolved, 1e-6 * n / t->stream[what],
+                      1e-9 * staging, from == HOST ? 1e-9 * pinned : NAN, staging / pinned);
+        }
+        forget(c, what);
+    }
+}
+
+static const char columns_on_host[] =
+    "operation peer_way | batch:%.0f dcsr_s:%.3g spread%:%.0f view_s:%.3g stream_s:%.3g peer_s:%.3g "
+    "peer_spread%:%.0f dcsr_meps:%.3g view_meps:%.3g stream_meps:%.3g peer_meps:%.3g ratio:%.2f "
+    "ratio_view:%.2f";
+
+static void report_on_host(contest *c, bench_table *table, size_t size)
+{
+    times *t = &c->ours[HOST];
+    for (operation what = NEW; what < OPERATIONS; what++) {
+        const double n = (double)size, ours = bench_median(&t->sync[what]),
+                     resolved = bench_median(&t->view[what]);
         const peer_way way = c->peer ? better_way(c, what) : PEER_SET;
         const double theirs = bench_median(&c->theirs[what][way]);
         bench_row(table, BENCH_LABELS(operation_name[what], c->peer ? way_name[way] : "none"), n, ours,
-                  bench_spread(&c->sync[what]), resolved, c->stream[what], theirs,
+                  bench_spread(&t->sync[what]), resolved, t->stream[what], theirs,
                   bench_spread(&c->theirs[what][way]), 1e-6 * n / ours, 1e-6 * n / resolved,
-                  1e-6 * n / c->stream[what], 1e-6 * n / theirs, theirs / ours, theirs / resolved);
-        bench_samples_free(&c->sync[what]);
-        bench_samples_free(&c->view[what]);
-        for (peer_way each = PEER_SET; each < PEER_WAYS; each++) bench_samples_free(&c->theirs[what][each]);
+                  1e-6 * n / t->stream[what], 1e-6 * n / theirs, theirs / ours, theirs / resolved);
+        forget(c, what);
     }
 }
 
@@ -135,30 +199,50 @@ static void check_size(contest *c, uint64_t expected)
         bench_die("%llu entries are left, not %llu", (unsigned long long)nnz, (unsigned long long)expected);
 }
 
+/* Batches of one size. On a GPU the matrix is defragmented before each kind of them, on the host after them
+ * all. */
+static void on_size(contest *c, bench_table *table, size_t size)
+{
+    bench *b = c->b;
+    for (source from = HOST; from <= (b->gpu ? GPU : HOST); from++) {
+        if (b->gpu) bench_defragment_now(c->matrix, DCSR_DEFRAGMENT_WHOLE);
+        one_by_one(c, from, size, size < 10000000 || b->gpu ? 3 : 1, BENCH_SIZE_ON(b, 0.1, 1.0, 0.2));
+        if (b->gpu) bench_defragment_now(c->matrix, DCSR_DEFRAGMENT_WHOLE);
+        streamed(c, from, size);
+    }
+    if (c->peer) peer_one_by_one(c, size, size < 1000000 ? 4 : 2, BENCH_SIZE(b, 0.1, 1.0));
+    if (b->gpu) {
+        report_on_gpu(c, table, size);
+    } else {
+        report_on_host(c, table, size);
+        bench_defragment_now(c->matrix, DCSR_DEFRAGMENT_WHOLE);
+    }
+}
+
 static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
                     const bench_entries *pool)
 {
-    const char *name = type == DCSR_PATTERN ? "pattern" : "fp64";
-    contest c = {.b = b, .type = type, .pool = pool};
+    contest c = {.b = b, .type = type, .pool = {*pool}};
     c.matrix = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, NULL);
-    if (peer_graph_available())
+    if (b->gpu)
+        c.pool[GPU] = bench_entries_on_gpu(pool, type);
+    else if (peer_graph_available())
         c.peer = peer_graph_create(graph->rows, graph->cols, type == DCSR_PATTERN, all, b->threads);
-    bench_table *table = bench_table_begin(
-        b, name,
-        "seconds a batch, million edges a second; ratio: GraphBLAS over dcsr without and with resolving",
-        "operation peer_way | batch:%.0f dcsr_s:%.3g spread%:%.0f view_s:%.3g stream_s:%.3g peer_s:%.3g "
-        "peer_spread%:%.0f dcsr_meps:%.3g view_meps:%.3g stream_meps:%.3g peer_meps:%.3g ratio:%.2f "
-        "ratio_view:%.2f");
+    bench_table *table = bench_table_begin(b, dcsr_type_name(type),
+                                           b->gpu ? "seconds a batch, million edges a second; bringing a "
+                                                    "batch to the GPU beside a copy from pinned memory"
+                                                  : "seconds a batch, million edges a second; ratio: "
+                                                    "GraphBLAS over dcsr without and with resolving",
+                                           b->gpu ? columns_on_gpu : columns_on_host);
     for (size_t size = 1; size <= pool->n; size *= 10) {
-        one_by_one(&c, size, size < 10000000 ? 3 : 1, BENCH_SIZE(b, 0.1, 1.0));
-        streamed(&c, size);
-        if (c.peer) peer_one_by_one(&c, size, size < 1000000 ? 4 : 2, BENCH_SIZE(b, 0.1, 1.0));
-        report(&c, table, size);
-        bench_defragment_now(c.matrix, DCSR_DEFRAGMENT_WHOLE);
+        char what[64];
+        snprintf(what, sizeof what, "%s, batches of %zu", dcsr_type_name(type), size);
+        if (bench_has_time(b, what)) on_size(&c, table, size);
     }
     check_size(&c, graph->nnz);
     dcsr_matrix_destroy(c.matrix);
     if (c.peer) peer_graph_destroy(c.peer);
+    if (b->gpu) bench_entries_free_on_gpu(&c.pool[GPU]);
 }
 
 /* One entry into a matrix of 16 M entries, and what it takes until a product with the new matrix is there. */
@@ -169,9 +253,11 @@ static void one_insertion(bench *b)
     bench_csr A = bench_csr_make(b, BENCH_SIZE(b, "er:65536,1048576,1", "er:1048576,16777216,1"));
     bench_entries all = bench_entries_from_csr(&A);
     double *x = bench_vector(A.cols), *y = bench_vector(A.rows), *z = bench_vector(A.rows);
+    void *placed_x = bench_place_values(b, x, A.cols, DCSR_FP64),
+         *placed_y = bench_place_values(b, y, A.rows, DCSR_FP64);
     dcsr_matrix *matrix = bench_matrix(b, NULL, &all, A.rows, A.cols, DCSR_FP64, NULL);
     peer_graph *peer =
-        peer_graph_available() ? peer_graph_create(A.rows, A.cols, false, &all, b->threads) : NULL;
+        !b->gpu && peer_graph_available() ? peer_graph_create(A.rows, A.cols, false, &all, b->threads) : NULL;
     bench_samples ours[STEPS] = {0}, theirs[STEPS] = {0};
     for (size_t k = 0; k < 20; k++) {
         bench_entries one = {1, (uint64_t[]){bench_below(2 * k, A.rows)},
@@ -182,7 +268,8 @@ static void one_insertion(bench *b)
         bench_samples_add(&ours[CHANGE], bench_now() - before);
         BENCH_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
         bench_samples_add(&ours[VIEW], bench_now() - before);
-        BENCH_OK(dcsr_spmv(y, view, x));
+        bench_multiply(b, placed_y, view, placed_x);
+        bench_finish(b);
         bench_samples_add(&ours[PRODUCT], bench_now() - before);
         dcsr_view_destroy(view);
         if (!peer) continue;
@@ -192,6 +279,7 @@ static void one_insertion(bench *b)
         bench_samples_add(&theirs[VIEW], bench_now() - before);
         peer_graph_multiply(peer, z, x);
         bench_samples_add(&theirs[PRODUCT], bench_now() - before);
+        bench_fetch_values(b, y, placed_y, A.rows, DCSR_FP64);
         if (bench_difference(y, z, A.rows) > 1e-12) bench_die("the products differ");
     }
     bench_table *table =
@@ -208,6 +296,8 @@ static void one_insertion(bench *b)
     if (peer) peer_graph_destroy(peer);
     bench_entries_free(&all);
     bench_csr_free(&A);
+    bench_release(b, placed_x);
+    bench_release(b, placed_y);
     free(x), free(y), free(z);
 }
 
@@ -222,7 +312,7 @@ int main(int argc, char **argv)
     bench_csr graph = bench_csr_from_entries(&edges, size, size);
     bench_entries_free(&edges);
     /* More than are needed, since some exist already or come twice. */
-    const size_t most = BENCH_SIZE(&b, 100000, 10000000);
+    const size_t most = BENCH_SIZE_ON(&b, 100000, 10000000, 30000000);
     bench_entries pool = bench_entries_rmat(&b, scale, 16 * size, most + most / 2, 1);
     bench_entries_only_new(&pool, &graph, 1);
     if (pool.n < most) bench_die("only %zu new edges", pool.n);
@@ -237,6 +327,6 @@ int main(int argc, char **argv)
     bench_entries_free(&edges);
     bench_entries_free(&pool);
     bench_csr_free(&graph);
-    one_insertion(&b);
+    if (bench_has_time(&b, "one insertion")) one_insertion(&b);
     return bench_end(&b);
 }

@@ -4,7 +4,8 @@
  * and after whole defragmentation. The other formats are computed from the row lengths, with 32-bit columns
  * and rows, HYB with the mean row length (rounded up) as its width, CSR with offsets of 8 bytes. Where ELL
  * takes at most ten times what CSR takes, the conversions of the library are run and must give the same
- * widths and counts. */
+ * widths and counts. On a GPU `device` is how much less of its memory is free than before there was a matrix,
+ * after defragmentation: what the library says it takes, with what it keeps for temporary work. */
 #include "bench/inputs.h"
 #include "dcsr/convert.h"
 
@@ -59,13 +60,25 @@ static double matrix_bytes(dcsr_matrix *matrix)
     return (double)info.bytes;
 }
 
+/* Bytes of the GPU that nobody uses. */
+static double free_on_gpu(dcsr_context *context)
+{
+    dcsr_context_info info;
+    BENCH_OK(dcsr_context_get_info(context, &info));
+    return (double)info.device_free;
+}
+
 static void measure(bench *b, bench_table *table, const char *name, dcsr_type type)
 {
     enum { BATCHES = 16 };
+    if (!bench_has_time(b, name)) return;
+    /* A context of its own, so that nothing is left from the matrix before. */
+    dcsr_context *context = bench_context(b, b->threads);
+    const double free_before = free_on_gpu(context);
     bench_csr A = bench_csr_make(b, name);
     bench_entries all = bench_entries_from_csr(&A);
     bench_entries_shuffle(&all, 1);
-    dcsr_matrix *matrix = bench_matrix(b, NULL, NULL, A.rows, A.cols, type, NULL);
+    dcsr_matrix *matrix = bench_matrix(b, context, NULL, A.rows, A.cols, type, NULL);
     for (size_t k = 0; k < BATCHES; k++) {
         size_t first = all.n * k / BATCHES, end = all.n * (k + 1) / BATCHES;
         bench_entries part = bench_entries_slice(&all, first, end - first);
@@ -73,13 +86,14 @@ static void measure(bench *b, bench_table *table, const char *name, dcsr_type ty
     }
     const double streamed = matrix_bytes(matrix), nnz = (double)A.nnz;
     bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
-    const double tight = matrix_bytes(matrix);
+    const double tight = matrix_bytes(matrix), left = free_on_gpu(context);
     const sizes s = compute_sizes(&A, (double)dcsr_type_size(type));
     check_sizes(matrix, &s);
     bench_row(table, BENCH_LABELS(name, dcsr_type_name(type)), nnz / (double)A.rows, (double)s.width,
               streamed / nnz, tight / nnz, s.csr / nnz, s.hyb / nnz, s.ell / nnz, streamed / s.csr,
-              tight / s.csr, streamed / s.hyb);
+              tight / s.csr, streamed / s.hyb, b->gpu ? (free_before - left) / nnz : NAN);
     dcsr_matrix_destroy(matrix);
+    dcsr_context_destroy(context);
     bench_entries_free(&all);
     bench_csr_free(&A);
 }
@@ -91,8 +105,8 @@ int main(int argc, char **argv)
     bench_table *table = bench_table_begin(
         &b, "memory", "bytes a nonzero; those of the store over those of CSR and HYB",
         "matrix type | mean_row:%.1f max_row:%.0f streamed:%.2f tight:%.2f csr:%.2f hyb:%.2f ell:%.2f "
-        "streamed/csr:%.2f tight/csr:%.2f streamed/hyb:%.2f");
-    const unsigned long long entries = BENCH_SIZE(&b, 262144, 4194304);
+        "streamed/csr:%.2f tight/csr:%.2f streamed/hyb:%.2f device:%.2f");
+    const unsigned long long entries = BENCH_SIZE_ON(&b, 262144, 4194304, 16777216);
     for (int pattern = 1; pattern >= 0; pattern--) {
         const dcsr_type type = pattern ? DCSR_PATTERN : DCSR_FP64;
         for (int mean = 1; mean <= 32; mean *= 2) {
@@ -100,9 +114,9 @@ int main(int argc, char **argv)
             snprintf(name, sizeof name, "er:%llu,%llu", entries / (unsigned)mean, entries);
             measure(&b, table, name, type);
         }
-        measure(&b, table, BENCH_SIZE(&b, "rmat:14,16", "rmat:18,16"), type);
-        measure(&b, table, BENCH_SIZE(&b, "poisson2d5:128", "poisson2d5:1024"), type);
-        measure(&b, table, BENCH_SIZE(&b, "poisson3d27:20", "poisson3d27:64"), type);
+        measure(&b, table, BENCH_SIZE_ON(&b, "rmat:14,16", "rmat:18,16", "rmat:20,16"), type);
+        measure(&b, table, BENCH_SIZE_ON(&b, "poisson2d5:128", "poisson2d5:1024", "poisson2d5:2048"), type);
+        measure(&b, table, BENCH_SIZE_ON(&b, "poisson3d27:20", "poisson3d27:64", "poisson3d27:100"), type);
     }
     return bench_end(&b);
 }

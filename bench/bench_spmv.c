@@ -1,14 +1,19 @@
-/* bench_spmv.c: y = A x with fp64, on the store in all its states and on the peers.
+/* bench_spmv.c: y = A x, on the store in all its states and on the peers.
  *
  * The entries are distinct and the policy is keep, so that no view has anything to combine. Fragmented: the
  * entries of each row were inserted in 2, 4, 8 random portions. Streamed: all entries were inserted in random
- * order, in 16 batches. Defragmented: one tight segment a row. csr: the CSR view of that. The fraction of the
- * bandwidth is that of the bytes that any CSR kernel must move (columns of 4 bytes, values, offsets of 8, x
- * and y once each), the same for all, whatever they really move; the bandwidth of reading is measured over an
- * array of that size, that of the triad over one that no cache holds. */
+ * order, in 16 batches (not the largest matrices). Defragmented: one tight segment a row. csr: the CSR view
+ * of that. The fraction of the bandwidth is that of the bytes that any CSR kernel must move, the same for
+ * all, whatever they really move: columns of 4 bytes, values, offsets, x and y once each.
+ *
+ * On the host all is fp64 and offsets count as 8 bytes; the bandwidth of reading is measured over an array of
+ * that size, that of the triad over one that no cache holds. On a GPU it is fp64 and fp32, offsets count as 4
+ * bytes, as cuSPARSE has them, and the bandwidth is that of copying. There `seconds` is of products back to
+ * back, of which each finds in the cache what the last one left; before each of those in `cold_s` the cache
+ * was filled with something else. */
 #include "bench/bandwidth.h"
 #include "bench/peers.h"
-#include "ops/spmv.h"
+#include "bench/place.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,9 +23,11 @@ typedef struct contest {
     bench_table *table;
     const char *name;
     const bench_csr *A;
-    double *x, *y, *expected;
-    double bytes, read, triad; /* bytes of one product; bytes a second */
-    double best;               /* seconds of the fastest peer */
+    dcsr_type type;
+    double *host_x, *host_y, *expected;
+    void *x, *y;
+    double bytes, read, triad;    /* bytes of one product; bytes a second */
+    double fastest, fastest_cold; /* seconds of the fastest peer */
 } contest;
 
 typedef struct product {
@@ -36,20 +43,38 @@ static void multiply(void *argument)
     if (p->peer)
         p->peer->multiply(p->self, p->c->y, p->c->x);
     else if (p->view)
-        BENCH_OK(dcsr_spmv(p->c->y, p->view, p->c->x));
+        bench_multiply(p->c->b, p->c->y, p->view, p->c->x);
     else
         peer_csr_multiply(p->c->A, p->c->y, p->c->x);
 }
 
-static double measure(contest *c, const char *kernel, product p, double segments)
+static void check(contest *c, const char *kernel)
 {
+    bench_fetch_values(c->b, c->host_y, c->y, c->A->rows, c->type);
+    if (bench_difference(c->expected, c->host_y, c->A->rows) > (c->type == DCSR_FP32 ? 1e-4 : 1e-10))
+        bench_die("%s has another product", kernel);
+}
+
+static void measure(contest *c, const char *kernel, product p, double segments)
+{
+    bench *b = c->b;
     p.c = c;
-    bench_stat time = bench_repeat(multiply, &p, 5, BENCH_SIZE(c->b, 0.1, 0.7));
-    if (bench_difference(c->expected, c->y, c->A->rows) > 1e-10) bench_die("%s has another product", kernel);
-    bench_row(c->table, BENCH_LABELS(c->name, kernel), segments, time.median, time.spread, time.low,
-              2e-9 * (double)c->A->nnz / time.median, 1e-9 * c->bytes / time.median,
-              c->bytes / time.median / c->read, c->bytes / time.median / c->triad, c->best / time.median);
-    return time.median;
+    const bench_stat time = bench_time(b, multiply, &p, 5, BENCH_SIZE_ON(b, 0.1, 0.7, 0.05));
+    const double seconds = time.median, cold = bench_time_cold(b, multiply, &p, 9);
+    check(c, kernel);
+    if (p.peer) {
+        c->fastest = fmin(c->fastest, seconds);
+        c->fastest_cold = fmin(c->fastest_cold, cold);
+    }
+    const char *const *labels = BENCH_LABELS(c->name, dcsr_type_name(c->type), kernel);
+    const double gflops = 2e-9 * (double)c->A->nnz / seconds, rate = c->bytes / seconds;
+    if (b->gpu)
+        bench_row(c->table, labels, segments, seconds, time.spread, time.low, gflops, 1e-9 * rate,
+                  rate / b->rates.copy, c->fastest / seconds, cold, 1e-9 * c->bytes / cold,
+                  c->bytes / cold / b->rates.copy, c->fastest_cold / cold);
+    else
+        bench_row(c->table, labels, segments, seconds, time.spread, time.low, gflops, 1e-9 * rate,
+                  rate / c->read, rate / c->triad, c->fastest / seconds);
 }
 
 static void measure_view(contest *c, const char *kernel, dcsr_matrix *matrix, dcsr_layout layout)
@@ -58,23 +83,24 @@ static void measure_view(contest *c, const char *kernel, dcsr_matrix *matrix, dc
     BENCH_OK(dcsr_view_create(&view, matrix, layout, DCSR_VIEW_DUPLICATES));
     measure(c, kernel, (product){.view = view},
             layout == DCSR_LAYOUT_CSR ? 1 : bench_segments_per_row(matrix, c->A));
+    bench_finish(c->b);
     dcsr_view_destroy(view);
 }
 
+/* All of them before anything else, since the others are compared with the fastest. fmin() passes over what
+ * is not a number. */
 static void measure_peers(contest *c)
 {
-    c->best = NAN;
-    double best = INFINITY;
-    for (size_t i = 0; peer_products(i); i++) {
+    c->fastest = c->fastest_cold = NAN;
+    const peer_product *peer;
+    for (size_t i = 0; (peer = peer_products(c->b->gpu, c->type, i)); i++) {
         char note[PEER_NOTE];
-        product p = {.peer = peer_products(i)};
-        p.self = p.peer->create(c->A, c->b->threads, c->b->quick, note);
-        double seconds = measure(c, p.peer->name, p, NAN);
-        p.peer->destroy(p.self);
-        bench_note(c->b, "%s on %s: %s", p.peer->name, c->name, note);
-        if (seconds < best) best = seconds;
+        product p = {.peer = peer, .self = peer->create(c->A, c->b->threads, c->b->quick, note)};
+        measure(c, peer->name, p, NAN);
+        bench_finish(c->b);
+        peer->destroy(p.self);
+        bench_note(c->b, "%s on %s: %s", peer->name, c->name, note);
     }
-    if (isfinite(best)) c->best = best;
 }
 
 static dcsr_matrix *streamed(contest *c)
@@ -82,11 +108,11 @@ static dcsr_matrix *streamed(contest *c)
     const dcsr_matrix_options options = {.policy = DCSR_POLICY_KEEP, .defragmentation = DCSR_DEFRAGMENT_OFF};
     bench_entries all = bench_entries_from_csr(c->A);
     bench_entries_shuffle(&all, 1);
-    dcsr_matrix *matrix = bench_matrix(c->b, NULL, NULL, c->A->rows, c->A->cols, DCSR_FP64, &options);
+    dcsr_matrix *matrix = bench_matrix(c->b, NULL, NULL, c->A->rows, c->A->cols, c->type, &options);
     for (size_t k = 0; k < 16; k++) {
         size_t first = all.n * k / 16, end = all.n * (k + 1) / 16;
         bench_entries part = bench_entries_slice(&all, first, end - first);
-        bench_insert_now(matrix, &part, DCSR_FP64);
+        bench_insert_now(matrix, &part, c->type);
     }
     bench_entries_free(&all);
     return matrix;
@@ -94,58 +120,94 @@ static dcsr_matrix *streamed(contest *c)
 
 static void measure_dcsr(contest *c)
 {
-    dcsr_matrix *matrix = bench_fragmented(c->b, c->A, 1, DCSR_FP64, DCSR_POLICY_KEEP);
+    enum { MOST_STREAMED = 1 << 25 };
+    dcsr_matrix *matrix = bench_fragmented(c->b, c->A, 1, c->type, DCSR_POLICY_KEEP);
+    if (!c->b->gpu) measure_view(c, "dcsr_1_portion", matrix, DCSR_LAYOUT_SEGMENTS);
     bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
     measure_view(c, "dcsr_csr", matrix, DCSR_LAYOUT_CSR);
     measure_view(c, "dcsr_defragmented", matrix, DCSR_LAYOUT_SEGMENTS);
     dcsr_matrix_destroy(matrix);
-    static const char *const names[] = {"dcsr_1_portion", "dcsr_2_portions", "dcsr_4_portions",
-                                        "dcsr_8_portions"};
-    for (int i = 0; i < 4; i++) {
-        matrix = bench_fragmented(c->b, c->A, 1 << i, DCSR_FP64, DCSR_POLICY_KEEP);
+    static const char *const names[] = {"dcsr_2_portions", "dcsr_4_portions", "dcsr_8_portions"};
+    for (int i = 0; i < 3; i++) {
+        matrix = bench_fragmented(c->b, c->A, 2 << i, c->type, DCSR_POLICY_KEEP);
         measure_view(c, names[i], matrix, DCSR_LAYOUT_SEGMENTS);
         dcsr_matrix_destroy(matrix);
     }
+    if (c->A->nnz > MOST_STREAMED) return;
     matrix = streamed(c);
     measure_view(c, "dcsr_streamed", matrix, DCSR_LAYOUT_SEGMENTS);
     dcsr_matrix_destroy(matrix);
 }
 
-static void compete(bench *b, bench_table *table, const char *name, double triad)
+static void compete(contest c, dcsr_type type)
+{
+    bench *b = c.b;
+    const bench_csr *A = c.A;
+    const double value = (double)dcsr_type_size(type), offset = b->gpu ? 4 : 8;
+    c.type = type;
+    c.x = bench_place_values(b, c.host_x, A->cols, type);
+    c.y = bench_place_values(b, c.host_y, A->rows, type);
+    c.bytes =
+        (4 + value) * (double)A->nnz + offset * (double)(A->rows + 1) + value * (double)(A->rows + A->cols);
+    c.read = b->gpu ? b->rates.read : bench_measure_bandwidth((size_t)c.bytes).read;
+    bench_note(b, "%s, %s: %llu rows, %llu entries, %.0f MB, which can be read at %.1f GB/s", c.name,
+               dcsr_type_name(type), (unsigned long long)A->rows, (unsigned long long)A->nnz, 1e-6 * c.bytes,
+               1e-9 * c.read);
+    measure_peers(&c);
+    if (!b->gpu) measure(&c, "plain_csr", (product){0}, NAN);
+    measure_dcsr(&c);
+    bench_release(b, c.x);
+    bench_release(b, c.y);
+}
+
+static void on_matrix(bench *b, bench_table *table, const char *name, double triad)
 {
     bench_csr A = bench_csr_make(b, name);
     contest c = {.b = b, .table = table, .name = name, .A = &A, .triad = triad};
-    c.x = bench_vector(A.cols);
-    c.y = bench_vector(A.rows);
+    c.host_x = bench_vector(A.cols);
+    c.host_y = bench_vector(A.rows);
     c.expected = bench_vector(A.rows);
-    c.bytes = 12.0 * (double)A.nnz + 8.0 * (double)(A.rows + 1) + 8.0 * (double)(A.rows + A.cols);
-    c.read = bench_measure_bandwidth((size_t)c.bytes).read;
-    peer_csr_multiply(&A, c.expected, c.x);
-    bench_note(b, "%s: %llu rows, %llu entries, %.0f MB, which can be read at %.1f GB/s", name,
-               (unsigned long long)A.rows, (unsigned long long)A.nnz, 1e-6 * c.bytes, 1e-9 * c.read);
-    measure_peers(&c);
-    measure(&c, "plain_csr", (product){0}, NAN);
-    measure_dcsr(&c);
+    peer_csr_multiply(&A, c.expected, c.host_x);
+    compete(c, DCSR_FP64);
+    if (b->gpu) compete(c, DCSR_FP32);
     bench_csr_free(&A);
-    free(c.x), free(c.y), free(c.expected);
+    free(c.host_x), free(c.host_y), free(c.expected);
+}
+
+static double measure_triad(bench *b)
+{
+    bench_bandwidth memory = bench_measure_bandwidth((size_t)BENCH_SIZE(b, 192, 1536) << 20);
+    bench_note(b, "bandwidth out of cache: triad %.1f GB/s, read %.1f GB/s, copy %.1f GB/s",
+               1e-9 * memory.triad, 1e-9 * memory.read, 1e-9 * memory.copy);
+    return memory.triad;
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const full[] = {"poisson2d5:1024", "poisson3d27:100", "rmat:20,16"};
-    static const char *const quick[] = {"poisson2d5:256", "poisson3d27:30", "rmat:15,16"};
+    static const char *const quick[] = {"poisson2d5:256", "poisson3d27:30", "rmat:15,16", NULL};
+    static const char *const full[] = {"poisson2d5:1024", "poisson3d27:100", "rmat:20,16", NULL};
+    static const char *const on_gpu[] = {"poisson2d5:1024",
+                                         "poisson2d5:4096",
+                                         "poisson3d27:100",
+                                         "rmat:20,16",
+                                         "rmat:22,16",
+                                         "poisson3d27:200",
+                                         NULL};
     bench b;
     bench_begin(&b, argc, argv, "spmv",
                 "How fast is a product, fragmented or not, and beside other libraries?");
-    bench_bandwidth memory = bench_measure_bandwidth((size_t)BENCH_SIZE(&b, 192, 1536) << 20);
-    bench_note(&b, "bandwidth out of cache: triad %.1f GB/s, read %.1f GB/s, copy %.1f GB/s",
-               1e-9 * memory.triad, 1e-9 * memory.read, 1e-9 * memory.copy);
+    const double triad = b.gpu ? NAN : measure_triad(&b);
     bench_table *table = bench_table_begin(
-        &b, "spmv", "y = A x, fp64; fractions of the bandwidth; speedup over the fastest peer",
-        "matrix kernel | segments:%.2f seconds:%.3g spread%:%.0f least_s:%.3g gflops:%.2f gbytes_s:%.1f "
-        "of_read:%.2f "
-        "of_triad:%.2f speedup:%.2f");
-    for (size_t i = 0; i < sizeof full / sizeof *full; i++)
-        compete(&b, table, BENCH_SIZE(&b, quick[i], full[i]), memory.triad);
+        &b, "spmv",
+        b.gpu ? "y = A x; fractions of the bandwidth of copying; speedup over the fastest peer"
+              : "y = A x; fractions of the bandwidth; speedup over the fastest peer",
+        b.gpu ? "matrix type kernel | segments:%.2f seconds:%.3g spread%:%.0f least_s:%.3g gflops:%.1f "
+                "gbytes_s:%.0f "
+                "of_copy:%.2f speedup:%.2f cold_s:%.3g cold_gbytes_s:%.0f cold_of_copy:%.2f cold_speedup:%.2f"
+              : "matrix type kernel | segments:%.2f seconds:%.3g spread%:%.0f least_s:%.3g gflops:%.2f "
+                "gbytes_s:%.1f "
+                "of_read:%.2f of_triad:%.2f speedup:%.2f");
+    for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); *name; name++)
+        if (bench_has_time(&b, *name)) on_matrix(&b, table, *name, triad);
     return bench_end(&b);
 }

@@ -19,7 +19,24 @@ static const struct argp_option options[] = {
     {"threads", 't', "N", 0, "threads of every competitor (default: as many as OpenMP would use)", 0},
     {"pages", 'p', "huge|small|system", 0,
      "huge: 2 MiB pages for everybody (the default); small: for nobody; system: change nothing", 0},
+    {"device", 'd', "auto|cpu|cuda", 0,
+     "where the matrices are (default auto: what DCSR_DEVICE says, else cuda where a usable GPU is there)",
+     0},
+    {"seconds", 's', "S", 0, "begin nothing more after S seconds, and say what was left out", 0},
     {0}};
+
+static error_t parse_device(bench *b, const char *text, struct argp_state *state)
+{
+    static const char *const names[] = {
+        [DCSR_DEVICE_AUTO] = "auto", [DCSR_DEVICE_CPU] = "cpu", [DCSR_DEVICE_CUDA] = "cuda"};
+    for (int d = 0; d < (int)(sizeof names / sizeof *names); d++)
+        if (!strcmp(text, names[d])) {
+            b->device = (dcsr_device)d;
+            return 0;
+        }
+    argp_error(state, "--device takes auto, cpu or cuda, not '%s'", text);
+    return 0;
+}
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
@@ -45,6 +62,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         else
             argp_error(state, "--pages takes huge, small or system, not '%s'", text);
         return 0;
+    case 'd':
+        return parse_device(b, text, state);
+    case 's':
+        b->limit = atof(text);
+        if (!(b->limit > 0)) argp_error(state, "--seconds takes a number above 0, not '%s'", text);
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", text);
         return 0;
@@ -65,26 +88,57 @@ static void ask_for_huge_pages(char **argv)
     bench_die("cannot run the program anew with huge pages; use --pages system");
 }
 
+static dcsr_context *context_on(dcsr_device device, int threads)
+{
+    dcsr_context *context;
+    const dcsr_context_options wanted = {.device = device, .threads = threads};
+    BENCH_OK(dcsr_context_create(&context, &wanted));
+    return context;
+}
+
+static void open_device(bench *b)
+{
+    dcsr_context_info info;
+    b->context = b->host = context_on(b->device, b->threads);
+    BENCH_OK(dcsr_context_get_info(b->context, &info));
+    b->gpu = info.device == DCSR_DEVICE_CUDA;
+    if (!b->gpu) return;
+    b->host = context_on(DCSR_DEVICE_CPU, b->threads);
+    bench_gpu_start(&b->rates, b->quick);
+}
+
 void bench_begin(bench *b, int argc, char **argv, const char *name, const char *question)
 {
-    *b = (bench){
-        .name = name, .question = question, .threads = omp_get_max_threads(), .pages = BENCH_PAGES_HUGE};
+    *b = (bench){.name = name,
+                 .question = question,
+                 .threads = omp_get_max_threads(),
+                 .pages = BENCH_PAGES_HUGE,
+                 .limit = INFINITY};
     const struct argp parser = {options, parse_option, NULL, question, NULL, NULL, NULL};
     argp_parse(&parser, argc, argv, 0, NULL, b);
     if (b->pages == BENCH_PAGES_HUGE) ask_for_huge_pages(argv);
     if (b->pages == BENCH_PAGES_SMALL && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))
         bench_die("cannot turn huge pages off for this process (prctl PR_SET_THP_DISABLE)");
     omp_set_num_threads(b->threads);
-    b->context = bench_context(b->threads);
     b->started = bench_now();
+    open_device(b);
     bench_report_begin(b);
 }
 
 int bench_end(bench *b)
 {
     bench_report_end(b);
+    if (b->host != b->context) dcsr_context_destroy(b->host);
     dcsr_context_destroy(b->context);
+    if (b->gpu) bench_gpu_stop();
     return EXIT_SUCCESS;
+}
+
+bool bench_has_time(bench *b, const char *what)
+{
+    if (bench_now() - b->started < b->limit) return true;
+    bench_note(b, "left out after %g s: %s", b->limit, what);
+    return false;
 }
 
 void bench_die(const char *format, ...)
@@ -113,12 +167,9 @@ void *bench_alloc(size_t count, size_t size)
     return block;
 }
 
-dcsr_context *bench_context(int threads)
+dcsr_context *bench_context(const bench *b, int threads)
 {
-    dcsr_context *context;
-    BENCH_OK(dcsr_context_create(&context,
-                                 &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
-    return context;
+    return context_on(b->gpu ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU, threads);
 }
 
 double bench_now(void)
@@ -183,6 +234,14 @@ void bench_samples_free(bench_samples *samples)
     *samples = (bench_samples){0};
 }
 
+bench_stat bench_samples_stat(bench_samples *samples)
+{
+    bench_stat stat = {bench_median(samples), bench_percentile(samples, 0), bench_percentile(samples, 1),
+                       bench_spread(samples), samples->count};
+    bench_samples_free(samples);
+    return stat;
+}
+
 bench_stat bench_repeat(void (*work)(void *), void *argument, size_t least, double seconds)
 {
     bench_samples samples = {0};
@@ -192,8 +251,5 @@ bench_stat bench_repeat(void (*work)(void *), void *argument, size_t least, doub
         work(argument);
         bench_samples_add(&samples, bench_now() - before);
     }
-    bench_stat stat = {bench_median(&samples), bench_percentile(&samples, 0), bench_percentile(&samples, 1),
-                       bench_spread(&samples), samples.count};
-    bench_samples_free(&samples);
-    return stat;
+    return bench_samples_stat(&samples);
 }

@@ -15,6 +15,7 @@
 #ifndef DCSR_BENCH_HARNESS_H
 #define DCSR_BENCH_HARNESS_H
 
+#include "bench/gpu.h"
 #include "dcsr/context.h"
 
 #ifdef __cplusplus
@@ -34,7 +35,12 @@ typedef struct bench {
     bool quick;
     int threads;
     bench_pages pages;
-    dcsr_context *context; /* of `threads` threads, on the CPU */
+    dcsr_device device;
+    double limit;          /* seconds after which nothing more is begun */
+    dcsr_context *context; /* of `threads` threads, on the device asked for */
+    dcsr_context *host;    /* on the cpu, where inputs are made; the same one if that was asked for */
+    bool gpu;              /* the context is on a GPU */
+    bench_gpu_rates rates; /* of that GPU */
     const char *json_path;
     void *document; /* the JSON document so far */
     double started, sampled;
@@ -49,6 +55,10 @@ void bench_begin(bench *b, int argc, char **argv, const char *name, const char *
 int bench_end(bench *b);
 /* The quick or the full value of a size. */
 #define BENCH_SIZE(b, small, full) ((b)->quick ? (small) : (full))
+/* The quick value, or the full one for the host or for a GPU, which needs more to be busy. */
+#define BENCH_SIZE_ON(b, small, host, on_gpu) ((b)->quick ? (small) : (b)->gpu ? (on_gpu) : (host))
+/* Whether there is time left to measure `what`; a remark says that it was left out if not. */
+bool bench_has_time(bench *b, const char *what);
 
 /* Prints and exits with status 1. */
 void bench_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -58,8 +68,8 @@ void bench_check(dcsr_status status, const char *call);
 /* malloc() of count objects of size bytes that cannot fail, and free(). */
 void *bench_alloc(size_t count, size_t size);
 
-/* Another context, with its own number of threads. */
-dcsr_context *bench_context(int threads);
+/* Another context on the same device, with its own number of threads. */
+dcsr_context *bench_context(const bench *b, int threads);
 
 /* Seconds since some moment, monotonic. */
 double bench_now(void);
@@ -83,6 +93,8 @@ typedef struct bench_stat {
     double median, low, high, spread; /* seconds, seconds, seconds, percent as bench_spread() */
     size_t count;
 } bench_stat;
+/* Of samples in seconds, which are freed. */
+bench_stat bench_samples_stat(bench_samples *samples);
 /* Calls work(argument) once to warm up, then for `seconds`, at least `least` times; the seconds that a call
  * took. */
 bench_stat bench_repeat(void (*work)(void *), void *argument, size_t least, double seconds);

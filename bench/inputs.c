@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries of a matrix that go in as one batch, unless a single row is longer. */
+enum { MOST_AT_ONCE = 1 << 25 };
+
+float *bench_narrow(const double *values, uint64_t n, dcsr_type type)
+{
+    if (type != DCSR_FP32) return NULL;
+    float *narrow = bench_alloc(n, sizeof *narrow);
+#pragma omp parallel for
+    for (uint64_t i = 0; i < n; i++) narrow[i] = (float)values[i];
+    return narrow;
+}
+
 bench_entries bench_entries_allocate(size_t n)
 {
     return (bench_entries){n, bench_alloc(n, sizeof(uint64_t)), bench_alloc(n, sizeof(uint64_t)),
@@ -25,22 +37,34 @@ void bench_entries_free(bench_entries *entries)
 bench_entries bench_entries_slice(const bench_entries *entries, size_t first, size_t n)
 {
     if (first > entries->n || n > entries->n - first) bench_die("a slice beyond the %zu entries", entries->n);
-    return (bench_entries){n, entries->row + first, entries->col + first, entries->value + first};
+    return (bench_entries){n, entries->row + first, entries->col + first,
+                           entries->value ? entries->value + first : NULL};
 }
 
 void bench_entries_shuffle(bench_entries *entries, uint64_t seed)
 {
-    for (size_t i = entries->n; i > 1; i--) {
-        size_t j = bench_below(seed + i, i), k = i - 1;
-        uint64_t row = entries->row[j], col = entries->col[j];
-        double value = entries->value[j];
-        entries->row[j] = entries->row[k], entries->col[j] = entries->col[k],
-        entries->value[j] = entries->value[k];
-        entries->row[k] = row, entries->col[k] = col, entries->value[k] = value;
+    enum { RANDOM_BITS = 33 };
+    const size_t n = entries->n;
+    bench_keyed *order = bench_alloc(n, sizeof *order), *spare = bench_alloc(n, sizeof *spare);
+    bench_entries shuffled = bench_entries_allocate(n);
+#pragma omp parallel for
+    for (size_t i = 0; i < n; i++)
+        order[i] = (bench_keyed){bench_mix(seed + i) >> (64 - RANDOM_BITS), (double)i};
+    bench_keysort(order, spare, n, RANDOM_BITS);
+#pragma omp parallel for
+    for (size_t i = 0; i < n; i++) {
+        const size_t from = (size_t)order[i].value;
+        shuffled.row[i] = entries->row[from];
+        shuffled.col[i] = entries->col[from];
+        shuffled.value[i] = entries->value[from];
     }
+    free(order);
+    free(spare);
+    bench_entries_free(entries);
+    *entries = shuffled;
 }
 
-/* Takes over the triples of a generator; what has no values gets some. */
+/* The triples of a graph's generator, with values. */
 static bench_entries entries_from_coo(const dcsr_coo *coo)
 {
     bench_entries entries = bench_entries_allocate(coo->nnz);
@@ -48,8 +72,7 @@ static bench_entries entries_from_coo(const dcsr_coo *coo)
     for (size_t i = 0; i < entries.n; i++) {
         entries.row[i] = coo->row[i];
         entries.col[i] = coo->col[i];
-        entries.value[i] = coo->values ? ((const double *)coo->values)[i]
-                                       : 0.5 + 0x1p-32 * (double)bench_below(i, (uint64_t)1 << 32);
+        entries.value[i] = 0.5 + 0x1p-32 * (double)bench_below(i, (uint64_t)1 << 32);
     }
     return entries;
 }
@@ -57,23 +80,29 @@ static bench_entries entries_from_coo(const dcsr_coo *coo)
 bench_entries bench_entries_rmat(bench *b, int scale, uint64_t first, size_t n, uint64_t seed)
 {
     dcsr_coo coo;
-    BENCH_OK(dcsr_generate_rmat(&coo, b->context, &(dcsr_rmat){scale, .5, .1, .1, seed}, first, n));
+    BENCH_OK(dcsr_generate_rmat(&coo, b->host, &(dcsr_rmat){scale, .5, .1, .1, seed}, first, n));
     bench_entries entries = entries_from_coo(&coo);
     dcsr_coo_free(&coo);
     return entries;
 }
 
-bench_entries bench_entries_from_csr(const bench_csr *csr)
+bench_entries bench_entries_from_rows(const bench_csr *csr, uint64_t begin, uint64_t end)
 {
-    bench_entries entries = bench_entries_allocate(csr->nnz);
+    const uint64_t first = csr->offsets[begin];
+    bench_entries entries = bench_entries_allocate(csr->offsets[end] - first);
 #pragma omp parallel for schedule(dynamic, 1024)
-    for (uint64_t row = 0; row < csr->rows; row++)
+    for (uint64_t row = begin; row < end; row++)
         for (uint64_t e = csr->offsets[row]; e < csr->offsets[row + 1]; e++) {
-            entries.row[e] = row;
-            entries.col[e] = csr->columns[e];
-            entries.value[e] = csr->values[e];
+            entries.row[e - first] = row;
+            entries.col[e - first] = csr->columns[e];
+            entries.value[e - first] = csr->values[e];
         }
     return entries;
+}
+
+bench_entries bench_entries_from_csr(const bench_csr *csr)
+{
+    return bench_entries_from_rows(csr, 0, csr->rows);
 }
 
 void bench_entries_symmetrise(bench_entries *entries)
@@ -89,45 +118,79 @@ void bench_entries_symmetrise(bench_entries *entries)
     *entries = both;
 }
 
+/* Drops the entries that are not wanted; the others stay in order. */
+static void keep_wanted(bench_entries *entries, const bool *wanted)
+{
+    const size_t n = entries->n;
+    size_t *begin =
+        bench_alloc((size_t)omp_get_max_threads() + 1, sizeof *begin); /* of each thread's share */
+    bench_entries kept = {0};
+#pragma omp parallel
+    {
+        const size_t thread = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+        const size_t first = n * thread / threads, end = n * (thread + 1) / threads;
+        size_t place = 0;
+        for (size_t i = first; i < end; i++) place += wanted[i];
+        begin[thread + 1] = place;
+#pragma omp barrier
+#pragma omp single
+        {
+            begin[0] = 0;
+            for (size_t i = 0; i < threads; i++) begin[i + 1] += begin[i];
+            kept = bench_entries_allocate(begin[threads]);
+        }
+        place = begin[thread];
+        for (size_t i = first; i < end; i++)
+            if (wanted[i]) {
+                kept.row[place] = entries->row[i];
+                kept.col[place] = entries->col[i];
+                kept.value[place++] = entries->value[i];
+            }
+    }
+    free(begin);
+    bench_entries_free(entries);
+    *entries = kept;
+}
+
 void bench_entries_only_new(bench_entries *entries, const bench_csr *csr, uint64_t seed)
 {
     bench_csr distinct = bench_csr_from_entries(entries, csr->rows, csr->cols);
     bench_entries all = bench_entries_from_csr(&distinct);
-    size_t n = 0;
-    for (size_t i = 0; i < all.n; i++)
-        if (!bench_csr_has(csr, all.row[i], all.col[i])) {
-            all.row[n] = all.row[i], all.col[n] = all.col[i], all.value[n] = all.value[i];
-            n++;
-        }
-    all.n = n;
+    bool *wanted = bench_alloc(all.n, sizeof *wanted);
+#pragma omp parallel for
+    for (size_t i = 0; i < all.n; i++) wanted[i] = !bench_csr_has(csr, all.row[i], all.col[i]);
+    keep_wanted(&all, wanted);
+    free(wanted);
     bench_entries_shuffle(&all, seed);
     bench_csr_free(&distinct);
     bench_entries_free(entries);
     *entries = all;
 }
 
-/* Splits the sorted keys, each place once, into rows. */
-static bench_csr csr_from_sorted(const bench_keyed *sorted, size_t n, uint64_t rows, uint64_t cols,
-                                 int col_bits)
+/* Of entries in order, row by row and by ascending columns, each place once. */
+static bench_csr csr_from_ordered(const bench_entries *ordered, uint64_t rows, uint64_t cols)
 {
+    const size_t n = ordered->n;
+    const uint64_t *row = ordered->row;
     bench_csr csr = {.rows = rows, .cols = cols, .nnz = n};
     csr.offsets = bench_alloc(rows + 1, sizeof *csr.offsets);
     csr.columns = bench_alloc(n, sizeof *csr.columns);
     csr.values = bench_alloc(n, sizeof *csr.values);
-    const uint64_t mask = ((uint64_t)1 << col_bits) - 1;
-    uint64_t row = 0;
+#pragma omp parallel for
     for (size_t i = 0; i < n; i++) {
-        for (; row <= sorted[i].key >> col_bits; row++) csr.offsets[row] = i;
-        csr.columns[i] = (uint32_t)(sorted[i].key & mask);
-        csr.values[i] = sorted[i].value;
+        for (uint64_t begun = i ? row[i - 1] + 1 : 0; begun <= row[i]; begun++) csr.offsets[begun] = i;
+        csr.columns[i] = (uint32_t)ordered->col[i];
+        csr.values[i] = ordered->value[i];
     }
-    for (; row <= rows; row++) csr.offsets[row] = n;
+    for (uint64_t begun = n ? row[n - 1] + 1 : 0; begun <= rows; begun++) csr.offsets[begun] = n;
     return csr;
 }
 
-bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, uint64_t cols)
+/* The entries in that order. */
+static bench_entries put_in_order(const bench_entries *entries, uint64_t rows, uint64_t cols)
 {
     const int col_bits = bench_bits(cols);
+    const uint64_t mask = ((uint64_t)1 << col_bits) - 1;
     bench_keyed *sorted = bench_alloc(entries->n, sizeof *sorted),
                 *spare = bench_alloc(entries->n, sizeof *spare);
 #pragma omp parallel for
@@ -138,18 +201,39 @@ bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, ui
     size_t n = 0;
     for (size_t i = 0; i < entries->n; i++)
         if (!n || sorted[n - 1].key != sorted[i].key) sorted[n++] = sorted[i];
-    bench_csr csr = csr_from_sorted(sorted, n, rows, cols, col_bits);
+    bench_entries ordered = bench_entries_allocate(n);
+#pragma omp parallel for
+    for (size_t i = 0; i < n; i++) {
+        ordered.row[i] = sorted[i].key >> col_bits;
+        ordered.col[i] = sorted[i].key & mask;
+        ordered.value[i] = sorted[i].value;
+    }
     free(sorted);
+    return ordered;
+}
+
+bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, uint64_t cols)
+{
+    bench_entries ordered = put_in_order(entries, rows, cols);
+    bench_csr csr = csr_from_ordered(&ordered, rows, cols);
+    bench_entries_free(&ordered);
     return csr;
 }
 
 bench_csr bench_csr_make(bench *b, const char *text)
 {
     dcsr_coo coo;
-    BENCH_OK(dcsr_generate(&coo, b->context, text));
+    bench_csr csr;
+    BENCH_OK(dcsr_generate(&coo, b->host, text));
+    if (coo.values) { /* a grid, whose entries come in order */
+        csr = csr_from_ordered(&(bench_entries){coo.nnz, coo.row, coo.col, coo.values}, coo.rows, coo.cols);
+        dcsr_coo_free(&coo);
+        return csr;
+    }
+    const uint64_t rows = coo.rows, cols = coo.cols;
     bench_entries entries = entries_from_coo(&coo);
-    bench_csr csr = bench_csr_from_entries(&entries, coo.rows, coo.cols);
     dcsr_coo_free(&coo);
+    csr = bench_csr_from_entries(&entries, rows, cols);
     bench_entries_free(&entries);
     return csr;
 }
@@ -184,26 +268,34 @@ dcsr_matrix *bench_matrix(bench *b, dcsr_context *context, const bench_entries *
     return matrix;
 }
 
+/* Each entry is in one of the portions, which its number in the matrix decides; the list begins with number
+ * `first`. */
+static void keep_portion(bench_entries *entries, uint64_t first, int portion, int portions)
+{
+    bool *wanted = bench_alloc(entries->n, sizeof *wanted);
+#pragma omp parallel for
+    for (size_t i = 0; i < entries->n; i++)
+        wanted[i] = (int)bench_below(first + i, (uint64_t)portions) == portion;
+    keep_wanted(entries, wanted);
+    free(wanted);
+}
+
 dcsr_matrix *bench_fragmented(bench *b, const bench_csr *csr, int portions, dcsr_type type,
                               dcsr_policy policy)
 {
     const dcsr_matrix_options options = {.policy = policy,
                                          .segments = portions > DCSR_DEFAULT_SEGMENTS ? portions : 0,
                                          .defragmentation = DCSR_DEFRAGMENT_OFF};
-    bench_entries all = bench_entries_from_csr(csr), part = bench_entries_allocate(all.n);
     dcsr_matrix *matrix = bench_matrix(b, NULL, NULL, csr->rows, csr->cols, type, &options);
-    for (int portion = 0; portion < portions; portion++) {
-        part.n = 0;
-        for (size_t i = 0; i < all.n; i++)
-            if ((int)bench_below(i, (uint64_t)portions) == portion) {
-                part.row[part.n] = all.row[i], part.col[part.n] = all.col[i],
-                part.value[part.n] = all.value[i];
-                part.n++;
-            }
-        bench_insert_now(matrix, &part, type);
-    }
-    bench_entries_free(&all);
-    bench_entries_free(&part);
+    for (int portion = 0; portion < portions; portion++)
+        for (uint64_t row = 0, end; row < csr->rows; row = end) {
+            for (end = row + 1; end < csr->rows && csr->offsets[end + 1] - csr->offsets[row] <= MOST_AT_ONCE;)
+                end++;
+            bench_entries part = bench_entries_from_rows(csr, row, end);
+            if (portions > 1) keep_portion(&part, csr->offsets[row], portion, portions);
+            bench_insert_now(matrix, &part, type);
+            bench_entries_free(&part);
+        }
     return matrix;
 }
 
@@ -225,8 +317,13 @@ void bench_wait(dcsr_ticket *ticket)
 void bench_insert_now(dcsr_matrix *matrix, const bench_entries *entries, dcsr_type type)
 {
     dcsr_ticket *ticket;
+    float *narrow = bench_narrow(entries->value, entries->n, type);
     BENCH_OK(dcsr_matrix_insert(matrix, entries->n, entries->row, entries->col,
-                                type == DCSR_PATTERN ? NULL : entries->value, &ticket));
+                                type == DCSR_PATTERN ? NULL
+                                : narrow             ? (const void *)narrow
+                                                     : entries->value,
+                                &ticket));
+    free(narrow);
     bench_wait(ticket);
 }
 

@@ -40,6 +40,9 @@ static inline uint64_t bench_below(uint64_t i, uint64_t bound)
     return (uint64_t)(((bench_product)bench_mix(i) * bound) >> 64);
 }
 
+/* The values as fp32 where that is the type, to be freed; else NULL. */
+float *bench_narrow(const double *values, uint64_t n, dcsr_type type);
+
 /* Lists of triples. */
 bench_entries bench_entries_allocate(size_t n);
 void bench_entries_free(bench_entries *entries);
@@ -51,6 +54,8 @@ void bench_entries_shuffle(bench_entries *entries, uint64_t seed);
 bench_entries bench_entries_rmat(bench *b, int scale, uint64_t first, size_t n, uint64_t seed);
 /* The entries of a matrix, row by row. */
 bench_entries bench_entries_from_csr(const bench_csr *csr);
+/* Those of rows [begin, end). */
+bench_entries bench_entries_from_rows(const bench_csr *csr, uint64_t begin, uint64_t end);
 /* Each entry and its mirror. */
 void bench_entries_symmetrise(bench_entries *entries);
 /* Drops what is in the matrix and what stands in the list more than once; shuffles the rest. */
@@ -65,7 +70,7 @@ void bench_csr_free(bench_csr *csr);
 bool bench_csr_has(const bench_csr *csr, uint64_t row, uint64_t col);
 
 /* The store's matrix with these entries, queued and waited for in one batch; pattern-only when type is
- * DCSR_PATTERN, else fp64. */
+ * DCSR_PATTERN, else fp64 or fp32. */
 dcsr_matrix *bench_matrix(bench *b, dcsr_context *context, const bench_entries *entries, uint64_t rows,
                           uint64_t cols, dcsr_type type, const dcsr_matrix_options *options);
 /* The same with the entries of each row inserted in `portions` random parts, one after the other, and no

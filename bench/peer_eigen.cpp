@@ -27,11 +27,11 @@ void *product_create(const bench_csr *A, int threads, bool, char note[PEER_NOTE]
     return M;
 }
 
-void product_multiply(void *self, double *y, const double *x)
+void product_multiply(void *self, void *y, const void *x)
 {
     const matrix *M = static_cast<const matrix *>(self);
-    Eigen::Map<Eigen::VectorXd> result(y, M->rows());
-    const Eigen::Map<const Eigen::VectorXd> vector(x, M->cols());
+    Eigen::Map<Eigen::VectorXd> result(static_cast<double *>(y), M->rows());
+    const Eigen::Map<const Eigen::VectorXd> vector(static_cast<const double *>(x), M->cols());
     result.noalias() = *M * vector;
 }
 
@@ -39,12 +39,17 @@ void product_destroy(void *self)
 {
     delete static_cast<matrix *>(self);
 }
+
+const char *product_version()
+{
+    return "Eigen " STRING(EIGEN_WORLD_VERSION) "." STRING(EIGEN_MAJOR_VERSION) "." STRING(
+        EIGEN_MINOR_VERSION);
+}
 } // namespace
 
 extern "C" const peer_product peer_eigen_product = {
-    "eigen",
-    "Eigen " STRING(EIGEN_WORLD_VERSION) "." STRING(EIGEN_MAJOR_VERSION) "." STRING(EIGEN_MINOR_VERSION),
-    product_create, product_multiply, product_destroy};
+    "eigen", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
 #else
-extern "C" const peer_product peer_eigen_product = {"eigen", nullptr, nullptr, nullptr, nullptr};
+extern "C" const peer_product peer_eigen_product = {"eigen", false,   DCSR_FP64, nullptr,
+                                                    nullptr, nullptr, nullptr};
 #endif

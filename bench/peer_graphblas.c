@@ -181,7 +181,7 @@ static void *product_create(const bench_csr *A, int threads, bool quick, char no
     return graph;
 }
 
-static void product_multiply(void *self, double *y, const double *x)
+static void product_multiply(void *self, void *y, const void *x)
 {
     peer_graph_multiply(self, y, x);
 }
@@ -191,11 +191,14 @@ static void product_destroy(void *self)
     peer_graph_destroy(self);
 }
 
+static const char *product_version(void)
+{
+    return "SuiteSparse:GraphBLAS " STRING(GxB_IMPLEMENTATION_MAJOR) "." STRING(
+        GxB_IMPLEMENTATION_MINOR) "." STRING(GxB_IMPLEMENTATION_SUB);
+}
+
 const peer_product peer_graphblas_product = {
-    "graphblas",
-    "SuiteSparse:GraphBLAS " STRING(GxB_IMPLEMENTATION_MAJOR) "." STRING(GxB_IMPLEMENTATION_MINOR) "." STRING(
-        GxB_IMPLEMENTATION_SUB),
-    product_create, product_multiply, product_destroy};
+    "graphblas", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
 
 #else
 

@@ -39,7 +39,7 @@ static void *product_create(const bench_csr *A, int threads, bool quick, char no
     return matrix;
 }
 
-static void product_multiply(void *self, double *y, const double *x)
+static void product_multiply(void *self, void *y, const void *x)
 {
     const double one = 1, zero = 0;
     rsb_err_t error = rsb_spmv(RSB_TRANSPOSITION_N, &one, self, x, 1, &zero, y, 1);
@@ -51,8 +51,13 @@ static void product_destroy(void *self)
     rsb_mtx_free(self);
 }
 
-const peer_product peer_rsb_product = {"librsb", "librsb " RSB_LIBRSB_VER_STRING, product_create,
-                                       product_multiply, product_destroy};
+static const char *product_version(void)
+{
+    return "librsb " RSB_LIBRSB_VER_STRING;
+}
+
+const peer_product peer_rsb_product = {
+    "librsb", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
 #else
 const peer_product peer_rsb_product = {.name = "librsb"};
 #endif

@@ -1,17 +1,40 @@
-/* peers.c: which peers this build has. */
+/* peers.c: which peers there are. */
 #include "bench/peers.h"
 
-const peer_product *peer_products(size_t i)
+#include <stdio.h>
+#include <string.h>
+
+static const peer_product *const all[] = {
+    &peer_graphblas_product, &peer_eigen_product,      &peer_rsb_product,
+#ifdef DCSR_CUDA
+    &peer_cusparse_fp64,     &peer_cusparse_alg2_fp64, &peer_cusparse_fp32, &peer_cusparse_alg2_fp32,
+#endif
+};
+enum { ALL = sizeof all / sizeof *all };
+
+static bool is_there(const peer_product *peer, bool gpu)
 {
-    static const peer_product *const all[] = {&peer_graphblas_product, &peer_eigen_product,
-                                              &peer_rsb_product};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        if (all[k]->create && !i--) return all[k];
+    return peer->create && peer->gpu == gpu && peer->version();
+}
+
+const peer_product *peer_products(bool gpu, dcsr_type type, size_t i)
+{
+    for (size_t k = 0; k < ALL; k++)
+        if (all[k]->type == type && is_there(all[k], gpu) && !i--) return all[k];
     return NULL;
 }
 
-const char *peer_version(size_t i)
+void peer_versions(bool gpu, char *text, size_t capacity)
 {
-    const peer_product *peer = peer_products(i);
-    return peer ? peer->version : NULL;
+    const char *last = NULL; /* several products of one peer stand side by side */
+    size_t length = 0;
+    *text = '\0';
+    for (size_t k = 0; k < ALL; k++) {
+        if (!is_there(all[k], gpu)) continue;
+        const char *version = all[k]->version();
+        if (last && !strcmp(last, version)) continue;
+        if (length < capacity)
+            length += (size_t)snprintf(text + length, capacity - length, "%s%s", last ? ", " : "", version);
+        last = version;
+    }
 }

@@ -11,24 +11,31 @@
 extern "C" {
 #endif
 
-/* The i-th peer that is there, with its version ("Eigen 3.4.0"); NULL behind the last. */
-const char *peer_version(size_t i);
+/* The peers that are there for matrices on the host or on a GPU, "Eigen 3.4.0, librsb 1.3.0"; "" for none. */
+void peer_versions(bool gpu, char *text, size_t capacity);
 
-/* Products y = A x with fp64. */
+/* Products y = A x. */
 enum { PEER_NOTE = 64 };
 typedef struct peer_product {
     const char *name;
-    const char *version;
+    bool gpu;       /* works on a GPU */
+    dcsr_type type; /* of the values, of x and of y */
+    /* "Eigen 3.4.0"; NULL when the peer is looked for as the program runs and is not there. */
+    const char *(*version)(void);
     /* Makes the peer's own form of the matrix and tunes it for `threads` threads; `note` says how it was set
      * up. `quick` saves on tuning. */
     void *(*create)(const bench_csr *A, int threads, bool quick, char note[PEER_NOTE]);
-    void (*multiply)(void *self, double *y, const double *x);
+    /* x and y are where the peer works; on a GPU the product is put on the stream of gpu.h. */
+    void (*multiply)(void *self, void *y, const void *x);
     void (*destroy)(void *self);
 } peer_product;
 
 extern const peer_product peer_graphblas_product, peer_eigen_product, peer_rsb_product;
-/* The i-th of those that are there; NULL behind the last. */
-const peer_product *peer_products(size_t i);
+/* cuSPARSE with two of its algorithms, of builds with CUDA. */
+extern const peer_product peer_cusparse_fp64, peer_cusparse_alg2_fp64, peer_cusparse_fp32,
+    peer_cusparse_alg2_fp32;
+/* The i-th of those that are there, for such values in such a place; NULL behind the last. */
+const peer_product *peer_products(bool gpu, dcsr_type type, size_t i);
 
 /* SuiteSparse:GraphBLAS as a matrix that changes. Two ways of changing it: */
 typedef enum peer_way {

@@ -51,12 +51,37 @@ static void sample_huge_pages(bench *b)
     b->sampled = bench_now();
 }
 
-/* The peers that were found, "A 1.2, B 3.4". */
-static void list_peers(char *text, size_t capacity)
+/* "NVIDIA H200: copy 4300 GB/s, ...": what the figures of a table are to be held against. */
+static void describe_gpu(const bench *b, char *text, size_t capacity)
 {
-    *text = '\0';
-    for (size_t i = 0, length = 0; peer_version(i) && length < capacity; i++)
-        length += (size_t)snprintf(text + length, capacity - length, "%s%s", i ? ", " : "", peer_version(i));
+    const bench_gpu_rates *r = &b->rates;
+    dcsr_context_info info;
+    BENCH_OK(dcsr_context_get_info(b->context, &info));
+    snprintf(text, capacity,
+             "%s: copy %.0f GB/s (read and written), read %.0f GB/s, cache %zu MB; pinned memory: to it %.1f "
+             "GB/s, "
+             "from it %.1f GB/s",
+             info.device_name, 1e-9 * r->copy, 1e-9 * r->read, r->cache >> 20, 1e-9 * r->upload,
+             1e-9 * r->fetch);
+}
+
+static void report_gpu(const bench *b)
+{
+    char text[256];
+    const bench_gpu_rates *r = &b->rates;
+    dcsr_context_info info;
+    BENCH_OK(dcsr_context_get_info(b->context, &info));
+    describe_gpu(b, text, sizeof text);
+    printf("# on %s\n# %.0f GiB; CUDA %d.%d, driver for %d.%d; dcsr is built for %s\n", text,
+           (double)info.device_memory / (1 << 30), info.runtime_version / 1000,
+           info.runtime_version % 1000 / 10, info.driver_version / 1000, info.driver_version % 1000 / 10,
+           info.built_for);
+    json_t *gpu = json_pack("{s:s, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "name", info.device_name,
+                            "memory", (double)info.device_memory, "runtime", info.runtime_version, "driver",
+                            info.driver_version, "copy", r->copy, "read", r->read, "upload", r->upload,
+                            "fetch", r->fetch, "cache", (double)r->cache);
+    if (!gpu || json_object_set_new(b->document, "gpu", gpu))
+        bench_die("cannot add the GPU to the JSON document");
 }
 
 void bench_report_begin(bench *b)
@@ -66,22 +91,23 @@ void bench_report_begin(bench *b)
     dcsr_context_info info;
     proc_line("/proc/cpuinfo", "model name", processor, sizeof processor);
     proc_line("/proc/meminfo", "MemTotal", memory, sizeof memory);
-    list_peers(peers, sizeof peers);
+    peer_versions(b->gpu, peers, sizeof peers);
     uname(&system);
     BENCH_OK(dcsr_context_get_info(b->context, &info));
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    b->document =
-        json_pack("{s:s, s:s, s:b, s:i, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s}, s:[], s:{}}",
-                  "benchmark", b->name, "question", b->question, "quick", (int)b->quick, "threads",
-                  b->threads, "pages", page_names[b->pages], "version", dcsr_version(), "compiler",
-                  __VERSION__, "peers", peers, "allocator", info.allocator, "machine", "processor", processor,
-                  "cores", cores, "memory", memory, "kernel", system.release, "notes", "tables");
+    b->document = json_pack(
+        "{s:s, s:s, s:b, s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:i, s:s, s:s}, s:[], s:{}}", "benchmark",
+        b->name, "question", b->question, "quick", (int)b->quick, "device", b->gpu ? "cuda" : "cpu",
+        "threads", b->threads, "pages", page_names[b->pages], "version", dcsr_version(), "compiler",
+        __VERSION__, "peers", peers, "allocator", info.allocator, "machine", "processor", processor, "cores",
+        cores, "memory", memory, "kernel", system.release, "notes", "tables");
     if (!b->document) bench_die("cannot make the JSON document");
     printf("# %s: %s\n", b->name, b->question);
     printf("# %s, %d cores, %s; %d threads; %s pages; %s inputs\n", processor, cores, memory, b->threads,
            page_names[b->pages], b->quick ? "quick" : "full");
     printf("# dcsr %s (%s; compiler %s); peers: %s\n", dcsr_version(), info.allocator, __VERSION__,
            *peers ? peers : "none");
+    if (b->gpu) report_gpu(b);
     fflush(stdout);
 }
 
@@ -132,6 +158,11 @@ bench_table *bench_table_begin(bench *b, const char *name, const char *title, co
     if (!entry || json_object_set_new(json_object_get(b->document, "tables"), name, entry))
         bench_die("cannot add table %s to the JSON document", name);
     printf("\n\n# %s: %s\n", name, title);
+    if (b->gpu) {
+        char text[256];
+        describe_gpu(b, text, sizeof text);
+        printf("# on %s\n", text);
+    }
     for (size_t i = 0; i < table->columns; i++)
         printf(i < table->labels ? "%-*s " : "%*s ", i < table->labels ? LABEL_WIDTH : NUMBER_WIDTH,
                table->name[i]);

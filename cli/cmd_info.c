@@ -1,4 +1,4 @@
-/* cmd_info.c: `dcsr info`: a matrix in figures. */
+/* cmd_info.c: `dcsr info`: a matrix in figures, and what it is on; without one, that alone. */
 #include "cli/cli.h"
 #include <math.h>
 #include <string.h>
@@ -31,15 +31,29 @@ static void put_matrix(cli_report *report, const dcsr_matrix_info *info, const d
                  live->nnz ? (double)info->bytes / (double)live->nnz : NAN, "");
 }
 
-static void put_context(cli_report *report, const dcsr_context_info *context)
+static void put_device(cli_report *report, const dcsr_context_info *context)
 {
     const char *device = device_text(context->device);
-    bool named = strcmp(device, context->device_name);
+    bool named = strcmp(device, context->device_name), cuda = context->device == DCSR_DEVICE_CUDA;
     cli_put_line(report, "device", "%s%s%s, %d threads", device, named ? ": " : "",
                  named ? context->device_name : "", context->threads);
     cli_put_text(report, "device", NULL, device);
     cli_put_text(report, "device_name", NULL, context->device_name);
     cli_put_count(report, "threads", NULL, (uint64_t)context->threads);
+    cli_put_bytes(report, "device_memory", cuda ? "  its memory" : NULL, context->device_memory);
+    cli_put_bytes(report, "device_free", cuda ? "  free of it" : NULL, context->device_free);
+    int driver = context->driver_version, runtime = context->runtime_version;
+    if (cuda) {
+        cli_put_line(report, "  CUDA", "%d.%d in the driver, %d.%d in dcsr", driver / 1000,
+                     driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    }
+    cli_put_integer(report, "driver", driver);
+    cli_put_integer(report, "runtime", runtime);
+    cli_put_text(report, "built_for", "built for", context->built_for);
+}
+
+static void put_memory(cli_report *report, const dcsr_context_info *context)
+{
     cli_put_text(report, "allocator", "allocator", context->allocator);
     cli_put_bytes(report, "allocator_active", "  active", context->allocator_active);
     cli_put_bytes(report, "allocator_resident", "  resident", context->allocator_resident);
@@ -48,7 +62,19 @@ static void put_context(cli_report *report, const dcsr_context_info *context)
     cli_put_bytes(report, "peak_bytes", "peak memory", context->peak_bytes);
 }
 
-static int run(cli_state *cli)
+static int show_context(cli_state *cli)
+{
+    dcsr_context_info context;
+    if (dcsr_context_get_info(cli->context, &context)) return cli_fail_library(cli);
+    cli_report report;
+    cli_report_begin(&report, cli);
+    cli_put_text(&report, "version", "version", dcsr_version());
+    put_device(&report, &context);
+    put_memory(&report, &context);
+    return cli_report_print(&report);
+}
+
+static int show_matrix(cli_state *cli)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
@@ -66,7 +92,8 @@ static int run(cli_state *cli)
         cli_report_begin(&report, cli);
         put_matrix(&report, &info, &live);
         cli_put_seconds(&report, "insert_seconds", "inserted in", seconds);
-        put_context(&report, &context);
+        put_device(&report, &context);
+        put_memory(&report, &context);
         status = cli_report_print(&report);
     }
     dcsr_view_destroy(view);
@@ -74,15 +101,20 @@ static int run(cli_state *cli)
     return status;
 }
 
+static int run(cli_state *cli)
+{
+    return cli->argument_count ? show_matrix(cli) : show_context(cli);
+}
+
 const cli_command cli_info_command = {
     .name = "info",
-    .arguments = "MATRIX",
-    .summary = "Show the size, row lengths and memory of a matrix",
-    .help = "nonzeros and row lengths count live entries, after duplicates are combined; segments, stored "
-            "entries and memory "
-            "are those of the store right after one insertion.\n\n"
+    .arguments = "[MATRIX]",
+    .summary = "Show what a matrix is made of, and the device it is on",
+    .help = "Without a MATRIX it shows the device alone, and what this program was built for.\n\n"
+            "nonzeros and row lengths count live entries, after duplicates are combined; segments, stored "
+            "entries and memory are those of the store right after one insertion.\n\n"
             "Example:\n  dcsr info rmat:16,16\n",
-    .least = 1,
+    .least = 0,
     .most = 1,
     .run = run,
 };

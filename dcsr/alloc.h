@@ -10,6 +10,10 @@
 
 #include "dcsr/context.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum dcsr_i_pool {
     DCSR_I_MATRIX = 0,
     DCSR_I_SCRATCH = 1,
@@ -43,4 +47,7 @@ void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_fail_allocations_after(long n);
 uint64_t dcsr_i_allocations(void);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

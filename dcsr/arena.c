@@ -141,17 +141,17 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
     return UINT64_MAX;
 }
 
-/* Returns the memory of free blocks to the system. */
+/* Returns the memory of free blocks to the system. Behind the last block nothing is in use either. */
 static void trim_locked(dcsr_i_arena *arena)
 {
     for (uint64_t b = 0, first; b < arena->top; b++) {
         if (!is_free(&arena->block[b])) continue;
         for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
-        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first),
-                               column_bytes(arena, b - first));
+        uint64_t count = (b < arena->top ? b : arena->limit) - first;
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first), column_bytes(arena, count));
         if (arena->value_size)
             dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, first),
-                                   value_bytes(arena, b - first));
+                                   value_bytes(arena, count));
     }
 }
 

@@ -1,8 +1,10 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
-#include "dcsr/runtime.h"
+#include "dcsr/context_gpu.h"
 #include "dcsr/rowtable.h"
+#include "dcsr/runtime.h"
 #include <assert.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,22 +20,32 @@ static uint64_t twice_physical_memory(void)
 
 static dcsr_status check_options(const dcsr_context_options *options)
 {
-    switch (options->device) {
-    case DCSR_DEVICE_AUTO:
-    case DCSR_DEVICE_CPU:
-        break;
-    case DCSR_DEVICE_CUDA:
-        return dcsr_i_fail(DCSR_ERROR_NOT_BUILT,
-                           "this library was not built with CUDA; ask for the device auto or cpu");
-    default:
+    if (options->device != DCSR_DEVICE_AUTO && options->device != DCSR_DEVICE_CPU &&
+        options->device != DCSR_DEVICE_CUDA)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_context_create: %d is no device; use one of DCSR_DEVICE_*",
                            (int)options->device);
-    }
     if (options->threads < 0)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_context_create: %d threads; give a positive number, or 0 for the default",
                            options->threads);
+    return DCSR_OK;
+}
+
+/* What the environment says in place of auto. */
+static dcsr_status device_from_environment(dcsr_device *device)
+{
+    const char *word = getenv("DCSR_DEVICE");
+    if (!word || !*word || !strcmp(word, "auto"))
+        *device = DCSR_DEVICE_AUTO;
+    else if (!strcmp(word, "cpu"))
+        *device = DCSR_DEVICE_CPU;
+    else if (!strcmp(word, "cuda"))
+        *device = DCSR_DEVICE_CUDA;
+    else
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "the environment variable DCSR_DEVICE is \"%s\"; set it to cpu, cuda or auto",
+                           word);
     return DCSR_OK;
 }
 
@@ -46,14 +58,23 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
     *context = NULL;
     if (!options) options = &defaults;
     DCSR_TRY(check_options(options));
+    dcsr_device device = options->device;
+    if (device == DCSR_DEVICE_AUTO) DCSR_TRY(device_from_environment(&device));
+    if (device == DCSR_DEVICE_AUTO) device = dcsr_i_gpu_is_usable() ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
 
     dcsr_context *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     int threads = options->threads ? options->threads : omp_get_max_threads();
-    created->device = DCSR_DEVICE_CPU;
+    created->device = device;
     created->threads = threads < DCSR_I_MAX_THREADS ? threads : DCSR_I_MAX_THREADS;
     created->memory_limit = options->memory_limit ? options->memory_limit : UINT64_MAX;
-    created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : twice_physical_memory();
+    dcsr_status status = device == DCSR_DEVICE_CUDA ? dcsr_i_gpu_open(created) : DCSR_OK;
+    if (status != DCSR_OK) {
+        dcsr_i_free(NULL, DCSR_I_MATRIX, created, 1, sizeof *created);
+        return status;
+    }
+    uint64_t memory = created->cuda ? 2 * dcsr_i_gpu_memory(created) : twice_physical_memory();
+    created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : memory;
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->done, NULL);
     atomic_init(&created->closed, false);
@@ -99,11 +120,14 @@ dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info
     info->device = context->device;
     info->threads = context->threads;
     info->device_name = "cpu";
+    info->built_for = dcsr_i_built_for();
     info->allocator = dcsr_i_allocator_name();
     info->memory_limit = context->memory_limit == UINT64_MAX ? 0 : context->memory_limit;
     info->matrix_bytes = atomic_load(&context->used[DCSR_I_MATRIX]);
-    info->scratch_bytes = atomic_load(&context->used[DCSR_I_SCRATCH]);
+    for (int pool = 0; pool < DCSR_I_POOLS; pool++)
+        if (pool != DCSR_I_MATRIX) info->scratch_bytes += atomic_load(&context->used[pool]);
     info->peak_bytes = atomic_load(&context->peak);
+    dcsr_i_gpu_describe(info, context);
     dcsr_i_allocator_usage(&info->allocator_active, &info->allocator_resident);
     pthread_mutex_lock(&context->lock);
     info->matrices = context->matrices;
@@ -125,7 +149,7 @@ dcsr_status dcsr_i_context_check(const dcsr_context *context)
         return dcsr_i_fail(
             DCSR_ERROR_CONTEXT_DESTROYED,
             "the context of this object has been destroyed; all that is left is to destroy the object");
-    return DCSR_OK;
+    return dcsr_i_gpu_check(context);
 }
 
 void dcsr_i_context_retain(dcsr_context *context)
@@ -137,6 +161,7 @@ void dcsr_i_context_release(dcsr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1) return;
     assert(!context->members);
+    dcsr_i_gpu_close(context);
     pthread_cond_destroy(&context->done);
     pthread_mutex_destroy(&context->lock);
     dcsr_i_free(NULL, DCSR_I_MATRIX, context, 1, sizeof *context);

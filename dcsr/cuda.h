@@ -38,10 +38,15 @@ typedef struct dcsr_cuda_properties {
  * that has used the device: NO_DEVICE, with advice. */
 dcsr_status dcsr_cuda_find(void);
 
+/* The same without setting the error. */
+bool dcsr_cuda_usable(void);
+
 /* Opens the device for a context; its pool of temporary memory keeps what is freed for the next. */
 dcsr_status dcsr_cuda_open(dcsr_cuda_device **device, dcsr_context *context);
-/* Everything of it has been given back. */
+/* Everything of it has been given back. NULL does nothing. */
 void dcsr_cuda_close(dcsr_cuda_device *device);
+/* Gives back what the pools of all open devices keep. */
+void dcsr_cuda_trim(void);
 const dcsr_cuda_properties *dcsr_cuda_describe(const dcsr_cuda_device *device);
 /* Bytes of device memory that nobody uses, as the driver says; 0 when it does not. */
 uint64_t dcsr_cuda_free_memory(dcsr_cuda_device *device);
@@ -61,6 +66,10 @@ dcsr_status dcsr_cuda_result(dcsr_cuda_device *device, int error, const char *op
 dcsr_status dcsr_cuda_stream_create(dcsr_cuda_stream **stream, dcsr_cuda_device *device);
 /* Waits for what is on it. NULL does nothing. */
 void dcsr_cuda_stream_destroy(dcsr_cuda_stream *stream);
+/* Around the use of a stream by a thread that is not the library's own: enter makes the stream's device the
+ * thread's current one, leave sets it back and gives the landing area back. */
+void dcsr_cuda_enter(dcsr_cuda_stream *stream);
+void dcsr_cuda_leave(dcsr_cuda_stream *stream);
 dcsr_cuda_device *dcsr_cuda_device_of(const dcsr_cuda_stream *stream);
 /* For callers outside kernels' files: the cudaStream_t. */
 void *dcsr_cuda_handle(dcsr_cuda_stream *stream);
@@ -86,7 +95,7 @@ void dcsr_cuda_fill(dcsr_cuda_stream *stream, void *to, int byte, size_t bytes);
  * that large. */
 void *dcsr_cuda_landing(dcsr_cuda_stream *stream, size_t bytes);
 
-/* ---- Memory on the device ---- */
+/* ---- Memory on the device: device_memory.cu ---- */
 
 /* Memory in stream order: usable by work put on this stream from now on; freed when the work before the free
  * has run. Counted against the context's limit like host memory, and made to fail by the same countdown. NULL
@@ -97,11 +106,13 @@ void dcsr_cuda_free(dcsr_cuda_stream *stream, dcsr_i_pool pool, void *block, siz
 typedef enum dcsr_cuda_place {
     DCSR_CUDA_HOST, /* memory CUDA knows nothing of */
     DCSR_CUDA_PINNED,
-    DCSR_CUDA_ON_DEVICE /* of this context's device */
+    DCSR_CUDA_ON_DEVICE, /* of this context's device */
+    DCSR_CUDA_ELSEWHERE  /* of another device: kernels cannot use it */
 } dcsr_cuda_place;
 dcsr_cuda_place dcsr_cuda_where(dcsr_cuda_device *device, const void *pointer);
 
-/* ---- Address space that is reserved once and grows in place: mapping.cu ---- */
+/* ---- Address space that is reserved once and grows in place: device_mapping.cu; users go through mapping.h
+ * ---- */
 
 /* The step in which memory is mapped; a power of two. */
 size_t dcsr_cuda_granularity(dcsr_cuda_device *device);
@@ -110,12 +121,12 @@ char *dcsr_cuda_reserve(dcsr_cuda_device *device, size_t bytes);
 void dcsr_cuda_unreserve(dcsr_cuda_device *device, char *base,
                          size_t bytes); /* nothing is mapped in it any more */
 /* Maps memory to [begin, begin + bytes), both multiples of the granularity: usable by any work put on any
- * stream from now on. Each granule can be unmapped alone. */
+ * stream from now on. It is unmapped as a whole, alone or together with its neighbours. */
 dcsr_status dcsr_cuda_map(dcsr_cuda_device *device, char *begin, size_t bytes);
 /* No work that uses it may be under way. */
 void dcsr_cuda_unmap(dcsr_cuda_device *device, char *begin, size_t bytes);
 
-/* ---- Pinned host memory: pinned.cu ---- */
+/* ---- Pinned host memory: device_memory.cu ---- */
 
 /* For the allocator's pool of pinned memory (alloc.c), in large pieces. NULL when refused. */
 void *dcsr_cuda_pin(size_t bytes);

@@ -5,6 +5,10 @@
 #include "dcsr/status.h"
 #include <stdarg.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Keeps the sentence for dcsr_context_error() of this thread and returns the status, so that a check reads
  * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to
  * do. */
@@ -20,4 +24,7 @@ const char *dcsr_i_error_text(void);
         if (dcsr_try_status_ != DCSR_OK) return dcsr_try_status_; \
     } while (0)
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -3,13 +3,14 @@
  * On the cpu memory comes page by page as it is touched, so that populating only makes pages accessible and
  * counts them; on a device it is mapped:
  *
- *      unit      0       1       2       3       4
- *            +-------+-------+-------+-------+-------+- - - - - - - - +
- *            | there | there |       | there |       |   reserved     |
- *            +-------+-------+-------+-------+-------+- - - - - - - - +
- *            ^start                                          start + length
+ *      unit      0       1       2           3               4
+ *            +-------+-------+-------+---------------+---------------+- - - - - - - +
+ *            | there | there |       |     there     |               |   reserved   |
+ *            +-------+-------+-------+---------------+---------------+- - - - - - - +
+ *            ^start            start + small^                                ^start + length
  *
- * Memory comes and goes in units, which are counted against the context's limit. What is in a unit is kept
+ * Memory comes and goes in units, which are counted against the context's limit. On a device they are larger
+ * where the mapping is, because mapping takes the same time whatever the size. What is in a unit is kept
  * until it is discarded. The caller sees to it that only one thread at a time is in here for a mapping, and
  * that no work on a device uses what is discarded. */
 #ifndef DCSR_MAPPING_H
@@ -21,8 +22,9 @@ typedef struct dcsr_i_mapping {
     dcsr_context *context;
     const struct dcsr_i_mapping_kind *kind; /* cpu or device */
     char *start;
-    size_t length; /* bytes from start on that may be populated */
-    size_t unit;
+    size_t length;           /* bytes from start on that may be populated */
+    size_t unit, large_unit; /* bytes of a unit in the first `small` bytes, and behind them */
+    size_t small;
     char *base; /* what was reserved, for giving it back */
     size_t reserved;
     size_t accessible; /* cpu: bytes from start on that may be read and written */

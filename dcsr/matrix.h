@@ -111,6 +111,24 @@ DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uin
 DCSR_API dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
                                         const uint64_t *cols, dcsr_ticket **ticket);
 
+/* The same for arrays in the memory of the context's GPU. They are read in the order of the caller's `stream`
+ * (a cudaStream_t, that no graph is being captured from; NULL is the legacy default stream): after what the
+ * stream holds when the call is made, and before what is put on it later. So they need not be ready yet, and
+ * may be overwritten or freed, in the order of the stream, as soon as the call returns. The call waits
+ * neither for the stream nor for the device.
+ *
+ * An entry that is out of range is found on the device and told by the ticket, or by dcsr_matrix_wait() where
+ * there is none: INDEX_OUT_OF_RANGE, naming the first offender; nothing of the batch is applied.
+ * Errors of the call besides those above: INVALID_ARGUMENT (an array is NULL, in host memory, or in that of
+ * another GPU; the matrix is on the cpu), NOT_BUILT (a library without CUDA), TOO_LARGE (2^32 entries: split
+ * the batch). Memory: 8 bytes an entry and 8 for its value wait on the device with it, and count as
+ * pending_bytes. dcsr_matrix_destroy() waits until the arrays have been read. */
+DCSR_API dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+                                               const uint64_t *cols, const void *values, void *stream,
+                                               dcsr_ticket **ticket);
+DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+                                               const uint64_t *cols, void *stream, dcsr_ticket **ticket);
+
 /* Queues a change of the dimensions, also while other work is pending. Entries outside the new bounds are
  * dropped. Errors: TOO_LARGE, OUT_OF_MEMORY. Growing costs O(new rows / 64); dropping columns reads every
  * entry. */

@@ -4,6 +4,9 @@
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
  * reference of its own. */
 #include "dcsr/store.h"
+#ifdef DCSR_CUDA
+#include "dcsr/stage_cuda.h"
+#endif
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -35,8 +38,8 @@ dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kin
 
 static void drop_entries(dcsr_i_operation *operation)
 {
-    dcsr_i_free(operation->context, DCSR_I_SCRATCH, operation->entries,
-                operation->capacity * (uint64_t)operation->stride, sizeof *operation->entries);
+    dcsr_i_free(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
+                operation->capacity, operation->entry_bytes);
     operation->entries = NULL;
     operation->capacity = 0;
 }
@@ -50,11 +53,6 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     pthread_mutex_destroy(&operation->lock);
     dcsr_i_free(context, DCSR_I_SCRATCH, operation, 1, sizeof *operation);
     dcsr_i_context_release(context);
-}
-
-static uint64_t operation_bytes(const dcsr_i_operation *operation)
-{
-    return operation->n * (uint64_t)operation->stride * sizeof *operation->entries;
 }
 
 /* ---- Tickets ---- */
@@ -212,7 +210,7 @@ static void take_back_dimensions(dcsr_matrix *matrix)
 static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     bool maintenance = operation->kind == DCSR_I_SETTLE || operation->kind == DCSR_I_DEFRAGMENT;
-    uint64_t bytes = operation_bytes(operation), entries = operation->n;
+    uint64_t bytes = dcsr_i_operation_bytes(operation), entries = operation->n;
     pthread_mutex_unlock(&matrix->queue_lock);
     uint64_t start = nanoseconds();
     dcsr_status status = apply(matrix, operation);
@@ -284,7 +282,7 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     else
         matrix->first = operation;
     matrix->last = operation;
-    matrix->pending_bytes += operation_bytes(operation);
+    matrix->pending_bytes += dcsr_i_operation_bytes(operation);
     matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
     matrix->queued++;
     pthread_cond_broadcast(&matrix->queue_changed);
@@ -307,23 +305,36 @@ void dcsr_i_queue_wait(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->queue_lock);
 }
 
+/* Tells the tickets of operations that were taken out of the queue. Called with the lock. */
+static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
+{
+    while (cancelled) {
+        dcsr_i_operation *operation = cancelled;
+        cancelled = operation->next;
+#ifdef DCSR_CUDA
+        if (matrix->cuda) dcsr_cuda_cancel_arrival(matrix, operation);
+#endif
+        matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
+        matrix->applied++;
+        finish(operation, DCSR_ERROR_CANCELLED, "the matrix was destroyed before this change was applied");
+        dcsr_i_operation_release(operation);
+    }
+    pthread_cond_broadcast(&matrix->queue_changed);
+}
+
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
 {
+    dcsr_i_operation *cancelled = NULL;
     pthread_mutex_lock(&matrix->queue_lock);
     matrix->stopping = true;
     if (!finish_queue) {
-        for (dcsr_i_operation *operation; (operation = matrix->first);) {
-            matrix->first = operation->next;
-            matrix->pending_bytes -= operation_bytes(operation);
-            matrix->applied++;
-            finish(operation, DCSR_ERROR_CANCELLED,
-                   "the matrix was destroyed before this change was applied");
-            dcsr_i_operation_release(operation);
-        }
-        matrix->last = NULL;
+        cancelled = matrix->first;
+        matrix->first = matrix->last = NULL;
     }
     pthread_cond_broadcast(&matrix->queue_changed);
+    /* The worker may be at the first of them already, bringing its entries to the device. */
     while (matrix->worker_runs) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    cancel(matrix, cancelled);
     pthread_mutex_unlock(&matrix->queue_lock);
 }
 

@@ -16,6 +16,19 @@ typedef enum dcsr_i_kind {
     DCSR_I_SETTLE /* resolve all rows, so that views need not */
 } dcsr_i_kind;
 
+/* A device counts the entries of a batch in 32 bits. */
+#define DCSR_I_MOST_DEVICE_ENTRIES ((uint64_t)UINT32_MAX - 1)
+
+/* Entries in device memory, on a context that has a device: stage_cuda.c. */
+typedef struct dcsr_i_arrival {
+    uint64_t *keys, *words; /* NULL: none yet, or no values; a word is a value's bytes, then zeros */
+    bool ahead;             /* copied on the stream for transfers, not on the worker's own */
+    /* Of arrays that the caller has on the device: the event that they have been read, and what was found in
+     * them, in pinned memory, after that event. */
+    void *packed;
+    struct dcsr_cuda_verdict *verdict;
+} dcsr_i_arrival;
+
 /* One change that was asked for. Small batches of the same kind that wait one behind the other share an
  * operation. It is counted: the queue holds it, and each ticket does. */
 typedef struct dcsr_i_operation {
@@ -24,13 +37,18 @@ typedef struct dcsr_i_operation {
     _Atomic uint32_t references;
     dcsr_i_kind kind;
 
-    /* Insert, remove: n entries of `stride` words: a key (row << column_bits | column), then the value's
-     * bytes. */
+    /* Insert, remove: n entries, with room for `capacity`: keys (row << column_bits | column), each followed
+     * by its value's bytes where `stride` is 2. On a device the values stand apart, behind the room for all
+     * keys, value_size bytes each. */
     uint64_t *entries;
     uint64_t n, capacity;
     uint64_t batches; /* calls whose entries are in it */
     int stride, column_bits, row_bits;
-    bool ascending; /* the keys ascend strictly: neither sorting nor combining is needed */
+    size_t value_size;  /* 0: no values */
+    size_t entry_bytes; /* of one entry, all in all */
+    bool ascending;     /* the keys ascend strictly: neither sorting nor combining is needed */
+    bool sealed;        /* no other batch can join it: it is on its way to the device */
+    dcsr_i_arrival arrival;
 
     uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
     dcsr_defragment_scope scope; /* defragment */
@@ -46,6 +64,31 @@ typedef struct dcsr_i_operation {
 static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
 {
     return operation->entries + i * (uint64_t)operation->stride;
+}
+
+/* Values that stand apart: the bytes of each, or 0 where there are none; where they are. */
+static inline size_t dcsr_i_size_apart(const dcsr_i_operation *operation)
+{
+    return operation->stride == 1 ? operation->value_size : 0;
+}
+static inline char *dcsr_i_values(const dcsr_i_operation *operation)
+{
+    return (char *)(operation->entries + operation->capacity);
+}
+
+/* Where operations keep entries. */
+static inline dcsr_i_pool dcsr_i_entries_pool(const dcsr_context *context)
+{
+#ifdef DCSR_CUDA
+    if (context->cuda) return DCSR_I_PINNED;
+#endif
+    (void)context;
+    return DCSR_I_SCRATCH;
+}
+
+static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
+{
+    return operation->n * (uint64_t)operation->entry_bytes;
 }
 
 dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);

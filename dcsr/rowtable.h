@@ -160,6 +160,13 @@ const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
+/* What an operation has worked out about a view and keeps with it; there is room for one. */
+typedef struct dcsr_i_kept {
+    void (*drop)(struct dcsr_i_kept *kept, dcsr_view *view); /* frees it, when the view is destroyed */
+} dcsr_i_kept;
+/* What is kept with the view, made when it is asked for first; threads that ask meanwhile wait. */
+dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
+                             dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view));
 /* Threads that an operation on `work` entries should use: 1 when it is too little to share. */
 int dcsr_i_threads(const dcsr_context *context, uint64_t work);
 

@@ -68,6 +68,13 @@ typedef struct dcsr_cuda_rows {
     char *values;      /* NULL for pattern */
 } dcsr_cuda_rows;
 
+/* A page that a change touches, and what it must have of its own. */
+typedef struct dcsr_cuda_page_need {
+    uint32_t page;
+    uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
+    uint32_t moves;  /* not 0: rows move, so that all segment pages that there are must be copied */
+} dcsr_cuda_page_need;
+
 /* A page that a change copies, for kernels. */
 typedef struct dcsr_cuda_page_change {
     uint32_t page;

@@ -12,8 +12,9 @@ struct dcsr_view {
     dcsr_i_snapshot *snapshot; /* segments */
     dcsr_i_csr *csr;           /* CSR */
     dcsr_i_rows rows;
-    /* What is on a device, as CSR in host memory: made when it is asked for. */
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* for what is made when it is asked for: */
+    dcsr_i_kept *kept;
+    /* What is on a device, as CSR in host memory. */
     dcsr_i_csr *copy;
     dcsr_i_rows host_rows;
 };
@@ -58,6 +59,16 @@ dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
     }
     pthread_mutex_unlock(&view->lock);
     *rows = &view->host_rows;
+    return status;
+}
+
+dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
+                             dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view))
+{
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = view->kept ? DCSR_OK : make(&view->kept, view);
+    *kept = view->kept;
+    pthread_mutex_unlock(&view->lock);
     return status;
 }
 
@@ -168,6 +179,7 @@ void dcsr_view_destroy(dcsr_view *view)
 {
     if (!view) return;
     dcsr_context *context = view->context;
+    if (view->kept) view->kept->drop(view->kept, view);
     dcsr_i_snapshot_release(view->snapshot);
     dcsr_i_csr_release(view->csr);
     dcsr_i_csr_release(view->copy);

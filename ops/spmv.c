@@ -12,6 +12,9 @@
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
 #include "ops/avx512.h"
+#ifdef DCSR_CUDA
+#include "ops/spmv_cuda.h"
+#endif
 #include <string.h>
 
 /* Computes the rows of blocks first .. last-1. */
@@ -128,17 +131,48 @@ static void spmv_rows(void *y, const dcsr_i_rows *rows, const void *x, int threa
     }
 }
 
-dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
+static dcsr_status check(const char *call, const void *y, const dcsr_view *A, const void *x)
 {
     DCSR_TRY(dcsr_i_view_check(A));
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
     if (!y && rows->rows)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: y is NULL; give it rows elements");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: y is NULL; give it rows elements", call);
     if (!x && rows->cols)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: x is NULL; give it cols elements");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: x is NULL; give it cols elements", call);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
+{
+    DCSR_TRY(check("spmv", y, A, x));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+#ifdef DCSR_CUDA
+    if (rows->on_device) {
+        DCSR_TRY(dcsr_cuda_spmv(y, A, x));
+        dcsr_i_view_was_read(A);
+        return DCSR_OK;
+    }
+#endif
     uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
     int threads = dcsr_i_threads(dcsr_i_view_context(A), stored + rows->rows);
     spmv_rows(y, rows, x, threads);
-    if (rows->table) dcsr_i_view_was_read(A);
+    dcsr_i_view_was_read(A);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream)
+{
+    DCSR_TRY(check("spmv_on_stream", y, A, x));
+#ifdef DCSR_CUDA
+    if (!dcsr_i_view_rows(A)->on_device)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "spmv_on_stream: the view is of a cpu context, which has no streams; use dcsr_spmv()");
+    DCSR_TRY(dcsr_cuda_spmv_on_stream(y, A, x, stream));
+    dcsr_i_view_was_read(A);
+    return DCSR_OK;
+#else
+    (void)stream;
+    return dcsr_i_fail(DCSR_ERROR_NOT_BUILT,
+                       "spmv_on_stream: this library was not built with CUDA; use dcsr_spmv()");
+#endif
 }

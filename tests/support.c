@@ -27,6 +27,11 @@ bool test_says(const char *words)
     return strstr(dcsr_context_error(NULL), words) != NULL;
 }
 
+int test_size(int n)
+{
+    return TEST_EMULATOR || getenv("DCSR_TEST_SMALL") ? 1 + n / 16 : n;
+}
+
 /* Random numbers and seeds */
 
 uint64_t test_random_next(test_random *random)
@@ -122,8 +127,15 @@ dcsr_context *test_context(int threads)
 {
     dcsr_context *context = NULL;
     TEST_OK(dcsr_context_create(&context,
-                                &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
+                                &(dcsr_context_options){.device = DCSR_DEVICE_AUTO, .threads = threads}));
     return context;
+}
+
+bool test_on_device(dcsr_context *context)
+{
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(context, &info));
+    return info.device == DCSR_DEVICE_CUDA;
 }
 
 bool test_context_is_as_new(dcsr_context *context, char why[TEST_WHY])

@@ -32,9 +32,19 @@
 #define TEST_THREAD_SANITIZER 0
 #endif
 
-/* The size of a test: as it stands, under AddressSanitizer, under ThreadSanitizer. */
-#define TEST_SIZE(plain, address, thread) \
+/* Whether devices are emulated: everything there takes about a hundred times as long. */
+#ifdef DCSR_SIMT
+#define TEST_EMULATOR 1
+#else
+#define TEST_EMULATOR 0
+#endif
+
+/* A number by how the test was built: as it stands, under AddressSanitizer, under ThreadSanitizer. */
+#define TEST_VARIANT(plain, address, thread) \
     (TEST_THREAD_SANITIZER ? (thread) : TEST_ADDRESS_SANITIZER ? (address) : (plain))
+/* The size of a test: the same, and less on the emulator, and where DCSR_TEST_SMALL is set. */
+#define TEST_SIZE(plain, address, thread) test_size(TEST_VARIANT(plain, address, thread))
+int test_size(int n);
 
 /* Asserts that a call returns the status; a failure shows the call and the library's sentence. */
 #define TEST_STATUS(expected, expression)                                                          \
@@ -129,11 +139,17 @@ typedef struct test_entry {
     double value;
 } test_entry;
 
-/* A context on the CPU with `threads` threads; a matrix with a policy and defragmentation off. They assert
- * that it worked. */
+/* A context on the device that `auto` is, with `threads` threads; a matrix with a policy and defragmentation
+ * off. They assert that it worked. */
 dcsr_context *test_context(int threads);
 dcsr_matrix *test_matrix(dcsr_context *context, dcsr_type type, uint64_t rows, uint64_t cols,
                          dcsr_policy policy);
+
+bool test_on_device(dcsr_context *context); /* whether that is a GPU */
+
+/* In how many pieces a row is, which is not empty where first is not NULL: *first then is the place of its
+ * first column, on the device for a view there. */
+int test_pieces(dcsr_view *view, uint64_t row, const uint32_t **first);
 
 /* Whether all that was taken from the context has been given back; if not, `why` says what was not. */
 bool test_context_is_as_new(dcsr_context *context, char why[TEST_WHY]);

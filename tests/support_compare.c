@@ -7,6 +7,10 @@
 #include "tests/support.h"
 
 #include "dcsr/rowtable.h"
+#include "dcsr/runtime.h"
+#ifdef DCSR_CUDA
+#include "dcsr/read_cuda.h"
+#endif
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -64,10 +68,36 @@ static bool fetch_row(reading *r)
     return true;
 }
 
-/* The pieces of the row, as operations walk them. */
+int test_pieces(dcsr_view *view, uint64_t row, const uint32_t **first)
+{
+    const dcsr_i_rows *rows = dcsr_i_view_rows(view);
+#ifdef DCSR_CUDA
+    if (rows->on_device) {
+        dcsr_context *context = dcsr_i_view_context(view);
+        dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+        dcsr_cuda_pieces pieces, *there = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof pieces);
+        cr_assert_not_null(there);
+        dcsr_cuda_find_pieces(stream, &rows->device, row, there);
+        dcsr_cuda_copy(stream, &pieces, there, sizeof pieces);
+        dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof pieces);
+        TEST_OK(dcsr_cuda_wait(stream, "a test"));
+        dcsr_i_stream_return(context, stream);
+        if (first) *first = rows->device.columns + pieces.begin[0];
+        return (int)pieces.count;
+    }
+#endif
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    if (first) *first = rows->columns + pieces[0].begin;
+    return count;
+}
+
+/* The pieces of the row, as operations walk them on the cpu; of a view on a device the row of its copy. */
 static bool same_pieces(reading *r)
 {
-    const dcsr_i_rows *rows = dcsr_i_view_rows(r->view);
+    const dcsr_i_rows *rows;
+    if (dcsr_i_view_host_rows(&rows, r->view) != DCSR_OK)
+        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_context_error(NULL));
     size_t size = dcsr_type_size(r->info.type);
     dcsr_i_piece piece[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, r->row, piece);
@@ -83,7 +113,7 @@ static bool same_pieces(reading *r)
     if (at != r->length || dcsr_i_rows_length(rows, r->row) != at)
         return differs(r, "row %" PRIu64 ": pieces of %" PRIu64 " of %" PRIu64 " entries", r->row, at,
                        r->length);
-    r->pieces += (uint64_t)count;
+    if (r->info.layout == DCSR_LAYOUT_SEGMENTS) r->pieces += (uint64_t)test_pieces(r->view, r->row, NULL);
     return true;
 }
 
@@ -243,11 +273,11 @@ static bool same_shape(reading *r)
         return differs(r, "%s %" PRIu64 " x %" PRIu64 ", not %s %" PRIu64 " x %" PRIu64,
                        dcsr_type_name(r->info.type), r->info.rows, r->info.cols,
                        dcsr_type_name(r->model->type), r->model->rows, r->model->cols);
-    dcsr_status status = dcsr_view_csr(r->view, &r->csr);
+    dcsr_status status = dcsr_view_csr_on_host(r->view, &r->csr);
     if (r->info.layout != DCSR_LAYOUT_CSR)
         return status == DCSR_ERROR_INVALID_ARGUMENT ||
-               differs(r, "dcsr_view_csr: %s", dcsr_strerror(status));
-    if (status != DCSR_OK) return differs(r, "dcsr_view_csr: %s", dcsr_context_error(NULL));
+               differs(r, "dcsr_view_csr_on_host: %s", dcsr_strerror(status));
+    if (status != DCSR_OK) return differs(r, "dcsr_view_csr_on_host: %s", dcsr_context_error(NULL));
     if (r->csr.rows != r->info.rows || r->csr.cols != r->info.cols || r->csr.nnz != r->info.nnz ||
         r->csr.type != r->info.type || !r->csr.offsets || r->csr.offsets[0] != 0)
         return differs(r, "the CSR structure does not fit the view");

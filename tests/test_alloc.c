@@ -14,6 +14,18 @@ static void open_context(void)
     TEST_OK(dcsr_context_create(&context, NULL));
 }
 
+/* The pools there are: pinned memory needs a GPU. */
+static int pools(void)
+{
+    return context->cuda ? DCSR_I_POOLS : DCSR_I_SCRATCH + 1;
+}
+
+/* What blocks of so many bytes are aligned to. */
+static size_t alignment(int pool, size_t bytes)
+{
+    return bytes >= 4 << 20 && pool <= DCSR_I_SCRATCH ? HUGE_PAGE : 64;
+}
+
 static dcsr_context_info information(void)
 {
     dcsr_context_info info;
@@ -39,14 +51,14 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 Test(alloc, blocks_are_aligned_and_counted)
 {
-    for (int pool = 0; pool < DCSR_I_POOLS; pool++) {
+    for (int pool = 0; pool < pools(); pool++) {
         unsigned char *blocks[SIZES];
         uint64_t total = 0;
         for (int i = 0; i < SIZES; i++) {
             blocks[i] = dcsr_i_alloc(context, pool, sizes[i], 1);
             cr_assert_not_null(blocks[i]);
-            cr_assert_eq((uintptr_t)blocks[i] % (sizes[i] >= 4 << 20 ? HUGE_PAGE : 64), 0, "%zu bytes at %p",
-                         sizes[i], (void *)blocks[i]);
+            cr_assert_eq((uintptr_t)blocks[i] % alignment(pool, sizes[i]), 0, "%zu bytes at %p", sizes[i],
+                         (void *)blocks[i]);
             memset(blocks[i], i, sizes[i]);
             total += sizes[i];
             dcsr_context_info info = information();
@@ -88,7 +100,7 @@ Test(alloc, realloc_keeps_the_content)
             block = dcsr_i_realloc(context, DCSR_I_MATRIX, block, sizes[i], sizes[j], 1);
             cr_assert_not_null(block);
             cr_assert_eq(information().matrix_bytes, sizes[j]);
-            cr_assert_eq((uintptr_t)block % (sizes[j] >= 4 << 20 ? HUGE_PAGE : 64), 0);
+            cr_assert_eq((uintptr_t)block % alignment(DCSR_I_MATRIX, sizes[j]), 0);
             size_t kept = sizes[i] < sizes[j] ? sizes[i] : sizes[j];
             for (size_t k = 0; k < kept; k += k < 4096 ? 1 : 509)
                 cr_assert_eq(block[k], (unsigned char)(k * 7 + 1), "%zu -> %zu bytes, byte %zu", sizes[i],
@@ -215,7 +227,7 @@ static void *trade(void *shared)
     for (int i = 0; i < TEST_SIZE(20000, 5000, 2000); i++) {
         size_t size = test_random_below(&random, 64) ? test_random_below(&random, 2000)
                                                      : test_random_below(&random, 200000);
-        dcsr_i_pool pool = (dcsr_i_pool)test_random_below(&random, DCSR_I_POOLS);
+        dcsr_i_pool pool = (dcsr_i_pool)test_random_below(&random, (uint64_t)pools());
         unsigned char *block = dcsr_i_alloc(context, pool, size, 1);
         if (!block) return "an allocation failed";
         memset(block, (int)(size % 251), size);

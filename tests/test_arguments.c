@@ -160,6 +160,8 @@ Test(arguments, null_pointers_are_refused)
         dcsr_view_get_info(view, NULL),
         dcsr_view_csr(NULL, &csr),
         dcsr_view_csr(view, NULL),
+        dcsr_view_csr_on_host(NULL, &csr),
+        dcsr_view_csr_on_host(view, NULL),
         dcsr_view_row(NULL, 0, 1, &column, values, &number),
         dcsr_view_get_many(NULL, 4, rows, cols, values, stored),
         dcsr_view_get_many(view, 4, rows, cols, values, NULL),
@@ -197,6 +199,7 @@ Test(lifetime, objects_that_outlive_their_context_say_so)
     TEST_STATUS(gone, dcsr_view_create(&other, matrix, DCSR_LAYOUT_CSR, 0));
     TEST_STATUS(gone, dcsr_view_get_info(view, &view_info));
     TEST_STATUS(gone, dcsr_view_csr(view, &csr));
+    TEST_STATUS(gone, dcsr_view_csr_on_host(view, &csr));
     TEST_STATUS(gone, dcsr_view_row(view, 0, 0, NULL, NULL, &number));
     TEST_STATUS(gone, dcsr_view_get_many(view, 4, rows, cols, values, stored));
     dcsr_matrix_destroy(matrix);

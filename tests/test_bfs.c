@@ -157,19 +157,21 @@ Test(bfs, by_hand)
 
 Test(bfs, on_a_path_a_star_and_a_ring)
 {
-    enum { N = TEST_SIZE(3000, 1000, 1000) };
+    uint64_t n = 40 + (uint64_t)TEST_SIZE(3000, 1000, 1000);
     for (int shape = 0; shape < 3; shape++) {
         subject s;
-        set_up(&s, DCSR_PATTERN, DCSR_POLICY_ANY, N, 1);
-        uint64_t rows[N], cols[N];
-        for (uint64_t k = 0; k < N; k++) {
+        set_up(&s, DCSR_PATTERN, DCSR_POLICY_ANY, n, 1);
+        uint64_t *rows = test_allocate(n, sizeof *rows), *cols = test_allocate(n, sizeof *cols);
+        for (uint64_t k = 0; k < n; k++) {
             rows[k] = shape == 1 ? 7 : k;
-            cols[k] = shape == 0 && k + 1 == N ? k : shape == 1 ? k : (k + 1) % N;
+            cols[k] = shape == 0 && k + 1 == n ? k : shape == 1 ? k : (k + 1) % n;
         }
-        change(&s, true, N, rows, cols);
+        change(&s, true, n, rows, cols);
         check(&s, 0);
         check(&s, 7);
-        check(&s, N - 1);
+        check(&s, n - 1);
+        free(rows);
+        free(cols);
         tear_down(&s);
     }
 }

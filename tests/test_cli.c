@@ -95,11 +95,71 @@ Test(cli, takes_its_options_before_and_after_the_command)
     program_free(&result);
 }
 
+Test(cli, tells_the_device_and_what_it_was_built_for)
+{
+    program_result result;
+    PROGRAM_JSON(result, "--json --device cpu info");
+    cr_assert_str_eq(program_string(&result, "device"), "cpu");
+    cr_assert_str_eq(program_string(&result, "version"), dcsr_version());
+    cr_assert(!strncmp(program_string(&result, "built_for"), "cpu", 3));
+    PROGRAM_INTEGER(&result, "device_memory", 0);
+    PROGRAM_INTEGER(&result, "device_free", 0);
+    PROGRAM_INTEGER(&result, "driver", 0);
+    PROGRAM_INTEGER(&result, "runtime", 0);
+    cr_assert(!json_object_get(result.json, "rows"));
+    program_free(&result);
+    result = program_run("--device cpu info");
+    program_expect_done(&result, "info");
+    cr_assert(strstr(result.out, "built for") && !strstr(result.out, "nonzeros"), "%s", result.out);
+    program_free(&result);
+}
+
+#ifdef DCSR_CUDA
+Test(cli, shows_the_gpu_or_says_why_there_is_none)
+{
+    program_result result = program_run("--json --device cuda info path:5");
+#ifndef DCSR_SIMT
+    if (result.status) {
+        program_expect_failure(&result, "--device cuda", 1, "");
+        program_free(&result);
+        return;
+    }
+#endif
+    program_expect_done(&result, "--device cuda");
+    cr_assert_str_eq(program_string(&result, "device"), "cuda");
+    cr_assert(strstr(program_string(&result, "built_for"), "cuda"));
+    int64_t memory = program_integer(&result, "device_memory"),
+            unused = program_integer(&result, "device_free");
+    cr_assert(0 < unused && unused <= memory);
+    cr_assert(program_integer(&result, "driver") >= 10000 && program_integer(&result, "runtime") >= 10000);
+    PROGRAM_INTEGER(&result, "nnz", 4);
+    program_free(&result);
+    result = program_run("--device cuda info");
+    program_expect_done(&result, "--device cuda info");
+    cr_assert(strstr(result.out, "CUDA") && strstr(result.out, "its memory"), "%s", result.out);
+    program_free(&result);
+}
+#else
+Test(cli, says_that_it_was_not_built_with_cuda)
+{
+    static const char *const lines[] = {"info",
+                                        "info path:9",
+                                        "spmv path:9",
+                                        "ingest path:9",
+                                        "bfs path:9 --source 0",
+                                        "convert path:9 x.el",
+                                        "spy path:9 x.png"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        PROGRAM_FAILS(1, "not built with CUDA", "--device cuda %s", lines[i]);
+    cr_assert(program_folder_holds(0));
+}
+#endif
+
 Test(cli, wants_the_right_number_of_arguments)
 {
-    EXPECT_REFUSALS(2, {"info", "MATRIX"}, {"info path:3 path:4", "path:4"}, {"convert path:3", "FILE"},
-                    {"convert a b c", "'c'"}, {"ingest", "EDGES"}, {"ingest --delete", "EDGES"},
-                    {"spmv", "MATRIX"}, {"spmv path:3 10", "'10'"}, {"bfs --source 0", "MATRIX"},
+    EXPECT_REFUSALS(2, {"info path:3 path:4", "path:4"}, {"convert path:3", "FILE"}, {"convert a b c", "'c'"},
+                    {"ingest", "EDGES"}, {"ingest --delete", "EDGES"}, {"spmv", "MATRIX"},
+                    {"spmv path:3 10", "'10'"}, {"bfs --source 0", "MATRIX"},
                     {"bfs path:3 path:4 --source 0", "path:4"}, {"spy path:3", "FILE.png"});
 }
 
@@ -211,10 +271,16 @@ Test(cli, leaves_no_output_behind_when_it_cannot_be_written)
 
 Test(cli, fails_when_its_result_cannot_be_written)
 {
-    static const char *const lines[] = {
-        "info path:9",   "info path:9 --json",   "spmv path:9", "bfs path:9 --source 0",
-        "ingest path:9", "ingest path:9 --json", "--help",      "--version",
-        "bfs --help"};
+    static const char *const lines[] = {"info",
+                                        "info path:9",
+                                        "info path:9 --json",
+                                        "spmv path:9",
+                                        "bfs path:9 --source 0",
+                                        "ingest path:9",
+                                        "ingest path:9 --json",
+                                        "--help",
+                                        "--version",
+                                        "bfs --help"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         PROGRAM_FAILS(1, "standard output", "%s > /dev/full", lines[i]);
         PROGRAM_FAILS(1, "standard output", "%s >&-", lines[i]);

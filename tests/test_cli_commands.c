@@ -238,6 +238,30 @@ Test(cli_commands, ingest_reads_meanwhile)
     program_free(&r);
 }
 
+/* What the device that is chosen by itself answers, against the one that is always there. */
+Test(cli_commands, the_device_changes_no_result)
+{
+    static const struct {
+        const char *line, *keys[4];
+    } lines[] = {
+        {"info rmat:10,8", {"nnz", "rows", "max_row"}},
+        {"spmv rmat:10,8 --kernel segments", {"checksum", "nnz"}},
+        {"spmv rmat:10,8 --kernel csr", {"checksum", "nnz"}},
+        {"bfs rmat:10,8 --source 1", {"reached", "max_level", "level_sum", "edges"}},
+        {"ingest rmat:10,8 --batch 1k --symmetric --delete er:1000,3000", {"nnz", "inserted", "deleted"}},
+        {"convert rmat:10,8 x.el", {"nnz"}},
+        {"spy rmat:10,8 x.png", {"nnz", "max_cell"}}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        program_result chosen, cpu;
+        PROGRAM_JSON(chosen, "--json %s", lines[i].line);
+        PROGRAM_JSON(cpu, "--json --device cpu %s", lines[i].line);
+        for (int k = 0; k < 4 && lines[i].keys[k]; k++)
+            PROGRAM_INTEGER(&chosen, lines[i].keys[k], program_integer(&cpu, lines[i].keys[k]));
+        program_free(&chosen);
+        program_free(&cpu);
+    }
+}
+
 static uint32_t big_endian(const unsigned char *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];

@@ -53,9 +53,7 @@ Test(context, defaults)
     TEST_OK(dcsr_context_create(&context, NULL));
     dcsr_context_info info;
     TEST_OK(dcsr_context_get_info(context, &info));
-    cr_assert_eq(info.device, DCSR_DEVICE_CPU);
     cr_assert_geq(info.threads, 1);
-    cr_assert_str_eq(info.device_name, "cpu");
     cr_assert(!strncmp(info.allocator, "jemalloc 5", 10) || !strcmp(info.allocator, "system"), "%s",
               info.allocator);
     cr_assert_eq(info.memory_limit, 0);
@@ -63,8 +61,9 @@ Test(context, defaults)
     cr_assert_eq(info.scratch_bytes, 0);
     cr_assert_eq(info.peak_bytes, 0);
     cr_assert_eq(info.matrices, 0);
-    cr_assert_geq(context->reserve_bytes,
-                  (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    if (info.device == DCSR_DEVICE_CPU)
+        cr_assert_geq(context->reserve_bytes,
+                      (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
     dcsr_context_destroy(context);
 }
 
@@ -96,7 +95,6 @@ Test(context, wrong_options)
         TEST_REFUSED(status, words, dcsr_context_create(&context, &(dcsr_context_options){__VA_ARGS__})); \
         cr_assert_null(context);                                                                          \
     } while (0)
-    REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", .device = DCSR_DEVICE_CUDA);
     REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "7 is no device", .device = (dcsr_device)7);
     REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "-1 threads", .threads = -1);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "context is NULL", dcsr_context_create(NULL, NULL));
@@ -332,13 +330,13 @@ Test(error, is_cut_where_it_is_too_long)
 
 Test(status, has_words_for_every_number)
 {
-    for (int a = DCSR_OK; a >= DCSR_ERROR_NOT_FOUND; a--) {
+    for (int a = DCSR_OK; a >= DCSR_ERROR_DEVICE; a--) {
         const char *words = dcsr_strerror((dcsr_status)a);
         cr_assert(words && *words);
         cr_assert_str_neq(words, "unknown status", "%d has no words", a);
         for (int b = DCSR_OK; b > a; b--) cr_assert_str_neq(words, dcsr_strerror((dcsr_status)b));
     }
-    const int unknown[] = {1, 1000, DCSR_ERROR_NOT_FOUND - 1, INT32_MAX, INT32_MIN};
+    const int unknown[] = {1, 1000, DCSR_ERROR_DEVICE - 1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         cr_assert_str_eq(dcsr_strerror((dcsr_status)unknown[i]), "unknown status");
 }

@@ -149,7 +149,7 @@ Test(convert, empty_matrices)
         dcsr_ell ell;
         dcsr_hyb hyb;
         dcsr_coo coo;
-        TEST_OK(dcsr_view_csr(view, &csr));
+        TEST_OK(dcsr_view_csr_on_host(view, &csr));
         TEST_OK(dcsr_view_to_csc(&csc, view));
         TEST_OK(dcsr_view_to_ell(&ell, view, 0));
         TEST_OK(dcsr_view_to_hyb(&hyb, view, 0));
@@ -244,7 +244,7 @@ static void round_trip(dcsr_context *context, dcsr_view *view, const oracle *mod
         dcsr_matrix_destroy(matrix);
     }
     dcsr_csr csr;
-    if (dcsr_view_csr(view, &csr) == DCSR_OK) {
+    if (dcsr_view_csr_on_host(view, &csr) == DCSR_OK) {
         dcsr_matrix *matrix;
         TEST_OK(dcsr_matrix_from_csr(&matrix, context, &csr, NULL));
         TEST_MATCHES(matrix, model);
@@ -296,7 +296,7 @@ Test(convert, many_batches)
     dcsr_matrix *matrix;
     TEST_OK(dcsr_matrix_from_csr(&matrix, context, &csr, &options));
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSR, 0);
-    TEST_OK(dcsr_view_csr(view, &copy));
+    TEST_OK(dcsr_view_csr_on_host(view, &copy));
     cr_assert(copy.nnz == csr.nnz && test_view_info(view).lent);
     cr_assert(!memcmp(copy.offsets, offsets, (ROWS + 1) * 8) && !memcmp(copy.columns, columns, csr.nnz * 4));
     dcsr_view_destroy(view);

@@ -11,7 +11,7 @@ Test(context, has_the_threads_it_was_given)
     dcsr_context *context = test_context(3);
     dcsr_context_info info;
     TEST_OK(dcsr_context_get_info(context, &info));
-    cr_assert(info.device == DCSR_DEVICE_CPU);
+    cr_assert(info.device == DCSR_DEVICE_CPU || info.device == DCSR_DEVICE_CUDA);
     cr_assert(info.threads == 3);
     cr_assert(info.device_name && info.device_name[0]);
     cr_assert(info.allocator && info.allocator[0]);

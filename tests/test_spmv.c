@@ -214,17 +214,18 @@ Test(spmv, by_hand)
 Test(spmv, every_row_length_in_every_number_of_pieces)
 {
     for (dcsr_type type = DCSR_PATTERN; type < DCSR_TYPE_COUNT; type++) {
-        enum { ROWS = TEST_SIZE(600, 300, 300), COLS = 150 };
+        enum { COLS = 150 };
+        uint64_t most = 150, each = (uint64_t)TEST_SIZE(4, 2, 2), count = each * most;
         subject s;
-        set_up(&s, type, DCSR_POLICY_KEEP, ROWS, COLS, 7, false);
-        /* Rows of r / 4 entries, which grow in steps that are longer each time, as new segments are. */
-        uint64_t *rows = test_allocate(ROWS * COLS, sizeof *rows),
-                 *cols = test_allocate(ROWS * COLS, sizeof *cols);
+        set_up(&s, type, DCSR_POLICY_KEEP, count, COLS, 7, false);
+        /* `each` rows of each length, which grow in steps that are longer each time, as new segments are. */
+        uint64_t *rows = test_allocate(count * most, sizeof *rows),
+                 *cols = test_allocate(count * most, sizeof *cols);
         static const unsigned tenths[] = {0, 1, 3, 6, 10};
         for (int b = 0; b < 4; b++) {
             size_t n = 0;
-            for (uint64_t r = 0; r < ROWS; r++)
-                for (uint64_t e = r / 4 * tenths[b] / 10; e < r / 4 * tenths[b + 1] / 10; e++, n++) {
+            for (uint64_t r = 0; r < count; r++)
+                for (uint64_t e = r / each * tenths[b] / 10; e < r / each * tenths[b + 1] / 10; e++, n++) {
                     rows[n] = r;
                     cols[n] = (e * 37 + r) % COLS;
                 }
@@ -356,9 +357,24 @@ Test(spmv, refuses_what_it_cannot_do)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "x is NULL", dcsr_spmv(y, view, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view", dcsr_spmv(y, NULL, x));
     cr_assert(y[0] == 7 && y[1] == 7, "a refused call has written");
-    dcsr_i_fail_allocations_after(0);
-    TEST_OK(dcsr_spmv(y, view, x)); /* it takes no memory */
-    dcsr_i_fail_allocations_after(-1);
+    bool on_device = test_on_device(context);
+#ifdef DCSR_CUDA
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, on_device ? "y is not in the memory" : "of a cpu context",
+                 dcsr_spmv_on_stream(y, view, x, NULL));
+#else
+    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", dcsr_spmv_on_stream(y, view, x, NULL));
+#endif
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "y is NULL", dcsr_spmv_on_stream(NULL, view, x, NULL));
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    long n = 0;
+    for (; status != DCSR_OK; n++) {
+        cr_assert(y[0] == 7 && y[1] == 7, "a failed call has written");
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_spmv(y, view, x);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
+    }
+    cr_assert((n > 1) == on_device, "it takes memory on a device, and only there");
     cr_assert(y[0] == 0 && y[1] == 15);
     dcsr_matrix *empty = test_matrix(context, DCSR_FP64, 0, 0, DCSR_POLICY_SUM);
     dcsr_view *nothing = test_view(empty, DCSR_LAYOUT_CSR, 0);

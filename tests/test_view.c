@@ -166,8 +166,11 @@ Test(view, of_csr_lends_three_arrays)
     const uint64_t offsets[] = {0, 2, 2, 4, 5};
     const uint32_t columns[] = {2, 8, 4, 5, 1};
     const int32_t values[] = {2, 80, 24, 25, 31};
-    dcsr_csr csr;
-    TEST_OK(dcsr_view_csr(view, &csr));
+    dcsr_csr csr, lent;
+    TEST_OK(dcsr_view_csr_on_host(view, &csr));
+    TEST_OK(dcsr_view_csr(view, &lent));
+    cr_assert((lent.columns == csr.columns) == !test_on_device(context));
+    cr_assert(lent.offsets && lent.values && lent.nnz == 5);
     cr_assert(csr.rows == 4 && csr.cols == 9 && csr.nnz == 5 && csr.type == DCSR_INT32);
     cr_assert(memcmp(csr.offsets, offsets, sizeof offsets) == 0);
     cr_assert(memcmp(csr.columns, columns, sizeof columns) == 0);
@@ -204,6 +207,7 @@ Test(view, of_segments_has_no_csr_arrays)
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_csr csr;
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_csr(view, &csr));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_csr_on_host(view, &csr));
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     test_close(context);

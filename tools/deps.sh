@@ -1,24 +1,35 @@
 #!/bin/sh
 # deps.sh: installs the Debian packages that are missing; quick when none is.
 #
-# usage: tools/deps.sh build|test|bench
+# usage: tools/deps.sh build|test|bench|cuda
 #
 #   build   the library and the program           test   also compilers, sanitizers and tools of `make test` and `lint`
-#   bench   also the competitors of `make bench`
+#   bench   also the competitors of `make bench`  cuda   what compiles for GPUs, as Python wheels
 #
 # On systems without apt-get it says what to install and goes on.
 set -eu
 
+# The wheels go into .cuda: that is found without any setting, outlives `make clean`, as it is large, and goes with the
+# clone. CUDA 13.0, since what is built with it runs with every later driver.
+if [ "${1:-}" = cuda ]; then
+    folder=$(cd "$(dirname "$0")/.." && pwd)/.cuda
+    python3 -m pip --version >/dev/null 2>&1 || {
+        echo 'this needs Python and its pip; on Debian: apt-get install python3-pip' >&2
+        exit 1
+    }
+    exec python3 -m pip install --upgrade --target "$folder" 'cuda-toolkit[nvcc,cudart,cccl,cusparse,sanitizer]==13.0.*'
+fi
+
 build='gcc libc6-dev make libjemalloc-dev zlib1g-dev libjansson-dev libpng-dev'
-test='clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr'
-bench='g++ libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
+test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr'
+bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
 
 case ${1:-} in
 build) wanted=$build ;;
 test) wanted="$build $test" ;;
 bench) wanted="$build $test $bench" ;;
 *)
-    echo 'usage: tools/deps.sh build|test|bench' >&2
+    echo 'usage: tools/deps.sh build|test|bench|cuda' >&2
     exit 2
     ;;
 esac

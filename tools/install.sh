@@ -2,6 +2,8 @@
 # install.sh: puts the library, its headers and the program where others find them; `make install` runs it.
 #
 # usage: tools/install.sh BUILD DESTDIR PREFIX VERSION HEADER...
+#
+#   DEVICE_LIBS=...   what a program that links libdcsr.a needs besides what dcsr.pc.in names
 set -eu
 
 build=$1 root=$2$3 prefix=$3 version=$4
@@ -13,7 +15,7 @@ install -m 644 "$build/libdcsr.a" "$root/lib"
 install -m 755 "$build/libdcsr.so.$version" "$root/lib"
 ln -sf "libdcsr.so.$version" "$root/lib/libdcsr.so.${version%%.*}"
 ln -sf "libdcsr.so.${version%%.*}" "$root/lib/libdcsr.so"
-sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" dcsr.pc.in >"$root/lib/pkgconfig/dcsr.pc"
+sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "/^Libs.private:/s|\$| ${DEVICE_LIBS:-}|" dcsr.pc.in >"$root/lib/pkgconfig/dcsr.pc"
 for header; do
     install -D -m 644 "$header" "$root/include/libdcsr/$header"
 done

@@ -27,6 +27,7 @@ declare -A MAY_INCLUDE=(
 )
 
 mapfile -t sources < <(tools/sources.sh)
+mapfile -t library < <(tools/sources.sh dcsr ops algos)
 mapfile -t everything < <(git ls-files -co --exclude-standard 2>/dev/null | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 wrong=0
 
@@ -69,7 +70,7 @@ check_lengths() {
             complain "$file:1: $lines lines; at most $MOST_FILE_LINES, so split it"
         fi
     done
-    while read -r function file start end; do
+    while read -r file start end function; do
         lines=$((end - start + 1))
         if [ "$lines" -gt $MOST_FUNCTION_LINES ] && [[ " ${LONG_FUNCTIONS[*]} " != *" $file:$function "* ]]; then
             complain "$file:$start: $function() has $lines lines; at most $MOST_FUNCTION_LINES, so split it"
@@ -77,7 +78,7 @@ check_lengths() {
     done < <(ctags --quiet --langmap=c:.c.h.inc,c++:.cpp.cu.cuh --c-kinds=f --c++-kinds=f --fields=+ne -o - "${sources[@]}" |
         awk -F '\t' '{ line = end = 0
             for (i = 4; i <= NF; i++) { if ($i ~ /^line:/) line = substr($i, 6); if ($i ~ /^end:/) end = substr($i, 5) }
-            if (end) print $1, $2, line, end }')
+            if (end) print $2, line, end, $1 }')
 }
 
 forbid() { # forbid PATTERN WHY FILE...
@@ -92,6 +93,7 @@ check_words() {
     forbid '\<(TODO|FIXME|XXX)\>' 'a thing works or is not there' "${texts[@]}"
     forbid '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/' 'a path of one machine' "${texts[@]}"
     forbid '[Tt]hrust(::|/)' 'CUB and our own code only' "${sources[@]}"
+    forbid 'cudaMallocManaged|cudaDeviceSynchronize' 'memory is placed by us, and streams wait for events' "${library[@]}"
     forbid '[ 	]+$' 'blanks at the end of the line' "${sources[@]}" tools/*.sh
 }
 

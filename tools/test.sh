@@ -7,11 +7,17 @@
 # sanitizer's settings. What it printed is kept in PROGRAM.log. The last line is "N passed, N failed", counting test cases
 # and, of fuzzers, runs; the exit status is 1 when something failed.
 #
+# In the variant simt, suites in which the order of a GPU's threads may matter run with several seeds for it, the others
+# with the first; what they printed with seed N is kept in PROGRAM.seedN.log.
+#
 #   FUZZ_SECONDS=20      for all fuzzers together
 #   TEST_SECONDS=1800    after which a program counts as failed
+#   SIMT_SEEDS=3         seeds, from 1 on, for the suites that get several
+#   SIMT_SEED=N          this one alone, for all suites
 set -uo pipefail
 
 passed=0 failed=0 failures=() fuzzers=0
+seeded='test_model test_threads test_view test_matrix test_defragment test_device test_prim test_insert_device test_simt'
 for program in "$@"; do
     if [[ $program == */fuzz/* ]]; then fuzzers=$((fuzzers + 1)); fi
 done
@@ -20,16 +26,32 @@ done
 version=$("${CLANG:-clang}" -dumpversion 2>/dev/null)
 archer=/usr/lib/llvm-${version%%.*}/lib/libarcher.so
 
-run_suite() { # run_suite VARIANT PROGRAM
+# The seeds to run a program with; 0 where seeds have no meaning.
+seeds() { # seeds VARIANT PROGRAM
+    if [[ $1 != simt* ]]; then
+        echo 0
+    elif [ -n "${SIMT_SEED:-}" ]; then
+        echo "$SIMT_SEED"
+    elif [ "$1" = simt ] && [[ " $seeded " == *" ${2##*/} "* ]]; then
+        seq "${SIMT_SEEDS:-3}"
+    else
+        echo 1
+    fi
+}
+
+run_suite() { # run_suite VARIANT PROGRAM SEED
     local folder=${2%/tests/*}
     local settings=("DCSR_PROGRAM=$folder/dcsr") options=()
     case $1 in
-    plain) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
-    asan)
+    simt*) settings+=("DCSR_SIMT_CASES=$folder/tests/simt_cases" "SIMT_SEED=$3") ;;
+    esac
+    case $1 in
+    plain | simt) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
+    *asan)
         settings+=("ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
             "UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}")
         ;;
-    tsan)
+    *tsan)
         settings+=("TSAN_OPTIONS=ignore_noninstrumented_modules=1:${TSAN_OPTIONS:-}" "OMP_TOOL_LIBRARIES=$archer"
             "OMP_NUM_THREADS=${OMP_NUM_THREADS:-3}" "KMP_BLOCKTIME=${KMP_BLOCKTIME:-0}")
         ;;
@@ -58,32 +80,37 @@ show_failure() { # show_failure LOG
     echo "        all of it: $1"
 }
 
-for program in "$@"; do
-    name=${program##*/} variant=plain
-    if [[ $program =~ /(asan|tsan|coverage|fuzz)/ ]]; then variant=${BASH_REMATCH[1]}; fi
-    printf '%-8s %-24s ' "$variant" "$name"
-    started=$SECONDS
-    if [ "$variant" = fuzz ]; then run_fuzzer "$program" >"$program.log" 2>&1; else run_suite "$variant" "$program" >"$program.log" 2>&1; fi
+run_program() { # run_program VARIANT PROGRAM SEED: adds to passed, failed and failures
+    local variant=$1 program=$2 seed=$3 name=${2##*/} log=$2.log note='' good=0 bad=0 started=$SECONDS status
+    if [ "$seed" -gt 0 ]; then log=$program.seed$seed.log name="$name, seed $seed"; fi
+    printf '%-9s %-28s ' "$variant" "$name"
+    if [ "$variant" = fuzz ]; then run_fuzzer "$program"; else run_suite "$variant" "$program" "$seed"; fi >"$log" 2>&1
     status=$?
-    good=0 bad=0
     if [ "$variant" = fuzz ]; then
         if [ $status -eq 0 ]; then good=1; else bad=1; fi
-        note=", $(sed -n 's/^stat::number_of_executed_units: *//p' "$program.log") inputs"
+        note=", $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
     else
-        read -r good bad <<<"$(counts "$program.log")" || true
-        good=${good:-0} bad=${bad:-0} note=
+        read -r good bad <<<"$(counts "$log")" || true
+        good=${good:-0} bad=${bad:-0}
         # A program that ended badly without saying why, or that has no tests at all.
         if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1 note=", exit status $status"; fi
     fi
     passed=$((passed + good)) failed=$((failed + bad))
     if [ "$bad" -eq 0 ]; then
         printf '%4d passed%s  (%d s)\n' "$good" "$note" $((SECONDS - started))
-        grep -h 'skipped' "$program.log" | sort -u | sed 's/^/        /'
+        grep -h 'skipped' "$log" | sort -u | sed 's/^/        /'
     else
         printf '%4d passed, %d FAILED%s  (%d s)\n' "$good" "$bad" "$note" $((SECONDS - started))
         failures+=("$variant $name: $bad failed")
-        show_failure "$program.log"
+        show_failure "$log"
+        if [ "$seed" -gt 0 ]; then echo "        again:     SIMT_SEED=$seed $0 $program"; fi
     fi
+}
+
+for program in "$@"; do
+    variant=plain
+    if [[ $program =~ /(asan|tsan|simt|simt-asan|simt-tsan|coverage|fuzz)/(tests/)?[^/]*$ ]]; then variant=${BASH_REMATCH[1]}; fi
+    for seed in $(seeds "$variant" "$program"); do run_program "$variant" "$program" "$seed"; done
 done
 
 echo

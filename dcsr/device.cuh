@@ -1,0 +1,44 @@
+/* device.cuh: what a file with kernels includes to be compiled twice (internal).
+ *
+ *      nvcc                          CUDA: the runtime's own headers, and the few names below
+ *      g++ or clang++, DCSR_SIMT     the emulator of tests/simt: every CUDA thread is a fiber, every stream a
+ * queue
+ *
+ * Kernels keep to what both understand:
+ *
+ *      SIMT_SHARED(T, name, N)           a shared array; SIMT_SHARED_DYN(T, name) the one sized by the launch
+ *      simt::launch(kernel, blocks, threads, shared_bytes, stream, arguments...)      instead of <<<>>>
+ *      __syncthreads, __syncwarp(mask), warp intrinsics with masks, atomics
+ *
+ * A kernel may rely on nothing between two barriers but atomics; what another kernel wrote is seen when both
+ * are on one stream, or an event lies between. */
+#ifndef DCSR_DEVICE_CUH
+#define DCSR_DEVICE_CUH
+
+#ifdef DCSR_SIMT
+#include <simt.h>
+#else
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#define SIMT_SHARED(T, name, N) __shared__ T name[N]
+#define SIMT_SHARED_DYN(T, name)                                \
+    extern __shared__ __align__(16) unsigned char simt_bytes[]; \
+    T *name = reinterpret_cast<T *>(simt_bytes)
+
+namespace simt
+{
+template <class T> struct same {
+    typedef T type;
+};
+/* The arguments are converted to the kernel's parameters, as in a call. */
+template <class... P>
+void launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared_bytes, cudaStream_t stream,
+            typename same<P>::type... arguments)
+{
+    kernel<<<blocks, threads, shared_bytes, stream>>>(arguments...);
+}
+} // namespace simt
+#endif
+
+#endif

@@ -1,0 +1,251 @@
+/* prim.cu: sorting, scanning and combining whole arrays: by CUB on a device, by plain loops in the emulator.
+ */
+#include "dcsr/prim_cuda.h"
+#include "dcsr/combine.cuh"
+#include "dcsr/stream.cuh"
+
+#ifdef DCSR_SIMT
+#include <algorithm>
+#include <functional>
+#include <vector>
+#else
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#endif
+
+/* ---- What the algorithms read ---- */
+
+namespace
+{
+/* An array that goes on with one zero: the exclusive sums of its n + 1 elements end with the total of the n.
+ */
+template <class T> struct ended_by_zero {
+    const T *in;
+    uint64_t n;
+    __host__ __device__ uint64_t operator[](uint64_t i) const { return i < n ? in[i] : 0; }
+};
+
+/* The words to be combined. A NaN that is not the first of its run leaves min and max as they are, and one
+ * that is stays whatever follows; the fold by parts below would lose that, for a NaN may come first in a
+ * part. So the former are replaced by the identity, after which any grouping gives the same. */
+struct words_of_runs {
+    const uint64_t *keys, *words;
+    uint64_t nan_above, identity; /* a word beyond nan_above without its sign is NaN */
+    uint64_t sign;
+    __host__ __device__ uint64_t operator[](uint64_t i) const
+    {
+        uint64_t word = words[i];
+        bool is_nan = (word & ~sign) > nan_above;
+        return is_nan && i && keys[i - 1] == keys[i] ? identity : word;
+    }
+};
+} // namespace
+
+static words_of_runs words_to_combine(const uint64_t *keys, const uint64_t *words, dcsr_type type,
+                                      dcsr_policy policy)
+{
+    const uint64_t infinity32 = 0x7f800000, sign32 = 0x80000000;
+    const uint64_t infinity64 = (uint64_t)0x7ff << 52, sign64 = (uint64_t)1 << 63;
+    bool extreme = policy == DCSR_POLICY_MIN || policy == DCSR_POLICY_MAX;
+    if (extreme && type == DCSR_FP32)
+        return {keys, words, infinity32, policy == DCSR_POLICY_MIN ? infinity32 : infinity32 | sign32,
+                sign32};
+    if (extreme && type == DCSR_FP64)
+        return {keys, words, infinity64, policy == DCSR_POLICY_MIN ? infinity64 : infinity64 | sign64,
+                sign64};
+    return {keys, words, UINT64_MAX, 0, 0};
+}
+
+#ifdef DCSR_SIMT
+
+/* ---- In the emulator: plain loops, as kernels of one thread ---- */
+
+static __global__ void run(std::function<void()> work)
+{
+    work();
+}
+
+static void enqueue(dcsr_cuda_stream *stream, std::function<void()> work)
+{
+    dcsr_cuda_launch_with({1, 1}, stream, run, 1, work);
+}
+
+/* The result lands in the spare arrays, so that nobody relies on where it is. */
+dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                           int high_bit)
+{
+    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    uint64_t mask = high_bit - low_bit < 64 ? ((uint64_t)1 << (high_bit - low_bit)) - 1 : UINT64_MAX;
+    uint64_t *from = *keys, *to = *keys_spare;
+    uint64_t *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
+    enqueue(stream, [=] {
+        std::vector<uint64_t> order(n);
+        for (uint64_t i = 0; i < n; i++) order[i] = i;
+        std::stable_sort(order.begin(), order.end(), [=](uint64_t a, uint64_t b) {
+            return (from[a] >> low_bit & mask) < (from[b] >> low_bit & mask);
+        });
+        for (uint64_t i = 0; i < n; i++) to[i] = from[order[i]];
+        for (uint64_t i = 0; to_payload && i < n; i++) to_payload[i] = from_payload[order[i]];
+    });
+    std::swap(*keys, *keys_spare);
+    if (payload) std::swap(*payload, *payload_spare);
+    return DCSR_OK;
+}
+
+template <class T> static dcsr_status scan(dcsr_cuda_stream *stream, const T *in, uint64_t *out, uint64_t n)
+{
+    ended_by_zero<T> all = {in, n};
+    enqueue(stream, [=] {
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i <= n; i++) {
+            uint64_t here = all[i];
+            out[i] = sum;
+            sum += here;
+        }
+    });
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                              uint64_t *words_out, uint64_t *count)
+{
+    words_of_runs all = words_to_combine(keys, words, type, policy);
+    enqueue(stream, [=] {
+        uint64_t runs = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            bool first = !i || keys[i] != keys[i - 1];
+            if (first) keys_out[runs++] = keys[i];
+            if (!words) continue;
+            uint64_t *into = &words_out[runs - 1];
+            *into = first ? all[i] : dcsr_cuda_combine_words(type, policy, *into, all[i]);
+        }
+        *count = runs;
+    });
+    return DCSR_OK;
+}
+
+#else
+
+/* ---- On a device: CUB ---- */
+
+namespace
+{
+/* An iterator over what a source's [] gives, as CUB wants one. */
+template <class Source> struct reading {
+    typedef ptrdiff_t difference_type;
+    typedef uint64_t value_type;
+    typedef uint64_t reference;
+    typedef const uint64_t *pointer;
+    typedef std::random_access_iterator_tag iterator_category;
+
+    Source source;
+    uint64_t at;
+    __host__ __device__ uint64_t operator*() const { return source[at]; }
+    __host__ __device__ uint64_t operator[](ptrdiff_t i) const { return source[at + i]; }
+    __host__ __device__ reading operator+(ptrdiff_t i) const { return {source, at + i}; }
+    __host__ __device__ reading operator-(ptrdiff_t i) const { return {source, at - i}; }
+    __host__ __device__ ptrdiff_t operator-(const reading &other) const { return (ptrdiff_t)(at - other.at); }
+    __host__ __device__ reading &operator+=(ptrdiff_t i)
+    {
+        at += i;
+        return *this;
+    }
+    __host__ __device__ reading &operator++() { return *this += 1; }
+    __host__ __device__ bool operator==(const reading &other) const { return at == other.at; }
+    __host__ __device__ bool operator!=(const reading &other) const { return at != other.at; }
+};
+
+struct combining {
+    int type, policy;
+    /* Inlined wherever CUB applies it, its cases would take minutes to compile. */
+    __device__ __noinline__ uint64_t operator()(uint64_t into, uint64_t value) const
+    {
+        return dcsr_cuda_combine_words(type, policy, into, value);
+    }
+};
+} // namespace
+
+/* CUB's algorithms say first how much temporary memory they need. `run` is one, with all arguments but that
+ * memory bound. */
+template <class Run> static dcsr_status with_memory(dcsr_cuda_stream *stream, Run run)
+{
+    size_t bytes = 0;
+    cudaError_t error = run(nullptr, bytes);
+    if (error != cudaSuccess) {
+        dcsr_cuda_note(stream, error);
+        return DCSR_OK;
+    }
+    void *memory = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
+    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_note(stream, run(memory, bytes));
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, memory, bytes, 1);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                           int high_bit)
+{
+    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    cudaStream_t raw = dcsr_cuda_raw(stream);
+    cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
+    if (!payload) {
+        DCSR_TRY(with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit, raw);
+        }));
+    } else {
+        cub::DoubleBuffer<uint64_t> p(*payload, *payload_spare);
+        DCSR_TRY(with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit, raw);
+        }));
+        *payload = p.Current();
+        *payload_spare = p.Alternate();
+    }
+    *keys = k.Current();
+    *keys_spare = k.Alternate();
+    return DCSR_OK;
+}
+
+template <class T> static dcsr_status scan(dcsr_cuda_stream *stream, const T *in, uint64_t *out, uint64_t n)
+{
+    reading<ended_by_zero<T>> all = {{in, n}, 0};
+    return with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_cuda_raw(stream));
+    });
+}
+
+dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                              uint64_t *words_out, uint64_t *count)
+{
+    cudaStream_t raw = dcsr_cuda_raw(stream);
+    if (!n) {
+        dcsr_cuda_fill(stream, count, 0, sizeof *count);
+        return DCSR_OK;
+    }
+    if (!words)
+        return with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceSelect::Unique(memory, bytes, keys, keys_out, count, n, raw);
+        });
+    reading<words_of_runs> all = {words_to_combine(keys, words, type, policy), 0};
+    return with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, all, words_out, count,
+                                              combining{type, policy}, n, raw);
+    });
+}
+
+#endif
+
+dcsr_status dcsr_cuda_scan_u32(dcsr_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
+{
+    return scan(stream, in, out, n);
+}
+
+dcsr_status dcsr_cuda_scan_u64(dcsr_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
+{
+    return scan(stream, in, out, n);
+}

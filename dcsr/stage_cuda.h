@@ -1,0 +1,82 @@
+/* stage_cuda.h: bringing the entries of operations to the device (internal).
+ *
+ *      arrays of the host     --> pinned memory (entries.c) --copy--> keys and words on the device
+ *      arrays on the device   --kernel, in the order of the caller's stream--^
+ *
+ * The first go over the link while the operation before is being applied. Calls that take device arrays do
+ * not wait for anything; what is wrong with the entries is found out when they are applied. */
+#ifndef DCSR_STAGE_CUDA_H
+#define DCSR_STAGE_CUDA_H
+
+#include "dcsr/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a caller has on the device. */
+typedef struct dcsr_cuda_arrays {
+    const uint64_t *rows, *cols;
+    const void *values; /* NULL: none */
+    uint64_t n;
+    uint32_t value_size;
+} dcsr_cuda_arrays;
+
+/* What the device finds in a batch: all bits set to begin with. */
+typedef struct dcsr_cuda_verdict {
+    uint64_t outside;  /* the first entry out of range; UINT64_MAX: none */
+    uint64_t row, col; /* where that one is */
+    uint64_t ascends;  /* 0: the keys do not ascend strictly */
+} dcsr_cuda_verdict;
+
+#ifndef __cplusplus
+#include "dcsr/store.h"
+
+/* ---- For the calls: stage_cuda.c. With the queue's lock. ---- */
+
+/* Takes what an operation on n entries from the device needs. On failure nothing is left behind. */
+dcsr_status dcsr_cuda_expect_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, uint64_t n);
+/* Puts the work that reads the arrays behind what the caller's stream holds. `stream` is the one that was
+ * given when they were expected. */
+void dcsr_cuda_pack_arrival(dcsr_cuda_stream *stream, void *callers_stream, dcsr_i_operation *operation,
+                            const dcsr_cuda_arrays *arrays);
+/* Gives back what the operation has on the device, behind what the stream holds. Nothing else uses it. */
+void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation);
+/* The same for an operation that will not be applied; the worker has ended. */
+void dcsr_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+
+/* ---- For the worker: stage_cuda.c ---- */
+
+/* Sees to it that the operation's entries are there for later work on the worker's stream, and within the
+ * matrix as it is now. */
+dcsr_status dcsr_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* While the device is busy with the operation: begins to bring the entries of the one behind it. Returns what
+ * became of bringing this one's ahead of time. */
+dcsr_status dcsr_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+#endif
+
+/* ---- stage.cu ---- */
+
+/* Writes keys and words (NULL: no values) and what is to be said of them, on the caller's stream: to *found,
+ * in device memory, and from there to *verdict. Failures are noted on `stream`. */
+void dcsr_cuda_pack(dcsr_cuda_stream *stream, void *callers_stream, const dcsr_cuda_arrays *arrays,
+                    uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
+                    dcsr_cuda_verdict *found, dcsr_cuda_verdict *verdict);
+/* Values of 1, 2, 4 or 8 bytes to words. */
+void dcsr_cuda_widen(dcsr_cuda_stream *stream, const void *values, uint32_t value_size, uint64_t n,
+                     uint64_t *words);
+/* Looks for the first key out of range. */
+void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
+                            uint64_t rows, uint64_t cols, dcsr_cuda_verdict *found);
+
+/* Events, by which a host thread can wait for what a stream held when they were recorded. */
+dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device);
+void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device);
+/* On a stream of the caller's; failures are noted on `stream`. */
+void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *callers_stream);
+dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+/* simt_internal.h: what the parts of the emulator share: settings, errors, the lock, random numbers
+ * (internal). */
+#ifndef DCSR_TESTS_SIMT_INTERNAL_H
+#define DCSR_TESTS_SIMT_INTERNAL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include "tests/simt/simt_driver.h"
+#include "tests/simt/simt_sanitizer.h"
+#include "tests/simt/simt_types.h"
+
+namespace simt
+{
+/* -- Settings, from the environment
+ * ---------------------------------------------------------------------------- */
+struct settings {
+    uint64_t seed;
+    unsigned yield_one_in;
+    unsigned resident_blocks; /* 0: drawn for each launch */
+    size_t stack_bytes;
+    size_t memory_bytes;
+    bool guard;
+};
+const settings &options();
+
+/* -- Random numbers (splitmix64)
+ * ------------------------------------------------------------------------------- */
+struct random_numbers {
+    uint64_t state;
+    uint64_t next()
+    {
+        uint64_t x = state += 0x9E3779B97F4A7C15u;
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+        x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+        return x ^ x >> 31;
+    }
+    uint64_t below(uint64_t n) { return next() % n; }
+};
+/* Of the host's calls; used under the lock. */
+random_numbers &host_random();
+
+/* -- Reports
+ * ---------------------------------------------------------------------------------------------------- */
+/* Says what the program under test did wrong, where, and under which seed, and aborts. */
+[[noreturn]] void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Makes crashes and reports of sanitizers name the seed, the operation and the CUDA thread too. */
+void report_install();
+/* Once per host thread that runs device code. */
+void report_install_thread();
+
+/* -- Calls of the program
+ * ---------------------------------------------------------------------------------------- */
+/* One lock for everything but the work of operations. */
+typedef std::unique_lock<std::mutex> held_lock;
+std::mutex &state_lock();
+/* This host thread runs an operation now: kernel, copy, or function. */
+extern thread_local bool on_device;
+
+/* Why no call can be served: in device code, after a fork, without driver or device, after a fault. */
+cudaError_t refusal();
+cudaError_t device_fault();
+void set_device_fault(cudaError_t error);
+/* Keeps an error for cudaGetLastError() of this host thread; returns it. */
+cudaError_t note_error(cudaError_t error);
+/* True when a request for memory is to fail (simt_fail_allocations_after). */
+bool request_fails();
+/* True when the kernel that is launched now is to fault (simt_fault_launch_after). */
+bool launch_faults();
+
+/* Closes device memory to the host when no operation runs; opened again by device_open() where the emulator
+ * or an operation needs it. */
+void device_open();
+void device_close_if_idle();
+
+/* Serves one call of the program: body(held_lock &) returns its error. */
+template <class F> cudaError_t serve(F body)
+{
+    quiet_begin();
+    cudaError_t error = refusal();
+    if (!error) {
+        held_lock held(state_lock());
+        error = body(held);
+        device_close_if_idle();
+        if (device_fault()) error = device_fault();
+    }
+    note_error(error);
+    quiet_end();
+    return error;
+}
+
+/* The same for a call of the driver: what refusal() says has the same number there. */
+template <class F> CUresult drive(F body)
+{
+    CUresult result = CUDA_SUCCESS;
+    quiet_begin();
+    const cudaError_t refused = refusal();
+    if (refused) {
+        result = static_cast<CUresult>(refused);
+    } else {
+        held_lock held(state_lock());
+        result = body();
+        device_close_if_idle();
+    }
+    quiet_end();
+    return result;
+}
+} // namespace simt
+
+#endif

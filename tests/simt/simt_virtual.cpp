@@ -1,0 +1,309 @@
+/* simt_virtual.cpp: virtual memory: reserved ranges, physical memory, and what is mapped where.
+ *
+ * Physical memory is one file in memory; a handle is a range of it, so that what it holds stays when it is
+ * unmapped and mapped elsewhere. Whatever of a reservation is not mapped and made accessible faults. */
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+#include "tests/simt/simt_driver.h"
+#include "tests/simt/simt_memory.h"
+
+namespace simt
+{
+namespace
+{
+const size_t GRANULE = size_t(2) << 20, FILE_BYTES = size_t(1) << 40;
+enum { PATTERN = 0xCD };
+
+struct physical {
+    std::vector<off_t> granules; /* where in the file */
+    size_t mappings;
+    bool released;
+};
+struct mapping {
+    size_t bytes;
+    CUmemGenericAllocationHandle handle;
+    bool accessible;
+};
+struct virtual_state {
+    std::map<uint64_t, size_t> reservations;
+    std::map<uint64_t, mapping> mappings;
+    std::map<CUmemGenericAllocationHandle, physical> handles;
+    uint64_t handles_created = 0;
+    int file = -1;
+    off_t file_end = 0;
+    std::vector<off_t> free_granules;
+    size_t used = 0;
+};
+
+virtual_state &virtual_memory()
+{
+    static virtual_state &instance = *new virtual_state;
+    return instance;
+}
+
+void *to_pointer(uint64_t address)
+{
+    return reinterpret_cast<void *>(address);
+}
+
+bool aligned(uint64_t value)
+{
+    return value % GRANULE == 0;
+}
+
+/* The entry that an address lies in. */
+template <class M> auto entry_around(M &map, uint64_t address) -> decltype(map.begin())
+{
+    auto found = map.upper_bound(address);
+    return found == map.begin() ? map.end() : --found;
+}
+
+bool in_one_reservation(uint64_t address, size_t bytes)
+{
+    auto &reservations = virtual_memory().reservations;
+    const auto found = entry_around(reservations, address);
+    return found != reservations.end() && bytes <= found->second &&
+           address - found->first <= found->second - bytes;
+}
+
+/* The mappings that make up a range exactly; false when there are none that do. */
+bool exact_mappings(uint64_t address, size_t bytes, std::vector<uint64_t> *result)
+{
+    const uint64_t end = address + bytes;
+    while (address < end) {
+        const auto found = virtual_memory().mappings.find(address);
+        if (found == virtual_memory().mappings.end()) return false;
+        result->push_back(address);
+        address += found->second.bytes;
+    }
+    return address == end && !result->empty();
+}
+
+off_t take_granule()
+{
+    static const std::vector<char> pattern(GRANULE, static_cast<char>(PATTERN));
+    virtual_state &self = virtual_memory();
+    off_t at = self.file_end;
+    if (self.free_granules.empty()) {
+        self.file_end += static_cast<off_t>(GRANULE);
+    } else {
+        at = self.free_granules.back();
+        self.free_granules.pop_back();
+    }
+    if (pwrite(self.file, pattern.data(), GRANULE, at) != static_cast<ssize_t>(GRANULE))
+        die("no physical memory left");
+    return at;
+}
+
+void drop_if_unused(std::map<CUmemGenericAllocationHandle, physical>::iterator handle)
+{
+    virtual_state &self = virtual_memory();
+    const physical &memory = handle->second;
+    if (!memory.released || memory.mappings) return;
+    self.used -= memory.granules.size() * GRANULE;
+    self.free_granules.insert(self.free_granules.end(), memory.granules.rbegin(), memory.granules.rend());
+    self.handles.erase(handle);
+}
+} // namespace
+
+size_t physical_live_handles()
+{
+    return virtual_memory().handles.size();
+}
+
+size_t physical_live_bytes()
+{
+    return virtual_memory().used;
+}
+
+size_t virtual_live_reservations()
+{
+    return virtual_memory().reservations.size();
+}
+
+size_t virtual_mappings()
+{
+    return virtual_memory().mappings.size();
+}
+
+bool virtual_reserved(const void *address)
+{
+    return in_one_reservation(reinterpret_cast<uint64_t>(address), 1);
+}
+
+bool virtual_mapped(const void *address, size_t bytes)
+{
+    auto &mappings = virtual_memory().mappings;
+    uint64_t at = reinterpret_cast<uint64_t>(address);
+    const uint64_t end = at + bytes;
+    while (at < end) {
+        const auto found = entry_around(mappings, at);
+        if (found == mappings.end() || at >= found->first + found->second.bytes || !found->second.accessible)
+            return false;
+        at = found->first + found->second.bytes;
+    }
+    return true;
+}
+
+void virtual_protect(bool accessible)
+{
+    for (const auto &entry : virtual_memory().mappings) {
+        if (!entry.second.accessible) continue;
+        mprotect(to_pointer(entry.first), entry.second.bytes,
+                 accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+    }
+}
+} // namespace simt
+
+using namespace simt;
+
+extern "C" {
+CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *properties,
+                                       CUmemAllocationGranularity_flags)
+{
+    return drive([&] {
+        if (!granularity || !properties) return CUDA_ERROR_INVALID_VALUE;
+        *granularity = GRANULE;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr,
+                             unsigned long long flags)
+{
+    return drive([&] {
+        if (!address || !bytes || !aligned(bytes) || flags || (alignment & (alignment - 1)))
+            return CUDA_ERROR_INVALID_VALUE;
+        if (request_fails()) return CUDA_ERROR_OUT_OF_MEMORY;
+        const size_t unit = std::max(alignment, GRANULE);
+        void *const range =
+            mmap(nullptr, bytes + unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (range == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+        const uint64_t begin = reinterpret_cast<uint64_t>(range), first = (begin + unit - 1) / unit * unit;
+        if (first > begin) munmap(range, first - begin);
+        munmap(to_pointer(first + bytes), begin + unit - first);
+        virtual_memory().reservations[first] = bytes;
+        *address = first;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes)
+{
+    return drive([&] {
+        virtual_state &self = virtual_memory();
+        const auto found = self.reservations.find(address);
+        if (found == self.reservations.end() || found->second != bytes) return CUDA_ERROR_INVALID_VALUE;
+        const auto mapped = self.mappings.lower_bound(address);
+        if (mapped != self.mappings.end() && mapped->first < address + bytes) return CUDA_ERROR_INVALID_VALUE;
+        munmap(to_pointer(address), bytes);
+        self.reservations.erase(found);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes,
+                     const CUmemAllocationProp *properties, unsigned long long flags)
+{
+    return drive([&] {
+        virtual_state &self = virtual_memory();
+        if (!handle || !properties || !bytes || !aligned(bytes) || flags) return CUDA_ERROR_INVALID_VALUE;
+        if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+            properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || properties->location.id != 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (request_fails() || bytes > memory_limit() || memory_used() + bytes > memory_limit())
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        if (self.file < 0) {
+            self.file = memfd_create("device memory", MFD_CLOEXEC);
+            if (self.file < 0 || ftruncate(self.file, static_cast<off_t>(FILE_BYTES)))
+                die("no physical memory");
+        }
+        physical memory = {{}, 0, false};
+        for (size_t at = 0; at < bytes; at += GRANULE) memory.granules.push_back(take_granule());
+        self.used += bytes;
+        *handle = ++self.handles_created;
+        self.handles[*handle] = memory;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    return drive([&] {
+        const auto found = virtual_memory().handles.find(handle);
+        if (found == virtual_memory().handles.end() || found->second.released)
+            return CUDA_ERROR_INVALID_VALUE;
+        found->second.released = true;
+        drop_if_unused(found);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags)
+{
+    return drive([&] {
+        virtual_state &self = virtual_memory();
+        const auto found = self.handles.find(handle);
+        if (found == self.handles.end() || found->second.released || flags || !bytes)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!aligned(address) || !aligned(bytes) || offset) return CUDA_ERROR_INVALID_VALUE;
+        if (bytes != found->second.granules.size() * GRANULE || !in_one_reservation(address, bytes))
+            return CUDA_ERROR_INVALID_VALUE;
+        const auto before = entry_around(self.mappings, address + bytes - 1);
+        if (before != self.mappings.end() && before->first + before->second.bytes > address)
+            return CUDA_ERROR_ALREADY_MAPPED;
+        for (size_t i = 0; i < found->second.granules.size(); i++) {
+            if (mmap(to_pointer(address + i * GRANULE), GRANULE, PROT_NONE, MAP_SHARED | MAP_FIXED, self.file,
+                     found->second.granules[i]) == MAP_FAILED)
+                die("device memory cannot be mapped; vm.max_map_count may be too small");
+        }
+        self.mappings[address] = {bytes, handle, false};
+        found->second.mappings++;
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes)
+{
+    return drive([&] {
+        virtual_state &self = virtual_memory();
+        std::vector<uint64_t> parts;
+        if (!exact_mappings(address, bytes, &parts)) return CUDA_ERROR_INVALID_VALUE;
+        for (uint64_t part : parts) {
+            const mapping &mapped = self.mappings[part];
+            if (mmap(to_pointer(part), mapped.bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+                die("device memory cannot be unmapped");
+            const auto handle = self.handles.find(mapped.handle);
+            handle->second.mappings--;
+            drop_if_unused(handle);
+            self.mappings.erase(part);
+        }
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count)
+{
+    return drive([&] {
+        std::vector<uint64_t> parts;
+        if (!access || count != 1 || access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+            access->location.id != 0)
+            return CUDA_ERROR_INVALID_VALUE;
+        if (!exact_mappings(address, bytes, &parts)) return CUDA_ERROR_INVALID_VALUE;
+        device_open();
+        for (uint64_t part : parts) {
+            mapping &mapped = virtual_memory().mappings[part];
+            mapped.accessible = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+            mprotect(to_pointer(part), mapped.bytes, mapped.accessible ? PROT_READ | PROT_WRITE : PROT_NONE);
+        }
+        return CUDA_SUCCESS;
+    });
+}
+}
