@@ -11,7 +11,7 @@
 
 /* Entries to resolve at once, which takes 36 bytes each; a longer row is a group of its own. */
 #ifdef DCSR_SIMT
-enum { GROUP_ENTRIES = 1 << 9 };
+enum { GROUP_ENTRIES = 1 << 13 };
 #else
 enum { GROUP_ENTRIES = 1 << 27 };
 #endif

@@ -4,7 +4,7 @@
  * is, and then the lanes share the entries of all 32 rows out among themselves, as many to a row as its neighbours'
  * lengths ask for:
  *
- *      longest of the group, up to    4     8     16     32        rows of 33 .. 256    longer
+ *      longest of the group, up to    4     8     16     32        rows of 33 .. 128    longer
  *      lanes to a row                 1     2      4      8        32, row after row    in parts of 1024 entries, each
  *      rows at a time                32    16      8      4                             as if it were a row
  *
@@ -219,6 +219,13 @@ DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &r
 {
     uint32_t lane = dcsr_cuda_lane();
     unsigned mine = __ballot_sync(ALL, group * GROUP + lane < rows.rows && at.length <= SHORT);
+    /* As many passes under way together as the registers allow. */
+    constexpr int TOGETHER = !TWO ? LANES : sizeof(typename Kind::element) > 4 ? 2 : 1;
+#ifdef __CUDACC__
+#pragma unroll(TOGETHER)
+#else
+    (void)TOGETHER;
+#endif
     for (int pass = 0; pass < LANES; pass++) {
         int r = pass * (GROUP / LANES) + (int)lane / LANES;
         typename Kind::sum sum = sum_row<LANES, TWO>(a, rows, group, at, r, deep);

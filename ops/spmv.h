@@ -27,8 +27,8 @@ extern "C" {
  *
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED; y is then as it was. On a cuda context also
  * OUT_OF_MEMORY and DEVICE. Takes no memory on the cpu; on a device that of x and y if they are the host's,
- * and, for as long as the view lasts, 48 bytes at most for each 256 entries in rows of more than 256. Moves
- * nnz x (4 + value) bytes, the row table, x and y once each at best. */
+ * and, for as long as the view lasts, 36 bytes for each row of more than 128 entries and 12 for each further
+ * 1024 of them. Moves nnz x (4 + value) bytes, the row table, x and y once each at best. */
 DCSR_API dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x);
 
 /* The same on a stream of the caller's (a cudaStream_t; NULL is the default stream), for a view of a cuda

@@ -3,7 +3,7 @@
 #include "ops/spmv_cuda.h"
 #include "dcsr/store_cuda.h"
 
-enum { BLOCKS_AT_ONCE = 8 }; /* of 256 threads that a multiprocessor runs */
+enum { BLOCKS_AT_ONCE = 4 }; /* that a multiprocessor runs: 256 threads of 64 registers each */
 
 /* What is kept with a view. */
 typedef struct kept_plan {

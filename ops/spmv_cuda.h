@@ -12,7 +12,7 @@ extern "C" {
 
 /* Rows of more entries than this are cut into parts that warps share. Parts begin at multiples of 32, so that
  * how a row is summed depends on its length alone. */
-enum { DCSR_CUDA_SPMV_LONG = 256, DCSR_CUDA_SPMV_PART = 1024 };
+enum { DCSR_CUDA_SPMV_LONG = 128, DCSR_CUDA_SPMV_PART = 1024 };
 
 /* A row that is cut: its parts are first .. first + parts - 1 of all parts. */
 typedef struct dcsr_cuda_spmv_row {

@@ -263,6 +263,7 @@ static int in_child(void)
     if (dcsr_context_get_info(context, &info) != DCSR_ERROR_DEVICE || !test_says("a child of")) return 1;
     if (dcsr_cuda_wait(stream, "testing") != DCSR_ERROR_DEVICE) return 2;
     if (create(&another, DCSR_DEVICE_CUDA) != DCSR_ERROR_NO_DEVICE || !test_says("is a child of")) return 3;
+    unsetenv("DCSR_DEVICE"); /* which says what auto is */
     if (create(&another, DCSR_DEVICE_AUTO) != DCSR_OK || another->device != DCSR_DEVICE_CPU) return 4;
     dcsr_context_destroy(another);
     dcsr_cuda_stream_destroy(stream);

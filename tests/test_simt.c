@@ -17,7 +17,7 @@ enum { PLAIN = 1, ADDRESS = 2, THREAD = 4, ALL = PLAIN | ADDRESS | THREAD };
 static const int VARIANT = TEST_THREAD_SANITIZER ? THREAD : TEST_ADDRESS_SANITIZER ? ADDRESS : PLAIN;
 
 enum { OUTPUT = 16384, SECONDS = 60 };
-enum { SEEDS = TEST_VARIANT(12, 8, 8) };
+enum { SEEDS = TEST_VARIANT(12, 8, 6) };
 
 typedef struct run {
     int status; /* exit status; 1000 + number of the signal that ended it */

@@ -31,62 +31,62 @@ unsigned bit(unsigned lane)
     return 1u << lane;
 }
 
-/* The lanes of a warp in some state. */
-struct warp_view {
-    cuda_thread *const *lanes;
-    unsigned count, live, here;
-    warp_view(const block_state *block, unsigned warp)
-        : lanes(block->threads.data() + warp * WARP), live(0), here(0)
-    {
-        const size_t rest = block->threads.size() - warp * WARP;
-        count = rest < WARP ? static_cast<unsigned>(rest) : static_cast<unsigned>(WARP);
-        for (unsigned lane = 0; lane < count; lane++) {
-            if (lanes[lane]->state != EXITED) live |= bit(lane);
-            if (lanes[lane]->state == AT_COLLECTIVE) here |= bit(lane);
-        }
-    }
-};
-
-/* Gives the lanes of a group, all of which have come, their results. */
-void compute_results(const warp_view &warp, unsigned group)
+/* Gives the members of a group, all of which have come, their results. */
+void compute_results(cuda_thread *const *lanes, const std::vector<unsigned> &members, unsigned group)
 {
-    unsigned ballot = 0, first = UINT32_MAX;
+    const uint64_t first = lanes[members[0]]->value;
+    unsigned ballot = 0;
     bool equal = true;
-    for (unsigned lane = 0; lane < warp.count; lane++) {
-        if (!(group & bit(lane))) continue;
-        if (first == UINT32_MAX) first = lane;
-        if (warp.lanes[lane]->value) ballot |= bit(lane);
-        equal = equal && warp.lanes[lane]->value == warp.lanes[first]->value;
+    for (unsigned lane : members) {
+        if (lanes[lane]->value) ballot |= bit(lane);
+        equal = equal && lanes[lane]->value == first;
     }
-    for (unsigned lane = 0; lane < warp.count; lane++) {
-        if (!(group & bit(lane))) continue;
-        cuda_thread *const thread = warp.lanes[lane];
-        switch (thread->collective) {
+    for (unsigned lane : members) {
+        cuda_thread *const self = lanes[lane];
+        switch (self->collective) {
         case SYNC:
             break;
         case SHUFFLE:
-            if (thread->source < 0)
-                thread->result = thread->value;
-            else
-                thread->result = group & bit(static_cast<unsigned>(thread->source))
-                                     ? warp.lanes[thread->source]->value
-                                     : UNDEFINED;
+            self->result = self->source < 0            ? self->value
+                           : group >> self->source & 1 ? lanes[self->source]->value
+                                                       : UNDEFINED;
             break;
         case BALLOT:
-            thread->result = ballot;
+            self->result = ballot;
             break;
         case MATCH_ALL:
-            thread->result = equal ? group : 0;
+            self->result = equal ? group : 0;
             break;
         case MATCH_ANY:
-            thread->result = 0;
-            for (unsigned other = 0; other < warp.count; other++) {
-                if (group & bit(other) && warp.lanes[other]->value == thread->value)
-                    thread->result |= bit(other);
+            self->result = 0;
+            for (unsigned other : members) {
+                if (lanes[other]->value == self->value) self->result |= bit(other);
             }
             break;
         }
     }
+}
+
+/* All live lanes that a mask names have come. */
+void complete_group(block_state *block, unsigned warp_number, unsigned mask)
+{
+    warp_state *const warp = &block->warps[warp_number];
+    cuda_thread *const *const lanes = block->threads.data() + warp_number * WARP;
+    const unsigned group = mask & warp->live;
+    std::vector<unsigned> members;
+    std::vector<fiber *> fibers;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if (!(group & bit(lane))) continue;
+        members.push_back(lane);
+        fibers.push_back(&lanes[lane]->runner);
+        if (warp->masks[lane] != mask || lanes[lane]->collective != lanes[members[0]]->collective)
+            die("lanes that name each other in their masks are at different collectives, or name different "
+                "masks");
+    }
+    compute_results(lanes, members, group);
+    if (lanes[members[0]]->collective == SYNC) fibers_join(fibers.data(), fibers.size(), &warp->order);
+    for (unsigned lane : members) make_runnable(lanes[lane]);
+    warp->here &= ~group;
 }
 } // namespace
 
@@ -132,31 +132,14 @@ int block_barrier(block_vote vote, bool predicate, const char *file, int line)
     return result;
 }
 
-/* A group is the live lanes of a mask; it is complete when all of them have come. */
 void complete_collectives(block_state *block, unsigned warp_number)
 {
-    warp_view warp(block, warp_number);
-    for (unsigned lane = 0; lane < warp.count; lane++) {
-        if (!(warp.here & bit(lane))) continue;
-        const cuda_thread *const first = warp.lanes[lane];
-        const unsigned group = first->mask & warp.live;
-        if ((group & warp.here) != group) continue;
-        fiber *fibers[WARP];
-        size_t members = 0;
-        for (unsigned other = 0; other < warp.count; other++) {
-            if (!(group & bit(other))) continue;
-            const cuda_thread *const thread = warp.lanes[other];
-            if (thread->mask != first->mask || thread->collective != first->collective)
-                die("lanes that name each other in their masks are at different collectives, or name "
-                    "different masks");
-            fibers[members++] = &warp.lanes[other]->runner;
-        }
-        compute_results(warp, group);
-        if (first->collective == SYNC) fibers_join(fibers, members, &block->warp_order[warp_number]);
-        for (unsigned other = 0; other < warp.count; other++) {
-            if (group & bit(other)) make_runnable(warp.lanes[other]);
-        }
-        warp.here &= ~group;
+    const warp_state &warp = block->warps[warp_number];
+    unsigned done = 0; /* the mask that was looked at last; mostly all lanes have the same */
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if (!(warp.here & bit(lane)) || warp.masks[lane] == done) continue;
+        done = warp.masks[lane];
+        if (!(done & warp.live & ~warp.here)) complete_group(block, warp_number, done);
     }
 }
 
@@ -166,14 +149,17 @@ uint64_t warp_collective(warp_operation operation, unsigned mask, uint64_t value
     cuda_thread *const self = current_thread();
     if (!self) die("a warp's collective outside of a kernel, at %s:%d", file, line);
     enter_emulator();
+    const unsigned lane = self->linear % WARP;
+    warp_state *const warp = &self->home->warps[self->linear / WARP];
     self->collective = operation;
-    self->mask = mask;
     self->value = value;
     self->source = source;
     self->file = file;
     self->line = line;
-    if (!(mask & bit(self->linear % WARP))) die("a lane calls a collective with a mask that it is not in");
+    if (!(mask & bit(lane))) die("a lane calls a collective with a mask that it is not in");
     self->state = AT_COLLECTIVE;
+    warp->here |= bit(lane);
+    warp->masks[lane] = mask;
     complete_collectives(self->home, self->linear / WARP);
     run_others();
     const uint64_t result = self->result;

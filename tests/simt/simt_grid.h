@@ -19,6 +19,12 @@ struct shared_block {
 
 struct cuda_thread;
 
+struct warp_state {
+    unsigned live = 0, here = 0; /* lanes that have not exited; of them, those at a collective */
+    unsigned masks[32];          /* with which these have come */
+    char order = 0;              /* its address stands for the order that __syncwarp makes */
+};
+
 /* One thread block. */
 struct block_state {
     uint3 index;
@@ -28,7 +34,8 @@ struct block_state {
     unsigned live = 0, waiting = 0; /* threads that have not exited; of them, those at the barrier */
     int votes[3] = {0, 1, 0};       /* of the barrier that fills: count, and, or */
     int results[3] = {0, 1, 0};     /* of the last one */
-    char barrier_order = 0, warp_order[32] = {0}; /* their addresses stand for the order that barriers make */
+    char barrier_order = 0;         /* its address stands for the order that barriers make */
+    warp_state warps[32];
 };
 
 struct cuda_thread : coordinates {
@@ -39,7 +46,6 @@ struct cuda_thread : coordinates {
     const char *file = nullptr; /* where it waits, or waited last */
     int line = 0;
     warp_operation collective = SYNC; /* what it waits for, with its arguments and result */
-    unsigned mask = 0;
     int source = 0;
     uint64_t value = 0, result = 0;
 };
@@ -58,7 +64,7 @@ void make_runnable(cuda_thread *thread);
 void run_others();
 /* Completes what the block's threads wait for, if all are there; called when one arrives or exits. */
 void complete_barrier(block_state *block);
-void complete_collectives(block_state *block, unsigned warp);
+void complete_collectives(block_state *block, unsigned warp_number);
 void allocate_dynamic(block_state *block, size_t bytes);
 void free_shared(block_state *block);
 

@@ -71,6 +71,7 @@ __attribute__((noinline)) void exit_thread()
     order_release(&grid->end_order);
     self->state = EXITED;
     self->home->live--;
+    self->home->warps[self->linear / 32].live &= ~(1u << self->linear % 32);
     complete_barrier(self->home);
     complete_collectives(self->home, self->linear / 32);
     run_others();
@@ -131,6 +132,7 @@ void start_block(uint64_t number, size_t shared_bytes)
         thread->linear = linear;
         thread->home = block;
         block->threads.push_back(thread);
+        block->warps[linear / 32].live |= 1u << linear % 32;
         make_runnable(thread);
     }
     grid->resident.push_back(block);

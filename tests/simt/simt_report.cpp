@@ -33,7 +33,8 @@ void describe_thread(const cuda_thread *thread)
         dprintf(STDERR_FILENO, " waits at __syncthreads, %s:%d\n", thread->file, thread->line);
     else if (thread->state == AT_COLLECTIVE)
         dprintf(STDERR_FILENO, " waits at %s, mask %08x, %s:%d\n", COLLECTIVES[thread->collective],
-                thread->mask, thread->file, thread->line);
+                thread->home->warps[thread->linear / 32].masks[thread->linear % 32], thread->file,
+                thread->line);
     else if (thread->file)
         dprintf(STDERR_FILENO, " runs; it waited last at %s:%d\n", thread->file, thread->line);
     else
