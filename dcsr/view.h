@@ -56,7 +56,8 @@ typedef struct dcsr_view_info {
     bool lent; /* a CSR view that points into the store: no entry was copied */
 } dcsr_view_info;
 
-/* Fills *info. The row statistics cost O(rows) the first time. */
+/* Fills *info. The row statistics cost O(rows). Errors: on a device also OUT_OF_MEMORY, as of all that reads
+ * there. */
 DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 
 /* The arrays of a CSR view. They belong to the view and last as long as it does. Of a matrix on a cuda

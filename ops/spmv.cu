@@ -22,8 +22,10 @@
 namespace
 {
 constexpr unsigned ALL = DCSR_CUDA_ALL_LANES;
-constexpr int GROUP = 32, UNDER_WAY = 4, SHORT = 8 * UNDER_WAY, THREADS = 256;
+constexpr int GROUP = 32, SHORT = 32, BRIEF = 8, BRIEF_STEPS = 6, THREADS = 256;
 constexpr dcsr_cuda_policy POLICY = {THREADS, 1};
+/* Four blocks on a multiprocessor: 64 registers a thread. */
+#define DCSR_CUDA_SPMV_BOUNDS __launch_bounds__(THREADS, 4)
 
 /* Where rows are: anywhere; one behind the other; as offsets say. */
 struct segments {
@@ -93,28 +95,28 @@ template <class Kind> struct product {
     const uint32_t *columns;
 };
 
-/* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum; at(p) is where
- * position p stands. */
-template <int LANES, class Kind, class At>
+/* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum, STEPS at a time; at(p) is
+ * where position p stands. */
+template <int LANES, int STEPS, class Kind, class At>
 DCSR_CUDA_INLINE void add_entries(typename Kind::sum &sum, const product<Kind> &a, uint32_t first, uint32_t end, At at)
 {
-    for (uint32_t p = first; p < end; p += UNDER_WAY * LANES) {
-        uint32_t column[UNDER_WAY];
-        typename Kind::element value[UNDER_WAY], x[UNDER_WAY];
-        for (int i = 0; i < UNDER_WAY; i++) {
+    for (uint32_t p = first; p < end; p += STEPS * LANES) {
+        uint32_t column[STEPS];
+        typename Kind::element value[STEPS], x[STEPS];
+        for (int i = 0; i < STEPS; i++) {
             if (p + i * LANES >= end) continue;
             column[i] = read_once(a.columns + at(p + i * LANES));
             value[i] = Kind::value(a.values, at(p + i * LANES));
         }
-        for (int i = 0; i < UNDER_WAY; i++)
+        for (int i = 0; i < STEPS; i++)
             if (p + i * LANES < end) x[i] = a.x[column[i]];
-        for (int i = 0; i < UNDER_WAY; i++)
+        for (int i = 0; i < STEPS; i++)
             if (p + i * LANES < end) sum = Kind::add(sum, value[i], x[i]);
     }
 }
 
 /* Adds a row's entries in its pieces from number k on, the first of which stands at position p. */
-template <int LANES, class Kind>
+template <int LANES, int STEPS, class Kind>
 DCSR_CUDA_INLINE void add_pieces(typename Kind::sum &sum, const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t row,
                                  int k, uint32_t p, uint32_t end)
 {
@@ -124,7 +126,7 @@ DCSR_CUDA_INLINE void add_pieces(typename Kind::sum &sum, const product<Kind> &a
         dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, k, end - p);
         uint64_t begin = piece.begin - p;
         uint32_t stop = p + (uint32_t)piece.length;
-        add_entries<LANES>(sum, a, p + (lane - p) % LANES, stop, [=](uint32_t q) { return begin + q; });
+        add_entries<LANES, STEPS>(sum, a, p + (lane - p) % LANES, stop, [=](uint32_t q) { return begin + q; });
         p = stop;
     }
 }
@@ -192,28 +194,34 @@ template <int LANES, class S> DCSR_CUDA_INLINE S add_lanes(S sum)
     return sum;
 }
 
-/* The sum of row r of the group, by the LANES lanes that call with this r. */
-template <int LANES, bool TWO, class Kind>
+/* What lane r holds; a lane to a row has its own. */
+template <int LANES, class T> DCSR_CUDA_INLINE T of_row(T value, int r)
+{
+    return LANES == 1 ? value : __shfl_sync(ALL, value, r);
+}
+
+/* The sum of row r of the group, by the LANES lanes that call with this r; 0 for a row that is not to be summed. */
+template <int LANES, int STEPS, bool TWO, class Kind>
 DCSR_CUDA_INLINE typename Kind::sum sum_row(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group,
                                             const place &at, int r, bool deep)
 {
     typename Kind::sum sum = 0;
-    uint32_t lane = dcsr_cuda_lane() % LANES, length = __shfl_sync(ALL, at.length, r);
-    uint64_t begin = __shfl_sync(ALL, at.begin, r);
+    uint32_t lane = dcsr_cuda_lane() % LANES, length = of_row<LANES>(at.length, r);
+    uint64_t begin = of_row<LANES>(at.begin, r);
     if (LANES < GROUP && length > SHORT) length = 0;
     if (!TWO) {
-        add_entries<LANES>(sum, a, lane, length, [=](uint32_t p) { return begin + p; });
+        add_entries<LANES, STEPS>(sum, a, lane, length, [=](uint32_t p) { return begin + p; });
         return add_lanes<LANES>(sum);
     }
-    uint32_t cut = __shfl_sync(ALL, at.cut, r), end = __shfl_sync(ALL, at.deep, r);
-    uint64_t rest = __shfl_sync(ALL, at.rest, r);
+    uint32_t cut = of_row<LANES>(at.cut, r), end = of_row<LANES>(at.deep, r);
+    uint64_t rest = of_row<LANES>(at.rest, r);
     if (end > length) end = length;
-    add_entries<LANES>(sum, a, lane, end, [=](uint32_t p) { return (p < cut ? begin : rest) + p; });
-    if (deep && end < length) add_pieces<LANES>(sum, a, rows, group * GROUP + r, 2, end, length);
+    add_entries<LANES, STEPS>(sum, a, lane, end, [=](uint32_t p) { return (p < cut ? begin : rest) + p; });
+    if (deep && end < length) add_pieces<LANES, STEPS>(sum, a, rows, group * GROUP + r, 2, end, length);
     return add_lanes<LANES>(sum);
 }
 
-template <int LANES, bool TWO, class Kind>
+template <int LANES, int STEPS, bool TWO, class Kind>
 DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group, const place &at,
                                  bool deep)
 {
@@ -228,7 +236,7 @@ DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &r
 #endif
     for (int pass = 0; pass < LANES; pass++) {
         int r = pass * (GROUP / LANES) + (int)lane / LANES;
-        typename Kind::sum sum = sum_row<LANES, TWO>(a, rows, group, at, r, deep);
+        typename Kind::sum sum = sum_row<LANES, STEPS, TWO>(a, rows, group, at, r, deep);
         if (lane % LANES == 0 && mine >> r & 1) a.y[group * GROUP + r] = Kind::result(sum);
     }
 }
@@ -238,18 +246,18 @@ DCSR_CUDA_INLINE void sum_group(const product<Kind> &a, const dcsr_cuda_rows &ro
                                 bool deep)
 {
     uint32_t brief = at.length <= SHORT ? at.length : 0;
-    if (__any_sync(ALL, brief > 4 * UNDER_WAY))
-        short_rows<8, TWO>(a, rows, group, at, deep);
-    else if (__any_sync(ALL, brief > 2 * UNDER_WAY))
-        short_rows<4, TWO>(a, rows, group, at, deep);
-    else if (__any_sync(ALL, brief > UNDER_WAY))
-        short_rows<2, TWO>(a, rows, group, at, deep);
+    if (__any_sync(ALL, brief > 16))
+        short_rows<8, 4, TWO>(a, rows, group, at, deep);
+    else if (__any_sync(ALL, brief > 8))
+        short_rows<4, 4, TWO>(a, rows, group, at, deep);
+    else if (__any_sync(ALL, brief > 4))
+        short_rows<2, 4, TWO>(a, rows, group, at, deep);
     else
-        short_rows<1, TWO>(a, rows, group, at, deep);
+        short_rows<1, 4, TWO>(a, rows, group, at, deep);
     unsigned left = __ballot_sync(ALL, at.length > SHORT && at.length <= DCSR_CUDA_SPMV_LONG);
     for (; left; left &= left - 1) {
         int r = __ffs((int)left) - 1;
-        typename Kind::sum sum = sum_row<GROUP, TWO>(a, rows, group, at, r, deep);
+        typename Kind::sum sum = sum_row<GROUP, 4, TWO>(a, rows, group, at, r, deep);
         if (dcsr_cuda_lane() == 0) a.y[group * GROUP + r] = Kind::result(sum);
     }
 }
@@ -269,7 +277,7 @@ DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &row
             /* Positions within the part. */
             uint32_t p = (uint32_t)(first - from);
             uint64_t origin = begin + from - start;
-            add_entries<GROUP>(sum, a, p + (lane - p) % GROUP, (uint32_t)(end - from),
+            add_entries<GROUP, 4>(sum, a, p + (lane - p) % GROUP, (uint32_t)(end - from),
                                [=](uint32_t q) { return origin + q; });
         }
         start += length;
@@ -283,7 +291,7 @@ DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &row
 }
 
 template <class Kind, class Layout>
-__global__ __launch_bounds__(THREADS) void spmv(product<Kind> a, dcsr_cuda_rows rows, dcsr_cuda_spmv_plan plan)
+__global__ void DCSR_CUDA_SPMV_BOUNDS spmv(product<Kind> a, dcsr_cuda_rows rows, dcsr_cuda_spmv_plan plan)
 {
     uint64_t parts = plan.counts.parts, groups = (rows.rows + GROUP - 1) / GROUP;
     for (uint64_t w = dcsr_cuda_first_warp(); w < parts + groups; w += dcsr_cuda_warp_step()) {
@@ -297,6 +305,20 @@ __global__ __launch_bounds__(THREADS) void spmv(product<Kind> a, dcsr_cuda_rows 
             sum_group<Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length));
         else
             sum_group<false>(a, rows, group, at, false);
+    }
+}
+
+/* The same where no row has more than 8 entries: a lane to each. */
+template <class Kind, class Layout>
+__global__ void DCSR_CUDA_SPMV_BOUNDS spmv_of_brief(product<Kind> a, dcsr_cuda_rows rows)
+{
+    uint64_t groups = (rows.rows + GROUP - 1) / GROUP;
+    for (uint64_t group = dcsr_cuda_first_warp(); group < groups; group += dcsr_cuda_warp_step()) {
+        place at = look_up(Layout(), rows, group * GROUP + dcsr_cuda_lane());
+        if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
+            short_rows<1, BRIEF_STEPS, Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length));
+        else
+            short_rows<1, BRIEF_STEPS, false>(a, rows, group, at, false);
     }
 }
 
@@ -323,13 +345,16 @@ DCSR_CUDA_INLINE uint64_t parts_of(uint64_t length)
 
 __global__ void count_parts(dcsr_cuda_rows rows, dcsr_cuda_spmv_counts *counts)
 {
+    uint64_t longest = 0;
     for (uint64_t row = dcsr_cuda_first(); row < rows.rows; row += dcsr_cuda_step()) {
-        uint64_t parts = parts_of(dcsr_cuda_length(rows, row));
+        uint64_t length = dcsr_cuda_length(rows, row), parts = parts_of(length);
+        if (length > longest) longest = length;
         if (!parts) continue;
         atomicAdd(&counts->rows, 1);
         atomicAdd(&counts->parts, parts);
-        atomicMax(&counts->most_parts, parts);
     }
+    longest = dcsr_cuda_block_max(longest, (uint64_t)0);
+    if (threadIdx.x == 0) atomicMax(&counts->longest, longest);
 }
 
 __global__ void list_rows(dcsr_cuda_rows rows, dcsr_cuda_spmv_row *list, dcsr_cuda_spmv_counts *counts)
@@ -384,21 +409,33 @@ unsigned blocks_for(dcsr_cuda_stream *stream, uint64_t warps, const dcsr_cuda_sp
     return blocks < plan->most_blocks ? blocks : plan->most_blocks;
 }
 
+template <class Kind, class Layout>
+void launch(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows, const dcsr_cuda_spmv_plan *plan,
+            const product<Kind> &a)
+{
+    uint64_t warps = (rows->rows + GROUP - 1) / GROUP + plan->counts.parts;
+    dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_cuda_threads(POLICY));
+    if (plan->counts.longest <= BRIEF)
+        simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
+    else
+        simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
+    dcsr_cuda_launched(stream);
+}
+
 template <class Kind>
 void run(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows, const dcsr_cuda_spmv_plan *plan,
          const product<Kind> &a)
 {
-    uint64_t warps = (rows->rows + GROUP - 1) / GROUP + plan->counts.parts;
-    bool shared = plan->counts.most_parts > 1;
+    bool split = plan->counts.longest > DCSR_CUDA_SPMV_PART;
     cudaEvent_t part_is_free = (cudaEvent_t)plan->part_is_free;
-    if (!warps) return;
-    if (shared) dcsr_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
-    simt::launch(rows->offsets ? spmv<Kind, csr>
-                 : plan->tight ? spmv<Kind, tight>
-                               : spmv<Kind, segments>,
-                 dim3(blocks_for(stream, warps, plan)), dim3(dcsr_cuda_threads(POLICY)), 0, on, a, *rows, *plan);
-    dcsr_cuda_launched(stream);
-    if (!shared) return;
+    if (split) dcsr_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
+    if (rows->offsets)
+        launch<Kind, csr>(stream, on, rows, plan, a);
+    else if (plan->tight)
+        launch<Kind, tight>(stream, on, rows, plan, a);
+    else
+        launch<Kind, segments>(stream, on, rows, plan, a);
+    if (!split) return;
     simt::launch(add_parts<Kind>, dim3(blocks_for(stream, plan->counts.rows, plan)), dim3(dcsr_cuda_threads(POLICY)), 0,
                  on, a.y, *plan);
     dcsr_cuda_launched(stream);
@@ -436,6 +473,7 @@ size_t dcsr_cuda_spmv_sum_size(uint32_t type)
 void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows *rows,
                         const dcsr_cuda_spmv_plan *plan, void *y, const void *x)
 {
+    if (!rows->rows) return;
     with_kind(rows->type, [=](auto kind) {
         typedef decltype(kind) Kind;
         typedef typename Kind::element element;

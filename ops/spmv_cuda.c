@@ -54,8 +54,7 @@ static dcsr_status make_plan(dcsr_cuda_spmv_plan *plan, dcsr_cuda_stream *stream
     if (!counts) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = count(stream, &rows->device, plan, counts);
     /* Begins that are summed up from lengths need 32 rows to have fewer than 2^32 entries. */
-    plan->tight = rows->table && rows->table->contiguous &&
-                  plan->counts.most_parts < UINT32_MAX / 32 / DCSR_CUDA_SPMV_PART;
+    plan->tight = rows->table && rows->table->contiguous && plan->counts.longest < UINT32_MAX / 32;
     unsigned multiprocessors = (unsigned)dcsr_cuda_describe(dcsr_cuda_device_of(stream))->multiprocessors;
     plan->most_blocks = plan->counts.parts ? UINT32_MAX : multiprocessors * BLOCKS_AT_ONCE;
     if (status == DCSR_OK && plan->counts.parts) status = cut(stream, &rows->device, plan, counts);

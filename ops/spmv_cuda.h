@@ -21,9 +21,9 @@ typedef struct dcsr_cuda_spmv_row {
 } dcsr_cuda_spmv_row;
 
 typedef struct dcsr_cuda_spmv_counts {
-    unsigned long long rows;       /* that are cut */
-    unsigned long long parts;      /* of all of them */
-    unsigned long long most_parts; /* of one */
+    unsigned long long rows;  /* that are cut */
+    unsigned long long parts; /* of all of them */
+    unsigned long long longest;
 } dcsr_cuda_spmv_counts;
 
 /* What a product needs to know besides the rows. All pointers but the event are to device memory. */
@@ -37,7 +37,7 @@ typedef struct dcsr_cuda_spmv_plan {
     unsigned most_blocks;    /* of a launch */
 } dcsr_cuda_spmv_plan;
 
-/* Adds up how many rows are to be cut, and parts, into *counts (device memory, zeros). */
+/* Adds up how many rows are to be cut, and parts, into *counts (device memory, zeros), and the longest row. */
 void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
                           dcsr_cuda_spmv_counts *counts);
 /* Fills plan->row and plan->row_of_part, and makes the event; *counts is device memory. */
