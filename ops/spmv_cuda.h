@@ -34,6 +34,7 @@ typedef struct dcsr_cuda_spmv_plan {
     void *part;              /* counts.parts: the sum of each, on the way into the row's */
     void *part_is_free;      /* a cudaEvent_t: when the last product that used `part` is over */
     bool tight;              /* the rows lie one behind the other */
+    uint64_t span;           /* groups of 32 rows that a warp takes at a time */
     unsigned most_blocks;    /* of a launch */
 } dcsr_cuda_spmv_plan;
 

@@ -61,7 +61,7 @@ Test(rows, that_run_out_of_segments_move)
 {
     enum { BATCHES = 14 };
     static const dcsr_policy policies[] = {DCSR_POLICY_KEEP, DCSR_POLICY_SUM, DCSR_POLICY_LAST};
-    for (int segments = DCSR_MIN_SEGMENTS; segments <= DCSR_MAX_SEGMENTS; segments++) {
+    for (int segments = DCSR_MIN_SEGMENTS; segments <= DCSR_MAX_SEGMENTS; segments += TEST_SIZE(1, 3, 6)) {
         for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
             fixture f;
             dcsr_view *held = NULL;
@@ -130,7 +130,7 @@ enum { LARGE = 40000, LARGE_COLS = 3000 };
 Test(batches, that_are_large_may_wait_one_behind_the_other)
 {
     static const dcsr_type types[] = {DCSR_PATTERN, DCSR_UINT8, DCSR_INT16, DCSR_FP32, DCSR_FP64};
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    for (size_t t = TEST_SIZE(0, 3, 4); t < sizeof types / sizeof *types; t++) {
         fixture f;
         set_up(&f, types[t], DCSR_POLICY_DEFAULT, 0, LARGE_COLS);
         for (size_t i = 0; i < 4; i++) change(&f, LARGE + i, i != 2);
@@ -146,7 +146,7 @@ Test(batches, that_are_large_may_wait_one_behind_the_other)
 
 Test(batches, that_wait_are_cancelled_with_the_matrix)
 {
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < TEST_SIZE(6, 4, 2); round++) {
         fixture f;
         set_up(&f, DCSR_FP32, DCSR_POLICY_SUM, 0, LARGE_COLS);
         for (size_t i = 0; i < 3; i++) change(&f, LARGE, true);
