@@ -1,11 +1,13 @@
 /* bfs.cu: kernels of breadth-first search.
  *
- * Walking a frontier and collecting the next one are kernels of their own. The walk shares the entries of all rows of
- * the frontier out evenly (walk.cuh), so that it is balanced whatever their lengths; it reads `visited`, which does not
- * change meanwhile, and sets bits in `fresh`. Collecting turns these into the next frontier, with its levels.
+ * Walking a frontier and collecting the next one are kernels of their own. The walk shares the entries of all
+ * rows of the frontier out evenly (walk.cuh), so that it is balanced whatever their lengths; it reads
+ * `visited`, which does not change meanwhile, and sets bits in `fresh`. Collecting turns these into the next
+ * frontier, with its levels.
  *
- * Bytes moved by a walk: 4 an entry, some 28 a row of the frontier, and a sector of `visited` an entry from the
- * second-level cache; by collecting: 1/8 a vertex of the graph, and 8 and its row table a vertex found. */
+ * Bytes moved by a walk: 4 an entry and, from the second-level cache, a sector of `visited`; of a row of the
+ * frontier 4 for its number, 40 for its offset, which is summed up from lengths, and its row table. By
+ * collecting: 1/8 a vertex of the graph; a vertex found 8 and its length. */
 #include "algos/bfs_cuda.h"
 #include "dcsr/reduce.cuh"
 #include "dcsr/walk.cuh"
@@ -15,8 +17,8 @@ static __global__ void start(uint32_t *fresh, uint32_t source)
     if (dcsr_cuda_first() == 0) fresh[source / 32] = 1u << (source & 31);
 }
 
-/* A warp takes 32 words of bits: first a place in the queue for all of its vertices, then word after word with a vertex
- * a lane, so that levels and queue are written in order. */
+/* A warp takes 32 words of bits: first a place in the queue for all of its vertices, then word after word
+ * with a vertex a lane, so that levels and queue are written in order. */
 static __global__ void collect(dcsr_cuda_bfs s, int32_t level)
 {
     unsigned lane = dcsr_cuda_lane(), before_me = (1u << lane) - 1;
@@ -49,11 +51,14 @@ static __global__ void collect(dcsr_cuda_bfs s, int32_t level)
     if (threadIdx.x == 0 && edges) atomicAdd(&s.counts->edges, edges);
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_cuda_walk walk, const uint32_t *visited, uint32_t *fresh)
+static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_cuda_walk walk, const uint32_t *visited,
+                                                    uint32_t *fresh)
 {
     dcsr_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) { return walk.rows.columns[source.place]; },
+        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
         [&](const dcsr_cuda_entry &, uint32_t v) {
             uint32_t bit = 1u << (v & 31);
             if (!(visited[v / 32] & bit)) atomicOr(&fresh[v / 32], bit);
@@ -75,6 +80,7 @@ dcsr_status dcsr_cuda_bfs_expand(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *
 {
     dcsr_cuda_walk walk = {search->rows, search->queue, counts.vertices, search->offsets};
     DCSR_TRY(dcsr_cuda_sum_lengths(stream, &search->rows, search->queue, counts.vertices, search->offsets));
-    dcsr_cuda_launch_walk(stream, expand, counts.edges, counts.vertices, walk, search->visited, search->fresh);
+    dcsr_cuda_launch_walk(stream, expand, counts.edges, counts.vertices, walk, search->visited,
+                          search->fresh);
     return DCSR_OK;
 }

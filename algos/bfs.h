@@ -20,8 +20,8 @@ typedef struct dcsr_bfs_result {
  * view must be of a square matrix, any layout, any type (values are not looked at: a stored zero is an edge);
  * DCSR_VIEW_DUPLICATES is fine and spares resolving rows.
  *
- * level: rows elements, the caller's; on a cuda context in the device's memory or in the host's. result may be
- * NULL. Both are as they were after an error. Level-synchronous and top-down; parallel within a level; the
+ * level: rows elements, the caller's; on a cuda context in the device's memory or in the host's. result may
+ * be NULL. Both are as they were after an error. Level-synchronous and top-down; parallel within a level; the
  * result is deterministic. Any number of threads may search one view. Errors: INVALID_ARGUMENT (NULL),
  * DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE (source), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
  * Cost: O(rows + edges), on a device O(rows / 32) a level besides; scratch memory: 4 1/8 bytes a row and 1/8

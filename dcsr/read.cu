@@ -15,7 +15,8 @@ struct finding {
 };
 
 /* Takes the next entry in order of time that stands in the place. */
-DCSR_CUDA_INLINE void take(finding &found, const dcsr_cuda_rows &rows, int policy, bool tombstone, uint64_t word)
+DCSR_CUDA_INLINE void take(finding &found, const dcsr_cuda_rows &rows, int policy, bool tombstone,
+                           uint64_t word)
 {
     if (tombstone)
         found.stored = false;
@@ -26,8 +27,8 @@ DCSR_CUDA_INLINE void take(finding &found, const dcsr_cuda_rows &rows, int polic
 }
 } // namespace
 
-/* A warp looks for one place at 32 entries at a time; the few that match are folded in the order in which they were
- * stored. */
+/* A warp looks for one place at 32 entries at a time; the few that match are folded in the order in which
+ * they were stored. */
 static __global__ void answer(dcsr_cuda_rows rows, int policy, dcsr_cuda_question *questions, uint64_t n)
 {
     for (uint64_t w = dcsr_cuda_first_warp(); w < n; w += dcsr_cuda_warp_step()) {
@@ -72,9 +73,11 @@ static __global__ void find_pieces(dcsr_cuda_rows rows, uint64_t row, dcsr_cuda_
 
 /* Calls visit(row) for each row of a share that is this thread's. */
 template <class Visit>
-DCSR_CUDA_INLINE void for_rows_of_share(const dcsr_cuda_rows &rows, uint64_t share, uint32_t shares, Visit visit)
+DCSR_CUDA_INLINE void for_rows_of_share(const dcsr_cuda_rows &rows, uint64_t share, uint32_t shares,
+                                        Visit visit)
 {
-    uint64_t rows_each = (rows.rows + shares - 1) / shares, first = share * rows_each, end = first + rows_each;
+    uint64_t rows_each = (rows.rows + shares - 1) / shares, first = share * rows_each,
+             end = first + rows_each;
     if (end > rows.rows) end = rows.rows;
     for (uint64_t row = first + threadIdx.x; row < end; row += blockDim.x) visit(row);
 }
@@ -138,13 +141,13 @@ void dcsr_cuda_find_pieces(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
 void dcsr_cuda_measure_shares(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_share *share,
                               uint32_t shares)
 {
-    dcsr_cuda_launch_blocks(stream, measure_shares, shares, (int)dcsr_cuda_threads(of_a_block), 0, *rows, share,
-                            shares);
+    dcsr_cuda_launch_blocks(stream, measure_shares, shares, (int)dcsr_cuda_threads(of_a_block), 0, *rows,
+                            share, shares);
 }
 
-void dcsr_cuda_measure_squares(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, double mean, double *squares,
-                               uint32_t shares)
+void dcsr_cuda_measure_squares(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, double mean,
+                               double *squares, uint32_t shares)
 {
-    dcsr_cuda_launch_blocks(stream, measure_squares, shares, (int)dcsr_cuda_threads(of_a_block), 0, *rows, mean,
-                            squares, shares);
+    dcsr_cuda_launch_blocks(stream, measure_squares, shares, (int)dcsr_cuda_threads(of_a_block), 0, *rows,
+                            mean, squares, shares);
 }

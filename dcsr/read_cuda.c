@@ -80,16 +80,18 @@ static uint64_t copy_pieces(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, c
     for (uint32_t k = 0; k < pieces->count; k++) {
         uint64_t begin = pieces->begin[k], length = pieces->length[k];
         uint64_t take = capacity - done < length ? capacity - done : length;
-        if (columns) dcsr_cuda_copy(stream, columns + done, rows->device.columns + begin, take * sizeof *columns);
-        if (values) dcsr_cuda_copy(stream, values + done * size, rows->device.values + begin * size, take * size);
+        if (columns)
+            dcsr_cuda_copy(stream, columns + done, rows->device.columns + begin, take * sizeof *columns);
+        if (values)
+            dcsr_cuda_copy(stream, values + done * size, rows->device.values + begin * size, take * size);
         done += take;
         all += length;
     }
     return all;
 }
 
-dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
-                               uint32_t *columns, void *values, uint64_t *length)
+dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
+                               uint64_t capacity, uint32_t *columns, void *values, uint64_t *length)
 {
     dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -165,8 +165,9 @@ dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stre
     DCSR_TRY(check("spmv_on_stream", y, A, x));
 #ifdef DCSR_CUDA
     if (!dcsr_i_view_rows(A)->on_device)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "spmv_on_stream: the view is of a cpu context, which has no streams; use dcsr_spmv()");
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "spmv_on_stream: the view is of a cpu context, which has no streams; use dcsr_spmv()");
     DCSR_TRY(dcsr_cuda_spmv_on_stream(y, A, x, stream));
     dcsr_i_view_was_read(A);
     return DCSR_OK;

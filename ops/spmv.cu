@@ -1,16 +1,17 @@
 /* spmv.cu: kernels of sparse matrix times dense vector.
  *
- * A warp takes 32 rows at a time (spmv_rows.cuh), and its lanes share their entries out among themselves, as many lanes to
- * a row as its neighbours' lengths ask for:
+ * A warp takes 32 rows at a time (spmv_rows.cuh), and its lanes share their entries out among themselves, as
+ * many lanes to a row as its neighbours' lengths ask for:
  *
- *      longest of the group, up to    4     8     16     32       rows of 33 .. 128    longer
- *      lanes to a row                 1     2      4      8       32, row after row    in parts of 1024 entries, each as
- *      rows at a time                32    16      8      4                            if it were a row
+ *      longest of the group, up to    4    8   16   32    rows of 33 .. 128   longer: parts of 1024
+ *      lanes to a row                 1    2    4    8    32                  32 to a part
+ *      rows at a time                32   16    8    4    1                   each part as if it were a row
  *
- * Each lane has several entries of a row under way at once. The entry at position p of its row goes to the lane p modulo the
- * number of lanes, wherever the pieces of the row lie; the lanes' sums are added in a fixed tree, and those of the parts of a
- * long row by a second kernel in their order. So y depends on the lengths of rows and the order of their entries alone. A
- * matrix without a row of more than 8 entries gets a kernel of its own, with a lane to each row.
+ * Each lane has several entries of a row under way at once. The entry at position p of its row goes to the
+ * lane p modulo the number of lanes, wherever the pieces of the row lie; the lanes' sums are added in a fixed
+ * tree, and those of the parts of a long row by a second kernel. A matrix without a row of more than 8
+ * entries gets a kernel of its own, with a lane to each row. So y depends on the lengths of rows and the
+ * order of their entries alone.
  *
  * Bytes moved: 4 + value an entry, 4 to 24 a row (spmv_rows.cuh), x and y. */
 #include "ops/spmv_cuda.h"
@@ -29,10 +30,11 @@ template <class Kind> struct product {
     const uint32_t *columns;
 };
 
-/* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum, STEPS at a time; at(p) is
- * where position p stands. */
+/* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum, STEPS at a
+ * time; at(p) is where position p stands. */
 template <int LANES, int STEPS, class Kind, class At>
-DCSR_CUDA_INLINE void add_entries(typename Kind::sum &sum, const product<Kind> &a, uint32_t first, uint32_t end, At at)
+DCSR_CUDA_INLINE void add_entries(typename Kind::sum &sum, const product<Kind> &a, uint32_t first,
+                                  uint32_t end, At at)
 {
     for (uint32_t p = first; p < end; p += STEPS * LANES) {
         uint32_t column[STEPS];
@@ -51,8 +53,8 @@ DCSR_CUDA_INLINE void add_entries(typename Kind::sum &sum, const product<Kind> &
 
 /* Adds a row's entries in its pieces from number k on, the first of which stands at position p. */
 template <int LANES, int STEPS, class Kind>
-DCSR_CUDA_INLINE void add_pieces(typename Kind::sum &sum, const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t row,
-                                 int k, uint32_t p, uint32_t end)
+DCSR_CUDA_INLINE void add_pieces(typename Kind::sum &sum, const product<Kind> &a, const dcsr_cuda_rows &rows,
+                                 uint64_t row, int k, uint32_t p, uint32_t end)
 {
     const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
     uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), lane = dcsr_cuda_lane() % LANES;
@@ -60,17 +62,19 @@ DCSR_CUDA_INLINE void add_pieces(typename Kind::sum &sum, const product<Kind> &a
         dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, k, end - p);
         uint64_t begin = piece.begin - p;
         uint32_t stop = p + (uint32_t)piece.length;
-        add_entries<LANES, STEPS>(sum, a, p + (lane - p) % LANES, stop, [=](uint32_t q) { return begin + q; });
+        add_entries<LANES, STEPS>(sum, a, p + (lane - p) % LANES, stop,
+                                  [=](uint32_t q) { return begin + q; });
         p = stop;
     }
 }
 
-/* Warps take groups that follow each other. */
-__host__ __device__ inline uint64_t spans_of(const dcsr_cuda_rows &rows, uint64_t span)
+/* Groups of rows. */
+__host__ __device__ inline uint64_t groups_of(const dcsr_cuda_rows &rows)
 {
-    return (rows.rows + GROUP * span - 1) / (GROUP * span);
+    return (rows.rows + GROUP - 1) / GROUP;
 }
 
+/* The sum over LANES lanes, for each of them. */
 template <int LANES, class S> DCSR_CUDA_INLINE S add_lanes(S sum)
 {
     for (int distance = LANES / 2; distance; distance /= 2) sum = sum + __shfl_xor_sync(ALL, sum, distance);
@@ -83,10 +87,11 @@ template <int LANES, class T> DCSR_CUDA_INLINE T of_row(T value, int r)
     return LANES == 1 ? value : __shfl_sync(ALL, value, r);
 }
 
-/* The sum of row r of the group, by the LANES lanes that call with this r; 0 for a row that is not to be summed. */
+/* The sum of row r of the group, by the LANES lanes that call with this r; 0 for a row that is not to be
+ * summed. */
 template <int LANES, int STEPS, bool TWO, class Kind>
-DCSR_CUDA_INLINE typename Kind::sum sum_row(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group,
-                                            const place &at, int r, bool deep)
+DCSR_CUDA_INLINE typename Kind::sum sum_row(const product<Kind> &a, const dcsr_cuda_rows &rows,
+                                            uint64_t group, const place &at, int r, bool deep)
 {
     typename Kind::sum sum = 0;
     uint32_t lane = dcsr_cuda_lane() % LANES, length = of_row<LANES>(at.length, r);
@@ -104,9 +109,11 @@ DCSR_CUDA_INLINE typename Kind::sum sum_row(const product<Kind> &a, const dcsr_c
     return add_lanes<LANES>(sum);
 }
 
+/* The rows of the group that have up to SHORT entries. TWO: some rows are in several pieces; deep: in three
+ * or more. */
 template <int LANES, int STEPS, bool TWO, class Kind>
-DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group, const place &at,
-                                 bool deep)
+DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group,
+                                 const place &at, bool deep)
 {
     uint32_t lane = dcsr_cuda_lane();
     unsigned mine = __ballot_sync(ALL, group * GROUP + lane < rows.rows && at.length <= SHORT);
@@ -124,9 +131,10 @@ DCSR_CUDA_INLINE void short_rows(const product<Kind> &a, const dcsr_cuda_rows &r
     }
 }
 
+/* The rows of the group that are not cut. */
 template <bool TWO, class Kind>
-DCSR_CUDA_INLINE void sum_group(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group, const place &at,
-                                bool deep)
+DCSR_CUDA_INLINE void sum_group(const product<Kind> &a, const dcsr_cuda_rows &rows, uint64_t group,
+                                const place &at, bool deep)
 {
     uint32_t brief = at.length <= SHORT ? at.length : 0;
     if (__any_sync(ALL, brief > 16))
@@ -147,8 +155,8 @@ DCSR_CUDA_INLINE void sum_group(const product<Kind> &a, const dcsr_cuda_rows &ro
 
 /* A part of a long row. */
 template <class Kind>
-DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &rows, const dcsr_cuda_spmv_plan &plan,
-                               uint64_t part)
+DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &rows,
+                               const dcsr_cuda_spmv_plan &plan, uint64_t part)
 {
     dcsr_cuda_spmv_row cut = plan.row[plan.row_of_part[part]];
     uint64_t from = (part - cut.first) * DCSR_CUDA_SPMV_PART, to = from + DCSR_CUDA_SPMV_PART, start = 0;
@@ -161,7 +169,7 @@ DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &row
             uint32_t p = (uint32_t)(first - from);
             uint64_t origin = begin + from - start;
             add_entries<GROUP, 4>(sum, a, p + (lane - p) % GROUP, (uint32_t)(end - from),
-                               [=](uint32_t q) { return origin + q; });
+                                  [=](uint32_t q) { return origin + q; });
         }
         start += length;
     });
@@ -173,51 +181,39 @@ DCSR_CUDA_INLINE void sum_part(const product<Kind> &a, const dcsr_cuda_rows &row
         a.y[cut.row] = Kind::result(sum);
 }
 
-/* Calls sum(group, place, pieces, deep) for the groups of a span, where the lanes' rows are. */
-template <class Layout, class Sum>
-DCSR_CUDA_INLINE void for_groups(const dcsr_cuda_rows &rows, uint64_t group, uint64_t count, Sum sum)
-{
-    Layout layout;
-    uint64_t groups = (rows.rows + GROUP - 1) / GROUP, last = group + count < groups ? group + count : groups;
-    uint64_t row = group * GROUP + dcsr_cuda_lane();
-    typename Layout::fetched ahead = layout.fetch(rows, row);
-    for (; group < last; group++, row += GROUP) {
-        typename Layout::fetched here = ahead;
-        if (group + 1 < last) ahead = layout.fetch(rows, row + GROUP);
-        sum(group, layout.find(rows, row, here));
-    }
-}
-
 template <class Kind, class Layout>
-__global__ void __launch_bounds__(THREADS) spmv(product<Kind> a, dcsr_cuda_rows rows, dcsr_cuda_spmv_plan plan)
+__global__ void __launch_bounds__(THREADS)
+    spmv(product<Kind> a, dcsr_cuda_rows rows, dcsr_cuda_spmv_plan plan)
 {
-    uint64_t parts = plan.counts.parts, units = parts + spans_of(rows, plan.span);
+    uint64_t parts = plan.counts.parts, units = parts + groups_of(rows);
     for (uint64_t w = dcsr_cuda_first_warp(); w < units; w += dcsr_cuda_warp_step()) {
         if (w < parts) {
             sum_part(a, rows, plan, w);
             continue;
         }
-        for_groups<Layout>(rows, (w - parts) * plan.span, plan.span, [&](uint64_t group, const place &at) {
-            if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
-                sum_group<Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length));
-            else
-                sum_group<false>(a, rows, group, at, false);
-        });
+        uint64_t group = w - parts;
+        place at = Layout::find(rows, group * GROUP + dcsr_cuda_lane());
+        if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
+            sum_group<Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length));
+        else
+            sum_group<false>(a, rows, group, at, false);
     }
 }
 
-/* The same where no row has more than BRIEF entries. With 64 registers, four blocks run on a multiprocessor. */
+/* The same where no row has more than BRIEF entries. With 64 registers, four blocks run on a multiprocessor.
+ */
 template <class Kind, class Layout>
-__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcsr_cuda_rows rows, uint64_t span)
+__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcsr_cuda_rows rows)
 {
-    uint64_t spans = spans_of(rows, span);
-    for (uint64_t w = dcsr_cuda_first_warp(); w < spans; w += dcsr_cuda_warp_step())
-        for_groups<Layout>(rows, w * span, span, [&](uint64_t group, const place &at) {
-            if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
-                short_rows<1, BRIEF_STEPS, Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length));
-            else
-                short_rows<1, BRIEF_STEPS, false>(a, rows, group, at, false);
-        });
+    uint64_t groups = groups_of(rows);
+    for (uint64_t group = dcsr_cuda_first_warp(); group < groups; group += dcsr_cuda_warp_step()) {
+        place at = Layout::find(rows, group * GROUP + dcsr_cuda_lane());
+        if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
+            short_rows<1, BRIEF_STEPS, Layout::pieces>(a, rows, group, at,
+                                                       __any_sync(ALL, at.deep < at.length));
+        else
+            short_rows<1, BRIEF_STEPS, false>(a, rows, group, at, false);
+    }
 }
 
 /* Adds up the parts of the rows that have several. */
@@ -236,8 +232,8 @@ template <class Kind> __global__ void add_parts(typename Kind::element *y, dcsr_
 
 /* ---- Launching ---- */
 
-/* Rows of about equal work are shared out once among the warps that fit the device; else more blocks than run at once
- * even them out. */
+/* Rows of about equal work are shared out once among the warps that fit the device; else more blocks than run
+ * at once even them out. */
 unsigned blocks_for(dcsr_cuda_stream *stream, uint64_t warps, const dcsr_cuda_spmv_plan *plan)
 {
     unsigned blocks = dcsr_cuda_blocks(stream, warps * 32, POLICY);
@@ -245,21 +241,21 @@ unsigned blocks_for(dcsr_cuda_stream *stream, uint64_t warps, const dcsr_cuda_sp
 }
 
 template <class Kind, class Layout>
-void launch(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows, const dcsr_cuda_spmv_plan *plan,
-            const product<Kind> &a)
+void launch(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows,
+            const dcsr_cuda_spmv_plan *plan, const product<Kind> &a)
 {
-    uint64_t warps = plan->counts.parts + spans_of(*rows, plan->span);
+    uint64_t warps = plan->counts.parts + groups_of(*rows);
     dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_cuda_threads(POLICY));
     if (plan->counts.longest <= BRIEF)
-        simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows, plan->span);
+        simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
     else
         simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
     dcsr_cuda_launched(stream);
 }
 
 template <class Kind>
-void run(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows, const dcsr_cuda_spmv_plan *plan,
-         const product<Kind> &a)
+void run(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows,
+         const dcsr_cuda_spmv_plan *plan, const product<Kind> &a)
 {
     bool split = plan->counts.longest > DCSR_CUDA_SPMV_PART;
     cudaEvent_t part_is_free = (cudaEvent_t)plan->part_is_free;
@@ -271,8 +267,8 @@ void run(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows, 
     else
         launch<Kind, dcsr_cuda_by_segments>(stream, on, rows, plan, a);
     if (!split) return;
-    simt::launch(add_parts<Kind>, dim3(blocks_for(stream, plan->counts.rows, plan)), dim3(dcsr_cuda_threads(POLICY)), 0,
-                 on, a.y, *plan);
+    simt::launch(add_parts<Kind>, dim3(blocks_for(stream, plan->counts.rows, plan)),
+                 dim3(dcsr_cuda_threads(POLICY)), 0, on, a.y, *plan);
     dcsr_cuda_launched(stream);
     dcsr_cuda_note(stream, cudaEventRecord(part_is_free, on));
 }

@@ -21,7 +21,7 @@ extern "C" {
  * over before.
  *
  * Parallel over rows; any number of threads may use one view. How a row is summed depends on its length, on
- * the order in which its entries are stored, and on a cuda context on the lengths of its neighbours; and on
+ * the order in which its entries are stored, and on a cuda context on the lengths of the other rows; and on
  * nothing else: the same bits for any number of threads, and before and after a defragmentation that only
  * moves entries.
  *
@@ -37,7 +37,8 @@ DCSR_API dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x);
  * view, must last until the product has run, which the caller sees to by waiting for the stream.
  *
  * Errors: INVALID_ARGUMENT (NULL, host memory, a cpu context), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED,
- * NOT_BUILT; nothing has been put onto the stream then. What fails while it runs is told by the caller's next wait. */
+ * NOT_BUILT; nothing has been put onto the stream then. What fails while it runs is told by the caller's next
+ * wait. */
 DCSR_API dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 
 #ifdef __cplusplus

@@ -3,11 +3,7 @@
 #include "ops/spmv_cuda.h"
 #include "dcsr/store_cuda.h"
 
-enum {
-    BLOCKS_AT_ONCE = 4, /* that a multiprocessor runs: 256 threads of 64 registers each */
-    WARPS_OF_A_BLOCK = 8,
-    LONGEST_SPAN = 8
-};
+enum { BLOCKS_AT_ONCE = 4 }; /* that a multiprocessor runs: 256 threads of 64 registers each */
 
 /* What is kept with a view. */
 typedef struct kept_plan {
@@ -52,16 +48,6 @@ static dcsr_status cut(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcs
     return dcsr_cuda_wait(stream, "spmv");
 }
 
-/* Rows of very different length are evened out by more blocks than run at once, with a group a warp. */
-static void share_out(dcsr_cuda_spmv_plan *plan, const dcsr_cuda_rows *rows, int multiprocessors)
-{
-    uint64_t blocks = (uint64_t)multiprocessors * BLOCKS_AT_ONCE;
-    uint64_t share = rows->rows / (blocks * WARPS_OF_A_BLOCK * 32);
-    bool even = !plan->counts.parts;
-    plan->most_blocks = even ? (unsigned)blocks : UINT32_MAX;
-    plan->span = !even || share < 1 ? 1 : share > LONGEST_SPAN ? LONGEST_SPAN : share;
-}
-
 static dcsr_status make_plan(dcsr_cuda_spmv_plan *plan, dcsr_cuda_stream *stream, const dcsr_i_rows *rows)
 {
     dcsr_cuda_spmv_counts *counts = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *counts);
@@ -69,7 +55,8 @@ static dcsr_status make_plan(dcsr_cuda_spmv_plan *plan, dcsr_cuda_stream *stream
     dcsr_status status = count(stream, &rows->device, plan, counts);
     /* Begins that are summed up from lengths need 32 rows to have fewer than 2^32 entries. */
     plan->tight = rows->table && rows->table->contiguous && plan->counts.longest < UINT32_MAX / 32;
-    share_out(plan, &rows->device, dcsr_cuda_describe(dcsr_cuda_device_of(stream))->multiprocessors);
+    unsigned multiprocessors = (unsigned)dcsr_cuda_describe(dcsr_cuda_device_of(stream))->multiprocessors;
+    plan->most_blocks = plan->counts.parts ? UINT32_MAX : multiprocessors * BLOCKS_AT_ONCE;
     if (status == DCSR_OK && plan->counts.parts) status = cut(stream, &rows->device, plan, counts);
     dcsr_cuda_free(stream, DCSR_I_SCRATCH, counts, 1, sizeof *counts);
     return status;

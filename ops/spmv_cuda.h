@@ -34,11 +34,11 @@ typedef struct dcsr_cuda_spmv_plan {
     void *part;              /* counts.parts: the sum of each, on the way into the row's */
     void *part_is_free;      /* a cudaEvent_t: when the last product that used `part` is over */
     bool tight;              /* the rows lie one behind the other */
-    uint64_t span;           /* groups of 32 rows that a warp takes at a time */
     unsigned most_blocks;    /* of a launch */
 } dcsr_cuda_spmv_plan;
 
-/* Adds up how many rows are to be cut, and parts, into *counts (device memory, zeros), and the longest row. */
+/* Adds up how many rows are to be cut, and parts, into *counts (device memory, zeros), and the longest row.
+ */
 void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
                           dcsr_cuda_spmv_counts *counts);
 /* Fills plan->row and plan->row_of_part, and makes the event; *counts is device memory. */
@@ -49,8 +49,8 @@ void dcsr_cuda_spmv_forget(dcsr_cuda_stream *stream, dcsr_cuda_spmv_plan *plan);
 
 /* Bytes of one sum. */
 size_t dcsr_cuda_spmv_sum_size(uint32_t type);
-/* Puts y = A x onto the cudaStream_t `on`; y and x are device memory. Failures are noted on `stream`. Only one
- * thread at a time may call with one plan; the products themselves may overlap. */
+/* Puts y = A x onto the cudaStream_t `on`; y and x are device memory. Failures are noted on `stream`. Only
+ * one thread at a time may call with one plan; the products themselves may overlap. */
 void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows *rows,
                         const dcsr_cuda_spmv_plan *plan, void *y, const void *x);
 

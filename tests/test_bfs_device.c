@@ -1,4 +1,5 @@
-/* test_bfs_device.c: searches on a device: what the cpu finds, wherever the levels are to be; lack of memory. */
+/* test_bfs_device.c: searches on a device: what the cpu finds, wherever the levels are to be; lack of memory.
+ */
 #include "algos/bfs.h"
 #include "dcsr/alloc.h"
 #include "tests/support_device.h"
@@ -59,7 +60,8 @@ Test(bfs_device, finds_what_the_cpu_finds)
         make_graph(graph, sizes[s]);
         make_graph(same, sizes[s]);
         for (int layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
-            dcsr_view *view = test_view(graph, (dcsr_layout)layout, 0), *model = test_view(same, (dcsr_layout)layout, 0);
+            dcsr_view *view = test_view(graph, (dcsr_layout)layout, 0),
+                      *model = test_view(same, (dcsr_layout)layout, 0);
             check(view, model, sizes[s], 0);
             check(view, model, sizes[s], sizes[s] / 3);
             check(view, model, sizes[s], sizes[s] - 1);
@@ -73,8 +75,8 @@ Test(bfs_device, finds_what_the_cpu_finds)
     close_device();
 }
 
-/* The prefix sum of each level takes memory: levels on the device must be as they were when the last one does not get
- * any. */
+/* The prefix sum of each level takes memory: levels on the device must be as they were when the last one does
+ * not get any. */
 Test(bfs_device, leaves_levels_alone_when_memory_runs_out)
 {
     enum { N = 100 };
@@ -91,7 +93,8 @@ Test(bfs_device, leaves_levels_alone_when_memory_runs_out)
     for (; status != DCSR_OK; n++) {
         dcsr_cuda_copy(stream, level, there, sizeof level);
         TEST_OK(dcsr_cuda_wait(stream, "a test"));
-        for (int v = 0; v < N; v++) cr_assert(level[v] == 0x5a5a5a5a && result.reached == 12345, "after %ld", n);
+        for (int v = 0; v < N; v++)
+            cr_assert(level[v] == 0x5a5a5a5a && result.reached == 12345, "after %ld", n);
         cr_assert(used(DCSR_I_SCRATCH) == scratch, "after %ld", n);
         dcsr_i_fail_allocations_after(n);
         status = dcsr_bfs(there, &result, view, 0);

@@ -1,5 +1,6 @@
-/* test_read_device.c: single entries, rows and measures of a matrix on a device, against an oracle: rows that are longer
- * than what a warp looks at together, places that stand many times, with deletions between, under every policy. */
+/* test_read_device.c: single entries, rows and measures of a matrix on a device, against an oracle: rows that
+ * are longer than what a warp looks at together, places that stand many times, with deletions between, under
+ * every policy. */
 #include "dcsr/alloc.h"
 #include "tests/support_device.h"
 
@@ -50,8 +51,8 @@ static void check_places(dcsr_matrix *matrix, const oracle *model, size_t times)
         uint64_t wanted = oracle_value(model->type, "\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5", 0);
         cr_assert(stored[i] == oracle_get(model, rows[i], cols[i], &wanted), "(%zu, %zu) of %s, policy %d",
                   (size_t)rows[i], (size_t)cols[i], dcsr_type_name(model->type), (int)model->policy);
-        cr_assert(!size || oracle_value(model->type, values, i) == wanted, "(%zu, %zu) of %s, policy %d", (size_t)rows[i],
-                  (size_t)cols[i], dcsr_type_name(model->type), (int)model->policy);
+        cr_assert(!size || oracle_value(model->type, values, i) == wanted, "(%zu, %zu) of %s, policy %d",
+                  (size_t)rows[i], (size_t)cols[i], dcsr_type_name(model->type), (int)model->policy);
     }
     free(rows), free(cols), free(values), free(stored);
 }
@@ -99,7 +100,8 @@ Test(read_device, measures_rows)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         uint64_t n = sizes[s], nnz = 0, longest = 0, used_rows = 0;
         dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, n, 50, DCSR_POLICY_KEEP);
-        uint64_t *rows = test_allocate(8 * n + 40, sizeof *rows), *cols = test_allocate(8 * n + 40, sizeof *cols);
+        uint64_t *rows = test_allocate(8 * n + 40, sizeof *rows),
+                 *cols = test_allocate(8 * n + 40, sizeof *cols);
         double squares = 0;
         for (uint64_t r = 0; r < n; r++) {
             uint64_t length = r % 7 + (r == n / 2 ? 40 : 0);

@@ -244,6 +244,30 @@ Test(spmv, every_row_length_in_every_number_of_pieces)
     }
 }
 
+/* Rows of up to 8 entries that come one by one. */
+Test(spmv, short_rows_in_many_pieces)
+{
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_FP32, DCSR_INT8};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        enum { ROWS = 200, MOST = 8 };
+        uint64_t rows[ROWS], cols[ROWS];
+        subject s;
+        set_up(&s, types[t], DCSR_POLICY_KEEP, ROWS, 50, 3 + t, false);
+        for (uint64_t e = 0; e < MOST; e++) {
+            size_t n = 0;
+            for (uint64_t r = 0; r < ROWS; r++)
+                if (r % (MOST + 1) > e) rows[n] = r, cols[n++] = (e * 11 + r) % 50;
+            change(&s, true, n, rows, cols);
+        }
+        cr_assert(test_info(s.matrix[0]).max_segments >= 3);
+        char *before = check(&s, NULL);
+        defragment(&s, DCSR_DEFRAGMENT_WHOLE);
+        free(check(&s, before));
+        free(before);
+        tear_down(&s);
+    }
+}
+
 static void random_case(dcsr_type type, test_random *random, uint64_t seed)
 {
     static const uint64_t sizes[] = {0, 1, 2, 31, 32, 33, 63, 64, 65, 128, 500};

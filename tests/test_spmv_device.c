@@ -1,5 +1,5 @@
-/* test_spmv_device.c: products on a device: the bits that the cpu gives, wherever x and y are, in the order of the
- * caller's streams; and rows that are cut into parts. */
+/* test_spmv_device.c: products on a device: the bits that the cpu gives, wherever x and y are, in the order
+ * of the caller's streams; and rows that are cut into parts. */
 #include "dcsr/alloc.h"
 #include "ops/spmv.h"
 #include "tests/support_device.h"
@@ -86,7 +86,8 @@ static void check(pair *p, test_random *random)
     dcsr_matrix_info info = test_info(p->here);
     dcsr_type type = vector_type(info.type);
     size_t size = dcsr_type_size(type), x_bytes = info.cols * size, y_bytes = info.rows * size;
-    char *x = whole_numbers(random, type, info.cols), *wanted = test_allocate(y_bytes, 1), *y = test_allocate(y_bytes, 1);
+    char *x = whole_numbers(random, type, info.cols), *wanted = test_allocate(y_bytes, 1),
+         *y = test_allocate(y_bytes, 1);
     char *x_there = send(x, x_bytes), *y_there = on_device(y_bytes);
     for (int layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
         dcsr_view *view = test_view(p->there, (dcsr_layout)layout, 0),
@@ -97,7 +98,8 @@ static void check(pair *p, test_random *random)
             memset(y, 0x5a, y_bytes);
             TEST_OK(dcsr_spmv(far_y ? y_there : y, view, far_x ? x_there : x));
             if (far_y) fetch(y, y_there, y_bytes);
-            cr_assert(!memcmp(y, wanted, y_bytes), "%s, layout %d, places %d", dcsr_type_name(info.type), layout, place);
+            cr_assert(!memcmp(y, wanted, y_bytes), "%s, layout %d, places %d", dcsr_type_name(info.type),
+                      layout, place);
         }
         dcsr_view_destroy(view);
         dcsr_view_destroy(model);
@@ -161,7 +163,8 @@ Test(spmv_device, runs_in_the_order_of_the_callers_streams)
     pair p;
     set_up(&p, DCSR_FP64, DCSR_POLICY_KEEP, ROWS, COLS);
     for (int b = 0; b < 2; b++) change(&p, &random, true, 4000);
-    dcsr_view *view = test_view(p.there, DCSR_LAYOUT_SEGMENTS, 0), *model = test_view(p.here, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *view = test_view(p.there, DCSR_LAYOUT_SEGMENTS, 0),
+              *model = test_view(p.here, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_cuda_stream *callers[2];
     double *x[2], *y[2], wanted[ROWS], ones[COLS];
     double(*got)[2][ROWS] = dcsr_i_alloc(context, DCSR_I_PINNED, ROUNDS, sizeof *got);
@@ -186,7 +189,8 @@ Test(spmv_device, runs_in_the_order_of_the_callers_streams)
     for (int k = 0; k < ROUNDS; k++)
         for (int i = 0; i < 2; i++)
             for (int r = 0; r < ROWS; r++)
-                cr_assert(got[k][i][r] == wanted[r] * (k + 10 * i + 1), "row %d of product %d on stream %d", r, k, i);
+                cr_assert(got[k][i][r] == wanted[r] * (k + 10 * i + 1), "row %d of product %d on stream %d",
+                          r, k, i);
     for (int i = 0; i < 2; i++) {
         dcsr_cuda_free(callers[i], DCSR_I_SCRATCH, x[i], COLS * sizeof **x, 1);
         dcsr_cuda_free(callers[i], DCSR_I_SCRATCH, y[i], ROWS * sizeof **y, 1);
@@ -209,7 +213,8 @@ Test(spmv_device, fails_cleanly_without_memory)
     pair p;
     set_up(&p, DCSR_INT32, DCSR_POLICY_KEEP, ROWS, COLS);
     change(&p, &random, true, 4000);
-    dcsr_view *view = test_view(p.there, DCSR_LAYOUT_SEGMENTS, 0), *model = test_view(p.here, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *view = test_view(p.there, DCSR_LAYOUT_SEGMENTS, 0),
+              *model = test_view(p.here, DCSR_LAYOUT_SEGMENTS, 0);
     int32_t x[COLS], y[ROWS], wanted[ROWS];
     for (int j = 0; j < COLS; j++) x[j] = j;
     TEST_OK(dcsr_spmv(wanted, model, x));
@@ -229,7 +234,8 @@ Test(spmv_device, fails_cleanly_without_memory)
             status = on_stream ? dcsr_spmv_on_stream(y_there, fresh, x_there, dcsr_cuda_handle(stream))
                                : dcsr_spmv(y, fresh, x);
             dcsr_i_fail_allocations_after(-1);
-            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
+                      dcsr_context_error(NULL));
         }
         cr_assert(n > 4, "the plan takes memory in several places");
         cr_assert(used(DCSR_I_MATRIX) > matrix, "the plan is kept");

@@ -43,7 +43,11 @@ run_suite() { # run_suite VARIANT PROGRAM SEED
     local folder=${2%/tests/*}
     local settings=("DCSR_PROGRAM=$folder/dcsr") options=()
     case $1 in
-    simt*) settings+=("DCSR_SIMT_CASES=$folder/tests/simt_cases" "SIMT_SEED=$3") ;;
+    simt*)
+        settings+=("DCSR_SIMT_CASES=$folder/tests/simt_cases" "SIMT_SEED=$3")
+        # Catching the host at touching device memory takes most of the time; suites of the device alone do it.
+        if [[ $2 != *_device && $2 != */test_simt ]]; then settings+=("SIMT_GUARD=${SIMT_GUARD:-0}"); fi
+        ;;
     esac
     case $1 in
     plain | simt) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
