@@ -41,23 +41,24 @@ static dcsr_status refuse(dcsr_i_pool pool, uint64_t bytes)
         (unsigned long long)bytes, pool_name[pool]);
 }
 
-/* Adds first and looks after, so that two threads cannot slip under the limit together. */
+/* The total grows only when it may, so that neither two threads slip under the limit together, nor one that
+ * asks for too much makes another fail that does not. */
 static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)
 {
     if (!context) return DCSR_OK;
-    uint64_t before = atomic_fetch_add(&context->used[pool], bytes);
-    uint64_t total = before + bytes;
-    for (int other = 0; other < DCSR_I_POOLS; other++)
-        if (other != (int)pool) total += atomic_load(&context->used[other]);
-    if (total > context->memory_limit || total < bytes) {
-        atomic_fetch_sub(&context->used[pool], bytes);
-        return dcsr_i_fail(
-            DCSR_ERROR_OUT_OF_MEMORY,
-            "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu are in use); "
-            "raise the limit, or free matrices and views",
-            (unsigned long long)bytes, pool_name[pool], (unsigned long long)context->memory_limit,
-            (unsigned long long)(total - bytes));
-    }
+    uint64_t before = atomic_load_explicit(&context->total, memory_order_relaxed), total;
+    do {
+        total = before + bytes;
+        if (total > context->memory_limit || total < bytes)
+            return dcsr_i_fail(
+                DCSR_ERROR_OUT_OF_MEMORY,
+                "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu are in use); "
+                "raise the limit, or free matrices and views",
+                (unsigned long long)bytes, pool_name[pool], (unsigned long long)context->memory_limit,
+                (unsigned long long)before);
+    } while (!atomic_compare_exchange_weak_explicit(&context->total, &before, total, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    atomic_fetch_add_explicit(&context->used[pool], bytes, memory_order_relaxed);
     uint64_t peak = atomic_load_explicit(&context->peak, memory_order_relaxed);
     while (total > peak && !atomic_compare_exchange_weak_explicit(
                                &context->peak, &peak, total, memory_order_relaxed, memory_order_relaxed)) {
@@ -67,7 +68,9 @@ static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes
 
 static void uncount(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)
 {
-    if (context) atomic_fetch_sub_explicit(&context->used[pool], bytes, memory_order_relaxed);
+    if (!context) return;
+    atomic_fetch_sub_explicit(&context->used[pool], bytes, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&context->total, bytes, memory_order_relaxed);
 }
 
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)

@@ -58,6 +58,7 @@ struct dcsr_context {
 
     /* Written by every allocation, so on a cache line of their own. */
     _Alignas(64) _Atomic uint64_t used[DCSR_I_POOLS];
+    _Atomic uint64_t total; /* of all pools: what the limit is for */
     _Atomic uint64_t peak;
 };
 

@@ -33,13 +33,19 @@ static void need_page(layout *l, uint64_t page)
     l->needs[l->used++] = (dcsr_cuda_page_need){.page = (uint32_t)page, .levels = 1};
 }
 
-/* Takes places and makes the table, with room for `further` remains. */
+static dcsr_status take_places(layout *l)
+{
+    uint64_t version = l->matrix->current->version + 1;
+    DCSR_TRY(dcsr_i_arena_take_blocks(&l->matrix->arena, l->entries, version, false, &l->first));
+    l->taken = true;
+    return DCSR_OK;
+}
+
+/* Makes the table, with room for `further` remains. */
 static dcsr_status make_table(layout *l, uint64_t further)
 {
     uint64_t version = l->matrix->current->version + 1;
     dcsr_cuda_store *store = l->matrix->cuda;
-    DCSR_TRY(dcsr_i_arena_take_blocks(&l->matrix->arena, l->entries, version, false, &l->first));
-    l->taken = true;
     DCSR_TRY(
         dcsr_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version, further));
     dcsr_cuda_lay_out(
@@ -96,6 +102,7 @@ typedef struct home {
     bool doomed;
 } home;
 
+/* While the device moves entries, the host sees to the pages. */
 static dcsr_status move_rows(layout *l, home *old)
 {
     dcsr_matrix *matrix = l->matrix;
@@ -106,14 +113,14 @@ static dcsr_status move_rows(layout *l, home *old)
     DCSR_TRY(find_used_pages(l));
     DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &old->runs, &old->count));
     old->doomed = true;
-    DCSR_TRY(make_table(l, dcsr_cuda_pages_to_bury(matrix, base) + 1));
+    DCSR_TRY(take_places(l));
     dcsr_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                      values_at(l, l->first));
-    DCSR_TRY(dcsr_cuda_wait(l->stream, "defragmenting"));
+    DCSR_TRY(make_table(l, dcsr_cuda_pages_to_bury(matrix, base) + 1));
     dcsr_cuda_bury_pages(l->build.grave, matrix, base);
     /* Born 0: some version may see any part of the runs, so they go after the last of them. */
     dcsr_i_bury(l->build.grave, DCSR_I_RUNS, 0, old->runs, old->count);
-    return DCSR_OK;
+    return dcsr_cuda_wait(l->stream, "defragmenting");
 }
 
 /* Only what is made here is contiguous, and leaves no room between rows. */
@@ -176,6 +183,7 @@ static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
         if (csr->offsets[row] != csr->offsets[last < l->rows ? last : l->rows]) need_page(l, p);
     }
     dcsr_cuda_copy(l->stream, l->offsets, csr->offsets, (l->rows + 1) * sizeof *l->offsets);
+    DCSR_TRY(take_places(l));
     DCSR_TRY(make_table(l, 0));
     dcsr_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->columns,
                    l->entries * sizeof *csr->columns);

@@ -61,8 +61,11 @@ Test(read_device, looks_up_what_policies_leave)
 {
     open_device();
     test_random random = {2};
-    for (int type = 0; type < DCSR_TYPE_COUNT; type++)
-        for (int policy = DCSR_POLICY_DEFAULT + 1; policy < DCSR_POLICY_COUNT; policy++) {
+    for (int type = 0; type < DCSR_TYPE_COUNT; type++) {
+        /* All policies with one type, each type with one at least. */
+        int first = type == DCSR_INT32 ? DCSR_POLICY_KEEP : DCSR_POLICY_KEEP + type % 6;
+        int last = type == DCSR_INT32 ? DCSR_POLICY_ANY : first;
+        for (int policy = first; policy <= last; policy++) {
             oracle model;
             dcsr_matrix *matrix = test_matrix(context, (dcsr_type)type, ROWS, COLS, (dcsr_policy)policy);
             oracle_create(&model, (dcsr_type)type, (dcsr_policy)policy, ROWS, COLS);
@@ -75,6 +78,7 @@ Test(read_device, looks_up_what_policies_leave)
             oracle_destroy(&model);
             dcsr_matrix_destroy(matrix);
         }
+    }
     close_device();
 }
 
@@ -87,7 +91,7 @@ Test(read_device, looks_up_many)
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT16, ROWS, COLS, DCSR_POLICY_SUM);
     oracle_create(&model, DCSR_INT16, DCSR_POLICY_SUM, ROWS, COLS);
     change(matrix, &model, &random, true, 1500);
-    check_places(matrix, &model, 60);
+    check_places(matrix, &model, 28);
     oracle_destroy(&model);
     dcsr_matrix_destroy(matrix);
     close_device();

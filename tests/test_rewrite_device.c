@@ -292,6 +292,11 @@ Test(resolve, goes_by_groups_of_rows)
         char why[TEST_WHY];
         cr_assert(test_view_matches(view, &p.model, 0, why), "%s", why);
         dcsr_view_destroy(view);
+        change(&p, true, 2000, group_row, group_col);
+        defragment(&p, DCSR_DEFRAGMENT_SELECTED);
+        TEST_MATCHES(p.matrix, &p.model);
+        defragment(&p, DCSR_DEFRAGMENT_WHOLE);
+        cr_assert_eq(test_info(p.matrix).arena_entries, oracle_nnz(&p.model));
         destroy_pair(&p);
     }
     close_device();
@@ -319,9 +324,34 @@ Test(resize_device, drops_rows_within_a_page)
         resize(&p, 1100, 100000);
         TEST_MATCHES(p.matrix, &p.model);
         defragment(&p, DCSR_DEFRAGMENT_WHOLE);
-        cr_assert_eq(test_info(p.matrix).arena_entries, oracle_nnz(&p.model));
+        dcsr_matrix_info info = test_info(p.matrix);
+        cr_assert_eq(info.arena_entries, oracle_nnz(&p.model));
+        cr_assert_eq(info.unresolved_rows, 0);
     }
     destroy_pair(&p);
+    close_device();
+}
+
+/* A row that comes back is not taken for one that is known to need resolving, or that has places. */
+Test(resize_device, forgets_what_dropped_rows_were)
+{
+    open_device();
+    NEEDS_GPU();
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, 50, 50, DCSR_POLICY_SUM);
+    for (int round = 0; round < 2; round++) {
+        TEST_INSERT(matrix, {40, 1, 2}, {41, 5, 1});
+        TEST_INSERT(matrix, {40, 1, 3}, {41, 6, 1});
+        TEST_REMOVE(matrix, {41, 5, 0});
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+        TEST_VIEW_SHOWS(view, {40, 1, 5}, {41, 6, 1});
+        dcsr_view_destroy(view);
+        TEST_OK(dcsr_matrix_resize(matrix, 40, 50, NULL));
+        TEST_OK(dcsr_matrix_resize(matrix, 50, 50, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert_eq(test_info(matrix).arena_entries, 0);
+        TEST_SHOWS_NOTHING(matrix);
+    }
+    dcsr_matrix_destroy(matrix);
     close_device();
 }
 

@@ -88,7 +88,7 @@ static void check(pair *p, test_random *random)
     size_t size = dcsr_type_size(type), x_bytes = info.cols * size, y_bytes = info.rows * size;
     char *x = whole_numbers(random, type, info.cols), *wanted = test_allocate(y_bytes, 1),
          *y = test_allocate(y_bytes, 1);
-    char *x_there = send(x, x_bytes), *y_there = on_device(y_bytes);
+    char *y_there = on_device(y_bytes), *x_there = send(x, x_bytes); /* which waits */
     for (int layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
         dcsr_view *view = test_view(p->there, (dcsr_layout)layout, 0),
                   *model = test_view(p->here, (dcsr_layout)layout, 0);

@@ -12,7 +12,7 @@
 #
 #   FUZZ_SECONDS=20      for all fuzzers together
 #   TEST_SECONDS=1800    after which a program counts as failed
-#   SIMT_SEEDS=3         seeds, from 1 on, for the suites that get several
+#   SIMT_SEEDS=2         seeds, from 1 on, for the suites that get several
 #   SIMT_SEED=N          this one alone, for all suites
 set -uo pipefail
 
@@ -33,7 +33,7 @@ seeds() { # seeds VARIANT PROGRAM
     elif [ -n "${SIMT_SEED:-}" ]; then
         echo "$SIMT_SEED"
     elif [ "$1" = simt ] && [[ " $seeded " == *" ${2##*/} "* ]]; then
-        seq "${SIMT_SEEDS:-3}"
+        seq "${SIMT_SEEDS:-2}"
     else
         echo 1
     fi
@@ -50,6 +50,7 @@ run_suite() { # run_suite VARIANT PROGRAM SEED
         ;;
     esac
     case $1 in
+    simt-*san) settings+=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}") ;;&
     plain | simt) options=(--ignore-warnings --timeout 900) ;; # a warning says that a test was skipped
     *asan)
         settings+=("ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}"
