@@ -54,7 +54,9 @@ PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/*.cpp))
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 # test_simt asks the emulator, and is built where it is.
 SIMT_SUITES := $(notdir $(basename $(wildcard tests/test_*.c)))
-SUITES  := $(filter-out test_simt,$(SIMT_SUITES))
+# Of these, without a device there is nothing to test.
+DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device
+SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(SIMT_SUITES))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c))
@@ -185,7 +187,8 @@ tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in which
 # threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter test_device test_mapping test_prim test_insert_device test_insert_growth                      test_matrix test_view test_ticket test_threads test_limits test_closing test_bfs_device test_simt,$(SIMT_SUITES)))
+simt-asan_TESTS := $(call suites,simt-asan,$(filter test_device test_mapping test_prim test_insert_device test_insert_growth \
+                     test_matrix test_view test_ticket test_threads test_limits test_closing test_bfs_device test_simt,$(SIMT_SUITES)))
 simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_threads test_ticket test_view test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz

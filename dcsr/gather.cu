@@ -1,7 +1,9 @@
 /* gather.cu: copying the entries of rows together.
  *
  * A copy of each entry, in tiles of equal work (walk.cuh): writing is in order, and so is reading within each
- * piece. Whole defragmentation of n entries in r rows moves 2 (4 + value size) n + 28 r bytes. */
+ * piece. n entries in r rows are 2 (4 + value size) n + 16 r bytes, and summing the rows' lengths before is
+ * 28 r.
+ */
 #include "dcsr/gather_cuda.h"
 #include "dcsr/prim_cuda.h"
 #include "dcsr/walk.cuh"

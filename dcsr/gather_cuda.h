@@ -33,8 +33,8 @@ dcsr_status dcsr_cuda_sum_lengths(dcsr_cuda_stream *stream, const dcsr_cuda_rows
 
 /* Copies the entries of the walk, `entries` of them or fewer, to columns and values (NULL for pattern): those
  * of row i from place to[i] on, or from offsets[i] on where `to` is NULL. The places must not overlap those
- * copied from. Moves each entry once in and once out, and 8 bytes of offsets and some 20 of the row table a
- * row. */
+ * copied from. Moves each entry once in and once out, and 16 bytes a row of offsets and begins, 12 more for
+ * each further piece. */
 void dcsr_cuda_gather(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
                       const uint64_t *to, uint32_t *columns, char *values);
 

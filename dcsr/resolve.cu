@@ -39,6 +39,8 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS make_keys(dcsr_cuda_walk walk, int 
 
 /* ---- Folding runs ---- */
 
+namespace
+{
 /* What a stretch of a run comes to. */
 struct stretch {
     uint64_t first; /* entry behind its last tombstone; its first if there is none */
@@ -58,6 +60,7 @@ struct fold_work {
     uint32_t *stays;
     uint64_t *words; /* NULL for pattern */
 };
+} // namespace
 
 DCSR_CUDA_INLINE uint64_t word_of(const fold_work &work, uint64_t x)
 {

@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+struct dcsr_i_selection;
+struct dcsr_i_table;
+
 /* ---- Which rows: select.cu. A bitmap has a bit for each row, in words of 32. ---- */
 
 typedef enum dcsr_cuda_marks {
@@ -40,8 +43,6 @@ void dcsr_cuda_list_rows(dcsr_cuda_stream *stream, const uint32_t *bitmap, uint6
 
 /* Lists the rows that are selected, ascending: *count of them in *list, which the caller frees
  * (DCSR_I_SCRATCH), NULL for none. Waits for the stream. select_cuda.c. */
-struct dcsr_i_table;
-struct dcsr_i_selection;
 dcsr_status dcsr_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_cuda_stream *stream,
                                   const struct dcsr_i_table *base, const dcsr_cuda_rows *rows,
                                   const struct dcsr_i_selection *selection);
@@ -54,9 +55,9 @@ typedef struct dcsr_cuda_sums {
     uint64_t most;                                  /* places they may need when they are rewritten */
 } dcsr_cuda_sums;
 
-/* Adds to *sums what rows first to first + count - 1, or those of the list, are counted for; and to freed[b],
- * unless it is NULL, the places of theirs in block b of the arena, a block being 2^shift places. Of `most`
- * nothing. */
+/* Adds to the first four sums what rows first to first + count - 1, or those of the list, are counted for;
+ * and to freed[b], unless it is NULL, the places of theirs in block b of the arena, a block being 2^shift
+ * places. */
 void dcsr_cuda_count_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const uint32_t *list,
                           uint64_t first, uint64_t count, dcsr_cuda_sums *sums, uint32_t *freed, int shift);
 /* touched[p] = 1 for each page p that has a row of the list, which ascends; the others are not written. */
@@ -79,14 +80,14 @@ typedef struct dcsr_cuda_rewriting {
     uint32_t *length; /* the new one */
 } dcsr_cuda_rewriting;
 
-/* Makes the two walks; adds to sums->most. OUT_OF_MEMORY. */
+/* Makes the two walks; adds to sums->most what the rows may need. OUT_OF_MEMORY. */
 dcsr_status dcsr_cuda_plan_rewriting(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
                                      dcsr_cuda_sums *sums);
-/* first[g], for g = 0 .. groups: the row of the list that the g-th share of so many entries to resolve begins
- * with. */
+/* A place in the list: a row, and the entry that it begins with in the walk over those to resolve. */
 typedef struct dcsr_cuda_border {
     uint64_t row, entry;
 } dcsr_cuda_border;
+/* borders[g], for g = 0 .. groups: where the g-th share of so many entries begins, of whole rows. */
 void dcsr_cuda_find_borders(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, uint64_t share,
                             uint64_t groups, dcsr_cuda_border *borders);
 /* Gives rows first to end - 1 of the list their new lengths - `rank` counts, from the first entry of theirs

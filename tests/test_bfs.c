@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONTEXTS = 2 };
-static const int threads_of[CONTEXTS] = {1, 4}; /* of each context */
+/* On the emulator one is enough: threads are the host's. */
+enum { CONTEXTS = TEST_EMULATOR ? 1 : 2 };
+static const int threads_of[] = {1, 4}; /* of each context */
 
 /* The same graph in contexts of different numbers of threads, and what it should hold. */
 typedef struct subject {
@@ -205,7 +206,7 @@ Test(bfs, agrees_with_a_queue)
  * large one), each of which leads to a few more; then a long tail. Enough for several threads. */
 Test(bfs, does_not_depend_on_the_number_of_threads)
 {
-    enum { N = 24000, HUBS = 60, LONG = 1200, TAIL = 40 };
+    enum { N = TEST_EMULATOR ? 4000 : 24000, HUBS = 60, LONG = N / 20, TAIL = 40 };
     subject s;
     set_up(&s, DCSR_PATTERN, DCSR_POLICY_KEEP, N, 3);
     size_t n = 0, most = HUBS + HUBS * LONG + 3 * N + TAIL;
@@ -312,6 +313,7 @@ Test(bfs, of_real_graphs_is_what_others_found)
         char path[200];
         snprintf(path, sizeof path, "../shared/data/%s", graphs[g].file);
         if (access(path, R_OK) != 0) cr_skip("%s is not there", path);
+        if (graphs[g].reached > (TEST_EMULATOR ? 5000 : UINT64_MAX)) continue;
         dcsr_coo coo = {0};
         TEST_OK(dcsr_read_matrix(&coo, context, path, NULL));
         dcsr_matrix *matrix = NULL;

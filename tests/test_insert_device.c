@@ -39,6 +39,7 @@ Test(arrays, do_what_those_of_the_host_do)
 {
     static const size_t sizes[] = {0, 1, 31, 32, 33, 700, MOST};
     open_device();
+    NEEDS_GPU();
     batch *b = test_allocate(1, sizeof *b);
     test_random random = {1};
     for (int type = 0; type < DCSR_TYPE_COUNT; type++) {
@@ -68,6 +69,7 @@ Test(arrays, do_what_those_of_the_host_do)
 Test(arrays, may_ascend_or_not)
 {
     open_device();
+    NEEDS_GPU();
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_SUM);
     oracle model;
     oracle_create(&model, DCSR_INT64, DCSR_POLICY_SUM, ROWS, COLS);
@@ -97,6 +99,7 @@ Test(arrays, are_read_in_the_order_of_the_callers_stream)
 {
     enum { BATCHES = 6 };
     open_device();
+    NEEDS_GPU();
     dcsr_matrix *matrix = test_matrix(context, DCSR_UINT16, ROWS, COLS, DCSR_POLICY_LAST);
     oracle model;
     oracle_create(&model, DCSR_UINT16, DCSR_POLICY_LAST, ROWS, COLS);
@@ -159,6 +162,7 @@ Test(arrays, of_many_streams_go_to_many_matrices_at_once)
 {
     enum { WORKERS = 3, BATCHES = 5 };
     open_device();
+    NEEDS_GPU();
     worker w[WORKERS];
     dcsr_matrix *shared = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_SUM);
     oracle all;
@@ -203,6 +207,7 @@ Test(arrays, are_checked_on_the_device)
                  {40, 41, (uint64_t)1 << 60, (uint64_t)1 << 61,
                   "entry 40 of 100 is (1152921504606846976, 2305843009213693952)"}};
     open_device();
+    NEEDS_GPU();
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_LAST);
     batch *b = test_allocate(1, sizeof *b);
     test_random random = {4};
@@ -237,6 +242,7 @@ Test(arrays, must_be_where_the_call_expects_them)
 {
     const dcsr_status refused = DCSR_ERROR_INVALID_ARGUMENT;
     open_device();
+    NEEDS_GPU();
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_LAST);
     uint64_t *there = (uint64_t *)on_device(sizeof *there), here = 0;
     uint64_t *pinned = dcsr_i_alloc(context, DCSR_I_PINNED, 1, sizeof *pinned);
@@ -334,6 +340,7 @@ static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool inser
 Test(memory, may_be_lacking_at_every_step)
 {
     open_device();
+    NEEDS_GPU();
     run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true);
     if (!TEST_THREAD_SANITIZER) run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_KEEP, true);
     run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, false);
@@ -344,6 +351,7 @@ Test(memory, may_be_lacking_at_every_step)
 Test(memory, may_be_refused_by_the_device_at_every_step)
 {
     open_device();
+    NEEDS_GPU();
     run_short(simt_fail_allocations_after, DCSR_POLICY_KEEP, true);
     run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true);
     close_device();

@@ -32,12 +32,13 @@ simt_FLAGS   := -DDCSR_CUDA -DDCSR_SIMT
 
 .PHONY: test-gpu sanitize-gpu bundle bundled deps-cuda
 
-test-gpu: $(SUITES:%=$(BUILD)/tests/%) ## the suites, plain, on the GPU of this machine
+GPU_SUITES := $(SUITES) $(DEVICE_SUITES)
+test-gpu: $(GPU_SUITES:%=$(BUILD)/tests/%) ## the suites, plain, on the GPU of this machine
 	@$(BUILD)/dcsr --device cuda info path:2 >/dev/null
 	@DCSR_DEVICE=cuda $(RUN_TESTS) $^
 
 # All suites in one program: by Criterion's runner, and by the one for sanitizers.
-ALL_SUITES := $(call objects,$(BUILD),$(SUITES:%=tests/%.c)) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
+ALL_SUITES := $(call objects,$(BUILD),$(GPU_SUITES:%=tests/%.c)) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
 $(BUILD)/tests/test_all: $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all_forked: $(call objects,$(BUILD),$(RUNNER)) $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all $(BUILD)/tests/test_all_forked:
