@@ -29,7 +29,7 @@ bool test_says(const char *words)
 
 int test_size(int n)
 {
-    return TEST_EMULATOR || getenv("DCSR_TEST_SMALL") ? 1 + n / 16 : n;
+    return TEST_EMULATOR || getenv("DCSR_TEST_SMALL") ? 1 + n / 32 : n;
 }
 
 /* Random numbers and seeds */
