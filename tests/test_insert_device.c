@@ -362,6 +362,7 @@ Test(memory, may_be_refused_by_the_device_at_every_step)
 Test(resize, that_fails_fails_the_arrays_that_need_it)
 {
     open_limited(24 << 20);
+    NEEDS_GPU();
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 10, 10, DCSR_POLICY_LAST);
     batch *outside = test_allocate(2, sizeof *outside), *inside = outside + 1;
     *outside = (batch){.n = 2, .rows = {5, DCSR_MAX_ROWS - 1}, .cols = {5, 5}, .values = {1, 1}};
