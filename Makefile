@@ -187,9 +187,10 @@ tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in which
 # threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter test_device test_mapping test_prim test_insert_device test_insert_growth \
-                     test_matrix test_view test_ticket test_threads test_limits test_closing test_bfs_device test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_threads test_ticket test_view test_simt,$(SIMT_SUITES)))
+simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth test_matrix \
+                     test_view test_ticket test_threads test_limits test_closing test_defragment test_model test_simt,$(SIMT_SUITES)))
+simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_threads \
+                     test_ticket test_view test_model test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))

@@ -95,6 +95,15 @@ dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64
         (unsigned long long)rows, (unsigned long long)cols);
 }
 
+dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols)
+{
+    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                       "a batch with entry %llu at (%llu, %llu) was not applied: the resize before it failed "
+                       "and the matrix is still %llu x %llu; resize it and insert the batch again",
+                       (unsigned long long)i, (unsigned long long)row, (unsigned long long)col,
+                       (unsigned long long)rows, (unsigned long long)cols);
+}
+
 dcsr_status dcsr_i_entries_within(const dcsr_i_entries *e, uint64_t rows, uint64_t cols, int threads)
 {
     size_t i = first_outside(e, rows, cols, threads);

@@ -23,6 +23,8 @@ dcsr_status dcsr_i_entries_within(const dcsr_i_entries *e, uint64_t rows, uint64
 /* Says which entry of a batch lies outside. */
 dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
                                 uint64_t rows, uint64_t cols);
+/* The same for a batch that was in order when it was queued, behind a resize that has failed since. */
+dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols);
 /* An operation for entries within rows x cols, with room for them unless they come from the device. */
 dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *matrix,
                                      const dcsr_i_entries *e, uint64_t rows, uint64_t cols);

@@ -17,6 +17,7 @@
  * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
  * stored: the rows are marked instead (rewrite.c). */
 #include "dcsr/batch.h"
+#include "dcsr/entries.h"
 
 /* An entry costs a few cache misses, as much as this many entries that are read in passing. */
 enum { WORK_PER_ENTRY = 4 };
@@ -142,12 +143,7 @@ static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_t
         uint64_t key = *dcsr_i_key(operation, i);
         uint64_t row = key >> operation->column_bits, column = key & column_mask;
         if (row >= table->rows || column >= table->cols)
-            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
-                               "a batch with entry %llu at (%llu, %llu) was not applied: the resize before "
-                               "it failed and the "
-                               "matrix is still %llu x %llu; resize it and insert the batch again",
-                               (unsigned long long)i, (unsigned long long)row, (unsigned long long)column,
-                               (unsigned long long)table->rows, (unsigned long long)table->cols);
+            return dcsr_i_fail_outside_now(i, row, column, table->rows, table->cols);
     }
     return DCSR_OK;
 }

@@ -135,12 +135,7 @@ static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *oper
     dcsr_cuda_copy(stream, verdict, found, sizeof *verdict);
     DCSR_TRY(dcsr_cuda_wait(stream, "checking a batch"));
     if (verdict->outside == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
-                       "a batch with entry %llu at (%llu, %llu) was not applied: the resize before it failed "
-                       "and the matrix is still %llu x %llu; resize it and insert the batch again",
-                       (unsigned long long)verdict->outside, (unsigned long long)verdict->row,
-                       (unsigned long long)verdict->col, (unsigned long long)table->rows,
-                       (unsigned long long)table->cols);
+    return dcsr_i_fail_outside_now(verdict->outside, verdict->row, verdict->col, table->rows, table->cols);
 }
 
 /* Waits for arrays of the caller's to be read, and looks at what was found in them. */

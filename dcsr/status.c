@@ -36,6 +36,8 @@ const char *dcsr_strerror(dcsr_status status)
         return "not found";
     case DCSR_ERROR_DEVICE:
         return "device failed";
+    case DCSR_ERROR_CALLBACK:
+        return "callback failed";
     }
     return "unknown status";
 }

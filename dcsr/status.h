@@ -31,7 +31,8 @@ typedef enum dcsr_status {
     DCSR_ERROR_BUSY = -12,      /* the queue is full and the caller asked not to wait */
     DCSR_ERROR_CANCELLED = -13, /* the queued change was dropped because its matrix was destroyed */
     DCSR_ERROR_NOT_FOUND = -14, /* no entry is stored at that place */
-    DCSR_ERROR_DEVICE = -15     /* the device has failed: its context can only be destroyed */
+    DCSR_ERROR_DEVICE = -15,    /* the device has failed: its context can only be destroyed */
+    DCSR_ERROR_CALLBACK = -16   /* a function that the caller gave to an operation returned false */
 } dcsr_status;
 
 /* A short name of the status in words ("out of memory"); never NULL, also for numbers that are no status.

@@ -10,13 +10,17 @@
 # In the variant simt, suites in which the order of a GPU's threads may matter run with several seeds for it, the others
 # with the first; what they printed with seed N is kept in PROGRAM.seedN.log.
 #
+#   TEST_JOBS=N          programs that run at the same time; as many as there are cores, 8 at most
 #   FUZZ_SECONDS=20      for all fuzzers together
 #   TEST_SECONDS=1800    after which a program counts as failed
 #   SIMT_SEEDS=2         seeds, from 1 on, for the suites that get several
 #   SIMT_SEED=N          this one alone, for all suites
 set -uo pipefail
 
-passed=0 failed=0 failures=() fuzzers=0
+fuzzers=0
+jobs=${TEST_JOBS:-$(($(nproc) < 8 ? $(nproc) : 8))}
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
 seeded='test_model test_threads test_view test_matrix test_defragment test_device test_prim test_insert_device test_simt'
 for program in "$@"; do
     if [[ $program == */fuzz/* ]]; then fuzzers=$((fuzzers + 1)); fi
@@ -85,10 +89,10 @@ show_failure() { # show_failure LOG
     echo "        all of it: $1"
 }
 
-run_program() { # run_program VARIANT PROGRAM SEED: adds to passed, failed and failures
+# Runs a program and prints one block about it; appends "good bad", and its line for the list of failures, to RESULTS.
+run_program() { # run_program VARIANT PROGRAM SEED RESULTS
     local variant=$1 program=$2 seed=$3 name=${2##*/} log=$2.log note='' good=0 bad=0 started=$SECONDS status
     if [ "$seed" -gt 0 ]; then log=$program.seed$seed.log name="$name, seed $seed"; fi
-    printf '%-9s %-28s ' "$variant" "$name"
     if [ "$variant" = fuzz ]; then run_fuzzer "$program"; else run_suite "$variant" "$program" "$seed"; fi >"$log" 2>&1
     status=$?
     if [ "$variant" = fuzz ]; then
@@ -100,25 +104,38 @@ run_program() { # run_program VARIANT PROGRAM SEED: adds to passed, failed and f
         # A program that ended badly without saying why, or that has no tests at all.
         if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1 note=", exit status $status"; fi
     fi
-    passed=$((passed + good)) failed=$((failed + bad))
+    printf '%-9s %-28s ' "$variant" "$name"
     if [ "$bad" -eq 0 ]; then
         printf '%4d passed%s  (%d s)\n' "$good" "$note" $((SECONDS - started))
         grep -h 'skipped' "$log" | sort -u | sed 's/^/        /'
     else
         printf '%4d passed, %d FAILED%s  (%d s)\n' "$good" "$bad" "$note" $((SECONDS - started))
-        failures+=("$variant $name: $bad failed")
         show_failure "$log"
         if [ "$seed" -gt 0 ]; then echo "        again:     SIMT_SEED=$seed $0 $program"; fi
+        echo "$variant $name: $bad failed" >>"$4.failures"
     fi
+    echo "$good $bad" >"$4.counts"
 }
 
+number=0
 for program in "$@"; do
     variant=plain
     if [[ $program =~ /(asan|tsan|simt|simt-asan|simt-tsan|coverage|fuzz)/(tests/)?[^/]*$ ]]; then variant=${BASH_REMATCH[1]}; fi
-    for seed in $(seeds "$variant" "$program"); do run_program "$variant" "$program" "$seed"; done
+    for seed in $(seeds "$variant" "$program"); do
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        number=$((number + 1))
+        # What it prints is shown when it has ended, in one piece.
+        (run_program "$variant" "$program" "$seed" "$results/$number" >"$results/$number.text" && cat "$results/$number.text") &
+    done
 done
+wait
 
 echo
-for failure in "${failures[@]}"; do echo "$failure"; done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+cat "$results"/*.failures 2>/dev/null
+awk -v programs="$number" '
+    { passed += $1; failed += $2 }
+    END {
+        failed += programs - NR # of those that left no count
+        printf "%d passed, %d failed\n", passed, failed
+        exit failed > 0
+    }' "$results"/*.counts
