@@ -55,7 +55,8 @@ FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 # test_simt asks the emulator, and is built where it is.
 SIMT_SUITES := $(notdir $(basename $(wildcard tests/test_*.c)))
 # Of these, without a device there is nothing to test.
-DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device
+DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
+                 test_spmm_device test_vector_device test_vector_moves_device
 SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(SIMT_SUITES))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/sanitizer_main.c
@@ -63,7 +64,7 @@ SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs,$(SUITES))
+              test_convert test_spmv test_bfs test_twin_model test_spmm test_mxm test_mxm_calls,$(SUITES))
 
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
@@ -189,7 +190,7 @@ simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # threads meet there.
 simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth test_matrix \
                      test_view test_ticket test_threads test_limits test_closing test_defragment test_model test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_threads \
+simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_vector_moves_device test_threads \
                      test_ticket test_view test_model test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz

@@ -112,5 +112,6 @@ extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_spy_command;
+extern const cli_command cli_bench_command;
 
 #endif

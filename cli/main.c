@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {&cli_info_command, &cli_convert_command, &cli_ingest_command,
-                                              &cli_spmv_command, &cli_bfs_command,     &cli_spy_command};
+                                              &cli_spmv_command, &cli_bfs_command,     &cli_spy_command,
+                                              &cli_bench_command};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 enum { KEY_DEVICE = 1000, KEY_THREADS, KEY_JSON, KEY_QUIET, KEY_HELP, KEY_VERSION };

@@ -1,6 +1,6 @@
 /* change.c: the calls that change a matrix: what they ask for is checked and put into its queue. */
 #include "dcsr/entries.h"
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
 #endif
@@ -221,6 +221,7 @@ dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_resize", rows, cols));
+    if (matrix && matrix->maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
     return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .rows = rows, .cols = cols},
                         ticket);
 }

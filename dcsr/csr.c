@@ -4,18 +4,18 @@
 #include <string.h>
 
 /* A cached CSR must show neither fewer nor more than the flags ask for. */
-static int cache_slot(unsigned flags)
+int dcsr_i_csr_slot(unsigned flags)
 {
-    return flags & DCSR_VIEW_DUPLICATES ? -1 : (flags & DCSR_VIEW_SORTED) != 0;
+    if (flags & DCSR_VIEW_DUPLICATES) return -1;
+    return flags & DCSR_VIEW_SORTED ? DCSR_I_SORTED_CSR : DCSR_I_CSR;
 }
 
-dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, const dcsr_i_snapshot *snapshot, unsigned flags)
+dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version)
 {
-    int slot = cache_slot(flags);
     if (slot < 0) return NULL;
     pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_csr *csr = matrix->csr[slot];
-    if (csr && csr->version == snapshot->version)
+    dcsr_i_csr *csr = matrix->cached[slot];
+    if (csr && csr->version == version)
         atomic_fetch_add(&csr->references, 1);
     else
         csr = NULL;
@@ -23,16 +23,26 @@ dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, const dcsr_i_snapshot *snapsh
     return csr;
 }
 
-static void cache(dcsr_matrix *matrix, dcsr_i_csr *csr, unsigned flags)
+void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr)
 {
-    int slot = cache_slot(flags);
     if (slot < 0) return;
     pthread_mutex_lock(&matrix->version_lock);
-    if (matrix->current->version == csr->version && !matrix->csr[slot]) {
-        matrix->csr[slot] = csr;
+    if (matrix->current->version == csr->version && !matrix->cached[slot] && !matrix->closed) {
+        matrix->cached[slot] = csr;
         atomic_fetch_add(&csr->references, 1);
     }
     pthread_mutex_unlock(&matrix->version_lock);
+}
+
+void dcsr_i_csr_forget(dcsr_matrix *matrix)
+{
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    pthread_mutex_lock(&matrix->version_lock);
+    matrix->closed = true;
+    memcpy(cached, matrix->cached, sizeof cached);
+    memset(matrix->cached, 0, sizeof matrix->cached);
+    pthread_mutex_unlock(&matrix->version_lock);
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
 }
 
 /* offsets[i] = entries in rows before i. */
@@ -137,7 +147,7 @@ dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snap
         dcsr_i_csr_release(created);
         return status;
     }
-    cache(matrix, created, flags);
+    dcsr_i_csr_cache(matrix, dcsr_i_csr_slot(flags), created);
     *csr = created;
     return DCSR_OK;
 }

@@ -3,7 +3,7 @@
  * A prefix sum over row lengths gives every row its new place; rows are copied there in order, one tight
  * segment each, into blocks of their own; the blocks they leave are freed as a whole. No sort, no comparison.
  * Bytes moved: each entry is read and written once. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #include <string.h>
 
 typedef struct job {
@@ -91,6 +91,7 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
         for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
         dcsr_i_row_pages_drain(matrix);
+        dcsr_i_twin_stays(matrix);
         dcsr_i_publish(matrix, j.next, j.grave);
     } else {
         dcsr_i_grave_free(matrix, j.grave);

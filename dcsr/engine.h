@@ -41,6 +41,9 @@ typedef struct dcsr_i_engine {
     /* Fills an empty matrix that nobody else knows from CSR in host memory that has been checked; *marked
      * says how many rows may hold duplicates. */
     dcsr_status (*fill)(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+    /* Makes what a CSR in host memory holds, whose rows ascend strictly, the content of a matrix of its
+     * shape, and publishes it. NULL where results are written straight into the arena (result.c). */
+    dcsr_status (*replace)(dcsr_matrix *matrix, const dcsr_csr *csr);
     /* Builds a table of version `version` like `base` - which must be the current one, unless it is for a
      * view - in which the selected rows are resolved and stand in one segment each; columns of resolved rows
      * ascend. On failure nothing is left behind. */
@@ -67,6 +70,9 @@ typedef struct dcsr_i_engine {
     dcsr_status (*csr_fill)(struct dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
     /* Frees the arrays that are the CSR's own. */
     void (*csr_free)(struct dcsr_i_csr *csr);
+    /* The CSR in host memory, which the cpu's engine has made, as one of this engine: the same, held once
+     * more, or a copy. */
+    dcsr_status (*upload)(struct dcsr_i_csr **csr, struct dcsr_i_csr *host);
     /* The same entries as a CSR in host memory, of the cpu's engine; NULL where the accessor's entries are in
      * host memory already. */
     dcsr_status (*download)(struct dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);

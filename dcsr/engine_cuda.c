@@ -54,6 +54,7 @@ const dcsr_i_engine dcsr_cuda_engine = {
     .apply_resize = dcsr_cuda_apply_resize,
     .tighten = dcsr_cuda_tighten,
     .fill = dcsr_cuda_fill_matrix,
+    .replace = dcsr_cuda_replace,
     .rewrite = dcsr_cuda_rewrite,
     .free_unshared = dcsr_cuda_free_unshared,
     .free_remains = dcsr_cuda_free_remains,
@@ -65,5 +66,6 @@ const dcsr_i_engine dcsr_cuda_engine = {
     .read_row = dcsr_cuda_read_row,
     .csr_fill = dcsr_cuda_csr_fill,
     .csr_free = dcsr_cuda_csr_free,
+    .upload = dcsr_cuda_upload,
     .download = dcsr_cuda_download,
 };

@@ -17,6 +17,7 @@
  * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
  * stored: the rows are marked instead (rewrite.c). */
 #include "dcsr/batch.h"
+#include "dcsr/twin.h"
 #include "dcsr/entries.h"
 
 /* An entry costs a few cache misses, as much as this many entries that are read in passing. */
@@ -110,7 +111,7 @@ static void undo(dcsr_i_batch *b)
 
 /* ---- The whole ---- */
 
-static dcsr_status scatter_and_publish(dcsr_i_batch *b)
+static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *operation)
 {
     dcsr_context *context = b->matrix->context;
     dcsr_i_resolver resolver[DCSR_I_MAX_BATCH_THREADS];
@@ -127,6 +128,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b)
         b->next->contiguous = b->bulk && b->places == b->n;
         b->next->first = b->begin;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
+        dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
         dcsr_i_publish(b->matrix, b->next, b->grave);
     }
     while (ready) dcsr_i_resolver_free(&resolver[--ready]);
@@ -167,7 +169,8 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     if (!operation->ascending) {
         spare = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *spare);
         if (!spare) return DCSR_ERROR_OUT_OF_MEMORY;
-        b.entries = dcsr_i_sort(b.entries, spare, b.n, b.stride, 0, operation->row_bits + b.column_bits,
+        int bits = operation->row_bits + b.column_bits, ordered = operation->ordered_bits;
+        b.entries = dcsr_i_sort(b.entries, spare, b.n, b.stride, ordered, bits - ordered,
                                 dcsr_i_threads(context, b.n));
     }
     uint64_t pages = dcsr_i_page_count(b.base);
@@ -178,7 +181,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
         combine_and_group(&b);
         status = dcsr_i_plan(&b);
         if (status == DCSR_OK) status = allocate(&b);
-        if (status == DCSR_OK) status = scatter_and_publish(&b);
+        if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
         if (status == DCSR_OK)
             dcsr_i_changed(matrix, b.mark ? b.n : 0);
         else

@@ -1,5 +1,5 @@
 /* matrix.c: creating and destroying matrices; what a matrix tells about itself. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +16,8 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
 {
     if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
     dcsr_context *context = matrix->context;
+    dcsr_i_snapshot_release(matrix->shown);
+    dcsr_i_twin_leave(matrix->twin);
     matrix->engine->close(matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
     pthread_mutex_destroy(&matrix->remains_lock);
@@ -24,6 +26,24 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     pthread_mutex_destroy(&matrix->version_lock);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
     dcsr_i_context_release(context);
+}
+
+dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_matrix *twin = matrix->twin;
+    if (twin) dcsr_i_matrix_retain(twin);
+    pthread_mutex_unlock(&matrix->version_lock);
+    return twin;
+}
+
+void dcsr_i_matrix_trim(dcsr_matrix *matrix)
+{
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    matrix->engine->trim(matrix);
+    if (!twin) return;
+    twin->engine->trim(twin);
+    dcsr_i_matrix_release(twin);
 }
 
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix)
@@ -40,6 +60,15 @@ dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t co
     return DCSR_OK;
 }
 
+dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows)
+{
+    if (rows > DCSR_MAX_COLS)
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                           "%s: %llu rows; a matrix that maintains its transpose has at most 2^31", call,
+                           (unsigned long long)rows);
+    return DCSR_OK;
+}
+
 static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *options)
 {
     if ((unsigned)type >= DCSR_TYPE_COUNT)
@@ -47,7 +76,7 @@ static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *opti
     if ((unsigned)options->policy >= DCSR_POLICY_COUNT)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: %d is no policy",
                            (int)options->policy);
-    if (options->segments && (options->segments < DCSR_MIN_SEGMENTS || options->segments > DCSR_MAX_SEGMENTS))
+    if (options->segments < DCSR_MIN_SEGMENTS || options->segments > DCSR_MAX_SEGMENTS)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_matrix_create: %d segments per row; give %d to %d", options->segments,
                            DCSR_MIN_SEGMENTS, DCSR_MAX_SEGMENTS);
@@ -55,6 +84,17 @@ static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *opti
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: %d is no way of defragmentation",
                            (int)options->defragmentation);
     return DCSR_OK;
+}
+
+static dcsr_status check_twin(const dcsr_context *context, uint64_t rows, const dcsr_matrix_options *options)
+{
+    if (!options->maintain_transpose) return DCSR_OK;
+    if (context->device == DCSR_DEVICE_CUDA)
+        return dcsr_i_fail(
+            DCSR_ERROR_NOT_BUILT,
+            "dcsr_matrix_create: a matrix on a cuda context cannot maintain its transpose; leave "
+            "the option out: a CSC view makes it when it is asked for");
+    return dcsr_i_check_twin_rows("dcsr_matrix_create", rows);
 }
 
 static const dcsr_i_engine *engine_of(const dcsr_context *context)
@@ -72,30 +112,23 @@ static void close_matrix(dcsr_i_member *member)
     dcsr_i_queue_stop((dcsr_matrix *)((char *)member - offsetof(dcsr_matrix, member)), true);
 }
 
-dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
+/* A matrix that no queue and no context knows yet, with the options, of which none is default. */
+static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
                                uint64_t cols, const dcsr_matrix_options *options)
 {
-    static const dcsr_matrix_options defaults;
-    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: matrix is NULL");
     *matrix = NULL;
-    DCSR_TRY(dcsr_i_context_check(context));
-    if (!options) options = &defaults;
-    DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_create", rows, cols));
-    DCSR_TRY(check_options(type, options));
-
     dcsr_matrix *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->context = context;
     created->engine = engine_of(context);
     created->type = type;
     created->value_size = dcsr_type_size(type);
-    created->policy = options->policy != DCSR_POLICY_DEFAULT ? options->policy
-                      : type == DCSR_PATTERN                 ? DCSR_POLICY_ANY
-                                                             : DCSR_POLICY_LAST;
-    created->segments_per_row = options->segments ? options->segments : DCSR_DEFAULT_SEGMENTS;
+    created->policy = options->policy;
+    created->segments_per_row = options->segments;
     created->defragmentation = options->defragmentation;
-    created->queue_limit = options->queue_limit ? options->queue_limit : default_queue_limit;
+    created->queue_limit = options->queue_limit;
     created->refuse_when_full = options->refuse_when_full;
+    created->maintain_transpose = options->maintain_transpose;
     created->queued_rows = rows;
     created->queued_cols = cols;
     created->member.close = close_matrix;
@@ -106,6 +139,47 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     pthread_cond_init(&created->queue_changed, NULL);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
+    if (status != DCSR_OK) {
+        dcsr_i_matrix_release(created);
+        return status;
+    }
+    *matrix = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_twin_open(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
+                             dcsr_defragmentation defragmentation)
+{
+    dcsr_matrix_options options = {
+        .policy = matrix->policy, .segments = matrix->segments_per_row, .defragmentation = defragmentation};
+    DCSR_TRY(open_matrix(twin, matrix->context, matrix->type, rows->cols, rows->rows, &options));
+    (*twin)->owner = matrix;
+    return DCSR_OK;
+}
+
+static dcsr_matrix_options filled_in(const dcsr_matrix_options *options, dcsr_type type)
+{
+    dcsr_matrix_options result = options ? *options : (dcsr_matrix_options){0};
+    if (result.policy == DCSR_POLICY_DEFAULT)
+        result.policy = type == DCSR_PATTERN ? DCSR_POLICY_ANY : DCSR_POLICY_LAST;
+    if (!result.segments) result.segments = DCSR_DEFAULT_SEGMENTS;
+    if (!result.queue_limit) result.queue_limit = default_queue_limit;
+    return result;
+}
+
+dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
+                               uint64_t cols, const dcsr_matrix_options *options)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: matrix is NULL");
+    *matrix = NULL;
+    DCSR_TRY(dcsr_i_context_check(context));
+    dcsr_matrix_options chosen = filled_in(options, type);
+    DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_create", rows, cols));
+    DCSR_TRY(check_options(type, &chosen));
+    DCSR_TRY(check_twin(context, rows, &chosen));
+    dcsr_matrix *created;
+    DCSR_TRY(open_matrix(&created, context, type, rows, cols, &chosen));
+    dcsr_status status = dcsr_i_twin_build(created);
     if (status == DCSR_OK) status = dcsr_i_context_join(context, &created->member);
     if (status != DCSR_OK) {
         dcsr_i_matrix_release(created);
@@ -120,16 +194,18 @@ void dcsr_matrix_destroy(dcsr_matrix *matrix)
     if (!matrix) return;
     dcsr_i_context_leave(matrix->context, &matrix->member);
     dcsr_i_queue_stop(matrix, false);
-    /* The cached CSR views hold a version, and so the matrix. */
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_csr *csr[2] = {matrix->csr[0], matrix->csr[1]};
-    matrix->csr[0] = matrix->csr[1] = NULL;
-    pthread_mutex_unlock(&matrix->version_lock);
-    for (int i = 0; i < 2; i++) dcsr_i_csr_release(csr[i]);
+    /* What is cached may hold a version, and so the matrix. */
+    dcsr_i_csr_forget(matrix);
+    if (matrix->twin) dcsr_i_csr_forget(matrix->twin);
     dcsr_i_matrix_release(matrix);
 }
 
 /* ---- What it tells ---- */
+
+static uint64_t bytes_of(dcsr_matrix *matrix)
+{
+    return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
+}
 
 dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
 {
@@ -157,7 +233,12 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     dcsr_i_snapshot_release(snapshot);
 
     info->arena_entries = dcsr_i_arena_used(&matrix->arena);
-    info->bytes = dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
+    info->bytes = bytes_of(matrix);
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    if (twin) {
+        info->bytes += bytes_of(twin);
+        dcsr_i_matrix_release(twin);
+    }
     pthread_mutex_lock(&matrix->version_lock);
     info->views = matrix->pin_count;
     pthread_mutex_unlock(&matrix->version_lock);

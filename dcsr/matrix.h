@@ -80,6 +80,12 @@ typedef struct dcsr_matrix_options {
     uint64_t
         queue_limit; /* bytes of batches that may be waiting before an insert waits for room; 0: 512 MiB */
     bool refuse_when_full; /* return DCSR_ERROR_BUSY instead of waiting for room */
+    /* The matrix keeps its transpose beside itself, by the same batches, so that views have both at once and
+       whatever needs columns (CSC views, products with the transpose) costs no transposition. Inserting and
+       removing then take a little more than twice as long, and memory is twice as much. Where there is no
+       memory for its part, a change is applied all the same; the transpose is given up then, and built again
+       in the background once it is asked for. At most 2^31 rows. Not on a cuda context (NOT_BUILT). */
+    bool maintain_transpose;
 } dcsr_matrix_options;
 
 /* Creates an empty matrix. rows and cols may be 0. options may be NULL. *matrix is NULL on failure.
@@ -185,7 +191,8 @@ typedef struct dcsr_matrix_info {
     uint64_t max_segments;    /* the most that one row has in use */
     uint64_t unresolved_rows; /* rows that may hold duplicates to combine, or tombstones */
     uint64_t arena_entries;   /* entries the arena has handed out and not got back, slack included */
-    uint64_t bytes; /* memory of the matrix: arena, row table, retired versions. What a change has freed in
+    uint64_t bytes; /* memory of the matrix: arena, row table, retired versions, those of a transpose that it
+                       maintains included. What a change has freed in
                        the arena is kept for the next one and given back to the system a tenth of a second
                        after the last */
     uint64_t pending_bytes;     /* bytes of batches that are queued */

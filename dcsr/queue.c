@@ -1,25 +1,19 @@
-/* queue.c: the queue of a matrix, the thread that works it off, and tickets.
+/* queue.c: the queue of a matrix, and the thread that works it off.
  *
  * The worker is started by the first operation and ends when it has been idle for a while, so that a process
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
  * reference of its own. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
 #endif
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
  * and itself. */
 enum { TRIM_MILLISECONDS = 100, IDLE_MILLISECONDS = 2000 };
-
-struct dcsr_ticket {
-    dcsr_i_operation *operation;
-};
 
 /* ---- Operations ---- */
 
@@ -55,70 +49,6 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_i_context_release(context);
 }
 
-/* ---- Tickets ---- */
-
-dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation)
-{
-    dcsr_ticket *ticket = dcsr_i_alloc(operation->context, DCSR_I_SCRATCH, 1, sizeof *ticket);
-    if (!ticket) return NULL;
-    ticket->operation = operation;
-    atomic_fetch_add(&operation->references, 1);
-    return ticket;
-}
-
-/* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes. So before
- * they sleep, a worker that has run out of work and a caller that waits for a ticket look around for about as
- * long as that. */
-enum { SPIN_NANOSECONDS = 20000 };
-
-static uint64_t nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Yields, so that whoever is waited for may have this core if it has no other. */
-static void pause_briefly(void)
-{
-    for (int i = 0; i < 16; i++) __builtin_ia32_pause();
-    sched_yield();
-}
-
-dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
-{
-    if (!ticket || !done)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_poll: %s is NULL",
-                           ticket ? "done" : "ticket");
-    *done = atomic_load(&ticket->operation->done);
-    return DCSR_OK;
-}
-
-dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
-{
-    if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
-    dcsr_i_operation *operation = ticket->operation;
-    for (uint64_t start = nanoseconds(); !atomic_load(&operation->done);) {
-        if (nanoseconds() - start > SPIN_NANOSECONDS) break;
-        pause_briefly();
-    }
-    pthread_mutex_lock(&operation->lock);
-    while (!atomic_load(&operation->done)) pthread_cond_wait(&operation->finished, &operation->lock);
-    pthread_mutex_unlock(&operation->lock);
-    return operation->status == DCSR_OK ? DCSR_OK : dcsr_i_fail(operation->status, "%s", operation->message);
-}
-
-void dcsr_ticket_destroy(dcsr_ticket *ticket)
-{
-    if (!ticket) return;
-    dcsr_i_operation *operation = ticket->operation;
-    dcsr_context *context = operation->context;
-    dcsr_i_context_retain(context);
-    dcsr_i_free(context, DCSR_I_SCRATCH, ticket, 1, sizeof *ticket);
-    dcsr_i_operation_release(operation);
-    dcsr_i_context_release(context);
-}
-
 /* ---- The worker ---- */
 
 static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
@@ -130,9 +60,12 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_RESIZE:
         return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
     case DCSR_I_DEFRAGMENT:
-        return dcsr_i_apply_defragment(matrix, operation->scope);
     case DCSR_I_SETTLE:
-        return dcsr_i_apply_settle(matrix);
+        return dcsr_i_twin_tidy(matrix, operation);
+    case DCSR_I_BUILD_TWIN:
+        return dcsr_i_twin_build(matrix);
+    case DCSR_I_REPLACE:
+        return operation->replace(matrix, operation->user);
     }
     return DCSR_OK;
 }
@@ -177,18 +110,21 @@ static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
 static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
 {
     if (!matrix->first && !matrix->stopping) {
-        uint64_t queued = atomic_load(&matrix->queued), start = nanoseconds();
+        uint64_t queued = atomic_load(&matrix->queued), start = dcsr_i_nanoseconds();
         pthread_mutex_unlock(&matrix->queue_lock);
-        while (atomic_load(&matrix->queued) == queued && nanoseconds() - start < SPIN_NANOSECONDS)
-            pause_briefly();
+        while (atomic_load(&matrix->queued) == queued &&
+               dcsr_i_nanoseconds() - start < DCSR_I_SPIN_NANOSECONDS)
+            dcsr_i_pause();
         pthread_mutex_lock(&matrix->queue_lock);
     }
     if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->stopping) {
         pthread_mutex_unlock(&matrix->queue_lock);
-        matrix->engine->trim(matrix);
+        dcsr_i_matrix_trim(matrix);
         pthread_mutex_lock(&matrix->queue_lock);
         wait_for_operation(matrix, IDLE_MILLISECONDS);
     }
+    /* Another thread may have the place: dcsr_i_queue_run(). */
+    while (matrix->running) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
     dcsr_i_operation *operation = matrix->first;
     if (!operation) return NULL;
     matrix->first = operation->next;
@@ -206,15 +142,25 @@ static void take_back_dimensions(dcsr_matrix *matrix)
     matrix->queued_cols = matrix->current->cols;
 }
 
+/* The service may be asked for again. */
+static void end_service(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    if (operation->kind == DCSR_I_BUILD_TWIN)
+        matrix->build_queued = false;
+    else if (!operation->of_twin)
+        matrix->maintenance_queued = false;
+    else if (matrix->twin)
+        matrix->twin->maintenance_queued = false;
+}
+
 /* Applies one operation. Called and returns with the lock, which it lets go meanwhile. */
 static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    bool maintenance = operation->kind == DCSR_I_SETTLE || operation->kind == DCSR_I_DEFRAGMENT;
     uint64_t bytes = dcsr_i_operation_bytes(operation), entries = operation->n;
     pthread_mutex_unlock(&matrix->queue_lock);
-    uint64_t start = nanoseconds();
+    uint64_t start = dcsr_i_nanoseconds();
     dcsr_status status = apply(matrix, operation);
-    atomic_fetch_add(&matrix->busy_nanoseconds, nanoseconds() - start);
+    atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
     if (status == DCSR_OK) count(matrix, operation, entries);
     pthread_mutex_lock(&matrix->queue_lock);
     if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
@@ -226,7 +172,7 @@ static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
     matrix->running = NULL;
     matrix->pending_bytes -= bytes;
     matrix->applied++;
-    if (maintenance) matrix->maintenance_queued = false;
+    if (operation->service) end_service(matrix, operation);
     pthread_cond_broadcast(&matrix->queue_changed);
     finish(operation, status, dcsr_i_error_text());
     dcsr_i_operation_release(operation);
@@ -243,8 +189,9 @@ static void *work(void *argument)
             continue;
         }
         if (matrix->stopping) break;
-        /* Idle: what sorting used goes back to the system. */
+        /* Idle: what sorting used goes back to the system, and what other threads have freed in its place. */
         pthread_mutex_unlock(&matrix->queue_lock);
+        dcsr_i_matrix_trim(matrix);
         dcsr_i_allocator_trim();
         pthread_mutex_lock(&matrix->queue_lock);
         if (!matrix->first) break;
@@ -272,10 +219,15 @@ static dcsr_status start_worker(dcsr_matrix *matrix)
 
 /* ---- What others do to the queue ---- */
 
+static dcsr_status refuse_when_stopping(const dcsr_matrix *matrix)
+{
+    if (!matrix->stopping) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_CONTEXT_DESTROYED, "the matrix is being destroyed with its context");
+}
+
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    if (matrix->stopping)
-        return dcsr_i_fail(DCSR_ERROR_CONTEXT_DESTROYED, "the matrix is being destroyed with its context");
+    DCSR_TRY(refuse_when_stopping(matrix));
     if (!matrix->worker_runs) DCSR_TRY(start_worker(matrix));
     if (matrix->last)
         matrix->last->next = operation;
@@ -289,11 +241,51 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     return DCSR_OK;
 }
 
+/* A worker for what a caller has freed in the arena: where none runs, nothing else would give it back. Small
+ * matrices keep it. */
+static void see_to_trimming(dcsr_matrix *matrix)
+{
+    enum { WORTH_A_THREAD = 1 << 20 }; /* entries */
+    uint64_t held = dcsr_i_arena_held(&matrix->arena), blocks = dcsr_i_arena_blocks(&matrix->arena)
+                                                                << dcsr_i_arena_shift(&matrix->arena);
+    if (!matrix->worker_runs && !matrix->stopping && blocks - held > WORTH_A_THREAD) start_worker(matrix);
+}
+
+dcsr_status dcsr_i_queue_run(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    atomic_fetch_add(&operation->references, 1);
+    operation->watched = true;
+    pthread_mutex_lock(&matrix->queue_lock);
+    dcsr_status status = refuse_when_stopping(matrix);
+    if (status == DCSR_OK && (matrix->first || matrix->running)) {
+        status = dcsr_i_enqueue_locked(matrix, operation);
+    } else if (status == DCSR_OK) {
+        matrix->running = operation;
+        matrix->queued++;
+        run(matrix, operation);
+        see_to_trimming(matrix);
+    }
+    pthread_mutex_unlock(&matrix->queue_lock);
+    if (status == DCSR_OK)
+        status = dcsr_i_operation_wait(operation);
+    else
+        dcsr_i_operation_release(operation);
+    dcsr_i_operation_release(operation);
+    return status;
+}
+
+/* The matrix whose queue this one has: its own, or that of the matrix whose twin it is. */
+static dcsr_matrix *queue_of(dcsr_matrix *matrix)
+{
+    return matrix->owner ? matrix->owner : matrix;
+}
+
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->queue_lock);
-    bool idle = !matrix->first && !matrix->running;
-    pthread_mutex_unlock(&matrix->queue_lock);
+    dcsr_matrix *owner = queue_of(matrix);
+    pthread_mutex_lock(&owner->queue_lock);
+    bool idle = !owner->first && !owner->running;
+    pthread_mutex_unlock(&owner->queue_lock);
     return idle;
 }
 
@@ -332,25 +324,48 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
         matrix->first = matrix->last = NULL;
     }
     pthread_cond_broadcast(&matrix->queue_changed);
-    /* The worker may be at the first of them already, bringing its entries to the device. */
-    while (matrix->worker_runs) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
+     * have its place. */
+    while (matrix->worker_runs || matrix->running)
+        pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
     cancel(matrix, cancelled);
     pthread_mutex_unlock(&matrix->queue_lock);
+}
+
+/* Puts a service into the queue, not a change that was asked for: when it fails the matrix goes on as it is.
+ * With the lock. */
+static bool enqueue_service(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope, bool of_twin)
+{
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, kind);
+    if (!operation) return false;
+    operation->scope = scope;
+    operation->watched = operation->service = true;
+    operation->of_twin = of_twin;
+    if (dcsr_i_enqueue_locked(matrix, operation) == DCSR_OK) return true;
+    dcsr_i_operation_release(operation);
+    return false;
 }
 
 void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope)
 {
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
-    pthread_mutex_lock(&matrix->queue_lock);
-    if (!matrix->maintenance_queued && !matrix->stopping) {
-        dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, kind);
-        if (operation) {
-            operation->scope = scope;
-            /* It is a service, not a change that was asked for: when it fails the matrix goes on as it is. */
-            operation->watched = true;
-            matrix->maintenance_queued = dcsr_i_enqueue_locked(matrix, operation) == DCSR_OK;
-            if (!matrix->maintenance_queued) dcsr_i_operation_release(operation);
-        }
+    dcsr_matrix *owner = queue_of(matrix);
+    pthread_mutex_lock(&owner->queue_lock);
+    if (!matrix->maintenance_queued && !owner->stopping)
+        matrix->maintenance_queued = enqueue_service(owner, kind, scope, matrix != owner);
+    pthread_mutex_unlock(&owner->queue_lock);
+}
+
+void dcsr_i_request_twin(dcsr_matrix *matrix)
+{
+    if (!matrix->maintain_transpose) return;
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    if (twin) {
+        dcsr_i_matrix_release(twin);
+        return;
     }
+    pthread_mutex_lock(&matrix->queue_lock);
+    if (!matrix->build_queued && !matrix->stopping)
+        matrix->build_queued = enqueue_service(matrix, DCSR_I_BUILD_TWIN, DCSR_DEFRAGMENT_WHOLE, true);
     pthread_mutex_unlock(&matrix->queue_lock);
 }

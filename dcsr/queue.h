@@ -1,7 +1,7 @@
 /* queue.h: the queue of changes of a matrix: operations, the worker, tickets (internal).
  *
  * Calls that change a matrix put an operation into its queue (change.c); a thread of the matrix applies them
- * in order (queue.c), by the engine of its device (engine.h). */
+ * in order (queue.c), by the engine of its device (engine.h). Tickets are in ticket.c. */
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
@@ -13,7 +13,9 @@ typedef enum dcsr_i_kind {
     DCSR_I_REMOVE,
     DCSR_I_RESIZE,
     DCSR_I_DEFRAGMENT,
-    DCSR_I_SETTLE /* resolve all rows, so that views need not */
+    DCSR_I_SETTLE,     /* resolve all rows, so that views need not */
+    DCSR_I_BUILD_TWIN, /* of a matrix that maintains its transpose, and has had to give it up */
+    DCSR_I_REPLACE     /* what an operation has computed becomes the content: result.c */
 } dcsr_i_kind;
 
 /* A device counts the entries of a batch in 32 bits. */
@@ -46,12 +48,18 @@ typedef struct dcsr_i_operation {
     int stride, column_bits, row_bits;
     size_t value_size;  /* 0: no values */
     size_t entry_bytes; /* of one entry, all in all */
+    int ordered_bits;   /* the keys ascend in so many of their lowest bits */
     bool ascending;     /* the keys ascend strictly: neither sorting nor combining is needed */
     bool sealed;        /* no other batch can join it: it is on its way to the device */
     dcsr_i_arrival arrival;
 
     uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
     dcsr_defragment_scope scope; /* defragment */
+    bool service;                /* the matrix has asked for it itself */
+    bool of_twin;                /* it is the twin alone that is to be tidied or built */
+    /* Replace: computes and publishes. */
+    dcsr_status (*replace)(dcsr_matrix *matrix, void *user);
+    void *user;
 
     bool watched; /* somebody holds a ticket and will learn of a failure there */
     pthread_mutex_t lock;
@@ -96,6 +104,19 @@ void dcsr_i_operation_release(dcsr_i_operation *operation);
 /* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
  * queue_lock. */
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* Applies an operation once all that is queued has been applied, and returns what became of it; takes the
+ * reference. While the queue is idle the calling thread does it itself, so that little work wakes no thread:
+ * it has the worker's place meanwhile. */
+dcsr_status dcsr_i_queue_run(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* Waits until it has been applied or has failed, and returns what became of it. */
+dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
+/* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes. So before
+ * they sleep, a worker that has run out of work and a caller that waits for a change look around for about
+ * as long as that; they pause between looks, and yield, so that whoever is waited for may have this core if
+ * it has no other. */
+enum { DCSR_I_SPIN_NANOSECONDS = 20000 };
+void dcsr_i_pause(void);
+uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward */
 /* A ticket on an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
 /* Waits until what is queued now has been applied; does not report failures. */
@@ -108,5 +129,7 @@ bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
 /* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
  * off. */
 void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
+/* Asks for the twin of a matrix that maintains its transpose, unless it is there or asked for already. */
+void dcsr_i_request_twin(dcsr_matrix *matrix);
 
 #endif

@@ -3,7 +3,7 @@
  * Growing copies the root of the table, nothing else. Shrinking rows drops whole pages and clears the rest of
  * the page that the new last row is in; shrinking columns rewrites the rows that reach beyond (rewrite.c).
  * Both together are one change. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #include <string.h>
 
 /* What is counted per row, of the rows from `first` on of a page. */
@@ -148,6 +148,7 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
         dcsr_i_table_free(matrix, next);
         next = cut.table;
     }
+    dcsr_i_twin_resize(matrix, rows, cols);
     dcsr_i_publish(matrix, next, grave);
     return DCSR_OK;
 }

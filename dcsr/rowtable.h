@@ -147,7 +147,21 @@ static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
     return page ? page->length[row & (DCSR_I_PAGE_ROWS - 1)] : 0;
 }
 
-/* For operations on views (view.c). */
+/* The first row from `row` on that is not of a page without entries; the number of rows if there is none. */
+static inline uint64_t dcsr_i_rows_skip(const dcsr_i_rows *rows, uint64_t row)
+{
+    while (rows->table && row < rows->rows && !dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT))
+        row = (row | (DCSR_I_PAGE_ROWS - 1)) + 1;
+    return row < rows->rows ? row : rows->rows;
+}
+
+/* Entries of all rows, in host memory. */
+static inline uint64_t dcsr_i_rows_entries(const dcsr_i_rows *rows)
+{
+    return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+}
+
+/* For operations on views (view.c, transposed.c). */
 
 /* DCSR_OK when the view may be read; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED. */
 dcsr_status dcsr_i_view_check(const dcsr_view *view);
@@ -158,6 +172,19 @@ dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 /* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */
 dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view);
+/* The same with columns that ascend strictly in each row: duplicates that the view shows are combined by the
+ * matrix's policy, those of DCSR_POLICY_KEEP summed. What shows that already is returned as it is, else a
+ * sorted copy that the view keeps. Cost: the first time, of a version of which it is not known, one look at
+ * every column. */
+dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view);
+/* The rows of the transpose of what the view shows, in host memory, kept by the view. Of a matrix that
+ * maintains its transpose they are segments of that, resolved as the view's flags ask: sorted if the view is,
+ * and with DCSR_VIEW_DUPLICATES with what duplicates there are. Else they are a CSC made when it is asked for
+ * first, which views of the newest version share: row numbers, which stand where columns do, ascend. Cost of
+ * that: O(rows + cols + entries), each entry is moved twice. Errors: OUT_OF_MEMORY. */
+dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view);
+/* Whether they are there: what is left to do then is resolving the twin's rows, as for the view itself. */
+bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
 /* What an operation has worked out about a view and keeps with it; there is room for one. */

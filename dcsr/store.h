@@ -2,16 +2,18 @@
  *
  *      matrix.c       creates and destroys matrices
  *      change.c       checks arguments, packs entries, queues operations
- *      queue.c        the queue, its worker thread, tickets
+ *      queue.c        the queue and its worker thread; ticket.c: waiting for a change
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      defragment.c   brings the segments of rows together, and says when that is worth it
  *      tight.c        lays rows one behind the other; fills a matrix from CSR
+ *      result.c       writes what an operation computes, to replace all that is there
  *      resize.c       changes the dimensions
  *      table.c        makes and frees the parts of row tables
  *      version.c      publishes versions, pins them, gives back what nobody sees any more
  *      view.c, csr.c  what readers hold
  *      lookup.c       single entries
+ *      csc.c, twin.c  the transpose: made for views, or maintained
  *
  * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
  * shared), allocates all it needs before it writes anything that others can see, and publishes at the end. So
@@ -72,6 +74,7 @@ typedef struct dcsr_i_snapshot {
     _Atomic uint64_t references;
     uint64_t version;
     const dcsr_i_table *base;        /* as published */
+    struct dcsr_i_snapshot *twin;    /* the transpose that belongs to the version; NULL: none is maintained */
     dcsr_i_table *own;               /* NULL, or a table that shares with base what was not resolved */
     uint64_t own_begin, own_entries; /* the places of the resolved rows */
     unsigned flags;                  /* of dcsr_view_create() that `own` was made for */
@@ -92,6 +95,10 @@ typedef struct dcsr_i_csr {
     size_t value_size;
     dcsr_i_snapshot *snapshot; /* of a CSR that lends the store's entries */
 } dcsr_i_csr;
+
+/* What a matrix keeps of its current version, for views to share: its rows as they come and sorted; those of
+ * its transpose, without and with duplicates where there are any. */
+enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
 /* More threads than this do not help one batch. */
 enum { DCSR_I_MAX_BATCH_THREADS = 64 };
@@ -119,8 +126,11 @@ struct dcsr_matrix {
     dcsr_i_pin *pins; /* ascending by version */
     uint64_t pin_count, pin_capacity;
     dcsr_i_snapshot
-        *resolved[4];   /* by flags: the newest, shared by views while one of them holds it; not counted */
-    dcsr_i_csr *csr[2]; /* by whether sorted: of the current version; counted */
+        *resolved[4]; /* by flags: the newest, shared by views while one of them holds it; not counted */
+    dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
+    bool closed;                       /* its owner has let go of it: nothing is cached any more */
+    _Atomic uint64_t ascending; /* the last version of which it is known that columns ascend strictly in all
+                                   rows, so that there is nothing to resolve or sort; 0: none */
     pthread_mutex_t
         remains_lock; /* held while remains are freed: it guards what the engine keeps for reuse */
     /* On the cpu: row pages that were given back and wait for the next batch; the allocator would cost as
@@ -128,6 +138,15 @@ struct dcsr_matrix {
     dcsr_i_row_page **spare;
     uint64_t spare_count, spare_capacity;
     _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
+
+    /* The transpose, where it is maintained (twin.h). `twin` and `shown` are replaced in the worker's place,
+     * under version_lock. */
+    bool maintain_transpose;
+    struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
+    struct dcsr_matrix *twin;  /* NULL when it is given up */
+    dcsr_i_snapshot *shown;    /* of the twin: what belongs to `current`; held */
+    dcsr_i_snapshot *next_shown; /* what belongs to the version that is about to be published; the worker's */
+    bool build_queued;           /* of the twin; under queue_lock */
 
     /* The queue. */
     pthread_mutex_t queue_lock;
@@ -330,20 +349,39 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave
 
 /* Holds the current version. */
 dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
+/* The same once more, to be released once more; NULL gives NULL. */
+dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot);
+/* Another one of the version that `held` holds, as published. */
+dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held);
 void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot);
 
 /* ---- csr.c ---- */
-/* The cached CSR of this version with these flags, held for the caller, or NULL. */
-dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, const dcsr_i_snapshot *snapshot, unsigned flags);
+/* Which of the cached ones shows what the flags ask for; -1: none. */
+int dcsr_i_csr_slot(unsigned flags);
+/* The cached one of this version, held for the caller, or NULL. */
+dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version);
+/* Caches it if its version is still the current one. */
+void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
+/* Takes all out of the cache, for good. */
+void dcsr_i_csr_forget(dcsr_matrix *matrix);
 dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
+
+/* ---- sorted.c ---- */
+/* The same entries as CSR in which columns ascend strictly: duplicates are combined by the policy, those of
+ * DCSR_POLICY_KEEP summed. *sorted is NULL where that is what the rows, which are in host memory, show
+ * already. */
+dcsr_status dcsr_i_rows_sort(dcsr_i_csr **sorted, dcsr_context *context, const dcsr_i_rows *rows,
+                             dcsr_policy policy);
 
 /* ---- matrix.c ---- */
 
 void dcsr_i_matrix_retain(dcsr_matrix *matrix);
 void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+/* Gives back what was kept for changes to come, of the twin too. */
+void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols);
 
 #endif

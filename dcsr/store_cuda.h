@@ -111,6 +111,7 @@ dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *opera
 dcsr_status dcsr_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 dcsr_status dcsr_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                               uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
@@ -125,6 +126,7 @@ dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, u
                                uint64_t capacity, uint32_t *columns, void *values, uint64_t *length);
 dcsr_status dcsr_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
 void dcsr_cuda_csr_free(dcsr_i_csr *csr);
+dcsr_status dcsr_cuda_upload(dcsr_i_csr **csr, dcsr_i_csr *host);
 dcsr_status dcsr_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
 
 #endif

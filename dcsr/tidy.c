@@ -1,6 +1,6 @@
 /* tidy.c: changes that leave the entries as they are - resolving and bringing together rows - and when they
  * are worth it. The work itself is the engine's. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 
 /* Rewrites the rows of a kind, with slack, as a change. */
 static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
@@ -9,7 +9,9 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
     dcsr_i_rewritten result;
     const dcsr_i_table *base = matrix->current;
     DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
-    if (result.table) dcsr_i_publish(matrix, result.table, result.grave);
+    if (!result.table) return DCSR_OK;
+    dcsr_i_twin_stays(matrix);
+    dcsr_i_publish(matrix, result.table, result.grave);
     return DCSR_OK;
 }
 

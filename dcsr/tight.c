@@ -143,6 +143,7 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : rows) if (threads > 1)
     for (uint64_t p = 0; p < pages; p++) rows += fill_page(matrix, table, csr, p);
     table->duplicate_rows = *marked = rows;
+    if (!rows && matrix->policy != DCSR_POLICY_KEEP) atomic_store(&matrix->ascending, table->version);
     dcsr_i_publish(matrix, table, grave);
     return DCSR_OK;
 }

@@ -1,5 +1,5 @@
-/* tight_cuda.c: rows one behind the other on a device: whole defragmentation, and filling an empty matrix
- * from CSR: what tight.c does. */
+/* tight_cuda.c: rows one behind the other on a device: whole defragmentation, and filling a matrix from CSR:
+ * what tight.c does. */
 #include "dcsr/rewrite_cuda.h"
 #include "dcsr/store_cuda.h"
 
@@ -102,6 +102,40 @@ typedef struct home {
     bool doomed;
 } home;
 
+static dcsr_status leave_home(layout *l, home *old)
+{
+    DCSR_TRY(dcsr_i_arena_doom(&l->matrix->arena, &old->runs, &old->count));
+    old->doomed = true;
+    return take_places(l);
+}
+
+/* What make_table() must leave room for, and what then goes into the grave. */
+static uint64_t remains_of_home(const layout *l)
+{
+    return dcsr_cuda_pages_to_bury(l->matrix, l->matrix->current) + 1;
+}
+static void bury_home(layout *l, const home *old)
+{
+    dcsr_cuda_bury_pages(l->build.grave, l->matrix, l->matrix->current);
+    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
+    dcsr_i_bury(l->build.grave, DCSR_I_RUNS, 0, old->runs, old->count);
+}
+
+/* Ends the change: publishes what was built, or takes all back. */
+static void end_move(layout *l, const home *old, dcsr_status status)
+{
+    dcsr_matrix *matrix = l->matrix;
+    dcsr_i_table *next = l->build.table;
+    dcsr_i_grave *grave = l->build.grave;
+    end(l, status);
+    if (status == DCSR_OK) {
+        dcsr_i_publish(matrix, next, grave);
+    } else if (old->doomed) {
+        dcsr_i_arena_spare(&matrix->arena, old->runs, old->count);
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->runs, old->count, sizeof *old->runs);
+    }
+}
+
 /* While the device moves entries, the host sees to the pages. */
 static dcsr_status move_rows(layout *l, home *old)
 {
@@ -111,15 +145,11 @@ static dcsr_status move_rows(layout *l, home *old)
     dcsr_cuda_walk walk = {dcsr_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
     DCSR_TRY(dcsr_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
     DCSR_TRY(find_used_pages(l));
-    DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &old->runs, &old->count));
-    old->doomed = true;
-    DCSR_TRY(take_places(l));
+    DCSR_TRY(leave_home(l, old));
     dcsr_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                      values_at(l, l->first));
-    DCSR_TRY(make_table(l, dcsr_cuda_pages_to_bury(matrix, base) + 1));
-    dcsr_cuda_bury_pages(l->build.grave, matrix, base);
-    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
-    dcsr_i_bury(l->build.grave, DCSR_I_RUNS, 0, old->runs, old->count);
+    DCSR_TRY(make_table(l, remains_of_home(l)));
+    bury_home(l, old);
     return dcsr_cuda_wait(l->stream, "defragmenting");
 }
 
@@ -131,15 +161,7 @@ dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix)
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = base->stored};
     home old = {0};
     dcsr_status status = move_rows(&l, &old);
-    dcsr_i_table *next = l.build.table;
-    dcsr_i_grave *grave = l.build.grave;
-    end(&l, status);
-    if (status == DCSR_OK) {
-        dcsr_i_publish(matrix, next, grave);
-    } else if (old.doomed) {
-        dcsr_i_arena_spare(&matrix->arena, old.runs, old.count);
-        dcsr_i_free(matrix->context, DCSR_I_MATRIX, old.runs, old.count, sizeof *old.runs);
-    }
+    end_move(&l, &old, status);
     return status;
 }
 
@@ -174,22 +196,34 @@ static dcsr_status mark_rows(layout *l, uint64_t *marked)
     return status;
 }
 
-static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
+/* The pages that have entries, and the row offsets. */
+static dcsr_status start_from_csr(layout *l, const dcsr_csr *csr)
 {
-    dcsr_matrix *matrix = l->matrix;
     DCSR_TRY(start(l));
     for (uint64_t p = 0; p < l->pages; p++) {
         uint64_t row = p << DCSR_CUDA_PAGE_SHIFT, last = row + DCSR_CUDA_PAGE_ROWS;
         if (csr->offsets[row] != csr->offsets[last < l->rows ? last : l->rows]) need_page(l, p);
     }
     dcsr_cuda_copy(l->stream, l->offsets, csr->offsets, (l->rows + 1) * sizeof *l->offsets);
-    DCSR_TRY(take_places(l));
-    DCSR_TRY(make_table(l, 0));
+    return DCSR_OK;
+}
+
+static void copy_entries(const layout *l, const dcsr_csr *csr)
+{
+    dcsr_matrix *matrix = l->matrix;
     dcsr_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->columns,
                    l->entries * sizeof *csr->columns);
     if (matrix->value_size)
         dcsr_cuda_copy(l->stream, values_at(l, l->first), csr->values, l->entries * matrix->value_size);
-    if (matrix->policy != DCSR_POLICY_KEEP) return mark_rows(l, marked);
+}
+
+static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
+{
+    DCSR_TRY(start_from_csr(l, csr));
+    DCSR_TRY(take_places(l));
+    DCSR_TRY(make_table(l, 0));
+    copy_entries(l, csr);
+    if (l->matrix->policy != DCSR_POLICY_KEEP) return mark_rows(l, marked);
     return dcsr_cuda_wait(l->stream, "filling a matrix");
 }
 
@@ -205,5 +239,27 @@ dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint
     end(&l, status);
     dcsr_cuda_leave(matrix->cuda->stream);
     if (status == DCSR_OK) dcsr_i_publish(matrix, next, grave);
+    return status;
+}
+
+static dcsr_status replace_rows(layout *l, home *old, const dcsr_csr *csr)
+{
+    DCSR_TRY(start_from_csr(l, csr));
+    DCSR_TRY(leave_home(l, old));
+    DCSR_TRY(make_table(l, remains_of_home(l)));
+    copy_entries(l, csr);
+    bury_home(l, old);
+    return dcsr_cuda_wait(l->stream, "writing a result");
+}
+
+dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr)
+{
+    layout l = {.matrix = matrix, .rows = csr->rows, .cols = csr->cols, .entries = csr->nnz};
+    home old = {0};
+    /* The caller may have the worker's place, and so its stream. */
+    dcsr_cuda_enter(matrix->cuda->stream);
+    dcsr_status status = replace_rows(&l, &old, csr);
+    end_move(&l, &old, status);
+    dcsr_cuda_leave(matrix->cuda->stream);
     return status;
 }

@@ -8,7 +8,7 @@
  *      graves:     [retired by v4..]   [retired by v10..12]
  *
  * A thing born after v3 and retired by v11 is freed as soon as v9 goes, however long v3 is held. */
-#include "dcsr/store.h"
+#include "dcsr/twin.h"
 #include <assert.h>
 #include <string.h>
 
@@ -94,10 +94,13 @@ static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
     }
 }
 
+/* Pins the current version, or one that is pinned already. */
 static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
 {
-    if (matrix->pin_count && matrix->pins[matrix->pin_count - 1].version == version) {
-        matrix->pins[matrix->pin_count - 1].count++;
+    uint64_t i = matrix->pin_count;
+    while (i && matrix->pins[i - 1].version > version) i--;
+    if (i && matrix->pins[i - 1].version == version) {
+        matrix->pins[i - 1].count++;
         return DCSR_OK;
     }
     if (matrix->pin_count == matrix->pin_capacity) {
@@ -132,27 +135,44 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave
     dcsr_i_table *old = matrix->current;
     dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
     matrix->current = next;
-    dcsr_i_csr *csr[2] = {matrix->csr[0], matrix->csr[1]};
-    matrix->csr[0] = matrix->csr[1] = NULL;
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    memcpy(cached, matrix->cached, sizeof cached);
+    memset(matrix->cached, 0, sizeof matrix->cached);
     memset(matrix->resolved, 0, sizeof matrix->resolved);
+    dcsr_i_snapshot *shown = matrix->shown;
+    dcsr_matrix *lost = matrix->next_shown ? NULL : matrix->twin;
+    if (lost) matrix->twin = NULL;
+    matrix->shown = matrix->next_shown;
+    matrix->next_shown = NULL;
     bool pinned = matrix->pin_count > 0;
     if (pinned) hand_down(matrix, grave, matrix->pin_count);
     pthread_mutex_unlock(&matrix->version_lock);
     /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
      * lock. */
     if (!pinned) hand_down(matrix, grave, 0);
-    for (int i = 0; i < 2; i++) dcsr_i_csr_release(csr[i]);
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+    dcsr_i_snapshot_release(shown);
+    dcsr_i_twin_leave(lost);
 }
 
-dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
+dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot)
+{
+    if (snapshot) atomic_fetch_add(&snapshot->references, 1);
+    return snapshot;
+}
+
+/* Holds the version that `held` holds, or the current one. */
+static dcsr_status create_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix,
+                                   const dcsr_i_snapshot *held)
 {
     dcsr_i_snapshot *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     *snapshot = NULL;
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&matrix->version_lock);
-    dcsr_status status = pin_locked(matrix, matrix->current->version);
-    created->version = matrix->current->version;
-    created->base = matrix->current;
+    created->base = held ? held->base : matrix->current;
+    created->version = created->base->version;
+    dcsr_status status = pin_locked(matrix, created->version);
+    if (status == DCSR_OK) created->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->shown);
     pthread_mutex_unlock(&matrix->version_lock);
     if (status != DCSR_OK) {
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
@@ -163,6 +183,16 @@ dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matr
     dcsr_i_matrix_retain(matrix);
     *snapshot = created;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
+{
+    return create_snapshot(snapshot, matrix, NULL);
+}
+
+dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held)
+{
+    return create_snapshot(snapshot, held->matrix, held);
 }
 
 void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
@@ -183,7 +213,8 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
     bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
     pthread_mutex_unlock(&matrix->version_lock);
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
-    if (freed && dcsr_i_queue_is_idle(matrix)) matrix->engine->trim(matrix);
+    if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
+    dcsr_i_snapshot_release(snapshot->twin);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
     dcsr_i_matrix_release(matrix);
 }

@@ -1,23 +1,8 @@
 /* view.c: creating, reading and destroying views. */
-#include "dcsr/store.h"
+#include "dcsr/viewdata.h"
 #include <math.h>
 
 enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED };
-
-struct dcsr_view {
-    dcsr_context *context;
-    dcsr_matrix *matrix;
-    dcsr_layout layout;
-    uint64_t version;
-    dcsr_i_snapshot *snapshot; /* segments */
-    dcsr_i_csr *csr;           /* CSR */
-    dcsr_i_rows rows;
-    pthread_mutex_t lock; /* for what is made when it is asked for: */
-    dcsr_i_kept *kept;
-    /* What is on a device, as CSR in host memory. */
-    dcsr_i_csr *copy;
-    dcsr_i_rows host_rows;
-};
 
 /* ---- What operations ask ---- */
 
@@ -62,6 +47,31 @@ dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
     return status;
 }
 
+/* Under the view's lock. */
+static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
+{
+    dcsr_matrix *matrix = view->matrix;
+    DCSR_TRY(dcsr_i_rows_sort(&view->sorted, view->context, rows, matrix->policy));
+    if (view->sorted)
+        view->sorted_rows = dcsr_i_rows_of_csr(view->sorted);
+    else
+        view->ascends = true;
+    /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
+    if (view->ascends && view->snapshot && !view->snapshot->own)
+        atomic_store(&matrix->ascending, view->version);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
+{
+    DCSR_TRY(dcsr_i_view_host_rows(rows, view));
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = view->ascends || view->sorted ? DCSR_OK : sort(view, *rows);
+    if (status == DCSR_OK && view->sorted) *rows = &view->sorted_rows;
+    pthread_mutex_unlock(&view->lock);
+    return status;
+}
+
 dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
                              dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view))
 {
@@ -101,8 +111,10 @@ static void offer_resolved(dcsr_matrix *matrix, dcsr_i_snapshot *snapshot)
 }
 
 /* Which rows the flags want resolved; false when this version shows all as it should be. */
-static bool rows_to_resolve(const dcsr_i_table *table, unsigned flags, dcsr_i_rows_kind *kind)
+static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table, unsigned flags,
+                            dcsr_i_rows_kind *kind)
 {
+    if (atomic_load(&matrix->ascending) == table->version) return false;
     bool duplicates = !(flags & DCSR_VIEW_DUPLICATES) && table->duplicate_rows;
     *kind = flags & DCSR_VIEW_SORTED ? DCSR_I_UNSORTED_ROWS
             : duplicates             ? DCSR_I_UNRESOLVED_ROWS
@@ -110,13 +122,12 @@ static bool rows_to_resolve(const dcsr_i_table *table, unsigned flags, dcsr_i_ro
     return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
-/* Replaces a plain snapshot by one in which the rows that the flags ask for are resolved. */
-static dcsr_status resolve_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags)
+dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags)
 {
     dcsr_i_snapshot *plain = *snapshot;
     dcsr_i_selection selection = {
         .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
-    if (!rows_to_resolve(plain->base, flags, &selection.kind)) return DCSR_OK;
+    if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
     dcsr_i_snapshot *shared = share_resolved(matrix, plain->version, flags);
     if (shared) {
         dcsr_i_snapshot_release(plain);
@@ -140,7 +151,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
     *view = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    if ((unsigned)layout > DCSR_LAYOUT_CSR || flags & ~(unsigned)ALL_FLAGS)
+    if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)ALL_FLAGS)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_view_create: layout %d with flags %u is not known", (int)layout, flags);
     dcsr_i_snapshot *snapshot;
@@ -148,8 +159,8 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_snapshot_create(&snapshot, matrix);
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
-        created->csr = dcsr_i_csr_cached(matrix, snapshot, flags);
-    if (status == DCSR_OK && !created->csr) status = resolve_snapshot(&snapshot, matrix, flags);
+        created->csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
+    if (status == DCSR_OK && !created->csr) status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->csr)
         status = dcsr_i_csr_create(&created->csr, matrix, snapshot, flags);
     if (status != DCSR_OK) {
@@ -160,7 +171,13 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->context = matrix->context;
     created->matrix = matrix;
     created->layout = layout;
+    created->flags = flags;
     created->version = snapshot->version;
+    created->ascends = atomic_load(&matrix->ascending) == snapshot->version ||
+                       (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
+    created->twin = dcsr_i_snapshot_hold(snapshot->twin);
+    created->shows_duplicates =
+        (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && snapshot->base->duplicate_rows != 0;
     if (layout == DCSR_LAYOUT_CSR) {
         dcsr_i_snapshot_release(snapshot);
         created->rows = matrix->engine->rows_of_csr(created->csr);
@@ -171,6 +188,13 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     pthread_mutex_init(&created->lock, NULL);
     dcsr_i_context_retain(matrix->context);
     dcsr_i_matrix_retain(matrix);
+    if (layout == DCSR_LAYOUT_CSC) {
+        status = dcsr_i_view_make_csc(created);
+        if (status != DCSR_OK) {
+            dcsr_view_destroy(created);
+            return status;
+        }
+    }
     *view = created;
     return DCSR_OK;
 }
@@ -183,6 +207,11 @@ void dcsr_view_destroy(dcsr_view *view)
     dcsr_i_snapshot_release(view->snapshot);
     dcsr_i_csr_release(view->csr);
     dcsr_i_csr_release(view->copy);
+    dcsr_i_csr_release(view->sorted);
+    dcsr_i_csr_release(view->csc);
+    dcsr_i_csr_release(view->transposed);
+    dcsr_i_snapshot_release(view->twin_rows);
+    dcsr_i_snapshot_release(view->twin);
     pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, view, 1, sizeof *view);
@@ -210,7 +239,7 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
                          .max_row = measures.longest,
                          .mean_row = (double)measures.nnz / n,
                          .row_std = sqrt(measures.squares / n),
-                         .lent = view->csr && view->csr->snapshot};
+                         .lent = (view->csr && view->csr->snapshot) || (view->csc && view->csc->snapshot)};
     return DCSR_OK;
 }
 
@@ -220,7 +249,7 @@ static dcsr_status check_csr(const dcsr_view *view, const dcsr_csr *csr, const c
     if (!csr) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csr is NULL", call);
     if (view->layout != DCSR_LAYOUT_CSR)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "%s: the view shows segments; create it with DCSR_LAYOUT_CSR", call);
+                           "%s: the view is not CSR; create it with DCSR_LAYOUT_CSR", call);
     return DCSR_OK;
 }
 

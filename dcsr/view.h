@@ -22,7 +22,10 @@ typedef struct dcsr_view dcsr_view;
 
 typedef enum dcsr_layout {
     DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
-    DCSR_LAYOUT_CSR /* offsets, columns, values: lent from the store when it is defragmented, else gathered */
+    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store when it is defragmented, else gathered
+                      */
+    DCSR_LAYOUT_CSC /* the segments, and beside them the columns: offsets, row numbers, values. Transposed for
+                       the view, unless the matrix maintains its transpose (dcsr_matrix_options) */
 } dcsr_layout;
 
 /* Flags of dcsr_view_create(), to be or-ed. */
@@ -36,8 +39,9 @@ enum {
 
 /* Creates a view of the matrix's last published version. *view is NULL on failure.
  * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
- * unresolved rows; else O(entries in those rows); CSR views are cached for as long as the version is the
- * newest. */
+ * unresolved rows; else O(entries in those rows); CSR and CSC views are cached for as long as the version is
+ * the newest. The arrays of CSC take O(rows + cols + entries) and, while they are made, up to 16 bytes more
+ * an entry; of a matrix that maintains its transpose what a CSR view of that takes. */
 DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
                                       unsigned flags);
 
@@ -53,7 +57,7 @@ typedef struct dcsr_view_info {
     uint64_t segments; /* pieces over all rows (rows that are not empty, for CSR) */
     uint64_t max_row;  /* length of the longest row */
     double mean_row, row_std;
-    bool lent; /* a CSR view that points into the store: no entry was copied */
+    bool lent; /* a CSR or CSC view that points into the store: no entry was copied */
 } dcsr_view_info;
 
 /* Fills *info. The row statistics cost O(rows). Errors: on a device also OUT_OF_MEMORY, as of all that reads
@@ -77,6 +81,24 @@ DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
 /* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; from a device a copy that the
  * view makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
+
+/* The arrays of a CSC view: the columns, each with ascending row numbers. They belong to the view, last, and
+ * are in the device's memory as those of a CSR view. The view is read by rows too, as segments are: by
+ * dcsr_view_row(), dcsr_view_get_many(), dcsr_view_get_info() and all operations. Duplicates that its flags
+ * let show stand as they were inserted; of a matrix that maintains its transpose they may be combined
+ * already. */
+typedef struct dcsr_csc_arrays {
+    uint64_t rows, cols, nnz;
+    dcsr_type type;
+    const uint64_t *offsets; /* cols + 1; offsets[0] is 0 */
+    const uint32_t *row;     /* nnz row numbers */
+    const void *values;      /* nnz values of the type; NULL for pattern */
+} dcsr_csc_arrays;
+
+/* Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
+DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc);
+/* The same in host memory, also from a device. */
+DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc);
 
 /* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),
  * *length is the row's length. To read a row of unknown length call it with capacity 0 first. Errors:

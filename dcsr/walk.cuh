@@ -54,15 +54,25 @@ struct dcsr_cuda_tile {
     uint32_t last[DCSR_CUDA_TILE_WORDS];  /* the last mark before each word of bits */
 };
 
+/* The threads of a block, and how many blocks have a tile for each of their warps. */
+inline unsigned dcsr_cuda_walk_threads()
+{
+    return dcsr_cuda_threads(dcsr_cuda_policy{DCSR_CUDA_WALK_THREADS, DCSR_CUDA_WALK_ITEMS});
+}
+inline uint64_t dcsr_cuda_walk_blocks(uint64_t entries, uint64_t rows)
+{
+    uint64_t items = (uint64_t)DCSR_CUDA_TILE_ITEMS * (dcsr_cuda_walk_threads() / 32);
+    return (entries + rows + items - 1) / items;
+}
+
 /* Runs a kernel that calls dcsr_cuda_for_entries(), for a walk of so many entries at most. */
 template <class... P, class... A>
 void dcsr_cuda_launch_walk(dcsr_cuda_stream *stream, void (*kernel)(P...), uint64_t entries, uint64_t rows,
                            A... arguments)
 {
-    unsigned threads = dcsr_cuda_threads(dcsr_cuda_policy{DCSR_CUDA_WALK_THREADS, DCSR_CUDA_WALK_ITEMS});
-    uint64_t items = (uint64_t)DCSR_CUDA_TILE_ITEMS * (threads / 32);
+    unsigned threads = dcsr_cuda_walk_threads();
     if (!entries) return;
-    dcsr_cuda_launch_blocks(stream, kernel, (entries + rows + items - 1) / items, (int)threads,
+    dcsr_cuda_launch_blocks(stream, kernel, dcsr_cuda_walk_blocks(entries, rows), (int)threads,
                             threads / 32 * sizeof(dcsr_cuda_tile), arguments...);
 }
 
@@ -165,11 +175,10 @@ DCSR_CUDA_INLINE uint32_t dcsr_cuda_mark_of(const dcsr_cuda_tile &tile, uint32_t
     return bits ? (j | 31) - (uint32_t)__clz((int)bits) : tile.last[j / 32];
 }
 
-/* For each entry of the walk: store(entry, load(entry, source)). A lane loads several before it stores the
- * first, since it is loads under way that keep the memory busy. All lanes of all warps must call; launched
- * with dcsr_cuda_launch_walk(). */
-template <class Load, class Store>
-DCSR_CUDA_INLINE void dcsr_cuda_for_entries(const dcsr_cuda_walk &walk, Load load, Store store)
+/* For each tile of the calling warp, in order: visit(tile, first, d, left), where item d is the tile's first,
+ * of row `first` of the list, and `left` items are to be visited. The warp's tiles are neighbours. All lanes
+ * of all warps must call; launched with dcsr_cuda_launch_walk(). */
+template <class Visit> DCSR_CUDA_INLINE void dcsr_cuda_for_tiles(const dcsr_cuda_walk &walk, Visit visit)
 {
     SIMT_SHARED_DYN(dcsr_cuda_tile, tiles);
     dcsr_cuda_tile &tile = tiles[threadIdx.x / 32];
@@ -191,8 +200,20 @@ DCSR_CUDA_INLINE void dcsr_cuda_for_entries(const dcsr_cuda_walk &walk, Load loa
         __syncwarp();
         dcsr_cuda_find_last(tile);
         __syncwarp();
-        const uint32_t left =
-            (uint32_t)(end - d < DCSR_CUDA_TILE_ITEMS ? end - d : (uint64_t)DCSR_CUDA_TILE_ITEMS);
+        visit(tile, first, d,
+              (uint32_t)(end - d < DCSR_CUDA_TILE_ITEMS ? end - d : (uint64_t)DCSR_CUDA_TILE_ITEMS));
+        first = tile.next;
+        __syncwarp();
+    }
+}
+
+/* For each entry of the walk: store(entry, load(entry, source)). A lane loads several before it stores the
+ * first, since it is loads under way that keep the memory busy. To be called as dcsr_cuda_for_tiles(). */
+template <class Load, class Store>
+DCSR_CUDA_INLINE void dcsr_cuda_for_entries(const dcsr_cuda_walk &walk, Load load, Store store)
+{
+    const unsigned lane = dcsr_cuda_lane();
+    dcsr_cuda_for_tiles(walk, [&](const dcsr_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
         decltype(load(dcsr_cuda_entry(), dcsr_cuda_source())) loaded[DCSR_CUDA_WALK_ITEMS];
         for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
             uint32_t j = k * 32 + lane, at = dcsr_cuda_mark_of(tile, j), n = tile.row[at];
@@ -205,9 +226,7 @@ DCSR_CUDA_INLINE void dcsr_cuda_for_entries(const dcsr_cuda_walk &walk, Load loa
             if (j < left && n != DCSR_CUDA_NONE)
                 store(dcsr_cuda_entry{first + n, d - first + (j - n)}, loaded[k]);
         }
-        first = tile.next;
-        __syncwarp();
-    }
+    });
 }
 
 #endif

@@ -88,7 +88,7 @@ void dcsr_i_cast(dcsr_type ztype, void *z, dcsr_type xtype, const void *x, size_
     if (ztype == DCSR_PATTERN) return;
     if (ztype != xtype)
         loops[ztype][xtype](z, x, n);
-    else if (z != x)
+    else if (z != x && n)
         memcpy(z, x, n * dcsr_type_size(ztype));
 }
 

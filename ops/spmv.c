@@ -12,6 +12,7 @@
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
 #include "ops/avx512.h"
+#include "ops/spmv_internal.h"
 #ifdef DCSR_CUDA
 #include "ops/spmv_cuda.h"
 #endif
@@ -112,23 +113,58 @@ static spmv_kernel *const kernels[DCSR_TYPE_COUNT] = {
 #undef DCSR_X
 };
 
-static void spmv_rows(void *y, const dcsr_i_rows *rows, const void *x, int threads)
+uint64_t dcsr_i_rows_in_use(const dcsr_i_rows *rows, uint64_t block)
 {
-    spmv_kernel *kernel = kernels[rows->type];
-    uint64_t blocks = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
-    if (threads <= 1) {
-        kernel(y, rows, x, 0, blocks);
-        return;
+    uint64_t row = block << DCSR_I_PAGE_SHIFT, word = 0;
+    unsigned n = (unsigned)(rows->rows - row < DCSR_I_PAGE_ROWS ? rows->rows - row : DCSR_I_PAGE_ROWS);
+    const uint64_t *offset = rows->offsets ? rows->offsets + row : NULL;
+    const dcsr_i_row_page *page = offset ? NULL : dcsr_i_page(rows->table, block);
+#ifdef DCSR_I_AVX512
+    if (n == DCSR_I_PAGE_ROWS && offset) {
+        for (unsigned r = 0; r < n; r += 8) {
+            __m512i begin = _mm512_loadu_si512(offset + r), end = _mm512_loadu_si512(offset + r + 1);
+            word |= (uint64_t)_mm512_cmpneq_epu64_mask(begin, end) << r;
+        }
+        return word;
     }
+    for (unsigned r = 0; page && n == DCSR_I_PAGE_ROWS && r < n; r += 16) {
+        __m512i length = _mm512_loadu_si512(page->length + r);
+        word |= (uint64_t)_mm512_test_epi32_mask(length, length) << r;
+    }
+    if (n == DCSR_I_PAGE_ROWS) return word;
+#endif
+    for (unsigned r = 0; offset && r < n; r++) word |= (uint64_t)(offset[r] != offset[r + 1]) << r;
+    for (unsigned r = 0; page && r < n; r++) word |= (uint64_t)(page->length[r] != 0) << r;
+    return word;
+}
+
+/* Blocks first .. last-1, and their words of `present` while the lengths of rows are in cache. */
+static uint64_t spmv_blocks(void *y, uint64_t *present, const dcsr_i_rows *rows, const void *x,
+                            uint64_t first, uint64_t last)
+{
+    uint64_t count = 0;
+    kernels[rows->type](y, rows, x, first, last);
+    for (uint64_t block = first; present && block < last; block++) {
+        present[block] = dcsr_i_rows_in_use(rows, block);
+        count += (uint64_t)__builtin_popcountll(present[block]);
+    }
+    return count;
+}
+
+uint64_t dcsr_i_spmv_rows(void *y, uint64_t *present, const dcsr_i_rows *rows, const void *x, int threads)
+{
+    uint64_t blocks = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT, count = 0;
+    if (threads <= 1 && !present) return spmv_blocks(y, NULL, rows, x, 0, blocks);
     /* Chunks small enough to even out long rows, large enough that the prefetches across blocks pay. */
     uint64_t chunk = blocks / ((uint64_t)threads * 32);
     chunk = chunk < 1 ? 1 : chunk > 64 ? 64 : chunk;
     uint64_t chunks = (blocks + chunk - 1) / chunk;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(+ : count) if (threads > 1)
     for (uint64_t c = 0; c < chunks; c++) {
         uint64_t last = (c + 1) * chunk;
-        kernel(y, rows, x, c * chunk, last < blocks ? last : blocks);
+        count += spmv_blocks(y, present, rows, x, c * chunk, last < blocks ? last : blocks);
     }
+    return count;
 }
 
 static dcsr_status check(const char *call, const void *y, const dcsr_view *A, const void *x)
@@ -155,7 +191,7 @@ dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
 #endif
     uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
     int threads = dcsr_i_threads(dcsr_i_view_context(A), stored + rows->rows);
-    spmv_rows(y, rows, x, threads);
+    dcsr_i_spmv_rows(y, NULL, rows, x, threads);
     dcsr_i_view_was_read(A);
     return DCSR_OK;
 }

@@ -99,6 +99,22 @@ static void run(dcsr_cuda_stream *stream, void *on, dcsr_view *A, dcsr_i_kept *k
     pthread_mutex_unlock(&k->lock);
 }
 
+dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A)
+{
+    dcsr_i_kept *kept;
+    DCSR_TRY(dcsr_i_view_keep(&kept, A, make));
+    *plan = &((kept_plan *)kept)->plan;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+{
+    dcsr_i_kept *kept;
+    DCSR_TRY(dcsr_i_view_keep(&kept, A, make));
+    run(stream, dcsr_cuda_handle(stream), A, kept, y, x);
+    return DCSR_OK;
+}
+
 static bool on_device(const dcsr_view *A, const void *pointer)
 {
     return dcsr_cuda_where(dcsr_i_view_context(A)->cuda, pointer) == DCSR_CUDA_ON_DEVICE;

@@ -24,6 +24,7 @@ typedef struct dcsr_cuda_spmv_counts {
     unsigned long long rows;  /* that are cut */
     unsigned long long parts; /* of all of them */
     unsigned long long longest;
+    unsigned long long in_use; /* rows that are not empty */
 } dcsr_cuda_spmv_counts;
 
 /* What a product needs to know besides the rows. All pointers but the event are to device memory. */
@@ -37,8 +38,8 @@ typedef struct dcsr_cuda_spmv_plan {
     unsigned most_blocks;    /* of a launch */
 } dcsr_cuda_spmv_plan;
 
-/* Adds up how many rows are to be cut, and parts, into *counts (device memory, zeros), and the longest row.
- */
+/* Adds up how many rows are to be cut, their parts, and how many rows are in use into *counts (device memory,
+ * zeros), and finds the longest row. */
 void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
                           dcsr_cuda_spmv_counts *counts);
 /* Fills plan->row and plan->row_of_part, and makes the event; *counts is device memory. */
@@ -58,6 +59,10 @@ void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows
 
 /* For a view on a device whose arguments have been checked; y and x may be anywhere. */
 dcsr_status dcsr_cuda_spmv(void *y, dcsr_view *A, const void *x);
+/* For other operations. The plan of a view, which is kept with it. */
+dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A);
+/* Puts y = A x onto the stream; y and x are device memory. */
+dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, const void *x);
 /* On the caller's stream; device memory only. */
 dcsr_status dcsr_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 

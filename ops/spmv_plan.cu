@@ -9,16 +9,20 @@ DCSR_CUDA_INLINE uint64_t parts_of(uint64_t length)
 
 static __global__ void count_parts(dcsr_cuda_rows rows, dcsr_cuda_spmv_counts *counts)
 {
-    uint64_t longest = 0;
+    uint64_t longest = 0, in_use = 0;
     for (uint64_t row = dcsr_cuda_first(); row < rows.rows; row += dcsr_cuda_step()) {
         uint64_t length = dcsr_cuda_length(rows, row), parts = parts_of(length);
         if (length > longest) longest = length;
+        in_use += length != 0;
         if (!parts) continue;
         atomicAdd(&counts->rows, 1);
         atomicAdd(&counts->parts, parts);
     }
     longest = dcsr_cuda_block_max(longest, (uint64_t)0);
-    if (threadIdx.x == 0) atomicMax(&counts->longest, longest);
+    in_use = dcsr_cuda_block_sum(in_use);
+    if (threadIdx.x != 0) return;
+    atomicMax(&counts->longest, longest);
+    atomicAdd(&counts->in_use, in_use);
 }
 
 static __global__ void list_rows(dcsr_cuda_rows rows, dcsr_cuda_spmv_row *list, dcsr_cuda_spmv_counts *counts)

@@ -24,6 +24,10 @@ template <class T> DCSR_CUDA_INLINE T dcsr_cuda_read_once(const T *p)
     return *p;
 #endif
 }
+DCSR_CUDA_INLINE bool dcsr_cuda_read_once(const bool *p)
+{
+    return dcsr_cuda_read_once((const uint8_t *)p) != 0;
+}
 
 /* ---- What is multiplied and added ---- */
 

@@ -46,7 +46,10 @@ __attribute__((format(printf, 2, 3))) static bool differs(const reading *r, cons
     va_list list;
     va_start(list, format);
     int used = snprintf(r->why, TEST_WHY, "%s view, flags %u, version %" PRIu64 ": ",
-                        r->info.layout == DCSR_LAYOUT_CSR ? "CSR" : "segments", r->flags, r->info.version);
+                        r->info.layout == DCSR_LAYOUT_CSR   ? "CSR"
+                        : r->info.layout == DCSR_LAYOUT_CSC ? "CSC"
+                                                            : "segments",
+                        r->flags, r->info.version);
     vsnprintf(r->why + used, (size_t)(TEST_WHY - used), format, list);
     va_end(list);
     return false;
@@ -138,7 +141,7 @@ static bool same_pieces(reading *r)
     if (at != r->length || dcsr_i_rows_length(rows, r->row) != at)
         return differs(r, "row %" PRIu64 ": pieces of %" PRIu64 " of %" PRIu64 " entries", r->row, at,
                        r->length);
-    if (r->info.layout == DCSR_LAYOUT_SEGMENTS && !dcsr_i_view_rows(r->view)->on_device)
+    if (r->info.layout != DCSR_LAYOUT_CSR && !dcsr_i_view_rows(r->view)->on_device)
         r->pieces += (uint64_t)count;
     return true;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh: the rules of the sources that a machine can check; `make lint` runs it.
 #
-# usage: tools/lint.sh [CHECK...]     by default all: format includes names lengths words
+# usage: tools/lint.sh [CHECK...]     by default all: format includes names lengths words examples
 #
 # Prints FILE:LINE: what is wrong, and exits with 1 when anything was.
 set -uo pipefail
@@ -97,7 +97,16 @@ check_words() {
     forbid '[ 	]+$' 'blanks at the end of the line' "${sources[@]}" tools/*.sh
 }
 
-[ $# -gt 0 ] || set -- format includes names lengths words
+# The example in README.md is the one that a test compiles and runs.
+check_examples() {
+    local example
+    example=$(sed -n '/^\/\* README \*\/$/,/^\/\* end \*\/$/p' tests/test_readme.c | sed '1d;$d')
+    if [ -z "$example" ] || [[ $(cat README.md) != *"$example"* ]]; then
+        complain 'README.md:1: its example differs from that in tests/test_readme.c'
+    fi
+}
+
+[ $# -gt 0 ] || set -- format includes names lengths words examples
 for check; do
     "check_$check"
 done

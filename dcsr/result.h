@@ -1,0 +1,91 @@
+/* result.h: rows that an operation computes, to replace all that a matrix holds (internal).
+ *
+ *      dcsr_i_result_turn(matrix, compute)      the matrix's turn in its queue, in which compute() runs:
+ *          dcsr_i_result_begin()
+ *              threads:  dcsr_i_result_room()  ->  write entries  ->  dcsr_i_result_add()
+ *          dcsr_i_result_publish()              or dcsr_i_result_drop() after a failure
+ *
+ * Each thread takes room for as many entries as its next rows may have, writes them, and says how many there
+ * are; the rest of the room serves the rows that follow. So there is one pass, and nothing is copied: rows
+ * are written where they stay. What is published is one new version; of the old content nothing is left but
+ * what views see.
+ *
+ * Columns ascend strictly in the rows that are added, so that the new version has nothing to resolve or sort.
+ *
+ * On a device the rows are collected in host memory, in order, and go there as CSR (result_collect.c). */
+#ifndef DCSR_RESULT_H
+#define DCSR_RESULT_H
+
+#include "dcsr/store.h"
+
+/* Where entries are to be written; values is NULL in a pattern-only matrix. */
+typedef struct dcsr_i_room {
+    uint32_t *columns;
+    void *values;
+} dcsr_i_room;
+
+/* What one thread has. */
+typedef struct dcsr_i_result_thread {
+    _Alignas(64) uint64_t stored; /* entries added */
+    /* The room that is left: places in the arena; or, collecting, in arrays of the thread's own. */
+    uint64_t next, end;
+    uint64_t first; /* place of the first entry */
+    bool gaps;      /* entries do not lie one behind the other from there on */
+    uint32_t *columns;
+    char *values;
+    /* The page that rows are being added to, and pages for those that follow. */
+    uint64_t number;
+    dcsr_i_row_page *page;
+    unsigned stocked;
+    dcsr_i_row_page *stock[DCSR_I_PAGES_AT_ONCE];
+} dcsr_i_result_thread;
+
+typedef struct dcsr_i_result {
+    dcsr_matrix *matrix;
+    dcsr_i_result_thread *thread;
+    int threads;
+    uint64_t slab; /* entries that a thread takes room for at once, at least */
+    /* On the cpu: */
+    dcsr_i_table *table;
+    dcsr_i_grave *grave;
+    dcsr_i_run *runs; /* the old home */
+    uint64_t run_count;
+    bool doomed;
+    pthread_mutex_t lock; /* for directories of the table */
+    /* Elsewhere: where the rows of each page of 64 were collected, and the CSR they become. */
+    struct dcsr_i_collected *collected;
+    dcsr_csr csr;
+} dcsr_i_result;
+
+/* Calls compute(matrix, user) with the matrix's turn in its queue: what is queued before is applied first,
+ * what is queued meanwhile after. compute() builds a result of the shape that matrix->current has then, and
+ * publishes it; or fails and leaves the matrix as it was. It runs in the calling thread while the queue is
+ * idle, else in the matrix's worker. Returns what compute() returns. */
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_status (*compute)(dcsr_matrix *matrix, void *user),
+                               void *user);
+
+/* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess
+ * that decides in which portions room is taken. On failure nothing is left behind. */
+dcsr_status dcsr_i_result_begin(dcsr_i_result *result, dcsr_matrix *matrix, int threads, uint64_t expected);
+/* Room for so many entries. A thread that has asked for more room may use that alone. */
+dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entries, dcsr_i_room *room);
+/* Rows first to first + count - 1, of one page of 64 rows, stand one behind the other at the beginning of the
+ * room that was taken last; what is behind them is room still. A page belongs to one thread, which adds its
+ * rows in order. Rows that are not added are empty. */
+dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
+                              const uint32_t *lengths);
+
+/* Publishes. On failure, which on the cpu does not happen, the matrix is as it was. Ends the result. */
+dcsr_status dcsr_i_result_publish(dcsr_i_result *result);
+/* Gives all back. */
+void dcsr_i_result_drop(dcsr_i_result *result);
+
+/* ---- result_collect.c: the same for engines that have replace() ---- */
+dcsr_status dcsr_i_collect_begin(dcsr_i_result *result);
+dcsr_status dcsr_i_collect_room(dcsr_i_result *result, int thread, uint64_t entries);
+void dcsr_i_collect_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
+                        const uint32_t *lengths);
+dcsr_status dcsr_i_collect_publish(dcsr_i_result *result);
+void dcsr_i_collect_end(dcsr_i_result *result);
+
+#endif

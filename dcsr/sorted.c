@@ -1,0 +1,198 @@
+/* sorted.c: rows brought into ascending order of columns, each once, for operations that merge rows.
+ *
+ * The rows of a matrix stand in the order in which entries came. Where they do not ascend they are copied as
+ * CSR: each row is sorted there by the keys column << 32 | position, and entries of one column, which then
+ * are in order of time, are combined. */
+#include "dcsr/store.h"
+#include <string.h>
+
+static bool ascends(const dcsr_i_rows *rows, uint64_t row)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    int64_t previous = -1;
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
+            if (rows->columns[i] <= previous) return false;
+            previous = rows->columns[i];
+        }
+    return true;
+}
+
+/* The length of the longest row that does not ascend strictly; 0 when all do. */
+static uint64_t longest_unsorted(const dcsr_i_rows *rows, int threads)
+{
+    uint64_t longest = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max \
+                                                                                : longest) if (threads > 1)
+    for (uint64_t i = 0; i < rows->rows; i++) {
+        uint64_t length = dcsr_i_rows_length(rows, i);
+        if (length > longest && !ascends(rows, i)) longest = length;
+    }
+    return longest;
+}
+
+/* What one thread sorts in. */
+typedef struct sorter {
+    uint64_t *keys, *spare;
+} sorter;
+
+/* Sorts the row from its pieces to place `to` of the CSR; returns how many entries are left. */
+static uint64_t sort_row(dcsr_i_csr *csr, const sorter *s, const dcsr_i_rows *rows, uint64_t row,
+                         dcsr_i_combine combine)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    uint64_t n = 0, to = csr->offsets[row], out = to;
+    size_t size = csr->value_size;
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = 0; i < pieces[k].length; i++, n++)
+            s->keys[n] = (uint64_t)rows->columns[pieces[k].begin + i] << 32 | n;
+    const uint64_t *keys = dcsr_i_sort(s->keys, s->spare, n, 1, 32, 31, 1);
+    for (uint64_t e = 0; e < n; e++) {
+        uint64_t position = keys[e] & UINT32_MAX;
+        int k = 0;
+        for (; position >= pieces[k].length; k++) position -= pieces[k].length;
+        const char *value = size ? (const char *)rows->values + (pieces[k].begin + position) * size : NULL;
+        uint32_t column = (uint32_t)(keys[e] >> 32);
+        if (out > to && csr->columns[out - 1] == column) {
+            if (combine) combine((char *)csr->values + (out - 1) * size, value);
+            continue;
+        }
+        csr->columns[out] = column;
+        if (size) memcpy((char *)csr->values + out * size, value, size);
+        out++;
+    }
+    return out - to;
+}
+
+static void copy_row(dcsr_i_csr *csr, const dcsr_i_rows *rows, uint64_t row)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    uint64_t to = csr->offsets[row];
+    size_t size = csr->value_size;
+    for (int k = 0; k < count; to += pieces[k++].length) {
+        memcpy(csr->columns + to, rows->columns + pieces[k].begin, pieces[k].length * sizeof *csr->columns);
+        if (size)
+            memcpy((char *)csr->values + to * size, (const char *)rows->values + pieces[k].begin * size,
+                   pieces[k].length * size);
+    }
+}
+
+/* All rows, with what is left of each in left[]. */
+static dcsr_status sort_rows(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_policy policy, uint64_t longest,
+                             int threads, uint64_t *left)
+{
+    dcsr_i_combine combine =
+        dcsr_i_combiner(csr->type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
+    int failed = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : failed) if (threads > 1)
+    {
+        sorter s = {.keys = dcsr_i_alloc(csr->context, DCSR_I_SCRATCH, 2 * longest, sizeof *s.keys)};
+        failed += !s.keys;
+        s.spare = s.keys ? s.keys + longest : NULL;
+#pragma omp for schedule(dynamic, 256)
+        for (uint64_t i = 0; i < csr->rows; i++) {
+            if (!s.keys) continue;
+            if (ascends(rows, i)) {
+                copy_row(csr, rows, i);
+                left[i] = csr->offsets[i + 1] - csr->offsets[i];
+            } else {
+                left[i] = sort_row(csr, &s, rows, i, combine);
+            }
+        }
+        dcsr_i_free(csr->context, DCSR_I_SCRATCH, s.keys, 2 * longest, sizeof *s.keys);
+    }
+    return failed ? dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "sorting rows: no memory for their keys") : DCSR_OK;
+}
+
+/* Returns the memory behind the first n entries. */
+static dcsr_status shorten(dcsr_i_csr *csr, uint64_t n)
+{
+    dcsr_context *context = csr->context;
+    uint64_t all = csr->nnz;
+    uint32_t *columns = dcsr_i_realloc(context, DCSR_I_MATRIX, csr->columns, all, n, sizeof *columns);
+    void *values = NULL;
+    if (columns && csr->values)
+        values = dcsr_i_realloc(context, DCSR_I_MATRIX, csr->values, all, n, csr->value_size);
+    if (columns && (values || !csr->values)) {
+        csr->columns = columns;
+        csr->values = values;
+        csr->nnz = n;
+        return DCSR_OK;
+    }
+    /* The arrays may differ in length now, of which the CSR knows but one: they are freed here. */
+    dcsr_i_free(context, DCSR_I_MATRIX, columns ? columns : csr->columns, columns ? n : all, sizeof *columns);
+    dcsr_i_free(context, DCSR_I_MATRIX, csr->values, all, csr->value_size);
+    csr->columns = NULL;
+    csr->values = NULL;
+    return DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* Moves the rows together where entries were combined. */
+static dcsr_status close_gaps(dcsr_i_csr *csr, const uint64_t *left)
+{
+    uint64_t to = 0, all = csr->nnz;
+    size_t size = csr->value_size;
+    for (uint64_t i = 0; i < csr->rows; i++) {
+        uint64_t from = csr->offsets[i];
+        csr->offsets[i] = to;
+        if (from != to) {
+            memmove(csr->columns + to, csr->columns + from, left[i] * sizeof *csr->columns);
+            if (size)
+                memmove((char *)csr->values + to * size, (char *)csr->values + from * size, left[i] * size);
+        }
+        to += left[i];
+    }
+    csr->offsets[csr->rows] = to;
+    return to < all ? shorten(csr, to) : DCSR_OK;
+}
+
+static dcsr_status fill(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_policy policy, uint64_t longest)
+{
+    dcsr_context *context = csr->context;
+    csr->offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
+    if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t i = 0; i < csr->rows; i++) {
+        csr->offsets[i] = csr->nnz;
+        csr->nnz += dcsr_i_rows_length(rows, i);
+    }
+    csr->offsets[csr->rows] = csr->nnz;
+    csr->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
+    if (!csr->columns) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (csr->value_size) {
+        csr->values = dcsr_i_alloc(context, DCSR_I_MATRIX, csr->nnz, csr->value_size);
+        if (!csr->values) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    uint64_t *left = dcsr_i_alloc(context, DCSR_I_SCRATCH, csr->rows, sizeof *left);
+    if (!left) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = sort_rows(csr, rows, policy, longest, dcsr_i_threads(context, csr->nnz), left);
+    if (status == DCSR_OK) status = close_gaps(csr, left);
+    dcsr_i_free(context, DCSR_I_SCRATCH, left, csr->rows, sizeof *left);
+    return status;
+}
+
+dcsr_status dcsr_i_rows_sort(dcsr_i_csr **sorted, dcsr_context *context, const dcsr_i_rows *rows,
+                             dcsr_policy policy)
+{
+    *sorted = NULL;
+    uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+    uint64_t longest = longest_unsorted(rows, dcsr_i_threads(context, stored));
+    if (!longest) return DCSR_OK;
+    dcsr_i_csr *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
+    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    atomic_init(&made->references, 1);
+    made->context = context;
+    made->engine = &dcsr_i_cpu_engine;
+    made->type = rows->type;
+    made->value_size = dcsr_type_size(rows->type);
+    made->rows = rows->rows;
+    made->cols = rows->cols;
+    dcsr_status status = fill(made, rows, policy, longest);
+    if (status == DCSR_OK)
+        *sorted = made;
+    else
+        dcsr_i_csr_release(made);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* ticket.c: waiting for a change that was queued, and what a caller holds to do so. */
+#include "dcsr/queue.h"
+#include <sched.h>
+#include <time.h>
+
+struct dcsr_ticket {
+    dcsr_i_operation *operation;
+};
+
+uint64_t dcsr_i_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void dcsr_i_pause(void)
+{
+    for (int i = 0; i < 16; i++) __builtin_ia32_pause();
+    sched_yield();
+}
+
+dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
+{
+    uint64_t start = atomic_load(&operation->done) ? 0 : dcsr_i_nanoseconds();
+    while (!atomic_load(&operation->done) && dcsr_i_nanoseconds() - start <= DCSR_I_SPIN_NANOSECONDS)
+        dcsr_i_pause();
+    pthread_mutex_lock(&operation->lock);
+    while (!atomic_load(&operation->done)) pthread_cond_wait(&operation->finished, &operation->lock);
+    pthread_mutex_unlock(&operation->lock);
+    return operation->status == DCSR_OK ? DCSR_OK : dcsr_i_fail(operation->status, "%s", operation->message);
+}
+
+dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation)
+{
+    dcsr_ticket *ticket = dcsr_i_alloc(operation->context, DCSR_I_SCRATCH, 1, sizeof *ticket);
+    if (!ticket) return NULL;
+    ticket->operation = operation;
+    atomic_fetch_add(&operation->references, 1);
+    return ticket;
+}
+
+dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
+{
+    if (!ticket || !done)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_poll: %s is NULL",
+                           ticket ? "done" : "ticket");
+    *done = atomic_load(&ticket->operation->done);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
+{
+    if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
+    return dcsr_i_operation_wait(ticket->operation);
+}
+
+void dcsr_ticket_destroy(dcsr_ticket *ticket)
+{
+    if (!ticket) return;
+    dcsr_i_operation *operation = ticket->operation;
+    dcsr_context *context = operation->context;
+    dcsr_i_context_retain(context);
+    dcsr_i_free(context, DCSR_I_SCRATCH, ticket, 1, sizeof *ticket);
+    dcsr_i_operation_release(operation);
+    dcsr_i_context_release(context);
+}

@@ -1,0 +1,52 @@
+/* viewdata.h: what a view is made of (internal). */
+#ifndef DCSR_VIEWDATA_H
+#define DCSR_VIEWDATA_H
+
+#include "dcsr/store.h"
+
+struct dcsr_view {
+    dcsr_context *context;
+    dcsr_matrix *matrix;
+    dcsr_layout layout;
+    unsigned flags;        /* of dcsr_view_create() */
+    bool shows_duplicates; /* that are to be combined, for all that can be told */
+    uint64_t version;
+    dcsr_i_snapshot *snapshot; /* segments */
+    dcsr_i_csr *csr;           /* CSR */
+    dcsr_i_rows rows;
+    pthread_mutex_t lock; /* for what is made when it is asked for: */
+    dcsr_i_kept *kept;
+    /* What is on a device, as CSR in host memory. */
+    dcsr_i_csr *copy;
+    dcsr_i_rows host_rows;
+    /* The rows with columns that ascend strictly: a copy, unless they do so anyway. */
+    bool ascends;
+    dcsr_i_csr *sorted;
+    dcsr_i_rows sorted_rows;
+    /* The rows of the transpose (transposed.c): what the matrix maintains belongs to the version as `twin`,
+     * and is resolved as the view's flags ask in `twin_rows`; else they are made, as CSR in host memory. */
+    dcsr_i_snapshot *twin, *twin_rows;
+    dcsr_i_csr *transposed;
+    dcsr_i_rows transposed_rows;
+    dcsr_i_csr *csc; /* what a CSC view lends, where the context's memory is */
+};
+
+/* ---- view.c ---- */
+/* Replaces a plain snapshot of the matrix, which nobody else has, by one in which the rows that the flags ask
+ * for are resolved. On failure it is as it was. */
+dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags);
+
+/* ---- transposed.c ---- */
+/* Makes the arrays of a CSC view that else is complete. */
+dcsr_status dcsr_i_view_make_csc(dcsr_view *view);
+
+/* ---- csc.c ---- */
+/* The transpose of rows in host memory, as CSR there: row numbers ascend within each column, equal ones stand
+ * as they stood in the row. Cost: O(rows + cols + entries), each entry moved twice. */
+dcsr_status dcsr_i_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                              uint64_t version);
+/* The same into arrays that are there: offsets, columns and, unless value_size is 0, values of a CSR whose
+ * other members are set. */
+dcsr_status dcsr_i_csc_fill(dcsr_i_csr *csc, const dcsr_i_rows *rows);
+
+#endif

@@ -1,0 +1,142 @@
+/* assign.c: writing a matrix to some rows and columns of another.
+ *
+ * T is A with its rows and columns at the places that the lists name. Without an accumulator the driver keeps
+ * what C has outside of these (dcsr_i_region). */
+#include "ops/assign.h"
+#include "ops/index_list.h"
+
+static const char call[] = "matrix_assign";
+
+typedef struct thread_state {
+    _Alignas(64) dcsr_i_row_reader a;
+    dcsr_i_moved moved;
+} thread_state;
+
+typedef struct assignment {
+    dcsr_context *context;
+    dcsr_i_input a;
+    dcsr_i_selected rows, cols;
+    thread_state *threads;
+    int count;
+} assignment;
+
+static dcsr_status begin(void *user, int threads)
+{
+    assignment *x = user;
+    x->threads = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *x->threads);
+    if (!x->threads) return DCSR_ERROR_OUT_OF_MEMORY;
+    x->count = threads;
+    for (int t = 0; t < threads; t++) x->threads[t].a = dcsr_i_row_reader_of(x->context, x->a.rows);
+    return DCSR_OK;
+}
+
+static void end(void *user)
+{
+    assignment *x = user;
+    for (int t = 0; t < x->count; t++) {
+        dcsr_i_row_reader_free(&x->threads[t].a);
+        dcsr_i_scratch_free(&x->threads[t].moved.keys, x->context);
+    }
+    dcsr_i_free(x->context, DCSR_I_SCRATCH, x->threads, (size_t)x->count, sizeof *x->threads);
+}
+
+/* The row of A that goes to a row of C, searched for from place *at of the list on; false when none does. */
+static bool source_of(const assignment *x, uint64_t row, uint64_t *at, uint64_t *source)
+{
+    *source = row;
+    if (x->rows.all) return true;
+    *at = dcsr_i_selected_find(&x->rows, *at, row);
+    if (*at == x->rows.n || x->rows.sorted[*at] != row) return false;
+    *source = dcsr_i_selected_position(&x->rows, *at);
+    return true;
+}
+
+static uint64_t most(void *user, uint64_t first, unsigned count)
+{
+    const assignment *x = user;
+    uint64_t sum = 0, at = 0, source;
+    for (unsigned r = 0; r < count; r++)
+        if (source_of(x, first + r, &at, &source)) sum += dcsr_i_rows_length(x->a.rows, source);
+    return sum;
+}
+
+static dcsr_status place_row(const assignment *x, thread_state *t, uint64_t source, dcsr_i_room room,
+                             uint64_t to, uint32_t *length)
+{
+    const dcsr_i_selected *cols = &x->cols;
+    dcsr_i_row row;
+    DCSR_TRY(dcsr_i_row_get(&t->a, source, &row));
+    *length = (uint32_t)row.n;
+    if (!cols->all && cols->position) {
+        DCSR_TRY(dcsr_i_moved_room(&t->moved, x->context, row.n));
+        for (uint64_t e = 0; e < row.n; e++)
+            dcsr_i_moved_add(&t->moved, (uint32_t)cols->given[row.columns[e]], e);
+        dcsr_i_moved_write(&t->moved, false, &row, x->a.value_size, room, to);
+        return DCSR_OK;
+    }
+    size_t size = x->a.value_size;
+    for (uint64_t e = 0; e < row.n; e++)
+        room.columns[to + e] = cols->all ? row.columns[e] : cols->sorted[row.columns[e]];
+    if (room.values && row.n) memcpy((char *)room.values + to * size, row.values, row.n * size);
+    return DCSR_OK;
+}
+
+static dcsr_status block(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
+                         uint32_t *lengths)
+{
+    const assignment *x = user;
+    uint64_t to = 0, at = 0, source;
+    for (unsigned r = 0; r < count; to += lengths[r++]) {
+        lengths[r] = 0;
+        if (source_of(x, first + r, &at, &source))
+            DCSR_TRY(place_row(x, &x->threads[thread], source, room, to, &lengths[r]));
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                       uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+{
+    const dcsr_i_rows *a = x->a.rows;
+    DCSR_TRY(dcsr_i_check_shape(call, "A", a->rows, a->cols, "the region", x->rows.n, x->cols.n));
+    dcsr_i_region region = {{x->rows.sorted, x->rows.n}, {x->cols.sorted, x->cols.n}};
+    dcsr_i_rowwise driver = {.call = call,
+                             .C = C,
+                             .mask = mask,
+                             .accum = accum,
+                             .desc = desc,
+                             .type = a->type,
+                             .rows = rows,
+                             .cols = cols,
+                             .work = dcsr_i_rows_stored(a),
+                             .source = {x->rows.all ? a : NULL},
+                             .user = x,
+                             .begin = begin,
+                             .end = end,
+                             .most = most,
+                             .block = block,
+                             .region = x->rows.all && x->cols.all ? NULL : &region};
+    return dcsr_i_rowwise_run(&driver);
+}
+
+dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
+                               const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
+                               const dcsr_desc *desc)
+{
+    assignment x = {0};
+    uint64_t c_rows, c_cols;
+    DCSR_TRY(dcsr_i_check_output(call, C, mask));
+    DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
+    x.context = C->context;
+    dcsr_i_shape_queued(C, &c_rows, &c_cols);
+    dcsr_status status =
+        dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, nrows);
+    if (status == DCSR_OK)
+        status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
+    if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
+    dcsr_i_selected_free(&x.rows);
+    dcsr_i_selected_free(&x.cols);
+    dcsr_i_input_free(&x.a);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* desc.h: how an operation is to be carried out, and what it reports.
+ *
+ * Operations follow the GraphBLAS: with T what is computed from the inputs,
+ *
+ *      w<mask, desc> = accum(w, T)
+ *
+ * means
+ *
+ *      Z = T where accum is NULL; else w and T united, with accum(w[i], T[i]) where both have an entry
+ *      where the mask is true w gets what Z has there, an entry or none; where it is not, w keeps what it
+ * has, or loses it with `replace`
+ *
+ * A mask that is NULL is true everywhere. A mask is true where it has an entry whose value is not 0; with
+ * `mask_structure` where it has an entry; with `mask_complement` exactly where it else were not. The output
+ * may be an input too, also the mask. When an operation fails its output is as it was. */
+#ifndef DCSR_DESC_H
+#define DCSR_DESC_H
+
+#include "dcsr/vector.h"
+#include "dcsr/view.h"
+#include "ops/operators.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which way a matrix is multiplied with a vector. */
+typedef enum dcsr_direction {
+    DCSR_DIRECTION_AUTO = 0, /* what costs less, by the entries of vector, mask and matrix */
+    DCSR_DIRECTION_PUSH,     /* from the entries of the vector: columns of the matrix, scattered */
+    DCSR_DIRECTION_PULL      /* into each element of the result: rows of the matrix, mask first */
+} dcsr_direction;
+
+/* What an operation did. */
+typedef struct dcsr_report {
+    dcsr_direction direction; /* of products with a vector: never AUTO; else AUTO */
+    dcsr_device device;       /* where it ran */
+    uint64_t entries;         /* entries of matrices that were looked at, as far as they were counted */
+} dcsr_report;
+
+/* Zero-initialise, then set what should differ from the default. NULL, where an operation takes one, is all
+ * defaults. */
+typedef struct dcsr_desc {
+    bool transpose_a, transpose_b; /* the first, the second matrix of the inputs */
+    bool mask_complement, mask_structure;
+    bool replace;
+    dcsr_direction direction;
+    dcsr_device device;  /* where to run, on a cuda context; AUTO: the CPU where it is faster */
+    dcsr_report *report; /* filled in by operations that succeed; may be NULL */
+} dcsr_desc;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* matrix_add.c: a matrix added to another as a batch of insertions. */
+#include "ops/matrix_add.h"
+#include "ops/row_block.h"
+
+static const char call[] = "matrix_add";
+
+/* The entries of B as a batch takes them. */
+typedef struct entries {
+    uint64_t n;
+    uint64_t *row, *col;
+    char *values; /* NULL for a pattern */
+} entries;
+
+/* Where the entries of each page of rows begin. */
+static void sum_pages(const dcsr_i_rows *rows, uint64_t pages, uint64_t *begin)
+{
+    uint64_t sum = 0;
+    for (uint64_t p = 0; p < pages; p++) {
+        uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
+        begin[p] = sum;
+        sum += dcsr_i_rows_sum(rows, first, left < DCSR_I_PAGE_ROWS ? left : DCSR_I_PAGE_ROWS);
+    }
+}
+
+static void copy_page(const entries *e, dcsr_type type, const dcsr_i_rows *rows, uint64_t p, uint64_t to)
+{
+    uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
+    unsigned count = left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS;
+    uint32_t lengths[DCSR_I_PAGE_ROWS];
+    dcsr_i_row_block b;
+    dcsr_i_row_block_of(&b, rows, first, count, lengths);
+    if (e->values) dcsr_i_row_block_values(&b, rows, type, e->values + to * dcsr_type_size(type));
+    uint64_t k = to;
+    for (unsigned r = 0; r < count; r++)
+        for (uint32_t i = 0; i < lengths[r]; i++) e->row[k++] = first + r;
+    for (unsigned s = 0; s < b.stretches; s++)
+        for (uint64_t i = 0; i < b.stretch[s].length; i++)
+            e->col[to++] = rows->columns[b.stretch[s].begin + i];
+}
+
+static dcsr_status copy_entries(const entries *e, dcsr_context *context, dcsr_type type,
+                                const dcsr_i_rows *rows)
+{
+    uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+    uint64_t *begin = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *begin);
+    if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
+    sum_pages(rows, pages, begin);
+    int threads = dcsr_i_threads(context, e->n);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
+    for (uint64_t p = 0; p < pages; p++) copy_page(e, type, rows, p, begin[p]);
+    dcsr_i_free(context, DCSR_I_SCRATCH, begin, pages, sizeof *begin);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    DCSR_TRY(dcsr_i_check_output(call, C, NULL));
+    dcsr_context *context = C->context;
+    DCSR_TRY(dcsr_i_check_view(call, "B", B, context));
+    const dcsr_i_rows *rows;
+    uint64_t c_rows, c_cols;
+    DCSR_TRY(dcsr_i_view_host_rows(&rows, B));
+    dcsr_i_shape_queued(C, &c_rows, &c_cols);
+    DCSR_TRY(dcsr_i_check_shape(call, "B", rows->rows, rows->cols, "C", c_rows, c_cols));
+    size_t size = dcsr_type_size(C->type);
+    entries e = {.n = dcsr_i_rows_stored(rows)};
+    e.row = dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * e.n, sizeof *e.row);
+    e.col = e.row ? e.row + e.n : NULL;
+    if (e.row && size) e.values = dcsr_i_alloc(context, DCSR_I_SCRATCH, e.n, size);
+    dcsr_status status = e.row && (e.values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) status = copy_entries(&e, context, C->type, rows);
+    if (status == DCSR_OK) status = dcsr_matrix_insert(C, e.n, e.row, e.col, e.values, ticket);
+    dcsr_i_free(context, DCSR_I_SCRATCH, e.row, 2 * e.n, sizeof *e.row);
+    dcsr_i_free(context, DCSR_I_SCRATCH, e.values, e.n, size);
+    return status;
+}

@@ -1,0 +1,212 @@
+/* merge_row.c: mask, accumulator and the old row of C brought to a row of T.
+ *
+ * First the columns are merged: for each that stays it is noted where its value comes from, the old row, T,
+ * or both. Then values are gathered, and where both have one the accumulator is applied, block by block. */
+#include "ops/merge_row.h"
+
+enum { BLOCK = 256, WIDEST = 8 };
+#define NONE UINT32_MAX
+
+/* Where an entry of the result comes from: positions in the old row and in T. */
+typedef struct pick {
+    uint32_t old, new;
+} pick;
+
+void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context)
+{
+    dcsr_i_scratch_free(&merger->picks, context);
+    dcsr_i_scratch_free(&merger->cast, context);
+}
+
+/* Whether the column is among those ascending from *at on, which advances to it: by doubling steps and
+ * bisection, for the list may be much longer than the rows that are merged, or as dense. */
+static inline bool reaches(const uint32_t *columns, uint64_t n, uint64_t *at, uint32_t column)
+{
+    uint64_t low = *at, high = low, step = 1;
+    while (high < n && columns[high] < column) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    if (high > n) high = n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *at = low;
+    return low < n && columns[low] == column;
+}
+
+/* Writes the columns of the result and where each comes from; *both says how many come from both. */
+static uint64_t pick_entries(const dcsr_i_merging *m, uint64_t row, const dcsr_i_row_mask *mask,
+                             const dcsr_i_row *old, const dcsr_i_row *T, uint32_t *columns, pick *picks,
+                             uint64_t *both)
+{
+    uint64_t i = 0, j = 0, k = 0, at_mask = 0, at_region = 0;
+    const dcsr_i_region *region = m->region;
+    bool row_kept = region && !dcsr_i_index_list_has(&region->rows, row);
+    *both = 0;
+    while (i < old->n || j < T->n) {
+        uint32_t a = i < old->n ? old->columns[i] : NONE, b = j < T->n ? T->columns[j] : NONE,
+                 column = a < b ? a : b;
+        pick p = {a == column ? (uint32_t)i++ : NONE, b == column ? (uint32_t)j++ : NONE};
+        if (mask && reaches(mask->columns, mask->n, &at_mask, column) == mask->complement) {
+            p.new = NONE;
+            if (m->replace) p.old = NONE;
+        } else if (!m->accum && p.old != NONE) {
+            bool kept = row_kept || (region && region->cols.indices &&
+                                     !reaches(region->cols.indices, region->cols.n, &at_region, column));
+            if (!kept || p.new != NONE) p.old = NONE;
+        }
+        if (p.old == NONE && p.new == NONE) continue;
+        *both += p.old != NONE && p.new != NONE;
+        columns[k] = column;
+        picks[k++] = p;
+    }
+    return k;
+}
+
+/* Values of entries that come from one row alone; of the others T's, for now. */
+#define GATHER(ctype)                                                                                     \
+    do {                                                                                                  \
+        const ctype *a = old, *b = new;                                                                   \
+        ctype *z = to;                                                                                    \
+        for (uint64_t k = 0; k < n; k++) z[k] = picks[k].new != NONE ? b[picks[k].new] : a[picks[k].old]; \
+    } while (0)
+
+static void gather(size_t size, void *to, const void *old, const void *new, const pick *picks, uint64_t n)
+{
+    switch (size) {
+    case 1:
+        GATHER(uint8_t);
+        break;
+    case 2:
+        GATHER(uint16_t);
+        break;
+    case 4:
+        GATHER(uint32_t);
+        break;
+    default:
+        GATHER(uint64_t);
+        break;
+    }
+}
+
+/* Entries that both rows have: up to BLOCK of them at a time go through the accumulator. */
+static bool accumulate(const dcsr_i_merging *m, char *to, const dcsr_i_row *old, const dcsr_i_row *T,
+                       const pick *picks, uint64_t n)
+{
+    size_t size = dcsr_type_size(m->type), source_size = dcsr_type_size(m->source);
+    _Alignas(64) char x[BLOCK * WIDEST], y[BLOCK * WIDEST], z[BLOCK * WIDEST], cast[BLOCK * WIDEST];
+    uint64_t at[BLOCK];
+    for (uint64_t k = 0; k < n;) {
+        size_t count = 0;
+        for (; k < n && count < BLOCK; k++) {
+            if (picks[k].old == NONE || picks[k].new == NONE) continue;
+            memcpy(x + count * size, (const char *)old->values + picks[k].old * size, size);
+            if (source_size)
+                memcpy(y + count * source_size, (const char *)T->values + picks[k].new *source_size,
+                       source_size);
+            at[count++] = k;
+        }
+        dcsr_i_cast(m->accum->xtype, cast, m->type, x, count);
+        dcsr_i_cast(m->accum->ytype, z, m->source, y, count);
+        if (!dcsr_i_apply_binary(m->accum, x, cast, z, count)) return false;
+        dcsr_i_cast(m->type, y, m->accum->ztype, x, count);
+        for (size_t c = 0; c < count; c++) memcpy(to + at[c] * size, y + c * size, size);
+    }
+    return true;
+}
+
+/* The row is one of the two as it stands. */
+static dcsr_status copy(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *from, dcsr_i_room room,
+                        uint32_t *length)
+{
+    if (from->n) memcpy(room.columns, from->columns, from->n * sizeof *room.columns);
+    if (room.values && from->n) dcsr_i_cast(m->type, room.values, source, from->values, from->n);
+    *length = (uint32_t)from->n;
+    return DCSR_OK;
+}
+
+/* ---- Columns of an assignment that lie side by side ---- */
+
+/* How many columns are below `column`. */
+static uint64_t below(const dcsr_i_row *row, uint64_t column)
+{
+    uint64_t low = 0, high = row->n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (row->columns[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Entries from .. end-1 of a row to the place `at` of the result; returns the place behind them. */
+static uint64_t put(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *row, uint64_t from,
+                    uint64_t end, dcsr_i_room room, uint64_t at)
+{
+    uint64_t n = end - from;
+    size_t size = dcsr_type_size(m->type), source_size = dcsr_type_size(source);
+    if (!n) return at;
+    memcpy(room.columns + at, row->columns + from, n * sizeof *room.columns);
+    if (room.values)
+        dcsr_i_cast(m->type, (char *)room.values + at * size, source,
+                    source_size ? (const char *)row->values + from * source_size : NULL, n);
+    return at + n;
+}
+
+/* C(row, first .. last) = T, where nothing else decides: what stands before, T, what stands behind. */
+static dcsr_status splice(const dcsr_i_merging *m, const dcsr_i_row *old, const dcsr_i_row *T,
+                          dcsr_i_room room, uint32_t *length)
+{
+    const dcsr_i_index_list *cols = &m->region->cols;
+    uint64_t from = 0, behind = old->n, at;
+    if (cols->indices) {
+        from = cols->n ? below(old, cols->indices[0]) : 0;
+        behind = cols->n ? below(old, (uint64_t)cols->indices[cols->n - 1] + 1) : 0;
+    }
+    at = put(m, m->type, old, 0, from, room, 0);
+    at = put(m, m->source, T, 0, T->n, room, at);
+    *length = (uint32_t)put(m, m->type, old, behind, old->n, room, at);
+    return DCSR_OK;
+}
+
+static bool is_range(const dcsr_i_index_list *list)
+{
+    return !list->indices || !list->n || list->indices[list->n - 1] - list->indices[0] == list->n - 1;
+}
+
+dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, uint64_t row,
+                             const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
+                             dcsr_i_room room, uint32_t *length)
+{
+    if (!old->n && !mask) return copy(m, m->source, T, room, length);
+    bool old_stays = m->accum || (m->region && !dcsr_i_index_list_has(&m->region->rows, row));
+    if (!T->n && old_stays && !(mask && m->replace)) return copy(m, m->type, old, room, length);
+
+    if (!mask && !m->accum && is_range(&m->region->cols)) return splice(m, old, T, room, length);
+
+    uint64_t most = dcsr_i_merge_most(old, T), both;
+    DCSR_TRY(dcsr_i_scratch_room(&merger->picks, m->context, most * sizeof(pick)));
+    pick *picks = merger->picks.bytes;
+    uint64_t n = pick_entries(m, row, mask, old, T, room.columns, picks, &both);
+    *length = (uint32_t)n;
+    if (!room.values) return DCSR_OK;
+    size_t size = dcsr_type_size(m->type);
+    const void *new = T->values;
+    if (m->source != m->type && T->n) {
+        DCSR_TRY(dcsr_i_scratch_room(&merger->cast, m->context, T->n * size));
+        dcsr_i_cast(m->type, merger->cast.bytes, m->source, T->values, T->n);
+        new = merger->cast.bytes;
+    }
+    gather(size, room.values, old->values, new, picks, n);
+    if (both && !accumulate(m, room.values, old, T, picks, n))
+        return dcsr_i_fail_callback(m->call, m->accum->text);
+    return DCSR_OK;
+}

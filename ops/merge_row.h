@@ -1,0 +1,36 @@
+/* merge_row.h: what becomes of one row of C (internal): C<mask> = accum(C, T), entry by entry. */
+#ifndef DCSR_MERGE_ROW_H
+#define DCSR_MERGE_ROW_H
+
+#include "ops/write_matrix.h"
+
+/* What is the same for all rows. */
+typedef struct dcsr_i_merging {
+    const char *call;
+    dcsr_context *context;
+    dcsr_type type;   /* of C */
+    dcsr_type source; /* of T */
+    const dcsr_binary_op *accum;
+    bool replace;
+    const dcsr_i_region *region;
+} dcsr_i_merging;
+
+/* Memory of one thread. */
+typedef struct dcsr_i_merger {
+    dcsr_i_scratch picks, cast;
+} dcsr_i_merger;
+void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context);
+
+/* The most entries that a merged row can have. */
+static inline uint64_t dcsr_i_merge_most(const dcsr_i_row *old, const dcsr_i_row *T)
+{
+    return old->n + T->n;
+}
+
+/* Merges row number `row`; mask NULL: it is true everywhere. *length is how many entries were written. Fails
+ * with OUT_OF_MEMORY, or CALLBACK. */
+dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *merging, uint64_t row,
+                             const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
+                             dcsr_i_room room, uint32_t *length);
+
+#endif

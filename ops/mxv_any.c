@@ -1,0 +1,107 @@
+/* mxv_any.c: products whose sum is any of its terms: the first entry that meets an element of u settles a
+ * row, and values are copied, or not looked at. A search of a graph is made of these.
+ *
+ * The bits of u (pull), or of what has been found (push), are the cache misses, so long runs are first
+ * filtered by 16 columns at once, without a branch. */
+#include "ops/avx512.h"
+#include "ops/mxv_internal.h"
+
+enum {
+    FEW = 4,  /* entries that are looked at one by one before 16 are at once */
+    SHORT = 8 /* runs of at most this many entries are not filtered first */
+};
+
+static inline bool has(const uint64_t *bits, uint32_t column)
+{
+    return bits[column >> 6] >> (column & 63) & 1;
+}
+
+/* The first of n columns whose bit is set; n when there is none. */
+static inline uint64_t find(const uint64_t *bits, const uint32_t *columns, uint64_t n)
+{
+    uint64_t k = 0;
+    for (uint64_t few = n < FEW ? n : FEW; k < few; k++)
+        if (has(bits, columns[k])) return k;
+#ifdef DCSR_I_AVX512
+    const __m512i one = _mm512_set1_epi32(1), lowest5 = _mm512_set1_epi32(31);
+    for (; k < n; k += 16) {
+        __mmask16 live = n - k < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - k)) : 0xffff;
+        __m512i v = _mm512_maskz_loadu_epi32(live, columns + k);
+        __m512i word = _mm512_maskz_srli_epi32(0xffff, v, 5);
+        word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), live, word, (const void *)bits, 4);
+        word = _mm512_maskz_srlv_epi32(0xffff, word, _mm512_and_si512(v, lowest5));
+        __mmask16 set = _mm512_mask_test_epi32_mask(live, word, one);
+        if (set) return k + (unsigned)__builtin_ctz(set);
+    }
+    return n;
+#else
+    for (; k < n; k++)
+        if (has(bits, columns[k])) return k;
+    return n;
+#endif
+}
+
+/* t[slot] = the value of entry `at` of the matrix as one of t. */
+static void copy_entry(const dcsr_i_mxv *x, void *t, uint64_t slot, uint64_t at)
+{
+    const dcsr_i_rows *rows = x->rows;
+    size_t size = dcsr_type_size(rows->type);
+    if (rows->type == x->type)
+        dcsr_i_copy_value(t, slot, rows->values, at, size);
+    else
+        dcsr_i_cast(x->type, (char *)t + slot * x->size, rows->type,
+                    size ? (const char *)rows->values + at * size : NULL, 1);
+}
+
+bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void *t, uint64_t slot,
+                         uint64_t *looked_at)
+{
+    const uint32_t *columns = x->rows->columns + at;
+    uint64_t k = x->u_bits ? find(x->u_bits, columns, length) : 0;
+    *looked_at += k < length ? k + 1 : length;
+    if (k == length) return false;
+    if (x->reads_matrix) copy_entry(x, t, slot, at + k);
+    if (x->reads_vector) dcsr_i_copy_value(t, slot, x->u_values, columns[k], x->size);
+    return true;
+}
+
+/* Puts the product of entry `at` where nothing is yet. */
+static inline void put(const dcsr_i_mxv *x, dcsr_i_scatter *to, uint32_t column, uint64_t at, uint32_t slot)
+{
+    uint64_t *word = &to->found[column >> 6], bit = (uint64_t)1 << (column & 63);
+    if (*word & bit) return;
+    *word |= bit;
+    if (x->reads_matrix) copy_entry(x, to->values, column, at);
+    if (x->reads_vector) dcsr_i_copy_value(to->values, column, x->u_values, slot, x->size);
+}
+
+void dcsr_i_mxv_any_push(const dcsr_i_mxv *x, dcsr_i_scatter *to, uint64_t at, uint64_t length, uint32_t slot)
+{
+    const uint32_t *columns = x->rows->columns + at;
+    if (to->touched) {
+        for (uint64_t k = 0; k < length; k++) {
+            dcsr_i_scatter_touch(to, columns[k] >> 6);
+            put(x, to, columns[k], at + k, slot);
+        }
+        return;
+    }
+    if (length <= SHORT) {
+        for (uint64_t k = 0; k < length; k++) put(x, to, columns[k], at + k, slot);
+        return;
+    }
+    uint32_t fresh[DCSR_I_BATCH_PART + 16], places[DCSR_I_BATCH_PART + 16];
+    while (length) {
+        uint64_t n = length < DCSR_I_BATCH_PART ? length : DCSR_I_BATCH_PART;
+        unsigned count = dcsr_i_pick(to->found, true, columns, n, fresh, x->reads_matrix ? places : NULL);
+        for (unsigned k = 0; k < count; k++)
+            put(x, to, fresh[k], x->reads_matrix ? at + places[k] : at, slot);
+        columns += n, at += n, length -= n;
+    }
+}
+
+void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t)
+{
+    dcsr_i_scalar one;
+    dcsr_i_cast(x->type, &one, DCSR_PATTERN, NULL, 1);
+    dcsr_i_broadcast(x->type, t->values, &one, t->dense ? x->n : t->nvals);
+}

@@ -1,0 +1,321 @@
+/* mxv_cuda.c: products of a matrix and a vector on a device: where and which way, memory, and writing the
+ * result. */
+#include "ops/mxv_cuda.h"
+#include "dcsr/gather_cuda.h"
+#include "dcsr/rowtable.h"
+#include "dcsr/runtime.h"
+#include "dcsr/vectordata.h"
+#include "ops/place.h"
+#include "ops/semiring.h"
+#include "ops/write_vector_cuda.h"
+
+enum { FEW = 32 }; /* a push that finds less than 1/32 of t's elements has a sparse result */
+
+/* ---- Semirings ---- */
+
+/* The operator that does to 0 and 1 of any type what this addition does to bools; -1: none. */
+static int on_numbers(int add)
+{
+    switch (add) {
+    case DCSR_BINARY_ANY:
+        return DCSR_BINARY_ANY;
+    case DCSR_BINARY_PLUS:
+    case DCSR_BINARY_MAX:
+    case DCSR_BINARY_LOR:
+        return DCSR_BINARY_MAX;
+    case DCSR_BINARY_TIMES:
+    case DCSR_BINARY_MIN:
+    case DCSR_BINARY_LAND:
+        return DCSR_BINARY_MIN;
+    case DCSR_BINARY_LXOR:
+    case DCSR_BINARY_NE:
+        return DCSR_BINARY_NE;
+    case DCSR_BINARY_LXNOR:
+    case DCSR_BINARY_EQ:
+        return DCSR_BINARY_EQ;
+    default:
+        return -1;
+    }
+}
+
+/* Whether the sum of ones is 1, however many there are. */
+static bool keeps_one(int add, dcsr_type type)
+{
+    switch (add) {
+    case DCSR_BINARY_ANY:
+    case DCSR_BINARY_MIN:
+    case DCSR_BINARY_MAX:
+    case DCSR_BINARY_TIMES:
+    case DCSR_BINARY_LOR:
+    case DCSR_BINARY_LAND:
+    case DCSR_BINARY_BIT_OR:
+    case DCSR_BINARY_BIT_AND:
+        return true;
+    default:
+        return add == DCSR_BINARY_PLUS && type == DCSR_BOOL;
+    }
+}
+
+bool dcsr_cuda_semiring_of(dcsr_cuda_semiring *to, const dcsr_semiring *semiring, bool vector_first,
+                           dcsr_type matrix_type)
+{
+    if (dcsr_i_semiring_is_users(semiring)) return false;
+    const dcsr_semiring *flipped = vector_first ? dcsr_i_semiring_flipped(semiring) : semiring;
+    const dcsr_semiring *s = flipped ? flipped : semiring;
+    if (s->name >= 0 && flipped && matrix_type == DCSR_PATTERN) s = dcsr_i_semiring_of_ones(s);
+    const dcsr_binary_op *multiply = s->multiply;
+    const dcsr_monoid *add = s->add;
+    *to = (dcsr_cuda_semiring){.type = multiply->xtype,
+                               .add = add->op->name,
+                               .multiply = multiply->name,
+                               .flipped = !flipped,
+                               .any = add->op->name == DCSR_BINARY_ANY,
+                               .terminal_kind = add->terminal_kind};
+    if (to->any) to->terminal_kind = DCSR_I_ANY_TERMINAL;
+    to->reads_matrix = to->flipped ? dcsr_i_reads_y(multiply) : dcsr_i_reads_x(multiply);
+    to->reads_vector = to->flipped ? dcsr_i_reads_x(multiply) : dcsr_i_reads_y(multiply);
+    if (multiply->ztype != multiply->xtype) to->add = on_numbers(to->add);
+    dcsr_i_cast(to->type, &to->terminal, multiply->ztype, &add->terminal, 1);
+    dcsr_i_cast(to->type, &to->identity, multiply->ztype, &add->identity, 1);
+    to->ones = !to->reads_matrix && !to->reads_vector && keeps_one(to->add, to->type);
+    return to->add >= 0;
+}
+
+/* ---- Where, and which way ---- */
+
+/* The way for which the matrix's own rows are those that are read. */
+static dcsr_direction way_of(const dcsr_cuda_mxv_call *call)
+{
+    return call->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
+}
+
+dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_cuda_mxv_call *call)
+{
+    const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
+    const dcsr_direction asked = call->desc ? call->desc->direction : DCSR_DIRECTION_AUTO;
+    const dcsr_vector *const vectors[] = {call->w, call->mask, call->u};
+    dcsr_cuda_semiring semiring;
+    bool can = rows->on_device && !(call->accum && !call->accum->loop) && (!asked || asked == way_of(call)) &&
+               dcsr_cuda_semiring_of(&semiring, call->semiring, call->vector_first, rows->type);
+    uint64_t work = rows->on_device ? rows->device.stored + call->w->size + call->u->size : 0;
+    return dcsr_i_place(takes, call->w->context, call->desc, !can, work, vectors, 3);
+}
+
+/* ---- Masks ---- */
+
+dcsr_status dcsr_cuda_wanted_open(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream, const dcsr_vector *mask,
+                                  const dcsr_desc *desc)
+{
+    bool complement = desc && desc->mask_complement;
+    *wanted = (dcsr_cuda_wanted){.flip = complement ? UINT32_MAX : 0, .none = !mask && complement};
+    if (!mask) return DCSR_OK;
+    dcsr_cuda_body body;
+    DCSR_TRY(dcsr_cuda_vector_read(&body, mask, stream, DCSR_CUDA_DENSE));
+    wanted->size = mask->size;
+    if (desc && desc->mask_structure) {
+        wanted->bits = body.present;
+        wanted->none = complement && !body.present;
+        return DCSR_OK;
+    }
+    wanted->own =
+        dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, dcsr_cuda_bit_words(mask->size), sizeof *wanted->own);
+    if (!wanted->own) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_mxv_mask(stream, wanted->own, &body, mask->type);
+    wanted->bits = wanted->own;
+    return DCSR_OK;
+}
+
+void dcsr_cuda_wanted_close(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream)
+{
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, wanted->own, dcsr_cuda_bit_words(wanted->size),
+                   sizeof *wanted->own);
+}
+
+/* ---- One product ---- */
+
+typedef struct product {
+    const dcsr_cuda_mxv_call *call;
+    dcsr_cuda_stream *stream;
+    dcsr_cuda_mxv x;
+    size_t size; /* of one value of t */
+    void *cast;  /* u's values */
+    uint64_t cast_count;
+    uint64_t looked_at; /* entries, where that is known */
+} product;
+
+static void close(product *p)
+{
+    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, p->cast, p->cast_count, dcsr_type_size(p->x.semiring.type));
+    dcsr_cuda_wanted_close(&p->x.wanted, p->stream);
+}
+
+/* u in the form that the way reads, with values of the type that is calculated in. */
+static dcsr_status open_vector(product *p, dcsr_direction way)
+{
+    const dcsr_vector *u = p->call->u;
+    dcsr_type type = p->x.semiring.type;
+    bool full = u->body.nvals == u->size;
+    DCSR_TRY(dcsr_cuda_vector_read(&p->x.u, u, p->stream,
+                                   full || way == DCSR_DIRECTION_PULL ? DCSR_CUDA_DENSE : DCSR_CUDA_SPARSE));
+    if (!p->x.semiring.reads_vector || u->type == type) return DCSR_OK;
+    p->cast_count = p->x.u.dense ? u->size : u->body.nvals;
+    p->cast = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, p->cast_count, dcsr_type_size(type));
+    if (!p->cast) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_mxv_cast(p->stream, type, p->cast, u->type, p->x.u.values, p->cast_count);
+    p->x.u.values = p->cast;
+    return DCSR_OK;
+}
+
+/* t without elements, to be found. */
+static dcsr_status open_result(product *p)
+{
+    dcsr_cuda_body *t = &p->x.t;
+    uint64_t n = p->call->w->size;
+    DCSR_TRY(dcsr_cuda_body_dense(t, p->stream, p->size, n, true));
+    dcsr_cuda_fill(p->stream, t->present, 0, dcsr_cuda_bit_words(n) * sizeof *t->present);
+    return DCSR_OK;
+}
+
+/* ---- Pull ---- */
+
+/* Whether dcsr_spmv()'s kernels do it: plus-times, the whole vector, the whole result. */
+static bool is_spmv(const product *p)
+{
+    const dcsr_cuda_semiring *s = &p->x.semiring;
+    if (p->x.wanted.bits || p->x.u.present || s->flipped || s->add != DCSR_BINARY_PLUS) return false;
+    return p->x.rows.type == DCSR_PATTERN ? s->type == DCSR_FP64 && s->multiply == DCSR_BINARY_SECOND
+                                          : s->type == p->x.rows.type && s->multiply == DCSR_BINARY_TIMES;
+}
+
+static dcsr_status spmv(product *p, const dcsr_cuda_spmv_plan *plan)
+{
+    dcsr_cuda_body *t = &p->x.t;
+    bool full = plan->counts.in_use == p->x.rows.rows;
+    DCSR_TRY(dcsr_cuda_body_dense(t, p->stream, p->size, p->call->w->size, !full));
+    if (!full) dcsr_cuda_mxv_rows_in_use(p->stream, &p->x.rows, t);
+    return dcsr_cuda_spmv_put(p->stream, t->values, p->call->A, p->x.u.values);
+}
+
+static dcsr_status pull(product *p)
+{
+    const dcsr_cuda_spmv_plan *plan;
+    DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, p->call->A));
+    if (!p->x.wanted.bits && p->x.semiring.terminal_kind == DCSR_I_NO_TERMINAL)
+        p->looked_at = p->x.rows.stored;
+    if (is_spmv(p)) return spmv(p, plan);
+    void *part = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, plan->counts.parts, DCSR_CUDA_MXV_PART);
+    dcsr_status status = part ? open_result(p) : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) dcsr_cuda_mxv_pull(p->stream, &p->x, plan, part);
+    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, part, plan->counts.parts, DCSR_CUDA_MXV_PART);
+    return status;
+}
+
+/* ---- Push ---- */
+
+/* Entries of the rows that u has elements for, about. */
+static uint64_t estimate(const product *p)
+{
+    double share = (double)p->x.u.nvals / (double)(p->x.rows.rows ? p->x.rows.rows : 1);
+    return (uint64_t)((double)p->x.rows.stored * share) + 1;
+}
+
+/* The number of entries in these rows, which the host then waits for. */
+static dcsr_status read_entries(uint64_t *entries, const product *p, const uint64_t *offsets)
+{
+    uint64_t *landing = dcsr_cuda_landing(p->stream, sizeof *landing);
+    if (landing) dcsr_cuda_copy(p->stream, landing, offsets + p->x.u.nvals, sizeof *landing);
+    DCSR_TRY(dcsr_cuda_wait(p->stream, p->call->name));
+    *entries = *landing;
+    return DCSR_OK;
+}
+
+/* t as a list: of `most` elements at most. */
+static dcsr_status make_sparse(product *p, uint64_t most)
+{
+    dcsr_cuda_body dense = p->x.t;
+    dcsr_status status = dcsr_cuda_body_sparse(&p->x.t, p->stream, p->size, dense.size, most);
+    if (status == DCSR_OK)
+        status =
+            dcsr_cuda_compact(&p->x.t, p->stream, p->size, dense.present, dense.size, NULL, dense.values);
+    dcsr_cuda_body_free(&dense, p->stream, p->size);
+    return status;
+}
+
+static dcsr_status push_walk(product *p, const uint64_t *offsets)
+{
+    uint64_t n = p->call->w->size, entries = estimate(p);
+    bool few = entries < n / FEW;
+    if (few) {
+        DCSR_TRY(read_entries(&entries, p, offsets));
+        p->looked_at = entries;
+        few = entries < n / FEW;
+    }
+    DCSR_TRY(open_result(p));
+    size_t sum_size = dcsr_cuda_mxv_sum_size((dcsr_type)p->x.semiring.type);
+    bool apart = sum_size != p->size && !p->x.semiring.any && !p->x.semiring.ones;
+    void *sums = apart ? dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sum_size) : p->x.t.values;
+    if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_mxv_push(p->stream, &p->x, offsets, entries, sums);
+    if (apart) dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, sums, n, sum_size);
+    return few ? make_sparse(p, entries) : DCSR_OK;
+}
+
+static dcsr_status push(product *p)
+{
+    const dcsr_cuda_rows *rows = &p->x.rows;
+    uint64_t count = p->x.u.nvals;
+    if (p->x.u.dense && rows->offsets) return push_walk(p, rows->offsets);
+    uint64_t *offsets = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_cuda_sum_lengths(p->stream, rows, p->x.u.indices, count, offsets);
+    if (status == DCSR_OK) status = push_walk(p, offsets);
+    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static dcsr_status compute(product *p, dcsr_direction way)
+{
+    DCSR_TRY(dcsr_cuda_wanted_open(&p->x.wanted, p->stream, p->call->mask, p->call->desc));
+    if (p->x.wanted.none) return dcsr_cuda_body_sparse(&p->x.t, p->stream, p->size, p->call->w->size, 0);
+    DCSR_TRY(open_vector(p, way));
+    return way == DCSR_DIRECTION_PULL ? pull(p) : push(p);
+}
+
+/* w<mask> = accum(w, T). T has nothing outside of the mask, which so matters only to what w has there. */
+static dcsr_status write(product *p)
+{
+    const dcsr_cuda_mxv_call *c = p->call;
+    dcsr_type type = (dcsr_type)p->x.semiring.type;
+    bool replace = c->desc && c->desc->replace;
+    if (replace != !c->accum)
+        return dcsr_cuda_vector_write(c->name, p->stream, c->w, c->mask, c->accum, c->desc, type, &p->x.t);
+    return dcsr_cuda_vector_write(c->name, p->stream, c->w, NULL, c->accum, NULL, type, &p->x.t);
+}
+
+dcsr_status dcsr_cuda_mxv_run(const dcsr_cuda_mxv_call *call)
+{
+    const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
+    dcsr_direction way = way_of(call);
+    product p = {.call = call, .x.rows = rows->device};
+    dcsr_cuda_semiring_of(&p.x.semiring, call->semiring, call->vector_first, rows->type);
+    p.size = dcsr_type_size((dcsr_type)p.x.semiring.type);
+    p.stream = dcsr_i_stream_borrow(call->w->context);
+    if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = compute(&p, way);
+    if (status == DCSR_OK)
+        status = write(&p);
+    else
+        dcsr_cuda_body_free(&p.x.t, p.stream, p.size);
+    close(&p);
+    dcsr_status waited = dcsr_cuda_wait(p.stream, call->name);
+    dcsr_i_stream_return(call->w->context, p.stream);
+    if (status == DCSR_OK) status = waited;
+    if (status != DCSR_OK) return status;
+    if (p.looked_at > rows->device.stored / 2) dcsr_i_view_was_read(call->A);
+    if (call->desc && call->desc->report)
+        *call->desc->report =
+            (dcsr_report){.direction = way, .device = DCSR_DEVICE_CUDA, .entries = p.looked_at};
+    return DCSR_OK;
+}

@@ -1,0 +1,243 @@
+/* mxv_internal.h: the parts of a product with a vector (internal).
+ *
+ * Every call is brought into one form, t = M u, where M is the matrix or its transpose, and multiply's
+ * operands are an element of M and one of u. There are two ways of computing it:
+ *
+ *      pull    row i of M, for each i that the mask allows     t[i] = sum of M(i, j) u[j]          u dense
+ *      push    column j of M, for each j that u has            t[i] = t[i] + M(i, j) u[j]          u a list
+ *
+ *      mxv.c             checks, brings the call into that form, writes the result
+ *      mxv_direction.c   which way
+ *      mxv_pull.c        rows shared out among threads          mxv_push.c   columns shared out;
+ * mxv_scatter.c where they meet mxv_batch.c       what kernels read: runs of entries, filtered by u's or the
+ * mask's bits, and cast mxv_kernels.inc   kernels of built-in semirings          mxv_any.c    of those whose
+ * sum is any of its terms mxv_blocks.c      what takes the kernels' place for other semirings: operators
+ * applied to blocks
+ */
+#ifndef DCSR_MXV_INTERNAL_H
+#define DCSR_MXV_INTERNAL_H
+
+#include "dcsr/rowtable.h"
+#include "dcsr/vectordata.h"
+#include "ops/desc.h"
+#include "ops/operator.h"
+#include "ops/write_vector.h"
+
+/* Entries that lie one behind the other, of one row. */
+typedef struct dcsr_i_mxv_run {
+    const uint32_t *columns;
+    const void
+        *values;     /* of the type that multiply takes; nothing to be read where it does not look at them */
+    uint32_t length; /* not 0 */
+    uint32_t slot;   /* pull: of the sum in t; push: of the element in u */
+} dcsr_i_mxv_run;
+
+/* Adds the products of n runs to t, where `found` has a bit for what is in t already.
+ *      pull    t[slot] += values[k] u[columns[k]]          slots are 0 .. 63; `found` is one word
+ *      push    t[columns[k]] += values[k] u[slot] */
+typedef void dcsr_i_mxv_kernel(const dcsr_i_mxv_run *runs, size_t n, const void *u, void *t, uint64_t *found);
+typedef struct dcsr_i_mxv_kernels {
+    dcsr_i_mxv_kernel *pull, *push;
+} dcsr_i_mxv_kernels;
+
+/* By dcsr_semiring_name. */
+#define DCSR_X(NAME, name, ctype, minimum, maximum) \
+    extern const dcsr_i_mxv_kernels dcsr_i_mxv_##name[DCSR_SEMIRING_NAMES];
+#include "dcsr/types.def"
+#undef DCSR_X
+
+/* What one call computes. */
+typedef struct dcsr_i_mxv {
+    const char *call;
+    dcsr_context *context;
+    const dcsr_semiring *semiring; /* for a matrix as the first operand, where it is built in */
+    bool flipped;                  /* it is not, and multiply's first operand is the vector's */
+    bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
+    const dcsr_i_mxv_kernels *kernels; /* NULL: dcsr_i_mxv_blocks() serves */
+    dcsr_type type;                    /* of t */
+    dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */
+    size_t size, asize, usize;         /* of one value */
+    bool reads_matrix, reads_vector;   /* whether multiply looks at their values */
+
+    const dcsr_i_rows *rows; /* of M to pull, of its transpose to push */
+    uint64_t entries;        /* of the matrix */
+    uint64_t n, length;      /* elements of t and of u */
+
+    /* u: dense to pull, where u_bits are NULL when every element is there; else a list, or NULL: every
+     * element. Values are of utype, at an element's index where u_dense. */
+    bool u_dense;
+    const uint64_t *u_bits;
+    const uint32_t *u_list;
+    uint64_t u_count;
+    const void *u_values;
+
+    const dcsr_i_mask *mask; /* which elements of t are wanted; NULL: all. Bits, or to pull a list */
+    int threads;
+    uint64_t looked_at; /* entries, for the report */
+} dcsr_i_mxv;
+
+/* ---- Which way (mxv_direction.c) ---- */
+
+/* Entries in the rows of `rows` that u has an element for, about. */
+uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
+/* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
+dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted, uint64_t work);
+
+/* ---- The two ways ---- */
+
+/* t = M u, a body of x->type, to be freed by the caller; empty after a failure: OUT_OF_MEMORY, CALLBACK. */
+dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x);
+dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
+
+/* The same by sorting, for so little work that dcsr_i_mxv_sorts(). */
+bool dcsr_i_mxv_sorts(const dcsr_i_mxv *x, uint64_t work);
+dcsr_status dcsr_i_mxv_sorted(dcsr_i_body *t, dcsr_i_mxv *x);
+
+/* ---- Runs for kernels (mxv_batch.c) ---- */
+
+enum { DCSR_I_BATCH_RUNS = 64, DCSR_I_BATCH_ENTRIES = 1024, DCSR_I_BATCH_PART = 256 };
+
+/* Runs that wait for a kernel, with room for entries that had to be copied. One per thread. */
+typedef struct dcsr_i_batch {
+    const dcsr_i_mxv *x;
+    dcsr_i_mxv_kernel *kernel; /* NULL: blocks */
+    bool push, failed;         /* a user's function has failed: what follows is not computed */
+    const uint64_t *bits; /* only entries in columns whose bit is set, or, with `unset`, is not; NULL: all */
+    bool unset, casts;
+    void *t;
+    uint64_t *found;
+    struct dcsr_i_scatter *scatter; /* of a push */
+    uint64_t looked_at;
+    size_t n, copied; /* runs, entries that were copied */
+    dcsr_i_mxv_run run[DCSR_I_BATCH_RUNS];
+    uint32_t columns[DCSR_I_BATCH_ENTRIES + 16];
+    _Alignas(64) uint64_t values[DCSR_I_BATCH_ENTRIES];
+} dcsr_i_batch;
+
+void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push);
+/* Adds entries at .. at+length-1 of x->rows; calls the kernel when the batch is full. */
+void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
+/* Calls the kernel with what is left. */
+void dcsr_i_batch_flush(dcsr_i_batch *batch);
+/* Copies those of n <= DCSR_I_BATCH_PART columns whose bit is set, or with `unset` is not, to `picked`, which
+ * has room for 16 more, and their places among the n to `places` unless that is NULL; returns how many. */
+unsigned dcsr_i_pick(const uint64_t *bits, bool unset, const uint32_t *columns, uint64_t n, uint32_t *picked,
+                     uint32_t *places);
+
+/* ---- Other semirings (mxv_blocks.c) ---- */
+
+/* What kernels do, by applying the operators to blocks. False when a user's function failed. */
+bool dcsr_i_mxv_blocks(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *runs, size_t n, void *t,
+                       uint64_t *found);
+/* z[k] = the product of entry k of the run, which is no longer than DCSR_I_BATCH_PART. */
+bool dcsr_i_mxv_products(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *run, void *z);
+
+/* ---- The monoid ANY (mxv_any.c) ---- */
+
+/* Looks for the first entry of at .. at+length-1 in a column that u has, puts its product into t[slot] and
+ * returns true. */
+bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void *t, uint64_t slot,
+                         uint64_t *looked_at);
+/* Puts the products of entries at .. at+length-1 with u's element at `slot` where nothing is yet. */
+void dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_scatter *to, uint64_t at, uint64_t length,
+                         uint32_t slot);
+
+/* All values of a body are 1. */
+void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
+
+/* ---- Where pushes meet (mxv_scatter.c) ---- */
+
+/* A sum for every element of t that has one so far. Words of `found` are made when they are touched first,
+ * where few will be; so that the cost follows the work. */
+typedef struct dcsr_i_scatter {
+    const dcsr_i_mask *blocked; /* of ANY: elements that the mask does not allow count as found; else NULL */
+    uint64_t size, words;
+    uint64_t *touched; /* a bit for each word of `found` that is made; NULL: all are */
+    uint64_t *found;
+    void *values; /* NULL where all are 1 */
+    size_t value_size;
+} dcsr_i_scatter;
+
+/* Memory for one; `lazy`: words are made when they are touched. To be closed, also after a failure:
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool lazy);
+void dcsr_i_scatter_close(dcsr_i_scatter *s, dcsr_context *context);
+/* What several threads found, in parts[0]. False when a user's function failed. */
+bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x);
+/* What was found, as a body; the scatter is left without what became part of it. */
+dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x);
+
+/* Word w of `found` before anything is. */
+static inline uint64_t dcsr_i_scatter_blank(const dcsr_i_scatter *s, uint64_t w)
+{
+    return s->blocked ? ~dcsr_i_mask_word(s->blocked, w) : 0;
+}
+
+/* Makes word w of `found`, unless it is. */
+static inline void dcsr_i_scatter_touch(dcsr_i_scatter *s, uint64_t w)
+{
+    uint64_t bit = (uint64_t)1 << (w & 63);
+    if (s->touched[w >> 6] & bit) return;
+    s->touched[w >> 6] |= bit;
+    s->found[w] = dcsr_i_scatter_blank(s, w);
+}
+
+/* The indices of the bits of words first .. end-1, ascending; returns where the list ends. */
+uint32_t *dcsr_i_list_bits(uint32_t *list, const uint64_t *bits, uint64_t first, uint64_t end);
+/* The same of all words, by several threads, in memory of the context's for n of them, of which as many bits
+ * are set. */
+dcsr_status dcsr_i_list_of_bits(uint32_t **list, uint64_t n, const uint64_t *bits, uint64_t words,
+                                dcsr_context *context);
+
+/* Copies a value of `size` bytes. */
+static inline void dcsr_i_copy_value(void *to, uint64_t i, const void *from, uint64_t j, size_t size)
+{
+#define DCSR_I_COPY(ctype) ((ctype *)to)[i] = ((const ctype *)from)[j]
+    DCSR_I_BY_SIZE(size, DCSR_I_COPY)
+#undef DCSR_I_COPY
+}
+
+/* ---- Walking rows ---- */
+
+/* How many rows before one is walked its page, its place and its entries are asked for. */
+enum { DCSR_I_AHEAD_PAGE = 12, DCSR_I_AHEAD_PLACE = 8, DCSR_I_AHEAD_ENTRIES = 4 };
+
+/* Asks for what walking a row will need, one step of the way at a time. Inlined by force: gcc takes a call of
+ * a function that only prefetches for a call without effect. */
+static inline __attribute__((always_inline)) void dcsr_i_row_prefetch(const dcsr_i_rows *rows, uint64_t row,
+                                                                      int step)
+{
+    if (rows->offsets) {
+        if (step == 0) __builtin_prefetch(rows->offsets + row);
+        if (step == 2) __builtin_prefetch(rows->columns + rows->offsets[row]);
+        return;
+    }
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    unsigned r = row & (DCSR_I_PAGE_ROWS - 1);
+    if (!page) return;
+    bool fragmented = page->fragmented >> r & 1;
+    if (step == 0) {
+        __builtin_prefetch(&page->length[r]);
+        __builtin_prefetch(&page->segment[0]);
+    } else if (step == 1) {
+        int segments = fragmented ? rows->table->segments_per_row : 1;
+        for (int k = 0; k < segments && page->segment[k]; k++) {
+            __builtin_prefetch(&page->segment[k]->begin[r]);
+            if (fragmented) __builtin_prefetch(&page->segment[k]->capacity[r]);
+        }
+    } else {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(page, r, pieces);
+        for (int k = 0; k < count; k++) __builtin_prefetch(rows->columns + pieces[k].begin);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+dcsr_i_rows_prefetch(const dcsr_i_rows *rows, const uint32_t *list, uint64_t i, uint64_t end)
+{
+    if (i + DCSR_I_AHEAD_PAGE < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_PAGE], 0);
+    if (i + DCSR_I_AHEAD_PLACE < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_PLACE], 1);
+    if (i + DCSR_I_AHEAD_ENTRIES < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_ENTRIES], 2);
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* mxv_push.c: t = M u, column by column, for the elements that u has.
+ *
+ *      u's list          j0      j1            j2      j3 ...
+ *      columns of M      | a b c | d e f g h i | j | k l m n ... |      rows of M's transpose
+ *      threads           |  thread 0     |  thread 1     | ...          equal shares of the entries
+ *
+ * Each thread collects sums of its own (mxv_scatter.c). A share begins and ends anywhere in a column, so a
+ * column that holds most of the entries is no worse than others. Where there is so little to do that even the
+ * words of a bitmap would be too many, products are sorted instead (mxv_sorted.c). */
+#include "dcsr/alloc.h"
+#include "ops/mxv_internal.h"
+
+enum {
+    STRETCHES = 64,   /* of the list, for each thread, whose entries are counted to cut it into shares */
+    MOST_THREADS = 32 /* each has sums of its own */
+};
+
+/* A place in the work: an element of u's list, and an entry of its column. */
+typedef struct place {
+    uint64_t element, entry;
+} place;
+
+typedef struct push {
+    const dcsr_i_mxv *x;
+    uint64_t elements;
+    int threads;
+    place cut[MOST_THREADS + 1];
+    dcsr_i_scatter part[MOST_THREADS];
+} push;
+
+static inline uint64_t row_of(const dcsr_i_mxv *x, uint64_t element)
+{
+    return x->u_list ? x->u_list[element] : element;
+}
+
+/* ---- Shares ---- */
+
+static uint64_t entries_of(const push *p, uint64_t first, uint64_t end)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = first; i < end; i++) sum += dcsr_i_rows_length(p->x->rows, row_of(p->x, i));
+    return sum;
+}
+
+/* Cuts the entries into equal shares. */
+static void share_out(push *p)
+{
+    uint64_t stretches = (uint64_t)p->threads * STRETCHES, work[MOST_THREADS * STRETCHES], sum = 0;
+#pragma omp parallel for num_threads(p->threads)
+    for (uint64_t s = 0; s < stretches; s++)
+        work[s] = entries_of(p, p->elements * s / stretches, p->elements * (s + 1) / stretches);
+    for (uint64_t s = 0; s < stretches; s++) sum += work[s];
+    uint64_t s = 0, before = 0; /* entries before stretch s */
+    for (int t = 1; t < p->threads; t++) {
+        uint64_t goal = sum * (uint64_t)t / (uint64_t)p->threads;
+        while (s < stretches && before + work[s] <= goal) before += work[s++];
+        place cut = {p->elements * s / stretches, goal - before};
+        while (cut.element < p->elements) {
+            uint64_t length = dcsr_i_rows_length(p->x->rows, row_of(p->x, cut.element));
+            if (cut.entry < length) break;
+            cut.entry -= length;
+            cut.element++;
+        }
+        p->cut[t] = cut;
+    }
+}
+
+/* ---- Walking columns ---- */
+
+/* Entries first .. end-1 of a column. */
+static inline void push_row(const dcsr_i_mxv *x, dcsr_i_batch *batch, uint64_t row, uint32_t slot,
+                            uint64_t first, uint64_t end)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(x->rows, row, pieces);
+    uint64_t before = 0; /* entries of the column before this piece */
+    for (int k = 0; k < count && before < end; before += pieces[k++].length) {
+        uint64_t from = first > before ? first - before : 0, to = end - before;
+        if (to > pieces[k].length) to = pieces[k].length;
+        if (from >= to) continue;
+        if (!x->any) {
+            dcsr_i_batch_add(batch, pieces[k].begin + from, to - from, slot);
+            continue;
+        }
+        dcsr_i_mxv_any_push(x, batch->scatter, pieces[k].begin + from, to - from, slot);
+        batch->looked_at += to - from;
+    }
+}
+
+/* One thread's share. Returns how many entries it has; *failed when a user's function failed. */
+static uint64_t push_share(const push *p, dcsr_i_scatter *to, place begin, place end, bool *failed)
+{
+    const dcsr_i_mxv *x = p->x;
+    dcsr_i_batch batch;
+    dcsr_i_batch_init(&batch, x, true);
+    batch.scatter = to;
+    batch.t = to->values;
+    batch.found = to->found;
+    uint64_t last = end.entry ? end.element + 1 : end.element;
+    for (uint64_t i = begin.element; i < last && !batch.failed; i++) {
+        if (x->u_list) dcsr_i_rows_prefetch(x->rows, x->u_list, i, last);
+        uint64_t row = row_of(x, i);
+        push_row(x, &batch, row, (uint32_t)(x->u_dense ? row : i), i == begin.element ? begin.entry : 0,
+                 i == end.element ? end.entry : UINT64_MAX);
+    }
+    dcsr_i_batch_flush(&batch);
+    *failed = batch.failed;
+    return batch.looked_at;
+}
+
+/* ---- All of it ---- */
+
+/* Threads that have enough to do to be worth sums of their own. */
+static int threads_for(const dcsr_i_mxv *x, uint64_t work)
+{
+    uint64_t threads = (uint64_t)dcsr_i_threads(x->context, work), most = 1 + 8 * work / (x->n + 1);
+    if (x->any && !x->reads_matrix && !x->reads_vector) most *= 8; /* bits alone */
+    if (threads > most) threads = most;
+    return threads > MOST_THREADS ? MOST_THREADS : (int)threads;
+}
+
+static bool walk_all(push *p, uint64_t *looked_at)
+{
+    uint64_t sum = 0;
+    bool failed = false;
+#pragma omp parallel for num_threads(p->threads) schedule(static, 1) reduction(+ : sum) reduction(|| : failed) if (p->threads > 1)
+    for (int t = 0; t < p->threads; t++) {
+        bool one_failed;
+        sum += push_share(p, &p->part[t], p->cut[t], p->cut[t + 1], &one_failed);
+        failed = failed || one_failed;
+    }
+    *looked_at = sum;
+    return !failed && (p->threads == 1 || dcsr_i_scatter_merge(p->part, p->threads, p->x));
+}
+
+dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work)
+{
+    if (dcsr_i_mxv_sorts(x, work)) return dcsr_i_mxv_sorted(t, x);
+    push p;
+    p.x = x;
+    p.elements = x->u_count;
+    p.threads = threads_for(x, work);
+    p.cut[0] = (place){0, 0};
+    p.cut[p.threads] = (place){p.elements, 0};
+    if (p.threads > 1) share_out(&p);
+    bool lazy = work < x->n / 64;
+    dcsr_status status = DCSR_OK;
+    int opened = 0;
+    while (opened < p.threads && status == DCSR_OK) status = dcsr_i_scatter_open(&p.part[opened++], x, lazy);
+    if (status == DCSR_OK && !walk_all(&p, &x->looked_at))
+        status = dcsr_i_fail_callback(x->call, x->semiring->multiply->text);
+    if (status == DCSR_OK) status = dcsr_i_scatter_take(t, &p.part[0], x);
+    for (int i = 0; i < opened; i++) dcsr_i_scatter_close(&p.part[i], x->context);
+    return status;
+}

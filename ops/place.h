@@ -1,0 +1,26 @@
+/* place.h: where an operation runs (internal). */
+#ifndef DCSR_PLACE_H
+#define DCSR_PLACE_H
+
+#include "ops/desc.h"
+
+/* Operations on fewer entries are faster on the host, where waiting for a device takes longer than doing
+ * them; also those that first have to bring some elements back. */
+enum { DCSR_I_WORTH_DEVICE = 32768, DCSR_I_WORTH_STAYING = 1024 };
+
+/* Decides whether an operation runs on the context's device: where the description says so; else where its
+ * work, in entries, is worth it, and all the more where vectors have their newest elements there. Never where
+ * there is none, or where an operator is a user's. If it is to run on the host, the elements of the vectors
+ * (NULL ones are skipped) are brought there: OUT_OF_MEMORY, DEVICE. */
+dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
+                         uint64_t work, const dcsr_vector *const *vectors, int count);
+
+/* Entries that are gone through to read a vector; 0 for NULL. */
+uint64_t dcsr_i_vector_work(const dcsr_vector *vector);
+/* The same for an operation on vectors, the work of which is reading u and, if that is not NULL, v. `users`:
+ * its operator is a user's. */
+dcsr_status dcsr_i_place_vectors(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
+                                 const dcsr_binary_op *accum, const dcsr_desc *desc, bool users,
+                                 const dcsr_vector *u, const dcsr_vector *v);
+
+#endif

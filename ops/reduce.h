@@ -1,0 +1,32 @@
+/* reduce.h: the entries of a matrix added up with a monoid.
+ *
+ *      to a scalar     total = sum of all entries          or, with accum, accum(total, that)
+ *      to a vector     w<mask> = accum(w, T)               T[i] = sum of row i of A, none where it has no
+ * entries; with desc->transpose_a, of column i
+ *
+ * Values are cast to the monoid's type; the entries of a pattern-only matrix are 1. The order of additions is
+ * not that of the entries, but for one number of threads it is always the same.
+ *
+ * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context), DIMENSION_MISMATCH, OUT_OF_MEMORY,
+ * CALLBACK (a user's monoid returned false), CONTEXT_DESTROYED; the output is then as it was. Cost:
+ * O(nnz(A)), shared out among threads. */
+#ifndef DCSR_REDUCE_H
+#define DCSR_REDUCE_H
+
+#include "ops/desc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* *total is of the monoid's type; without entries the sum is the identity. */
+DCSR_API dcsr_status dcsr_matrix_reduce(void *total, const dcsr_binary_op *accum, const dcsr_monoid *monoid,
+                                        dcsr_view *A);
+DCSR_API dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask,
+                                             const dcsr_binary_op *accum, const dcsr_monoid *monoid,
+                                             dcsr_view *A, const dcsr_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

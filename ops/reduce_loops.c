@@ -1,0 +1,75 @@
+/* reduce_loops.c: the loops for the usual monoids, which add up short rows without a call for each pair. What
+ * they do to two values is what operators.def says. */
+#include "ops/reduce_block.h"
+#include <math.h>
+
+/* Bool: plus and max are "or", times and min are "and". */
+#define ADD_PLUS(x, y)  ((x) | (y))
+#define ADD_TIMES(x, y) ((x) & (y))
+#define ADD_MIN(x, y)   ((x) & (y))
+#define ADD_MAX(x, y)   ((x) | (y))
+#define T               bool
+#define LOOP(x)         x##_bool
+#include "ops/reduce_loops.inc"
+#undef ADD_PLUS
+#undef ADD_TIMES
+#undef ADD_MIN
+#undef ADD_MAX
+
+/* Integers wrap around. */
+#define ADD_PLUS(x, y)  ((uint64_t)(x) + (uint64_t)(y))
+#define ADD_TIMES(x, y) ((uint64_t)(x) * (uint64_t)(y))
+#define ADD_MIN(x, y)   ((x) < (y) ? (x) : (y))
+#define ADD_MAX(x, y)   ((x) > (y) ? (x) : (y))
+#define T               int8_t
+#define LOOP(x)         x##_int8
+#include "ops/reduce_loops.inc"
+#define T       int16_t
+#define LOOP(x) x##_int16
+#include "ops/reduce_loops.inc"
+#define T       int32_t
+#define LOOP(x) x##_int32
+#include "ops/reduce_loops.inc"
+#define T       int64_t
+#define LOOP(x) x##_int64
+#include "ops/reduce_loops.inc"
+#define T       uint8_t
+#define LOOP(x) x##_uint8
+#include "ops/reduce_loops.inc"
+#define T       uint16_t
+#define LOOP(x) x##_uint16
+#include "ops/reduce_loops.inc"
+#define T       uint32_t
+#define LOOP(x) x##_uint32
+#include "ops/reduce_loops.inc"
+#define T       uint64_t
+#define LOOP(x) x##_uint64
+#include "ops/reduce_loops.inc"
+#undef ADD_PLUS
+#undef ADD_TIMES
+#undef ADD_MIN
+#undef ADD_MAX
+
+/* Of a number and NaN the least and the greatest are the number. */
+#define ADD_PLUS(x, y)  ((x) + (y))
+#define ADD_TIMES(x, y) ((x) * (y))
+#define ADD_MIN(x, y)   ((x) < (y) || isnan(y) ? (x) : (y))
+#define ADD_MAX(x, y)   ((x) > (y) || isnan(y) ? (x) : (y))
+#define T               float
+#define LOOP(x)         x##_fp32
+#include "ops/reduce_loops.inc"
+#define T       double
+#define LOOP(x) x##_fp64
+#include "ops/reduce_loops.inc"
+
+const dcsr_i_sum_loops *dcsr_i_sum_loops_of(const dcsr_monoid *monoid)
+{
+    static const dcsr_i_sum_loops *const tables[DCSR_TYPE_COUNT] = {
+#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = loops_##name,
+#include "dcsr/types.def"
+#undef DCSR_X
+    };
+    if (dcsr_i_monoid_is_users(monoid) || monoid->name < 0) return NULL;
+    const dcsr_i_sum_loops *loops = &tables[dcsr_i_monoid_type(monoid)][monoid->name];
+    return loops->row ? loops : NULL;
+}

@@ -1,0 +1,265 @@
+/* reduce_rows.c: each row of a matrix, or each column, added up to one element of a vector.
+ *
+ * Columns are rows of the transpose where the view has that; else each thread adds its rows to sums of its
+ * own, one for each column. */
+#include "ops/reduce.h"
+#include "ops/reduce_block.h"
+#include "ops/write_vector.h"
+
+static const char call[] = "matrix_reduce_rows";
+
+enum { WIDEST = 8 };
+
+typedef struct job {
+    const dcsr_monoid *monoid;
+    dcsr_context *context;
+    dcsr_type type; /* of the monoid */
+    size_t size;
+    dcsr_i_input a;
+    const dcsr_i_sum_loops *loops; /* NULL: the monoid is none of the usual ones */
+} job;
+
+/* ---- Rows ---- */
+
+/* A row of any length and type. */
+static dcsr_status add_row(const job *j, dcsr_i_row_reader *reader, uint64_t number, char *sum)
+{
+    dcsr_i_row row;
+    bool added = true;
+    if (j->a.rows->type == DCSR_PATTERN) {
+        added = dcsr_i_sum_of_ones(j->monoid, dcsr_i_rows_length(j->a.rows, number), sum);
+    } else {
+        DCSR_TRY(dcsr_i_row_get(reader, number, &row));
+        if (j->loops && j->a.rows->type == j->type)
+            j->loops->row(sum, row.values, row.n);
+        else
+            added = dcsr_i_sum_of(j->monoid, j->a.rows->type, row.values, row.n, sum);
+    }
+    return added ? DCSR_OK : dcsr_i_fail_callback(call, j->monoid->op->text);
+}
+
+/* Rows first to first + count - 1 of one page; *present gets a bit for each that has entries. */
+static dcsr_status add_rows(const job *j, dcsr_i_row_reader *reader, uint64_t first, unsigned count,
+                            char *sums, uint64_t *present)
+{
+    *present = 0;
+    for (unsigned r = 0; r < count; r++) {
+        if (!dcsr_i_rows_length(j->a.rows, first + r)) continue;
+        *present |= (uint64_t)1 << r;
+        DCSR_TRY(add_row(j, reader, first + r, sums + r * j->size));
+    }
+    return DCSR_OK;
+}
+
+/* All rows to a dense body; bits are left out where no row is empty. */
+static dcsr_status add_to_dense(const job *j, dcsr_i_body *T)
+{
+    uint64_t rows = j->a.rows->rows, pages = (rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT, nvals = 0;
+    int threads = dcsr_i_threads(j->context, dcsr_i_rows_stored(j->a.rows) + rows), out_of_memory = 0,
+        callback = 0;
+    DCSR_TRY(dcsr_i_body_dense(T, j->context, j->size, rows, true));
+#pragma omp parallel num_threads(threads) reduction(+ : nvals, out_of_memory, callback) if (threads > 1)
+    {
+        dcsr_i_row_reader reader = dcsr_i_row_reader_of(j->context, j->a.rows);
+#pragma omp for schedule(dynamic, 16)
+        for (uint64_t p = 0; p < pages; p++) {
+            uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows - first;
+            unsigned count = left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS;
+            dcsr_status status =
+                add_rows(j, &reader, first, count, (char *)T->values + first * j->size, &T->present[p]);
+            nvals += (uint64_t)__builtin_popcountll(T->present[p]);
+            out_of_memory += status == DCSR_ERROR_OUT_OF_MEMORY;
+            callback += status == DCSR_ERROR_CALLBACK;
+        }
+        dcsr_i_row_reader_free(&reader);
+    }
+    T->nvals = nvals;
+    /* The sentence may have been another thread's. */
+    if (callback) return dcsr_i_fail_callback(call, j->monoid->op->text);
+    return out_of_memory ? dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: no memory for rows", call) : DCSR_OK;
+}
+
+/* Few rows have entries: a list of them. */
+static dcsr_status add_to_sparse(const job *j, dcsr_i_body *T)
+{
+    const dcsr_i_rows *rows = j->a.rows;
+    uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT,
+             most = dcsr_i_rows_stored(rows);
+    dcsr_i_row_reader reader = dcsr_i_row_reader_of(j->context, rows);
+    DCSR_TRY(dcsr_i_body_sparse(T, j->context, j->size, most));
+    dcsr_status status = DCSR_OK;
+    for (uint64_t p = 0; p < pages && status == DCSR_OK;) {
+        uint64_t end = (p | (DCSR_I_DIRECTORY_PAGES - 1)) + 1, present, first = p << DCSR_I_PAGE_SHIFT;
+        _Alignas(64) char sums[DCSR_I_PAGE_ROWS * WIDEST];
+        if (dcsr_i_rows_are_empty(rows, p, end < pages ? end : pages)) {
+            p = end;
+            continue;
+        }
+        uint64_t left = rows->rows - first;
+        status = add_rows(j, &reader, first, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
+                          sums, &present);
+        for (; present && status == DCSR_OK; present &= present - 1) {
+            unsigned r = (unsigned)__builtin_ctzll(present);
+            T->indices[T->nvals] = (uint32_t)(first + r);
+            memcpy((char *)T->values + T->nvals++ * j->size, sums + r * j->size, j->size);
+        }
+        p++;
+    }
+    dcsr_i_row_reader_free(&reader);
+    return status;
+}
+
+/* ---- Columns ---- */
+
+/* The sums of the columns of a thread's rows, and which have any. */
+typedef struct columns {
+    char *sums;
+    uint8_t *present;
+} columns;
+
+/* Entries of one row, each to the sum of its column. */
+static bool add_scattered(const job *j, const columns *c, const uint32_t *at, const char *values, uint64_t n)
+{
+    if (j->loops) {
+        j->loops->scatter(c->sums, c->present, at, values, n);
+        return true;
+    }
+    for (uint64_t e = 0; e < n; e++) {
+        char *sum = c->sums + at[e] * j->size;
+        if (!c->present[at[e]])
+            memcpy(sum, values + e * j->size, j->size);
+        else if (!dcsr_i_apply_binary(j->monoid->op, sum, sum, values + e * j->size, 1))
+            return false;
+        c->present[at[e]] = 1;
+    }
+    return true;
+}
+
+static bool add_to_columns(const job *j, const columns *c, uint64_t first, uint64_t end)
+{
+    const dcsr_i_rows *rows = j->a.rows;
+    _Alignas(64) char cast[DCSR_I_CHUNK * WIDEST];
+    size_t from = dcsr_type_size(rows->type);
+    for (uint64_t row = first; row < end; row++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int n = dcsr_i_rows_pieces(rows, row, pieces);
+        for (int k = 0; k < n; k++)
+            for (uint64_t done = 0, take; done < pieces[k].length; done += take) {
+                take = pieces[k].length - done < DCSR_I_CHUNK ? pieces[k].length - done : DCSR_I_CHUNK;
+                const uint32_t *columns_at = rows->columns + pieces[k].begin + done;
+                const char *values =
+                    from ? (const char *)rows->values + (pieces[k].begin + done) * from : NULL;
+                if (rows->type != j->type) {
+                    dcsr_i_cast(j->type, cast, rows->type, values, take);
+                    values = cast;
+                }
+                if (!add_scattered(j, c, columns_at, values, take)) return false;
+            }
+    }
+    return true;
+}
+
+/* Adds what one thread has to the result, columns `first` on. */
+static bool add_columns(const job *j, dcsr_i_body *T, const columns *c, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first; i < end; i++) {
+        if (!c->present[i]) continue;
+        char *sum = (char *)T->values + i * j->size;
+        uint64_t bit = (uint64_t)1 << (i & 63);
+        if (!(T->present[i >> 6] & bit))
+            memcpy(sum, c->sums + i * j->size, j->size);
+        else if (!dcsr_i_apply_binary(j->monoid->op, sum, sum, c->sums + i * j->size, 1))
+            return false;
+        T->present[i >> 6] |= bit;
+    }
+    return true;
+}
+
+static dcsr_status scatter_rows(const job *j, dcsr_i_body *T, columns *c, int threads)
+{
+    const dcsr_i_rows *rows = j->a.rows;
+    uint64_t words = (rows->cols + 63) / 64, nvals = 0;
+    int failed = 0;
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed) if (threads > 1)
+    for (int t = 0; t < threads; t++)
+        failed += !add_to_columns(j, &c[t], rows->rows * (uint64_t)t / (uint64_t)threads,
+                                  rows->rows * ((uint64_t)t + 1) / (uint64_t)threads);
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed, nvals) if (threads > 1)
+    for (int part = 0; part < threads; part++) {
+        uint64_t first = words * (uint64_t)part / (uint64_t)threads,
+                 end = words * ((uint64_t)part + 1) / (uint64_t)threads;
+        for (int t = 0; t < threads && !failed; t++)
+            failed += !add_columns(j, T, &c[t], first * 64, end * 64 < rows->cols ? end * 64 : rows->cols);
+        for (uint64_t w = first; w < end; w++) nvals += (uint64_t)__builtin_popcountll(T->present[w]);
+    }
+    T->nvals = nvals;
+    return failed ? dcsr_i_fail_callback(call, j->monoid->op->text) : DCSR_OK;
+}
+
+static dcsr_status add_columns_up(const job *j, dcsr_i_body *T)
+{
+    dcsr_context *context = j->context;
+    uint64_t cols = j->a.rows->cols, stored = dcsr_i_rows_stored(j->a.rows);
+    int threads = dcsr_i_threads(context, stored);
+    /* Their sums must not outweigh the entries. */
+    while (threads > 1 && (uint64_t)threads * cols > 4 * stored) threads--;
+    DCSR_TRY(dcsr_i_body_dense(T, context, j->size, cols, true));
+    columns *c = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *c);
+    bool ready = c != NULL;
+    for (int t = 0; ready && t < threads; t++) {
+        c[t].sums = dcsr_i_alloc(context, DCSR_I_SCRATCH, cols, j->size);
+        c[t].present = c[t].sums ? dcsr_i_calloc(context, DCSR_I_SCRATCH, cols, 1) : NULL;
+        ready = c[t].present != NULL;
+    }
+    dcsr_status status = ready ? scatter_rows(j, T, c, threads) : DCSR_ERROR_OUT_OF_MEMORY;
+    for (int t = 0; c && t < threads; t++) {
+        dcsr_i_free(context, DCSR_I_SCRATCH, c[t].sums, cols, j->size);
+        dcsr_i_free(context, DCSR_I_SCRATCH, c[t].present, cols, 1);
+    }
+    dcsr_i_free(context, DCSR_I_SCRATCH, c, (size_t)threads, sizeof *c);
+    return status;
+}
+
+/* ---- The call ---- */
+
+static dcsr_status add_up(const job *j, bool columns_of_a, dcsr_i_body *T)
+{
+    enum { SPARSE = 32 };
+    *T = (dcsr_i_body){0};
+    if (columns_of_a) return add_columns_up(j, T);
+    return dcsr_i_rows_stored(j->a.rows) < j->a.rows->rows / SPARSE ? add_to_sparse(j, T)
+                                                                    : add_to_dense(j, T);
+}
+
+dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
+                                    const dcsr_monoid *monoid, dcsr_view *A, const dcsr_desc *desc)
+{
+    DCSR_TRY(dcsr_i_vector_check_output(call, w, mask));
+    DCSR_TRY(dcsr_i_check_view(call, "A", A, w->context));
+    if (!monoid) return dcsr_i_fail_operator(call, "monoid");
+    bool transposed = desc && desc->transpose_a;
+    const dcsr_i_rows *shape = dcsr_i_view_rows(A);
+    uint64_t size = transposed ? shape->cols : shape->rows;
+    if (w->size != size)
+        return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: w has %llu elements, but A has %llu %s", call,
+                           (unsigned long long)w->size, (unsigned long long)size,
+                           transposed ? "columns" : "rows");
+    job j = {.monoid = monoid,
+             .context = w->context,
+             .type = dcsr_i_monoid_type(monoid),
+             .loops = dcsr_i_sum_loops_of(monoid)};
+    j.size = dcsr_type_size(j.type);
+    bool ready = transposed && dcsr_i_view_transpose_is_ready(A);
+    dcsr_status status = dcsr_i_input_of(&j.a, A, ready);
+    if (status == DCSR_OK) {
+        dcsr_i_body T;
+        status = add_up(&j, transposed && !ready, &T);
+        if (status == DCSR_OK)
+            status = dcsr_i_vector_write(call, w, mask, accum, desc, j.type, &T);
+        else
+            dcsr_i_body_free(&T, j.context, j.size);
+    }
+    if (status == DCSR_OK) dcsr_i_report(desc, dcsr_i_rows_stored(j.a.rows));
+    dcsr_i_input_free(&j.a);
+    return status;
+}

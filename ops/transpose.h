@@ -1,0 +1,23 @@
+/* transpose.h: the transpose of a matrix.
+ *
+ *      C<mask> = accum(C, A^T)          with desc->transpose_a: A itself, that is a copy
+ *
+ * Errors and threads as in apply.h. Cost: O(nnz + rows + cols): two passes over the entries, the first into
+ * buckets of neighbouring columns. Where A's view has its transpose already (DCSR_LAYOUT_CSC, or a matrix
+ * that maintains it) that is copied. */
+#ifndef DCSR_TRANSPOSE_H
+#define DCSR_TRANSPOSE_H
+
+#include "ops/desc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+DCSR_API dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                           dcsr_view *A, const dcsr_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* support_transposed.h: comparing the transpose that a view gives with an oracle of the matrix. */
+#ifndef DCSR_TESTS_SUPPORT_TRANSPOSED_H
+#define DCSR_TESTS_SUPPORT_TRANSPOSED_H
+
+#include "dcsr/rowtable.h"
+#include "tests/support.h"
+
+/* Whether the transpose of the view, made with `flags`, has exactly the entries of the oracle with rows and
+ * columns exchanged: as operations walk it, and for CSC views as arrays too. Every column is looked at, so
+ * there should not be too many. May be called from any thread. */
+bool test_transpose_matches(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY]);
+#define TEST_TRANSPOSE_MATCHES(view, model, flags)                                         \
+    do {                                                                                   \
+        char test_why_[TEST_WHY];                                                          \
+        cr_assert(test_transpose_matches(view, model, flags, test_why_), "%s", test_why_); \
+    } while (0)
+
+/* The same for views of the matrix as it is, with all layouts and flags. */
+bool test_matrix_transposes(dcsr_matrix *matrix, const oracle *model, char why[TEST_WHY]);
+#define TEST_TRANSPOSES(matrix, model)                                                \
+    do {                                                                              \
+        char test_why_[TEST_WHY];                                                     \
+        cr_assert(test_matrix_transposes(matrix, model, test_why_), "%s", test_why_); \
+    } while (0)
+
+#endif
