@@ -60,22 +60,9 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
     return e->add ? a + b : a < b ? a : b;
 }
 
-/* ---- Values ---- */
+/* ---- Rows of one type, or without values ---- */
 
-/* Applies the operator to the meetings of a union, whose results are scattered. */
-static bool settle_union(const ewise *e, dcsr_i_meetings *m, char *z)
-{
-    if (!m->n) return true;
-    if (!dcsr_i_apply_binary(e->op, m->x, m->x, m->y, m->n)) return false;
-    if (e->size == sizeof(uint64_t))
-        for (size_t c = 0; c < m->n; c++) ((uint64_t *)z)[m->at[c]] = ((const uint64_t *)m->x)[c];
-    else
-        for (size_t c = 0; c < m->n; c++) memcpy(z + m->at[c] * e->size, m->x + c * e->size, e->size);
-    m->n = 0;
-    return true;
-}
-
-/* Those of an intersection are the last entries of the result. */
+/* The meetings of an intersection are the last entries of the result. */
 static bool settle_intersection(const ewise *e, dcsr_i_meetings *m, char *z, uint64_t k)
 {
     size_t n = m->n;
@@ -83,34 +70,14 @@ static bool settle_intersection(const ewise *e, dcsr_i_meetings *m, char *z, uin
     return !n || dcsr_i_apply_binary(e->op, z + (k - n) * e->size, m->x, m->y, n);
 }
 
-/* What is left of a row when the other has ended. */
-static void append(dcsr_i_merge *merge, const dcsr_i_row *row, uint64_t from, size_t size)
+static bool intersect_rows(const ewise *e, dcsr_i_meetings *m, dcsr_i_merge *merge, size_t size)
 {
-    uint64_t n = row->n - from;
-    if (!n) return;
-    memcpy(merge->z.columns + merge->k, row->columns + from, n * sizeof *row->columns);
-    if (merge->z.values)
-        memcpy((char *)merge->z.values + merge->k * size, (const char *)row->values + from * size, n * size);
-    merge->k += n;
-}
-
-/* ---- Rows of one type, or without values ---- */
-
-/* Merges one row of each behind what the result holds; meetings of a union may be left. */
-static bool merge_row(const ewise *e, dcsr_i_meetings *m, dcsr_i_merge *merge, dcsr_i_merge_loop *loop)
-{
-    bool values = merge->z.values != NULL;
+    dcsr_i_merge_loop *loop = dcsr_i_intersection_loop(size);
     merge->i = merge->j = 0;
     while (merge->i < merge->a.n && merge->j < merge->b.n) {
         loop(merge, m);
-        if (!values || m->n < DCSR_I_MEETINGS) continue;
-        if (!(e->add ? settle_union(e, m, merge->z.values)
-                     : settle_intersection(e, m, merge->z.values, merge->k)))
+        if (size && m->n == DCSR_I_MEETINGS && !settle_intersection(e, m, merge->z.values, merge->k))
             return false;
-    }
-    if (e->add) {
-        append(merge, &merge->a, merge->i, e->size);
-        append(merge, &merge->b, merge->j, e->size);
     }
     return true;
 }
@@ -215,18 +182,18 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     thread_state *t = &e->threads[thread];
     dcsr_i_merge merge = {.z = room};
     size_t size = room.values ? e->size : 0;
-    dcsr_i_merge_loop *loop = e->add ? dcsr_i_union_loop(size) : dcsr_i_intersection_loop(size);
     for (unsigned r = 0; r < count; r++) {
         uint64_t start = merge.k;
         DCSR_TRY(dcsr_i_row_get(&t->a, first + r, &merge.a));
         DCSR_TRY(dcsr_i_row_get(&t->b, first + r, &merge.b));
         if (room.values && !e->one_type)
             DCSR_TRY(merge_types(e, t, &merge));
-        else if (!merge_row(e, &t->meetings, &merge, loop))
+        else if (!(e->add ? dcsr_i_unite_rows(&merge, &t->meetings, e->op, size)
+                          : intersect_rows(e, &t->meetings, &merge, size)))
             return dcsr_i_fail_callback(e->call, e->op->text);
         lengths[r] = (uint32_t)(merge.k - start);
     }
-    bool settled = !room.values || (e->add ? settle_union(e, &t->meetings, room.values)
+    bool settled = !room.values || (e->add ? dcsr_i_settle_union(&t->meetings, e->op, size, room.values)
                                            : settle_intersection(e, &t->meetings, room.values, merge.k));
     return settled ? DCSR_OK : dcsr_i_fail_callback(e->call, e->op->text);
 }

@@ -64,3 +64,44 @@ dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size)
                                                 intersect_8};
     return by_size(loops, size);
 }
+
+/* ---- Whole rows ---- */
+
+/* Applies the operator to the meetings; the results are scattered. */
+bool dcsr_i_settle_union(dcsr_i_meetings *m, const dcsr_binary_op *op, size_t size, void *values)
+{
+    char *z = values;
+    if (!m->n) return true;
+    if (!dcsr_i_apply_binary(op, m->x, m->x, m->y, m->n)) return false;
+    if (size == sizeof(uint64_t))
+        for (size_t c = 0; c < m->n; c++) ((uint64_t *)z)[m->at[c]] = ((const uint64_t *)m->x)[c];
+    else
+        for (size_t c = 0; c < m->n; c++) memcpy(z + m->at[c] * size, m->x + c * size, size);
+    m->n = 0;
+    return true;
+}
+
+/* What is left of a row when the other has ended. */
+static void append(dcsr_i_merge *merge, const dcsr_i_row *row, uint64_t from, size_t size)
+{
+    uint64_t n = row->n - from;
+    if (!n) return;
+    memcpy(merge->z.columns + merge->k, row->columns + from, n * sizeof *row->columns);
+    if (size)
+        memcpy((char *)merge->z.values + merge->k * size, (const char *)row->values + from * size, n * size);
+    merge->k += n;
+}
+
+bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *m, const dcsr_binary_op *op, size_t size)
+{
+    dcsr_i_merge_loop *loop = dcsr_i_union_loop(size);
+    merge->i = merge->j = 0;
+    while (merge->i < merge->a.n && merge->j < merge->b.n) {
+        loop(merge, m);
+        if (size && m->n == DCSR_I_MEETINGS && !dcsr_i_settle_union(m, op, size, merge->z.values))
+            return false;
+    }
+    append(merge, &merge->a, merge->i, size);
+    append(merge, &merge->b, merge->j, size);
+    return true;
+}

@@ -31,4 +31,10 @@ typedef void dcsr_i_merge_loop(dcsr_i_merge *merge, dcsr_i_meetings *meetings);
 dcsr_i_merge_loop *dcsr_i_union_loop(size_t size);
 dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size);
 
+/* Appends the union of both rows to the result; values of the operator's one type have `size` bytes, 0 where
+ * none are wanted. Meetings are left over, for more rows to come, until they are settled. False: a user's
+ * operator said so. */
+bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size);
+bool dcsr_i_settle_union(dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size, void *values);
+
 #endif

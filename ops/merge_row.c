@@ -3,6 +3,7 @@
  * First the columns are merged: for each that stays it is noted where its value comes from, the old row, T,
  * or both. Then values are gathered, and where both have one the accumulator is applied, block by block. */
 #include "ops/merge_row.h"
+#include "ops/ewise_merge.h"
 
 enum { BLOCK = 256, WIDEST = 8 };
 #define NONE UINT32_MAX
@@ -16,6 +17,7 @@ void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context)
 {
     dcsr_i_scratch_free(&merger->picks, context);
     dcsr_i_scratch_free(&merger->cast, context);
+    dcsr_i_scratch_free(&merger->meetings, context);
 }
 
 /* Whether the column is among those ascending from *at on, which advances to it: by doubling steps and
@@ -121,17 +123,7 @@ static bool accumulate(const dcsr_i_merging *m, char *to, const dcsr_i_row *old,
     return true;
 }
 
-/* The row is one of the two as it stands. */
-static dcsr_status copy(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *from, dcsr_i_room room,
-                        uint32_t *length)
-{
-    if (from->n) memcpy(room.columns, from->columns, from->n * sizeof *room.columns);
-    if (room.values && from->n) dcsr_i_cast(m->type, room.values, source, from->values, from->n);
-    *length = (uint32_t)from->n;
-    return DCSR_OK;
-}
-
-/* ---- Columns of an assignment that lie side by side ---- */
+/* ---- Rows that are put together of pieces ---- */
 
 /* How many columns are below `column`. */
 static uint64_t below(const dcsr_i_row *row, uint64_t column)
@@ -151,14 +143,29 @@ static uint64_t below(const dcsr_i_row *row, uint64_t column)
 static uint64_t put(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *row, uint64_t from,
                     uint64_t end, dcsr_i_room room, uint64_t at)
 {
+    enum { FEW = 16 }; /* entries, that are copied here rather than by a call */
     uint64_t n = end - from;
     size_t size = dcsr_type_size(m->type), source_size = dcsr_type_size(source);
     if (!n) return at;
+    if (n <= FEW && (!room.values || (source == m->type && size == sizeof(uint64_t)))) {
+        for (uint64_t e = 0; e < n; e++) room.columns[at + e] = row->columns[from + e];
+        for (uint64_t e = 0; room.values && e < n; e++)
+            ((uint64_t *)room.values)[at + e] = ((const uint64_t *)row->values)[from + e];
+        return at + n;
+    }
     memcpy(room.columns + at, row->columns + from, n * sizeof *room.columns);
     if (room.values)
         dcsr_i_cast(m->type, (char *)room.values + at * size, source,
                     source_size ? (const char *)row->values + from * source_size : NULL, n);
     return at + n;
+}
+
+/* The row is one of the two as it stands. */
+static dcsr_status copy(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *from, dcsr_i_room room,
+                        uint32_t *length)
+{
+    *length = (uint32_t)put(m, source, from, 0, from->n, room, 0);
+    return DCSR_OK;
 }
 
 /* C(row, first .. last) = T, where nothing else decides: what stands before, T, what stands behind. */
@@ -177,6 +184,21 @@ static dcsr_status splice(const dcsr_i_merging *m, const dcsr_i_row *old, const 
     return DCSR_OK;
 }
 
+/* A sum of rows: what both have goes through an operator on the one type of C and T. */
+static dcsr_status unite(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_binary_op *op,
+                         const dcsr_i_row *old, const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
+{
+    DCSR_TRY(dcsr_i_scratch_room(&merger->meetings, m->context, sizeof(dcsr_i_meetings)));
+    dcsr_i_meetings *meetings = merger->meetings.bytes;
+    size_t size = room.values ? dcsr_type_size(m->type) : 0;
+    dcsr_i_merge merge = {.a = *old, .b = *T, .z = room};
+    meetings->n = 0;
+    bool united =
+        dcsr_i_unite_rows(&merge, meetings, op, size) && dcsr_i_settle_union(meetings, op, size, room.values);
+    *length = (uint32_t)merge.k;
+    return united ? DCSR_OK : dcsr_i_fail_callback(m->call, op->text);
+}
+
 static bool is_range(const dcsr_i_index_list *list)
 {
     return !list->indices || !list->n || list->indices[list->n - 1] - list->indices[0] == list->n - 1;
@@ -192,7 +214,14 @@ dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, uin
 
     if (!mask && !m->accum && is_range(&m->region->cols)) return splice(m, old, T, room, length);
 
-    uint64_t most = dcsr_i_merge_most(old, T), both;
+    /* accum(C, T); and C where T stands wherever the mask is true, which is how scalars are assigned. */
+    bool covered = mask && !mask->complement && T->columns == mask->columns && T->n == mask->n;
+    if (covered && m->replace && !m->accum) return copy(m, m->source, T, room, length);
+    if ((mask ? covered && !m->replace : m->accum != NULL) && (m->one_type || !room.values))
+        return unite(merger, m, m->accum ? m->accum : dcsr_binary_op_of(DCSR_BINARY_SECOND, m->type), old, T,
+                     room, length);
+
+    uint64_t most = old->n + T->n, both;
     DCSR_TRY(dcsr_i_scratch_room(&merger->picks, m->context, most * sizeof(pick)));
     pick *picks = merger->picks.bytes;
     uint64_t n = pick_entries(m, row, mask, old, T, room.columns, picks, &both);

@@ -13,22 +13,17 @@ typedef struct dcsr_i_merging {
     const dcsr_binary_op *accum;
     bool replace;
     const dcsr_i_region *region;
+    bool one_type; /* of C, T, and all of the accumulator, if any */
 } dcsr_i_merging;
 
 /* Memory of one thread. */
 typedef struct dcsr_i_merger {
-    dcsr_i_scratch picks, cast;
+    dcsr_i_scratch picks, cast, meetings;
 } dcsr_i_merger;
 void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context);
 
-/* The most entries that a merged row can have. */
-static inline uint64_t dcsr_i_merge_most(const dcsr_i_row *old, const dcsr_i_row *T)
-{
-    return old->n + T->n;
-}
-
-/* Merges row number `row`; mask NULL: it is true everywhere. *length is how many entries were written. Fails
- * with OUT_OF_MEMORY, or CALLBACK. */
+/* Merges row number `row` into room for old->n + T->n entries; mask NULL: it is true everywhere. *length is
+ * how many entries were written. Fails with OUT_OF_MEMORY, or CALLBACK. */
 dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *merging, uint64_t row,
                              const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
                              dcsr_i_room room, uint32_t *length);

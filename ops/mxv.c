@@ -74,6 +74,8 @@ static void set_semiring(dcsr_i_mxv *x, const call *c, dcsr_type matrix_type)
     x->utype = x->flipped ? s->multiply->xtype : s->multiply->ytype;
     x->reads_matrix = x->flipped ? dcsr_i_reads_y(s->multiply) : dcsr_i_reads_x(s->multiply);
     x->reads_vector = x->flipped ? dcsr_i_reads_x(s->multiply) : dcsr_i_reads_y(s->multiply);
+    x->settles = x->kernels && x->type == DCSR_BOOL && s->multiply->name == DCSR_BINARY_SECOND &&
+                 s->add->terminal_kind == DCSR_I_TERMINAL;
     x->size = dcsr_type_size(x->type);
     x->asize = dcsr_type_size(x->atype);
     x->usize = dcsr_type_size(x->utype);
@@ -107,7 +109,8 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
     if (*way != with_rows || chooses) DCSR_TRY(dcsr_i_view_transposed(&other, c->A));
     const dcsr_i_rows *push_rows = c->transposed ? rows : other;
     *work = push_rows ? dcsr_i_mxv_work(push_rows, x->entries, &c->u->body) : 0;
-    if (chooses) *way = dcsr_i_mxv_choose(x, &c->u->body, wanted(c, mask), *work);
+    if (chooses)
+        *way = dcsr_i_mxv_choose(x, c->transposed ? other : rows, &c->u->body, mask, wanted(c, mask), *work);
     x->rows = *way == with_rows ? rows : other;
     return DCSR_OK;
 }

@@ -11,19 +11,49 @@
 
 /* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull,
  * which adds in registers. */
-static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 6, PULL_ENTRY = 1.2, PULL_LOOK = 2.5,
+static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_LOOK = 2.5,
                     PULL_ROW = 4, WORD = 0.3;
 
-enum { EXACT = 256, SAMPLE = 64 };
+/* Up to EXACT elements are all looked at, else about SAMPLE of them, as rows may be of very different length.
+ */
+enum { EXACT = 256, SAMPLE = 128 };
+
+/* The mean length of rows, of which one in each of SAMPLE words of bits is looked at; `flip` is for those not
+ * set. */
+static double mean_of_bits(const dcsr_i_rows *rows, const uint64_t *bits, uint64_t flip, uint64_t words)
+{
+    uint64_t stride = 1 + words / SAMPLE, sum = 0, count = 0;
+    for (uint64_t w = 0; w < words; w += stride) {
+        uint64_t word = bits[w] ^ flip, row = w << 6 | (word ? (unsigned)__builtin_ctzll(word) : 0);
+        if (!word || row >= rows->rows) continue;
+        sum += dcsr_i_rows_length(rows, row);
+        count++;
+    }
+    return count ? (double)sum / (double)count : 0;
+}
+
+static double mean_of_list(const dcsr_i_rows *rows, const uint32_t *list, uint64_t n)
+{
+    uint64_t sum = 0, stride = n <= EXACT ? 1 : n / SAMPLE, count = 0;
+    for (uint64_t i = 0; i < n; i += stride, count++) sum += dcsr_i_rows_length(rows, list[i]);
+    return count ? (double)sum / (double)count : 0;
+}
+
+/* Of all rows that the mask allows. */
+static double mean_of_wanted(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_mask *mask)
+{
+    if (dcsr_i_mask_is_list(mask)) return mean_of_list(rows, mask->list, mask->n);
+    if (mask->listed || !mask->bits) return (double)entries / (double)(rows->rows + 1);
+    return mean_of_bits(rows, mask->bits, mask->complement ? UINT64_MAX : 0, dcsr_i_words(rows->rows));
+}
 
 uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u)
 {
-    if (u->dense)
-        return !u->present ? entries : (uint64_t)((double)entries * (double)u->nvals / (double)rows->rows);
-    uint64_t work = 0, stride = u->nvals <= EXACT ? 1 : u->nvals / SAMPLE;
-    for (uint64_t i = 0; i < u->nvals; i += stride) work += 1 + dcsr_i_rows_length(rows, u->indices[i]);
-    work *= stride;
-    return work < entries + u->nvals ? work : entries + u->nvals;
+    if (u->dense && !u->present) return entries;
+    double mean =
+        u->dense ? mean_of_bits(rows, u->present, 0, u->words) : mean_of_list(rows, u->indices, u->nvals);
+    uint64_t work = (uint64_t)((1 + mean) * (double)u->nvals), most = entries + u->nvals;
+    return work < most ? work : most;
 }
 
 static double push_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t work)
@@ -33,9 +63,10 @@ static double push_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t work
     return (double)work * (bits ? PUSH_BIT : PUSH_ENTRY) + (double)u->nvals * PUSH_ROW + words * WORD;
 }
 
-static double pull_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted, uint64_t work)
+static double pull_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, double mean, uint64_t wanted,
+                        uint64_t work)
 {
-    double mean = (double)x->entries / (double)(x->n + 1), row = mean * PULL_ENTRY;
+    double row = mean * PULL_ENTRY;
     if (x->any) {
         double looks = (double)x->entries / (double)(work + 1);
         row = (looks < mean ? looks : mean) * PULL_LOOK;
@@ -44,7 +75,10 @@ static double pull_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t want
     return (double)wanted * (PULL_ROW + row) + words * WORD + (u->dense ? 0 : (double)u->nvals * 2);
 }
 
-dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted, uint64_t work)
+dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
+                                 const dcsr_i_mask *mask, uint64_t wanted, uint64_t work)
 {
-    return push_cost(x, u, work) < pull_cost(x, u, wanted, work) ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
+    double mean = mean_of_wanted(pull_rows, x->entries, mask);
+    return push_cost(x, u, work) < pull_cost(x, u, mean, wanted, work) ? DCSR_DIRECTION_PUSH
+                                                                       : DCSR_DIRECTION_PULL;
 }

@@ -53,6 +53,8 @@ typedef struct dcsr_i_mxv {
     const dcsr_semiring *semiring; /* for a matrix as the first operand, where it is built in */
     bool flipped;                  /* it is not, and multiply's first operand is the vector's */
     bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
+    bool
+        settles; /* t and u are of bool, products are u's elements, and one of the two values settles a sum */
     const dcsr_i_mxv_kernels *kernels; /* NULL: dcsr_i_mxv_blocks() serves */
     dcsr_type type;                    /* of t */
     dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */
@@ -81,7 +83,8 @@ typedef struct dcsr_i_mxv {
 /* Entries in the rows of `rows` that u has an element for, about. */
 uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
 /* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
-dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted, uint64_t work);
+dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
+                                 const dcsr_i_mask *mask, uint64_t wanted, uint64_t work);
 
 /* ---- The two ways ---- */
 
@@ -138,10 +141,15 @@ bool dcsr_i_mxv_products(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *r
  * returns true. */
 bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void *t, uint64_t slot,
                          uint64_t *looked_at);
-/* Puts the products of entries at .. at+length-1 with u's element at `slot` where nothing is yet. */
-void dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_scatter *to, uint64_t at, uint64_t length,
-                         uint32_t slot);
-
+/* The same where x->settles, for a sum *t that may `has` been added to already: looks for what settles it.
+ * Returns whether there is a sum now. */
+bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
+                            uint64_t *looked_at);
+struct dcsr_i_scatter;
+struct dcsr_i_share;
+/* Puts the products of a share's entries where nothing is yet; returns how many they are. */
+uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_scatter *to,
+                             const struct dcsr_i_share *share);
 /* All values of a body are 1. */
 void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
 
@@ -198,6 +206,43 @@ static inline void dcsr_i_copy_value(void *to, uint64_t i, const void *from, uin
 }
 
 /* ---- Walking rows ---- */
+
+/* The pieces of entries first .. end-1 of a row; returns how many. */
+static inline int dcsr_i_row_part(const dcsr_i_rows *rows, uint64_t row, uint64_t first, uint64_t end,
+                                  dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    int count = dcsr_i_rows_pieces(rows, row, pieces), kept = 0;
+    if (!first && end == UINT64_MAX) return count;
+    uint64_t before = 0; /* entries of the row before this piece */
+    for (int k = 0; k < count && before < end; k++) {
+        uint64_t begin = pieces[k].begin, length = pieces[k].length;
+        uint64_t from = first > before ? first - before : 0,
+                 to = end - before < length ? end - before : length;
+        if (from < to) pieces[kept++] = (dcsr_i_piece){begin + from, to - from};
+        before += length;
+    }
+    return kept;
+}
+
+/* A place in the work of a push: an element of u's list, and an entry of its row. */
+typedef struct dcsr_i_place {
+    uint64_t element, entry;
+} dcsr_i_place;
+
+/* What one thread does of it: from one place to another; `end` is the element after the last of which it has
+ * entries. */
+typedef struct dcsr_i_share {
+    dcsr_i_place first, last;
+    uint64_t end;
+} dcsr_i_share;
+
+/* The pieces of element i's row that are in the share. */
+static inline int dcsr_i_share_pieces(const dcsr_i_rows *rows, uint64_t row, const dcsr_i_share *share,
+                                      uint64_t i, dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    return dcsr_i_row_part(rows, row, i == share->first.element ? share->first.entry : 0,
+                           i == share->last.element ? share->last.entry : UINT64_MAX, pieces);
+}
 
 /* How many rows before one is walked its page, its place and its entries are asked for. */
 enum { DCSR_I_AHEAD_PAGE = 12, DCSR_I_AHEAD_PLACE = 8, DCSR_I_AHEAD_ENTRIES = 4 };

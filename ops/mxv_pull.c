@@ -33,22 +33,22 @@ typedef struct pull {
     atomic_bool failed;
 } pull;
 
-/* Works on entries first .. end-1 of a row; a slot is a place in batch->t. */
+/* Adds a row's pieces to the sum at `slot` of batch->t. */
 static inline void pull_row(const dcsr_i_mxv *x, dcsr_i_batch *batch, const dcsr_i_piece *pieces, int count,
-                            uint32_t slot, uint64_t first, uint64_t end)
+                            uint32_t slot)
 {
-    uint64_t before = 0; /* entries of the row before this piece */
-    for (int k = 0; k < count && before < end; before += pieces[k++].length) {
-        uint64_t from = first > before ? first - before : 0, to = end - before;
-        if (to > pieces[k].length) to = pieces[k].length;
-        if (from >= to) continue;
-        if (!x->any) {
-            dcsr_i_batch_add(batch, pieces[k].begin + from, to - from, slot);
-        } else if (dcsr_i_mxv_any_pull(x, pieces[k].begin + from, to - from, batch->t, slot,
-                                       &batch->looked_at)) {
-            *batch->found |= (uint64_t)1 << slot;
-            return;
-        }
+    for (int k = 0; k < count; k++) {
+        uint64_t at = pieces[k].begin, n = pieces[k].length, bit = (uint64_t)1 << slot;
+        bool has = *batch->found & bit;
+        if (x->any)
+            has = dcsr_i_mxv_any_pull(x, at, n, batch->t, slot, &batch->looked_at);
+        else if (x->settles && x->u_bits)
+            has = dcsr_i_mxv_settle_pull(x, at, n, (bool *)batch->t + slot, has, &batch->looked_at);
+        else
+            dcsr_i_batch_add(batch, at, n, slot);
+        if (!has) continue;
+        *batch->found |= bit;
+        if (x->any) return;
     }
 }
 
@@ -81,7 +81,7 @@ static void pull_block(pull *p, dcsr_i_batch *batch, uint64_t block)
         if (length >= p->long_length)
             p->long_positions[atomic_fetch_add_explicit(&p->long_count, 1, memory_order_relaxed)] = position;
         else
-            pull_row(x, batch, pieces, count, slot, 0, UINT64_MAX);
+            pull_row(x, batch, pieces, count, slot);
     }
     dcsr_i_batch_flush(batch);
 }
@@ -115,7 +115,7 @@ static void pull_part(pull *p, uint64_t row, uint64_t first, uint64_t end, void 
     dcsr_i_batch_init(&batch, p->x, false);
     batch.t = sum;
     batch.found = found;
-    pull_row(p->x, &batch, pieces, dcsr_i_rows_pieces(p->x->rows, row, pieces), 0, first, end);
+    pull_row(p->x, &batch, pieces, dcsr_i_row_part(p->x->rows, row, first, end, pieces), 0);
     dcsr_i_batch_flush(&batch);
     if (batch.failed) atomic_store(&p->failed, true);
     atomic_fetch_add_explicit(&p->looked_at, batch.looked_at, memory_order_relaxed);

@@ -15,16 +15,11 @@ enum {
     MOST_THREADS = 32 /* each has sums of its own */
 };
 
-/* A place in the work: an element of u's list, and an entry of its column. */
-typedef struct place {
-    uint64_t element, entry;
-} place;
-
 typedef struct push {
     const dcsr_i_mxv *x;
     uint64_t elements;
     int threads;
-    place cut[MOST_THREADS + 1];
+    dcsr_i_place cut[MOST_THREADS + 1];
     dcsr_i_scatter part[MOST_THREADS];
 } push;
 
@@ -54,7 +49,7 @@ static void share_out(push *p)
     for (int t = 1; t < p->threads; t++) {
         uint64_t goal = sum * (uint64_t)t / (uint64_t)p->threads;
         while (s < stretches && before + work[s] <= goal) before += work[s++];
-        place cut = {p->elements * s / stretches, goal - before};
+        dcsr_i_place cut = {p->elements * s / stretches, goal - before};
         while (cut.element < p->elements) {
             uint64_t length = dcsr_i_rows_length(p->x->rows, row_of(p->x, cut.element));
             if (cut.entry < length) break;
@@ -67,41 +62,23 @@ static void share_out(push *p)
 
 /* ---- Walking columns ---- */
 
-/* Entries first .. end-1 of a column. */
-static inline void push_row(const dcsr_i_mxv *x, dcsr_i_batch *batch, uint64_t row, uint32_t slot,
-                            uint64_t first, uint64_t end)
-{
-    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count = dcsr_i_rows_pieces(x->rows, row, pieces);
-    uint64_t before = 0; /* entries of the column before this piece */
-    for (int k = 0; k < count && before < end; before += pieces[k++].length) {
-        uint64_t from = first > before ? first - before : 0, to = end - before;
-        if (to > pieces[k].length) to = pieces[k].length;
-        if (from >= to) continue;
-        if (!x->any) {
-            dcsr_i_batch_add(batch, pieces[k].begin + from, to - from, slot);
-            continue;
-        }
-        dcsr_i_mxv_any_push(x, batch->scatter, pieces[k].begin + from, to - from, slot);
-        batch->looked_at += to - from;
-    }
-}
-
 /* One thread's share. Returns how many entries it has; *failed when a user's function failed. */
-static uint64_t push_share(const push *p, dcsr_i_scatter *to, place begin, place end, bool *failed)
+static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i_share *share, bool *failed)
 {
-    const dcsr_i_mxv *x = p->x;
     dcsr_i_batch batch;
+    *failed = false;
+    if (x->any) return dcsr_i_mxv_any_push(x, to, share);
     dcsr_i_batch_init(&batch, x, true);
     batch.scatter = to;
     batch.t = to->values;
     batch.found = to->found;
-    uint64_t last = end.entry ? end.element + 1 : end.element;
-    for (uint64_t i = begin.element; i < last && !batch.failed; i++) {
-        if (x->u_list) dcsr_i_rows_prefetch(x->rows, x->u_list, i, last);
+    for (uint64_t i = share->first.element; i < share->end && !batch.failed; i++) {
+        if (x->u_list) dcsr_i_rows_prefetch(x->rows, x->u_list, i, share->end);
         uint64_t row = row_of(x, i);
-        push_row(x, &batch, row, (uint32_t)(x->u_dense ? row : i), i == begin.element ? begin.entry : 0,
-                 i == end.element ? end.entry : UINT64_MAX);
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_share_pieces(x->rows, row, share, i, pieces);
+        for (int k = 0; k < count; k++)
+            dcsr_i_batch_add(&batch, pieces[k].begin, pieces[k].length, (uint32_t)(x->u_dense ? row : i));
     }
     dcsr_i_batch_flush(&batch);
     *failed = batch.failed;
@@ -126,7 +103,9 @@ static bool walk_all(push *p, uint64_t *looked_at)
 #pragma omp parallel for num_threads(p->threads) schedule(static, 1) reduction(+ : sum) reduction(|| : failed) if (p->threads > 1)
     for (int t = 0; t < p->threads; t++) {
         bool one_failed;
-        sum += push_share(p, &p->part[t], p->cut[t], p->cut[t + 1], &one_failed);
+        dcsr_i_place last = p->cut[t + 1];
+        dcsr_i_share share = {p->cut[t], last, last.entry ? last.element + 1 : last.element};
+        sum += push_share(p->x, &p->part[t], &share, &one_failed);
         failed = failed || one_failed;
     }
     *looked_at = sum;
@@ -140,8 +119,8 @@ dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work)
     p.x = x;
     p.elements = x->u_count;
     p.threads = threads_for(x, work);
-    p.cut[0] = (place){0, 0};
-    p.cut[p.threads] = (place){p.elements, 0};
+    p.cut[0] = (dcsr_i_place){0, 0};
+    p.cut[p.threads] = (dcsr_i_place){p.elements, 0};
     if (p.threads > 1) share_out(&p);
     bool lazy = work < x->n / 64;
     dcsr_status status = DCSR_OK;

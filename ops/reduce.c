@@ -15,11 +15,17 @@ static bool add_page(dcsr_i_sum *sum, const dcsr_monoid *monoid, const dcsr_i_ro
     uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
     dcsr_type type = dcsr_i_monoid_type(monoid);
     size_t size = dcsr_type_size(rows->type);
+    const dcsr_i_sum_loops *loops = dcsr_i_sum_loops_of(monoid);
     dcsr_i_row_block b;
     dcsr_i_row_block_of(&b, rows, first, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
                         lengths);
     for (unsigned s = 0; s < b.stretches; s++) {
         const char *values = (const char *)rows->values + b.stretch[s].begin * size;
+        if (loops && rows->type == type) {
+            loops->row(cast, values, b.stretch[s].length);
+            if (!dcsr_i_sum_add(sum, monoid, cast, 1)) return false;
+            continue;
+        }
         for (uint64_t done = 0, n; done < b.stretch[s].length; done += n) {
             n = b.stretch[s].length - done < DCSR_I_LANES ? b.stretch[s].length - done : DCSR_I_LANES;
             if (rows->type != type) dcsr_i_cast(type, cast, rows->type, values, n);

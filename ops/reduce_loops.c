@@ -3,6 +3,9 @@
 #include "ops/reduce_block.h"
 #include <math.h>
 
+/* Integers are added up in vectors by the compiler. */
+#define LANES(ADD)
+
 /* Bool: plus and max are "or", times and min are "and". */
 #define ADD_PLUS(x, y)  ((x) | (y))
 #define ADD_TIMES(x, y) ((x) & (y))
@@ -49,6 +52,23 @@
 #undef ADD_TIMES
 #undef ADD_MIN
 #undef ADD_MAX
+
+/* One sum of floating-point numbers waits for each addition; four need not, and the compiler may not part
+ * them. */
+#undef LANES
+#define LANES(ADD)                        \
+    if (n >= 8) {                         \
+        T b = v[1], c = v[2], d = v[3];   \
+        for (e = 4; e + 4 <= n; e += 4) { \
+            a = ADD(a, v[e]);             \
+            b = ADD(b, v[e + 1]);         \
+            c = ADD(c, v[e + 2]);         \
+            d = ADD(d, v[e + 3]);         \
+        }                                 \
+        a = ADD(a, b);                    \
+        c = ADD(c, d);                    \
+        a = ADD(a, c);                    \
+    }
 
 /* Of a number and NaN the least and the greatest are the number. */
 #define ADD_PLUS(x, y)  ((x) + (y))

@@ -12,6 +12,17 @@ static inline void append(dcsr_i_row_block *block, uint64_t begin, uint64_t leng
         block->stretch[block->stretches++] = (dcsr_i_piece){begin, length};
 }
 
+/* Whether rows r0 to r0 + count - 1 of a packed page lie one behind the other, as they do wherever they were
+ * written together. */
+static bool lie_together(const dcsr_i_row_page *page, unsigned r0, unsigned count)
+{
+    const uint64_t *begin = page->segment[0]->begin + r0;
+    const uint32_t *length = page->length + r0;
+    uint64_t gaps = 0;
+    for (unsigned r = 0; r + 1 < count; r++) gaps |= begin[r + 1] ^ (begin[r] + length[r]);
+    return !gaps;
+}
+
 void dcsr_i_row_block_of(dcsr_i_row_block *block, const dcsr_i_rows *rows, uint64_t first, unsigned count,
                          uint32_t *lengths)
 {
@@ -25,6 +36,12 @@ void dcsr_i_row_block_of(dcsr_i_row_block *block, const dcsr_i_rows *rows, uint6
     }
     const dcsr_i_row_page *page = dcsr_i_page(rows->table, first >> DCSR_I_PAGE_SHIFT);
     unsigned r0 = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
+    if (page && page->packed && lie_together(page, r0, count)) {
+        uint64_t sum = 0;
+        for (unsigned r = 0; r < count; r++) sum += lengths[r] = page->length[r0 + r];
+        append(block, page->segment[0]->begin[r0], sum);
+        return;
+    }
     for (unsigned r = 0; r < count; r++) {
         lengths[r] = page ? page->length[r0 + r] : 0;
         if (!lengths[r]) continue;

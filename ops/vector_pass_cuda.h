@@ -83,9 +83,9 @@ typedef struct dcsr_cuda_write_pass {
 } dcsr_cuda_write_pass;
 void dcsr_cuda_run_write(dcsr_cuda_stream *stream, const dcsr_cuda_write_pass *pass);
 
-/* z[k] = x[k] for k < n, cast. */
-void dcsr_cuda_run_cast(dcsr_cuda_stream *stream, dcsr_type ztype, void *z, dcsr_type xtype, const void *x,
-                        uint64_t n);
+/* The values of a body of type xtype as values of ztype, to an array with as many places. */
+void dcsr_cuda_run_cast(dcsr_cuda_stream *stream, dcsr_type ztype, void *z, dcsr_type xtype,
+                        const dcsr_cuda_body *x);
 /* Sets the bits of the indices. */
 void dcsr_cuda_run_mark(dcsr_cuda_stream *stream, uint32_t *bits, const uint64_t *indices, uint64_t n);
 /* number[indices[k]] becomes the largest k + 1 of those whose element x has; it has been 0. */

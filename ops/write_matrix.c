@@ -68,6 +68,9 @@ static bool list_meets(const dcsr_i_index_list *list, uint64_t first, uint64_t e
 {
     if (!list->indices) return true;
     uint64_t low = 0, high = list->n;
+    /* Mostly it is a range. */
+    if (high && list->indices[high - 1] - list->indices[0] == high - 1)
+        return first <= list->indices[high - 1] && end > list->indices[0];
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (list->indices[middle] < first)
@@ -156,18 +159,15 @@ static dcsr_status read_mask(job *j, thread_state *t, uint64_t row, dcsr_i_row_m
     return DCSR_OK;
 }
 
-/* Merges T into what C holds in a row. */
+/* Merges T into what C holds in a row, at the beginning of the room. */
 static dcsr_status merge_row(job *j, thread_state *t, uint64_t row, const dcsr_i_row_mask *mask,
-                             const dcsr_i_row *T)
+                             const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
 {
     dcsr_i_row old = {0};
-    dcsr_i_room room;
-    uint32_t length;
+    *length = 0;
     if (j->old) DCSR_TRY(dcsr_i_row_get(&t->old, row, &old));
     if (!old.n && !T->n) return DCSR_OK;
-    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, dcsr_i_merge_most(&old, T), &room));
-    DCSR_TRY(dcsr_i_merge_row(&t->merger, &j->merging, row, mask, &old, T, room, &length));
-    return dcsr_i_result_add(&j->result, t->number, row, 1, &length);
+    return dcsr_i_merge_row(&t->merger, &j->merging, row, mask, &old, T, room, length);
 }
 
 /* The rows of one page as they are. */
@@ -183,28 +183,41 @@ static dcsr_status keep_page(job *j, thread_state *t, uint64_t first, unsigned c
     return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
 }
 
-/* The rows of one page; `empty`: T has no entries there. */
-static dcsr_status merge_page(job *j, thread_state *t, uint64_t first, unsigned count, bool empty)
+/* The rows of one page, of which T comes as a block; `empty`: it has no entries there. */
+static dcsr_status merge_block(job *j, thread_state *t, uint64_t first, unsigned count, bool empty)
 {
-    const dcsr_i_rowwise *op = j->op;
-    uint32_t lengths[DCSR_I_PAGE_ROWS];
-    dcsr_i_room made = {0};
-    uint64_t at = 0;
-    size_t size = dcsr_type_size(op->type);
-    bool blocks = op->block && !empty;
-    if (blocks) DCSR_TRY(block_in_scratch(j, t, first, count, true, &made, lengths));
-    for (unsigned r = 0; r < count; r++) {
+    uint32_t of_T[DCSR_I_PAGE_ROWS] = {0}, lengths[DCSR_I_PAGE_ROWS];
+    size_t T_size = dcsr_type_size(j->op->type), size = j->C->value_size;
+    dcsr_i_room made = {0}, room;
+    uint64_t most = j->old ? dcsr_i_rows_sum(j->old, first, count) : 0, at = 0, done = 0;
+    if (!empty) DCSR_TRY(block_in_scratch(j, t, first, count, true, &made, of_T));
+    for (unsigned r = 0; r < count; r++) most += of_T[r];
+    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
+    for (unsigned r = 0; r < count; at += of_T[r], done += lengths[r++]) {
+        dcsr_i_row_mask mask;
+        dcsr_i_row T = {of_T[r], made.columns + at, made.values ? (char *)made.values + at * T_size : NULL};
+        dcsr_i_room behind = {room.columns + done, room.values ? (char *)room.values + done * size : NULL};
+        if (j->mask) DCSR_TRY(read_mask(j, t, first + r, &mask));
+        DCSR_TRY(merge_row(j, t, first + r, j->mask ? &mask : NULL, &T, behind, &lengths[r]));
+    }
+    return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
+}
+
+/* The same where T comes row by row. */
+static dcsr_status merge_rows(job *j, thread_state *t, uint64_t first, unsigned count, bool empty)
+{
+    for (uint64_t row = first; row < first + count; row++) {
         dcsr_i_row_mask mask;
         dcsr_i_row T = {0};
-        if (j->mask) DCSR_TRY(read_mask(j, t, first + r, &mask));
+        dcsr_i_room room;
+        uint32_t length;
+        if (j->mask) DCSR_TRY(read_mask(j, t, row, &mask));
         bool nowhere = j->mask && !mask.n && !mask.complement;
-        if (blocks)
-            T = (dcsr_i_row){lengths[r], made.columns + at,
-                             made.values ? (char *)made.values + at * size : NULL};
-        else if (!empty && !nowhere)
-            DCSR_TRY(op->row(op->user, t->number, first + r, j->mask ? &mask : NULL, &T));
-        at += blocks ? lengths[r] : 0;
-        DCSR_TRY(merge_row(j, t, first + r, j->mask ? &mask : NULL, &T));
+        if (!empty && !nowhere) DCSR_TRY(j->op->row(j->op->user, t->number, row, j->mask ? &mask : NULL, &T));
+        uint64_t most = T.n + (j->old ? dcsr_i_rows_length(j->old, row) : 0);
+        DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
+        DCSR_TRY(merge_row(j, t, row, j->mask ? &mask : NULL, &T, room, &length));
+        DCSR_TRY(dcsr_i_result_add(&j->result, t->number, row, 1, &length));
     }
     return DCSR_OK;
 }
@@ -227,7 +240,7 @@ static dcsr_status write_page(job *j, thread_state *t, uint64_t p)
         bool outside = j->op->region && !list_meets(&j->op->region->rows, first, first + count);
         if (outside || (empty && j->op->accum)) return keep_page(j, t, first, count);
     }
-    if (!j->plain) return merge_page(j, t, first, count, empty);
+    if (!j->plain) return (j->op->block ? merge_block : merge_rows)(j, t, first, count, empty);
     if (j->op->block) return write_block(j, t, first, count);
     for (unsigned r = 0; r < count; r++) DCSR_TRY(write_row(j, t, first + r));
     return DCSR_OK;
@@ -330,6 +343,12 @@ bool dcsr_i_rowwise_wants_values(const dcsr_i_rowwise *op)
     return op->C->type != DCSR_PATTERN && op->type != DCSR_PATTERN;
 }
 
+/* Whether all types of the operator are this one. */
+static bool is_on(const dcsr_binary_op *op, dcsr_type type)
+{
+    return op->xtype == type && op->ytype == type && op->ztype == type;
+}
+
 dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
 {
     static const dcsr_desc defaults;
@@ -341,13 +360,15 @@ dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
              .complement = desc->mask_complement};
     DCSR_TRY(dcsr_i_check_output(op->call, op->C, op->mask));
     j.values = dcsr_i_rowwise_wants_values(op);
-    j.merging = (dcsr_i_merging){.call = op->call,
-                                 .context = op->C->context,
-                                 .type = op->C->type,
-                                 .source = op->type,
-                                 .accum = op->accum,
-                                 .replace = desc->replace,
-                                 .region = op->region};
+    j.merging =
+        (dcsr_i_merging){.call = op->call,
+                         .context = op->C->context,
+                         .type = op->C->type,
+                         .source = op->type,
+                         .accum = op->accum,
+                         .replace = desc->replace,
+                         .region = op->region,
+                         .one_type = op->type == op->C->type && (!op->accum || is_on(op->accum, op->type))};
     if (op->mask) {
         DCSR_TRY(dcsr_i_view_sorted(&j.mask, op->mask));
         DCSR_TRY(dcsr_i_check_shape(op->call, "the mask", j.mask->rows, j.mask->cols, "the result", op->rows,

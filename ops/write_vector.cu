@@ -88,16 +88,19 @@ void dcsr_cuda_run_write(dcsr_cuda_stream *stream, const dcsr_cuda_write_pass *p
 
 /* ---- Casts ---- */
 
-template <class T> static __global__ void cast_values(T *z, uint32_t type, const void *x, uint64_t n)
+template <class T> static __global__ void cast_values(T *z, uint32_t type, dcsr_cuda_body x)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step()) z[k] = dcsr_cuda_load<T>(type, x, k);
+    /* What is behind the entries of a list has never been written. */
+    uint64_t n = x.dense ? x.size : x.count ? *x.count : x.nvals;
+    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+        z[k] = dcsr_cuda_load<T>(type, x.values, k);
 }
 
-void dcsr_cuda_run_cast(dcsr_cuda_stream *stream, dcsr_type ztype, void *z, dcsr_type xtype, const void *x,
-                        uint64_t n)
+void dcsr_cuda_run_cast(dcsr_cuda_stream *stream, dcsr_type ztype, void *z, dcsr_type xtype,
+                        const dcsr_cuda_body *x)
 {
     dcsr_cuda_with_type(ztype, [=](auto zero) {
         typedef decltype(zero) T;
-        dcsr_cuda_launch(stream, cast_values<T>, n, (T *)z, xtype, x, n);
+        dcsr_cuda_launch(stream, cast_values<T>, x->capacity, (T *)z, xtype, *x);
     });
 }

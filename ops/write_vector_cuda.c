@@ -105,7 +105,7 @@ static dcsr_status open_sources(writing *a, dcsr_cuda_form form, const uint32_t 
     if (what->type == a->w->type) return DCSR_OK;
     a->cast = dcsr_cuda_alloc(a->stream, DCSR_I_SCRATCH, a->T.capacity, a->w->value_size);
     if (!a->cast) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_run_cast(a->stream, a->w->type, a->cast, what->type, a->T.values, a->T.capacity);
+    dcsr_cuda_run_cast(a->stream, a->w->type, a->cast, what->type, &a->T);
     a->pass.fresh = a->cast;
     return DCSR_OK;
 }

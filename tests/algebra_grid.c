@@ -136,6 +136,8 @@ static bool is_sound(const dcsr_vector *vector, char why[TEST_WHY])
 {
     const dcsr_i_body *body = &vector->body;
     uint64_t count = 0;
+    /* Which also brings the elements to the host. */
+    if (dcsr_i_vector_check(vector, "the test")) return complain(why, "it may not be read");
     if (body->dense) {
         if (body->indices) return complain(why, "a dense body has indices");
         if (!body->present)

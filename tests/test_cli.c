@@ -8,7 +8,7 @@
 
 TestSuite(cli, .init = program_begin, .fini = program_end);
 
-static const char *const commands[] = {"info", "convert", "ingest", "spmv", "bfs", "spy"};
+static const char *const commands[] = {"info", "convert", "ingest", "spmv", "bfs", "spy", "bench"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* A line of arguments, the words that its message must have. */

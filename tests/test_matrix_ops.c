@@ -349,11 +349,20 @@ static uint64_t *any_indices(fixture *f, uint64_t *n, uint64_t size, bool repeat
     for (uint64_t k = 0; k < *n; k++)
         list[k] = kind == 1 && *n <= size ? from + k : repeats ? below(f, size) : k;
     if (repeats || kind == 1) return list;
-    for (uint64_t k = 0; k < *n; k++) list[k] = size - 1 - k;
-    for (uint64_t k = 0; k < *n && kind == 2; k++) {
-        uint64_t other = below(f, *n), swap = list[k];
-        list[k] = list[other], list[other] = swap;
+    /* The first n of a shuffled pack; in order, for one kind of three. */
+    uint64_t *pack = test_allocate(size, sizeof *pack), taken = 0;
+    for (uint64_t i = 0; i < size; i++) pack[i] = i;
+    for (uint64_t i = size - 1; i > 0; i--) {
+        uint64_t other = below(f, i + 1), swap = pack[i];
+        pack[i] = pack[other], pack[other] = swap;
     }
+    if (kind == 2)
+        for (uint64_t k = 0; k < *n; k++) list[k] = pack[k];
+    else
+        for (uint64_t i = 0; i < size; i++)
+            for (uint64_t k = 0; k < *n; k++)
+                if (pack[k] == i) list[taken++] = i;
+    free(pack);
     return list;
 }
 

@@ -240,7 +240,7 @@ static problem with_copy(const problem *p)
 
 Test(vector_device, computes_what_the_host_computes)
 {
-    test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(20000, 4000, 500));
+    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(2000, 600, 100));
     open_device();
     NEEDS_GPU();
     for (uint64_t r = 0; r < seeds.rounds; r++) {
@@ -264,7 +264,7 @@ Test(vector_device, computes_what_the_host_computes)
 /* Every allocation fails in turn: the output is as it was, and nothing is lost. */
 Test(vector_device, leaves_the_output_alone_when_memory_runs_out)
 {
-    test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(1500, 300, 40));
+    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(200, 60, 20));
     open_device();
     NEEDS_GPU();
     for (uint64_t r = 0; r < seeds.rounds; r++) {

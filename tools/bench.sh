@@ -31,7 +31,7 @@ fi
 [ -z "${BENCH_THREADS:-}" ] || options+=(--threads "$BENCH_THREADS")
 if [ $# -eq 0 ]; then
     # The longest first.
-    for name in spmv insert bfs defragment concurrent memory iterate aging; do
+    for name in ops_products ops_vectors ops_matrices spmv insert bfs defragment concurrent memory iterate aging; do
         if [ -x "$programs/bench_$name" ]; then set -- "$@" "$name"; fi
     done
 fi
@@ -55,8 +55,8 @@ run() { # run NAME PAGES [SECONDS]
         return
     fi
     mv "$stem.txt.part" "$stem.txt"
-    if command -v gnuplot >/dev/null && [ -f "$tools/plot_$1.gp" ]; then
-        gnuplot -e "data='$stem.txt'; out='$stem.png'; pages='$2'" "$tools/plot_common.gp" "$tools/plot_$1.gp" ||
+    if command -v gnuplot >/dev/null && [ -f "$tools/plot_${1%%_*}.gp" ]; then
+        gnuplot -e "data='$stem.txt'; out='$stem.png'; pages='$2'" "$tools/plot_common.gp" "$tools/plot_${1%%_*}.gp" ||
             echo "no plot of $stem.txt: too much was left out"
     fi
 }
