@@ -1,6 +1,6 @@
 /* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
 #include "cli/cli.h"
-#include "ops/spmv.h"
+#include "ops/mxv.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,19 +53,29 @@ static error_t take(cli_state *cli, int key, const char *value)
     }
 }
 
-/* x_j = 1 + (j mod 7), in the type that the product wants: int64 for int64 matrices, fp64 for pattern and
- * fp64 ones. */
-static void fill(void *x, dcsr_type type, uint64_t n)
+/* Of x and y: int64 for int64 matrices, fp64 for pattern and fp64 ones. */
+static dcsr_type vector_type(dcsr_type matrix)
 {
-    for (uint64_t j = 0; j < n; j++) {
-        if (type == DCSR_INT64) {
-            ((int64_t *)x)[j] = 1 + (int64_t)(j % 7);
-        } else {
-            ((double *)x)[j] = 1 + (double)(j % 7);
-        }
-    }
+    return matrix == DCSR_INT64 ? DCSR_INT64 : DCSR_FP64;
 }
 
+/* x_j = 1 + (j mod 7) */
+static dcsr_status make_x(dcsr_vector **x, dcsr_context *context, dcsr_type type, uint64_t n)
+{
+    void *values;
+    dcsr_status status = dcsr_vector_create(x, context, type, n);
+    if (!status) status = dcsr_vector_fill(*x, &(int64_t){0}); /* the zero of either type */
+    if (!status) status = dcsr_vector_values(*x, &values);
+    for (uint64_t j = 0; j < n && !status; j++) {
+        if (type == DCSR_INT64)
+            ((int64_t *)values)[j] = 1 + (int64_t)(j % 7);
+        else
+            ((double *)values)[j] = 1 + (double)(j % 7);
+    }
+    return status;
+}
+
+/* The sum of the n elements that y has; 8 bytes each. `type` is the matrix's. */
 static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint64_t n)
 {
     double sum = 0;
@@ -97,16 +107,17 @@ static const kernel *choose(const dcsr_view_info *segments, const dcsr_matrix_in
 }
 
 /* One warm-up and settings.repeat products; *seconds is the median. */
-static int multiply(cli_state *cli, void *y, dcsr_view *view, const void *x, double *seconds)
+static int multiply(cli_state *cli, dcsr_vector *y, dcsr_view *view, const dcsr_vector *x,
+                    const dcsr_semiring *semiring, double *seconds)
 {
     double *times = malloc(settings.repeat * sizeof *times);
     if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
-    int status = dcsr_spmv(y, view, x) ? cli_fail_library(cli) : CLI_DONE;
+    int status = dcsr_mxv(y, NULL, NULL, semiring, view, x, NULL) ? cli_fail_library(cli) : CLI_DONE;
     for (uint64_t r = 0; r < settings.repeat && !status; r++) {
         cli_progress(cli, "product %llu of %llu", (unsigned long long)r + 1,
                      (unsigned long long)settings.repeat);
         double start = cli_now();
-        if (dcsr_spmv(y, view, x)) status = cli_fail_library(cli);
+        if (dcsr_mxv(y, NULL, NULL, semiring, view, x, NULL)) status = cli_fail_library(cli);
         times[r] = cli_now() - start;
     }
     qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
@@ -125,7 +136,7 @@ static double bytes_moved(const dcsr_view_info *info)
     return (double)info->nnz * entry + table + 8.0 * (double)(info->rows + info->cols);
 }
 
-static int print(cli_state *cli, const kernel *used, const dcsr_view_info *info, const void *y,
+static int print(cli_state *cli, const kernel *used, const dcsr_view_info *info, const void *y, uint64_t n,
                  double seconds)
 {
     cli_report report;
@@ -136,7 +147,7 @@ static int print(cli_state *cli, const kernel *used, const dcsr_view_info *info,
     cli_put_seconds(&report, "seconds", "time", seconds);
     cli_put_real(&report, "gflops", "speed", 2.0 * (double)info->nnz / seconds * 1e-9, "GFLOP/s");
     cli_put_real(&report, "gbytes_per_second", "memory traffic", bytes_moved(info) / seconds * 1e-9, "GB/s");
-    put_checksum(&report, y, info->type, info->rows);
+    put_checksum(&report, y, info->type, n);
     return cli_report_print(&report);
 }
 
@@ -159,33 +170,42 @@ static dcsr_status open_view(dcsr_view **view, dcsr_view_info *info, dcsr_matrix
     return status ? status : dcsr_view_get_info(*view, info);
 }
 
+/* Multiplies and reports. */
+static int run_products(cli_state *cli, const kernel *used, const dcsr_view_info *info, dcsr_view *view)
+{
+    dcsr_type type = vector_type(info->type);
+    dcsr_vector *x = NULL, *y = NULL;
+    double seconds = 0;
+    uint64_t n = 0;
+    int status = CLI_DONE;
+    void *values = malloc((info->rows + 1) * dcsr_type_size(type));
+    if (!values)
+        status = cli_fail(cli, "out of memory for a vector of %llu numbers", (unsigned long long)info->rows);
+    else if (make_x(&x, cli->context, type, info->cols) ||
+             dcsr_vector_create(&y, cli->context, type, info->rows))
+        status = cli_fail_library(cli);
+    else
+        status = multiply(cli, y, view, x, dcsr_semiring_of(DCSR_PLUS_TIMES, type), &seconds);
+    if (!status && dcsr_vector_entries(y, info->rows, NULL, values, &n)) status = cli_fail_library(cli);
+    if (!status) status = print(cli, used, info, values, n, seconds);
+    dcsr_vector_destroy(y);
+    dcsr_vector_destroy(x);
+    free(values);
+    return status;
+}
+
 static int run(cli_state *cli)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
     dcsr_view_info info = {0};
     const kernel *used = NULL;
-    double seconds = 0;
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
-    void *x = NULL, *y = NULL;
-    if (open_view(&view, &info, matrix, &used)) {
+    if (open_view(&view, &info, matrix, &used))
         status = cli_fail_library(cli);
-        goto done;
-    }
-    x = malloc((info.cols + 1) * sizeof(double));
-    y = malloc((info.rows + 1) * sizeof(double));
-    if (!x || !y) {
-        status = cli_fail(cli, "out of memory for vectors of %llu and %llu numbers",
-                          (unsigned long long)info.cols, (unsigned long long)info.rows);
-        goto done;
-    }
-    fill(x, info.type, info.cols);
-    status = multiply(cli, y, view, x, &seconds);
-    if (!status) status = print(cli, used, &info, y, seconds);
-done:
-    free(y);
-    free(x);
+    else
+        status = run_products(cli, used, &info, view);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;

@@ -5,8 +5,8 @@
  * defragment.c, ...), one for cuda (files *_cuda.c with kernels in .cu).
  *
  * A change builds a new table beside the published one and publishes it (version.c) or leaves all as it was.
- * Changes are called by the matrix's worker alone; what reads is called by any thread, beside a running
- * change, with a version that is held. */
+ * Changes are called by one thread at a time, which has the matrix's turn (queue.h); what reads is called by
+ * any thread, beside a running change, with a version that is held. */
 #ifndef DCSR_ENGINE_H
 #define DCSR_ENGINE_H
 

@@ -120,7 +120,7 @@ struct dcsr_matrix {
     bool refuse_when_full;
     dcsr_i_arena arena;
 
-    /* Versions. `current` is replaced only by the worker. */
+    /* Versions. `current` is replaced only by the worker, or who has its place. */
     pthread_mutex_t version_lock;
     dcsr_i_table *current;
     dcsr_i_pin *pins; /* ascending by version */

@@ -46,12 +46,14 @@ typedef struct dcsr_cuda_body {
     unsigned long long *count;
 } dcsr_cuda_body;
 
-/* Words of bits for that many elements: those of the host's words of 64. */
 #ifdef __CUDACC__
-__host__ __device__
+#define DCSR_CUDA_BOTH_SIDES __host__ __device__
+#else
+#define DCSR_CUDA_BOTH_SIDES
 #endif
-    static inline uint64_t
-    dcsr_cuda_bit_words(uint64_t size)
+
+/* Words of bits for that many elements: those of the host's words of 64. */
+static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_cuda_bit_words(uint64_t size)
 {
     return (size + 63) / 64 * 2;
 }
@@ -109,11 +111,11 @@ void dcsr_cuda_vector_close(dcsr_vector *vector);
 
 /* Entry k of n, whose value is values[k] and whose index is list[k] (list NULL: k), is taken where bit k is
  * set (bits NULL: everywhere). Those go to `to`, a sparse body with room for them, whose *count becomes their
- * number. OUT_OF_MEMORY: nothing is on the stream. */
+ * number. OUT_OF_MEMORY. */
 dcsr_status dcsr_cuda_compact(dcsr_cuda_body *to, dcsr_cuda_stream *stream, size_t value_size,
                               const uint32_t *bits, uint64_t n, const uint32_t *list, const void *values);
 /* The indices of two sparse bodies, each once, to the list of `to`, which has room for both; its *count
- * becomes their number. OUT_OF_MEMORY: nothing is on the stream. */
+ * becomes their number. OUT_OF_MEMORY. */
 dcsr_status dcsr_cuda_unite(dcsr_cuda_body *to, dcsr_cuda_stream *stream, const dcsr_cuda_body *a,
                             const dcsr_cuda_body *b);
 /* The entries of a sparse body to their places in a dense one, and its bits. */

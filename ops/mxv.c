@@ -90,7 +90,6 @@ static uint64_t entries_of(const dcsr_i_rows *rows)
 /* Elements of w that the mask allows, at most. */
 static uint64_t wanted(const call *c, const dcsr_i_mask *mask)
 {
-    if (dcsr_i_mask_is_none(mask)) return 0;
     if (dcsr_i_mask_is_all(mask)) return c->w->size;
     uint64_t n = mask->listed ? mask->n : c->mask->body.nvals;
     return mask->complement ? c->w->size - n : n;
@@ -99,18 +98,23 @@ static uint64_t wanted(const call *c, const dcsr_i_mask *mask)
 /* The way: what was asked for, or the cheaper of those whose rows are there. x->rows become what it reads,
  * *work how many entries a push looks at. */
 static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work, const call *c,
-                              const dcsr_i_mask *mask)
+                              uint64_t allowed, const dcsr_i_mask *mask)
 {
     const dcsr_i_rows *rows, *other = NULL;
     dcsr_direction with_rows = c->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
-    *way = c->desc && c->desc->direction ? c->desc->direction : with_rows;
+    bool asked = c->desc && c->desc->direction;
+    *way = asked ? c->desc->direction : with_rows;
+    *work = 0;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, c->A));
-    bool chooses = !(c->desc && c->desc->direction) && dcsr_i_view_transpose_is_ready(c->A);
+    bool chooses = !asked && dcsr_i_view_transpose_is_ready(c->A);
+    if (chooses && dcsr_i_mxv_pulls_clearly(x, &c->u->body, allowed)) {
+        *way = DCSR_DIRECTION_PULL;
+        chooses = false;
+    }
     if (*way != with_rows || chooses) DCSR_TRY(dcsr_i_view_transposed(&other, c->A));
-    const dcsr_i_rows *push_rows = c->transposed ? rows : other;
-    *work = push_rows ? dcsr_i_mxv_work(push_rows, x->entries, &c->u->body) : 0;
-    if (chooses)
-        *way = dcsr_i_mxv_choose(x, c->transposed ? other : rows, &c->u->body, mask, wanted(c, mask), *work);
+    if (chooses || *way == DCSR_DIRECTION_PUSH)
+        *work = dcsr_i_mxv_work(c->transposed ? rows : other, x->entries, &c->u->body);
+    if (chooses) *way = dcsr_i_mxv_choose(x, c->transposed ? other : rows, &c->u->body, mask, allowed, *work);
     x->rows = *way == with_rows ? rows : other;
     return DCSR_OK;
 }
@@ -234,18 +238,19 @@ static dcsr_status multiply(const call *c)
                     .n = c->w->size,
                     .length = c->u->size};
     set_semiring(&x, c, rows->type);
-    dcsr_direction way;
+    dcsr_direction way = DCSR_DIRECTION_PULL; /* where nothing is to be computed */
     uint64_t work;
     dcsr_i_mask mask;
     dcsr_i_body t;
     dcsr_status status = dcsr_i_mask_open(&mask, x.context, x.n, c->mask, c->desc);
-    if (status == DCSR_OK) status = choose_way(&x, &way, &work, c, &mask);
     if (status == DCSR_OK && dcsr_i_mask_is_none(&mask)) {
         status = dcsr_i_body_sparse(&t, x.context, x.size, 0);
     } else if (status == DCSR_OK) {
+        uint64_t allowed = wanted(c, &mask);
         double mean = (double)x.entries / (double)(x.n + 1);
-        x.threads = dcsr_i_threads(x.context, (uint64_t)((double)wanted(c, &mask) * (1 + mean)));
-        status = prepare_mask(&x, &mask, way, work);
+        x.threads = dcsr_i_threads(x.context, (uint64_t)((double)allowed * (1 + mean)));
+        status = choose_way(&x, &way, &work, c, allowed, &mask);
+        if (status == DCSR_OK) status = prepare_mask(&x, &mask, way, work);
         if (status == DCSR_OK) status = compute(&t, &x, way, work, c->u);
     }
     if (status == DCSR_OK) status = write(c, &x, &mask, &t);

@@ -10,9 +10,11 @@
  *
  * There are two ways, and by default (DCSR_DIRECTION_AUTO) the one is taken that costs less by an estimate:
  *
- *      pull    for each element of w that the mask allows, its row of A; stops early where the sum cannot
- * change any more (any at the first term; on bool at the first that settles it) push    for each element of
- * u, its column of A
+ *      pull    for each element of w that the mask allows, its row of A
+ *      push    for each element of u, its column of A
+ *
+ * A pull leaves a row as soon as the sum cannot change any more: of any at the first term, on bool at the
+ * first that settles it.
  *
  * mxv pulls rows of A and pushes columns, vxm the other way round; columns are those of A's transpose, which
  * the view makes when they are asked for first (dcsr/view.h) or the matrix maintains. AUTO never has it made:

@@ -5,7 +5,7 @@
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
 #include "dcsr/vectordata.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/semiring.h"
 #include "ops/write_vector_cuda.h"
 

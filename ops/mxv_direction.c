@@ -11,12 +11,12 @@
 
 /* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull,
  * which adds in registers. */
-static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_LOOK = 2.5,
-                    PULL_ROW = 4, WORD = 0.3;
+static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_LOOK = 5,
+                    PULL_ROW = 8, WORD = 0.3;
 
 /* Up to EXACT elements are all looked at, else about SAMPLE of them, as rows may be of very different length.
  */
-enum { EXACT = 256, SAMPLE = 128 };
+enum { EXACT = 64, SAMPLE = 64 };
 
 /* The mean length of rows, of which one in each of SAMPLE words of bits is looked at; `flip` is for those not
  * set. */
@@ -81,4 +81,10 @@ dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_ro
     double mean = mean_of_wanted(pull_rows, x->entries, mask);
     return push_cost(x, u, work) < pull_cost(x, u, mean, wanted, work) ? DCSR_DIRECTION_PUSH
                                                                        : DCSR_DIRECTION_PULL;
+}
+
+bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted)
+{
+    double mean = (double)x->entries / (double)(x->n + 1);
+    return 4 * (double)wanted * (PULL_ROW + mean * PULL_ENTRY) < (double)u->nvals * PUSH_ROW && u->dense;
 }

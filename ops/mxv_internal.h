@@ -82,6 +82,8 @@ typedef struct dcsr_i_mxv {
 
 /* Entries in the rows of `rows` that u has an element for, about. */
 uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
+/* Whether a pull is cheaper by far, whatever the rows are like; that takes no looking at them. */
+bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted);
 /* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
 dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
                                  const dcsr_i_mask *mask, uint64_t wanted, uint64_t work);

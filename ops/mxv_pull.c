@@ -74,7 +74,7 @@ static void pull_block(pull *p, dcsr_i_batch *batch, uint64_t block)
     for (; word; word &= word - 1) {
         unsigned slot = (unsigned)__builtin_ctzll(word);
         uint64_t position = block << 6 | slot, length = 0;
-        if (p->list) dcsr_i_rows_prefetch(x->rows, p->list, position, p->positions);
+
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_rows_pieces(x->rows, p->list ? p->list[position] : position, pieces);
         for (int k = 0; k < count; k++) length += pieces[k].length;

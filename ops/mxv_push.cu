@@ -22,7 +22,7 @@ namespace
 template <class T> using word_of = typename std::conditional<(sizeof(T) < 4), uint32_t, T>::type;
 
 /* Blocks that a multiprocessor runs at once: values of 8 bytes take more registers. */
-template <class T> constexpr int BLOCKS_FOR = sizeof(T) > 4 ? 3 : 4;
+template <class T> [[maybe_unused]] constexpr int BLOCKS_FOR = sizeof(T) > 4 ? 3 : 4;
 
 /* What another thread may be changing. */
 template <class W> DCSR_CUDA_INLINE W peek(W *at)

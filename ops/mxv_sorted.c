@@ -94,7 +94,7 @@ static uint64_t entries_of(const dcsr_i_mxv *x)
 
 dcsr_status dcsr_i_mxv_sorted(dcsr_i_body *t, dcsr_i_mxv *x)
 {
-    uint64_t most = entries_of(x), bits = 64 - (uint64_t)__builtin_clzll(x->n | 1);
+    uint64_t most = entries_of(x), bits = 64 - (uint64_t)__builtin_clzll(x->n - 1);
     products p = {.x = x};
     p.key = dcsr_i_alloc(x->context, DCSR_I_SCRATCH, 2 * most, sizeof *p.key);
     if (p.key) p.value = dcsr_i_alloc(x->context, DCSR_I_SCRATCH, most, x->size);

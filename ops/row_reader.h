@@ -113,6 +113,7 @@ bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end
 /* Entries of all rows. */
 static inline uint64_t dcsr_i_rows_stored(const dcsr_i_rows *rows)
 {
+    if (rows->on_device) return rows->device.stored;
     return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
 }
 

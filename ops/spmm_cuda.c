@@ -5,7 +5,7 @@
 #include "dcsr/prim_cuda.h"
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 
 enum {
     NARROW = 16,     /* columns up to which a row split has no idle lanes, and a merge has */

@@ -20,7 +20,7 @@ constexpr unsigned ALL = DCSR_CUDA_ALL_LANES;
 constexpr int AHEAD = 4; /* items whose rows of X are read at once */
 constexpr uint64_t NO_ROW = UINT64_MAX;
 /* That a multiprocessor runs at once: values of 8 bytes take more registers. */
-template <class T> constexpr int BLOCKS_FOR = sizeof(T) > 4 ? 3 : 4;
+template <class T> [[maybe_unused]] constexpr int BLOCKS_FOR = sizeof(T) > 4 ? 3 : 4;
 
 template <class T> DCSR_CUDA_INLINE T from_lane(T value, int lane)
 {

@@ -1,5 +1,5 @@
 /* vector_apply.c: operators on each element of a vector, and choosing elements by one. */
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/vector_ops.h"
 #include "ops/vector_ops_cuda.h"
 #include "ops/vector_run.h"

@@ -8,7 +8,7 @@
  * in I */
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/vector_indices.h"
 #include "ops/vector_ops.h"
 #include "ops/vector_ops_cuda.h"

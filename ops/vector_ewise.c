@@ -1,6 +1,6 @@
 /* vector_ewise.c: two vectors, element by element. */
 #include "dcsr/runtime.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/vector_ops.h"
 #include "ops/vector_ops_cuda.h"
 #include "ops/vector_run.h"

@@ -1,6 +1,6 @@
 /* vector_extract.c: elements of a vector by number. */
 #include "dcsr/rowtable.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/vector_indices.h"
 #include "ops/vector_ops.h"
 #include "ops/vector_ops_cuda.h"

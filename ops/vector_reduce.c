@@ -5,7 +5,7 @@
  * none needs code of its own. */
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
-#include "ops/place.h"
+#include "ops/placing.h"
 #include "ops/vector_block.h"
 #include "ops/vector_ops.h"
 #include "ops/vector_ops_cuda.h"

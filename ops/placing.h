@@ -1,6 +1,6 @@
-/* place.h: where an operation runs (internal). */
-#ifndef DCSR_PLACE_H
-#define DCSR_PLACE_H
+/* placing.h: where an operation runs (internal). */
+#ifndef DCSR_PLACING_H
+#define DCSR_PLACING_H
 
 #include "ops/desc.h"
 

@@ -1,5 +1,5 @@
-/* place.c: where an operation runs. */
-#include "ops/place.h"
+/* placing.c: where an operation runs. */
+#include "ops/placing.h"
 #include "dcsr/runtime.h"
 #include "dcsr/vectordata.h"
 #include "ops/operator.h"
