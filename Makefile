@@ -64,7 +64,8 @@ SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs test_twin_model test_result test_vector_ops test_vector_ops_random test_spmm test_mxm test_mxm_calls \
+              test_convert test_spmv test_bfs test_twin_model test_result test_vector_ops test_vector_ops_random \
+              test_mxv_random test_spmm test_mxm test_mxm_calls \
               test_algebra_vectors test_algebra_products test_algebra_matrices,$(SUITES))
 
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.

@@ -21,11 +21,13 @@ typedef struct dcsr_bfs_result {
  * DCSR_VIEW_DUPLICATES is fine and spares resolving rows.
  *
  * level: rows elements, the caller's; on a cuda context in the device's memory or in the host's. result may
- * be NULL. Both are as they were after an error. Level-synchronous and top-down; parallel within a level; the
- * result is deterministic. Any number of threads may search one view. Errors: INVALID_ARGUMENT (NULL),
+ * be NULL. Both are as they were after an error. Level by level, each top-down (from the vertices reached
+ * last) or, on the cpu where the transpose is there (dcsr_matrix_options.maintain_transpose, or made by an
+ * operation on this view) and that costs less, bottom-up (from those not reached). Parallel within a level;
+ * the result is deterministic. Any number of threads may search one view. Errors: INVALID_ARGUMENT (NULL),
  * DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE (source), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
- * Cost: O(rows + edges), on a device O(rows / 32) a level besides; scratch memory: 4 1/8 bytes a row and 1/8
- * more for each thread, on a device 16 1/4, and while a level is walked what its prefix sum takes. */
+ * Cost: O(rows + edges), on a device O(rows / 32) a level besides; scratch memory: up to 12 bytes a row and
+ * 1/8 more for each thread, on a device 16 1/4, and while a level is walked what its prefix sum takes. */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
 #ifdef __cplusplus

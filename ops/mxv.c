@@ -247,7 +247,7 @@ static dcsr_status multiply(const call *c)
         status = dcsr_i_body_sparse(&t, x.context, x.size, 0);
     } else if (status == DCSR_OK) {
         uint64_t allowed = wanted(c, &mask);
-        double mean = (double)x.entries / (double)(x.n + 1);
+        double mean = x.any ? 1 : (double)x.entries / (double)(x.n + 1);
         x.threads = dcsr_i_threads(x.context, (uint64_t)((double)allowed * (1 + mean)));
         status = choose_way(&x, &way, &work, c, allowed, &mask);
         if (status == DCSR_OK) status = prepare_mask(&x, &mask, way, work);

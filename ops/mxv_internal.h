@@ -8,12 +8,13 @@
  *
  *      mxv.c             checks, brings the call into that form, writes the result
  *      mxv_direction.c   which way
- *      mxv_pull.c        rows shared out among threads          mxv_push.c   columns shared out;
- * mxv_scatter.c where they meet mxv_batch.c       what kernels read: runs of entries, filtered by u's or the
- * mask's bits, and cast mxv_kernels.inc   kernels of built-in semirings          mxv_any.c    of those whose
- * sum is any of its terms mxv_blocks.c      what takes the kernels' place for other semirings: operators
- * applied to blocks
- */
+ *      mxv_pull.c        rows shared out among threads
+ *      mxv_push.c        columns shared out; mxv_scatter.c is where their products meet, mxv_sorted.c when
+ *                        they are few
+ *      mxv_batch.c       what kernels read: runs of entries, filtered by bits and cast where need be
+ *      mxv_kernels.inc   kernels of built-in semirings
+ *      mxv_any.c         of those whose sum is any of its terms
+ *      mxv_blocks.c      in the kernels' place for other semirings: operators applied to blocks */
 #ifndef DCSR_MXV_INTERNAL_H
 #define DCSR_MXV_INTERNAL_H
 
@@ -26,10 +27,9 @@
 /* Entries that lie one behind the other, of one row. */
 typedef struct dcsr_i_mxv_run {
     const uint32_t *columns;
-    const void
-        *values;     /* of the type that multiply takes; nothing to be read where it does not look at them */
-    uint32_t length; /* not 0 */
-    uint32_t slot;   /* pull: of the sum in t; push: of the element in u */
+    const void *values; /* of the type that multiply takes; not to be read where it does not look at them */
+    uint32_t length;    /* not 0 */
+    uint32_t slot;      /* pull: of the sum in t; push: of the element in u */
 } dcsr_i_mxv_run;
 
 /* Adds the products of n runs to t, where `found` has a bit for what is in t already.
@@ -53,8 +53,7 @@ typedef struct dcsr_i_mxv {
     const dcsr_semiring *semiring; /* for a matrix as the first operand, where it is built in */
     bool flipped;                  /* it is not, and multiply's first operand is the vector's */
     bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
-    bool
-        settles; /* t and u are of bool, products are u's elements, and one of the two values settles a sum */
+    bool settles;                  /* on bool: products are u's elements, and one value settles a sum */
     const dcsr_i_mxv_kernels *kernels; /* NULL: dcsr_i_mxv_blocks() serves */
     dcsr_type type;                    /* of t */
     dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */

@@ -2,11 +2,10 @@
  *
  *      position p      0 1 2 3 ... 63 | 64 ...        row p, or row list[p] where the mask is a list
  *      t               s . s s ... .  | ...           one value a position
- *      found           1 0 1 1 ... 0  | ...           one word a block of 64 positions, which one thread
- * works on
+ *      found           1 0 1 1 ... 0  | ...           one word a block of 64 positions
  *
- * Threads take chunks of blocks as they become free. A row that holds a good part of all entries is put off,
- * and then worked on by all of them in parts. */
+ * A block is worked on by one thread; threads take chunks of blocks as they become free. A row that holds a
+ * good part of all entries is put off, and then worked on by all of them in parts. */
 #include "dcsr/alloc.h"
 #include "ops/mxv_internal.h"
 #include "ops/spmv_internal.h"

@@ -1,10 +1,12 @@
 /* mxv_scatter.c: where the products of a push meet: a sum for every element of the result, of each thread,
  * then of all.
  *
- *      touched   | 1 0 1 1 ...  |     a bit for each word of `found`, where words are made when they are
- * touched first found     | word 0 | - | word 2 | word 3 | ...     a unit is 64 words: what one word of
- * `touched` is about values    | s . s ...    |     one place for each element; those without a bit in
- * `found` are not initialised */
+ *      touched   | 1 0 1 1 ...  |      a bit for each word of `found`: whether it is made
+ *      found     | word 0 | - | word 2 | word 3 | ...
+ *      values    | s . s ...    |      one place for each element
+ *
+ * Words are made when they are touched first. A unit is the 64 words that one word of `touched` is about.
+ * Values without a bit in `found` are not initialised. */
 #include "dcsr/alloc.h"
 #include "ops/mxv_internal.h"
 #include <string.h>

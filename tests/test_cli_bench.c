@@ -73,10 +73,10 @@ Test(cli_bench, takes_types_semirings_and_densities)
         PROGRAM_INTEGER(&r, "out", 3);
         program_free(&r);
     }
-    PROGRAM_JSON(r, "--json bench mxv --matrix path:50000 --density 0.0001");
+    PROGRAM_JSON(r, "--json --device cpu bench mxv --matrix path:50000 --density 0.0001");
     cr_assert_str_eq(program_string(&r, "direction"), "push");
     program_free(&r);
-    PROGRAM_JSON(r, "--json bench mxv --matrix path:50000 --mask-density 0.0001");
+    PROGRAM_JSON(r, "--json --device cpu bench mxv --matrix path:50000 --mask-density 0.0001");
     cr_assert_str_eq(program_string(&r, "direction"), "pull");
     cr_assert(program_integer(&r, "out") < 100);
     program_free(&r);

@@ -299,7 +299,7 @@ static void fail_every_allocation(dcsr_semiring_name name, uint64_t size, bool f
     for (uint64_t i = 0; i < 9; i++) TEST_OK(dcsr_vector_set(mask, i, &(int32_t){i % 4 != 0}));
     TEST_OK(dcsr_vector_set(w, 5, &(int32_t){77}));
     const dcsr_desc desc = {
-        .direction = way, .mask_complement = size % 2, .replace = true, .device = DCSR_DEVICE_CPU};
+        .direction = way, .mask_complement = masked && size % 2, .replace = true, .device = DCSR_DEVICE_CPU};
     const dcsr_semiring *semiring = dcsr_semiring_of(name, DCSR_INT64);
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
