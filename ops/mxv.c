@@ -238,7 +238,8 @@ static dcsr_status multiply(const call *c)
                     .n = c->w->size,
                     .length = c->u->size};
     set_semiring(&x, c, rows->type);
-    dcsr_direction way = DCSR_DIRECTION_PULL; /* where nothing is to be computed */
+    /* Where nothing is to be computed, the way makes no difference. */
+    dcsr_direction way = c->desc && c->desc->direction ? c->desc->direction : DCSR_DIRECTION_PULL;
     uint64_t work;
     dcsr_i_mask mask;
     dcsr_i_body t;
