@@ -16,6 +16,7 @@
 
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
+#include "dcsr/search.h"
 #include "dcsr/vector.h"
 #ifdef DCSR_CUDA
 #include "dcsr/vector_cuda.h"
@@ -119,19 +120,6 @@ void dcsr_i_vector_put(dcsr_vector *vector, dcsr_i_body *body);
 
 /* The form that the body of a vector should have, as said there. */
 dcsr_vector_format dcsr_i_vector_form(const dcsr_vector *vector, const dcsr_i_body *body);
-
-/* The first place in `list` from `from` on (of n, ascending) whose index is not below `index`. */
-static inline uint64_t dcsr_i_list_find(const uint32_t *list, uint64_t from, uint64_t n, uint64_t index)
-{
-    while (from < n) {
-        uint64_t middle = from + (n - from) / 2;
-        if (list[middle] < index)
-            from = middle + 1;
-        else
-            n = middle;
-    }
-    return from;
-}
 
 static inline uint64_t dcsr_i_words(uint64_t size)
 {

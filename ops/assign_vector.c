@@ -61,15 +61,7 @@ static void end(void *user)
 /* The first element of the line from an index on. */
 static uint64_t line_from(const assignment *x, uint64_t index)
 {
-    uint64_t low = 0, high = x->line.nvals;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (x->line.indices[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_list_find(x->line.indices, 0, x->line.nvals, index);
 }
 
 static uint64_t most(void *user, uint64_t first, unsigned count)

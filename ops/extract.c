@@ -2,6 +2,7 @@
  *
  * Of each chosen row, the entries whose columns are in the list get the positions there as columns. A list
  * that is a range cuts a piece out of the row. */
+#include "dcsr/search.h"
 #include "ops/extract.h"
 #include "ops/index_list.h"
 
@@ -56,26 +57,13 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
     return sum;
 }
 
-/* The first entry whose column is not below this. */
-static uint64_t first_from(const dcsr_i_row *row, uint64_t column)
-{
-    uint64_t low = 0, high = row->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (row->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Columns first .. first + n - 1 become 0 .. n - 1. */
 static uint64_t cut(const extraction *x, const dcsr_i_row *row, dcsr_i_room room, uint64_t to)
 {
     uint64_t first = x->cols.all ? 0 : x->cols.first;
-    uint64_t from = first ? first_from(row, first) : 0,
-             behind = x->cols.all ? row->n : first_from(row, first + x->cols.n), n = behind - from;
+    uint64_t from = first ? dcsr_i_list_find(row->columns, 0, row->n, first) : 0,
+             behind = x->cols.all ? row->n : dcsr_i_list_find(row->columns, from, row->n, first + x->cols.n),
+             n = behind - from;
     size_t size = x->a.value_size;
     for (uint64_t e = 0; e < n; e++) room.columns[to + e] = row->columns[from + e] - (uint32_t)first;
     if (room.values && n)

@@ -1,4 +1,5 @@
 /* extract_vector.c: a row or a column of a matrix as a vector. */
+#include "dcsr/search.h"
 #include "ops/extract.h"
 #include "ops/row_reader.h"
 #include "ops/write_matrix.h"
@@ -32,15 +33,9 @@ static uint64_t place_of(const dcsr_i_rows *rows, uint64_t row, uint64_t column)
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, row, pieces);
     for (int k = 0; k < count; k++) {
-        uint64_t low = pieces[k].begin, end = low + pieces[k].length, high = end;
+        uint64_t low = pieces[k].begin, end = low + pieces[k].length;
         if (rows->columns[end - 1] < column) continue;
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (rows->columns[middle] < column)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        low = dcsr_i_list_find(rows->columns, low, end, column);
         return rows->columns[low] == column ? low : UINT64_MAX;
     }
     return UINT64_MAX;

@@ -1,4 +1,5 @@
 /* index_list.c: the lists of rows and columns that extraction and assignment take. */
+#include "dcsr/search.h"
 #include "ops/index_list.h"
 
 static dcsr_status check(const dcsr_i_selected *list, const char *call, const char *what)
@@ -101,21 +102,7 @@ void dcsr_i_selected_free(dcsr_i_selected *list)
 uint64_t dcsr_i_selected_find(const dcsr_i_selected *list, uint64_t from, uint64_t index)
 {
     if (list->starts) return list->starts[index];
-    uint64_t step = 1, low = from, high = from;
-    while (high < list->n && list->sorted[high] < index) {
-        low = high + 1;
-        high += step;
-        step *= 2;
-    }
-    if (high > list->n) high = list->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (list->sorted[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return dcsr_i_list_find_near(list->sorted, from, list->n, index);
 }
 
 /* ---- Entries with new columns ---- */

@@ -2,6 +2,7 @@
  *
  * First the columns are merged: for each that stays it is noted where its value comes from, the old row, T,
  * or both. Then values are gathered, and where both have one the accumulator is applied, block by block. */
+#include "dcsr/search.h"
 #include "ops/merge_row.h"
 #include "ops/ewise_merge.h"
 
@@ -24,22 +25,8 @@ void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context)
  * bisection, for the list may be much longer than the rows that are merged, or as dense. */
 static inline bool reaches(const uint32_t *columns, uint64_t n, uint64_t *at, uint32_t column)
 {
-    uint64_t low = *at, high = low, step = 1;
-    while (high < n && columns[high] < column) {
-        low = high + 1;
-        high += step;
-        step *= 2;
-    }
-    if (high > n) high = n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *at = low;
-    return low < n && columns[low] == column;
+    *at = dcsr_i_list_find_near(columns, *at, n, column);
+    return *at < n && columns[*at] == column;
 }
 
 /* Writes the columns of the result and where each comes from; *both says how many come from both. */
@@ -125,20 +112,6 @@ static bool accumulate(const dcsr_i_merging *m, char *to, const dcsr_i_row *old,
 
 /* ---- Rows that are put together of pieces ---- */
 
-/* How many columns are below `column`. */
-static uint64_t below(const dcsr_i_row *row, uint64_t column)
-{
-    uint64_t low = 0, high = row->n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (row->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Entries from .. end-1 of a row to the place `at` of the result; returns the place behind them. */
 static uint64_t put(const dcsr_i_merging *m, dcsr_type source, const dcsr_i_row *row, uint64_t from,
                     uint64_t end, dcsr_i_room room, uint64_t at)
@@ -175,8 +148,10 @@ static dcsr_status splice(const dcsr_i_merging *m, const dcsr_i_row *old, const 
     const dcsr_i_index_list *cols = &m->region->cols;
     uint64_t from = 0, behind = old->n, at;
     if (cols->indices) {
-        from = cols->n ? below(old, cols->indices[0]) : 0;
-        behind = cols->n ? below(old, (uint64_t)cols->indices[cols->n - 1] + 1) : 0;
+        from = cols->n ? dcsr_i_list_find(old->columns, 0, old->n, cols->indices[0]) : 0;
+        behind = cols->n
+                     ? dcsr_i_list_find(old->columns, from, old->n, (uint64_t)cols->indices[cols->n - 1] + 1)
+                     : 0;
     }
     at = put(m, m->type, old, 0, from, room, 0);
     at = put(m, m->source, T, 0, T->n, room, at);

@@ -3,24 +3,8 @@
  *
  * Of each run those entries are picked whose column the mask's row has, and where there. Sums stand in the
  * order of the mask, so the result is sorted as the mask is. */
+#include "dcsr/search.h"
 #include "ops/mxm_row.h"
-
-/* The first position from `low` on whose column is not below `column`: in steps that double, then by
- * bisection. */
-static uint64_t find(const uint32_t *columns, uint64_t low, uint64_t n, uint32_t column)
-{
-    uint64_t step = 1;
-    while (low + step < n && columns[low + step] < column) low += step, step *= 2;
-    uint64_t high = low + step < n ? low + step : n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Both ascend: goes through the shorter and looks for each of its columns in the longer. Returns how many are
  * in both, where[k] in the mask and source[k] in the run. */
@@ -34,7 +18,7 @@ static size_t pick_by_search(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *
              at = 0;
     size_t n = 0;
     for (uint64_t k = 0; k < short_n && at < long_n; k++) {
-        at = find(many, at, long_n, few[k]);
+        at = dcsr_i_list_find_near(many, at, long_n, few[k]);
         if (at == long_n || many[at] != few[k]) continue;
         where[n] = (uint32_t)(mask_is_shorter ? k : at);
         source[n++] = (uint32_t)(mask_is_shorter ? at : k);
@@ -48,7 +32,7 @@ static size_t pick_by_position(const dcsr_i_row_mask *mask, const uint32_t *posi
 {
     uint32_t base = mask->columns[0], last = mask->columns[mask->n - 1];
     size_t n = 0;
-    uint32_t k = (uint32_t)find(run->columns, 0, run->n, base);
+    uint32_t k = (uint32_t)dcsr_i_list_find_near(run->columns, 0, run->n, base);
     for (; k < run->n && run->columns[k] <= last; k++) {
         uint32_t place = position[run->columns[k] - base];
         where[n] = place - 1;

@@ -2,6 +2,7 @@
  *
  * Operators on positions choose an interval of columns in each row, or all outside of one. For others a block
  * of rows is copied, the operator is applied to all of it, and what it is false for is closed up. */
+#include "dcsr/search.h"
 #include "ops/select.h"
 #include "ops/row_block.h"
 
@@ -111,19 +112,10 @@ static interval columns_of(const selection *s, uint64_t row)
 /* How many columns are below `column`: in short rows by looking at all, without branches. */
 static uint64_t below(const dcsr_i_row *row, uint64_t column)
 {
-    uint64_t low = 0, high = row->n;
-    if (high <= SHORT_ROW) {
-        for (uint64_t i = 0; i < row->n; i++) low += row->columns[i] < column;
-        return low;
-    }
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (row->columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (row->n > SHORT_ROW) return dcsr_i_list_find(row->columns, 0, row->n, column);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < row->n; i++) count += row->columns[i] < column;
+    return count;
 }
 
 /* Appends entries from .. end-1 of a row to entry `to` on. */

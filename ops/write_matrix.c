@@ -3,6 +3,7 @@
  * Threads take pages of 64 rows. Where there is neither mask nor accumulator, blocks are produced right in
  * the room where they stay; else T's rows are produced in scratch memory of the thread and merged from there
  * (merge_row.c). */
+#include "dcsr/search.h"
 #include "ops/merge_row.h"
 #include "ops/row_block.h"
 #include <stdatomic.h>
@@ -67,18 +68,12 @@ static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t first, uint64_t e
 static bool list_meets(const dcsr_i_index_list *list, uint64_t first, uint64_t end)
 {
     if (!list->indices) return true;
-    uint64_t low = 0, high = list->n;
+    uint64_t n = list->n;
     /* Mostly it is a range. */
-    if (high && list->indices[high - 1] - list->indices[0] == high - 1)
-        return first <= list->indices[high - 1] && end > list->indices[0];
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (list->indices[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->n && list->indices[low] < end;
+    if (n && list->indices[n - 1] - list->indices[0] == n - 1)
+        return first <= list->indices[n - 1] && end > list->indices[0];
+    uint64_t at = dcsr_i_list_find(list->indices, 0, n, first);
+    return at < n && list->indices[at] < end;
 }
 
 bool dcsr_i_index_list_has(const dcsr_i_index_list *list, uint64_t index)
