@@ -96,54 +96,45 @@ static bool produce_bound(const void *operands, const dcsr_i_at *at, dcsr_i_elem
                                      at->n);
 }
 
-static dcsr_status apply_bound(dcsr_i_vector_job *job, const dcsr_binary_op *op, const void *scalar,
-                               const dcsr_vector *u, bool first)
+/* With the scalar as the operator's first operand or its second. */
+static dcsr_status apply_bound(const char *call, dcsr_vector *w, const dcsr_vector *mask,
+                               const dcsr_binary_op *accum, const dcsr_binary_op *op, const void *scalar,
+                               bool first, const dcsr_vector *u, const dcsr_desc *desc)
 {
+    DCSR_TRY(check(call, w, mask, op, u));
+    DCSR_TRY(check_scalar(call, first ? "x" : "y", scalar));
+    bool on_device;
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
+#ifdef DCSR_CUDA
+    if (on_device)
+        return dcsr_cuda_vector_bound(&(dcsr_cuda_output){call, w, mask, accum, desc}, op, scalar, u, first);
+#endif
+    dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
     bound operands; /* too large to be initialised */
     operands.op = op;
     operands.u = (dcsr_i_source){&u->body, u->type, first ? op->ytype : op->xtype};
     operands.first = first;
     dcsr_i_broadcast(first ? op->xtype : op->ytype, operands.scalar, scalar,
                      u->size < DCSR_I_BLOCK ? (size_t)u->size : DCSR_I_BLOCK);
-    job->produce = produce_bound;
-    job->operands = &operands;
-    job->type = op->ztype;
-    job->users = op->loop ? NULL : op->text;
-    return dcsr_i_vector_run(job);
+    job.produce = produce_bound;
+    job.operands = &operands;
+    job.type = op->ztype;
+    job.users = op->loop ? NULL : op->text;
+    return dcsr_i_vector_run(&job);
 }
 
 dcsr_status dcsr_vector_apply_first(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                     const dcsr_binary_op *op, const void *x, const dcsr_vector *u,
                                     const dcsr_desc *desc)
 {
-    DCSR_TRY(check("vector_apply_first", w, mask, op, u));
-    DCSR_TRY(check_scalar("vector_apply_first", "x", x));
-    bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_cuda_vector_bound(&(dcsr_cuda_output){"vector_apply_first", w, mask, accum, desc}, op, x,
-                                      u, true);
-#endif
-    dcsr_i_vector_job job = job_over("vector_apply_first", w, mask, accum, u, desc);
-    return apply_bound(&job, op, x, u, true);
+    return apply_bound("vector_apply_first", w, mask, accum, op, x, true, u, desc);
 }
 
 dcsr_status dcsr_vector_apply_second(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                      const dcsr_binary_op *op, const dcsr_vector *u, const void *y,
                                      const dcsr_desc *desc)
 {
-    DCSR_TRY(check("vector_apply_second", w, mask, op, u));
-    DCSR_TRY(check_scalar("vector_apply_second", "y", y));
-    bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_cuda_vector_bound(&(dcsr_cuda_output){"vector_apply_second", w, mask, accum, desc}, op, y,
-                                      u, false);
-#endif
-    dcsr_i_vector_job job = job_over("vector_apply_second", w, mask, accum, u, desc);
-    return apply_bound(&job, op, y, u, false);
+    return apply_bound("vector_apply_second", w, mask, accum, op, y, false, u, desc);
 }
 
 /* ---- Index operators ---- */
@@ -198,49 +189,40 @@ static bool produce_selected(const void *operands, const dcsr_i_at *at, dcsr_i_e
     return true;
 }
 
-static dcsr_status apply_indexed(dcsr_i_vector_job *job, const dcsr_index_op *op, const dcsr_vector *u,
-                                 const void *thunk, bool select)
+/* The operator's results, or those elements of u that it is true for. */
+static dcsr_status apply_indexed(const char *call, dcsr_vector *w, const dcsr_vector *mask,
+                                 const dcsr_binary_op *accum, const dcsr_index_op *op, const dcsr_vector *u,
+                                 const void *thunk, bool select, const dcsr_desc *desc)
 {
+    DCSR_TRY(check(call, w, mask, op, u));
+    DCSR_TRY(check_scalar(call, "thunk", thunk));
+    bool on_device;
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
+#ifdef DCSR_CUDA
+    if (on_device)
+        return dcsr_cuda_vector_index(&(dcsr_cuda_output){call, w, mask, accum, desc}, op, u, thunk, select);
+#endif
+    dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
     const indexed operands = {op, {&u->body, u->type, op->xtype}, thunk};
-    job->produce = select ? produce_selected : produce_indexed;
-    job->operands = &operands;
-    job->type = select ? u->type : op->ztype;
-    job->users = op->loop ? NULL : op->text;
-    job->full &= !select;
-    job->list_full &= !select;
-    return dcsr_i_vector_run(job);
+    job.produce = select ? produce_selected : produce_indexed;
+    job.operands = &operands;
+    job.type = select ? u->type : op->ztype;
+    job.users = op->loop ? NULL : op->text;
+    job.full &= !select;
+    job.list_full &= !select;
+    return dcsr_i_vector_run(&job);
 }
 
 dcsr_status dcsr_vector_apply_index(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                     const dcsr_index_op *op, const dcsr_vector *u, const void *thunk,
                                     const dcsr_desc *desc)
 {
-    DCSR_TRY(check("vector_apply_index", w, mask, op, u));
-    DCSR_TRY(check_scalar("vector_apply_index", "thunk", thunk));
-    bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_cuda_vector_index(&(dcsr_cuda_output){"vector_apply_index", w, mask, accum, desc}, op, u,
-                                      thunk, false);
-#endif
-    dcsr_i_vector_job job = job_over("vector_apply_index", w, mask, accum, u, desc);
-    return apply_indexed(&job, op, u, thunk, false);
+    return apply_indexed("vector_apply_index", w, mask, accum, op, u, thunk, false, desc);
 }
 
 dcsr_status dcsr_vector_select(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                const dcsr_index_op *op, const dcsr_vector *u, const void *thunk,
                                const dcsr_desc *desc)
 {
-    DCSR_TRY(check("vector_select", w, mask, op, u));
-    DCSR_TRY(check_scalar("vector_select", "thunk", thunk));
-    bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_cuda_vector_index(&(dcsr_cuda_output){"vector_select", w, mask, accum, desc}, op, u,
-                                      thunk, true);
-#endif
-    dcsr_i_vector_job job = job_over("vector_select", w, mask, accum, u, desc);
-    return apply_indexed(&job, op, u, thunk, true);
+    return apply_indexed("vector_select", w, mask, accum, op, u, thunk, true, desc);
 }
