@@ -7,37 +7,23 @@
 
 static const char call[] = "matrix_assign";
 
-typedef struct thread_state {
-    _Alignas(64) dcsr_i_row_reader a;
-    dcsr_i_moved moved;
-} thread_state;
-
 typedef struct assignment {
     dcsr_context *context;
     dcsr_i_input a;
     dcsr_i_selected rows, cols;
-    thread_state *threads;
-    int count;
+    dcsr_i_movers movers;
 } assignment;
 
 static dcsr_status begin(void *user, int threads)
 {
     assignment *x = user;
-    x->threads = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *x->threads);
-    if (!x->threads) return DCSR_ERROR_OUT_OF_MEMORY;
-    x->count = threads;
-    for (int t = 0; t < threads; t++) x->threads[t].a = dcsr_i_row_reader_of(x->context, x->a.rows);
-    return DCSR_OK;
+    return dcsr_i_movers_create(&x->movers, x->context, x->a.rows, threads);
 }
 
 static void end(void *user)
 {
     assignment *x = user;
-    for (int t = 0; t < x->count; t++) {
-        dcsr_i_row_reader_free(&x->threads[t].a);
-        dcsr_i_scratch_free(&x->threads[t].moved.keys, x->context);
-    }
-    dcsr_i_free(x->context, DCSR_I_SCRATCH, x->threads, (size_t)x->count, sizeof *x->threads);
+    dcsr_i_movers_free(&x->movers);
 }
 
 /* The row of A that goes to a row of C, searched for from place *at of the list on; false when none does. */
@@ -60,7 +46,7 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
     return sum;
 }
 
-static dcsr_status place_row(const assignment *x, thread_state *t, uint64_t source, dcsr_i_room room,
+static dcsr_status place_row(const assignment *x, dcsr_i_mover *t, uint64_t source, dcsr_i_room room,
                              uint64_t to, uint32_t *length)
 {
     const dcsr_i_selected *cols = &x->cols;
@@ -89,7 +75,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     for (unsigned r = 0; r < count; to += lengths[r++]) {
         lengths[r] = 0;
         if (source_of(x, first + r, &at, &source))
-            DCSR_TRY(place_row(x, &x->threads[thread], source, room, to, &lengths[r]));
+            DCSR_TRY(place_row(x, &x->movers.thread[thread], source, room, to, &lengths[r]));
     }
     return DCSR_OK;
 }

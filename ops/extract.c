@@ -8,37 +8,23 @@
 
 static const char call[] = "matrix_extract";
 
-typedef struct thread_state {
-    _Alignas(64) dcsr_i_row_reader a;
-    dcsr_i_moved moved;
-} thread_state;
-
 typedef struct extraction {
     dcsr_context *context;
     dcsr_i_input a;
     dcsr_i_selected rows, cols;
-    thread_state *threads;
-    int count;
+    dcsr_i_movers movers;
 } extraction;
 
 static dcsr_status begin(void *user, int threads)
 {
     extraction *x = user;
-    x->threads = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *x->threads);
-    if (!x->threads) return DCSR_ERROR_OUT_OF_MEMORY;
-    x->count = threads;
-    for (int t = 0; t < threads; t++) x->threads[t].a = dcsr_i_row_reader_of(x->context, x->a.rows);
-    return DCSR_OK;
+    return dcsr_i_movers_create(&x->movers, x->context, x->a.rows, threads);
 }
 
 static void end(void *user)
 {
     extraction *x = user;
-    for (int t = 0; t < x->count; t++) {
-        dcsr_i_row_reader_free(&x->threads[t].a);
-        dcsr_i_scratch_free(&x->threads[t].moved.keys, x->context);
-    }
-    dcsr_i_free(x->context, DCSR_I_SCRATCH, x->threads, (size_t)x->count, sizeof *x->threads);
+    dcsr_i_movers_free(&x->movers);
 }
 
 /* The most that a row of so many entries can become. */
@@ -72,7 +58,7 @@ static uint64_t cut(const extraction *x, const dcsr_i_row *row, dcsr_i_room room
 }
 
 /* Each column becomes all its positions in the list. */
-static dcsr_status pick(const extraction *x, thread_state *t, const dcsr_i_row *row, dcsr_i_room room,
+static dcsr_status pick(const extraction *x, dcsr_i_mover *t, const dcsr_i_row *row, dcsr_i_room room,
                         uint64_t to, uint32_t *length)
 {
     const dcsr_i_selected *cols = &x->cols;
@@ -91,7 +77,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
                          uint32_t *lengths)
 {
     const extraction *x = user;
-    thread_state *t = &x->threads[thread];
+    dcsr_i_mover *t = &x->movers.thread[thread];
     bool range = x->cols.all || x->cols.range;
     uint64_t to = 0;
     for (unsigned r = 0; r < count; r++) {

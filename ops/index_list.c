@@ -141,3 +141,24 @@ void dcsr_i_moved_write(dcsr_i_moved *moved, bool ascend, const dcsr_i_row *row,
         memcpy((char *)room.values + (to + k) * value_size,
                (const char *)row->values + (uint32_t)keys[k] * value_size, value_size);
 }
+
+dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
+                                 int threads)
+{
+    *movers = (dcsr_i_movers){.context = context};
+    movers->thread = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *movers->thread);
+    if (!movers->thread) return DCSR_ERROR_OUT_OF_MEMORY;
+    movers->threads = threads;
+    for (int t = 0; t < threads; t++) movers->thread[t].a = dcsr_i_row_reader_of(context, rows);
+    return DCSR_OK;
+}
+
+void dcsr_i_movers_free(dcsr_i_movers *movers)
+{
+    for (int t = 0; t < movers->threads; t++) {
+        dcsr_i_row_reader_free(&movers->thread[t].a);
+        dcsr_i_scratch_free(&movers->thread[t].moved.keys, movers->context);
+    }
+    dcsr_i_free(movers->context, DCSR_I_SCRATCH, movers->thread, (size_t)movers->threads,
+                sizeof *movers->thread);
+}

@@ -62,4 +62,18 @@ static inline void dcsr_i_moved_add(dcsr_i_moved *moved, uint32_t column, uint64
 void dcsr_i_moved_write(dcsr_i_moved *moved, bool ascend, const dcsr_i_row *row, size_t value_size,
                         dcsr_i_room room, uint64_t to);
 
+/* What each thread has that reads rows and moves their entries. */
+typedef struct dcsr_i_mover {
+    _Alignas(64) dcsr_i_row_reader a;
+    dcsr_i_moved moved;
+} dcsr_i_mover;
+typedef struct dcsr_i_movers {
+    dcsr_context *context;
+    dcsr_i_mover *thread;
+    int threads;
+} dcsr_i_movers;
+dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
+                                 int threads);
+void dcsr_i_movers_free(dcsr_i_movers *movers);
+
 #endif
