@@ -105,6 +105,8 @@ include tools/gpu.mk
 # $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) objects that every test gets, $(6) device besides cpu
 # EXTRA: flags of single objects
 EXTRA :=
+# What the program and the benchmarks are linked with. libdcsr.so where they travel together: the kernels take up megabytes.
+ENGINE := libdcsr.a
 define variant
 # Written anew when the flags are others, so that `make CUDA=no` and the like compile again what they have to.
 $(1)/obj/.flags: NOW = $(2) $(3) $($(6)_FLAGS) $(if $(filter cuda,$(6)),$(NVCC) $(NVCC_FLAGS))
@@ -132,7 +134,7 @@ $(1)/libdcsr.a: $(call objects,$(1),$(LIBRARY) $($(6)_SOURCES))
 	@rm -f $$@
 	$$(SHOW)ar rcs $$@ $$^
 
-$(1)/dcsr: $(call objects,$(1),$(CLI)) $(1)/libdcsr.a
+$(1)/dcsr: $(call objects,$(1),$(CLI)) $(1)/$(ENGINE)
 	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ -ljansson -lpng $(LIBS) $($(6)_LIBS) $(4) -o $$@
 
 $(1)/tests/libsupport.a: $(call objects,$(1),$(SUPPORT))
@@ -236,7 +238,7 @@ $(call objects,$(BUILD),$(PEERS)): private EXTRA = $(PEER_FLAGS)
 # cuSPARSE is loaded as a program starts; it may be where the compiler's libraries are.
 PEER_PATH = $(if $(DEVICE),$(addprefix -Xlinker -rpath -Xlinker ,$(abspath $(dir $(firstword $(CUDART))))))
 
-$(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(PEERS)) $(BUILD)/libdcsr.a
+$(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(PEERS)) $(BUILD)/$(ENGINE)
 	@mkdir -p $(@D)
 	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) $($(DEVICE)_LIBS) -ljemalloc -o $@
 

@@ -14,6 +14,7 @@ glibc='^(linux-vdso|ld-linux-.*|lib(c|m|dl|rt|pthread|resolv|util|anl))\.so'
 
 rm -rf "$folder"
 mkdir -p "$folder"/{tests,bench,lib,tools}
+cp -L "$build/libdcsr.so.0" "$folder/lib"
 strip -o "$folder/dcsr" "$build/dcsr"
 for program in "$build"/tests/test_all{,_forked} "$build"/bench/bench_*; do
     if [ -x "$program" ]; then strip -o "$folder/${program#"$build"/}" "$program"; fi
@@ -25,7 +26,7 @@ if missing=$(ldd "${programs[@]}" | grep 'not found'); then
     exit 1
 fi
 ldd "${programs[@]}" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }' | sort -u | while read -r name path; do
-    if ! [[ $name =~ $glibc ]]; then cp -L "$path" "$folder/lib/$name"; fi
+    if ! [[ $name =~ $glibc || $name =~ ^libdcsr ]]; then cp -L "$path" "$folder/lib/$name"; fi
 done
 strip --strip-unneeded "$folder"/lib/*
 cp "$tools"/{test,bench,sanitize}.sh "$tools"/plot_*.gp "$folder/tools"

@@ -51,7 +51,8 @@ sanitize-gpu: $(BUILD)/tests/test_all_forked ## chosen suites on a GPU, under th
 BUNDLE_LDFLAGS = -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib'
 bundle: | $(DEPS) ## program, suites and benchmarks with the libraries they need in build/bundle, for another machine with a GPU
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/bundle-build ARCH=$(patsubst native,x86-64-v3,$(ARCH)) CUDA=yes \
-	    NVCCFLAGS=-compress-mode=size LDFLAGS='$$(BUNDLE_LDFLAGS)' PEER_FLAGS= PEER_LIBS= bundled
+	    NVCCFLAGS=-compress-mode=size LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
+	    PEER_FLAGS= PEER_LIBS= bundled
 	@tools/bundle.sh $(BUILD)/bundle-build $(BUILD)/bundle
 
 bundled: $(BUILD)/dcsr $(BUILD)/tests/test_all $(BUILD)/tests/test_all_forked benches
