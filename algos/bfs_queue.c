@@ -17,7 +17,8 @@
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
-#include "ops/avx512.h"
+#include "ops/column_bits.h"
+#include "ops/row_prefetch.h"
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -31,9 +32,6 @@ enum {
     SAMPLE = 64,       /* rows whose length is looked at to guess the work of a frontier */
     DENSE_SHARE = 256  /* a frontier of more than 1/256 of the vertices is large */
 };
-
-/* How many vertices before a row is walked its page, its place and its columns are asked for. */
-enum { AHEAD_PAGE = 12, AHEAD_PLACE = 8, AHEAD_COLUMNS = 4 };
 
 typedef struct search {
     const dcsr_i_rows *rows;
@@ -93,16 +91,10 @@ static inline unsigned pick_unvisited(_Atomic uint64_t *visited, uint32_t fresh[
 {
     unsigned count = 0;
 #ifdef DCSR_I_AVX512
-    const __m512i one = _mm512_set1_epi32(1), lowest5 = _mm512_set1_epi32(31);
     for (uint64_t k = 0; k < n; k += 16) {
-        __mmask16 m = n - k < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - k)) : 0xffff;
-        __m512i v = _mm512_maskz_loadu_epi32(m, columns + k);
-        __m512i word = _mm512_maskz_srli_epi32(0xffff, v, 5);
-        __m512i bits = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, word, (const void *)visited, 4);
-        bits = _mm512_maskz_srlv_epi32(0xffff, bits, _mm512_and_si512(v, lowest5));
-        m = _mm512_mask_testn_epi32_mask(m, bits, one);
-        _mm512_storeu_si512(fresh + count, _mm512_maskz_compress_epi32(m, v));
-        count += (unsigned)__builtin_popcount(m);
+        dcsr_i_columns16 c = dcsr_i_columns16_load(columns + k, n - k);
+        __mmask16 seen = dcsr_i_columns16_set(c, (const void *)visited);
+        count += dcsr_i_columns16_store(fresh + count, c, c.live & (__mmask16)~seen);
     }
 #else
     for (uint64_t k = 0; k < n; k++) {
@@ -128,54 +120,12 @@ static inline void visit_block(search *s, finds *f, const uint32_t *columns, uin
     for (unsigned k = 0; k < count; k++) claim(s, f, fresh[k], how);
 }
 
-/* Functions that only prefetch are inlined by force: gcc takes a call of one for a call without effect. */
-#define BFS_INLINE static inline __attribute__((always_inline))
-
-/* Asks for what walking the row of a later vertex will need, one step of the way at a time. */
-BFS_INLINE void prefetch_segments(const search *s, uint32_t v, int step)
-{
-    const dcsr_i_table *table = s->rows->table;
-    const dcsr_i_row_page *page = dcsr_i_page(table, v >> DCSR_I_PAGE_SHIFT);
-    unsigned r = v & (DCSR_I_PAGE_ROWS - 1);
-    if (!page) return;
-    bool fragmented = page->fragmented >> r & 1;
-    if (step == 0) {
-        __builtin_prefetch(&page->length[r]);
-        __builtin_prefetch(&page->segment[0]);
-    } else if (step == 1) {
-        int segments = fragmented ? table->segments_per_row : 1;
-        for (int k = 0; k < segments && page->segment[k]; k++) {
-            __builtin_prefetch(&page->segment[k]->begin[r]);
-            if (fragmented) __builtin_prefetch(&page->segment[k]->capacity[r]);
-        }
-    } else {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_row_pieces(page, r, pieces);
-        for (int k = 0; k < count; k++) __builtin_prefetch(s->rows->columns + pieces[k].begin);
-    }
-}
-
-BFS_INLINE void prefetch_rows(const search *s, uint64_t i, uint64_t last)
-{
-    static const unsigned char ahead[3] = {AHEAD_PAGE, AHEAD_PLACE, AHEAD_COLUMNS};
-    for (int step = 0; step < 3; step++) {
-        if (i + ahead[step] >= last) continue;
-        uint32_t v = s->queue[i + ahead[step]];
-        if (s->rows->table)
-            prefetch_segments(s, v, step);
-        else if (step == 0)
-            __builtin_prefetch(s->rows->offsets + v);
-        else if (step == 2)
-            __builtin_prefetch(s->rows->columns + s->rows->offsets[v]);
-    }
-}
-
 /* Walks the rows of queue[first .. last-1]; returns how many entries they have. */
-BFS_INLINE uint64_t walk(search *s, finds *f, uint64_t first, uint64_t last, manner how)
+DCSR_I_PREFETCH uint64_t walk(search *s, finds *f, uint64_t first, uint64_t last, manner how)
 {
     uint64_t edges = 0;
     for (uint64_t i = first; i < last; i++) {
-        prefetch_rows(s, i, s->frontier_end);
+        dcsr_i_rows_prefetch(s->rows, s->queue, i, s->frontier_end, 0);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_rows_pieces(s->rows, s->queue[i], pieces);
         for (int k = 0; k < count; k++) {

@@ -15,70 +15,21 @@
      : (double)(x) <= (double)(minimum)     ? (ctype)(minimum) \
                                             : (ctype)(x))
 
-#define T             bool
-#define CAST(NAME)    cast_##NAME##_to_BOOL
-#define CAST_VALUE(x) ((x) != 0)
-#include "ops/cast.inc"
-
-#define T             int8_t
-#define CAST(NAME)    cast_##NAME##_to_INT8
-#define CAST_VALUE(x) TO_INTEGER(x, T, INT8_MIN, INT8_MAX)
-#include "ops/cast.inc"
-
-#define T             int16_t
-#define CAST(NAME)    cast_##NAME##_to_INT16
-#define CAST_VALUE(x) TO_INTEGER(x, T, INT16_MIN, INT16_MAX)
-#include "ops/cast.inc"
-
-#define T             int32_t
-#define CAST(NAME)    cast_##NAME##_to_INT32
-#define CAST_VALUE(x) TO_INTEGER(x, T, INT32_MIN, INT32_MAX)
-#include "ops/cast.inc"
-
-#define T             int64_t
-#define CAST(NAME)    cast_##NAME##_to_INT64
-#define CAST_VALUE(x) TO_INTEGER(x, T, INT64_MIN, INT64_MAX)
-#include "ops/cast.inc"
-
-#define T             uint8_t
-#define CAST(NAME)    cast_##NAME##_to_UINT8
-#define CAST_VALUE(x) TO_INTEGER(x, T, 0, UINT8_MAX)
-#include "ops/cast.inc"
-
-#define T             uint16_t
-#define CAST(NAME)    cast_##NAME##_to_UINT16
-#define CAST_VALUE(x) TO_INTEGER(x, T, 0, UINT16_MAX)
-#include "ops/cast.inc"
-
-#define T             uint32_t
-#define CAST(NAME)    cast_##NAME##_to_UINT32
-#define CAST_VALUE(x) TO_INTEGER(x, T, 0, UINT32_MAX)
-#include "ops/cast.inc"
-
-#define T             uint64_t
-#define CAST(NAME)    cast_##NAME##_to_UINT64
-#define CAST_VALUE(x) TO_INTEGER(x, T, 0, UINT64_MAX)
-#include "ops/cast.inc"
-
-#define T             float
-#define CAST(NAME)    cast_##NAME##_to_FP32
-#define CAST_VALUE(x) ((T)(x))
-#include "ops/cast.inc"
-
-#define T             double
-#define CAST(NAME)    cast_##NAME##_to_FP64
-#define CAST_VALUE(x) ((T)(x))
-#include "ops/cast.inc"
+#define EACH_SIGNED
+#define EACH_UNSIGNED
+#define EACH_OTHER
+#define EACH_TYPE_BODY "ops/cast.inc"
+#include "ops/each_type.inc"
 
 typedef void cast_loop(void *z, const void *x, size_t n);
 
 /* By target, then by source. */
 static cast_loop *const loops[DCSR_TYPE_COUNT][DCSR_TYPE_COUNT] = {
     {NULL}, /* a pattern has no values */
-#define DCSR_X(NAME, name, ctype, minimum, maximum)                                              \
-    {cast_PATTERN_to_##NAME, cast_BOOL_to_##NAME,   cast_INT8_to_##NAME,  cast_INT16_to_##NAME,  \
-     cast_INT32_to_##NAME,   cast_INT64_to_##NAME,  cast_UINT8_to_##NAME, cast_UINT16_to_##NAME, \
-     cast_UINT32_to_##NAME,  cast_UINT64_to_##NAME, cast_FP32_to_##NAME,  cast_FP64_to_##NAME},
+#define DCSR_X(NAME, name, ctype, minimum, maximum)                                  \
+    {cast_PATTERN_##name, cast_BOOL_##name,   cast_INT8_##name,  cast_INT16_##name,  \
+     cast_INT32_##name,   cast_INT64_##name,  cast_UINT8_##name, cast_UINT16_##name, \
+     cast_UINT32_##name,  cast_UINT64_##name, cast_FP32_##name,  cast_FP64_##name},
 #include "dcsr/types.def"
 #undef DCSR_X
 };

@@ -212,15 +212,6 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
     return status;
 }
 
-/* w<mask> = accum(w, T). Where nothing of T is outside the mask, it matters only to what w has there. */
-static dcsr_status write(const call *c, const dcsr_i_mxv *x, const dcsr_i_mask *mask, dcsr_i_body *t)
-{
-    const dcsr_i_mask all = {.size = c->w->size};
-    bool replace = c->desc && c->desc->replace, confined = x->mask || dcsr_i_mask_is_none(mask);
-    bool plain = confined && replace == !c->accum;
-    return dcsr_i_vector_write_through(c->name, c->w, plain ? &all : mask, c->accum, c->desc, x->type, t);
-}
-
 static dcsr_status multiply(const call *c)
 {
     DCSR_TRY(check(c));
@@ -254,7 +245,9 @@ static dcsr_status multiply(const call *c)
         if (status == DCSR_OK) status = prepare_mask(&x, &mask, way, work);
         if (status == DCSR_OK) status = compute(&t, &x, way, work, c->u);
     }
-    if (status == DCSR_OK) status = write(c, &x, &mask, &t);
+    bool confined = x.mask || dcsr_i_mask_is_none(&mask);
+    if (status == DCSR_OK)
+        status = dcsr_i_vector_write_through(c->name, c->w, &mask, confined, c->accum, c->desc, x.type, &t);
     dcsr_i_mask_close(&mask);
     if (status != DCSR_OK) return status;
     /* The cost model counts readings of all rows. */

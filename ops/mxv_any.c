@@ -3,7 +3,7 @@
  *
  * The bits of u (pull), or of what has been found (push), are the cache misses, so long runs are first
  * filtered by 16 columns at once, without a branch. */
-#include "ops/avx512.h"
+#include "ops/column_bits.h"
 #include "ops/mxv_internal.h"
 
 enum {
@@ -25,14 +25,8 @@ static inline uint64_t find(const uint64_t *bits, const uint32_t *columns, uint6
     for (uint64_t few = n < FEW ? n : FEW; k < few; k++)
         if (has(bits, columns[k])) return k;
 #ifdef DCSR_I_AVX512
-    const __m512i one = _mm512_set1_epi32(1), lowest5 = _mm512_set1_epi32(31);
     for (; k < n; k += 16) {
-        __mmask16 live = n - k < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - k)) : 0xffff;
-        __m512i v = _mm512_maskz_loadu_epi32(live, columns + k);
-        __m512i word = _mm512_maskz_srli_epi32(0xffff, v, 5);
-        word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), live, word, (const void *)bits, 4);
-        word = _mm512_maskz_srlv_epi32(0xffff, word, _mm512_and_si512(v, lowest5));
-        __mmask16 set = _mm512_mask_test_epi32_mask(live, word, one);
+        __mmask16 set = dcsr_i_columns16_set(dcsr_i_columns16_load(columns + k, n - k), bits);
         if (set) return k + (unsigned)__builtin_ctz(set);
     }
     return n;
@@ -122,10 +116,11 @@ static INLINE uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *into, con
     /* Copies, which what is written through pointers cannot change. */
     const dcsr_i_rows rows = *x->rows;
     const uint32_t *list = x->u_list;
+    const bool ahead = dcsr_i_mxv_looks_ahead(x);
     dcsr_i_scatter to = *into;
     uint64_t looked_at = 0;
     for (uint64_t i = share->first.element; i < share->end; i++) {
-        if (list) dcsr_i_rows_prefetch(&rows, list, i, share->end);
+        if (ahead) dcsr_i_rows_prefetch(&rows, list, i, share->end, 0);
         uint64_t row = list ? list[i] : i;
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_share_pieces(&rows, row, share, i, pieces);

@@ -1,6 +1,6 @@
 /* mxv_batch.c: what kernels read: entries where they lie, or, where a kernel should see only some of them or
  * values of another type, copies. */
-#include "ops/avx512.h"
+#include "ops/column_bits.h"
 #include "ops/mxv_internal.h"
 
 void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push)
@@ -10,6 +10,7 @@ void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push)
     batch->kernel = !x->kernels ? NULL : push ? x->kernels->push : x->kernels->pull;
     batch->failed = false;
     batch->casts = x->reads_matrix && x->rows->type != x->atype;
+    batch->stored_size = dcsr_type_size(x->rows->type);
     batch->bits = push ? (x->mask ? x->mask->bits : NULL) : x->u_bits;
     batch->unset = push && x->mask && x->mask->complement;
     batch->scatter = NULL;
@@ -58,12 +59,12 @@ static void gather(void *to, const void *from, const uint32_t *places, unsigned 
 #undef GATHER
 }
 
-/* Adds at most DCSR_I_BATCH_PART entries, as copies. */
-static void add_copies(dcsr_i_batch *batch, uint64_t at, unsigned n, uint32_t slot)
+/* At most DCSR_I_BATCH_PART entries. */
+static void add_part(dcsr_i_batch *batch, uint64_t at, unsigned n, uint32_t slot)
 {
     const dcsr_i_mxv *x = batch->x;
     const dcsr_i_rows *rows = x->rows;
-    size_t size = dcsr_type_size(rows->type);
+    size_t size = batch->stored_size;
     uint32_t places[DCSR_I_BATCH_PART + 16];
     uint64_t raw[DCSR_I_BATCH_PART];
     char *values = (char *)batch->values + batch->copied * x->asize;
@@ -88,24 +89,11 @@ static void add_copies(dcsr_i_batch *batch, uint64_t at, unsigned n, uint32_t sl
     batch->copied += n;
 }
 
-void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
+void dcsr_i_batch_add_copies(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
 {
-    const dcsr_i_rows *rows = batch->x->rows;
-    batch->looked_at += length;
-    if (!batch->bits && !batch->casts) {
-        size_t size = dcsr_type_size(rows->type);
-        while (length) {
-            uint32_t take = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
-            batch->run[batch->n++] = (dcsr_i_mxv_run){
-                rows->columns + at, size ? (const char *)rows->values + at * size : NULL, take, slot};
-            if (batch->n == DCSR_I_BATCH_RUNS) dcsr_i_batch_flush(batch);
-            at += take, length -= take;
-        }
-        return;
-    }
     while (length) {
         unsigned take = length < DCSR_I_BATCH_PART ? (unsigned)length : DCSR_I_BATCH_PART;
-        add_copies(batch, at, take, slot);
+        add_part(batch, at, take, slot);
         at += take, length -= take;
         if (batch->n == DCSR_I_BATCH_RUNS || batch->copied > DCSR_I_BATCH_ENTRIES - DCSR_I_BATCH_PART)
             dcsr_i_batch_flush(batch);
@@ -115,27 +103,19 @@ void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_
 /* ---- Picking ---- */
 
 #ifdef DCSR_I_AVX512
-/* The bits are the cache misses, and those of 16 columns are under way at once. */
 unsigned dcsr_i_pick(const uint64_t *bits, bool unset, const uint32_t *columns, uint64_t n, uint32_t *picked,
                      uint32_t *places)
 {
-    const __m512i one = _mm512_set1_epi32(1), lowest5 = _mm512_set1_epi32(31);
     const __m512i ascending = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     unsigned count = 0;
     for (uint64_t k = 0; k < n; k += 16) {
-        __mmask16 live = n - k < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - k)) : 0xffff;
-        __m512i v = _mm512_maskz_loadu_epi32(live, columns + k);
-        __m512i word = _mm512_maskz_srli_epi32(0xffff, v, 5);
-        word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), live, word, (const void *)bits, 4);
-        word = _mm512_maskz_srlv_epi32(0xffff, word, _mm512_and_si512(v, lowest5));
-        __mmask16 set = _mm512_mask_test_epi32_mask(live, word, one);
-        __mmask16 take = unset ? live & (__mmask16)~set : set;
-        _mm512_storeu_si512(picked + count, _mm512_maskz_compress_epi32(take, v));
+        dcsr_i_columns16 c = dcsr_i_columns16_load(columns + k, n - k);
+        __mmask16 set = dcsr_i_columns16_set(c, bits), take = unset ? c.live & (__mmask16)~set : set;
         if (places) {
             __m512i place = _mm512_maskz_add_epi32(0xffff, ascending, _mm512_set1_epi32((int)k));
             _mm512_storeu_si512(places + count, _mm512_maskz_compress_epi32(take, place));
         }
-        count += (unsigned)__builtin_popcount(take);
+        count += dcsr_i_columns16_store(picked + count, c, take);
     }
     return count;
 }

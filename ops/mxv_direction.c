@@ -14,27 +14,30 @@
 static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_LOOK = 5,
                     PULL_ROW = 8, WORD = 0.3;
 
-/* Up to EXACT elements are all looked at, else about SAMPLE of them, as rows may be of very different length.
- */
-enum { EXACT = 64, SAMPLE = 64 };
+/* Lengths of rows may differ by orders of magnitude, so a mean takes many of them. Up to EXACT elements of a
+ * list are all looked at, then one in EVERY, but no fewer than EXACT. Of bits some WORDS are gone through
+ * whole, as the lengths of 64 rows lie together. */
+enum { EXACT = 64, EVERY = 64, WORDS = 64 };
 
-/* The mean length of rows, of which one in each of SAMPLE words of bits is looked at; `flip` is for those not
- * set. */
+/* The mean length of the rows whose bits are set, or with a `flip` of all ones are not. */
 static double mean_of_bits(const dcsr_i_rows *rows, const uint64_t *bits, uint64_t flip, uint64_t words)
 {
-    uint64_t stride = 1 + words / SAMPLE, sum = 0, count = 0;
-    for (uint64_t w = 0; w < words; w += stride) {
-        uint64_t word = bits[w] ^ flip, row = w << 6 | (word ? (unsigned)__builtin_ctzll(word) : 0);
-        if (!word || row >= rows->rows) continue;
-        sum += dcsr_i_rows_length(rows, row);
-        count++;
+    /* Rows at multiples of powers of two are no fair sample of a graph that R-MAT made. */
+    uint64_t stride = 5 + words / WORDS, sum = 0, count = 0;
+    for (uint64_t w = words > stride ? stride / 2 : 0; w < words; w += stride) {
+        for (uint64_t word = bits[w] ^ flip; word; word &= word - 1) {
+            uint64_t row = w << 6 | (unsigned)__builtin_ctzll(word);
+            if (row >= rows->rows) break;
+            sum += dcsr_i_rows_length(rows, row);
+            count++;
+        }
     }
     return count ? (double)sum / (double)count : 0;
 }
 
 static double mean_of_list(const dcsr_i_rows *rows, const uint32_t *list, uint64_t n)
 {
-    uint64_t sum = 0, stride = n <= EXACT ? 1 : n / SAMPLE, count = 0;
+    uint64_t sum = 0, stride = n <= EXACT ? 1 : n / EXACT < EVERY ? n / EXACT : EVERY, count = 0;
     for (uint64_t i = 0; i < n; i += stride, count++) sum += dcsr_i_rows_length(rows, list[i]);
     return count ? (double)sum / (double)count : 0;
 }

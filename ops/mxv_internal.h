@@ -14,7 +14,9 @@
  *      mxv_batch.c       what kernels read: runs of entries, filtered by bits and cast where need be
  *      mxv_kernels.inc   kernels of built-in semirings
  *      mxv_any.c         of those whose sum is any of its terms
- *      mxv_blocks.c      in the kernels' place for other semirings: operators applied to blocks */
+ *      mxv_blocks.c      in the kernels' place for other semirings: operators applied to blocks
+ *      row_prefetch.h    rows asked for before they are walked
+ *      column_bits.h     16 columns looked up at once */
 #ifndef DCSR_MXV_INTERNAL_H
 #define DCSR_MXV_INTERNAL_H
 
@@ -22,6 +24,7 @@
 #include "dcsr/vectordata.h"
 #include "ops/desc.h"
 #include "ops/operator.h"
+#include "ops/row_prefetch.h"
 #include "ops/write_vector.h"
 
 /* Entries that lie one behind the other, of one row. */
@@ -108,6 +111,7 @@ typedef struct dcsr_i_batch {
     bool push, failed;         /* a user's function has failed: what follows is not computed */
     const uint64_t *bits; /* only entries in columns whose bit is set, or, with `unset`, is not; NULL: all */
     bool unset, casts;
+    size_t stored_size; /* of one of the matrix's values */
     void *t;
     uint64_t *found;
     struct dcsr_i_scatter *scatter; /* of a push */
@@ -119,10 +123,28 @@ typedef struct dcsr_i_batch {
 } dcsr_i_batch;
 
 void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push);
-/* Adds entries at .. at+length-1 of x->rows; calls the kernel when the batch is full. */
-void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
-/* Calls the kernel with what is left. */
+/* Calls the kernel with what is there. */
 void dcsr_i_batch_flush(dcsr_i_batch *batch);
+/* Adds entries as copies: those whose bit is set, their values cast. */
+void dcsr_i_batch_add_copies(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
+/* Adds entries at .. at+length-1 of x->rows; calls the kernel when the batch is full. */
+static inline void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
+{
+    const dcsr_i_rows *rows = batch->x->rows;
+    batch->looked_at += length;
+    if (batch->bits || batch->casts) {
+        dcsr_i_batch_add_copies(batch, at, length, slot);
+        return;
+    }
+    while (length) {
+        uint32_t take = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+        batch->run[batch->n++] = (dcsr_i_mxv_run){
+            rows->columns + at, rows->values ? (const char *)rows->values + at * batch->stored_size : NULL,
+            take, slot};
+        if (batch->n == DCSR_I_BATCH_RUNS) dcsr_i_batch_flush(batch);
+        at += take, length -= take;
+    }
+}
 /* Copies those of n <= DCSR_I_BATCH_PART columns whose bit is set, or with `unset` is not, to `picked`, which
  * has room for 16 more, and their places among the n to `places` unless that is NULL; returns how many. */
 unsigned dcsr_i_pick(const uint64_t *bits, bool unset, const uint32_t *columns, uint64_t n, uint32_t *picked,
@@ -208,6 +230,19 @@ static inline void dcsr_i_copy_value(void *to, uint64_t i, const void *from, uin
 
 /* ---- Walking rows ---- */
 
+/* Whether a push should ask for rows ahead: not where those of u's list are neighbours, most of which the
+ * processor fetches by itself. */
+static inline bool dcsr_i_mxv_looks_ahead(const dcsr_i_mxv *x)
+{
+    return x->u_list && x->u_count < x->rows->rows / 8;
+}
+
+/* Bytes of one of the matrix's values that are read. */
+static inline size_t dcsr_i_mxv_value_size(const dcsr_i_mxv *x)
+{
+    return x->reads_matrix ? dcsr_type_size(x->rows->type) : 0;
+}
+
 /* The pieces of entries first .. end-1 of a row; returns how many. */
 static inline int dcsr_i_row_part(const dcsr_i_rows *rows, uint64_t row, uint64_t first, uint64_t end,
                                   dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
@@ -243,47 +278,6 @@ static inline int dcsr_i_share_pieces(const dcsr_i_rows *rows, uint64_t row, con
 {
     return dcsr_i_row_part(rows, row, i == share->first.element ? share->first.entry : 0,
                            i == share->last.element ? share->last.entry : UINT64_MAX, pieces);
-}
-
-/* How many rows before one is walked its page, its place and its entries are asked for. */
-enum { DCSR_I_AHEAD_PAGE = 12, DCSR_I_AHEAD_PLACE = 8, DCSR_I_AHEAD_ENTRIES = 4 };
-
-/* Asks for what walking a row will need, one step of the way at a time. Inlined by force: gcc takes a call of
- * a function that only prefetches for a call without effect. */
-static inline __attribute__((always_inline)) void dcsr_i_row_prefetch(const dcsr_i_rows *rows, uint64_t row,
-                                                                      int step)
-{
-    if (rows->offsets) {
-        if (step == 0) __builtin_prefetch(rows->offsets + row);
-        if (step == 2) __builtin_prefetch(rows->columns + rows->offsets[row]);
-        return;
-    }
-    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
-    unsigned r = row & (DCSR_I_PAGE_ROWS - 1);
-    if (!page) return;
-    bool fragmented = page->fragmented >> r & 1;
-    if (step == 0) {
-        __builtin_prefetch(&page->length[r]);
-        __builtin_prefetch(&page->segment[0]);
-    } else if (step == 1) {
-        int segments = fragmented ? rows->table->segments_per_row : 1;
-        for (int k = 0; k < segments && page->segment[k]; k++) {
-            __builtin_prefetch(&page->segment[k]->begin[r]);
-            if (fragmented) __builtin_prefetch(&page->segment[k]->capacity[r]);
-        }
-    } else {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_row_pieces(page, r, pieces);
-        for (int k = 0; k < count; k++) __builtin_prefetch(rows->columns + pieces[k].begin);
-    }
-}
-
-static inline __attribute__((always_inline)) void
-dcsr_i_rows_prefetch(const dcsr_i_rows *rows, const uint32_t *list, uint64_t i, uint64_t end)
-{
-    if (i + DCSR_I_AHEAD_PAGE < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_PAGE], 0);
-    if (i + DCSR_I_AHEAD_PLACE < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_PLACE], 1);
-    if (i + DCSR_I_AHEAD_ENTRIES < end) dcsr_i_row_prefetch(rows, list[i + DCSR_I_AHEAD_ENTRIES], 2);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "dcsr/alloc.h"
 #include "ops/mxv_internal.h"
 #include "ops/spmv_internal.h"
+#include "ops/vector_run.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ typedef struct pull {
     uint64_t *found;
     uint64_t long_length; /* of a row that is put off */
     uint64_t *long_positions;
-    _Atomic uint64_t long_count, looked_at;
+    _Atomic uint64_t next_block, long_count, looked_at;
     atomic_bool failed;
 } pull;
 
@@ -60,48 +61,89 @@ static uint64_t wanted(const pull *p, uint64_t block)
     return all ? all & dcsr_i_rows_in_use(p->x->rows, block) : 0;
 }
 
+/* Adds up a row, or puts it off where it is long. */
+static inline void pull_pieces(pull *p, dcsr_i_batch *batch, uint64_t position, const dcsr_i_piece *pieces,
+                               int count)
+{
+    uint64_t length = 0;
+    for (int k = 0; k < count; k++) length += pieces[k].length;
+    if (length >= p->long_length)
+        p->long_positions[atomic_fetch_add_explicit(&p->long_count, 1, memory_order_relaxed)] = position;
+    else
+        pull_row(p->x, batch, pieces, count, position & 63);
+}
+
+/* Rows of a list. */
+static void pull_listed(pull *p, dcsr_i_batch *batch, uint64_t first, uint64_t n)
+{
+    const dcsr_i_mxv *x = p->x;
+    dcsr_i_row_place places[DCSR_I_PAGE_ROWS];
+    dcsr_i_rows_locate(places, x->rows, p->list + first, n, dcsr_i_mxv_value_size(x));
+    for (uint64_t k = 0; k < n; k++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = places[k].pieces;
+        if (count == 1)
+            pieces[0] = places[k].first;
+        else if (count)
+            dcsr_i_rows_pieces(x->rows, p->list[first + k], pieces);
+        pull_pieces(p, batch, first + k, pieces, count);
+    }
+}
+
+/* Rows of a page. */
+static void pull_page(pull *p, dcsr_i_batch *batch, uint64_t block, uint64_t word)
+{
+    const dcsr_i_rows *rows = p->x->rows;
+    const dcsr_i_row_page *page = rows->table ? dcsr_i_page(rows->table, block) : NULL;
+    for (; word; word &= word - 1) {
+        unsigned slot = (unsigned)__builtin_ctzll(word);
+        uint64_t row = block << 6 | slot;
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = page ? dcsr_i_row_pieces(page, slot, pieces) : dcsr_i_rows_pieces(rows, row, pieces);
+        pull_pieces(p, batch, row, pieces, count);
+    }
+}
+
 static void pull_block(pull *p, dcsr_i_batch *batch, uint64_t block)
 {
     const dcsr_i_mxv *x = p->x;
     batch->t = p->values + (block << 6) * x->size;
     batch->found = p->found + block;
     uint64_t word = wanted(p, block);
-    if (x->any && !x->u_bits && !x->reads_matrix && !x->reads_vector && !p->list) {
+    if (p->list)
+        pull_listed(p, batch, block << 6, (unsigned)__builtin_popcountll(word));
+    else if (x->any && !x->u_bits && !x->reads_matrix && !x->reads_vector)
         *batch->found = word; /* every entry meets an element, and no value is looked at */
-        return;
-    }
-    for (; word; word &= word - 1) {
-        unsigned slot = (unsigned)__builtin_ctzll(word);
-        uint64_t position = block << 6 | slot, length = 0;
-
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_rows_pieces(x->rows, p->list ? p->list[position] : position, pieces);
-        for (int k = 0; k < count; k++) length += pieces[k].length;
-        if (length >= p->long_length)
-            p->long_positions[atomic_fetch_add_explicit(&p->long_count, 1, memory_order_relaxed)] = position;
-        else
-            pull_row(x, batch, pieces, count, slot);
-    }
+    else
+        pull_page(p, batch, block, word);
     dcsr_i_batch_flush(batch);
+}
+
+/* What one thread does: chunks of blocks, as long as there are any. */
+static void pull_chunks(pull *p, uint64_t blocks, uint64_t chunk)
+{
+    dcsr_i_batch batch;
+    dcsr_i_batch_init(&batch, p->x, false);
+    for (;;) {
+        uint64_t first = atomic_fetch_add_explicit(&p->next_block, chunk, memory_order_relaxed);
+        uint64_t end = first + chunk < blocks ? first + chunk : blocks;
+        if (first >= blocks) break;
+        for (uint64_t b = first; b < end && !batch.failed; b++) pull_block(p, &batch, b);
+    }
+    if (batch.failed) atomic_store(&p->failed, true);
+    atomic_fetch_add_explicit(&p->looked_at, batch.looked_at, memory_order_relaxed);
 }
 
 static void pull_blocks(pull *p)
 {
     uint64_t blocks = dcsr_i_words(p->positions), chunk = blocks / ((uint64_t)p->x->threads * CHUNKS);
     chunk = chunk < 1 ? 1 : chunk > MOST_BLOCKS ? MOST_BLOCKS : chunk;
-    uint64_t chunks = (blocks + chunk - 1) / chunk;
-#pragma omp parallel num_threads(p->x->threads) if (p->x->threads > 1)
-    {
-        dcsr_i_batch batch;
-        dcsr_i_batch_init(&batch, p->x, false);
-#pragma omp for schedule(dynamic, 1) nowait
-        for (uint64_t c = 0; c < chunks; c++) {
-            uint64_t end = (c + 1) * chunk < blocks ? (c + 1) * chunk : blocks;
-            for (uint64_t b = c * chunk; b < end && !batch.failed; b++) pull_block(p, &batch, b);
-        }
-        if (batch.failed) atomic_store(&p->failed, true);
-        atomic_fetch_add_explicit(&p->looked_at, batch.looked_at, memory_order_relaxed);
+    if (p->x->threads <= 1) {
+        pull_chunks(p, blocks, blocks);
+        return;
     }
+#pragma omp parallel num_threads(p->x->threads)
+    pull_chunks(p, blocks, chunk);
 }
 
 /* ---- Long rows ---- */
@@ -223,13 +265,9 @@ static dcsr_status pull_list(dcsr_i_body *t, dcsr_i_mxv *x)
     pull p = {.x = x, .list = x->mask->list, .positions = n, .values = t->values, .found = found};
     dcsr_status status = found ? pull_all(&p) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        for (uint64_t w = 0; w < words; w++) {
-            for (uint64_t word = found[w]; word; word &= word - 1) {
-                uint64_t position = w << 6 | (unsigned)__builtin_ctzll(word);
-                t->indices[t->nvals] = p.list[position];
-                dcsr_i_copy_value(t->values, t->nvals++, t->values, position, x->size);
-            }
-        }
+        memcpy(t->indices, p.list, n * sizeof *t->indices);
+        t->nvals = n;
+        dcsr_i_body_compact(t, x->context, x->size, found);
     } else {
         dcsr_i_body_free(t, x->context, x->size);
     }

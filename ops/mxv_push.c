@@ -72,8 +72,10 @@ static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i
     batch.scatter = to;
     batch.t = to->values;
     batch.found = to->found;
+    const size_t size = dcsr_i_mxv_value_size(x);
+    const bool ahead = dcsr_i_mxv_looks_ahead(x);
     for (uint64_t i = share->first.element; i < share->end && !batch.failed; i++) {
-        if (x->u_list) dcsr_i_rows_prefetch(x->rows, x->u_list, i, share->end);
+        if (ahead) dcsr_i_rows_prefetch(x->rows, x->u_list, i, share->end, size);
         uint64_t row = row_of(x, i);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_share_pieces(x->rows, row, share, i, pieces);

@@ -5,118 +5,16 @@
 
 /* ---- What the rows are made of ---- */
 
-#define OP_BOOL     0
-#define OP_INTEGER  1
-#define OP_FLOATING 2
 /* What operators.def says of a terminal value. */
 #define OP_NONE  DCSR_I_NO_TERMINAL
 #define OP_VALUE DCSR_I_TERMINAL
 #define OP_ANY   DCSR_I_ANY_TERMINAL
 
-#define DCSR_DIVIDE(a, b)  OP(divide)(a, b)
-#define DCSR_LESSER(a, b)  (a < b || b != b ? a : b)
-#define DCSR_GREATER(a, b) (a > b || b != b ? a : b)
-
-#define T        bool
-#define U        bool
-#define OP_TYPE  DCSR_BOOL
-#define OP(name) name##_bool
-#define OP_CLASS OP_BOOL
-#define LEAST    false
-#define MOST     true
-#include "ops/operators.inc"
-
-#define T        int8_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_INT8
-#define OP(name) name##_int8
-#define OP_CLASS OP_INTEGER
-#define LEAST    INT8_MIN
-#define MOST     INT8_MAX
-#include "ops/operators.inc"
-
-#define T        int16_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_INT16
-#define OP(name) name##_int16
-#define OP_CLASS OP_INTEGER
-#define LEAST    INT16_MIN
-#define MOST     INT16_MAX
-#include "ops/operators.inc"
-
-#define T        int32_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_INT32
-#define OP(name) name##_int32
-#define OP_CLASS OP_INTEGER
-#define LEAST    INT32_MIN
-#define MOST     INT32_MAX
-#include "ops/operators.inc"
-
-#define T        int64_t
-#define U        uint64_t
-#define OP_TYPE  DCSR_INT64
-#define OP(name) name##_int64
-#define OP_CLASS OP_INTEGER
-#define LEAST    INT64_MIN
-#define MOST     INT64_MAX
-#include "ops/operators.inc"
-
-#define T        uint8_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_UINT8
-#define OP(name) name##_uint8
-#define OP_CLASS OP_INTEGER
-#define LEAST    0
-#define MOST     UINT8_MAX
-#include "ops/operators.inc"
-
-#define T        uint16_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_UINT16
-#define OP(name) name##_uint16
-#define OP_CLASS OP_INTEGER
-#define LEAST    0
-#define MOST     UINT16_MAX
-#include "ops/operators.inc"
-
-#define T        uint32_t
-#define U        uint32_t
-#define OP_TYPE  DCSR_UINT32
-#define OP(name) name##_uint32
-#define OP_CLASS OP_INTEGER
-#define LEAST    0
-#define MOST     UINT32_MAX
-#include "ops/operators.inc"
-
-#define T        uint64_t
-#define U        uint64_t
-#define OP_TYPE  DCSR_UINT64
-#define OP(name) name##_uint64
-#define OP_CLASS OP_INTEGER
-#define LEAST    0
-#define MOST     UINT64_MAX
-#include "ops/operators.inc"
-
-#define T                   float
-#define U                   float
-#define OP_TYPE             DCSR_FP32
-#define OP(name)            name##_fp32
-#define OP_CLASS            OP_FLOATING
-#define LEAST               -INFINITY
-#define MOST                INFINITY
-#define DCSR_MATH(function) function##f
-#include "ops/operators.inc"
-
-#define T                   double
-#define U                   double
-#define OP_TYPE             DCSR_FP64
-#define OP(name)            name##_fp64
-#define OP_CLASS            OP_FLOATING
-#define LEAST               -INFINITY
-#define MOST                INFINITY
-#define DCSR_MATH(function) function
-#include "ops/operators.inc"
+#define EACH_SIGNED
+#define EACH_UNSIGNED
+#define EACH_OTHER
+#define EACH_TYPE_BODY "ops/operators.inc"
+#include "ops/each_type.inc"
 
 /* ---- Finding them ---- */
 

@@ -35,6 +35,7 @@ static dcsr_i_vector_job job_over(const char *call, dcsr_vector *w, const dcsr_v
                                .accum = accum,
                                .desc = desc,
                                .full = u->body.nvals == u->size,
+                               .reads_output = u == w,
                                .listed = !u->body.dense,
                                .list_full = true,
                                .list = u->body.indices,

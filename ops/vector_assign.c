@@ -98,6 +98,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
                                        .operands = &all,
                                        .type = u->type,
                                        .full = u->body.nvals == u->size,
+                                       .reads_output = u == w,
                                        .listed = !u->body.dense,
                                        .list_full = true,
                                        .list = u->body.indices,

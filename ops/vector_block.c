@@ -57,6 +57,8 @@ static void spread(dcsr_i_elements *block, void *room, const dcsr_i_body *body, 
 #undef SPREAD
 }
 
+enum { MATCH_PARTS = 4 };
+
 /* Entries of a sparse body that are in a list: both ascend. Every place gets a value, so that no branch is
  * taken on whether it is the right one. */
 static void match(dcsr_i_elements *block, void *room, const dcsr_i_body *body, size_t size,
@@ -70,22 +72,32 @@ static void match(dcsr_i_elements *block, void *room, const dcsr_i_body *body, s
         memset(room, 0, at->n * size);
         return;
     }
-    uint64_t last = end - 1;
-    /* Far more entries than places: each is searched for. */
+    /* Each place waits for where the one before was, so the list is gone through in parts at once. */
+    uint64_t last = end - 1, at_once[MATCH_PARTS];
+    size_t part = at->n / MATCH_PARTS;
+    for (size_t t = 0; t < MATCH_PARTS; t++) at_once[t] = dcsr_i_list_find(indices, p, last, list[t * part]);
+    /* Far more entries than places: each is searched for. Where the list has all entries, none is skipped. */
     bool search = (end - p) / 16 > at->n;
-#define MATCH(ctype)                                                               \
-    do {                                                                           \
-        const ctype *from = body->values;                                          \
-        ctype *to = room;                                                          \
-        for (size_t k = 0; k < at->n; k++) {                                       \
-            if (search) p = dcsr_i_list_find(indices, p, last, list[k]);           \
-            while (p < last && indices[p] < list[k]) p++;                          \
-            to[k] = from[p];                                                       \
-            block->words[k >> 6] |= (uint64_t)(indices[p] == list[k]) << (k & 63); \
-        }                                                                          \
+#define MATCH_PLACE(k, p)                                            \
+    do {                                                             \
+        if (search) p = dcsr_i_list_find(indices, p, last, list[k]); \
+        while (p < last && indices[p] < list[k]) p++;                \
+        to[k] = from[p];                                             \
+        uint64_t met = indices[p] == list[k];                        \
+        block->words[(k) >> 6] |= met << ((k)&63);                   \
+        p += met & (p < last);                                       \
+    } while (0)
+#define MATCH(ctype)                                                                                  \
+    do {                                                                                              \
+        const ctype *from = body->values;                                                             \
+        ctype *to = room;                                                                             \
+        for (size_t k = 0; k < part; k++)                                                             \
+            for (size_t t = 0; t < MATCH_PARTS; t++) MATCH_PLACE(t *part + k, at_once[t]);            \
+        for (size_t k = part * MATCH_PARTS; k < at->n; k++) MATCH_PLACE(k, at_once[MATCH_PARTS - 1]); \
     } while (0)
     DCSR_I_BY_SIZE(size, MATCH)
 #undef MATCH
+#undef MATCH_PLACE
 }
 
 /* Values where they are, or in the block's room; bits. */

@@ -86,7 +86,8 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
                              .accum = accum,
                              .desc = desc,
                              .type = u->type,
-                             .full = u->body.nvals == u->size};
+                             .full = u->body.nvals == u->size,
+                             .reads_output = u == w};
     if (!indices) {
         const dcsr_i_source all = {&u->body, u->type, u->type};
         job.produce = dcsr_i_produce_source;

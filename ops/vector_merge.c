@@ -6,6 +6,8 @@
 
 /* Pieces into which a list is cut for threads. */
 enum { MOST_PIECES = 256 };
+/* Of a block's elements at most 1 in so many are few. */
+enum { FEW_SHARE = 4 };
 
 /* ---- Filtering ---- */
 
@@ -18,6 +20,10 @@ static uint64_t compact_piece(dcsr_i_body *body, size_t size, const uint64_t *bi
     do {                                                                  \
         ctype *value = body->values;                                      \
         for (uint64_t w = first; w < end; w++) {                          \
+            if (bits[w] == UINT64_MAX && to == w * 64) { /* they stay */  \
+                to += 64;                                                 \
+                continue;                                                 \
+            }                                                             \
             for (uint64_t word = bits[w]; word; word &= word - 1, to++) { \
                 uint64_t k = w * 64 + (unsigned)__builtin_ctzll(word);    \
                 body->indices[to] = body->indices[k];                     \
@@ -74,7 +80,7 @@ dcsr_status dcsr_i_body_filter(dcsr_i_body *body, dcsr_context *context, size_t 
     return DCSR_OK;
 }
 
-/* ---- Uniting ---- */
+/* ---- Lists ---- */
 
 static uint64_t unite_piece(uint32_t *list, const uint32_t *a, uint64_t na, const uint32_t *b, uint64_t nb)
 {
@@ -90,15 +96,32 @@ static uint64_t unite_piece(uint32_t *list, const uint32_t *a, uint64_t na, cons
     return n + (na - i) + (nb - j);
 }
 
-dcsr_status dcsr_i_list_unite(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
-                              uint64_t na, const uint32_t *b, uint64_t nb)
+static uint64_t intersect_piece(uint32_t *list, const uint32_t *a, uint64_t na, const uint32_t *b,
+                                uint64_t nb)
 {
-    *list = dcsr_i_alloc(context, DCSR_I_SCRATCH, na + nb, sizeof **list);
+    uint64_t j = 0, n = 0;
+    bool far = nb / 64 > na;
+    for (uint64_t i = 0; i < na; i++) {
+        j = far ? dcsr_i_list_find_near(b, j, nb, a[i]) : dcsr_i_list_skip(b, j, nb, a[i]);
+        if (j == nb) break;
+        list[n] = a[i];
+        n += b[j] == a[i];
+    }
+    return n;
+}
+
+/* What either list has, or, with `both`, what both have, where a is the shorter one. */
+static dcsr_status combine(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
+                           uint64_t na, const uint32_t *b, uint64_t nb, bool both)
+{
+    uint64_t (*piece)(uint32_t *, const uint32_t *, uint64_t, const uint32_t *, uint64_t) =
+        both ? intersect_piece : unite_piece;
+    *list = dcsr_i_alloc(context, DCSR_I_SCRATCH, both ? na : na + nb, sizeof **list);
     if (!*list) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t pieces = (uint64_t)dcsr_i_threads(context, na + nb), i[MOST_PIECES + 1], j[MOST_PIECES + 1];
     if (pieces > MOST_PIECES) pieces = MOST_PIECES;
     if (pieces <= 1) {
-        *n = unite_piece(*list, a, na, b, nb);
+        *n = piece(*list, a, na, b, nb);
         return DCSR_OK;
     }
     /* Cut where the longer list has its pieces' first indices. */
@@ -113,13 +136,27 @@ dcsr_status dcsr_i_list_unite(uint32_t **list, uint64_t *n, dcsr_context *contex
     uint64_t count[MOST_PIECES];
 #pragma omp parallel for num_threads((int)pieces)
     for (uint64_t t = 0; t < pieces; t++)
-        count[t] = unite_piece(*list + i[t] + j[t], a + i[t], i[t + 1] - i[t], b + j[t], j[t + 1] - j[t]);
+        count[t] =
+            piece(*list + i[t] + (both ? 0 : j[t]), a + i[t], i[t + 1] - i[t], b + j[t], j[t + 1] - j[t]);
     *n = count[0];
     for (uint64_t t = 1; t < pieces; t++) {
-        memmove(*list + *n, *list + i[t] + j[t], count[t] * sizeof **list);
+        memmove(*list + *n, *list + i[t] + (both ? 0 : j[t]), count[t] * sizeof **list);
         *n += count[t];
     }
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_list_unite(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
+                              uint64_t na, const uint32_t *b, uint64_t nb)
+{
+    return combine(list, n, context, a, na, b, nb, false);
+}
+
+dcsr_status dcsr_i_list_intersect(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
+                                  uint64_t na, const uint32_t *b, uint64_t nb)
+{
+    return na <= nb ? combine(list, n, context, a, na, b, nb, true)
+                    : combine(list, n, context, b, nb, a, na, true);
 }
 
 /* ---- Producing ---- */
@@ -153,9 +190,43 @@ static bool apply_union(const dcsr_i_union *op, void *to, const dcsr_i_elements 
     return true;
 }
 
+/* Consecutive elements of a dense body, with a few of a sparse one among them: the union is computed at the
+ * few's places, which `list` has, and put where the others are. */
+static bool produce_few(const dcsr_i_union *op, const dcsr_i_at *at, dcsr_i_elements *T, void *room,
+                        const uint32_t *list, size_t n)
+{
+    dcsr_i_elements few;
+    _Alignas(64) char z[DCSR_I_BLOCK * sizeof(uint64_t)];
+    if (n && !dcsr_i_produce_union(op, &(dcsr_i_at){.list = list, .n = n}, &few, z)) return false;
+    const dcsr_i_source u = {op->u, op->utype, op->type}, v = {op->v, op->vtype, op->type};
+    dcsr_i_fetch(T, op->u->dense ? &u : &v, at);
+    if (!n) return true;
+    if (T->values != room) memcpy(room, T->values, at->n * dcsr_type_size(op->type));
+    T->values = room;
+#define PUT(ctype) \
+    for (size_t k = 0; k < n; k++) ((ctype *)room)[list[k] - at->first] = ((const ctype *)few.values)[k]
+    DCSR_I_BY_SIZE(dcsr_type_size(op->type), PUT)
+#undef PUT
+    if (!T->bits) return true;
+    if (T->bits != T->words) memcpy(T->words, T->bits, dcsr_i_words(at->n) * sizeof *T->words);
+    T->bits = T->words;
+    for (size_t k = 0; k < n; k++) {
+        uint64_t place = list[k] - at->first;
+        T->words[place >> 6] |= (uint64_t)1 << (place & 63);
+    }
+    return true;
+}
+
 bool dcsr_i_produce_union(const void *operands, const dcsr_i_at *at, dcsr_i_elements *T, void *room)
 {
     const dcsr_i_union *op = operands;
+    if (!at->list && op->u->dense != op->v->dense) {
+        const dcsr_i_body *sparse = op->u->dense ? op->v : op->u;
+        uint64_t first = dcsr_i_list_find(sparse->indices, 0, sparse->nvals, at->first);
+        uint64_t end = dcsr_i_list_find_near(sparse->indices, first, sparse->nvals, at->first + at->n);
+        if (end - first <= at->n / FEW_SHARE)
+            return produce_few(op, at, T, room, sparse->indices + first, (size_t)(end - first));
+    }
     dcsr_i_elements U, V;
     dcsr_i_fetch(&U, &(dcsr_i_source){op->u, op->utype, op->type}, at);
     dcsr_i_fetch(&V, &(dcsr_i_source){op->v, op->vtype, op->type}, at);

@@ -2,6 +2,7 @@
 #include "ops/vector_run.h"
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
+#include "ops/vector_stream.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ typedef struct pass {
     const dcsr_i_body *old; /* what w has */
     dcsr_i_body *out;       /* what it gets: its own, or another */
     bool direct;            /* T is what w gets */
+    bool streams;           /* and goes past the caches */
     bool adds;              /* accum(w, T) is, where both have an element */
     atomic_bool stop;
     const char *_Atomic failed; /* the name of the operator that did */
@@ -98,8 +100,12 @@ static bool write_direct(pass *p, const dcsr_i_at *at, uint64_t *nvals)
     char *values = (char *)p->out->values + at->first * size;
     uint64_t *present = p->out->present ? p->out->present + at->first / 64 : NULL;
     dcsr_i_elements T;
-    if (!job->produce(job->operands, at, &T, values)) return false;
-    if (T.values != values) memcpy(values, T.values, n * size);
+    _Alignas(64) room space;
+    if (!job->produce(job->operands, at, &T, p->streams ? space : values)) return false;
+    if (p->streams)
+        dcsr_i_stream(values, T.values, n * size);
+    else if (T.values != values)
+        memcpy(values, T.values, n * size);
     if (!present) {
         *nvals += n;
         return true;
@@ -180,6 +186,7 @@ static uint64_t run_blocks(pass *p, uint64_t first_block, uint64_t end_block)
             p->stop = true;
         }
     }
+    if (p->streams) dcsr_i_stream_end();
     return nvals;
 }
 
@@ -213,6 +220,7 @@ dcsr_status dcsr_i_write_blocks(const dcsr_i_vector_job *job, const dcsr_i_mask 
     DCSR_TRY(open_output(&out, in_place, full, w));
     pass p = {.job = job, .inside = inside, .outside = outside, .old = &w->body, .out = &out};
     p.direct = !accum && job->type == w->type && dcsr_i_mask_is_all(inside);
+    p.streams = p.direct && !job->reads_output && w->size * w->value_size >= DCSR_I_WORTH_STREAMING;
     p.adds = accum && dcsr_i_mask_is_all(inside) && job->type == accum->ytype && w->type == accum->xtype &&
              w->type == accum->ztype;
     uint64_t blocks = block_count(w->size), nvals = 0;
@@ -236,23 +244,38 @@ dcsr_status dcsr_i_write_blocks(const dcsr_i_vector_job *job, const dcsr_i_mask 
 
 /* ---- Either ---- */
 
-static dcsr_status run_masked(const dcsr_i_vector_job *job, dcsr_i_mask *mask)
+/* T's elements are those of a list: the job's, the mask's, or what both have. */
+static dcsr_status run_listed(const dcsr_i_vector_job *job, const dcsr_i_mask *mask)
 {
     dcsr_vector *w = job->w;
     bool replace = job->desc && job->desc->replace, by_mask = dcsr_i_mask_is_list(mask);
-    if (job->listed || by_mask) {
-        by_mask = by_mask && (!job->listed || mask->n < job->n);
-        dcsr_i_body T;
-        dcsr_i_vector_job listed = *job;
-        listed.full = job->full || (!by_mask && job->list_full);
-        DCSR_TRY(
-            dcsr_i_vector_compute(&T, &listed, by_mask ? mask->list : job->list, by_mask ? mask->n : job->n));
-        if (by_mask && job->full && !job->accum && !replace) { /* T is what w gets where the mask is true */
-            dcsr_i_mask keep = dcsr_i_mask_all(w->size);
-            return dcsr_i_write_entries(job->call, w, NULL, &keep, job->type, &T);
-        }
-        return dcsr_i_vector_write_through(job->call, w, mask, job->accum, job->desc, job->type, &T);
+    dcsr_i_vector_job listed = *job;
+    listed.full = job->full || (job->listed && job->list_full);
+    uint32_t *both = NULL;
+    uint64_t capacity = job->n < mask->n ? job->n : mask->n;
+    if (!job->listed) {
+        listed.list = mask->list;
+        listed.n = mask->n;
+    } else if (by_mask) {
+        DCSR_TRY(dcsr_i_list_intersect(&both, &listed.n, w->context, job->list, job->n, mask->list, mask->n));
+        listed.list = both;
     }
+    dcsr_i_body T;
+    dcsr_status status = dcsr_i_vector_compute(&T, &listed, listed.list, listed.n);
+    dcsr_i_free(w->context, DCSR_I_SCRATCH, both, capacity, sizeof *both);
+    if (status != DCSR_OK) return status;
+    if (!job->listed && job->full && !job->accum && !replace) { /* what w gets where the mask is true */
+        dcsr_i_mask keep = dcsr_i_mask_all(w->size);
+        return dcsr_i_write_entries(job->call, w, NULL, &keep, job->type, &T);
+    }
+    return dcsr_i_vector_write_through(job->call, w, mask, by_mask, job->accum, job->desc, job->type, &T);
+}
+
+static dcsr_status run_masked(const dcsr_i_vector_job *job, dcsr_i_mask *mask)
+{
+    dcsr_vector *w = job->w;
+    bool replace = job->desc && job->desc->replace;
+    if (job->listed || dcsr_i_mask_is_list(mask)) return run_listed(job, mask);
     if (dcsr_i_mask_is_none(mask) && !replace) return DCSR_OK;
     DCSR_TRY(dcsr_i_mask_use_bits(mask));
     dcsr_i_mask outside = replace ? dcsr_i_mask_none(w->size) : dcsr_i_mask_all(w->size);

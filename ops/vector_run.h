@@ -29,6 +29,7 @@ typedef struct dcsr_i_vector_job {
     dcsr_type type;       /* of T */
     const char *users;    /* the name of a user's operator, which may fail; else NULL */
     bool full;            /* every element is there (of those in the list) */
+    bool reads_output;    /* the output is an input too */
     bool reads_elsewhere; /* producing a block reads other places of the output than the block's */
     /* T has no elements but at these indices, in ascending order; where listed. */
     bool listed;
@@ -67,6 +68,9 @@ dcsr_status dcsr_i_body_filter(dcsr_i_body *body, dcsr_context *context, size_t 
 /* The indices of both lists, each once: *list has room for na + nb, of which *n are used. */
 dcsr_status dcsr_i_list_unite(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
                               uint64_t na, const uint32_t *b, uint64_t nb);
+/* Those that are in both: *list has room for the lesser of na and nb. */
+dcsr_status dcsr_i_list_intersect(uint32_t **list, uint64_t *n, dcsr_context *context, const uint32_t *a,
+                                  uint64_t na, const uint32_t *b, uint64_t nb);
 
 /* Produces the elements of one body, with values of the type that the job has: operands is a dcsr_i_source.
  */

@@ -220,14 +220,18 @@ static dcsr_status write_dense(const char *call, dcsr_vector *w, const dcsr_i_ma
 }
 
 dcsr_status dcsr_i_vector_write_through(const char *call, dcsr_vector *w, const dcsr_i_mask *mask,
-                                        const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type ttype,
-                                        dcsr_i_body *T)
+                                        bool confined, const dcsr_binary_op *accum, const dcsr_desc *desc,
+                                        dcsr_type ttype, dcsr_i_body *T)
 {
-    bool replace = desc && desc->replace, all = dcsr_i_mask_is_all(mask);
+    const dcsr_i_mask everywhere = dcsr_i_mask_all(w->size);
+    bool replace = desc && desc->replace;
+    if (confined && replace == !accum) mask = &everywhere; /* where it is false w keeps, or loses, all */
+    bool all = dcsr_i_mask_is_all(mask);
     dcsr_status status = DCSR_OK;
     if (T->dense && dcsr_i_mask_is_list(mask)) status = take_listed(call, w, mask, ttype, T);
     if (status == DCSR_OK && T->dense) return write_dense(call, w, mask, accum, replace, ttype, T);
-    if (status == DCSR_OK) status = dcsr_i_body_filter(T, w->context, dcsr_type_size(ttype), mask);
+    if (status == DCSR_OK && !confined)
+        status = dcsr_i_body_filter(T, w->context, dcsr_type_size(ttype), mask);
     if (status != DCSR_OK) {
         dcsr_i_body_free(T, w->context, dcsr_type_size(ttype));
         return status;
@@ -250,7 +254,7 @@ dcsr_status dcsr_i_vector_write(const char *call, dcsr_vector *w, const dcsr_vec
     dcsr_i_mask opened;
     dcsr_status status = dcsr_i_mask_open(&opened, w->context, w->size, mask, desc);
     if (status == DCSR_OK)
-        status = dcsr_i_vector_write_through(call, w, &opened, accum, desc, ttype, T);
+        status = dcsr_i_vector_write_through(call, w, &opened, false, accum, desc, ttype, T);
     else
         dcsr_i_body_free(T, w->context, dcsr_type_size(ttype));
     dcsr_i_mask_close(&opened);

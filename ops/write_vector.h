@@ -88,9 +88,10 @@ dcsr_status dcsr_i_fail_no_operator(const char *call);
 dcsr_status dcsr_i_vector_write(const char *call, dcsr_vector *w, const dcsr_vector *mask,
                                 const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type ttype,
                                 dcsr_i_body *T);
-/* The same through a mask that has been opened, and stays open. */
+/* The same through a mask that has been opened, and stays open. `confined`: T has nothing where the mask is
+ * false, which then matters only to what w has there. */
 dcsr_status dcsr_i_vector_write_through(const char *call, dcsr_vector *w, const dcsr_i_mask *mask,
-                                        const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type ttype,
-                                        dcsr_i_body *T);
+                                        bool confined, const dcsr_binary_op *accum, const dcsr_desc *desc,
+                                        dcsr_type ttype, dcsr_i_body *T);
 
 #endif

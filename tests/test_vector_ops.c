@@ -1,6 +1,7 @@
 /* test_vector_ops.c: operations on vectors by hand, reductions, and what they refuse or survive. */
 #include "dcsr/alloc.h"
 #include "ops/vector_ops.h"
+#include "ops/vector_stream.h"
 #include "tests/support.h"
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,40 @@ Test(vector_ops, report_says_what_was_done)
     TEST_OK(dcsr_vector_assign(w, NULL, NULL, w, NULL, 0,
                                &(dcsr_desc){.device = DCSR_DEVICE_CPU, .report = &report}));
     cr_assert(report.device == DCSR_DEVICE_CPU && report.entries == 0);
+    dcsr_vector_destroy(w);
+    test_close(context);
+}
+
+/* Outputs too large for the caches go past them: into a vector of its own and in place, of which every
+ * element is there, or not each third one. */
+Test(vector_ops, outputs_larger_than_the_caches)
+{
+    dcsr_context *context = test_context(2);
+    const uint64_t size = DCSR_I_WORTH_STREAMING / sizeof(double) + 77;
+    uint64_t *indices = test_allocate(size, sizeof *indices), *found = test_allocate(size, sizeof *found);
+    double *values = test_allocate(size, sizeof *values);
+    dcsr_vector *u, *w;
+    TEST_OK(dcsr_vector_create(&u, context, DCSR_FP64, size));
+    TEST_OK(dcsr_vector_create(&w, context, DCSR_FP64, size));
+    for (int full = 0; full < 2; full++) {
+        uint64_t n = 0, count;
+        for (uint64_t i = 0; i < size; i++)
+            if (full || i % 3) indices[n] = i, values[n++] = (double)i;
+        TEST_OK(dcsr_vector_build(u, n, indices, values, DCSR_POLICY_DEFAULT));
+        TEST_OK(dcsr_vector_ewise_add(w, NULL, NULL, fp64(DCSR_BINARY_PLUS), u, u, NULL));
+        TEST_OK(dcsr_vector_ewise_add(w, NULL, NULL, fp64(DCSR_BINARY_PLUS), w, u, NULL));
+        TEST_OK(dcsr_vector_apply(u, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_NEGATE, DCSR_FP64), w, NULL));
+        TEST_OK(dcsr_vector_entries(u, size, found, values, &count));
+        cr_assert(count == n);
+        for (uint64_t k = 0; k < n; k++) {
+            cr_assert(found[k] == indices[k]);
+            cr_assert(values[k] == -3 * (double)indices[k]);
+        }
+    }
+    free(indices);
+    free(found);
+    free(values);
+    dcsr_vector_destroy(u);
     dcsr_vector_destroy(w);
     test_close(context);
 }
