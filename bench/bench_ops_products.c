@@ -3,7 +3,8 @@
  *
  * What a product costs should follow what there is to do: the entries of the vector where few are there (mxv
  * and vxm over the share of the elements, 1e-5 to 1), the mask where that lets few elements through (over its
- * share, 1e-4 to 1). */
+ * share, 1e-4 to 1). On a GPU there are cuSPARSE and more matrices besides (gpu_products.c). */
+#include "bench/gpu_contests.h"
 #include "bench/peer_ops.h"
 
 #include <math.h>
@@ -112,7 +113,7 @@ static void measure_calls(ops_contest *c)
 static void on_matrix(ops_contest *c, const char *name, bool all)
 {
     bench_csr csr = bench_csr_make(c->b, name);
-    ops_object A = ops_matrix(c->b, &csr, DCSR_LAYOUT_CSC);
+    ops_object A = ops_matrix(c->b, &csr, c->b->gpu ? DCSR_LAYOUT_SEGMENTS : DCSR_LAYOUT_CSC);
     bench_note(c->b, "%s: %llu rows, %llu entries", name, (unsigned long long)csr.rows,
                (unsigned long long)csr.nnz);
     measure_dense(c, name, &A);
@@ -120,7 +121,7 @@ static void on_matrix(ops_contest *c, const char *name, bool all)
         measure_sparse(c, name, &A);
         measure_masked(c, name, &A);
         measure_steps(c, name, &A);
-        measure_spmm(c, name, &A);
+        if (!c->b->gpu) measure_spmm(c, name, &A); /* whose arrays are on the host */
     }
     ops_free(&A);
     bench_csr_free(&csr);
@@ -128,6 +129,9 @@ static void on_matrix(ops_contest *c, const char *name, bool all)
 
 int main(int argc, char **argv)
 {
+    static const char *const quick[] = {"poisson2d5:64", "rmat:12,16", NULL};
+    static const char *const on_gpu[] = {"rmat:18,16",      "poisson2d5:1024", "rmat:20,16",
+                                         "poisson3d27:100", "rmat:22,16",      NULL};
     bench b;
     ops_contest c;
     bench_begin(&b, argc, argv, "ops_products",
@@ -139,6 +143,7 @@ int main(int argc, char **argv)
                "= A u, structure and replace, u dense; vxm_step: w<not visited> = u A over any_pair");
     bench_note(
         &b, "spmm_16, spmm_64: Y = A X of so many columns, row-major; call: the same on a matrix of 10 x 10");
+    if (b.gpu) gpu_contest_products(&b, BENCH_SIZE(&b, quick, on_gpu));
     ops_contest_begin(&c, &b, "ops", "products; ratio: the peer's time over ours");
     on_matrix(&c, b.quick ? "rmat:12,16" : "rmat:18,16", true);
     on_matrix(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", true);

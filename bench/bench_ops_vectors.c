@@ -1,7 +1,9 @@
 /* bench_ops_vectors.c: operations on vectors, beside SuiteSparse:GraphBLAS.
  *
  * Each on vectors of which every element is there, a third of them (dense, with bits), and a hundredth
- * (sparse). Then the same on ten elements, where all that counts is what a call costs. */
+ * (sparse). Then the same on ten elements, where all that counts is what a call costs. On a GPU also: from
+ * which size on it is worth its waits (gpu_placing.c). */
+#include "bench/gpu_contests.h"
 #include "bench/peer_ops.h"
 
 #include <math.h>
@@ -85,5 +87,6 @@ int main(int argc, char **argv)
         free_inputs(&in);
     }
     ops_contest_end(&c);
+    if (b.gpu) gpu_contest_placing(&b);
     return bench_end(&b);
 }

@@ -1,9 +1,9 @@
-/* peer_cusparse.cu: cuSPARSE's product with a CSR, by its default algorithm and by ALG2, which is
- * deterministic.
+/* peer_cusparse.cu: cuSPARSE's products of a CSR with a vector, by its default algorithm and by ALG2, which
+ * is deterministic, and with a dense matrix by CSR_ALG2, its fastest for row-major ones.
  *
- * The offsets are 32-bit, as cuSPARSE is fastest with, and cusparseSpMV_preprocess() has been called. The
- * library is large, and so is looked for when a program starts, on the loader's usual paths: it is no part of
- * the programs. */
+ * The offsets are 32-bit, as cuSPARSE is fastest with, and the preprocessing has been done. The library is
+ * large, and so is looked for when a program starts, on the loader's usual paths: it is no part of the
+ * programs. */
 #include "bench/peers.h"
 
 #if __has_include(<cusparse.h>)
@@ -32,7 +32,12 @@ namespace
     X(cusparseDestroyDnVec)    \
     X(cusparseSpMV_bufferSize) \
     X(cusparseSpMV_preprocess) \
-    X(cusparseSpMV)
+    X(cusparseSpMV)            \
+    X(cusparseCreateDnMat)     \
+    X(cusparseDestroyDnMat)    \
+    X(cusparseSpMM_bufferSize) \
+    X(cusparseSpMM_preprocess) \
+    X(cusparseSpMM)
 
 #define DECLARE(name) decltype(&::name) name;
 struct {
@@ -71,13 +76,12 @@ const char *product_version()
     return loaded ? text : nullptr;
 }
 
-struct product {
+/* A CSR on the GPU, as cuSPARSE has it. */
+struct matrix {
     cusparseHandle_t handle;
-    cusparseSpMatDescr_t matrix;
-    cusparseDnVecDescr_t x, y;
-    cusparseSpMVAlg_t algorithm;
+    cusparseSpMatDescr_t csr;
     cudaDataType type;
-    void *offsets, *columns, *values, *some_x, *some_y, *buffer;
+    void *offsets, *columns, *values;
 };
 
 void *upload(const void *array, size_t bytes)
@@ -87,43 +91,69 @@ void *upload(const void *array, size_t bytes)
     return copy;
 }
 
-void upload_matrix(product *p, const bench_csr *A, dcsr_type type)
+void open_matrix(matrix *m, const bench_csr *A, dcsr_type type)
 {
     if (A->nnz > INT32_MAX) bench_die("too many entries for offsets of 32 bits");
     int32_t *offsets = static_cast<int32_t *>(bench_alloc(A->rows + 1, sizeof *offsets));
     for (uint64_t row = 0; row <= A->rows; row++) offsets[row] = static_cast<int32_t>(A->offsets[row]);
     float *narrow = bench_narrow(A->values, A->nnz, type);
-    p->offsets = upload(offsets, (A->rows + 1) * sizeof *offsets);
-    p->columns = upload(A->columns, A->nnz * sizeof *A->columns);
-    p->values = upload(narrow ? static_cast<void *>(narrow) : A->values, A->nnz * dcsr_type_size(type));
-    p->some_x = bench_gpu_alloc(A->cols * dcsr_type_size(type));
-    p->some_y = bench_gpu_alloc(A->rows * dcsr_type_size(type));
+    m->type = type == DCSR_FP32 ? CUDA_R_32F : CUDA_R_64F;
+    m->offsets = upload(offsets, (A->rows + 1) * sizeof *offsets);
+    m->columns = upload(A->columns, A->nnz * sizeof *A->columns);
+    m->values = upload(narrow ? static_cast<void *>(narrow) : A->values, A->nnz * dcsr_type_size(type));
     std::free(narrow);
     std::free(offsets);
+    TRY(cusparseCreate(&m->handle));
+    TRY(cusparseSetStream(m->handle, static_cast<cudaStream_t>(bench_gpu_stream())));
+    TRY(cusparseCreateCsr(&m->csr, static_cast<int64_t>(A->rows), static_cast<int64_t>(A->cols),
+                          static_cast<int64_t>(A->nnz), m->offsets, m->columns, m->values, CUSPARSE_INDEX_32I,
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, m->type));
 }
 
-/* y = 1 A x + 0 y, as the three functions of the product take it. */
+void close_matrix(matrix *m)
+{
+    TRY(cusparseDestroySpMat(m->csr));
+    TRY(cusparseDestroy(m->handle));
+    for (void *block : {m->offsets, m->columns, m->values}) bench_gpu_free(block);
+}
+
+/* 1 and 0 as cuSPARSE takes them: result = 1 A x + 0 result. */
 const double one_fp64 = 1, zero_fp64 = 0;
 const float one_fp32 = 1, zero_fp32 = 0;
-#define ARGUMENTS(p)                                                                        \
-    (p)->handle, CUSPARSE_OPERATION_NON_TRANSPOSE,                                          \
-        (p)->type == CUDA_R_64F ? (const void *)&one_fp64 : &one_fp32, (p)->matrix, (p)->x, \
-        (p)->type == CUDA_R_64F ? (const void *)&zero_fp64 : &zero_fp32, (p)->y, (p)->type, (p)->algorithm
+
+const void *one_of(cudaDataType type)
+{
+    return type == CUDA_R_64F ? static_cast<const void *>(&one_fp64) : &one_fp32;
+}
+
+const void *zero_of(cudaDataType type)
+{
+    return type == CUDA_R_64F ? static_cast<const void *>(&zero_fp64) : &zero_fp32;
+}
+
+/* ---- With a vector ---- */
+
+struct product {
+    matrix A;
+    cusparseDnVecDescr_t x, y;
+    cusparseSpMVAlg_t algorithm;
+    void *some_x, *some_y, *buffer;
+};
+
+/* What the three functions of the product take first. */
+#define ARGUMENTS(p)                                                                          \
+    (p)->A.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, one_of((p)->A.type), (p)->A.csr, (p)->x, \
+        zero_of((p)->A.type), (p)->y, (p)->A.type, (p)->algorithm
 
 void *create(const bench_csr *A, dcsr_type type, cusparseSpMVAlg_t algorithm, char note[PEER_NOTE])
 {
-    const int64_t rows = static_cast<int64_t>(A->rows), cols = static_cast<int64_t>(A->cols);
     product *p = new product{};
     p->algorithm = algorithm;
-    p->type = type == DCSR_FP32 ? CUDA_R_32F : CUDA_R_64F;
-    upload_matrix(p, A, type);
-    TRY(cusparseCreate(&p->handle));
-    TRY(cusparseSetStream(p->handle, static_cast<cudaStream_t>(bench_gpu_stream())));
-    TRY(cusparseCreateCsr(&p->matrix, rows, cols, static_cast<int64_t>(A->nnz), p->offsets, p->columns,
-                          p->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                          p->type));
-    TRY(cusparseCreateDnVec(&p->x, cols, p->some_x, p->type));
-    TRY(cusparseCreateDnVec(&p->y, rows, p->some_y, p->type));
+    open_matrix(&p->A, A, type);
+    p->some_x = bench_gpu_alloc(A->cols * dcsr_type_size(type));
+    p->some_y = bench_gpu_alloc(A->rows * dcsr_type_size(type));
+    TRY(cusparseCreateDnVec(&p->x, static_cast<int64_t>(A->cols), p->some_x, p->A.type));
+    TRY(cusparseCreateDnVec(&p->y, static_cast<int64_t>(A->rows), p->some_y, p->A.type));
     size_t bytes;
     TRY(cusparseSpMV_bufferSize(ARGUMENTS(p), &bytes));
     p->buffer = bench_gpu_alloc(bytes);
@@ -165,10 +195,51 @@ void destroy(void *self)
     product *p = static_cast<product *>(self);
     TRY(cusparseDestroyDnVec(p->x));
     TRY(cusparseDestroyDnVec(p->y));
-    TRY(cusparseDestroySpMat(p->matrix));
-    TRY(cusparseDestroy(p->handle));
-    for (void *block : {p->offsets, p->columns, p->values, p->some_x, p->some_y, p->buffer})
-        bench_gpu_free(block);
+    close_matrix(&p->A);
+    for (void *block : {p->some_x, p->some_y, p->buffer}) bench_gpu_free(block);
+    delete p;
+}
+
+/* ---- With a dense matrix ---- */
+
+struct block_product {
+    matrix A;
+    cusparseDnMatDescr_t X, Y;
+    void *buffer;
+};
+
+#define BLOCK_ARGUMENTS(p)                                                                                  \
+    (p)->A.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, one_of((p)->A.type), \
+        (p)->A.csr, (p)->X, zero_of((p)->A.type), (p)->Y, (p)->A.type, CUSPARSE_SPMM_CSR_ALG2
+
+void *create_block(const bench_csr *A, dcsr_type type, uint64_t columns, void *Y, void *X)
+{
+    const int64_t rows = static_cast<int64_t>(A->rows), cols = static_cast<int64_t>(A->cols),
+                  width = static_cast<int64_t>(columns);
+    block_product *p = new block_product{};
+    open_matrix(&p->A, A, type);
+    TRY(cusparseCreateDnMat(&p->X, cols, width, width, X, p->A.type, CUSPARSE_ORDER_ROW));
+    TRY(cusparseCreateDnMat(&p->Y, rows, width, width, Y, p->A.type, CUSPARSE_ORDER_ROW));
+    size_t bytes;
+    TRY(cusparseSpMM_bufferSize(BLOCK_ARGUMENTS(p), &bytes));
+    p->buffer = bench_gpu_alloc(bytes);
+    TRY(cusparseSpMM_preprocess(BLOCK_ARGUMENTS(p), p->buffer));
+    return p;
+}
+
+void multiply_block(void *self)
+{
+    const block_product *p = static_cast<const block_product *>(self);
+    TRY(cusparseSpMM(BLOCK_ARGUMENTS(p), p->buffer));
+}
+
+void destroy_block(void *self)
+{
+    block_product *p = static_cast<block_product *>(self);
+    TRY(cusparseDestroyDnMat(p->X));
+    TRY(cusparseDestroyDnMat(p->Y));
+    close_matrix(&p->A);
+    bench_gpu_free(p->buffer);
     delete p;
 }
 } // namespace
@@ -176,8 +247,11 @@ void destroy(void *self)
 #define PRODUCT(suffix, name, type)                         \
     extern "C" const peer_product peer_cusparse##suffix = { \
         name, true, type, product_version, create##suffix, multiply, destroy};
+extern "C" const peer_block_product peer_cusparse_block = {"cusparse_alg2", product_version, create_block,
+                                                           multiply_block, destroy_block};
 #else
 #define PRODUCT(suffix, name, type) extern "C" const peer_product peer_cusparse##suffix = {name, true, type};
+extern "C" const peer_block_product peer_cusparse_block = {"cusparse_alg2"};
 #endif
 
 PRODUCT(_fp64, "cusparse", DCSR_FP64)

@@ -24,6 +24,14 @@ const peer_product *peer_products(bool gpu, dcsr_type type, size_t i)
     return NULL;
 }
 
+const peer_block_product *peer_block_products(void)
+{
+#ifdef DCSR_CUDA
+    if (peer_cusparse_block.create && peer_cusparse_block.version()) return &peer_cusparse_block;
+#endif
+    return NULL;
+}
+
 void peer_versions(bool gpu, char *text, size_t capacity)
 {
     const char *last = NULL; /* several products of one peer stand side by side */

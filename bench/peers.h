@@ -37,6 +37,19 @@ extern const peer_product peer_cusparse_fp64, peer_cusparse_alg2_fp64, peer_cusp
 /* The i-th of those that are there, for such values in such a place; NULL behind the last. */
 const peer_product *peer_products(bool gpu, dcsr_type type, size_t i);
 
+/* Products Y = A X with row-major X and Y of some columns, which stay where they are, on a GPU; put on the
+ * stream of gpu.h. */
+typedef struct peer_block_product {
+    const char *name;
+    const char *(*version)(void); /* as of peer_product */
+    void *(*create)(const bench_csr *A, dcsr_type type, uint64_t columns, void *Y, void *X);
+    void (*multiply)(void *self);
+    void (*destroy)(void *self);
+} peer_block_product;
+/* NULL where there is none. */
+const peer_block_product *peer_block_products(void);
+extern const peer_block_product peer_cusparse_block; /* of builds with CUDA */
+
 /* SuiteSparse:GraphBLAS as a matrix that changes. Two ways of changing it: */
 typedef enum peer_way {
     PEER_SET,   /* GrB_Matrix_setElement or removeElement for each entry, then GrB_wait */

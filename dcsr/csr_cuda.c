@@ -34,18 +34,15 @@ dcsr_status dcsr_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_
     return status == DCSR_OK ? waited : status;
 }
 
+/* Whoever read the arrays has waited for that. */
 void dcsr_cuda_csr_free(dcsr_i_csr *csr)
 {
-    dcsr_context *context = csr->context;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    /* A device that has no stream has failed; what it holds goes with the process. */
-    if (!stream) return;
+    dcsr_cuda_device *device = csr->context->cuda;
     if (!csr->snapshot) {
-        dcsr_cuda_free(stream, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
-        dcsr_cuda_free(stream, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
+        dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
+        dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
     }
-    dcsr_cuda_free(stream, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
-    dcsr_i_stream_return(context, stream);
+    dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
 }
 
 dcsr_status dcsr_cuda_upload(dcsr_i_csr **csr, dcsr_i_csr *host)

@@ -102,6 +102,8 @@ void *dcsr_cuda_landing(dcsr_cuda_stream *stream, size_t bytes);
  * with the error set. Zero bytes give a pointer that may be freed. */
 void *dcsr_cuda_alloc(dcsr_cuda_stream *stream, dcsr_i_pool pool, size_t count, size_t size);
 void dcsr_cuda_free(dcsr_cuda_stream *stream, dcsr_i_pool pool, void *block, size_t count, size_t size);
+/* The same by any thread, without a stream, where all work on the block has been waited for. */
+void dcsr_cuda_free_idle(dcsr_cuda_device *device, dcsr_i_pool pool, void *block, size_t count, size_t size);
 
 typedef enum dcsr_cuda_place {
     DCSR_CUDA_HOST, /* memory CUDA knows nothing of */

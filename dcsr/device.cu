@@ -163,6 +163,7 @@ static cudaError_t create_pool(dcsr_cuda_device *device)
     if (error != cudaSuccess) return error;
     uint64_t keep_all = UINT64_MAX;
     error = cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &keep_all);
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&device->frees, cudaStreamNonBlocking);
     if (error != cudaSuccess) cudaMemPoolDestroy(device->pool);
     return error;
 }
@@ -203,6 +204,8 @@ void dcsr_cuda_close(dcsr_cuda_device *device)
     *link = device->next;
     pthread_mutex_unlock(&list_lock);
     if (!dcsr_cuda_forked()) {
+        cudaStreamSynchronize(device->frees);
+        cudaStreamDestroy(device->frees);
         cudaMemPoolDestroy(device->pool);
         cudaGetLastError(); /* of a device that has failed */
     }

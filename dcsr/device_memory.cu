@@ -10,6 +10,7 @@ static cudaError_t take(dcsr_cuda_stream *stream, void **block, size_t bytes)
      * to be had before it has run. */
     cudaGetLastError();
     dcsr_cuda_note(stream, cudaStreamSynchronize(stream->raw));
+    dcsr_cuda_note(stream, cudaStreamSynchronize(stream->device->frees));
     dcsr_cuda_trim();
     return cudaMallocFromPoolAsync(block, bytes ? bytes : 1, stream->device->pool, stream->raw);
 }
@@ -38,6 +39,16 @@ void dcsr_cuda_free(dcsr_cuda_stream *stream, dcsr_i_pool pool, void *block, siz
     if (!block) return;
     dcsr_i_uncharge(stream->device->context, pool, count * size);
     if (!dcsr_cuda_forked()) dcsr_cuda_note(stream, cudaFreeAsync(block, stream->raw));
+}
+
+/* cudaFree() would wait for all that the device is doing. */
+void dcsr_cuda_free_idle(dcsr_cuda_device *device, dcsr_i_pool pool, void *block, size_t count, size_t size)
+{
+    if (!block) return;
+    dcsr_i_uncharge(device->context, pool, count * size);
+    if (dcsr_cuda_forked()) return;
+    /* A failed device refuses, and all it has goes with the process. */
+    if (cudaFreeAsync(block, device->frees) != cudaSuccess) cudaGetLastError();
 }
 
 dcsr_cuda_place dcsr_cuda_where(dcsr_cuda_device *device, const void *pointer)

@@ -13,6 +13,7 @@ struct dcsr_cuda_device {
     dcsr_cuda_properties properties;
     int number; /* as CUDA counts devices */
     cudaMemPool_t pool;
+    cudaStream_t frees; /* has nothing else on it: dcsr_cuda_free_idle() */
     size_t granularity;
     dcsr_cuda_device *next; /* in the list of those that are open */
 

@@ -4,18 +4,14 @@
 static dcsr_status open_store(dcsr_matrix *matrix)
 {
     dcsr_cuda_store *store = matrix->cuda;
-    DCSR_TRY(dcsr_cuda_stream_create(&store->stream, matrix->context->cuda));
-    DCSR_TRY(dcsr_cuda_stream_create(&store->transfers, matrix->context->cuda));
     DCSR_TRY(dcsr_cuda_slots_init(&store->row_pages, matrix, sizeof(dcsr_cuda_row_page), true));
-    return dcsr_cuda_slots_init(&store->segment_pages, matrix, sizeof(dcsr_cuda_segment_page), false);
+    DCSR_TRY(dcsr_cuda_slots_init(&store->segment_pages, matrix, sizeof(dcsr_cuda_segment_page), false));
+    return dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size);
 }
 
-static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+/* The first version. */
+static dcsr_status make_empty(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    matrix->cuda = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *matrix->cuda);
-    if (!matrix->cuda) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(open_store(matrix));
-    DCSR_TRY(dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size));
     dcsr_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream};
     DCSR_TRY(dcsr_cuda_build_begin(&build, NULL, 0, rows, cols, 1, 0));
     dcsr_status status = dcsr_cuda_wait(build.stream, "creating a matrix");
@@ -29,6 +25,27 @@ static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
     return DCSR_OK;
 }
 
+static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    matrix->cuda = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *matrix->cuda);
+    if (!matrix->cuda) return DCSR_ERROR_OUT_OF_MEMORY;
+    DCSR_TRY(open_store(matrix));
+    matrix->cuda->stream = dcsr_i_stream_borrow(matrix->context);
+    if (!matrix->cuda->stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = make_empty(matrix, rows, cols);
+    dcsr_cuda_leave(matrix->cuda->stream);
+    return status;
+}
+
+/* Readers may have a stream next that a matrix has had. */
+static void give_stream(dcsr_matrix *matrix, dcsr_cuda_stream *stream)
+{
+    if (!stream) return;
+    dcsr_cuda_enter(stream); /* by the thread that returns it */
+    dcsr_cuda_wait(stream, "destroying a matrix");
+    dcsr_i_stream_return(matrix->context, stream);
+}
+
 static void close_matrix(dcsr_matrix *matrix)
 {
     dcsr_cuda_store *store = matrix->cuda;
@@ -37,8 +54,8 @@ static void close_matrix(dcsr_matrix *matrix)
     dcsr_i_arena_destroy(&matrix->arena);
     dcsr_cuda_slots_destroy(&store->segment_pages, matrix);
     dcsr_cuda_slots_destroy(&store->row_pages, matrix);
-    dcsr_cuda_stream_destroy(store->transfers);
-    dcsr_cuda_stream_destroy(store->stream);
+    give_stream(matrix, store->transfers);
+    give_stream(matrix, store->stream);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, store, 1, sizeof *store);
 }
 

@@ -2,7 +2,8 @@
  *
  * Pinning costs as much as copying megabytes, so it is done in large pieces. With jemalloc an arena of its
  * own divides them up: it asks for extents through a hook, which pins, and keeps what is freed. Once none of
- * it is in use, trimming destroys the arena and unpins the pieces; the next use makes another. Without
+ * it is in use and it is more than a few megabytes, trimming destroys the arena and unpins the pieces; the
+ * next use makes another. What small matrices need stays, however often they come and go. Without
  * jemalloc (sanitizer builds, which look at each block) every block is pinned by itself. */
 #include "dcsr/heap.h"
 #ifdef DCSR_CUDA
@@ -20,7 +21,7 @@ typedef struct piece {
     size_t size;
 } piece;
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, KEPT_BYTES = 8 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the arena */
 static bool made;
@@ -124,7 +125,10 @@ void dcsr_i_pinned_give(void *block, size_t bytes)
 void dcsr_i_pinned_trim(void)
 {
     pthread_mutex_lock(&lock);
-    if (made && !blocks_in_use) {
+    pthread_mutex_lock(&pieces_lock);
+    bool much = bytes_pinned > KEPT_BYTES;
+    pthread_mutex_unlock(&pieces_lock);
+    if (made && much && !blocks_in_use) {
         char key[64];
         snprintf(key, sizeof key, "arena.%u.destroy", arena);
         made = mallctl(key, NULL, NULL, NULL, 0) != 0;

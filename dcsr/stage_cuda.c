@@ -109,12 +109,13 @@ static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
 
 dcsr_status dcsr_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    dcsr_cuda_stream *transfers = matrix->cuda->transfers;
-    if (operation->arrival.ahead) DCSR_TRY(dcsr_cuda_wait(transfers, "transferring a batch"));
+    dcsr_cuda_store *store = matrix->cuda;
+    if (operation->arrival.ahead) DCSR_TRY(dcsr_cuda_wait(store->transfers, "transferring a batch"));
     /* An operation in the queue stays there while the worker is at work. What cannot be had for it now may be
      * there when its turn comes. */
     dcsr_i_operation *next = seal_next(matrix);
-    if (next && transfer(transfers, next) == DCSR_OK) next->arrival.ahead = true;
+    if (next && !store->transfers) store->transfers = dcsr_i_stream_borrow(matrix->context);
+    if (next && store->transfers && transfer(store->transfers, next) == DCSR_OK) next->arrival.ahead = true;
     return DCSR_OK;
 }
 

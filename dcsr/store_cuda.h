@@ -36,7 +36,8 @@ typedef struct dcsr_cuda_slots {
 
 typedef struct dcsr_cuda_store {
     dcsr_cuda_stream *stream;    /* the worker's */
-    dcsr_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time */
+    dcsr_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
+                                    before the first */
     dcsr_cuda_slots row_pages, segment_pages;
 } dcsr_cuda_store;
 

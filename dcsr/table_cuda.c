@@ -148,7 +148,7 @@ void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint3
     int shift = dcsr_i_arena_shift(&matrix->arena);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
-        dcsr_i_bury(grave, DCSR_I_PLACES, dcsr_i_arena_born(&matrix->arena, b << shift), NULL, freed[b]);
+        dcsr_i_bury(grave, DCSR_I_PLACES, dcsr_i_arena_born(&matrix->arena, b << shift, 1), NULL, freed[b]);
         grave->remains[grave->count - 1].begin = b;
     }
 }
@@ -271,10 +271,13 @@ dcsr_status dcsr_cuda_build_begin(dcsr_cuda_build *build, const dcsr_cuda_page_n
     build->count = count;
     build->table = NULL;
     build->grave = NULL;
-    build->staged = dcsr_i_alloc(context, DCSR_I_PINNED, count, sizeof *build->staged);
-    build->changes = dcsr_cuda_alloc(build->stream, DCSR_I_SCRATCH, count, sizeof *build->changes);
+    build->staged = NULL;
+    build->changes = NULL;
+    if (count) build->staged = dcsr_i_alloc(context, DCSR_I_PINNED, count, sizeof *build->staged);
+    if (build->staged)
+        build->changes = dcsr_cuda_alloc(build->stream, DCSR_I_SCRATCH, count, sizeof *build->changes);
     dcsr_status status =
-        build->staged && build->changes ? make_table(build, rows, cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
+        build->changes || !count ? make_table(build, rows, cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         uint64_t segments = plan_pages(build, needs);
         status = segments < UINT32_MAX - count
@@ -286,6 +289,7 @@ dcsr_status dcsr_cuda_build_begin(dcsr_cuda_build *build, const dcsr_cuda_page_n
         make_pages(build);
         return DCSR_OK;
     }
+    if (build->table) dcsr_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
     dcsr_i_grave_free(build->matrix, build->grave);
     dcsr_cuda_table_free(build->matrix, build->table);
     build->grave = NULL;

@@ -110,15 +110,14 @@ static dcsr_status leave_home(layout *l, home *old)
 }
 
 /* What make_table() must leave room for, and what then goes into the grave. */
-static uint64_t remains_of_home(const layout *l)
+static uint64_t remains_of_home(const layout *l, const home *old)
 {
-    return dcsr_cuda_pages_to_bury(l->matrix, l->matrix->current) + 1;
+    return dcsr_cuda_pages_to_bury(l->matrix, l->matrix->current) + old->count;
 }
 static void bury_home(layout *l, const home *old)
 {
     dcsr_cuda_bury_pages(l->build.grave, l->matrix, l->matrix->current);
-    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
-    dcsr_i_bury(l->build.grave, DCSR_I_RUNS, 0, old->runs, old->count);
+    dcsr_i_bury_runs(l->build.grave, old->runs, old->count);
 }
 
 /* Ends the change: publishes what was built, or takes all back. */
@@ -132,8 +131,8 @@ static void end_move(layout *l, const home *old, dcsr_status status)
         dcsr_i_publish(matrix, next, grave);
     } else if (old->doomed) {
         dcsr_i_arena_spare(&matrix->arena, old->runs, old->count);
-        dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->runs, old->count, sizeof *old->runs);
     }
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->runs, old->count, sizeof *old->runs);
 }
 
 /* While the device moves entries, the host sees to the pages. */
@@ -148,7 +147,7 @@ static dcsr_status move_rows(layout *l, home *old)
     DCSR_TRY(leave_home(l, old));
     dcsr_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                      values_at(l, l->first));
-    DCSR_TRY(make_table(l, remains_of_home(l)));
+    DCSR_TRY(make_table(l, remains_of_home(l, old)));
     bury_home(l, old);
     return dcsr_cuda_wait(l->stream, "defragmenting");
 }
@@ -246,7 +245,7 @@ static dcsr_status replace_rows(layout *l, home *old, const dcsr_csr *csr)
 {
     DCSR_TRY(start_from_csr(l, csr));
     DCSR_TRY(leave_home(l, old));
-    DCSR_TRY(make_table(l, remains_of_home(l)));
+    DCSR_TRY(make_table(l, remains_of_home(l, old)));
     copy_entries(l, csr);
     bury_home(l, old);
     return dcsr_cuda_wait(l->stream, "writing a result");

@@ -158,7 +158,7 @@ dcsr_status dcsr_cuda_unite(dcsr_cuda_body *to, dcsr_cuda_stream *stream, const 
     return status;
 }
 
-/* ---- Events, and freeing without a stream ---- */
+/* ---- Events ---- */
 
 dcsr_status dcsr_cuda_make_place(dcsr_cuda_stream *stream, void **event)
 {
@@ -183,9 +183,4 @@ void dcsr_cuda_after_place(dcsr_cuda_stream *stream, void *event)
 void dcsr_cuda_forget_place(void *event)
 {
     if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) cudaGetLastError();
-}
-
-void dcsr_cuda_free_idle(void *block)
-{
-    if (cudaFree(block) != cudaSuccess) cudaGetLastError();
 }

@@ -21,7 +21,7 @@ static dcsr_status make_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream)
     return body->present ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-/* A dense body without a count. */
+/* A dense body without a count, nothing of which is initialised. */
 static dcsr_status make_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
                               uint64_t size, bool with_bits)
 {
@@ -29,11 +29,17 @@ static dcsr_status make_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, si
     body->values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, size, value_size);
     dcsr_status status = body->values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK && with_bits) status = make_bits(body, stream);
-    if (status != DCSR_OK)
-        dcsr_cuda_body_free(body, stream, value_size);
-    else if (with_bits && value_size == 1) /* not every byte is a bool */
-        dcsr_cuda_fill(stream, body->values, 0, size);
+    if (status != DCSR_OK) dcsr_cuda_body_free(body, stream, value_size);
     return status;
+}
+
+/* The same for kernels to fill. Values without an element are copied and cast with the others. */
+static dcsr_status make_clear(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
+                              uint64_t size, bool with_bits)
+{
+    DCSR_TRY(make_dense(body, stream, value_size, size, with_bits));
+    if (with_bits) dcsr_cuda_fill(stream, body->values, 0, size * value_size);
+    return DCSR_OK;
 }
 
 static dcsr_status make_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
@@ -58,8 +64,14 @@ static dcsr_status counted(dcsr_status status, dcsr_cuda_body *body, dcsr_cuda_s
 dcsr_status dcsr_cuda_body_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
                                  uint64_t size, bool with_bits)
 {
-    dcsr_status status = make_dense(body, stream, value_size, size, with_bits);
+    dcsr_status status = make_clear(body, stream, value_size, size, with_bits);
     return with_bits ? counted(status, body, stream, value_size) : status;
+}
+
+dcsr_status dcsr_cuda_body_add_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream, bool with_count)
+{
+    DCSR_TRY(make_bits(body, stream));
+    return with_count ? make_count(body, stream) : DCSR_OK;
 }
 
 dcsr_status dcsr_cuda_body_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
@@ -140,7 +152,7 @@ static dcsr_status convert(const dcsr_vector *vector, dcsr_cuda_stream *stream, 
     size_t size = vector->value_size;
     uint64_t nvals = from->nvals;
     if (dense) {
-        DCSR_TRY(make_dense(to, stream, size, vector->size, nvals < vector->size));
+        DCSR_TRY(make_clear(to, stream, size, vector->size, nvals < vector->size));
         dcsr_cuda_spread(stream, to, from, size);
     } else {
         DCSR_TRY(dcsr_cuda_body_sparse(to, stream, size, vector->size, nvals));
@@ -298,18 +310,13 @@ dcsr_status dcsr_cuda_vector_fetch(const dcsr_vector *vector)
 }
 
 /* All work on it has been waited for. */
-static void free_array(dcsr_context *context, void *array, uint64_t count, size_t size)
-{
-    if (!array) return;
-    dcsr_i_uncharge(context, DCSR_I_SCRATCH, count * size);
-    if (dcsr_cuda_check(context->cuda) == DCSR_OK) dcsr_cuda_free_idle(array);
-}
-
 static void free_idle(dcsr_vector *vector, dcsr_cuda_body *body)
 {
-    free_array(vector->context, body->present, dcsr_cuda_bit_words(body->size), sizeof *body->present);
-    free_array(vector->context, body->indices, body->capacity, sizeof *body->indices);
-    free_array(vector->context, body->values, body->capacity, vector->value_size);
+    dcsr_cuda_device *device = vector->context->cuda;
+    uint64_t words = dcsr_cuda_bit_words(body->size);
+    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->present, words, sizeof *body->present);
+    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->indices, body->capacity, sizeof *body->indices);
+    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->values, body->capacity, vector->value_size);
     *body = (dcsr_cuda_body){0};
 }
 

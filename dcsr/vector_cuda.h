@@ -29,7 +29,7 @@ extern "C" {
 
 /* Elements on the device; kernels get it by value. All pointers are to device memory.
  *
- *      dense       values   size places; single bytes of elements that are not there are 0 or 1
+ *      dense       values   size places; what has no element holds some value of the type
  *                  present  bits, in dcsr_cuda_bit_words(size) words of 32, those beyond size 0;
  *                           NULL: every element is there
  *      sparse      indices  ascending; the first ones of `capacity` places
@@ -66,13 +66,17 @@ typedef enum dcsr_cuda_form {
 
 /* ---- Bodies: vector_cuda.c ---- */
 
-/* A body to be filled by kernels. Dense: with bits, not initialised, and a *count of 0, or without both, so
- * that every element is there. Sparse: with room for `capacity` elements and a *count of 0, nvals is
- * capacity. OUT_OF_MEMORY: nothing is left behind. */
+/* A body to be filled by kernels. Dense: with bits, not initialised, values of 0 and a *count of 0, or
+ * without bits and count, so that every element is there. Sparse: with room for `capacity` elements and a
+ * *count of 0, nvals is capacity. OUT_OF_MEMORY: nothing is left behind. */
 dcsr_status dcsr_cuda_body_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
                                  uint64_t size, bool with_bits);
 dcsr_status dcsr_cuda_body_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
                                   uint64_t size, uint64_t capacity);
+/* Gives a dense body without them bits, not initialised, and unless nvals is known a *count of 0: of a body
+ * whose values are all written, or are not needed where there is no element, and need not be cleared.
+ * OUT_OF_MEMORY: the body is to be freed. */
+dcsr_status dcsr_cuda_body_add_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream, bool with_count);
 /* Behind all work on the stream so far. Arrays that are NULL are not freed; a body of zeros does nothing. */
 void dcsr_cuda_body_free(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size);
 /* Waits for the stream, and sets nvals to what has been counted; `operation` is for the message of a failure.
@@ -130,8 +134,6 @@ dcsr_status dcsr_cuda_make_place(dcsr_cuda_stream *stream, void **event);
 void dcsr_cuda_mark_place(dcsr_cuda_stream *stream, void *event);
 void dcsr_cuda_after_place(dcsr_cuda_stream *stream, void *event);
 void dcsr_cuda_forget_place(void *event);
-/* Frees memory of the device without a stream: all work on it has been waited for. */
-void dcsr_cuda_free_idle(void *block);
 
 #ifdef __cplusplus
 }

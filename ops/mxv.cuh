@@ -27,7 +27,7 @@ static __device__ __attribute__((noinline)) T dcsr_cuda_load_cast(uint32_t type,
 
 template <class Type> struct dcsr_cuda_arithmetic {
     typedef Type T;
-    static constexpr bool STOPS = true, CONSTANT = false;
+    static constexpr bool STOPS = true, CONSTANT = false, SUMS = false;
     dcsr_cuda_semiring ring;
     T terminal;
     uint32_t matrix_type;
@@ -61,6 +61,7 @@ template <class Type> struct dcsr_cuda_arithmetic {
 template <class Type, int ADD, int MULTIPLY> struct dcsr_cuda_constant {
     typedef Type T;
     static constexpr bool STOPS = false, CONSTANT = true;
+    static constexpr bool SUMS = ADD == DCSR_BINARY_PLUS; /* to -0.0 any number can be added */
     const T *values;
 
     dcsr_cuda_constant(const dcsr_cuda_semiring &, const dcsr_cuda_rows &rows)

@@ -22,9 +22,8 @@
  * force a way and make the transpose if need be.
  *
  * On a cuda context a product over built-in operators runs on the device where that is worth it or asked for
- * (dcsr_desc.device), in the way that reads rows of A itself: AUTO takes that one, and what is forced to need
- * the transpose runs on the host. Sums of floating-point numbers that are pushed on a device depend on the
- * order in which terms arrive.
+ * (dcsr_desc.device), in either way; the transpose is made there too, and kept with the view. Sums of
+ * floating-point numbers that are pushed on a device depend on the order in which terms arrive.
  *
  * The values of A, or of u, are not looked at where the operator does not (pair, first, second). */
 #ifndef DCSR_MXV_H

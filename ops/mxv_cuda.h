@@ -65,8 +65,6 @@ void dcsr_cuda_mxv_mask(dcsr_cuda_stream *stream, uint32_t *bits, const dcsr_cud
 /* to[k] = from[k] cast, for k < n. */
 void dcsr_cuda_mxv_cast(dcsr_cuda_stream *stream, dcsr_type to_type, void *to, dcsr_type from_type,
                         const void *from, uint64_t n);
-/* The rows that have entries: their bits in t, and how many. */
-void dcsr_cuda_mxv_rows_in_use(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const dcsr_cuda_body *t);
 
 /* ---- mxv_pull.cu, mxv_pull_real.cu ---- */
 
@@ -109,8 +107,8 @@ typedef struct dcsr_cuda_mxv_call {
     bool vector_first;
 } dcsr_cuda_mxv_call;
 
-/* Whether it runs on the device: where it can, as semiring and accum are built in and the matrix's own rows
- * are what the direction reads, dcsr_i_place() decides. If not, the vectors have been brought to the host. */
+/* Whether it runs on the device: where it can, as semiring and accum are built in, dcsr_i_place() decides. If
+ * not, the vectors have been brought to the host. */
 dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_cuda_mxv_call *call);
 dcsr_status dcsr_cuda_mxv_run(const dcsr_cuda_mxv_call *call);
 

@@ -1,5 +1,4 @@
 /* mxv_prepare.cu: kernels that bring masks and vectors into the form that products with vectors read. */
-#include "dcsr/reduce.cuh"
 #include "ops/mxv.cuh"
 
 namespace
@@ -26,19 +25,6 @@ __global__ void mask_bits(uint32_t *bits, uint32_t type, const void *values, con
         [=](uint64_t w, uint32_t word) { bits[w] = word; });
 }
 
-__global__ void rows_in_use(dcsr_cuda_rows rows, dcsr_cuda_body t)
-{
-    uint64_t count = 0;
-    for_words(
-        t.size, [&](uint64_t row) { return dcsr_cuda_length(rows, row) != 0; },
-        [&](uint64_t w, uint32_t word) {
-            t.present[w] = word;
-            count += (unsigned)__popc(word);
-        });
-    count = dcsr_cuda_block_sum(count);
-    if (threadIdx.x == 0 && count) atomicAdd(t.count, (unsigned long long)count);
-}
-
 template <class T> __global__ void cast(T *to, uint32_t type, const void *from, uint64_t n)
 {
     for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step())
@@ -58,9 +44,4 @@ void dcsr_cuda_mxv_cast(dcsr_cuda_stream *stream, dcsr_type to_type, void *to, d
         typedef decltype(value) T;
         dcsr_cuda_launch(stream, cast<T>, n, (T *)to, from_type, from, n);
     });
-}
-
-void dcsr_cuda_mxv_rows_in_use(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const dcsr_cuda_body *t)
-{
-    dcsr_cuda_launch(stream, rows_in_use, t->size, *rows, *t);
 }

@@ -5,8 +5,11 @@
 #include "ops/desc.h"
 
 /* Operations on fewer entries are faster on the host, where waiting for a device takes longer than doing
- * them; also those that first have to bring some elements back. */
-enum { DCSR_I_WORTH_DEVICE = 32768, DCSR_I_WORTH_STAYING = 1024 };
+ * them; also those that first have to bring some elements back. An entry of a product costs the host as much
+ * as some of a vector. Measured on an H200 beside 16 cores (bench_ops_vectors, table `placing`): the device
+ * is faster from 1 M elements and 0.2 M entries of a product on; where elements are there, from 1 k to 4 k
+ * on. */
+enum { DCSR_I_WORTH_DEVICE = 1 << 20, DCSR_I_WORTH_STAYING = 2048, DCSR_I_PRODUCT_WORK = 4 };
 
 /* Decides whether an operation runs on the context's device: where the description says so; else where its
  * work, in entries, is worth it, and all the more where vectors have their newest elements there. Never where

@@ -36,8 +36,8 @@ extern "C" {
  * them.
  *
  * On a cuda context it runs on the device where that is worth it or asked for (desc->device), and where X or
- * Y is in the device's memory. Functions of a user's, transpose_a and DCSR_DEVICE_CPU run on the host, and
- * then X and Y have to be in host memory.
+ * Y is in the device's memory. Functions of a user's and DCSR_DEVICE_CPU run on the host, and then X and Y
+ * have to be in host memory.
  *
  * Errors: INVALID_ARGUMENT (NULL; X or Y on a device where the host has to read it), DIMENSION_MISMATCH (a
  * mask that has not as many elements as Y has rows), TOO_LARGE, OUT_OF_MEMORY, CALLBACK, CONTEXT_DESTROYED; Y

@@ -1,6 +1,7 @@
 /* spmm_cuda.c: sparse matrix times dense matrix on a device: where and how, memory, bringing X and Y there
  * and back. */
 #include "ops/spmm_cuda.h"
+#include "dcsr/csc_cuda.h"
 #include "dcsr/gather_cuda.h"
 #include "dcsr/prim_cuda.h"
 #include "dcsr/rowtable.h"
@@ -33,13 +34,13 @@ dcsr_status dcsr_cuda_spmm_takes(bool *takes, const dcsr_cuda_spmm_call *call)
     if (!context->cuda) return DCSR_OK;
     bool there = on_device(context, call->X) || on_device(context, call->Y);
     bool can = rows->on_device && (!call->accum || call->accum->loop) &&
-               !(desc && (desc->transpose_a || desc->device == DCSR_DEVICE_CPU)) &&
+               !(desc && desc->device == DCSR_DEVICE_CPU) &&
                dcsr_cuda_semiring_of(&semiring, call->semiring, false, rows->type);
     if (there && !can)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "spmm: %s is in the device's memory, and what is asked for runs on the host (operators of "
-            "your own, transpose_a, DCSR_DEVICE_CPU); give arrays in host memory",
+            "your own, DCSR_DEVICE_CPU); give arrays in host memory",
             on_device(context, call->X) ? "X" : "Y");
     uint64_t work = rows->on_device ? rows->device.stored : 0, most = UINT64_MAX / (work + 1);
     work *= call->columns < most ? call->columns : most;
@@ -50,17 +51,9 @@ dcsr_status dcsr_cuda_spmm_takes(bool *takes, const dcsr_cuda_spmm_call *call)
 
 /* ---- How ---- */
 
-static dcsr_status choose(dcsr_spmm_mapping *mapping, dcsr_cuda_stream *stream, dcsr_view *A, uint64_t width)
+static bool is_transposed(const dcsr_cuda_spmm_call *call)
 {
-    const dcsr_cuda_rows *rows = &dcsr_i_view_rows(A)->device;
-    const dcsr_cuda_spmv_plan *plan;
-    if (*mapping != DCSR_SPMM_AUTO) return DCSR_OK;
-    DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, A));
-    uint64_t parts = (uint64_t)dcsr_cuda_describe(dcsr_cuda_device_of(stream))->multiprocessors * LONG_PART;
-    bool is_long = plan->counts.longest > LONG_ROW && plan->counts.longest > rows->stored / parts;
-    bool is_short = width > NARROW && (double)rows->stored < SHORT_ROW * (double)rows->rows;
-    *mapping = is_long || is_short ? DCSR_SPMM_MERGE : DCSR_SPMM_ROW_SPLIT;
-    return DCSR_OK;
+    return call->desc && call->desc->transpose_a;
 }
 
 /* ---- Merge ---- */
@@ -135,11 +128,28 @@ static void close(product *p)
     dcsr_cuda_wanted_close(&p->x.wanted, p->stream);
 }
 
+/* x.X and x.Y are where they will be. */
+static dcsr_status choose(dcsr_spmm_mapping *mapping, const product *p)
+{
+    const dcsr_cuda_spmm_call *call = p->call;
+    const dcsr_cuda_rows *rows = &p->x.rows;
+    const dcsr_cuda_spmv_plan *plan;
+    if (*mapping != DCSR_SPMM_AUTO) return DCSR_OK;
+    DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, call->A, is_transposed(call)));
+    uint64_t parts =
+        (uint64_t)dcsr_cuda_describe(dcsr_cuda_device_of(p->stream))->multiprocessors * LONG_PART;
+    bool is_long = plan->counts.longest > LONG_ROW && plan->counts.longest > rows->stored / parts;
+    bool is_short = call->columns > NARROW && !dcsr_cuda_spmm_has_groups(&p->x) &&
+                    (double)rows->stored < SHORT_ROW * (double)rows->rows;
+    *mapping = is_long || is_short ? DCSR_SPMM_MERGE : DCSR_SPMM_ROW_SPLIT;
+    return DCSR_OK;
+}
+
 static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
 {
     const dcsr_desc *desc = p->call->desc;
-    DCSR_TRY(choose(mapping, p->stream, p->call->A, p->x.width));
     DCSR_TRY(open(p));
+    DCSR_TRY(choose(mapping, p));
     if (!p->y_bytes) return DCSR_OK;
     dcsr_cuda_spmm x = p->x;
     if (p->late) { /* all of T is written, and Y later */
@@ -148,6 +158,8 @@ static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
     }
     if (*mapping == DCSR_SPMM_MERGE)
         DCSR_TRY(merge(p->stream, &x));
+    else if (dcsr_cuda_spmm_has_groups(&x))
+        dcsr_cuda_spmm_groups(p->stream, &x);
     else
         dcsr_cuda_spmm_rows(p->stream, &x);
     if (p->late)
@@ -159,20 +171,21 @@ static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
 
 dcsr_status dcsr_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_cuda_spmm_call *call)
 {
-    const dcsr_cuda_rows *rows = &dcsr_i_view_rows(call->A)->device;
+    dcsr_cuda_rows rows = dcsr_i_view_rows(call->A)->device;
     dcsr_context *context = dcsr_i_view_context(call->A);
+    if (is_transposed(call)) DCSR_TRY(dcsr_cuda_view_transposed(&rows, call->A));
     product p = {.call = call,
-                 .x = {.rows = *rows, .replace = call->desc && call->desc->replace, .width = call->columns},
+                 .x = {.rows = rows, .replace = call->desc && call->desc->replace, .width = call->columns},
                  .type = dcsr_i_monoid_type(call->semiring->add),
                  .x_there = on_device(context, call->X),
                  .y_there = on_device(context, call->Y)};
-    dcsr_cuda_semiring_of(&p.x.semiring, call->semiring, false, (dcsr_type)rows->type);
+    dcsr_cuda_semiring_of(&p.x.semiring, call->semiring, false, (dcsr_type)rows.type);
     dcsr_type type = (dcsr_type)p.x.semiring.type;
     p.x.truths = p.type != type;
     p.late = call->accum && (p.x.truths || call->accum->xtype != type);
     p.x.accum = call->accum ? call->accum->name : -1;
-    p.x_bytes = rows->cols * call->columns * dcsr_type_size(type);
-    p.y_bytes = rows->rows * call->columns * dcsr_type_size(p.type);
+    p.x_bytes = rows.cols * call->columns * dcsr_type_size(type);
+    p.y_bytes = rows.rows * call->columns * dcsr_type_size(p.type);
     p.stream = dcsr_i_stream_borrow(context);
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = multiply(mapping, &p);
@@ -181,8 +194,8 @@ dcsr_status dcsr_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_cuda_spmm_
     dcsr_i_stream_return(context, p.stream);
     if (status == DCSR_OK) status = waited;
     if (status != DCSR_OK) return status;
-    dcsr_i_view_was_read(call->A);
+    if (!is_transposed(call)) dcsr_i_view_was_read(call->A);
     if (call->desc && call->desc->report)
-        *call->desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = rows->stored};
+        *call->desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = rows.stored};
     return DCSR_OK;
 }

@@ -1,8 +1,9 @@
 /* spmm_cuda.h: sparse matrix times dense matrix on a device (internal; for C and for kernels).
  *
- *      row split    a warp to each row of Y and 32 or 64 of its columns (spmm_rows.cu)
- *      merge        warps take equal shares of A's entries and rows (walk.cuh); what they have of a row that
- * others have a part of too is added up by a second kernel (spmm_merge.cu)
+ *      row split    a warp to each row of Y and 32 or 64 of its columns (spmm_rows.cu); where it can be,
+ * fewer lanes with 16 bytes each (spmm_groups.cu) merge        warps take equal shares of A's entries and
+ * rows (walk.cuh); what they have of a row that others have a part of too is added up by a second kernel
+ * (spmm_merge.cu)
  *
  * Lanes are columns: what they read of a row of X lies side by side. Where X has 16 columns or fewer, a row
  * split has several entries of a row under way at once, so that no lane is idle.
@@ -34,6 +35,12 @@ typedef struct dcsr_cuda_spmm {
 
 /* ---- spmm_rows.cu ---- */
 void dcsr_cuda_spmm_rows(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
+
+/* ---- spmm_groups.cu ---- */
+/* Whether it does a product: over plus-times and plus-second on real numbers, where X has 4, 8, 16 or a
+ * multiple of 32 times as many columns as 16 bytes hold, and stands at a multiple of 16, as Y does. */
+bool dcsr_cuda_spmm_has_groups(const dcsr_cuda_spmm *x);
+void dcsr_cuda_spmm_groups(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
 
 /* ---- spmm_merge.cu ---- */
 
@@ -72,7 +79,7 @@ typedef struct dcsr_cuda_spmm_call {
     const dcsr_desc *desc;
 } dcsr_cuda_spmm_call;
 
-/* Whether it runs on the device: built-in operators, A itself, and either asked for, worth it, or with X or Y
+/* Whether it runs on the device: built-in operators, and either asked for, worth it, or with X or Y
  * there. What has X or Y there and cannot is refused: INVALID_ARGUMENT. */
 dcsr_status dcsr_cuda_spmm_takes(bool *takes, const dcsr_cuda_spmm_call *call);
 /* All has been checked. X and Y may be anywhere. */

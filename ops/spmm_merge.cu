@@ -28,6 +28,10 @@ template <class T> DCSR_CUDA_INLINE T from_lane(T value, int lane)
     return (T)__shfl_sync(ALL, (number)value, lane);
 }
 
+template <class T> struct alignas(2 * sizeof(T)) pair {
+    T value[2];
+};
+
 /* The columns that a launch does. */
 struct columns {
     uint64_t first, end; /* 32 times TILES of them at most */
@@ -47,19 +51,34 @@ template <class Ring, int TILES> struct share {
     columns some;
     T *sums;
     uint64_t warp, row; /* the row that the next item is of */
+    bool paired;        /* two columns of X can be read at once */
     bool entered;       /* the share has begun */
     bool inherited;     /* an earlier warp has a part of this row */
     bool begun;         /* an item of it has been passed */
     dcsr_cuda_spmm_share left;
     dcsr_cuda_sum<T> sum[TILES];
 
-    __device__ uint64_t column(int t) const { return some.first + 32 * t + dcsr_cuda_lane(); }
+    __device__ uint64_t column(int t) const { return some.first + TILES * dcsr_cuda_lane() + t; }
     __device__ bool has(int t) const { return column(t) < some.end; }
+
+    __device__ void read_factor(T (&factor)[TILES], uint64_t row_of_x)
+    {
+        const T *from = (const T *)x.X + row_of_x * x.width + column(0);
+        if (TILES == 2 && paired) {
+            if (!has(0)) return;
+            pair<T> both = *(const pair<T> *)from;
+            factor[0] = both.value[0];
+            factor[TILES - 1] = both.value[1];
+            return;
+        }
+        for (int t = 0; t < TILES; t++)
+            if (has(t)) factor[t] = ring.reads_vector() ? from[t] : T(1);
+    }
 
     __device__ void leave_part(bool tail)
     {
         for (int t = 0; t < TILES; t++)
-            if (has(t) && sum[t].found) part_of(sums, warp, tail)[32 * t + dcsr_cuda_lane()] = sum[t].value;
+            if (has(t) && sum[t].found) part_of(sums, warp, tail)[column(t) - some.first] = sum[t].value;
     }
 
     __device__ void end_row()
@@ -92,11 +111,7 @@ template <class Ring, int TILES> struct share {
                 uint32_t row_of_x = __shfl_sync(ALL, my_column, (k + i) & 31);
                 value[i] = from_lane(my_value, (k + i) & 31);
                 bool entry = k + i < n && (entries >> ((k + i) & 31) & 1);
-                for (int t = 0; t < TILES; t++)
-                    if (entry && has(t))
-                        factor[i][t] = ring.reads_vector()
-                                           ? ((const T *)x.X)[(uint64_t)row_of_x * x.width + column(t)]
-                                           : T(1);
+                if (entry) read_factor(factor[i], row_of_x);
             }
             for (int i = 0; i < AHEAD && k + i < n; i++) {
                 if (!(entries >> (k + i) & 1)) {
@@ -122,7 +137,9 @@ __global__ void __launch_bounds__(DCSR_CUDA_WALK_THREADS, BLOCKS_FOR<typename Ri
 {
     typedef typename Ring::T T;
     uint64_t warp = dcsr_cuda_first_warp();
-    share<Ring, TILES> s = {ring, x, some, sums, warp, 0, false, false, false, {NO_ROW, NO_ROW, false}, {}};
+    bool paired = TILES == 2 && x.width % 2 == 0 && (uintptr_t)x.X % sizeof(pair<T>) == 0;
+    share<Ring, TILES> s = {
+        ring, x, some, sums, warp, 0, paired, false, false, false, {NO_ROW, NO_ROW, false}, {}};
     dcsr_cuda_for_tiles(walk, [&](const dcsr_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
         if (!s.entered) {
             s.entered = true;

@@ -34,14 +34,18 @@ typedef struct dcsr_cuda_spmv_plan {
     uint32_t *row_of_part;   /* counts.parts: which of these rows */
     void *part;              /* counts.parts: the sum of each, on the way into the row's */
     void *part_is_free;      /* a cudaEvent_t: when the last product that used `part` is over */
-    bool tight;              /* the rows lie one behind the other */
-    unsigned most_blocks;    /* of a launch */
+    uint32_t *in_use;        /* a bit for each row: it has entries; NULL: all have */
+    uint64_t in_use_words;
+    bool tight;           /* the rows lie one behind the other */
+    unsigned most_blocks; /* of a launch */
 } dcsr_cuda_spmv_plan;
 
 /* Adds up how many rows are to be cut, their parts, and how many rows are in use into *counts (device memory,
  * zeros), and finds the longest row. */
 void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
                           dcsr_cuda_spmv_counts *counts);
+/* Bits, in words of 32 up to a multiple of 64, of the rows that have entries. */
+void dcsr_cuda_spmv_mark(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, uint32_t *in_use);
 /* Fills plan->row and plan->row_of_part, and makes the event; *counts is device memory. */
 void dcsr_cuda_spmv_cut(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan,
                         dcsr_cuda_spmv_counts *counts);
@@ -59,10 +63,12 @@ void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows
 
 /* For a view on a device whose arguments have been checked; y and x may be anywhere. */
 dcsr_status dcsr_cuda_spmv(void *y, dcsr_view *A, const void *x);
-/* For other operations. The plan of a view, which is kept with it. */
-dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A);
-/* Puts y = A x onto the stream; y and x are device memory. */
-dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, const void *x);
+/* For other operations. The plan for a view's rows, or for those of its transpose (dcsr/csc_cuda.h), which is
+ * kept with it. */
+dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
+/* Puts y = A x, or the transpose's, onto the stream; y and x are device memory. */
+dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
+                               const void *x);
 /* On the caller's stream; device memory only. */
 dcsr_status dcsr_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 

@@ -45,6 +45,22 @@ void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, 
     dcsr_cuda_launch(stream, count_parts, rows->rows, *rows, counts);
 }
 
+static __global__ void mark_rows(dcsr_cuda_rows rows, uint32_t *in_use, uint64_t words)
+{
+    for (uint64_t w = dcsr_cuda_first_warp(); w < words; w += dcsr_cuda_warp_step()) {
+        uint64_t row = w * 32 + dcsr_cuda_lane();
+        bool used = row < rows.rows && dcsr_cuda_length(rows, row) != 0;
+        uint32_t word = __ballot_sync(0xffffffffu, used);
+        if (dcsr_cuda_lane() == 0) in_use[w] = word;
+    }
+}
+
+void dcsr_cuda_spmv_mark(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, uint32_t *in_use)
+{
+    uint64_t words = (rows->rows + 63) / 64 * 2;
+    dcsr_cuda_launch_warps(stream, mark_rows, words, *rows, in_use, words);
+}
+
 void dcsr_cuda_spmv_cut(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan,
                         dcsr_cuda_spmv_counts *counts)
 {

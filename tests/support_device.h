@@ -6,6 +6,8 @@
 
 #include "dcsr/runtime.h"
 #include "tests/support.h"
+#include <stdlib.h>
+#include <string.h>
 #ifdef DCSR_CUDA
 #include "dcsr/cuda.h"
 #endif
@@ -18,6 +20,14 @@ static inline dcsr_context_info test_context_info(dcsr_context *context)
     dcsr_context_info info;
     TEST_OK(dcsr_context_get_info(context, &info));
     return info;
+}
+
+/* Suites of the device alone are quick on a GPU. Of their cases one in this many is enough under
+ * compute-sanitizer, where DCSR_TEST_SMALL is 2. */
+static inline int test_one_in(void)
+{
+    const char *small = getenv("DCSR_TEST_SMALL");
+    return !TEST_EMULATOR && small && !strcmp(small, "2") ? 8 : 1;
 }
 
 #ifdef DCSR_CUDA

@@ -115,6 +115,13 @@ Test(choice, with_an_old_driver)
     expect_no_device("the driver is for CUDA 11.0, and this library needs one for CUDA 13");
 }
 
+Test(choice, with_a_gpu_that_the_library_was_not_built_for)
+{
+    simt_set_code_missing(true);
+    expect_no_device("this library has code for the architectures emulator, not for ");
+    cr_assert(test_says("build it with CUDA_ARCH="));
+}
+
 /* Each thing that CUDA makes for a context, and then for a stream, is refused in turn. */
 Test(choice, refused_by_the_driver)
 {

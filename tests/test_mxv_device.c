@@ -1,5 +1,5 @@
 /* test_mxv_device.c: products of a matrix and a vector on a device: the bits that the cpu gives, over every
- * semiring and type, with masks and accumulators, in the way that the device takes. */
+ * semiring and type, with masks and accumulators, in either direction. */
 #include "ops/mxv.h"
 #include "tests/support_parity.h"
 
@@ -36,7 +36,8 @@ static void assert_same(problem *x, const char *what)
     for (int c = 0; c < PLACES; c++) TEST_OK(call(x, c, &report[c]));
     cr_assert_eq(report[HERE].device, DCSR_DEVICE_CPU);
     cr_assert_eq(report[THERE].device, DCSR_DEVICE_CUDA, "%s", what);
-    cr_assert_eq(report[THERE].direction, transposed(x) ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL);
+    dcsr_direction own = transposed(x) ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
+    cr_assert_eq(report[THERE].direction, x->desc.direction ? x->desc.direction : own, "%s", what);
     cr_assert(parity_same(&x->w), "%s: the device has another result", what);
 }
 
@@ -66,7 +67,7 @@ static void free_vectors(problem *x)
 }
 
 /* Every semiring on every type, under a sanitizer some of them; the matrix, the vectors and accum mostly of
- * the semiring's type, else of any. */
+ * the semiring's type, else of any; directions that read the matrix's rows, or those of its transpose. */
 static void all_semirings(uint64_t seed, bool vxm)
 {
     static const uint64_t sizes[] = {1, 31, 33, 64, 130};
@@ -78,7 +79,7 @@ static void all_semirings(uint64_t seed, bool vxm)
     for (int type = 1; type < DCSR_TYPE_COUNT; type++)
         for (int name = 0; name < DCSR_SEMIRING_NAMES; name++) {
             problem x = {.semiring = dcsr_semiring_of((dcsr_semiring_name)name, (dcsr_type)type), .vxm = vxm};
-            if (!x.semiring || (type + name) % TEST_VARIANT(1, 4, 8)) continue;
+            if (!x.semiring || (type + name) % (TEST_VARIANT(1, 4, 8) * test_one_in())) continue;
             p.ones = parity_is_any((dcsr_semiring_name)name);
             uint64_t rows = sizes[test_random_below(random, 5)], cols = sizes[test_random_below(random, 5)];
             dcsr_type types[3]; /* of the matrix, u and w */
@@ -87,6 +88,7 @@ static void all_semirings(uint64_t seed, bool vxm)
             if (test_random_once_in(random, 4)) types[0] = DCSR_PATTERN;
             x.desc.transpose_a = !vxm && test_random_once_in(random, 2);
             x.desc.transpose_b = vxm && test_random_once_in(random, 2);
+            x.desc.direction = (dcsr_direction)test_random_below(random, 3);
             if (test_random_once_in(random, 2))
                 x.accum = dcsr_binary_op_of(
                     DCSR_BINARY_PLUS, test_random_once_in(random, 3) ? parity_type(&p) : (dcsr_type)type);
@@ -121,9 +123,10 @@ static void long_rows(dcsr_policy policy, dcsr_semiring_name name, dcsr_type typ
     p.ones = parity_is_any(name);
     problem x = {.semiring = dcsr_semiring_of(name, type)};
     x.A = parity_matrix(&p, matrix_type, 70, 3000, 4500, 3, 3, policy);
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < 8; round++) {
         x.vxm = false;
         x.desc.transpose_a = round & 1;
+        x.desc.direction = round & 2 ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
         draw_vectors(&p, &x, 70, 3000, type, type);
         assert_same(&x, "long rows");
         free_vectors(&x);
@@ -272,12 +275,11 @@ Test(mxv_device, leaves_the_rest_to_the_host)
     parity_open(&p, 61);
     dcsr_binary_op *mine;
     TEST_OK(dcsr_binary_op_create(&mine, "mine", DCSR_FP64, DCSR_FP64, DCSR_FP64, add, NULL));
-    const dcsr_binary_op *const accums[] = {NULL, NULL, mine};
-    for (int i = 0; i < 3; i++) {
+    const dcsr_binary_op *const accums[] = {NULL, mine};
+    for (int i = 0; i < 2; i++) {
         problem x = {.semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), .accum = accums[i]};
         x.A = parity_matrix(&p, DCSR_FP64, 40, 40, 200, 1, 1, DCSR_POLICY_LAST);
         draw_vectors(&p, &x, 40, 40, DCSR_FP64, DCSR_FP64);
-        x.desc.direction = i == 1 ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_AUTO;
         if (i == 0) x.desc.device = DCSR_DEVICE_CPU;
         dcsr_report report[PLACES];
         for (int c = 0; c < PLACES; c++) TEST_OK(call(&x, c, &report[c]));
@@ -292,15 +294,60 @@ Test(mxv_device, leaves_the_rest_to_the_host)
     close_device();
 }
 
+/* Once the transpose is there, which directions that need it make, and CSC views have, the number of elements
+ * decides. */
+Test(mxv_device, takes_the_cheaper_way)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 81);
+    problem x = {.semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_INT64)};
+    x.A = parity_matrix(&p, DCSR_INT64, 400, 400, 3000, 1, 2, DCSR_POLICY_LAST);
+    x.w = parity_vector(&p, DCSR_INT64, 400, 0);
+    x.u = parity_vector(&p, DCSR_INT64, 400, 8);
+    x.mask = parity_vector(&p, DCSR_INT64, 400, 1);
+    x.desc.mask_structure = true;
+    dcsr_report report;
+    for (int there = 0; there < 3; there++) {
+        for (int k = 0; k < 8; k++) {
+            vectors full = x.u;
+            x.vxm = k & 1;
+            x.masked = k & 2;
+            x.desc.direction = DCSR_DIRECTION_AUTO;
+            if (k & 4) x.u = parity_vector(&p, DCSR_INT64, 400, 0);
+            for (int c = 0; c < PLACES && k & 4; c++) TEST_OK(dcsr_vector_set(x.u.in[c], 7, &(int64_t){3}));
+            bool pushes = there ? k & 4 : x.vxm;
+            for (int c = 0; c < PLACES; c++) TEST_OK(call(&x, c, &report));
+            cr_assert_eq(report.device, DCSR_DEVICE_CUDA);
+            cr_assert_eq(report.direction, pushes ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL, "case %d", k);
+            cr_assert(parity_same(&x.w), "case %d", k);
+            if (k & 4) parity_free_vector(&x.u);
+            x.u = full;
+        }
+        x.vxm = false;
+        x.desc.direction = DCSR_DIRECTION_PUSH;
+        TEST_OK(call(&x, THERE, &report));
+        if (there != 1) continue;
+        dcsr_view_destroy(x.A.view[THERE]);
+        TEST_OK(dcsr_view_create(&x.A.view[THERE], x.A.in[THERE], DCSR_LAYOUT_CSC, 0));
+    }
+    free_vectors(&x);
+    parity_free_matrix(&x.A);
+    parity_close(&p);
+    close_device();
+}
+
 /* Whatever memory is refused, w is as it was. */
-static void run_short(void (*fail_after)(long), bool vxm)
+static void run_short(void (*fail_after)(long), bool vxm, dcsr_direction direction)
 {
     parity p;
     parity_open(&p, 71);
     problem x = {.semiring = dcsr_semiring_of(DCSR_MIN_PLUS, DCSR_INT16),
                  .accum = dcsr_binary_op_of(DCSR_BINARY_MAX, DCSR_INT32),
                  .masked = true,
-                 .vxm = vxm};
+                 .vxm = vxm,
+                 .desc.direction = direction};
     x.A = parity_matrix(&p, DCSR_INT32, 60, 300, 400, 3, 2, DCSR_POLICY_LAST);
     uint64_t out = vxm ? 300 : 60;
     x.w = parity_vector(&p, DCSR_FP32, out, 4);
@@ -331,10 +378,13 @@ Test(mxv_device, survives_lack_of_memory)
 {
     open_device();
     NEEDS_GPU();
-    for (int vxm = 0; vxm < 2; vxm++) run_short(dcsr_i_fail_allocations_after, vxm);
+    for (int way = DCSR_DIRECTION_PUSH; way <= DCSR_DIRECTION_PULL; way++)
+        for (int vxm = 0; vxm < 2; vxm++) {
+            run_short(dcsr_i_fail_allocations_after, vxm, (dcsr_direction)way);
 #ifdef DCSR_SIMT
-    for (int vxm = 0; vxm < 2; vxm++) run_short(simt_fail_allocations_after, vxm);
+            run_short(simt_fail_allocations_after, vxm, (dcsr_direction)way);
 #endif
+        }
     close_device();
 }
 

@@ -92,14 +92,17 @@ static void all_semirings(uint64_t seed, dcsr_spmm_mapping mapping)
                          .xtype = (dcsr_type)type,
                          .ytype = (dcsr_type)type,
                          .mapping = mapping};
-            if (!x.semiring || (type + name) % TEST_VARIANT(1, 4, 8)) continue;
+            if (!x.semiring || (type + name) % (TEST_VARIANT(1, 4, 8) * test_one_in())) continue;
             p.ones = parity_is_any((dcsr_semiring_name)name);
             dcsr_type matrix_type = test_random_once_in(random, 3) ? parity_type(&p) : (dcsr_type)type;
             if (test_random_once_in(random, 4)) matrix_type = DCSR_PATTERN;
             if (test_random_once_in(random, 2))
                 x.accum = dcsr_binary_op_of(
                     DCSR_BINARY_PLUS, test_random_once_in(random, 3) ? parity_type(&p) : (dcsr_type)type);
-            x.A = parity_matrix(&p, matrix_type, x.rows, x.cols, 2 * x.rows + x.cols, 1, 2, DCSR_POLICY_LAST);
+            x.desc.transpose_a = test_random_once_in(random, 3);
+            x.A = parity_matrix(&p, matrix_type, x.desc.transpose_a ? x.cols : x.rows,
+                                x.desc.transpose_a ? x.rows : x.cols, 2 * x.rows + x.cols, 1, 2,
+                                DCSR_POLICY_LAST);
             draw_mask(&p, &x);
             char what[200];
             snprintf(what, sizeof what, "semiring %d on %s, matrix %s, %d x %d, %d columns, accum on %s",
@@ -158,12 +161,45 @@ Test(spmm_device, shares_long_rows)
 
 /* The mapping that is chosen: merge for short rows of many columns, and for a row that is far longer than
  * others. */
+/* Rows of several pieces, by groups of 4 to 32 lanes with 16 bytes each. */
+Test(spmm_device, groups_of_lanes_give_the_bits_of_the_cpu)
+{
+    static const uint64_t packs[] = {4, 8, 16, 32, 64};
+    static const dcsr_semiring_name names[] = {DCSR_PLUS_TIMES, DCSR_PLUS_SECOND};
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 91);
+    for (int k = 0; k < 20; k++) {
+        dcsr_type type = k & 1 ? DCSR_FP32 : DCSR_FP64;
+        problem x = {.semiring = dcsr_semiring_of(names[k / 2 % 2], type),
+                     .rows = 70,
+                     .cols = 90,
+                     .columns = packs[k / 4] * 16 / dcsr_type_size(type),
+                     .xtype = type,
+                     .ytype = type,
+                     .mapping = DCSR_SPMM_ROW_SPLIT};
+        if (k / 2 % 3 == 0) x.accum = dcsr_binary_op_of(DCSR_BINARY_MIN, type);
+        x.A = parity_matrix(&p, k / 2 % 2 ? DCSR_PATTERN : type, x.rows, x.cols, 500, 1, 3,
+                            k / 2 % 2 ? DCSR_POLICY_ANY : DCSR_POLICY_KEEP);
+        draw_mask(&p, &x);
+        char what[100];
+        snprintf(what, sizeof what, "case %d", k);
+        assert_same(&p, &x, what);
+        parity_free_vector(&x.mask);
+        parity_free_matrix(&x.A);
+    }
+    parity_close(&p);
+    close_device();
+}
+
 Test(spmm_device, chooses_a_mapping)
 {
     static const struct {
         uint64_t entries, hubs, columns;
         dcsr_spmm_mapping expected;
-    } cases[] = {{300, 0, 32, DCSR_SPMM_MERGE},
+    } cases[] = {{300, 0, 33, DCSR_SPMM_MERGE},
+                 {300, 0, 32, DCSR_SPMM_ROW_SPLIT},
                  {300, 0, 16, DCSR_SPMM_ROW_SPLIT},
                  {2500, 0, 32, DCSR_SPMM_ROW_SPLIT},
                  {4000, 3, 8, DCSR_SPMM_MERGE}};
@@ -171,7 +207,7 @@ Test(spmm_device, chooses_a_mapping)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 31);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         matrices A =
             parity_matrix(&p, DCSR_FP32, 100, 3000, cases[k].entries, cases[k].hubs, 1, DCSR_POLICY_KEEP);
         float *X = parity_numbers(&p, DCSR_FP32, 3000 * cases[k].columns),
@@ -257,14 +293,12 @@ Test(spmm_device, refuses_what_the_host_cannot_reach)
     double X[20 * 4] = {1}, Y[20 * 4] = {2};
     void *there = send(X, sizeof X);
     const dcsr_semiring *ring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
-    dcsr_desc desc = {.transpose_a = true};
+    dcsr_desc desc = {.device = DCSR_DEVICE_CPU};
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "X is in the device's memory",
                  dcsr_spmm(Y, NULL, NULL, ring, A.view[THERE], there, 4, &desc));
-    desc = (dcsr_desc){.device = DCSR_DEVICE_CPU};
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "Y is in the device's memory",
                  dcsr_spmm(there, NULL, NULL, ring, A.view[THERE], X, 4, &desc));
     cr_assert_eq(Y[0], 2);
-    desc = (dcsr_desc){.transpose_a = true};
     TEST_OK(dcsr_spmm(Y, NULL, NULL, ring, A.view[THERE], X, 4, &desc));
     dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof X, 1);
     parity_free_matrix(&A);

@@ -2,6 +2,7 @@
  * types, operators, masks and forms, and wherever the elements are; lack of memory. */
 #include "dcsr/vectordata.h"
 #include "ops/operator.h"
+#include "ops/placing.h"
 #include "ops/vector_ops.h"
 #include "tests/support_device.h"
 
@@ -94,6 +95,17 @@ static void free_contents(contents *c)
     free(c->values);
 }
 
+/* What is not a number is so in many ways, of which devices choose differently. */
+static bool same_value(dcsr_type type, const void *got, const void *expected)
+{
+    double a = 0, b = 0;
+    if (type == DCSR_FP32 || type == DCSR_FP64) {
+        dcsr_i_cast(DCSR_FP64, &a, type, got, 1);
+        dcsr_i_cast(DCSR_FP64, &b, type, expected, 1);
+    }
+    return (a != a && b != b) || !memcmp(got, expected, dcsr_type_size(type));
+}
+
 static void check_same(const dcsr_vector *got, const dcsr_vector *expected, const char *what, uint64_t seed)
 {
     contents a = contents_of(got), b = contents_of(expected);
@@ -103,7 +115,7 @@ static void check_same(const dcsr_vector *got, const dcsr_vector *expected, cons
     cr_assert(!memcmp(a.indices, b.indices, a.n * sizeof *a.indices), "%s, seed %llu: other elements", what,
               (unsigned long long)seed);
     for (uint64_t k = 0; k < a.n; k++)
-        cr_assert(!memcmp(a.values + k * size, b.values + k * size, size),
+        cr_assert(same_value(a.info.type, a.values + k * size, b.values + k * size),
                   "%s, seed %llu: element %llu differs", what, (unsigned long long)seed,
                   (unsigned long long)a.indices[k]);
     cr_assert(a.info.format == b.info.format || a.info.size / 32 <= a.n, "%s, seed %llu: the form", what,
@@ -240,7 +252,7 @@ static problem with_copy(const problem *p)
 
 Test(vector_device, computes_what_the_host_computes)
 {
-    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(2000, 600, 100));
+    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(2000, 600, 100) / test_one_in());
     open_device();
     NEEDS_GPU();
     for (uint64_t r = 0; r < seeds.rounds; r++) {
@@ -264,7 +276,7 @@ Test(vector_device, computes_what_the_host_computes)
 /* Every allocation fails in turn: the output is as it was, and nothing is lost. */
 Test(vector_device, leaves_the_output_alone_when_memory_runs_out)
 {
-    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(200, 60, 20));
+    test_seeds seeds = test_seeds_from_environment(TEST_VARIANT(200, 60, 20) / test_one_in());
     open_device();
     NEEDS_GPU();
     for (uint64_t r = 0; r < seeds.rounds; r++) {
@@ -310,7 +322,7 @@ Test(vector_device, adds_up)
     for (int type = DCSR_BOOL; type < DCSR_TYPE_COUNT; type++) {
         for (int name = 0; name < DCSR_BINARY_NAMES; name++) {
             const dcsr_monoid *monoid = dcsr_monoid_of((dcsr_binary_name)name, (dcsr_type)type);
-            if (!monoid || name == DCSR_BINARY_ANY) continue;
+            if (!monoid || name == DCSR_BINARY_ANY || (type + name) % test_one_in()) continue;
             random_state.state = (uint64_t)(type * 100 + name);
             dcsr_vector *u = any_vector(below(2) ? (dcsr_type)type : any_type(), SIZE), *same = copy_of(u);
             move_there(u);
@@ -326,7 +338,7 @@ Test(vector_device, adds_up)
                       dcsr_type_name((dcsr_type)type));
             uint64_t nvals;
             TEST_OK(dcsr_vector_nvals(u, &nvals));
-            cr_assert(nvals < SIZE / 8 || dcsr_cuda_vector_is_ahead(u), "it ran on the device");
+            cr_assert(nvals < DCSR_I_WORTH_STAYING || dcsr_cuda_vector_is_ahead(u), "it ran on the device");
             dcsr_vector_destroy(u);
             dcsr_vector_destroy(same);
         }

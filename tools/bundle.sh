@@ -3,7 +3,7 @@
 #
 # usage: tools/bundle.sh BUILD FOLDER     programs are taken from BUILD; FOLDER is made anew
 #
-#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped
+#   FOLDER/dcsr       FOLDER/tests/       FOLDER/bench/      the programs, stripped; tests/test_SUITE for each suite
 #   FOLDER/lib/       the shared libraries that they need, but for glibc's: those go with the machine's loader
 #   FOLDER/tools/     the scripts behind these three:
 #   FOLDER/run-tests  FOLDER/run-bench    FOLDER/run-sanitizer
@@ -31,16 +31,43 @@ done
 strip --strip-unneeded "$folder"/lib/*
 cp "$tools"/{test,bench,sanitize}.sh "$tools"/plot_*.gp "$folder/tools"
 
+# A suite is test_all with a filter, so that tools/test.sh can run several of them at the same time.
+"$folder/tests/test_all" --list 2>/dev/null | sed -n 's/^\([a-z_0-9]*\): .*/\1/p' | while read -r suite; do
+    cat >"$folder/tests/test_$suite" <<END
+#!/bin/sh
+exec "\${0%/*}/test_all" --filter '$suite/*' -j2 "\$@"
+END
+    chmod +x "$folder/tests/test_$suite"
+done
+
 cat >"$folder/run-tests" <<'END'
 #!/usr/bin/env bash
-# usage: run-tests [cuda|cpu]...     all suites on these devices, by default on both; what they print: DEVICE.log
+# usage: run-tests [cuda|cpu]... [SUITE...]     these suites on these devices, by default all on both
+#
+# TEST_JOBS suites at the same time, as tools/test.sh says; on cuda with smaller inputs (DCSR_TEST_SMALL=1), or as on a cpu
+# with DCSR_TEST_SMALL=0.
+# What they print: DEVICE.logs/.
 cd "$(dirname "$0")" || exit 2
-[ $# -gt 0 ] || set -- cuda cpu
-status=0
-for device; do
+devices=() suites=() status=0
+for word; do
+    case $word in
+    cuda | cpu) devices+=("$word") ;;
+    *) suites+=("./tests/test_$word") ;;
+    esac
+done
+[ ${#devices[@]} -gt 0 ] || devices=(cuda cpu)
+if [ ${#suites[@]} -eq 0 ]; then
+    for program in ./tests/test_*; do
+        if ! [[ $program =~ test_all|\.log$ ]]; then suites+=("$program"); fi
+    done
+fi
+for device in "${devices[@]}"; do
+    small=()
+    if [ "${DCSR_TEST_SMALL:-$device}" = cuda ] || [ "${DCSR_TEST_SMALL:-0}" != 0 ]; then small=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}"); fi
     echo "== the suites with --device $device"
-    DCSR_DEVICE=$device tools/test.sh ./tests/test_all || status=1
-    mv tests/test_all.log "$device.log"
+    env -u DCSR_TEST_SMALL DCSR_DEVICE="$device" "${small[@]}" tools/test.sh "${suites[@]}" || status=1
+    mkdir -p "$device.logs"
+    mv tests/*.log "$device.logs"
 done
 exit $status
 END

@@ -7,14 +7,20 @@
 # BUILD/sanitizer/TOOL.SUITE.log. The last line is "N passed, N failed", counting such pairs.
 #
 #   SUITES="matrix view"     other suites
+#   TEST_JOBS=N              how many run at the same time; as many as there are cores, 8 at most
 #   SANITIZE_SECONDS=900     after which a suite counts as failed
 set -uo pipefail
 
 build=$1
 shift
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
-read -ra suites <<<"${SUITES:-matrix insert remove resize policy view store defragment spmv bfs}"
-logs=$build/sanitizer passed=0 failed=0
+# All suites that reach kernels, the longest first.
+read -ra suites <<<"${SUITES:-algebra_products algebra_vectors bfs matrix view mxv_device vector_device spmm_device mxv spmm \
+    vector_moves_device vector defragment insert remove resize policy store spmv}"
+logs=$build/sanitizer
+jobs=${TEST_JOBS:-$(($(nproc) < 8 ? $(nproc) : 8))}
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
 
 find_sanitizer() {
     local folder
@@ -24,10 +30,12 @@ find_sanitizer() {
     command -v compute-sanitizer
 }
 
-run_suite() { # run_suite TOOL SUITE
+# The tool and its programs talk through ports, of which each run gets some of its own.
+run_suite() { # run_suite TOOL SUITE NUMBER
     local options=(--tool "$1" --target-processes all --error-exitcode 99 --print-limit 20)
+    options+=(--port $((49152 + 16 * ($3 % 512))))
     if [ "$1" = memcheck ]; then options+=(--leak-check full); fi
-    env DCSR_DEVICE=cuda DCSR_TEST_SMALL=1 DCSR_PROGRAM="$build/dcsr" timeout -k 10 "${SANITIZE_SECONDS:-900}" \
+    env DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" timeout -k 10 "${SANITIZE_SECONDS:-900}" \
         "$sanitizer" "${options[@]}" "$build/tests/test_all_forked" "$2::"
 }
 
@@ -37,6 +45,18 @@ is_good() { # is_good STATUS LOG
         ! grep -q ' SUMMARY: [1-9]' "$2"
 }
 
+# Runs a suite and prints its block; leaves a file named passed.NUMBER or failed.NUMBER.
+check_suite() { # check_suite TOOL SUITE NUMBER
+    local log=$logs/$1.$2.log started=$SECONDS verdict=FAILED
+    run_suite "$1" "$2" "$3" >"$log" 2>&1
+    if is_good $? "$log"; then verdict=passed; fi
+    printf '%-10s %-20s %s  (%d s)\n' "$1" "$2" "$verdict" $((SECONDS - started))
+    touch "$results/$verdict.$3"
+    if [ $verdict = passed ]; then return; fi
+    grep -E '^=========|\[FAIL\]' "$log" | head -n 20 | cut -c 1-160 | sed 's/^/        /'
+    echo "        all of it: $log"
+}
+
 sanitizer=$(find_sanitizer) || {
     echo 'sanitize.sh: there is no compute-sanitizer in CUDA_HOME, /usr/local/cuda, .cuda or on PATH; it comes with the CUDA' \
         'toolkit and with "make deps-cuda"' >&2
@@ -44,22 +64,17 @@ sanitizer=$(find_sanitizer) || {
 }
 "$build/dcsr" --device cuda info path:2 >/dev/null || exit 1
 mkdir -p "$logs"
+number=0
 for tool; do
     for suite in "${suites[@]}"; do
-        log=$logs/$tool.$suite.log started=$SECONDS
-        printf '%-10s %-20s ' "$tool" "$suite"
-        run_suite "$tool" "$suite" >"$log" 2>&1
-        if is_good $? "$log"; then
-            passed=$((passed + 1))
-            printf 'passed  (%d s)\n' $((SECONDS - started))
-        else
-            failed=$((failed + 1))
-            printf 'FAILED  (%d s)\n' $((SECONDS - started))
-            grep -E '^=========|\[FAIL\]' "$log" | head -n 20 | cut -c 1-160 | sed 's/^/        /'
-            echo "        all of it: $log"
-        fi
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+        number=$((number + 1))
+        # What it prints is shown when it has ended, in one piece.
+        (check_suite "$tool" "$suite" $number >"$results/text.$number"; cat "$results/text.$number") &
     done
 done
+wait
+passed=$(find "$results" -name 'passed.*' | wc -l)
 echo
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+echo "$passed passed, $((number - passed)) failed"
+[ "$passed" -eq "$number" ]

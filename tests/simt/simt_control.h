@@ -16,6 +16,7 @@ uint64_t simt_seed(void);
 /* The device as the program finds it; to be called before anything else of CUDA is. */
 void simt_set_devices(int devices);            /* 0 or 1; 0 as with SIMT_DEVICES=0 */
 void simt_set_driver_insufficient(bool value); /* every call returns cudaErrorInsufficientDriver */
+void simt_set_code_missing(bool value); /* launches are refused: the program was compiled for other devices */
 /* At any time: the size of the device's memory (SIMT_MEMORY). */
 void simt_set_memory(size_t bytes);
 

@@ -29,7 +29,7 @@ uint64_t from_environment(const char *name, uint64_t otherwise)
 
 /* What tests set, and what happens to the device. */
 std::atomic<int> devices{-1}; /* -1: as the environment says */
-std::atomic<bool> driver_insufficient;
+std::atomic<bool> driver_insufficient, code_missing;
 std::atomic<int> fault;
 std::atomic<long> requests_left{-1}, launches_left{-1};
 std::atomic<uint64_t> launched;
@@ -164,6 +164,11 @@ cudaError_t note_error(cudaError_t error)
 bool request_fails()
 {
     return reached(requests_left);
+}
+
+bool has_code()
+{
+    return !code_missing;
 }
 
 bool launch_faults()
@@ -339,6 +344,11 @@ void simt_set_devices(int count)
 void simt_set_driver_insufficient(bool value)
 {
     driver_insufficient = value;
+}
+
+void simt_set_code_missing(bool value)
+{
+    code_missing = value;
 }
 
 void simt_fail_allocations_after(long n)

@@ -65,6 +65,8 @@ void set_device_fault(cudaError_t error);
 cudaError_t note_error(cudaError_t error);
 /* True when a request for memory is to fail (simt_fail_allocations_after). */
 bool request_fails();
+/* False when kernels were not compiled for the device (simt_set_code_missing). */
+bool has_code();
 /* True when the kernel that is launched now is to fault (simt_fault_launch_after). */
 bool launch_faults();
 

@@ -276,6 +276,7 @@ void launch_kernel(const void *kernel, const launch_blocks &at, dim3 threads, si
     serve([&](held_lock &held) {
         CUstream_st *const stream = stream_of(handle);
         if (!stream) return cudaErrorInvalidResourceHandle;
+        if (!has_code()) return cudaErrorNoKernelImageForDevice;
         const cudaError_t error = check_launch(kernel, at.blocks, threads, shared_bytes);
         if (error) return error;
         const auto op = std::make_shared<kernel_operation>(at, threads, shared_bytes, std::move(call));
