@@ -286,14 +286,19 @@ static bool is_home(const dcsr_i_block *block)
     return block->live && !block->foreign && !block->doomed;
 }
 
+/* Whether home blocks b - 1 and b are of one run. */
+static bool run_goes_on(const dcsr_i_arena *arena, uint64_t b)
+{
+    return b > 0 && is_home(&arena->block[b - 1]) && arena->block[b - 1].born == arena->block[b].born;
+}
+
 dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count)
 {
     pthread_mutex_lock(&arena->lock);
     give_locked(arena, arena->open, arena->open_end - arena->open);
     arena->open = arena->open_end = 0;
     uint64_t n = 0;
-    for (uint64_t b = 0; b < arena->top; b++)
-        n += is_home(&arena->block[b]) && (b == 0 || !is_home(&arena->block[b - 1]));
+    for (uint64_t b = 0; b < arena->top; b++) n += is_home(&arena->block[b]) && !run_goes_on(arena, b);
     dcsr_status status = DCSR_OK;
     *count = n;
     *runs = dcsr_i_alloc(arena->context, DCSR_I_MATRIX, n, sizeof **runs);
@@ -301,9 +306,10 @@ dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *
         uint64_t r = 0;
         for (uint64_t b = 0; b < arena->top; b++) {
             if (!is_home(&arena->block[b])) continue;
-            uint64_t first = b;
-            while (b < arena->top && is_home(&arena->block[b])) b++;
-            (*runs)[r++] = (dcsr_i_run){first, b - first};
+            if (run_goes_on(arena, b))
+                (*runs)[r - 1].count++;
+            else
+                (*runs)[r++] = (dcsr_i_run){b, 1, arena->block[b].born};
         }
         for (r = 0; r < n; r++)
             for (uint64_t b = 0; b < (*runs)[r].count; b++) arena->block[(*runs)[r].first + b].doomed = true;
@@ -325,24 +331,23 @@ void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t co
     pthread_mutex_unlock(&arena->lock);
 }
 
-void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count)
+void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count)
 {
     pthread_mutex_lock(&arena->lock);
-    for (uint64_t r = 0; r < count; r++)
-        for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
-            forbid(arena, b << arena->shift, (uint64_t)1 << arena->shift);
-            arena->used -= arena->block[b].live;
-            arena->block[b].live = 0;
-            arena->block[b].doomed = false;
-            arena->free_blocks++;
-        }
+    forbid(arena, first << arena->shift, count << arena->shift);
+    for (uint64_t b = first; b < first + count; b++) {
+        arena->used -= arena->block[b].live;
+        arena->block[b].live = 0;
+        arena->block[b].doomed = false;
+        arena->free_blocks++;
+    }
     pthread_mutex_unlock(&arena->lock);
 }
 
-uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin)
+uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t born = arena->block[begin >> arena->shift].born;
+    uint64_t born = arena->block[(begin + entries - 1) >> arena->shift].born;
     pthread_mutex_unlock(&arena->lock);
     return born;
 }

@@ -24,13 +24,14 @@
 
 typedef struct dcsr_i_block {
     uint32_t live; /* entries handed out and not given back */
-    bool doomed;   /* to be freed with its run by dcsr_i_arena_free_runs() */
+    bool doomed;   /* to be freed with its run by dcsr_i_arena_free_run() */
     bool foreign;  /* holds rows that a view resolved for itself, not the store's */
     uint64_t born; /* no entry in it was stored before this version */
 } dcsr_i_block;
 
 typedef struct dcsr_i_run {
     uint64_t first, count; /* blocks */
+    uint64_t born;         /* of all of them */
 } dcsr_i_run;
 
 typedef struct dcsr_i_arena {
@@ -67,16 +68,18 @@ void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries);
 
 /* Closes the open run and dooms all blocks of the store that are in use: they are the store's old home once a
- * whole defragmentation has moved out. *runs (scratch memory, *capacity long) lists them; free with
- * dcsr_i_free. */
+ * whole change has moved out. *runs, of the pool of matrices, lists them: neighbours that were taken for one
+ * version together. */
 dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
 /* Takes the doom back, when the defragmentation failed. */
 void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
-/* Frees doomed runs. */
-void dcsr_i_arena_free_runs(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
+/* Frees doomed blocks. */
+void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
 
-/* The version before which nothing at this place was stored. */
-uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin);
+/* The version before which nothing at these places, one at least, was stored. They were taken in one piece,
+ * of a run whose later blocks are not older: so what is told is that of the last, and no block of the places
+ * is younger. */
+uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* Returns the memory of free blocks to the system. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
 /* Entries handed out and not given back; entries in all blocks in use; bytes of memory held. */

@@ -27,7 +27,8 @@ static dcsr_status bury(job *j)
 {
     const dcsr_i_table *base = j->base;
     int most = j->matrix->segments_per_row;
-    j->grave = dcsr_i_grave_create(j->matrix, j->pages * (1 + (uint64_t)most) + base->directories + 2);
+    j->grave = dcsr_i_grave_create(j->matrix,
+                                   j->pages * (1 + (uint64_t)most) + base->directories + j->run_count + 1);
     if (!j->grave) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t d = 0; d < base->directories; d++)
         if (base->directory[d])
@@ -37,8 +38,7 @@ static dcsr_status bury(job *j)
         if (!page) continue;
         dcsr_i_bury_page(j->grave, j->matrix, page);
     }
-    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
-    dcsr_i_bury(j->grave, DCSR_I_RUNS, 0, j->runs, j->run_count);
+    dcsr_i_bury_runs(j->grave, j->runs, j->run_count);
     return DCSR_OK;
 }
 
@@ -95,10 +95,8 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
         dcsr_i_publish(matrix, j.next, j.grave);
     } else {
         dcsr_i_grave_free(matrix, j.grave);
-        if (j.doomed) {
-            dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
-            dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
-        }
+        if (j.doomed) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
     }
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
     return status;
 }

@@ -1,16 +1,11 @@
-/* result.c: rows that are computed go into the arena as they come, into pages of a new table; publishing it
- * leaves the old content to the grave, as whole defragmentation does. */
+/* result.c: rows that are computed go into the arena as they come, into pages of a new table. Where nothing
+ * is kept, publishing it leaves the old content to the grave, as whole defragmentation does. */
 #include "dcsr/result.h"
 #include <assert.h>
 #include <string.h>
 
 /* Threads of a large result take room for this many entries at once: some hundred kilobytes. */
 enum { LARGE_SLAB = 1 << 15 };
-
-static bool collects(const dcsr_matrix *matrix)
-{
-    return matrix->engine->replace != NULL;
-}
 
 dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_status (*compute)(dcsr_matrix *matrix, void *user),
                                void *user)
@@ -38,7 +33,7 @@ static dcsr_status bury_home(dcsr_i_result *result)
     const dcsr_i_table *base = matrix->current;
     DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &result->runs, &result->run_count));
     result->doomed = true;
-    uint64_t parts = 2;
+    uint64_t parts = result->run_count + 1;
     for (uint64_t d = 0; d < base->directories; d++)
         if (base->directory[d]) parts += 1 + pages_in(base, d) * (1 + (uint64_t)matrix->segments_per_row);
     result->grave = dcsr_i_grave_create(matrix, parts);
@@ -50,8 +45,7 @@ static dcsr_status bury_home(dcsr_i_result *result)
             if (directory->page[p]) dcsr_i_bury_page(result->grave, matrix, directory->page[p]);
         dcsr_i_bury(result->grave, DCSR_I_DIRECTORY, directory->born, directory, 0);
     }
-    /* Born 0: some version may see any part of the runs, so they go after the last of them. */
-    dcsr_i_bury(result->grave, DCSR_I_RUNS, 0, result->runs, result->run_count);
+    dcsr_i_bury_runs(result->grave, result->runs, result->run_count);
     return DCSR_OK;
 }
 
@@ -61,19 +55,24 @@ static dcsr_status begin(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     const dcsr_i_table *base = matrix->current;
-    result->thread =
-        dcsr_i_calloc(matrix->context, DCSR_I_SCRATCH, (size_t)result->threads, sizeof *result->thread);
+    result->thread = &result->alone;
+    if (result->threads > 1)
+        result->thread =
+            dcsr_i_calloc(matrix->context, DCSR_I_SCRATCH, (size_t)result->threads, sizeof *result->thread);
     if (!result->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     for (int t = 0; t < result->threads; t++) result->thread[t].number = UINT64_MAX;
-    if (collects(matrix)) return dcsr_i_collect_begin(result);
+    if (dcsr_i_result_collects(matrix)) return dcsr_i_collect_begin(result);
+    if (result->keeps) return dcsr_i_keep_begin(result);
     DCSR_TRY(bury_home(result));
     result->table = dcsr_i_table_create(matrix, base->rows, base->cols, base->version + 1);
     return result->table ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-dcsr_status dcsr_i_result_begin(dcsr_i_result *result, dcsr_matrix *matrix, int threads, uint64_t expected)
+dcsr_status dcsr_i_result_begin(dcsr_i_result *result, dcsr_matrix *matrix, int threads, uint64_t expected,
+                                bool keep)
 {
-    *result = (dcsr_i_result){.matrix = matrix, .threads = threads};
+    *result = (dcsr_i_result){.matrix = matrix, .threads = threads, .keeps = keep};
+    assert(!keep || !dcsr_i_result_collects(matrix));
     pthread_mutex_init(&result->lock, NULL);
     result->slab = expected / (uint64_t)threads < LARGE_SLAB ? expected / (uint64_t)threads : LARGE_SLAB;
     dcsr_status status = begin(result);
@@ -104,7 +103,7 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
     dcsr_matrix *matrix = result->matrix;
     uint32_t *columns = matrix->arena.columns;
     char *values = matrix->arena.values;
-    if (collects(matrix)) {
+    if (dcsr_i_result_collects(matrix)) {
         DCSR_TRY(dcsr_i_collect_room(result, thread, entries));
         columns = t->columns;
         values = t->values;
@@ -116,38 +115,58 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
     return DCSR_OK;
 }
 
-/* The directory of page p, made by the first thread that needs it. */
-static dcsr_i_directory *directory_of(dcsr_i_result *result, uint64_t p)
+dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
-    dcsr_i_directory **slot = &result->table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
-    dcsr_i_directory *directory = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    if (directory) return directory;
+    uint64_t d = p >> DCSR_I_DIRECTORY_SHIFT;
+    dcsr_i_directory **slot = &result->table->directory[d],
+                     *before = result->keeps ? result->matrix->current->directory[d] : NULL,
+                     *directory = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (directory != before) return directory;
     pthread_mutex_lock(&result->lock);
     directory = *slot;
-    if (!directory) {
-        directory = dcsr_i_directory_create(result->matrix, NULL, result->table->version);
-        __atomic_store_n(slot, directory, __ATOMIC_RELEASE);
+    if (directory == before) {
+        directory = dcsr_i_directory_create(result->matrix, before, result->table->version);
+        if (directory) __atomic_store_n(slot, directory, __ATOMIC_RELEASE);
+        if (directory && before) dcsr_i_bury(t->grave, DCSR_I_DIRECTORY, before->born, before, 0);
     }
     pthread_mutex_unlock(&result->lock);
     return directory;
 }
 
+dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t)
+{
+    if (!t->stocked) {
+        unsigned n = t->portion ? t->portion : 1;
+        if (!dcsr_i_packed_pages_create(result->matrix, n, t->stock, result->table->version)) return NULL;
+        t->stocked = n;
+        t->portion = 2 * n < DCSR_I_PAGES_AT_ONCE ? 2 * n : DCSR_I_PAGES_AT_ONCE;
+    }
+    return t->stock[--t->stocked];
+}
+
 /* Turns to page p: a new one, of empty rows. */
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
-    if (!t->stocked) {
-        uint64_t pages = dcsr_i_page_count(result->table) - p,
-                 n = pages < DCSR_I_PAGES_AT_ONCE ? pages : DCSR_I_PAGES_AT_ONCE;
-        if (!dcsr_i_packed_pages_create(result->matrix, n, t->stock, result->table->version))
-            return DCSR_ERROR_OUT_OF_MEMORY;
-        t->stocked = (unsigned)n;
-    }
-    dcsr_i_directory *directory = directory_of(result, p);
+    dcsr_i_directory *directory = dcsr_i_result_directory(result, t, p);
     if (!directory) return DCSR_ERROR_OUT_OF_MEMORY;
-    t->page = t->stock[--t->stocked];
+    t->page = dcsr_i_result_page(result, t);
+    if (!t->page) return DCSR_ERROR_OUT_OF_MEMORY;
     t->number = p;
     memset(t->page->segment[0]->begin, 0, sizeof t->page->segment[0]->begin);
     directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = t->page;
+    return DCSR_OK;
+}
+
+/* Rows of which some have entries. */
+static dcsr_status add(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t first, unsigned count,
+                       const uint32_t *lengths)
+{
+    uint64_t p = first >> DCSR_I_PAGE_SHIFT, at = t->next;
+    if (t->number != p) DCSR_TRY(turn_to(result, t, p));
+    unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
+    uint64_t *begin = t->page->segment[0]->begin + r;
+    memcpy(t->page->length + r, lengths, count * sizeof *lengths);
+    for (unsigned i = 0; i < count; at += lengths[i++]) begin[i] = at;
     return DCSR_OK;
 }
 
@@ -155,22 +174,17 @@ dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first,
                               const uint32_t *lengths)
 {
     dcsr_i_result_thread *t = &result->thread[thread];
-    uint64_t sum = 0, at = t->next;
+    uint64_t sum = 0;
     for (unsigned r = 0; r < count; r++) sum += lengths[r];
-    if (!sum) return DCSR_OK;
     assert(sum <= t->end - t->next);
-    if (collects(result->matrix)) {
+    if (result->keeps)
+        DCSR_TRY(dcsr_i_keep_add(result, thread, first, count, lengths));
+    else if (sum && dcsr_i_result_collects(result->matrix))
         dcsr_i_collect_add(result, thread, first, count, lengths);
-    } else {
-        uint64_t p = first >> DCSR_I_PAGE_SHIFT;
-        if (t->number != p) DCSR_TRY(turn_to(result, t, p));
-        unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
-        uint64_t *begin = t->page->segment[0]->begin + r;
-        memcpy(t->page->length + r, lengths, count * sizeof *lengths);
-        for (unsigned i = 0; i < count; at += lengths[i++]) begin[i] = at;
-        if (!t->stored) t->first = t->next;
-        t->gaps |= t->next != t->first + t->stored;
-    }
+    else if (sum)
+        DCSR_TRY(add(result, t, first, count, lengths));
+    if (!t->stored) t->first = t->next;
+    t->gaps |= t->next != t->first + t->stored;
     t->next += sum;
     t->stored += sum;
     return DCSR_OK;
@@ -181,38 +195,59 @@ dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first,
 static void end(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    if (collects(matrix)) dcsr_i_collect_end(result);
+    if (dcsr_i_result_collects(matrix)) dcsr_i_collect_end(result);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, result->runs, result->run_count, sizeof *result->runs);
     for (int t = 0; result->thread && t < result->threads; t++) {
         dcsr_i_result_thread *thread = &result->thread[t];
-        if (!collects(matrix)) dcsr_i_arena_give(&matrix->arena, thread->next, thread->end - thread->next);
+        if (!dcsr_i_result_collects(matrix))
+            dcsr_i_arena_give(&matrix->arena, thread->next, thread->end - thread->next);
         while (thread->stocked) {
             dcsr_i_row_page *page = thread->stock[--thread->stocked];
             dcsr_i_segment_page_free(matrix, page->segment[0], true);
             dcsr_i_row_page_free(matrix, page);
         }
     }
-    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, result->thread, (size_t)result->threads,
-                sizeof *result->thread);
+    if (result->threads > 1)
+        dcsr_i_free(matrix->context, DCSR_I_SCRATCH, result->thread, (size_t)result->threads,
+                    sizeof *result->thread);
     pthread_mutex_destroy(&result->lock);
+}
+
+/* Makes the table the next version. */
+static void publish(dcsr_i_result *result)
+{
+    dcsr_matrix *matrix = result->matrix;
+    dcsr_i_table *table = result->table;
+    const dcsr_i_result_thread *t = result->thread;
+    for (int i = 0; i < result->threads; i++) table->stored += t[i].stored;
+    table->contiguous = result->threads == 1 && !t->gaps;
+    table->first = t->first;
+    bool ascends = true;
+    if (result->keeps) {
+        ascends = atomic_load(&matrix->ascending) == matrix->current->version;
+        if (!dcsr_i_keep_end(result)) {
+            dcsr_i_table_free(matrix, table);
+            return;
+        }
+    }
+    if (ascends) atomic_store(&matrix->ascending, table->version);
+    dcsr_i_publish(matrix, table, result->grave);
+    if (result->keeps) dcsr_i_changed(matrix, 0);
 }
 
 dcsr_status dcsr_i_result_publish(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    dcsr_i_table *table = result->table;
-    uint64_t version = matrix->current->version + 1;
-    dcsr_status status = collects(matrix) ? dcsr_i_collect_publish(result) : DCSR_OK;
-    if (table) {
-        const dcsr_i_result_thread *t = result->thread;
-        for (int i = 0; i < result->threads; i++) table->stored += t[i].stored;
-        table->contiguous = result->threads == 1 && !t->gaps;
-        table->first = t->first;
+    dcsr_status status = DCSR_OK;
+    if (dcsr_i_result_collects(matrix)) {
+        uint64_t version = matrix->current->version + 1;
+        status = dcsr_i_collect_publish(result);
+        if (status == DCSR_OK) atomic_store(&matrix->ascending, version);
+    } else {
+        publish(result);
     }
     end(result);
-    if (status != DCSR_OK) return status;
-    atomic_store(&matrix->ascending, version);
-    if (table) dcsr_i_publish(matrix, table, result->grave);
-    return DCSR_OK;
+    return status;
 }
 
 /* The places of the rows that were added. */
@@ -229,12 +264,13 @@ static void give_rows(dcsr_matrix *matrix, const dcsr_i_table *table)
 void dcsr_i_result_drop(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    if (result->table) give_rows(matrix, result->table);
-    dcsr_i_free_unshared(matrix, result->table, NULL);
-    dcsr_i_grave_free(matrix, result->grave);
-    if (result->doomed) {
-        dcsr_i_arena_spare(&matrix->arena, result->runs, result->run_count);
-        dcsr_i_free(matrix->context, DCSR_I_MATRIX, result->runs, result->run_count, sizeof *result->runs);
+    if (result->keeps) {
+        dcsr_i_keep_drop(result);
+    } else {
+        if (result->table) give_rows(matrix, result->table);
+        dcsr_i_free_unshared(matrix, result->table, NULL);
+        dcsr_i_grave_free(matrix, result->grave);
+        if (result->doomed) dcsr_i_arena_spare(&matrix->arena, result->runs, result->run_count);
     }
     end(result);
 }

@@ -1,4 +1,4 @@
-/* result.h: rows that an operation computes, to replace all that a matrix holds (internal).
+/* result.h: rows that an operation computes, to replace what a matrix holds (internal).
  *
  *      dcsr_i_result_turn(matrix, compute)      the matrix's turn in its queue, in which compute() runs:
  *          dcsr_i_result_begin()
@@ -7,10 +7,16 @@
  *
  * Each thread takes room for as many entries as its next rows may have, writes them, and says how many there
  * are; the rest of the room serves the rows that follow. So there is one pass, and nothing is copied: rows
- * are written where they stay. What is published is one new version; of the old content nothing is left but
- * what views see.
+ * are written where they stay. What is published is one new version.
  *
- * Columns ascend strictly in the rows that are added, so that the new version has nothing to resolve or sort.
+ * Rows that are not added are empty: of the old content nothing is left but what views see. Or they are kept
+ * (dcsr_i_result.keeps): the new version shares them with the one before, as it does after an insertion. Then
+ * a page of 64 rows costs something only if rows of it are added, and so does a row.
+ *
+ *      page of the version before     rows 0 .. 63 at places of the arena     pages without rows that are
+ * added its copy                       row 5: new places; all others the same  are shared themselves
+ *
+ * Columns ascend strictly in the rows that are added, so that there is nothing to resolve or sort in them.
  *
  * On a device the rows are collected in host memory, in order, and go there as CSR (result_collect.c). */
 #ifndef DCSR_RESULT_H
@@ -24,6 +30,11 @@ typedef struct dcsr_i_room {
     void *values;
 } dcsr_i_room;
 
+/* What the rows of a table that are kept no longer count for. */
+typedef struct dcsr_i_replaced {
+    uint64_t stored, extra_segments, duplicate_rows, tombstone_rows;
+} dcsr_i_replaced;
+
 /* What one thread has. */
 typedef struct dcsr_i_result_thread {
     _Alignas(64) uint64_t stored; /* entries added */
@@ -36,15 +47,19 @@ typedef struct dcsr_i_result_thread {
     /* The page that rows are being added to, and pages for those that follow. */
     uint64_t number;
     dcsr_i_row_page *page;
-    unsigned stocked;
+    unsigned stocked, portion; /* how many there are; how many come next */
     dcsr_i_row_page *stock[DCSR_I_PAGES_AT_ONCE];
+    /* Where rows are kept: what those that are added replace. */
+    dcsr_i_grave *grave;
+    dcsr_i_replaced replaced;
 } dcsr_i_result_thread;
 
 typedef struct dcsr_i_result {
     dcsr_matrix *matrix;
-    dcsr_i_result_thread *thread;
+    dcsr_i_result_thread *thread, alone; /* `threads` of them, or the one */
     int threads;
     uint64_t slab; /* entries that a thread takes room for at once, at least */
+    bool keeps;    /* rows that are not added stay as they are */
     /* On the cpu: */
     dcsr_i_table *table;
     dcsr_i_grave *grave;
@@ -65,22 +80,48 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_status (*compute)(dcsr_
                                void *user);
 
 /* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess
- * that decides in which portions room is taken. On failure nothing is left behind. */
-dcsr_status dcsr_i_result_begin(dcsr_i_result *result, dcsr_matrix *matrix, int threads, uint64_t expected);
+ * that decides in which portions room is taken. `keep`: rows that are not added stay as they are; not for a
+ * matrix whose results are collected. On failure nothing is left behind. */
+dcsr_status dcsr_i_result_begin(dcsr_i_result *result, dcsr_matrix *matrix, int threads, uint64_t expected,
+                                bool keep);
 /* Room for so many entries. A thread that has asked for more room may use that alone. */
 dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entries, dcsr_i_room *room);
 /* Rows first to first + count - 1, of one page of 64 rows, stand one behind the other at the beginning of the
  * room that was taken last; what is behind them is room still. A page belongs to one thread, which adds its
- * rows in order. Rows that are not added are empty. */
+ * rows in order, each once. */
 dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
                               const uint32_t *lengths);
 
-/* Publishes. On failure, which on the cpu does not happen, the matrix is as it was. Ends the result. */
+/* Publishes, unless rows were to be kept and none was added. On failure, which on the cpu does not happen,
+ * the matrix is as it was. Ends the result. */
 dcsr_status dcsr_i_result_publish(dcsr_i_result *result);
 /* Gives all back. */
 void dcsr_i_result_drop(dcsr_i_result *result);
 
-/* ---- result_collect.c: the same for engines that have replace() ---- */
+/* Whether results are collected in host memory, for an engine that has replace(). */
+static inline bool dcsr_i_result_collects(const dcsr_matrix *matrix)
+{
+    return matrix->engine->replace != NULL;
+}
+
+/* ---- For result_keep.c ---- */
+/* A page that does not belong to the table yet, packed, of empty rows whose begins are to be written. NULL:
+ * no memory. */
+dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t);
+/* The table's own directory of page p, made by the first thread that needs it, which buries the one that it
+ * is made from. NULL: no memory. */
+dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
+
+/* ---- result_keep.c: adding rows where the others are kept ---- */
+dcsr_status dcsr_i_keep_begin(dcsr_i_result *result);
+dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
+                            const uint32_t *lengths);
+/* Subtracts from the table what was replaced, and puts together what that leaves behind; false when nothing
+ * was added. */
+bool dcsr_i_keep_end(dcsr_i_result *result);
+void dcsr_i_keep_drop(dcsr_i_result *result);
+
+/* ---- result_collect.c: collecting ---- */
 dcsr_status dcsr_i_collect_begin(dcsr_i_result *result);
 dcsr_status dcsr_i_collect_room(dcsr_i_result *result, int thread, uint64_t entries);
 void dcsr_i_collect_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,

@@ -139,7 +139,8 @@ static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         for (int k = 0; k < b->matrix->segments_per_row; k++)
             *to++ = (dcsr_i_remains){.kind = DCSR_I_RANGE,
-                                     .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r]),
+                                     .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r],
+                                                               old->segment[k]->capacity[r]),
                                      .begin = old->segment[k]->begin[r],
                                      .size = old->segment[k]->capacity[r]};
     }

@@ -3,17 +3,17 @@
  * The rows of a matrix stand in the order in which entries came. Where they do not ascend they are copied as
  * CSR: each row is sorted there by the keys column << 32 | position, and entries of one column, which then
  * are in order of time, are combined. */
-#include "dcsr/store.h"
+#include "dcsr/sorted.h"
 #include <string.h>
 
-static bool ascends(const dcsr_i_rows *rows, uint64_t row)
+bool dcsr_i_row_ascends(const dcsr_i_rows *rows, uint64_t row)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, row, pieces);
     int64_t previous = -1;
     for (int k = 0; k < count; k++)
         for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
-            if (rows->columns[i] <= previous) return false;
+            if (rows->columns[i] <= previous || rows->columns[i] & DCSR_I_TOMBSTONE) return false;
             previous = rows->columns[i];
         }
     return true;
@@ -27,43 +27,46 @@ static uint64_t longest_unsorted(const dcsr_i_rows *rows, int threads)
                                                                                 : longest) if (threads > 1)
     for (uint64_t i = 0; i < rows->rows; i++) {
         uint64_t length = dcsr_i_rows_length(rows, i);
-        if (length > longest && !ascends(rows, i)) longest = length;
+        if (length > longest && !dcsr_i_row_ascends(rows, i)) longest = length;
     }
     return longest;
 }
 
-/* What one thread sorts in. */
-typedef struct sorter {
-    uint64_t *keys, *spare;
-} sorter;
+dcsr_i_combine dcsr_i_sorting_combiner(dcsr_type type, dcsr_policy policy)
+{
+    return dcsr_i_combiner(type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
+}
 
-/* Sorts the row from its pieces to place `to` of the CSR; returns how many entries are left. */
-static uint64_t sort_row(dcsr_i_csr *csr, const sorter *s, const dcsr_i_rows *rows, uint64_t row,
-                         dcsr_i_combine combine)
+uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row,
+                         dcsr_i_combine combine, uint32_t *columns, void *values)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, row, pieces);
-    uint64_t n = 0, to = csr->offsets[row], out = to;
-    size_t size = csr->value_size;
+    uint64_t n = 0, group = 0, out = 0, before = UINT64_MAX;
+    size_t size = dcsr_type_size(rows->type);
     for (int k = 0; k < count; k++)
         for (uint64_t i = 0; i < pieces[k].length; i++, n++)
-            s->keys[n] = (uint64_t)rows->columns[pieces[k].begin + i] << 32 | n;
-    const uint64_t *keys = dcsr_i_sort(s->keys, s->spare, n, 1, 32, 31, 1);
+            keys[n] = (uint64_t)(rows->columns[pieces[k].begin + i] & ~DCSR_I_TOMBSTONE) << 32 | n;
+    keys = dcsr_i_sort(keys, spare, n, 1, 32, 31, 1);
     for (uint64_t e = 0; e < n; e++) {
-        uint64_t position = keys[e] & UINT32_MAX;
+        uint64_t position = keys[e] & UINT32_MAX, column = keys[e] >> 32;
         int k = 0;
         for (; position >= pieces[k].length; k++) position -= pieces[k].length;
-        const char *value = size ? (const char *)rows->values + (pieces[k].begin + position) * size : NULL;
-        uint32_t column = (uint32_t)(keys[e] >> 32);
-        if (out > to && csr->columns[out - 1] == column) {
-            if (combine) combine((char *)csr->values + (out - 1) * size, value);
-            continue;
+        uint64_t at = pieces[k].begin + position;
+        const char *value = size ? (const char *)rows->values + at * size : NULL;
+        if (column != before) group = out;
+        before = column;
+        if (rows->columns[at] & DCSR_I_TOMBSTONE) {
+            out = group;
+        } else if (out > group) {
+            if (combine) combine((char *)values + group * size, value);
+        } else {
+            columns[out] = (uint32_t)column;
+            if (size) memcpy((char *)values + out * size, value, size);
+            out++;
         }
-        csr->columns[out] = column;
-        if (size) memcpy((char *)csr->values + out * size, value, size);
-        out++;
     }
-    return out - to;
+    return out;
 }
 
 static void copy_row(dcsr_i_csr *csr, const dcsr_i_rows *rows, uint64_t row)
@@ -84,25 +87,25 @@ static void copy_row(dcsr_i_csr *csr, const dcsr_i_rows *rows, uint64_t row)
 static dcsr_status sort_rows(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_policy policy, uint64_t longest,
                              int threads, uint64_t *left)
 {
-    dcsr_i_combine combine =
-        dcsr_i_combiner(csr->type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
+    dcsr_i_combine combine = dcsr_i_sorting_combiner(csr->type, policy);
     int failed = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : failed) if (threads > 1)
     {
-        sorter s = {.keys = dcsr_i_alloc(csr->context, DCSR_I_SCRATCH, 2 * longest, sizeof *s.keys)};
-        failed += !s.keys;
-        s.spare = s.keys ? s.keys + longest : NULL;
+        uint64_t *keys = dcsr_i_alloc(csr->context, DCSR_I_SCRATCH, 2 * longest, sizeof *keys);
+        failed += !keys;
 #pragma omp for schedule(dynamic, 256)
         for (uint64_t i = 0; i < csr->rows; i++) {
-            if (!s.keys) continue;
-            if (ascends(rows, i)) {
+            if (!keys) continue;
+            if (dcsr_i_row_ascends(rows, i)) {
                 copy_row(csr, rows, i);
                 left[i] = csr->offsets[i + 1] - csr->offsets[i];
             } else {
-                left[i] = sort_row(csr, &s, rows, i, combine);
+                uint64_t to = csr->offsets[i];
+                left[i] = dcsr_i_row_sort(keys, keys + longest, rows, i, combine, csr->columns + to,
+                                          (char *)csr->values + to * csr->value_size);
             }
         }
-        dcsr_i_free(csr->context, DCSR_I_SCRATCH, s.keys, 2 * longest, sizeof *s.keys);
+        dcsr_i_free(csr->context, DCSR_I_SCRATCH, keys, 2 * longest, sizeof *keys);
     }
     return failed ? dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "sorting rows: no memory for their keys") : DCSR_OK;
 }

@@ -280,9 +280,8 @@ void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
     case DCSR_I_RANGE:
         dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
         break;
-    case DCSR_I_RUNS:
-        dcsr_i_arena_free_runs(&matrix->arena, remains->pointer, remains->size);
-        dcsr_i_free(matrix->context, DCSR_I_MATRIX, remains->pointer, remains->size, sizeof(dcsr_i_run));
+    case DCSR_I_RUN:
+        dcsr_i_arena_free_run(&matrix->arena, remains->begin, remains->size);
         break;
     default:
         assert(!"remains of another engine");

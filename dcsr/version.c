@@ -42,8 +42,19 @@ void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, v
 void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     assert(grave->count < grave->capacity);
-    grave->remains[grave->count++] = (dcsr_i_remains){
-        .kind = DCSR_I_RANGE, .born = dcsr_i_arena_born(arena, begin), .begin = begin, .size = entries};
+    grave->remains[grave->count++] = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+                                                      .born = dcsr_i_arena_born(arena, begin, entries),
+                                                      .begin = begin,
+                                                      .size = entries};
+}
+
+/* Nothing in a run was stored before it was born, so a version before that sees nothing of it. */
+void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count)
+{
+    assert(count <= grave->capacity - grave->count);
+    for (uint64_t r = 0; r < count; r++)
+        grave->remains[grave->count++] = (dcsr_i_remains){
+            .kind = DCSR_I_RUN, .born = runs[r].born, .begin = runs[r].first, .size = runs[r].count};
 }
 
 void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
@@ -62,7 +73,7 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin 
     pthread_mutex_lock(&matrix->remains_lock);
     for (uint64_t i = 0; i < grave->count; i++) {
         const dcsr_i_remains *remains = &grave->remains[i];
-        bool other = (remains->kind == DCSR_I_RUNS) != runs;
+        bool other = (remains->kind == DCSR_I_RUN) != runs;
         if (other || (heir && remains->born <= heir->version))
             grave->remains[kept++] = *remains;
         else

@@ -85,7 +85,7 @@ static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcs
 {
     const dcsr_i_rows *a = x->a.rows;
     DCSR_TRY(dcsr_i_check_shape(call, "A", a->rows, a->cols, "the region", x->rows.n, x->cols.n));
-    dcsr_i_region region = {{x->rows.sorted, x->rows.n}, {x->cols.sorted, x->cols.n}};
+    dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
     dcsr_i_rowwise driver = {.call = call,
                              .C = C,
                              .mask = mask,
@@ -119,6 +119,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, nrows);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
     dcsr_i_selected_free(&x.rows);

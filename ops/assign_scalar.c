@@ -16,16 +16,20 @@ typedef struct assignment {
     dcsr_i_selected rows, cols;
     dcsr_type type;
     const void *value;
-    bool values; /* are wanted */
-    thread_state *threads;
+    bool values;                  /* are wanted */
+    thread_state *threads, alone; /* `count` of them, or the one */
+    dcsr_i_few few;
     int count;
 } assignment;
 
 static dcsr_status begin(void *user, int threads)
 {
     assignment *x = user;
-    x->threads = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *x->threads);
+    x->threads = &x->alone;
+    x->alone.values = dcsr_i_scratch_of(&x->few);
     x->count = threads;
+    if (threads > 1)
+        x->threads = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *x->threads);
     return x->threads ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
@@ -36,7 +40,8 @@ static void end(void *user)
         dcsr_i_scratch_free(&x->threads[t].columns, x->context);
         dcsr_i_scratch_free(&x->threads[t].values, x->context);
     }
-    dcsr_i_free(x->context, DCSR_I_SCRATCH, x->threads, (size_t)x->count, sizeof *x->threads);
+    if (x->count > 1)
+        dcsr_i_free(x->context, DCSR_I_SCRATCH, x->threads, (size_t)x->count, sizeof *x->threads);
 }
 
 /* The value n times over. */
@@ -85,9 +90,8 @@ static dcsr_status row(void *user, int thread, uint64_t number, const dcsr_i_row
 {
     const assignment *x = user;
     thread_state *t = &x->threads[thread];
-    dcsr_i_index_list rows = {x->rows.sorted, x->rows.n};
+    (void)number;
     *T = (dcsr_i_row){0};
-    if (!dcsr_i_index_list_has(&rows, number)) return DCSR_OK;
     DCSR_TRY(choose(x, t, mask, T));
     return x->values ? repeat_value(x, t, T->n, &T->values) : DCSR_OK;
 }
@@ -95,7 +99,7 @@ static dcsr_status row(void *user, int thread, uint64_t number, const dcsr_i_row
 static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                        uint64_t rows, uint64_t cols, const dcsr_desc *desc)
 {
-    dcsr_i_region region = {{x->rows.sorted, x->rows.n}, {x->cols.sorted, x->cols.n}};
+    dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
     bool named = mask && !(desc && desc->mask_complement);
     dcsr_i_rowwise driver = {.call = call,
                              .C = C,
@@ -131,6 +135,7 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
     dcsr_status status = dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, 0);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
     dcsr_i_selected_free(&x.rows);
     dcsr_i_selected_free(&x.cols);

@@ -91,7 +91,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
 static dcsr_status run(assignment *x)
 {
     uint32_t index = (uint32_t)x->index;
-    dcsr_i_index_list one = {&index, 1}, all = {0};
+    dcsr_i_index_list one = {.indices = &index, .n = 1}, all = {0};
     dcsr_i_region region = {x->column ? all : one, x->column ? one : all};
     uint64_t rows, cols;
     DCSR_TRY(dcsr_i_check_output(x->call, x->C, NULL));

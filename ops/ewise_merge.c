@@ -65,6 +65,12 @@ dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size)
     return by_size(loops, size);
 }
 
+static dcsr_i_merge_loop *overlay_loop(size_t size)
+{
+    static dcsr_i_merge_loop *const loops[5] = {unite, overlay_1, overlay_2, overlay_4, overlay_8};
+    return by_size(loops, size);
+}
+
 /* ---- Whole rows ---- */
 
 /* Applies the operator to the meetings; the results are scattered. */
@@ -104,4 +110,12 @@ bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *m, const dcsr_binar
     append(merge, &merge->a, merge->i, size);
     append(merge, &merge->b, merge->j, size);
     return true;
+}
+
+void dcsr_i_overlay_rows(dcsr_i_merge *merge, size_t size)
+{
+    merge->i = merge->j = 0;
+    overlay_loop(size)(merge, NULL);
+    append(merge, &merge->a, merge->i, size);
+    append(merge, &merge->b, merge->j, size);
 }

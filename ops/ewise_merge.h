@@ -36,5 +36,7 @@ dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size);
  * operator said so. */
 bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size);
 bool dcsr_i_settle_union(dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size, void *values);
+/* The same where the entry of b stands for both. */
+void dcsr_i_overlay_rows(dcsr_i_merge *merge, size_t size);
 
 #endif

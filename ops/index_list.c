@@ -52,7 +52,9 @@ static dcsr_status sort(dcsr_i_selected *list)
 
 static dcsr_status fill(dcsr_i_selected *list)
 {
-    list->sorted = dcsr_i_alloc(list->context, DCSR_I_SCRATCH, list->n, sizeof *list->sorted);
+    list->sorted = list->few;
+    if (list->n > DCSR_I_FEW_INDICES)
+        list->sorted = dcsr_i_alloc(list->context, DCSR_I_SCRATCH, list->n, sizeof *list->sorted);
     if (!list->sorted) return DCSR_ERROR_OUT_OF_MEMORY;
     list->repeats = 1;
     if (!ascends(list)) return sort(list);
@@ -63,7 +65,8 @@ static dcsr_status fill(dcsr_i_selected *list)
 /* By index, when that takes no more memory than what it is made for. */
 static dcsr_status make_starts(dcsr_i_selected *list, uint64_t reads)
 {
-    if (!reads || list->range || list->size > 4 * (list->n + reads)) return DCSR_OK;
+    if (!reads || list->range || list->n <= DCSR_I_FEW_INDICES || list->size > 4 * (list->n + reads))
+        return DCSR_OK;
     list->starts = dcsr_i_alloc(list->context, DCSR_I_SCRATCH, list->size, sizeof *list->starts);
     if (!list->starts) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t i = 0, k = 0; i < list->size; i++) {
@@ -92,9 +95,22 @@ dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, 
     return make_starts(list, reads);
 }
 
+dcsr_status dcsr_i_selected_mark(dcsr_i_selected *list)
+{
+    uint64_t words = (list->size + 63) / 64;
+    if (list->all || list->range || list->n <= DCSR_I_FEW_INDICES || words > 4 * list->n) return DCSR_OK;
+    list->bits = dcsr_i_calloc(list->context, DCSR_I_SCRATCH, words, sizeof *list->bits);
+    if (!list->bits) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t k = 0; k < list->n; k++)
+        list->bits[list->sorted[k] / 64] |= (uint64_t)1 << list->sorted[k] % 64;
+    return DCSR_OK;
+}
+
 void dcsr_i_selected_free(dcsr_i_selected *list)
 {
-    dcsr_i_free(list->context, DCSR_I_SCRATCH, list->sorted, list->n, sizeof *list->sorted);
+    dcsr_i_free(list->context, DCSR_I_SCRATCH, list->bits, (list->size + 63) / 64, sizeof *list->bits);
+    if (list->n > DCSR_I_FEW_INDICES)
+        dcsr_i_free(list->context, DCSR_I_SCRATCH, list->sorted, list->n, sizeof *list->sorted);
     dcsr_i_free(list->context, DCSR_I_SCRATCH, list->position, list->n, sizeof *list->position);
     dcsr_i_free(list->context, DCSR_I_SCRATCH, list->starts, list->size, sizeof *list->starts);
 }
@@ -145,8 +161,10 @@ void dcsr_i_moved_write(dcsr_i_moved *moved, bool ascend, const dcsr_i_row *row,
 dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
                                  int threads)
 {
-    *movers = (dcsr_i_movers){.context = context};
-    movers->thread = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *movers->thread);
+    *movers = (dcsr_i_movers){.context = context, .alone.moved.keys = dcsr_i_scratch_of(&movers->few)};
+    movers->thread = &movers->alone;
+    if (threads > 1)
+        movers->thread = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *movers->thread);
     if (!movers->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     movers->threads = threads;
     for (int t = 0; t < threads; t++) movers->thread[t].a = dcsr_i_row_reader_of(context, rows);
@@ -159,6 +177,7 @@ void dcsr_i_movers_free(dcsr_i_movers *movers)
         dcsr_i_row_reader_free(&movers->thread[t].a);
         dcsr_i_scratch_free(&movers->thread[t].moved.keys, movers->context);
     }
-    dcsr_i_free(movers->context, DCSR_I_SCRATCH, movers->thread, (size_t)movers->threads,
-                sizeof *movers->thread);
+    if (movers->threads > 1)
+        dcsr_i_free(movers->context, DCSR_I_SCRATCH, movers->thread, (size_t)movers->threads,
+                    sizeof *movers->thread);
 }

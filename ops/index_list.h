@@ -10,6 +10,8 @@
 #include "ops/row_reader.h"
 #include "ops/write_matrix.h"
 
+enum { DCSR_I_FEW_INDICES = 16 };
+
 typedef struct dcsr_i_selected {
     dcsr_context *context;
     bool all;         /* no list was given: every index, in order */
@@ -21,7 +23,9 @@ typedef struct dcsr_i_selected {
     uint32_t *sorted;
     uint32_t *position;
     uint32_t *starts; /* by index: where it, or what follows it, is in `sorted`; NULL: to be searched for */
+    uint64_t *bits;   /* the same as bits by index; NULL: not made */
     uint64_t size;    /* indices are below that */
+    uint32_t few[DCSR_I_FEW_INDICES]; /* `sorted` of a short list, which therefore stays where it was made */
 } dcsr_i_selected;
 
 /* Takes a list of n indices below `size`; NULL: all. `what` is "row" or "column", for messages. The list
@@ -32,7 +36,14 @@ typedef struct dcsr_i_selected {
 dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, const char *call,
                                   const char *what, const uint64_t *indices, uint64_t n, uint64_t size,
                                   bool unique, uint64_t reads);
+/* Makes the bits, for a list that will be asked for many indices, unless that costs more than it may save. */
+dcsr_status dcsr_i_selected_mark(dcsr_i_selected *list);
 void dcsr_i_selected_free(dcsr_i_selected *list);
+/* As what an assignment writes to. */
+static inline dcsr_i_index_list dcsr_i_selected_list(const dcsr_i_selected *list)
+{
+    return (dcsr_i_index_list){list->sorted, list->n, list->bits};
+}
 
 /* Index number k of the list. */
 static inline uint64_t dcsr_i_selected_at(const dcsr_i_selected *list, uint64_t k)
@@ -69,8 +80,9 @@ typedef struct dcsr_i_mover {
 } dcsr_i_mover;
 typedef struct dcsr_i_movers {
     dcsr_context *context;
-    dcsr_i_mover *thread;
+    dcsr_i_mover *thread, alone; /* `threads` of them, or the one */
     int threads;
+    dcsr_i_few few;
 } dcsr_i_movers;
 dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
                                  int threads);

@@ -1,4 +1,5 @@
 /* matrix_input.c: what operations on matrices check, and how their inputs are brought into order. */
+#include "dcsr/sorted.h"
 #include "ops/write_matrix.h"
 
 dcsr_status dcsr_i_check_view(const char *call, const char *what, const dcsr_view *view,

@@ -19,6 +19,8 @@ void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context)
     dcsr_i_scratch_free(&merger->picks, context);
     dcsr_i_scratch_free(&merger->cast, context);
     dcsr_i_scratch_free(&merger->meetings, context);
+    dcsr_i_scratch_free(&merger->columns, context);
+    dcsr_i_scratch_free(&merger->values, context);
 }
 
 /* Whether the column is among those ascending from *at on, which advances to it: by doubling steps and
@@ -30,13 +32,12 @@ static inline bool reaches(const uint32_t *columns, uint64_t n, uint64_t *at, ui
 }
 
 /* Writes the columns of the result and where each comes from; *both says how many come from both. */
-static uint64_t pick_entries(const dcsr_i_merging *m, uint64_t row, const dcsr_i_row_mask *mask,
+static uint64_t pick_entries(const dcsr_i_merging *m, bool outside, const dcsr_i_row_mask *mask,
                              const dcsr_i_row *old, const dcsr_i_row *T, uint32_t *columns, pick *picks,
                              uint64_t *both)
 {
     uint64_t i = 0, j = 0, k = 0, at_mask = 0, at_region = 0;
     const dcsr_i_region *region = m->region;
-    bool row_kept = region && !dcsr_i_index_list_has(&region->rows, row);
     *both = 0;
     while (i < old->n || j < T->n) {
         uint32_t a = i < old->n ? old->columns[i] : NONE, b = j < T->n ? T->columns[j] : NONE,
@@ -46,8 +47,8 @@ static uint64_t pick_entries(const dcsr_i_merging *m, uint64_t row, const dcsr_i
             p.new = NONE;
             if (m->replace) p.old = NONE;
         } else if (!m->accum && p.old != NONE) {
-            bool kept = row_kept || (region && region->cols.indices &&
-                                     !reaches(region->cols.indices, region->cols.n, &at_region, column));
+            bool kept = outside || (region && region->cols.indices &&
+                                    !reaches(region->cols.indices, region->cols.n, &at_region, column));
             if (!kept || p.new != NONE) p.old = NONE;
         }
         if (p.old == NONE && p.new == NONE) continue;
@@ -174,41 +175,104 @@ static dcsr_status unite(dcsr_i_merger *merger, const dcsr_i_merging *m, const d
     return united ? DCSR_OK : dcsr_i_fail_callback(m->call, op->text);
 }
 
-static bool is_range(const dcsr_i_index_list *list)
+/* T's values in C's type. */
+static dcsr_status cast_values(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_i_row *T,
+                               const void **values)
 {
-    return !list->indices || !list->n || list->indices[list->n - 1] - list->indices[0] == list->n - 1;
+    *values = T->values;
+    if (m->source == m->type || !T->n) return DCSR_OK;
+    DCSR_TRY(dcsr_i_scratch_room(&merger->cast, m->context, T->n * dcsr_type_size(m->type)));
+    dcsr_i_cast(m->type, merger->cast.bytes, m->source, T->values, T->n);
+    *values = merger->cast.bytes;
+    return DCSR_OK;
 }
 
-dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, uint64_t row,
+/* T, and the entries of the old row that it does not have. */
+static dcsr_status overlay(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_i_row *old,
+                           const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
+{
+    dcsr_i_merge merge = {.a = *old, .b = *T, .z = room};
+    if (room.values) DCSR_TRY(cast_values(merger, m, T, &merge.b.values));
+    dcsr_i_overlay_rows(&merge, room.values ? dcsr_type_size(m->type) : 0);
+    *length = (uint32_t)merge.k;
+    return DCSR_OK;
+}
+
+/* Copies of the values that stand at the places `at`. */
+#define PICK(ctype)                                                                   \
+    for (uint64_t k = 0; k < n; k++) ((ctype *)to)[k] = ((const ctype *)from)[at[k]]; \
+    break
+static void pick_values(size_t size, void *to, const void *from, const uint32_t *at, uint64_t n)
+{
+    switch (size) {
+    case 1:
+        PICK(uint8_t);
+    case 2:
+        PICK(uint16_t);
+    case 4:
+        PICK(uint32_t);
+    default:
+        PICK(uint64_t);
+    }
+}
+
+/* The entries of the old row whose columns are outside of the region. */
+static dcsr_status leave_region(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_i_row *old,
+                                bool values, dcsr_i_row *left)
+{
+    const dcsr_i_index_list *cols = &m->region->cols;
+    uint64_t n = 0, at_region = 0;
+    DCSR_TRY(dcsr_i_scratch_room(&merger->picks, m->context, old->n * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_scratch_room(&merger->columns, m->context, old->n * sizeof(uint32_t)));
+    uint32_t *at = merger->picks.bytes, *columns = merger->columns.bytes;
+    for (uint64_t e = 0; e < old->n; e++) {
+        uint32_t column = columns[n] = old->columns[e];
+        at[n] = (uint32_t)e;
+        n += cols->bits ? !(cols->bits[column / 64] >> column % 64 & 1)
+                        : !reaches(cols->indices, cols->n, &at_region, column);
+    }
+    *left = (dcsr_i_row){n, columns, NULL};
+    if (!values) return DCSR_OK;
+    size_t size = dcsr_type_size(m->type);
+    DCSR_TRY(dcsr_i_scratch_room(&merger->values, m->context, n * size));
+    pick_values(size, merger->values.bytes, old->values, at, n);
+    left->values = merger->values.bytes;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, bool outside,
                              const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
                              dcsr_i_room room, uint32_t *length)
 {
     if (!old->n && !mask) return copy(m, m->source, T, room, length);
-    bool old_stays = m->accum || (m->region && !dcsr_i_index_list_has(&m->region->rows, row));
+    bool old_stays = m->accum || outside;
     if (!T->n && old_stays && !(mask && m->replace)) return copy(m, m->type, old, room, length);
 
-    if (!mask && !m->accum && is_range(&m->region->cols)) return splice(m, old, T, room, length);
+    if (!mask && !m->accum && dcsr_i_index_list_is_range(&m->region->cols))
+        return splice(m, old, T, room, length);
+    if (!mask && !m->accum) {
+        dcsr_i_row left;
+        DCSR_TRY(leave_region(merger, m, old, room.values != NULL, &left));
+        return overlay(merger, m, &left, T, room, length);
+    }
 
-    /* accum(C, T); and C where T stands wherever the mask is true, which is how scalars are assigned. */
+    /* C where T stands wherever the mask is true, which is how scalars are assigned; and accum(C, T). */
     bool covered = mask && !mask->complement && T->columns == mask->columns && T->n == mask->n;
-    if (covered && m->replace && !m->accum) return copy(m, m->source, T, room, length);
+    bool same = covered && old->n == T->n && !memcmp(old->columns, T->columns, T->n * sizeof *T->columns);
+    if (covered && !m->accum && (m->replace || same)) return copy(m, m->source, T, room, length);
+    if (covered && !m->accum) return overlay(merger, m, old, T, room, length);
     if ((mask ? covered && !m->replace : m->accum != NULL) && (m->one_type || !room.values))
-        return unite(merger, m, m->accum ? m->accum : dcsr_binary_op_of(DCSR_BINARY_SECOND, m->type), old, T,
-                     room, length);
+        return unite(merger, m, m->accum, old, T, room, length);
 
     uint64_t most = old->n + T->n, both;
     DCSR_TRY(dcsr_i_scratch_room(&merger->picks, m->context, most * sizeof(pick)));
     pick *picks = merger->picks.bytes;
-    uint64_t n = pick_entries(m, row, mask, old, T, room.columns, picks, &both);
+    uint64_t n = pick_entries(m, outside, mask, old, T, room.columns, picks, &both);
     *length = (uint32_t)n;
     if (!room.values) return DCSR_OK;
     size_t size = dcsr_type_size(m->type);
-    const void *new = T->values;
-    if (m->source != m->type && T->n) {
-        DCSR_TRY(dcsr_i_scratch_room(&merger->cast, m->context, T->n * size));
-        dcsr_i_cast(m->type, merger->cast.bytes, m->source, T->values, T->n);
-        new = merger->cast.bytes;
-    }
+    const void *new;
+    DCSR_TRY(cast_values(merger, m, T, &new));
     gather(size, room.values, old->values, new, picks, n);
     if (both && !accumulate(m, room.values, old, T, picks, n))
         return dcsr_i_fail_callback(m->call, m->accum->text);

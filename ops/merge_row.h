@@ -19,12 +19,13 @@ typedef struct dcsr_i_merging {
 /* Memory of one thread. */
 typedef struct dcsr_i_merger {
     dcsr_i_scratch picks, cast, meetings;
+    dcsr_i_scratch columns, values; /* of what is left of an old row */
 } dcsr_i_merger;
 void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context);
 
-/* Merges row number `row` into room for old->n + T->n entries; mask NULL: it is true everywhere. *length is
- * how many entries were written. Fails with OUT_OF_MEMORY, or CALLBACK. */
-dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *merging, uint64_t row,
+/* Merges a row into room for old->n + T->n entries; mask NULL: it is true everywhere. `outside`: it is none
+ * of the region's rows. *length is how many entries were written. Fails with OUT_OF_MEMORY, or CALLBACK. */
+dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *merging, bool outside,
                              const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
                              dcsr_i_room room, uint32_t *length);
 

@@ -9,9 +9,15 @@
 static dcsr_status begin(void *user, int threads)
 {
     dcsr_i_mxm *m = user;
-    m->thread = dcsr_i_calloc(m->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *m->thread);
+    m->thread = &m->alone;
+    if (threads > 1)
+        m->thread = dcsr_i_calloc(m->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *m->thread);
     if (!m->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     m->threads = threads;
+    /* Not `clean` and `sums`, which are made what they are between rows when they are taken. */
+    dcsr_i_scratch *first[] = {&m->thread->a,    &m->thread->b,       &m->thread->runs,
+                               &m->thread->keys, &m->thread->columns, &m->thread->values};
+    for (int k = 0; k < 6; k++) *first[k] = dcsr_i_scratch_of(&m->few[k]);
     for (int t = 0; t < threads; t++) m->thread[t].reader = dcsr_i_row_reader_of(m->context, m->a);
     return DCSR_OK;
 }
@@ -26,7 +32,8 @@ static void end(void *user)
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) dcsr_i_scratch_free(all[k], m->context);
         dcsr_i_row_reader_free(&t->reader);
     }
-    dcsr_i_free(m->context, DCSR_I_SCRATCH, m->thread, (size_t)m->threads, sizeof *m->thread);
+    if (m->threads > 1)
+        dcsr_i_free(m->context, DCSR_I_SCRATCH, m->thread, (size_t)m->threads, sizeof *m->thread);
 }
 
 /* ---- Rows ---- */

@@ -21,21 +21,6 @@ typedef struct dcsr_i_mxm_run {
     uint32_t entry; /* position in the row of A */
 } dcsr_i_mxm_run;
 
-/* What is the same for all rows. */
-typedef struct dcsr_i_mxm {
-    dcsr_context *context;
-    const dcsr_semiring *semiring;
-    dcsr_i_mxm_kernel *kernel;
-    const dcsr_i_rows *a, *b;
-    bool values;           /* whether values of the result are wanted */
-    bool reads_a, reads_b; /* whether the multiplication looks at them */
-    bool cast_b;           /* whether those of B are of another type than it takes */
-    size_t x_size;         /* of a value of its first operand */
-    size_t size;           /* of a value of the result */
-    struct dcsr_i_mxm_thread *thread;
-    int threads;
-} dcsr_i_mxm;
-
 /* Memory of one thread. */
 typedef struct dcsr_i_mxm_thread {
     _Alignas(64) dcsr_i_row_reader reader;
@@ -46,6 +31,22 @@ typedef struct dcsr_i_mxm_thread {
     dcsr_i_scratch keys, spare, places; /* of products that are sorted, or picked by a mask */
     dcsr_i_scratch columns, values;     /* of a row that is handed out */
 } dcsr_i_mxm_thread;
+
+/* What is the same for all rows. */
+typedef struct dcsr_i_mxm {
+    dcsr_context *context;
+    const dcsr_semiring *semiring;
+    dcsr_i_mxm_kernel *kernel;
+    const dcsr_i_rows *a, *b;
+    bool values;                      /* whether values of the result are wanted */
+    bool reads_a, reads_b;            /* whether the multiplication looks at them */
+    bool cast_b;                      /* whether those of B are of another type than it takes */
+    size_t x_size;                    /* of a value of its first operand */
+    size_t size;                      /* of a value of the result */
+    dcsr_i_mxm_thread *thread, alone; /* `threads` of them, or the one */
+    int threads;
+    dcsr_i_few few[6];
+} dcsr_i_mxm;
 
 /* The row that is being computed. */
 typedef struct dcsr_i_mxm_row {

@@ -1,51 +1,68 @@
 /* reduce.c: all entries of a matrix added up to one value.
  *
- * Each thread adds up the pages of a stretch of its own, and the threads' sums are added in their order. */
+ * Each thread adds up a part of its own, and the threads' sums are added in their order. */
 #include "ops/reduce.h"
 #include "ops/reduce_block.h"
 #include <omp.h>
 
 static const char call[] = "matrix_reduce";
 
-/* Adds the entries of one page. */
-static bool add_page(dcsr_i_sum *sum, const dcsr_monoid *monoid, const dcsr_i_rows *rows, uint64_t p)
+/* Adds entries that stand one behind the other. */
+static bool add_stretch(dcsr_i_sum *sum, const dcsr_monoid *monoid, const dcsr_i_rows *rows,
+                        const dcsr_i_piece *stretch)
 {
     _Alignas(64) char cast[DCSR_I_LANES * sizeof(dcsr_i_scalar)];
-    uint32_t lengths[DCSR_I_PAGE_ROWS];
-    uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
     dcsr_type type = dcsr_i_monoid_type(monoid);
     size_t size = dcsr_type_size(rows->type);
+    const char *values = (const char *)rows->values + stretch->begin * size;
     const dcsr_i_sum_loops *loops = dcsr_i_sum_loops_of(monoid);
-    dcsr_i_row_block b;
-    dcsr_i_row_block_of(&b, rows, first, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
-                        lengths);
-    for (unsigned s = 0; s < b.stretches; s++) {
-        const char *values = (const char *)rows->values + b.stretch[s].begin * size;
-        if (loops && rows->type == type) {
-            loops->row(cast, values, b.stretch[s].length);
-            if (!dcsr_i_sum_add(sum, monoid, cast, 1)) return false;
-            continue;
-        }
-        for (uint64_t done = 0, n; done < b.stretch[s].length; done += n) {
-            n = b.stretch[s].length - done < DCSR_I_LANES ? b.stretch[s].length - done : DCSR_I_LANES;
-            if (rows->type != type) dcsr_i_cast(type, cast, rows->type, values, n);
-            if (!dcsr_i_sum_add(sum, monoid, rows->type != type ? cast : values, n)) return false;
-            values += n * size;
-        }
+    if (!stretch->length) return true;
+    if (loops && rows->type == type) {
+        loops->row(cast, values, stretch->length);
+        return dcsr_i_sum_add(sum, monoid, cast, 1);
+    }
+    for (uint64_t done = 0, n; done < stretch->length; done += n) {
+        n = stretch->length - done < DCSR_I_LANES ? stretch->length - done : DCSR_I_LANES;
+        if (rows->type != type) dcsr_i_cast(type, cast, rows->type, values, n);
+        if (!dcsr_i_sum_add(sum, monoid, rows->type != type ? cast : values, n)) return false;
+        values += n * size;
     }
     return true;
 }
 
-/* A thread's sum; *any says whether there was anything to add. */
-static bool add_pages(const dcsr_monoid *monoid, const dcsr_i_rows *rows, uint64_t first, uint64_t end,
-                      dcsr_i_scalar *total, bool *any)
+static bool add_pages(dcsr_i_sum *sum, const dcsr_monoid *monoid, const dcsr_i_rows *rows, uint64_t first,
+                      uint64_t end)
+{
+    uint32_t lengths[DCSR_I_PAGE_ROWS];
+    dcsr_i_row_block b;
+    for (uint64_t p = first; p < end; p++) {
+        uint64_t row = p << DCSR_I_PAGE_SHIFT, left = rows->rows - row;
+        dcsr_i_row_block_of(&b, rows, row, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
+                            lengths);
+        for (unsigned s = 0; s < b.stretches; s++)
+            if (!add_stretch(sum, monoid, rows, &b.stretch[s])) return false;
+    }
+    return true;
+}
+
+/* Part number `part` of so many; *any says whether there was anything to add. Where all rows lie one behind
+ * the other they are one stretch. */
+static bool add_part(const dcsr_monoid *monoid, const dcsr_i_rows *rows, uint64_t part, uint64_t parts,
+                     dcsr_i_scalar *total, bool *any)
 {
     dcsr_i_sum sum;
+    bool added;
     sum.used = 0;
-    for (uint64_t p = first; p < end; p++)
-        if (!add_page(&sum, monoid, rows, p)) return false;
-    *any = sum.used != 0;
-    return !*any || dcsr_i_sum_total(&sum, monoid, total);
+    if (rows->offsets || rows->table->contiguous) {
+        uint64_t n = dcsr_i_rows_stored(rows), first = n * part / parts, end = n * (part + 1) / parts;
+        uint64_t begin = rows->offsets ? 0 : rows->table->first;
+        added = add_stretch(&sum, monoid, rows, &(dcsr_i_piece){begin + first, end - first});
+    } else {
+        uint64_t n = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+        added = add_pages(&sum, monoid, rows, n * part / parts, n * (part + 1) / parts);
+    }
+    *any = added && sum.used;
+    return added && (!*any || dcsr_i_sum_total(&sum, monoid, total));
 }
 
 /* *any says whether there are entries. */
@@ -54,15 +71,12 @@ static bool add_all(const dcsr_monoid *monoid, const dcsr_i_rows *rows, int thre
 {
     dcsr_i_scalar part[DCSR_I_MAX_BATCH_THREADS];
     bool some[DCSR_I_MAX_BATCH_THREADS] = {false};
-    uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
     int failed = 0;
     if (threads > DCSR_I_MAX_BATCH_THREADS) threads = DCSR_I_MAX_BATCH_THREADS;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-        uint64_t first = pages * (uint64_t)t / (uint64_t)threads,
-                 end = pages * ((uint64_t)t + 1) / (uint64_t)threads;
-        failed += !add_pages(monoid, rows, first, end, &part[t], &some[t]);
-    }
+    if (threads == 1) return add_part(monoid, rows, 0, 1, total, any);
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed)
+    for (int t = 0; t < threads; t++)
+        failed += !add_part(monoid, rows, (uint64_t)t, (uint64_t)threads, &part[t], &some[t]);
     *any = false;
     for (int t = 0; t < threads && !failed; t++) {
         if (!some[t]) continue;

@@ -24,10 +24,13 @@ bool dcsr_i_sum_of(const dcsr_monoid *monoid, dcsr_type type, const void *values
 /* The sum of n ones, n > 0: by doubling. */
 bool dcsr_i_sum_of_ones(const dcsr_monoid *monoid, uint64_t n, void *total);
 
-/* The same for the usual monoids, without calls: of n > 0 values to *total; and each of n values to the sum
- * of its column, or as that where none is present yet. NULL for other monoids. */
+/* The same for the usual monoids, without calls: of n > 0 values to *total; of each of the rows that `rows`
+ * has bits for, length[r] > 0 values from begin[r] on to totals[r]; and each of n values to the sum of its
+ * column, or as that where none is present yet. NULL for other monoids. */
 typedef struct dcsr_i_sum_loops {
     void (*row)(void *total, const void *values, uint64_t n);
+    void (*rows)(void *totals, const void *values, const uint64_t *begin, const uint32_t *length,
+                 uint64_t rows);
     void (*scatter)(void *sums, uint8_t *present, const uint32_t *columns, const void *values, uint64_t n);
 } dcsr_i_sum_loops;
 const dcsr_i_sum_loops *dcsr_i_sum_loops_of(const dcsr_monoid *monoid);

@@ -3,6 +3,8 @@
 #include "ops/reduce_block.h"
 #include <math.h>
 
+enum { MANY = 64 };
+
 /* Integers are added up in vectors by the compiler. */
 #define LANES(ADD)
 
@@ -53,21 +55,29 @@
 #undef ADD_MIN
 #undef ADD_MAX
 
-/* One sum of floating-point numbers waits for each addition; four need not, and the compiler may not part
- * them. */
+/* One sum of floating-point numbers waits for each addition. Four need not, and the compiler may not part
+ * them; of many values so many that they fill several vector registers. */
 #undef LANES
-#define LANES(ADD)                        \
-    if (n >= 8) {                         \
-        T b = v[1], c = v[2], d = v[3];   \
-        for (e = 4; e + 4 <= n; e += 4) { \
-            a = ADD(a, v[e]);             \
-            b = ADD(b, v[e + 1]);         \
-            c = ADD(c, v[e + 2]);         \
-            d = ADD(d, v[e + 3]);         \
-        }                                 \
-        a = ADD(a, b);                    \
-        c = ADD(c, d);                    \
-        a = ADD(a, c);                    \
+#define LANES(ADD)                                                                 \
+    if (n >= 8 * MANY) {                                                           \
+        T lane[MANY];                                                              \
+        for (int k = 0; k < MANY; k++) lane[k] = v[k];                             \
+        for (e = MANY; e + MANY <= n; e += MANY)                                   \
+            for (int k = 0; k < MANY; k++) lane[k] = ADD(lane[k], v[e + k]);       \
+        for (int half = MANY / 2; half; half /= 2)                                 \
+            for (int k = 0; k < half; k++) lane[k] = ADD(lane[k], lane[k + half]); \
+        a = lane[0];                                                               \
+    } else if (n >= 8) {                                                           \
+        T b = v[1], c = v[2], d = v[3];                                            \
+        for (e = 4; e + 4 <= n; e += 4) {                                          \
+            a = ADD(a, v[e]);                                                      \
+            b = ADD(b, v[e + 1]);                                                  \
+            c = ADD(c, v[e + 2]);                                                  \
+            d = ADD(d, v[e + 3]);                                                  \
+        }                                                                          \
+        a = ADD(a, b);                                                             \
+        c = ADD(c, d);                                                             \
+        a = ADD(a, c);                                                             \
     }
 
 /* Of a number and NaN the least and the greatest are the number. */

@@ -38,14 +38,44 @@ static dcsr_status add_row(const job *j, dcsr_i_row_reader *reader, uint64_t num
     return added ? DCSR_OK : dcsr_i_fail_callback(call, j->monoid->op->text);
 }
 
-/* Rows first to first + count - 1 of one page; *present gets a bit for each that has entries. */
+/* A bit for each of these rows that has entries, and their lengths, of which those of other rows may be left
+ * out. */
+static uint64_t rows_in_use(const dcsr_i_rows *rows, uint64_t first, unsigned count, const uint32_t **length,
+                            uint32_t room[DCSR_I_PAGE_ROWS])
+{
+    uint64_t present = 0;
+    *length = room;
+    if (rows->offsets) {
+        const uint64_t *offsets = rows->offsets + first;
+        for (unsigned r = 0; r < count; r++) room[r] = (uint32_t)(offsets[r + 1] - offsets[r]);
+    } else {
+        const dcsr_i_row_page *page = dcsr_i_page(rows->table, first >> DCSR_I_PAGE_SHIFT);
+        if (!page) return 0;
+        *length = page->length;
+    }
+    for (unsigned r = 0; r < count; r++) present |= (uint64_t)((*length)[r] != 0) << r;
+    return present;
+}
+
+/* Rows first to first + count - 1, which are a page or the beginning of one; *present gets a bit for each
+ * that has entries. Those that stand in one piece are added up by one loop, where there is one. */
 static dcsr_status add_rows(const job *j, dcsr_i_row_reader *reader, uint64_t first, unsigned count,
                             char *sums, uint64_t *present)
 {
-    *present = 0;
-    for (unsigned r = 0; r < count; r++) {
-        if (!dcsr_i_rows_length(j->a.rows, first + r)) continue;
-        *present |= (uint64_t)1 << r;
+    const dcsr_i_rows *rows = j->a.rows;
+    uint32_t room[DCSR_I_PAGE_ROWS];
+    const uint32_t *length;
+    uint64_t left = *present = rows_in_use(rows, first, count, &length, room);
+    if (left && j->loops && rows->type == j->type) {
+        const dcsr_i_row_page *page =
+            rows->offsets ? NULL : dcsr_i_page(rows->table, first >> DCSR_I_PAGE_SHIFT);
+        uint64_t whole = page ? left & ~page->fragmented : left;
+        j->loops->rows(sums, rows->values, page ? page->segment[0]->begin : rows->offsets + first, length,
+                       whole);
+        left &= ~whole;
+    }
+    for (; left; left &= left - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(left);
         DCSR_TRY(add_row(j, reader, first + r, sums + r * j->size));
     }
     return DCSR_OK;

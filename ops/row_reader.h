@@ -20,7 +20,23 @@ typedef struct dcsr_i_row {
 typedef struct dcsr_i_scratch {
     void *bytes;
     size_t size;
+    bool lent; /* until more is needed: somebody else's memory, that need not be taken for a few entries */
 } dcsr_i_scratch;
+
+/* Room for a few entries, to begin with. */
+typedef struct dcsr_i_few {
+    _Alignas(16) char bytes[256];
+} dcsr_i_few;
+static inline dcsr_i_scratch dcsr_i_scratch_of(dcsr_i_few *few)
+{
+    return (dcsr_i_scratch){few->bytes, sizeof few->bytes, true};
+}
+
+static inline void dcsr_i_scratch_free(dcsr_i_scratch *scratch, dcsr_context *context)
+{
+    if (!scratch->lent) dcsr_i_free(context, DCSR_I_SCRATCH, scratch->bytes, scratch->size, 1);
+    *scratch = (dcsr_i_scratch){0};
+}
 
 static inline dcsr_status dcsr_i_scratch_room(dcsr_i_scratch *scratch, dcsr_context *context, size_t size)
 {
@@ -28,15 +44,9 @@ static inline dcsr_status dcsr_i_scratch_room(dcsr_i_scratch *scratch, dcsr_cont
     size_t larger = size < 256 ? 256 : size > 2 * scratch->size ? size : 2 * scratch->size;
     void *bytes = dcsr_i_alloc(context, DCSR_I_SCRATCH, larger, 1);
     if (!bytes) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_free(context, DCSR_I_SCRATCH, scratch->bytes, scratch->size, 1);
-    *scratch = (dcsr_i_scratch){bytes, larger};
+    dcsr_i_scratch_free(scratch, context);
+    *scratch = (dcsr_i_scratch){bytes, larger, false};
     return DCSR_OK;
-}
-
-static inline void dcsr_i_scratch_free(dcsr_i_scratch *scratch, dcsr_context *context)
-{
-    dcsr_i_free(context, DCSR_I_SCRATCH, scratch->bytes, scratch->size, 1);
-    *scratch = (dcsr_i_scratch){0};
 }
 
 /* Of one thread. */

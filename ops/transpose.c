@@ -93,7 +93,7 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
     csc.offsets = dcsr_i_alloc(C->context, DCSR_I_SCRATCH, csc.rows + 1, sizeof *csc.offsets);
     if (!csc.offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_result result;
-    dcsr_status status = dcsr_i_result_begin(&result, C, 1, csc.nnz);
+    dcsr_status status = dcsr_i_result_begin(&result, C, 1, csc.nnz, false);
     if (status == DCSR_OK) {
         status = fill(&result, &csc, rows);
         if (status == DCSR_OK)

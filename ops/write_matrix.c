@@ -2,17 +2,18 @@
  *
  * Threads take pages of 64 rows. Where there is neither mask nor accumulator, blocks are produced right in
  * the room where they stay; else T's rows are produced in scratch memory of the thread and merged from there
- * (merge_row.c). */
-#include "dcsr/search.h"
+ * (merge_row.c). Where few rows can change, the others are kept as they are, and not looked at. */
 #include "ops/merge_row.h"
 #include "ops/row_block.h"
+#include "ops/write_old.h"
 #include <stdatomic.h>
 #include <stdio.h>
 
 /* Memory of one thread. */
 typedef struct thread_state {
     _Alignas(64) int number;
-    dcsr_i_row_reader old, mask;
+    dcsr_i_old_reader old;
+    dcsr_i_row_reader mask;
     dcsr_i_merger merger;
     dcsr_i_scratch columns, values;          /* of a block of T */
     dcsr_i_scratch mask_columns, mask_truth; /* of a row of the mask */
@@ -27,6 +28,8 @@ typedef struct job {
     const dcsr_i_rows *mask; /* NULL: none */
     bool mask_is_pattern;    /* it is true where it has an entry */
     const dcsr_i_rows *old;  /* what C holds; NULL where that does not matter */
+    dcsr_i_old holds;
+    bool keep; /* rows of C that cannot change are not written */
     dcsr_i_merging merging;
     dcsr_i_result result;
     uint64_t pages, portion; /* that a thread takes at once */
@@ -40,45 +43,12 @@ typedef struct job {
 
 /* ---- Rows without entries ---- */
 
-bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end)
-{
-    if (rows->offsets) {
-        uint64_t last = end << DCSR_I_PAGE_SHIFT;
-        return rows->offsets[first << DCSR_I_PAGE_SHIFT] ==
-               rows->offsets[last < rows->rows ? last : rows->rows];
-    }
-    for (uint64_t p = first; p < end;) {
-        if (!rows->table->directory[p >> DCSR_I_DIRECTORY_SHIFT])
-            p = ((p >> DCSR_I_DIRECTORY_SHIFT) + 1) << DCSR_I_DIRECTORY_SHIFT;
-        else if (dcsr_i_page(rows->table, p++))
-            return false;
-    }
-    return true;
-}
-
 /* Whether T has no entries in these pages. */
 static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t first, uint64_t end)
 {
     if (!op->source[0]) return false;
     return dcsr_i_rows_are_empty(op->source[0], first, end) &&
            (!op->source[1] || dcsr_i_rows_are_empty(op->source[1], first, end));
-}
-
-/* Whether the list has one of the indices first .. end-1. */
-static bool list_meets(const dcsr_i_index_list *list, uint64_t first, uint64_t end)
-{
-    if (!list->indices) return true;
-    uint64_t n = list->n;
-    /* Mostly it is a range. */
-    if (n && list->indices[n - 1] - list->indices[0] == n - 1)
-        return first <= list->indices[n - 1] && end > list->indices[0];
-    uint64_t at = dcsr_i_list_find(list->indices, 0, n, first);
-    return at < n && list->indices[at] < end;
-}
-
-bool dcsr_i_index_list_has(const dcsr_i_index_list *list, uint64_t index)
-{
-    return list_meets(list, index, index + 1);
 }
 
 /* ---- C = T ---- */
@@ -154,15 +124,30 @@ static dcsr_status read_mask(job *j, thread_state *t, uint64_t row, dcsr_i_row_m
     return DCSR_OK;
 }
 
-/* Merges T into what C holds in a row, at the beginning of the room. */
-static dcsr_status merge_row(job *j, thread_state *t, uint64_t row, const dcsr_i_row_mask *mask,
-                             const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
+/* Rows of one page that are merged. */
+typedef struct page_rows {
+    uint64_t first;
+    unsigned count;
+    uint64_t inside; /* a bit for each that T may have entries in */
+    uint64_t wanted; /* a bit for each that is to be looked at */
+    bool empty;      /* T has no entries in any */
+} page_rows;
+
+/* Merges T into what C holds in row r of the page, and adds that. */
+static dcsr_status merge_row(job *j, thread_state *t, const page_rows *page, unsigned r,
+                             const dcsr_i_row_mask *mask, const dcsr_i_row *T)
 {
+    uint64_t row = page->first + r;
     dcsr_i_row old = {0};
-    *length = 0;
-    if (j->old) DCSR_TRY(dcsr_i_row_get(&t->old, row, &old));
-    if (!old.n && !T->n) return DCSR_OK;
-    return dcsr_i_merge_row(&t->merger, &j->merging, row, mask, &old, T, room, length);
+    dcsr_i_room room;
+    uint32_t length = 0;
+    if (j->keep && ((j->op->accum && !T->n) || (j->mask && !mask->n && !mask->complement))) return DCSR_OK;
+    if (j->old) DCSR_TRY(dcsr_i_old_row(&t->old, row, &old));
+    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, old.n + T->n, &room));
+    if (old.n || T->n)
+        DCSR_TRY(dcsr_i_merge_row(&t->merger, &j->merging, !(page->inside >> r & 1), j->mask ? mask : NULL,
+                                  &old, T, room, &length));
+    return dcsr_i_result_add(&j->result, t->number, row, 1, &length);
 }
 
 /* The rows of one page as they are. */
@@ -178,41 +163,36 @@ static dcsr_status keep_page(job *j, thread_state *t, uint64_t first, unsigned c
     return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
 }
 
-/* The rows of one page, of which T comes as a block; `empty`: it has no entries there. */
-static dcsr_status merge_block(job *j, thread_state *t, uint64_t first, unsigned count, bool empty)
+/* T comes as a block. */
+static dcsr_status merge_block(job *j, thread_state *t, const page_rows *page)
 {
-    uint32_t of_T[DCSR_I_PAGE_ROWS] = {0}, lengths[DCSR_I_PAGE_ROWS];
-    size_t T_size = dcsr_type_size(j->op->type), size = j->C->value_size;
-    dcsr_i_room made = {0}, room;
-    uint64_t most = j->old ? dcsr_i_rows_sum(j->old, first, count) : 0, at = 0, done = 0;
-    if (!empty) DCSR_TRY(block_in_scratch(j, t, first, count, true, &made, of_T));
-    for (unsigned r = 0; r < count; r++) most += of_T[r];
-    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
-    for (unsigned r = 0; r < count; at += of_T[r], done += lengths[r++]) {
-        dcsr_i_row_mask mask;
+    uint32_t of_T[DCSR_I_PAGE_ROWS] = {0};
+    size_t T_size = dcsr_type_size(j->op->type);
+    dcsr_i_room made = {0};
+    uint64_t at = 0;
+    if (!page->empty) DCSR_TRY(block_in_scratch(j, t, page->first, page->count, true, &made, of_T));
+    for (unsigned r = 0; r < page->count; at += of_T[r++]) {
+        dcsr_i_row_mask mask = {0};
         dcsr_i_row T = {of_T[r], made.columns + at, made.values ? (char *)made.values + at * T_size : NULL};
-        dcsr_i_room behind = {room.columns + done, room.values ? (char *)room.values + done * size : NULL};
-        if (j->mask) DCSR_TRY(read_mask(j, t, first + r, &mask));
-        DCSR_TRY(merge_row(j, t, first + r, j->mask ? &mask : NULL, &T, behind, &lengths[r]));
+        if (!(page->wanted >> r & 1)) continue;
+        if (j->mask) DCSR_TRY(read_mask(j, t, page->first + r, &mask));
+        DCSR_TRY(merge_row(j, t, page, r, &mask, &T));
     }
-    return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
+    return DCSR_OK;
 }
 
-/* The same where T comes row by row. */
-static dcsr_status merge_rows(job *j, thread_state *t, uint64_t first, unsigned count, bool empty)
+/* T comes row by row. */
+static dcsr_status merge_rows(job *j, thread_state *t, const page_rows *page)
 {
-    for (uint64_t row = first; row < first + count; row++) {
-        dcsr_i_row_mask mask;
+    const dcsr_i_rowwise *op = j->op;
+    for (uint64_t rows = page->wanted; rows; rows &= rows - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(rows);
+        dcsr_i_row_mask mask = {0};
         dcsr_i_row T = {0};
-        dcsr_i_room room;
-        uint32_t length;
-        if (j->mask) DCSR_TRY(read_mask(j, t, row, &mask));
-        bool nowhere = j->mask && !mask.n && !mask.complement;
-        if (!empty && !nowhere) DCSR_TRY(j->op->row(j->op->user, t->number, row, j->mask ? &mask : NULL, &T));
-        uint64_t most = T.n + (j->old ? dcsr_i_rows_length(j->old, row) : 0);
-        DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
-        DCSR_TRY(merge_row(j, t, row, j->mask ? &mask : NULL, &T, room, &length));
-        DCSR_TRY(dcsr_i_result_add(&j->result, t->number, row, 1, &length));
+        if (j->mask) DCSR_TRY(read_mask(j, t, page->first + r, &mask));
+        bool nowhere = page->empty || !(page->inside >> r & 1) || (j->mask && !mask.n && !mask.complement);
+        if (!nowhere) DCSR_TRY(op->row(op->user, t->number, page->first + r, j->mask ? &mask : NULL, &T));
+        DCSR_TRY(merge_row(j, t, page, r, &mask, &T));
     }
     return DCSR_OK;
 }
@@ -223,19 +203,33 @@ static bool is_masked_out(const job *j, uint64_t first, uint64_t end)
     return j->mask && !j->complement && dcsr_i_rows_are_empty(j->mask, first, end);
 }
 
+/* Whether nothing changes in pages first to end - 1. */
+static bool pages_stay(const job *j, uint64_t first, uint64_t end)
+{
+    const dcsr_i_rowwise *op = j->op;
+    return j->keep && (is_masked_out(j, first, end) || (op->accum && source_is_empty(op, first, end)) ||
+                       (op->region && !dcsr_i_index_list_meets(&op->region->rows, first << DCSR_I_PAGE_SHIFT,
+                                                               end << DCSR_I_PAGE_SHIFT)));
+}
+
 /* ---- Threads ---- */
 
 static dcsr_status write_page(job *j, thread_state *t, uint64_t p)
 {
     uint64_t first = p << DCSR_I_PAGE_SHIFT, left = j->op->rows - first;
     unsigned count = left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS;
+    if (pages_stay(j, p, p + 1)) return DCSR_OK;
     bool empty = source_is_empty(j->op, p, p + 1) || is_masked_out(j, p, p + 1);
     if (empty && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1))) return DCSR_OK;
-    if (j->old && !(j->mask && j->merging.replace)) {
-        bool outside = j->op->region && !list_meets(&j->op->region->rows, first, first + count);
+    if (j->old && j->holds.ascends && !j->keep && !(j->mask && j->merging.replace)) {
+        bool outside = j->op->region && !dcsr_i_index_list_meets(&j->op->region->rows, first, first + count);
         if (outside || (empty && j->op->accum)) return keep_page(j, t, first, count);
     }
-    if (!j->plain) return (j->op->block ? merge_block : merge_rows)(j, t, first, count, empty);
+    if (!j->plain) {
+        page_rows page = {first, count, dcsr_i_region_rows(j->op->region, first, count), 0, empty};
+        page.wanted = dcsr_i_region_rows(j->keep ? j->op->region : NULL, first, count);
+        return (j->op->block ? merge_block : merge_rows)(j, t, &page);
+    }
     if (j->op->block) return write_block(j, t, first, count);
     for (unsigned r = 0; r < count; r++) DCSR_TRY(write_row(j, t, first + r));
     return DCSR_OK;
@@ -255,21 +249,28 @@ static void note_failure(job *j, dcsr_status status)
 static void work(job *j, int number)
 {
     dcsr_context *context = j->C->context;
+    dcsr_i_few few[5];
     thread_state t = {.number = number,
-                      .old = dcsr_i_row_reader_of(context, j->old),
-                      .mask = dcsr_i_row_reader_of(context, j->mask)};
+                      .old = dcsr_i_old_reader_of(context, &j->holds),
+                      .mask = dcsr_i_row_reader_of(context, j->mask),
+                      .merger.picks = dcsr_i_scratch_of(&few[0]),
+                      .merger.columns = dcsr_i_scratch_of(&few[1]),
+                      .merger.values = dcsr_i_scratch_of(&few[2]),
+                      .columns = dcsr_i_scratch_of(&few[3]),
+                      .values = dcsr_i_scratch_of(&few[4])};
     while (!atomic_load_explicit(&j->failed, memory_order_relaxed)) {
         uint64_t p = atomic_fetch_add(&j->next, j->portion),
                  end = p + j->portion < j->pages ? p + j->portion : j->pages;
         if (p >= j->pages) break;
-        bool empty = source_is_empty(j->op, p, end) && (!j->old || dcsr_i_rows_are_empty(j->old, p, end));
+        bool empty = pages_stay(j, p, end) ||
+                     (source_is_empty(j->op, p, end) && (!j->old || dcsr_i_rows_are_empty(j->old, p, end)));
         for (dcsr_status status; !empty && p < end; p++)
             if ((status = write_page(j, &t, p)) != DCSR_OK) {
                 note_failure(j, status);
                 break;
             }
     }
-    dcsr_i_row_reader_free(&t.old);
+    dcsr_i_old_reader_free(&t.old);
     dcsr_i_row_reader_free(&t.mask);
     dcsr_i_merger_free(&t.merger, context);
     dcsr_i_scratch_free(&t.columns, context);
@@ -278,17 +279,39 @@ static void work(job *j, int number)
     dcsr_i_scratch_free(&t.mask_truth, context);
 }
 
+/* How many rows of C may change, at most. */
+static uint64_t rows_that_change(const job *j)
+{
+    const dcsr_i_rowwise *op = j->op;
+    uint64_t most = op->rows, named = most;
+    if (!j->old || (j->mask && j->merging.replace)) return most;
+    if (op->region && op->region->rows.indices) most = op->region->rows.n;
+    if (j->mask && !j->complement) named = dcsr_i_rows_stored(j->mask);
+    if (named < most) most = named;
+    if (!op->accum || !op->source[0]) return most;
+    named = dcsr_i_rows_stored(op->source[0]) + (op->source[1] ? dcsr_i_rows_stored(op->source[1]) : 0);
+    return named < most ? named : most;
+}
+
+/* Whether the rows that do not change are kept. Where most do, writing all anew leaves C in better order.
+ * Where duplicates are kept, they are all summed or none. */
+static bool keeps_rows(const job *j)
+{
+    bool can = !dcsr_i_result_collects(j->C) && (j->holds.ascends || j->C->policy != DCSR_POLICY_KEEP);
+    return can && rows_that_change(j) <= j->op->rows / 2;
+}
+
 /* Computes all rows; the result is then complete, or given back. */
 static dcsr_status compute_rows(job *j)
 {
     enum { PORTIONS = 16, MOST_PAGES = 512 }; /* per thread; at once */
     const dcsr_i_rowwise *op = j->op;
-    uint64_t expected = op->work + (j->old ? dcsr_i_rows_stored(j->old) : 0);
+    uint64_t expected = op->work + (j->old && !j->keep ? dcsr_i_rows_stored(j->old) : 0);
     j->pages = (op->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
     int threads = dcsr_i_threads(j->C->context, expected + op->rows / DCSR_I_PAGE_ROWS);
     uint64_t portion = j->pages / ((uint64_t)threads * PORTIONS);
     j->portion = portion < 1 ? 1 : portion < MOST_PAGES ? portion : MOST_PAGES;
-    DCSR_TRY(dcsr_i_result_begin(&j->result, j->C, threads, expected));
+    DCSR_TRY(dcsr_i_result_begin(&j->result, j->C, threads, expected, j->keep));
     if (op->begin) {
         dcsr_status status = op->begin(op->user, threads);
         if (status != DCSR_OK) {
@@ -317,19 +340,19 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
     const dcsr_i_rowwise *op = j->op;
     DCSR_TRY(dcsr_i_check_shape(op->call, "C", C->current->rows, C->current->cols, "the result", op->rows,
                                 op->cols));
-    dcsr_view *old = NULL;
     dcsr_status status = DCSR_OK;
     if (j->nowhere) {
         if (!j->merging.replace) return DCSR_OK;
-        DCSR_TRY(dcsr_i_result_begin(&j->result, C, 1, 0));
+        DCSR_TRY(dcsr_i_result_begin(&j->result, C, 1, 0, false));
         return dcsr_i_result_publish(&j->result);
     }
     if (op->accum || op->region || (op->mask && !(op->desc && op->desc->replace))) {
-        status = dcsr_view_create(&old, C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
-        if (status == DCSR_OK) status = dcsr_i_view_sorted(&j->old, old);
+        status = dcsr_i_old_open(&j->holds, C);
+        j->old = j->holds.rows;
+        j->keep = status == DCSR_OK && keeps_rows(j);
     }
     if (status == DCSR_OK) status = compute_rows(j);
-    dcsr_view_destroy(old);
+    dcsr_i_old_close(&j->holds);
     return status == DCSR_OK ? dcsr_i_result_publish(&j->result) : status;
 }
 

@@ -4,7 +4,9 @@
  *
  * An operation says how rows of T are computed; the driver runs that over all rows in parallel, brings mask,
  * accumulator and what C holds to each, and writes the rows of the result where they stay (dcsr/result.h).
- * Then they are published as one version of C, which replaces the content; after a failure C is as it was.
+ * Then they are published as one version of C; after a failure C is as it was. Where region, mask or
+ * accumulator say that few rows can change, the new version shares the others with the one before, and the
+ * cost is that of the rows that are looked at. If nothing changes there is no new version.
  *
  * This takes C's turn in its queue: changes that were queued before the call are applied first, and what C
  * holds then is what is accumulated with and kept; changes that other threads queue meanwhile come after.
@@ -17,6 +19,7 @@
 #include "dcsr/result.h"
 #include "ops/desc.h"
 #include "ops/operator.h"
+#include "ops/region.h"
 #include "ops/row_reader.h"
 
 /* Where a row may be written: at the columns given or, with complement, at all others. Columns ascend. */
@@ -25,14 +28,6 @@ typedef struct dcsr_i_row_mask {
     const uint32_t *columns;
     bool complement;
 } dcsr_i_row_mask;
-
-/* Ascending indices without repeats; NULL: all there are. */
-typedef struct dcsr_i_index_list {
-    const uint32_t *indices;
-    uint64_t n;
-} dcsr_i_index_list;
-
-bool dcsr_i_index_list_has(const dcsr_i_index_list *list, uint64_t index);
 
 /* What an operation does. */
 typedef struct dcsr_i_rowwise {
@@ -55,7 +50,7 @@ typedef struct dcsr_i_rowwise {
 
     /* One of two ways to produce rows. By row: *T is valid until the thread's next call. `mask` is where the
      * row will be written, NULL: everywhere; what stands elsewhere is dropped, so it may be ignored. Values
-     * may be NULL where `values` was false (below). */
+     * may be NULL where none are wanted (below). Rows outside of the region are not asked for. */
     dcsr_status (*row)(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_row *T);
     /* By blocks of rows of one page: most() says how many entries rows first to first + count - 1 may have at
      * most; block() writes them to `room` one behind the other, and their lengths. room.values, of `type`, is
@@ -66,12 +61,8 @@ typedef struct dcsr_i_rowwise {
 
     /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
      * without an accumulator. NULL: T may have some everywhere. */
-    const struct dcsr_i_region *region;
+    const dcsr_i_region *region;
 } dcsr_i_rowwise;
-
-typedef struct dcsr_i_region {
-    dcsr_i_index_list rows, cols;
-} dcsr_i_region;
 
 /* Checks C, mask and desc, and the shapes: C must have rows x cols, and so must the mask. */
 dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op);

@@ -186,7 +186,7 @@ static void give_and_take(dcsr_context *on)
     cr_assert_eq(dcsr_i_arena_held(&arena), 3 * block);
     TEST_OK(dcsr_i_arena_take_blocks(&arena, 5, 3, false, &third));
     cr_assert_eq(third, block, "a free block serves again");
-    cr_assert_eq(dcsr_i_arena_born(&arena, third), 3);
+    cr_assert_eq(dcsr_i_arena_born(&arena, third, 1), 3);
     dcsr_i_arena_give(&arena, third, 5);
     dcsr_i_arena_give(&arena, first, block);
     dcsr_i_arena_give_counts(&arena, 2, block);

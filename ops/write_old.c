@@ -1,0 +1,54 @@
+/* write_old.c: reading what a matrix holds that is written. */
+#include "dcsr/sorted.h"
+#include "ops/write_old.h"
+
+dcsr_status dcsr_i_old_open(dcsr_i_old *old, dcsr_matrix *C)
+{
+    *old = (dcsr_i_old){.ascends = true, .combine = dcsr_i_sorting_combiner(C->type, C->policy)};
+    if (dcsr_i_result_collects(C)) {
+        DCSR_TRY(dcsr_view_create(&old->view, C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
+        return dcsr_i_view_sorted(&old->rows, old->view);
+    }
+    old->ascends = atomic_load(&C->ascending) == C->current->version;
+    old->current = dcsr_i_rows_of(C, C->current);
+    old->rows = &old->current;
+    return DCSR_OK;
+}
+
+void dcsr_i_old_close(dcsr_i_old *old)
+{
+    dcsr_view_destroy(old->view);
+    old->view = NULL;
+}
+
+void dcsr_i_old_reader_free(dcsr_i_old_reader *reader)
+{
+    dcsr_context *context = reader->rows.context;
+    dcsr_i_row_reader_free(&reader->rows);
+    dcsr_i_scratch_free(&reader->keys, context);
+    dcsr_i_scratch_free(&reader->columns, context);
+    dcsr_i_scratch_free(&reader->values, context);
+}
+
+/* A row in which something is to be resolved or sorted. */
+static dcsr_status sort_row(dcsr_i_old_reader *reader, uint64_t number, dcsr_i_row *row)
+{
+    const dcsr_i_rows *rows = reader->old->rows;
+    dcsr_context *context = reader->rows.context;
+    uint64_t length = dcsr_i_rows_length(rows, number);
+    DCSR_TRY(dcsr_i_scratch_room(&reader->keys, context, 2 * length * sizeof(uint64_t)));
+    DCSR_TRY(dcsr_i_scratch_room(&reader->columns, context, length * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_scratch_room(&reader->values, context, length * reader->rows.value_size));
+    uint64_t *keys = reader->keys.bytes,
+             n = dcsr_i_row_sort(keys, keys + length, rows, number, reader->old->combine,
+                                 reader->columns.bytes, reader->values.bytes);
+    *row = (dcsr_i_row){n, reader->columns.bytes, reader->rows.value_size ? reader->values.bytes : NULL};
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_old_row(dcsr_i_old_reader *reader, uint64_t number, dcsr_i_row *row)
+{
+    if (!reader->old->ascends && !dcsr_i_row_ascends(reader->old->rows, number))
+        return sort_row(reader, number, row);
+    return dcsr_i_row_get(&reader->rows, number, row);
+}
