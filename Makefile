@@ -33,7 +33,7 @@ SONAME   := libdcsr.so.$(firstword $(subst ., ,$(VERSION)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Werror -Wno-pass-failed
 C_FLAGS  := -std=c11 -Wstrict-prototypes -Wmissing-prototypes
 BASE     := -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -fopenmp -pthread -MMD -MP $(WARNINGS)
-LIBS     := -lz -lm
+LIBS     := -llmdb -lxxhash -lzstd -lz -lm
 PLAIN    := $(CFLAGS) -DDCSR_JEMALLOC
 # The C++ compiler that goes with a C compiler.
 cxx      = $(or $(filter %++ clang++-% g++-%,$(subst gcc,g++,$(subst clang,clang++,$(1)))),g++)
@@ -44,8 +44,8 @@ SHOW = $(if $(V),,@echo '  $@';)
 
 KERNELS := $(wildcard dcsr/*.cu ops/*.cu algos/*.cu)
 CONTROL := $(wildcard dcsr/*_cuda.c ops/*_cuda.c algos/*_cuda.c)
-LIBRARY := $(filter-out $(CONTROL),$(wildcard dcsr/*.c ops/*.c algos/*.c))
-PUBLIC  := dcsr/dcsr.h $(shell grep -l DCSR_API dcsr/*.h ops/*.h algos/*.h)
+LIBRARY := $(filter-out $(CONTROL),$(wildcard dcsr/*.c ops/*.c algos/*.c persist/*.c))
+PUBLIC  := dcsr/dcsr.h $(shell grep -l DCSR_API dcsr/*.h ops/*.h algos/*.h persist/*.h)
 PUBLIC  += $(sort $(shell sed -n 's/^.include "\(.*\.def\)"/\1/p' $(PUBLIC)))
 CLI     := $(wildcard cli/*.c)
 TOOLS   := $(wildcard tools/*.c)
@@ -53,27 +53,29 @@ BENCHES := $(wildcard bench/bench_*.c)
 PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/*.cpp))
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 # test_simt asks the emulator, and is built where it is.
-SIMT_SUITES := $(notdir $(basename $(wildcard tests/test_*.c)))
+# Of stores, what goes to a device and comes from it.
+SIMT_SUITES := $(filter-out test_store_% test_durable_% test_catalog test_cli_store,$(notdir $(basename $(wildcard tests/test_*.c))))
 # Of these, without a device there is nothing to test.
 DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
                  test_spmm_device test_vector_device test_vector_moves_device
-SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(SIMT_SUITES))
+SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(wildcard tests/test_*.c))))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs test_twin_model test_result test_vector_ops test_vector_ops_random \
-              test_mxv_random test_spmm test_mxm test_mxm_calls \
-              test_algebra_vectors test_algebra_products test_algebra_matrices,$(SUITES))
+              test_convert test_spmv test_bfs test_twin_model test_result test_result_keep test_vector_ops test_vector_ops_random \
+              test_result_room test_mxv_random test_spmm test_mxm test_mxm_calls \
+              test_algebra_vectors test_algebra_products test_algebra_matrices \
+              test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill,$(SUITES))
 
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
 DEPS :=
 ifneq ($(call goal,bench benches plain bundle),)
 DEPS := $(BUILD)/.deps-bench
-else ifneq ($(call goal,test test-% tests lint format coverage sanitize-gpu),)
+else ifneq ($(call goal,test test-% tests torture lint format coverage sanitize-gpu),)
 DEPS := $(BUILD)/.deps-test
 else ifneq ($(call goal,demo),)
 DEPS := $(BUILD)/.deps-build
@@ -82,8 +84,8 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all plain help test test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests lint \
-        format coverage bench benches demo deps install clean always
+.PHONY: all plain help test test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
+        lint format coverage bench benches demo deps install clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -160,6 +162,13 @@ SIMT := -O2 -g
 FUZZ := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 COVERAGE := -O1 -g --coverage
 
+# Preloaded by a suite, to see what is written and synced.
+POWERLOSS := $(BUILD)/tests/powerloss.so
+$(POWERLOSS): tests/preload/powerloss.c | $(DEPS)
+	@mkdir -p $(@D) $(BUILD)/obj
+	$(SHOW)$(CC) $(C_FLAGS) $(BASE) -MF $(BUILD)/obj/powerloss.d -O2 -g -shared $< -o $@
+$(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/test_store_power): | $(POWERLOSS)
+
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
 $(eval $(call variant,$(BUILD),$(CC),$(PLAIN),-ljemalloc,,$(DEVICE)))
 $(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan)))
@@ -213,6 +222,9 @@ test $(KINDS:%=test-%):
 	@$(RUN_TESTS) $(filter-out all,$^)
 
 tests: $(ALL_TESTS)
+
+torture: $(filter %_kill %_power %_damage %_pages %_full %_processes,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, for hours
+	@tools/torture.sh $(BUILD)/tests
 
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html
 	@find $(BUILD)/coverage -name '*.gcda' -delete

@@ -140,6 +140,12 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
 static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
+    if (matrix && matrix->journal && e->on_device)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "%s: the matrix is durable, and its log is written from the memory of the host; give the "
+            "batch from there",
+            e->call);
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
     pthread_mutex_lock(&matrix->queue_lock);
     dcsr_status status = wait_for_room(matrix, e);
@@ -237,7 +243,7 @@ dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope sc
 dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    dcsr_i_queue_wait(matrix);
+    dcsr_i_queue_wait_until_told(matrix);
     pthread_mutex_lock(&matrix->queue_lock);
     dcsr_status status = matrix->unwatched;
     if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->unwatched_message);

@@ -1,9 +1,11 @@
 /* matrix.c: creating and destroying matrices; what a matrix tells about itself. */
+#include "dcsr/journal.h"
 #include "dcsr/twin.h"
 #include <stdio.h>
 #include <string.h>
 
 static const uint64_t default_queue_limit = (uint64_t)512 << 20;
+static _Atomic uint64_t serials;
 
 /* ---- Life ---- */
 
@@ -132,6 +134,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->queued_rows = rows;
     created->queued_cols = cols;
     created->member.close = close_matrix;
+    created->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&created->references, 1);
     pthread_mutex_init(&created->version_lock, NULL);
     pthread_mutex_init(&created->queue_lock, NULL);
@@ -194,6 +197,7 @@ void dcsr_matrix_destroy(dcsr_matrix *matrix)
     if (!matrix) return;
     dcsr_i_context_leave(matrix->context, &matrix->member);
     dcsr_i_queue_stop(matrix, false);
+    if (matrix->journal) matrix->journal->close(matrix->journal);
     /* What is cached may hold a version, and so the matrix. */
     dcsr_i_csr_forget(matrix);
     if (matrix->twin) dcsr_i_csr_forget(matrix->twin);

@@ -153,13 +153,15 @@ typedef enum dcsr_defragment_scope {
 DCSR_API dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope,
                                             dcsr_ticket **ticket);
 
-/* Waits until everything queued before the call has been applied. Returns the first failure of a change that
- * nobody held a ticket for since the last wait, or DCSR_OK. */
+/* Waits until everything queued before the call has been applied - of a durable matrix (persist/persist.h):
+ * is safe. Returns the first failure of a change that nobody held a ticket for since the last wait, or
+ * DCSR_OK. */
 DCSR_API dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix);
 
 /* Tickets. A ticket outlives its matrix and its context. */
 
-/* Sets *done to whether the change has been applied or has failed; never waits. */
+/* Sets *done to whether the change has been applied (of a durable matrix: is safe) or has failed; never
+ * waits. */
 DCSR_API dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done);
 /* Waits for the change and returns what became of it, the same each time it is asked. On failure
  * dcsr_context_error() gives the sentence. */
@@ -195,7 +197,7 @@ typedef struct dcsr_matrix_info {
                        maintains included. What a change has freed in
                        the arena is kept for the next one and given back to the system a tenth of a second
                        after the last */
-    uint64_t pending_bytes;     /* bytes of batches that are queued */
+    uint64_t pending_bytes;     /* bytes of batches that are queued, or not safe yet */
     uint64_t batches;           /* batches applied */
     uint64_t inserted, deleted; /* entries given to insert and remove so far */
     uint64_t row_rewrites;      /* rows moved because their segments ran out */

@@ -3,6 +3,7 @@
  * The worker is started by the first operation and ends when it has been idle for a while, so that a process
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
  * reference of its own. */
+#include "dcsr/journal.h"
 #include "dcsr/twin.h"
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
@@ -14,40 +15,6 @@
 /* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
  * and itself. */
 enum { TRIM_MILLISECONDS = 100, IDLE_MILLISECONDS = 2000 };
-
-/* ---- Operations ---- */
-
-dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind)
-{
-    dcsr_i_operation *operation = dcsr_i_calloc(context, DCSR_I_SCRATCH, 1, sizeof *operation);
-    if (!operation) return NULL;
-    operation->context = context;
-    operation->kind = kind;
-    atomic_init(&operation->references, 1);
-    pthread_mutex_init(&operation->lock, NULL);
-    pthread_cond_init(&operation->finished, NULL);
-    dcsr_i_context_retain(context);
-    return operation;
-}
-
-static void drop_entries(dcsr_i_operation *operation)
-{
-    dcsr_i_free(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
-                operation->capacity, operation->entry_bytes);
-    operation->entries = NULL;
-    operation->capacity = 0;
-}
-
-void dcsr_i_operation_release(dcsr_i_operation *operation)
-{
-    if (!operation || atomic_fetch_sub(&operation->references, 1) != 1) return;
-    dcsr_context *context = operation->context;
-    drop_entries(operation);
-    pthread_cond_destroy(&operation->finished);
-    pthread_mutex_destroy(&operation->lock);
-    dcsr_i_free(context, DCSR_I_SCRATCH, operation, 1, sizeof *operation);
-    dcsr_i_context_release(context);
-}
 
 /* ---- The worker ---- */
 
@@ -70,23 +37,12 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     return DCSR_OK;
 }
 
-static void finish(dcsr_i_operation *operation, dcsr_status status, const char *message)
-{
-    drop_entries(operation);
-    pthread_mutex_lock(&operation->lock);
-    operation->status = status;
-    if (status != DCSR_OK) snprintf(operation->message, sizeof operation->message, "%s", message);
-    atomic_store(&operation->done, true);
-    pthread_cond_broadcast(&operation->finished);
-    pthread_mutex_unlock(&operation->lock);
-}
-
-static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t n)
+static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (operation->kind == DCSR_I_INSERT)
-        atomic_fetch_add(&matrix->inserted, n);
+        atomic_fetch_add(&matrix->inserted, operation->n);
     else if (operation->kind == DCSR_I_REMOVE)
-        atomic_fetch_add(&matrix->deleted, n);
+        atomic_fetch_add(&matrix->deleted, operation->n);
     else
         return;
     atomic_fetch_add(&matrix->batches, operation->batches);
@@ -153,29 +109,67 @@ static void end_service(dcsr_matrix *matrix, const dcsr_i_operation *operation)
         matrix->twin->maintenance_queued = false;
 }
 
+/* Tells what has become of an operation; takes the reference. With the lock. */
+static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
+{
+    if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
+        matrix->unwatched = status;
+        snprintf(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+    }
+    matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
+    pthread_cond_broadcast(&matrix->queue_changed);
+    dcsr_i_operation_finish(operation, status, message);
+    dcsr_i_operation_release(operation);
+}
+
+void dcsr_i_queue_settle(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+                         const char *message)
+{
+    pthread_mutex_lock(&matrix->queue_lock);
+    matrix->settled++;
+    tell(matrix, operation, status, message);
+    pthread_mutex_unlock(&matrix->queue_lock);
+}
+
+/* The journal that is to keep the operation; NULL: none. */
+static dcsr_i_journal *journal_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    bool change = operation->kind == DCSR_I_INSERT || operation->kind == DCSR_I_REMOVE ||
+                  operation->kind == DCSR_I_RESIZE || operation->kind == DCSR_I_REPLACE;
+    return change ? matrix->journal : NULL;
+}
+
+/* Hands an operation that was applied over to the journal. With the lock: the order is that of the versions.
+ */
+static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_i_operation *operation)
+{
+    dcsr_i_operation_drop_entries(operation);
+    operation->version = matrix->current->version;
+    DCSR_TRY(journal->applied(journal, operation));
+    matrix->journaled++;
+    return DCSR_OK;
+}
+
 /* Applies one operation. Called and returns with the lock, which it lets go meanwhile. */
 static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    uint64_t bytes = dcsr_i_operation_bytes(operation), entries = operation->n;
+    dcsr_i_journal *journal = journal_for(matrix, operation);
     pthread_mutex_unlock(&matrix->queue_lock);
     uint64_t start = dcsr_i_nanoseconds();
+    if (journal) journal->record(journal, operation);
     dcsr_status status = apply(matrix, operation);
     atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
-    if (status == DCSR_OK) count(matrix, operation, entries);
+    if (status == DCSR_OK) count(matrix, operation);
     pthread_mutex_lock(&matrix->queue_lock);
-    if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
-        matrix->unwatched = status;
-        snprintf(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", dcsr_i_error_text());
-    }
     matrix->queued_resizes -= operation->kind == DCSR_I_RESIZE;
     if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
     matrix->running = NULL;
-    matrix->pending_bytes -= bytes;
     matrix->applied++;
     if (operation->service) end_service(matrix, operation);
     pthread_cond_broadcast(&matrix->queue_changed);
-    finish(operation, status, dcsr_i_error_text());
-    dcsr_i_operation_release(operation);
+    bool kept = status == DCSR_OK && journal;
+    if (kept) status = hand_over(matrix, journal, operation);
+    if (!kept || status != DCSR_OK) tell(matrix, operation, status, dcsr_i_error_text());
 }
 
 static void *work(void *argument)
@@ -297,6 +291,21 @@ void dcsr_i_queue_wait(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->queue_lock);
 }
 
+/* Waits until all that the journal has now is settled. With the lock. */
+static void wait_for_journal(dcsr_matrix *matrix)
+{
+    uint64_t target = matrix->journaled;
+    while (matrix->settled < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+}
+
+void dcsr_i_queue_wait_until_told(dcsr_matrix *matrix)
+{
+    dcsr_i_queue_wait(matrix);
+    pthread_mutex_lock(&matrix->queue_lock);
+    wait_for_journal(matrix);
+    pthread_mutex_unlock(&matrix->queue_lock);
+}
+
 /* Tells the tickets of operations that were taken out of the queue. Called with the lock. */
 static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
 {
@@ -306,12 +315,10 @@ static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
 #ifdef DCSR_CUDA
         if (matrix->cuda) dcsr_cuda_cancel_arrival(matrix, operation);
 #endif
-        matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
         matrix->applied++;
-        finish(operation, DCSR_ERROR_CANCELLED, "the matrix was destroyed before this change was applied");
-        dcsr_i_operation_release(operation);
+        tell(matrix, operation, DCSR_ERROR_CANCELLED,
+             "the matrix was destroyed before this change was applied");
     }
-    pthread_cond_broadcast(&matrix->queue_changed);
 }
 
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
@@ -329,6 +336,7 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
     while (matrix->worker_runs || matrix->running)
         pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
     cancel(matrix, cancelled);
+    wait_for_journal(matrix);
     pthread_mutex_unlock(&matrix->queue_lock);
 }
 

@@ -1,7 +1,8 @@
 /* queue.h: the queue of changes of a matrix: operations, the worker, tickets (internal).
  *
  * Calls that change a matrix put an operation into its queue (change.c); a thread of the matrix applies them
- * in order (queue.c), by the engine of its device (engine.h). Tickets are in ticket.c. */
+ * in order (queue.c), by the engine of its device (engine.h). Operations and tickets are in ticket.c; what
+ * becomes of those of a durable matrix, in journal.h. */
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
@@ -61,6 +62,11 @@ typedef struct dcsr_i_operation {
     dcsr_status (*replace)(dcsr_matrix *matrix, void *user);
     void *user;
 
+    /* Of a durable matrix: what its journal keeps of it; the version of the matrix that shows it. */
+    void *record;
+    size_t record_bytes;
+    uint64_t version;
+
     bool watched; /* somebody holds a ticket and will learn of a failure there */
     pthread_mutex_t lock;
     pthread_cond_t finished;
@@ -101,6 +107,10 @@ static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 
 dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* Frees its entries, once it has been applied. */
+void dcsr_i_operation_drop_entries(dcsr_i_operation *operation);
+/* Tells those who hold tickets what has become of it. */
+void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message);
 /* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
  * queue_lock. */
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
@@ -121,8 +131,10 @@ uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
 /* Waits until what is queued now has been applied; does not report failures. */
 void dcsr_i_queue_wait(dcsr_matrix *matrix);
+/* The same until all of it has been told of: of a durable matrix that is when it is safe. */
+void dcsr_i_queue_wait_until_told(dcsr_matrix *matrix);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
- * rest. */
+ * rest. What was applied has been told of then. */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
 /* Whether nothing is queued or being applied. */
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);

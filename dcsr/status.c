@@ -29,7 +29,7 @@ const char *dcsr_strerror(dcsr_status status)
     case DCSR_ERROR_CONTEXT_DESTROYED:
         return "context destroyed";
     case DCSR_ERROR_BUSY:
-        return "queue full";
+        return "busy";
     case DCSR_ERROR_CANCELLED:
         return "cancelled";
     case DCSR_ERROR_NOT_FOUND:
@@ -38,6 +38,10 @@ const char *dcsr_strerror(dcsr_status status)
         return "device failed";
     case DCSR_ERROR_CALLBACK:
         return "callback failed";
+    case DCSR_ERROR_CORRUPT:
+        return "stored data is damaged";
+    case DCSR_ERROR_NOT_DURABLE:
+        return "not durable";
     }
     return "unknown status";
 }

@@ -7,7 +7,7 @@
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      defragment.c   brings the segments of rows together, and says when that is worth it
  *      tight.c        lays rows one behind the other; fills a matrix from CSR
- *      result.c       writes what an operation computes, to replace all that is there
+ *      result.c       writes what an operation computes, to replace what is there: all, or some rows
  *      resize.c       changes the dimensions
  *      table.c        makes and frees the parts of row tables
  *      version.c      publishes versions, pins them, gives back what nobody sees any more
@@ -34,7 +34,7 @@ typedef enum dcsr_i_remains_kind {
     DCSR_I_SEGMENT_PAGE,
     DCSR_I_PACKED_SEGMENT_PAGE,
     DCSR_I_RANGE, /* places in the arena */
-    DCSR_I_RUNS,  /* doomed blocks of the arena */
+    DCSR_I_RUN,   /* doomed blocks of the arena */
     /* On a device: slots of pages, and places of one block, just how many. */
     DCSR_I_ROW_SLOT,
     DCSR_I_SEGMENT_SLOT,
@@ -49,7 +49,7 @@ typedef struct dcsr_i_remains {
         void *pointer;
         uint64_t begin; /* place, slot, block */
     };
-    uint64_t size; /* places, runs, directories of a table */
+    uint64_t size; /* places, blocks */
 } dcsr_i_remains;
 
 /* The remains of one change. Made with room for all of them before the change begins. */
@@ -94,6 +94,7 @@ typedef struct dcsr_i_csr {
     void *values;
     size_t value_size;
     dcsr_i_snapshot *snapshot; /* of a CSR that lends the store's entries */
+    void *lender; /* whose the arrays are that the engine's csr_free() gives back to somebody else */
 } dcsr_i_csr;
 
 /* What a matrix keeps of its current version, for views to share: its rows as they come and sorted; those of
@@ -111,6 +112,7 @@ struct dcsr_matrix {
     const dcsr_i_engine *engine;
     struct dcsr_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
     _Atomic uint64_t references;  /* the owner, snapshots, views */
+    uint64_t serial;              /* no other matrix of this process has or had it */
     dcsr_type type;
     size_t value_size;
     dcsr_policy policy;
@@ -155,7 +157,9 @@ struct dcsr_matrix {
     dcsr_i_operation *running;
     _Atomic uint64_t queued; /* operations, ever; changed under the lock */
     uint64_t applied;
-    uint64_t pending_bytes;
+    struct dcsr_i_journal *journal;    /* of a durable matrix; NULL: it is none */
+    uint64_t journaled, settled;       /* operations that the journal has had; that it has told of since */
+    uint64_t pending_bytes;            /* of operations that have not been told of */
     uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
     uint64_t queued_resizes;           /* waiting or being applied */
     bool worker_runs, stopping;
@@ -229,6 +233,15 @@ typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[
  * entries are yet to be written. */
 dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
+
+/* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: their lengths, and
+ * what copies their entries, in order, to where they shall stand, by so many threads. */
+typedef struct dcsr_i_filling {
+    dcsr_i_lengths_of lengths_of;
+    void (*copy)(void *user, int threads, uint32_t *columns, void *values);
+    void *user;
+} dcsr_i_filling;
+dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
 
 /* ---- rewrite.c, resolve.c ---- */
 
@@ -339,9 +352,10 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
 dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
 void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
-/* A row page and its segment pages, but not the rows' places. */
+/* A row page and its segment pages, but not its rows' places; places; doomed blocks. */
 void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count);
 
 /* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no
  * snapshot can see it. The first grave must have room for one more (the old table). Cannot fail. */
@@ -367,13 +381,6 @@ void dcsr_i_csr_forget(dcsr_matrix *matrix);
 dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
-
-/* ---- sorted.c ---- */
-/* The same entries as CSR in which columns ascend strictly: duplicates are combined by the policy, those of
- * DCSR_POLICY_KEEP summed. *sorted is NULL where that is what the rows, which are in host memory, show
- * already. */
-dcsr_status dcsr_i_rows_sort(dcsr_i_csr **sorted, dcsr_context *context, const dcsr_i_rows *rows,
-                             dcsr_policy policy);
 
 /* ---- matrix.c ---- */
 

@@ -1,11 +1,67 @@
-/* ticket.c: waiting for a change that was queued, and what a caller holds to do so. */
+/* ticket.c: operations, waiting for one, and what a caller holds to do so. */
 #include "dcsr/queue.h"
 #include <sched.h>
+#include <stdio.h>
 #include <time.h>
 
 struct dcsr_ticket {
     dcsr_i_operation *operation;
 };
+
+/* ---- Operations ---- */
+
+dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind)
+{
+    dcsr_i_operation *operation = dcsr_i_calloc(context, DCSR_I_SCRATCH, 1, sizeof *operation);
+    if (!operation) return NULL;
+    operation->context = context;
+    operation->kind = kind;
+    atomic_init(&operation->references, 1);
+    pthread_mutex_init(&operation->lock, NULL);
+    pthread_cond_init(&operation->finished, NULL);
+    dcsr_i_context_retain(context);
+    return operation;
+}
+
+void dcsr_i_operation_drop_entries(dcsr_i_operation *operation)
+{
+    dcsr_i_free(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
+                operation->capacity, operation->entry_bytes);
+    operation->entries = NULL;
+    operation->capacity = 0;
+}
+
+static void drop_record(dcsr_i_operation *operation)
+{
+    dcsr_i_free(operation->context, DCSR_I_SCRATCH, operation->record, operation->record_bytes, 1);
+    operation->record = NULL;
+}
+
+void dcsr_i_operation_release(dcsr_i_operation *operation)
+{
+    if (!operation || atomic_fetch_sub(&operation->references, 1) != 1) return;
+    dcsr_context *context = operation->context;
+    dcsr_i_operation_drop_entries(operation);
+    drop_record(operation);
+    pthread_cond_destroy(&operation->finished);
+    pthread_mutex_destroy(&operation->lock);
+    dcsr_i_free(context, DCSR_I_SCRATCH, operation, 1, sizeof *operation);
+    dcsr_i_context_release(context);
+}
+
+void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message)
+{
+    dcsr_i_operation_drop_entries(operation);
+    drop_record(operation);
+    pthread_mutex_lock(&operation->lock);
+    operation->status = status;
+    if (status != DCSR_OK) snprintf(operation->message, sizeof operation->message, "%s", message);
+    atomic_store(&operation->done, true);
+    pthread_cond_broadcast(&operation->finished);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* ---- Waiting ---- */
 
 uint64_t dcsr_i_nanoseconds(void)
 {
@@ -30,6 +86,8 @@ dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
     pthread_mutex_unlock(&operation->lock);
     return operation->status == DCSR_OK ? DCSR_OK : dcsr_i_fail(operation->status, "%s", operation->message);
 }
+
+/* ---- Tickets ---- */
 
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation)
 {

@@ -90,6 +90,27 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
     return status;
 }
 
+/* ---- From rows that others have ---- */
+
+dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
+{
+    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
+    if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    const dcsr_i_table *empty = matrix->current;
+    dcsr_i_table *table;
+    dcsr_status status = dcsr_i_tight_table(&table, matrix, empty->rows, empty->cols, empty->version + 1,
+                                            filling->lengths_of, filling->user);
+    if (status != DCSR_OK) {
+        dcsr_i_grave_free(matrix, grave);
+        return status;
+    }
+    char *values = matrix->value_size ? matrix->arena.values + table->first * matrix->value_size : NULL;
+    filling->copy(filling->user, dcsr_i_threads(matrix->context, table->stored),
+                  matrix->arena.columns + table->first, values);
+    dcsr_i_publish(matrix, table, grave);
+    return DCSR_OK;
+}
+
 /* ---- From CSR ---- */
 
 static void lengths_of_csr(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])

@@ -1,4 +1,5 @@
 /* view.c: creating, reading and destroying views. */
+#include "dcsr/sorted.h"
 #include "dcsr/viewdata.h"
 #include <math.h>
 
@@ -239,7 +240,8 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
                          .max_row = measures.longest,
                          .mean_row = (double)measures.nnz / n,
                          .row_std = sqrt(measures.squares / n),
-                         .lent = (view->csr && view->csr->snapshot) || (view->csc && view->csc->snapshot)};
+                         .lent = (view->csr && (view->csr->snapshot || view->csr->lender)) ||
+                                 (view->csc && view->csc->snapshot)};
     return DCSR_OK;
 }
 

@@ -8,7 +8,8 @@
 
 TestSuite(cli, .init = program_begin, .fini = program_end);
 
-static const char *const commands[] = {"info", "convert", "ingest", "spmv", "bfs", "spy", "bench"};
+static const char *const commands[] = {"info",  "convert",  "ingest",  "spmv", "bfs",    "spy",
+                                       "bench", "snapshot", "restore", "log",  "verify", "gc"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* A line of arguments, the words that its message must have. */
@@ -234,12 +235,9 @@ Test(cli, keeps_control_characters_out_of_its_messages)
     PROGRAM_FAILS(1, "one?two", "info \"$(printf 'one\\ntwo.el')\"");
 }
 
-Test(cli, says_what_is_not_built)
+Test(cli, takes_a_file_that_is_named_like_a_stored_matrix)
 {
-    EXPECT_REFUSALS(1, {"info 'store#web'", "not built"}, {"bfs 'store#web@3' --source 0", "not built"},
-                    {"ingest path:3 --into 'store#web'", "not built"},
-                    {"ingest path:3 --durable", "not built"});
-    program_write_file("a#b.el", "0 1\n"); /* a file of that name is a file */
+    program_write_file("a#b.el", "0 1\n");
     program_result result;
     PROGRAM_JSON(result, "--json info 'a#b.el'");
     PROGRAM_INTEGER(&result, "nnz", 1);

@@ -1,0 +1,264 @@
+/* journal.c: durable matrices, the thread that writes their log, and what snapshots have to do with it. */
+#include "persist/durable.h"
+#include "dcsr/alloc.h"
+#include "dcsr/store.h"
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The thread ---- */
+
+static void have_turn(dcsr_store *store)
+{
+    dcsr_i_store_lock(store);
+    dcsr_i_log_write(store);
+    dcsr_i_store_unlock(store);
+}
+
+static void *write_log(void *argument)
+{
+    dcsr_i_log_writer *log = argument;
+    pthread_mutex_lock(&log->lock);
+    for (;;) {
+        while (!log->waiting && !log->ending) pthread_cond_wait(&log->changed, &log->lock);
+        if (!log->waiting) break;
+        dcsr_store *store = log->store;
+        pthread_mutex_unlock(&log->lock);
+        have_turn(store);
+        pthread_mutex_lock(&log->lock);
+    }
+    log->store = NULL;
+    pthread_mutex_unlock(&log->lock);
+    return NULL;
+}
+
+static void let_go(dcsr_i_log_writer *log)
+{
+    pthread_mutex_lock(&log->lock);
+    bool last = !--log->holders;
+    pthread_mutex_unlock(&log->lock);
+    if (!last) return;
+    pthread_cond_destroy(&log->changed);
+    pthread_mutex_destroy(&log->lock);
+    dcsr_i_free(NULL, DCSR_I_MATRIX, log, 1, sizeof *log);
+}
+
+static dcsr_status start_log(dcsr_store *store)
+{
+    if (store->log) return DCSR_OK;
+    dcsr_i_log_writer *log = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *log);
+    if (!log) return DCSR_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_init(&log->lock, NULL);
+    pthread_cond_init(&log->changed, NULL);
+    log->store = store;
+    log->holders = 1;
+    int error = pthread_create(&log->thread, NULL, write_log, log);
+    if (error) {
+        let_go(log);
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: starting the thread of the log: %s", store->path,
+                           strerror(error));
+    }
+    store->log = log;
+    return DCSR_OK;
+}
+
+void dcsr_i_journal_close(dcsr_store *store)
+{
+    dcsr_i_log_writer *log = store->log;
+    if (!log) return;
+    for (const dcsr_i_durable *d = store->durable; d; d = d->next)
+        if (d->matrix) dcsr_i_queue_wait(d->matrix);
+    pthread_mutex_lock(&log->lock);
+    log->ending = true;
+    pthread_cond_signal(&log->changed);
+    pthread_mutex_unlock(&log->lock);
+    pthread_join(log->thread, NULL);
+    store->durable = NULL;
+    store->log = NULL;
+    let_go(log);
+}
+
+/* ---- What waits ---- */
+
+dcsr_i_operation *dcsr_i_durable_first(dcsr_i_durable *durable)
+{
+    pthread_mutex_lock(&durable->log->lock);
+    dcsr_i_operation *operation = durable->first;
+    pthread_mutex_unlock(&durable->log->lock);
+    return operation;
+}
+
+dcsr_i_operation *dcsr_i_durable_take(dcsr_i_durable *durable)
+{
+    pthread_mutex_lock(&durable->log->lock);
+    dcsr_i_operation *operation = durable->first;
+    durable->first = operation->next;
+    operation->next = NULL;
+    durable->log->waiting--;
+    pthread_mutex_unlock(&durable->log->lock);
+    return operation;
+}
+
+void dcsr_i_durable_break(dcsr_i_durable *durable, const dcsr_store *store, const char *reason)
+{
+    durable->broken = true;
+    snprintf(durable->reason, sizeof durable->reason,
+             "%s#%s: changes are in memory and not in the log, until a snapshot is made: %s", store->path,
+             durable->name, reason);
+}
+
+/* ---- What the matrix calls ---- */
+
+static void record(dcsr_i_journal *journal, dcsr_i_operation *operation)
+{
+    const dcsr_i_durable *durable = (dcsr_i_durable *)journal;
+    if (operation->kind != DCSR_I_REPLACE) dcsr_i_log_pack(operation, durable->matrix);
+}
+
+static dcsr_status applied(dcsr_i_journal *journal, dcsr_i_operation *operation)
+{
+    dcsr_i_durable *durable = (dcsr_i_durable *)journal;
+    dcsr_i_log_writer *log = durable->log;
+    dcsr_status status = DCSR_OK;
+    pthread_mutex_lock(&log->lock);
+    if (log->store) {
+        operation->next = NULL;
+        if (durable->first)
+            durable->last->next = operation;
+        else
+            durable->first = operation;
+        durable->last = operation;
+        log->waiting++;
+        pthread_cond_signal(&log->changed);
+    } else {
+        status =
+            dcsr_i_fail(DCSR_ERROR_NOT_DURABLE,
+                        "the store of '%s' was closed before its matrix was destroyed: changes are in memory "
+                        "alone",
+                        durable->name);
+    }
+    pthread_mutex_unlock(&log->lock);
+    return status;
+}
+
+static void close_durable(dcsr_i_journal *journal)
+{
+    dcsr_i_durable_close((dcsr_i_durable *)journal);
+}
+
+/* ---- Durable matrices ---- */
+
+static dcsr_i_durable *find(const dcsr_store *store, const char *name)
+{
+    dcsr_i_durable *durable = store->durable;
+    while (durable && strcmp(durable->name, name) != 0) durable = durable->next;
+    return durable;
+}
+
+static dcsr_status open_durable(dcsr_i_durable **durable, dcsr_store *store, const char *name)
+{
+    if (find(store, name))
+        return dcsr_i_fail(DCSR_ERROR_BUSY, "%s#%s: it is open as a durable matrix already; use that one",
+                           store->path, name);
+    DCSR_TRY(start_log(store));
+    dcsr_i_durable *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->journal = (dcsr_i_journal){.record = record, .applied = applied, .close = close_durable};
+    snprintf(created->name, sizeof created->name, "%s", name);
+    created->log = store->log;
+    pthread_mutex_lock(&store->log->lock);
+    store->log->holders++;
+    pthread_mutex_unlock(&store->log->lock);
+    created->next = store->durable;
+    store->durable = created;
+    *durable = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_durable_open(dcsr_i_durable **durable, dcsr_store *store, const char *name)
+{
+    dcsr_i_store_lock(store);
+    dcsr_status status = open_durable(durable, store, name);
+    dcsr_i_store_unlock(store);
+    return status;
+}
+
+dcsr_status dcsr_i_durable_attach(dcsr_i_durable *durable, dcsr_store *store, dcsr_matrix *matrix,
+                                  const dcsr_i_matrix_record *record)
+{
+    dcsr_i_matrix_record now;
+    MDB_txn *txn;
+    dcsr_i_store_lock(store);
+    dcsr_status status = dcsr_i_txn_begin(&txn, store, false);
+    if (status == DCSR_OK) {
+        status = dcsr_i_matrix_record_get(store, txn, durable->name, &now);
+        mdb_txn_abort(txn);
+    }
+    if (status == DCSR_ERROR_NOT_FOUND || (status == DCSR_OK && memcmp(record, &now, sizeof now) != 0))
+        status =
+            dcsr_i_fail(DCSR_ERROR_BUSY, "%s#%s: it was changed while it was being opened; open it again",
+                        store->path, durable->name);
+    if (status == DCSR_OK) {
+        durable->matrix = matrix;
+        pthread_mutex_lock(&matrix->queue_lock);
+        matrix->journal = &durable->journal;
+        pthread_mutex_unlock(&matrix->queue_lock);
+    }
+    dcsr_i_store_unlock(store);
+    return status;
+}
+
+void dcsr_i_durable_close(dcsr_i_durable *durable)
+{
+    pthread_mutex_lock(&durable->log->lock);
+    dcsr_store *store = durable->log->store;
+    pthread_mutex_unlock(&durable->log->lock);
+    if (store) {
+        dcsr_i_store_lock(store);
+        dcsr_i_durable **link = &store->durable;
+        while (*link != durable) link = &(*link)->next;
+        *link = durable->next;
+        dcsr_i_store_unlock(store);
+    }
+    let_go(durable->log);
+    dcsr_i_free(NULL, DCSR_I_MATRIX, durable, 1, sizeof *durable);
+}
+
+/* ---- What snapshots call, with `writing` ---- */
+
+dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name)
+{
+    const dcsr_i_durable *durable = find(store, name);
+    return durable ? durable->matrix : NULL;
+}
+
+dcsr_status dcsr_i_journal_trim(const dcsr_store *store, MDB_txn *txn, uint32_t number, uint64_t position)
+{
+    MDB_cursor *cursor;
+    int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_LOG], &cursor);
+    if (code) return dcsr_i_store_fail(store, code, "trimming the log");
+    dcsr_i_numbers first = dcsr_i_numbers_key(number, 0);
+    MDB_val key = {sizeof first, &first}, value;
+    uint32_t matrix;
+    uint64_t at;
+    for (code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+         !code && dcsr_i_numbers_read(key.mv_data, key.mv_size, &matrix, &at) && matrix == number &&
+         at <= position;
+         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+        code = mdb_cursor_del(cursor, 0);
+        if (code) break;
+    }
+    mdb_cursor_close(cursor);
+    return code && code != MDB_NOTFOUND ? dcsr_i_store_fail(store, code, "trimming the log") : DCSR_OK;
+}
+
+void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version)
+{
+    dcsr_i_durable *durable = find(store, name);
+    if (!durable) return;
+    durable->covered = version;
+    durable->broken = false;
+    for (const dcsr_i_operation *o = dcsr_i_durable_first(durable); o && o->version <= version;
+         o = dcsr_i_durable_first(durable))
+        dcsr_i_queue_settle(durable->matrix, dcsr_i_durable_take(durable), DCSR_OK, NULL);
+}

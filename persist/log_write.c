@@ -1,0 +1,132 @@
+/* log_write.c: what waits for the log is written: one transaction for all matrices. */
+#include "persist/durable.h"
+#include <stdio.h>
+#include <string.h>
+
+/* What a transaction writes is in memory until it commits. Larger batches have one of their own. */
+static const uint64_t most_in_group = (uint64_t)64 << 20;
+
+/* ---- Taking ---- */
+
+static void settle_first(dcsr_i_durable *durable, dcsr_status status, const char *message)
+{
+    dcsr_i_queue_settle(durable->matrix, dcsr_i_durable_take(durable), status, message);
+}
+
+static void add_to_group(dcsr_i_durable *durable, dcsr_i_operation *operation)
+{
+    if (durable->group)
+        durable->group_last->next = operation;
+    else
+        durable->group = operation;
+    durable->group_last = operation;
+}
+
+/* Takes what is to be written next, up to `most` bytes; settles what need not be written, or cannot be. Stops
+ * before an operation that only a snapshot keeps. Returns whether there is something to write. */
+static bool take_group(dcsr_i_durable *durable, const dcsr_store *store, uint64_t most)
+{
+    uint64_t bytes = 0;
+    for (dcsr_i_operation *o = dcsr_i_durable_first(durable); o; o = dcsr_i_durable_first(durable)) {
+        if (o->version <= durable->covered) { /* by a snapshot that was made before it came here */
+            settle_first(durable, DCSR_OK, NULL);
+            continue;
+        }
+        if (!durable->broken && o->kind != DCSR_I_REPLACE && !o->record && !bytes)
+            dcsr_i_durable_break(durable, store, "there was no memory for a copy of a batch");
+        if (durable->broken) {
+            settle_first(durable, DCSR_ERROR_NOT_DURABLE, durable->reason);
+            continue;
+        }
+        if (o->kind == DCSR_I_REPLACE || !o->record || (bytes && bytes + o->record_bytes > most)) break;
+        bytes += o->record_bytes;
+        add_to_group(durable, dcsr_i_durable_take(durable));
+    }
+    return bytes > 0;
+}
+
+/* ---- Writing ---- */
+
+static dcsr_status put_operation(const dcsr_store *store, MDB_txn *txn, dcsr_i_matrix_record *matrix,
+                                 const dcsr_i_operation *operation)
+{
+    char *at = operation->record, *end = at + operation->record_bytes;
+    while (at < end) {
+        dcsr_i_log_record *record = (dcsr_i_log_record *)at;
+        size_t bytes = dcsr_i_log_record_size(record);
+        record->position = matrix->next_position++;
+        dcsr_i_numbers number = dcsr_i_numbers_key(matrix->number, record->position);
+        dcsr_i_seal(record, bytes, &number, sizeof number);
+        MDB_val key = {sizeof number, &number}, value = {bytes, record};
+        int code = mdb_put(txn, store->database[DCSR_I_DB_LOG], &key, &value, 0);
+        if (code) return dcsr_i_store_fail(store, code, "writing the log");
+        at += bytes;
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status put_group(const dcsr_store *store, MDB_txn *txn, dcsr_i_durable *durable)
+{
+    dcsr_i_matrix_record matrix;
+    dcsr_status status = dcsr_i_matrix_record_get(store, txn, durable->name, &matrix);
+    if (status == DCSR_ERROR_NOT_FOUND)
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is gone", store->path,
+                           durable->name);
+    for (const dcsr_i_operation *o = durable->group; o && status == DCSR_OK; o = o->next)
+        status = put_operation(store, txn, &matrix, o);
+    return status == DCSR_OK ? dcsr_i_matrix_record_put(store, txn, durable->name, &matrix) : status;
+}
+
+static dcsr_status write_groups(dcsr_store *store)
+{
+    MDB_txn *txn;
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
+    dcsr_status status = DCSR_OK;
+    for (dcsr_i_durable *d = store->durable; d && status == DCSR_OK; d = d->next)
+        if (d->group) status = put_group(store, txn, d);
+    if (status != DCSR_OK) {
+        mdb_txn_abort(txn);
+        return status;
+    }
+    DCSR_I_POINT("log: written");
+    status = dcsr_i_txn_commit(txn, store);
+    DCSR_I_POINT("log: committed");
+    return status;
+}
+
+/* Tells what has become of those that were taken. */
+static void settle_group(dcsr_i_durable *durable, const dcsr_store *store, dcsr_status status)
+{
+    if (status != DCSR_OK) dcsr_i_durable_break(durable, store, dcsr_i_error_text());
+    while (durable->group) {
+        dcsr_i_operation *operation = durable->group;
+        durable->group = operation->next;
+        dcsr_i_queue_settle(durable->matrix, operation, status == DCSR_OK ? DCSR_OK : DCSR_ERROR_NOT_DURABLE,
+                            durable->reason);
+    }
+}
+
+/* An operation has replaced all that the matrix holds: a snapshot keeps that, and what else waits up to it.
+ */
+static void make_snapshot(dcsr_i_durable *durable, dcsr_store *store)
+{
+    dcsr_version_info info;
+    if (dcsr_i_store_write_version(store, durable->name, durable->matrix, &info) != DCSR_OK)
+        dcsr_i_durable_break(durable, store, dcsr_i_error_text());
+}
+
+void dcsr_i_log_write(dcsr_store *store)
+{
+    uint64_t matrices = 0;
+    bool any = false;
+    for (const dcsr_i_durable *d = store->durable; d; d = d->next) matrices++;
+    for (dcsr_i_durable *d = store->durable; d; d = d->next)
+        any |= take_group(d, store, most_in_group / matrices);
+    dcsr_status status = any ? write_groups(store) : DCSR_OK;
+    for (dcsr_i_durable *d = store->durable; d; d = d->next)
+        if (d->group) settle_group(d, store, status);
+    for (dcsr_i_durable *d = store->durable; d; d = d->next) {
+        const dcsr_i_operation *first = dcsr_i_durable_first(d);
+        if (first && first->kind == DCSR_I_REPLACE && !d->broken) make_snapshot(d, store);
+    }
+}

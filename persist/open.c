@@ -1,0 +1,372 @@
+/* open.c: opening and closing stores: the folder, the lock of the process that writes, LMDB's environment,
+ * the databases; and what a store tells about itself. */
+#include "persist/pages.h"
+#include "persist/store_data.h"
+#include "dcsr/alloc.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Addresses that are set aside for the map: no memory, and no room on the disk. Where so many are not to be
+ * had, as under a limit of address space, half of that, and so on. */
+static const uint64_t most_addresses = (uint64_t)1 << 40, least_addresses = (uint64_t)1 << 26;
+static const uint64_t default_chunk = (uint64_t)1 << 20;
+enum { MOST_READERS = 1022, MOST_LEVEL = 19 };
+
+const char *const dcsr_i_database_names[DCSR_I_DATABASES] = {"store", "matrices", "versions", "chunks",
+                                                             "log"};
+
+/* ---- The stores that this process has open: LMDB's locks do not bear two openings by one process ---- */
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static dcsr_store *open_stores;
+
+static dcsr_status enter(dcsr_store *store)
+{
+    struct stat folder;
+    if (stat(store->path, &folder))
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: looking at the folder: %s", store->path, strerror(errno));
+    store->device = folder.st_dev;
+    store->inode = folder.st_ino;
+    dcsr_status status = DCSR_OK;
+    pthread_mutex_lock(&open_lock);
+    for (const dcsr_store *s = open_stores; s; s = s->next)
+        if (s->process == store->process && s->device == store->device && s->inode == store->inode)
+            status = dcsr_i_fail(DCSR_ERROR_BUSY,
+                                 "%s: this process has the store open already; use that, or close it first",
+                                 store->path);
+    if (status == DCSR_OK) {
+        store->next = open_stores;
+        open_stores = store;
+    }
+    pthread_mutex_unlock(&open_lock);
+    return status;
+}
+
+static void leave(const dcsr_store *store)
+{
+    pthread_mutex_lock(&open_lock);
+    for (dcsr_store **s = &open_stores; *s; s = &(*s)->next)
+        if (*s == store) {
+            *s = store->next;
+            break;
+        }
+    pthread_mutex_unlock(&open_lock);
+}
+
+/* ---- The folder ---- */
+
+const char *dcsr_i_store_path(char path[DCSR_I_LONGEST_PATH], const dcsr_store *store, const char *name)
+{
+    int length = snprintf(path, DCSR_I_LONGEST_PATH, "%s/%s", store->path, name);
+    if (length > 0 && length < DCSR_I_LONGEST_PATH) return path;
+    errno = ENAMETOOLONG;
+    return NULL;
+}
+
+int dcsr_i_store_open_file(const dcsr_store *store, const char *name, int flags)
+{
+    char path[DCSR_I_LONGEST_PATH];
+    if (!dcsr_i_store_path(path, store, name)) return -1;
+    return open(path, flags | O_CLOEXEC, DCSR_I_STORE_FILE_MODE);
+}
+
+/* Nothing that somebody else may have put there; what a store that is being made has is nothing else's. */
+static bool holds_other_files(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool others = false;
+    if (!folder) return false;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        others |= strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+                  strcmp(entry->d_name, "writer") && strcmp(entry->d_name, "lock.mdb") &&
+                  strcmp(entry->d_name, DCSR_I_UNFINISHED);
+    closedir(folder);
+    return others;
+}
+
+dcsr_status dcsr_i_store_look(const dcsr_store *store, bool *there)
+{
+    struct stat data;
+    int file = dcsr_i_store_open_file(store, "data.mdb", O_RDONLY);
+    *there = file >= 0;
+    if (file < 0 && errno == ENOENT) return DCSR_OK;
+    int result = file < 0 ? -1 : fstat(file, &data), reason = errno;
+    if (file >= 0) close(file);
+    if (result)
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: opening it: %s", store->path, strerror(reason));
+    if (data.st_size) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s/data.mdb: the file is empty; restore it from a copy",
+                       store->path);
+}
+
+static dcsr_status find_folder(const dcsr_store *store, bool make)
+{
+    if (make && mkdir(store->path, DCSR_I_STORE_FOLDER_MODE) && errno != EEXIST)
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: making the folder of a store: %s", store->path,
+                           strerror(errno));
+    struct stat folder;
+    if (stat(store->path, &folder)) {
+        if (errno == ENOENT)
+            return dcsr_i_fail(DCSR_ERROR_NOT_FOUND, "%s: there is no store of that name", store->path);
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s", store->path, strerror(errno));
+    }
+    if (!S_ISDIR(folder.st_mode))
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a store is a folder, and this is a file", store->path);
+    bool there;
+    DCSR_TRY(dcsr_i_store_look(store, &there));
+    if (!there && (!make || holds_other_files(store->path)))
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this folder is no store%s", store->path,
+                           make ? ", and as there are files in it none is made there; name another" : "");
+    return DCSR_OK;
+}
+
+static dcsr_status lock_for_writing(dcsr_store *store, bool refuse)
+{
+    store->writer = dcsr_i_store_open_file(store, "writer", O_RDWR | O_CREAT);
+    if (store->writer < 0)
+        return dcsr_i_fail(DCSR_ERROR_IO,
+                           "%s/writer: %s; a store that may not be written can be opened read_only",
+                           store->path, strerror(errno));
+    int result;
+    do result = flock(store->writer, LOCK_EX | (refuse ? LOCK_NB : 0));
+    while (result && errno == EINTR);
+    if (!result) return DCSR_OK;
+    if (errno == EWOULDBLOCK)
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: another process writes to the store; try again when it is done", store->path);
+    return dcsr_i_fail(DCSR_ERROR_IO, "%s/writer: locking it: %s", store->path, strerror(errno));
+}
+
+/* LMDB makes its table of readers as a file with a hole and writes it through a map: where the disk is full
+ * that would kill the process. This takes the room before. Nobody has locks on the file yet that closing it
+ * would drop. */
+static dcsr_status make_room_for_readers(const dcsr_store *store, const char *name)
+{
+    enum { BYTES_A_READER = 64, BYTES_BEFORE = 256 };
+    int file = dcsr_i_store_open_file(store, name, O_RDWR | O_CREAT);
+    int reason = file < 0 ? errno : posix_fallocate(file, 0, MOST_READERS * BYTES_A_READER + BYTES_BEFORE);
+    if (file >= 0) close(file);
+    if (!reason || reason == EOPNOTSUPP || reason == EINVAL) return DCSR_OK;
+    return dcsr_i_store_fail(store, reason, "making room for its readers");
+}
+
+/* ---- The environment ---- */
+
+static dcsr_status fail_to_open(const dcsr_store *store, int code)
+{
+    if (code == MDB_INVALID || code == MDB_VERSION_MISMATCH)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s/data.mdb: %s, so this is no store", store->path,
+                           mdb_strerror(code));
+    if (code == EACCES || code == EPERM || code == EROFS)
+        return dcsr_i_fail(DCSR_ERROR_IO,
+                           "%s: %s; also who only reads a store must be able to write its file lock.mdb",
+                           store->path, mdb_strerror(code));
+    return dcsr_i_store_fail(store, code, "opening the store");
+}
+
+dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_t addresses)
+{
+    if (!store->read_only)
+        DCSR_TRY(
+            make_room_for_readers(store, folder == store->path ? "lock.mdb" : DCSR_I_UNFINISHED "/lock.mdb"));
+    int code = mdb_env_create(&store->env);
+    if (code) return fail_to_open(store, code);
+    mdb_env_set_maxdbs(store->env, DCSR_I_DATABASES);
+    mdb_env_set_maxreaders(store->env, MOST_READERS);
+    mdb_env_set_mapsize(store->env, addresses);
+    code = mdb_env_open(store->env, folder, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0),
+                        DCSR_I_STORE_FILE_MODE);
+    if (!code) return DCSR_OK;
+    mdb_env_close(store->env);
+    store->env = NULL;
+    if (code == ENOMEM && !store->max_bytes && addresses / 2 >= least_addresses)
+        return dcsr_i_store_open_env(store, folder, addresses / 2);
+    return fail_to_open(store, code);
+}
+
+/* ---- The databases ---- */
+
+static dcsr_status read_settings(dcsr_store *store, MDB_txn *txn)
+{
+    MDB_val key = {strlen("format"), "format"}, value;
+    dcsr_i_store_record record;
+    int code = mdb_get(txn, store->database[DCSR_I_DB_STORE], &key, &value);
+    if (code && code != MDB_NOTFOUND) return dcsr_i_store_fail(store, code, "reading its record");
+    if (code || value.mv_size < sizeof record ||
+        memcmp(value.mv_data, DCSR_I_STORE_MAGIC, sizeof record.magic) != 0)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this is not a store of matrices", store->path);
+    memcpy(&record, value.mv_data, sizeof record);
+    if (record.format != DCSR_I_STORE_FORMAT &&
+        dcsr_i_is_sealed(value.mv_data, value.mv_size, key.mv_data, key.mv_size))
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: the store has version %u of the format, and this library knows version %u; use a "
+            "newer library",
+            store->path, record.format, DCSR_I_STORE_FORMAT);
+    if (value.mv_size != sizeof record || !dcsr_i_is_sealed(&record, sizeof record, key.mv_data, key.mv_size))
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: the record of the store is damaged", store->path);
+    store->chunk_bytes = record.chunk_bytes;
+    store->compression = (int)record.compression;
+    return DCSR_OK;
+}
+
+static dcsr_status find_databases(dcsr_store *store, MDB_txn *txn)
+{
+    for (int d = 0; d < DCSR_I_DATABASES; d++) {
+        int code = mdb_dbi_open(txn, dcsr_i_database_names[d], 0, &store->database[d]);
+        if (code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE)
+            return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                               "%s: this is not a store of matrices: it has no database '%s'", store->path,
+                               dcsr_i_database_names[d]);
+        if (code) return dcsr_i_store_fail(store, code, "opening its databases");
+    }
+    return read_settings(store, txn);
+}
+
+static dcsr_status open_databases(dcsr_store *store)
+{
+    MDB_txn *txn;
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, !store->read_only));
+    dcsr_status status = dcsr_i_pages_check(store, txn);
+    if (status == DCSR_OK) status = find_databases(store, txn);
+    if (status == DCSR_OK) return dcsr_i_txn_commit(txn, store);
+    mdb_txn_abort(txn);
+    return status;
+}
+
+/* ---- Opening and closing ---- */
+
+static dcsr_status check_options(const dcsr_store_options *options)
+{
+    if (options->chunk_bytes &&
+        (options->chunk_bytes < DCSR_STORE_MIN_CHUNK || options->chunk_bytes > DCSR_STORE_MAX_CHUNK))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_store_open: chunks of %llu bytes; give %llu to %llu, or 0 for 1 MiB",
+                           (unsigned long long)options->chunk_bytes, (unsigned long long)DCSR_STORE_MIN_CHUNK,
+                           (unsigned long long)DCSR_STORE_MAX_CHUNK);
+    if (options->compression < 0 || options->compression > MOST_LEVEL)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_store_open: compression %d; give a level of zstd from 1 to %d, or 0 for none",
+            options->compression, MOST_LEVEL);
+    return DCSR_OK;
+}
+
+static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *options)
+{
+    bool make = !options->read_only && !options->must_exist;
+    DCSR_TRY(find_folder(store, make));
+    DCSR_TRY(enter(store));
+    if (!store->read_only) DCSR_TRY(lock_for_writing(store, options->refuse_locked));
+    if (make) DCSR_TRY(dcsr_i_store_make(store));
+    DCSR_TRY(dcsr_i_pages_check_file(store->path));
+    DCSR_TRY(dcsr_i_store_open_env(store, store->path, store->max_bytes ? store->max_bytes : most_addresses));
+    DCSR_TRY(open_databases(store));
+    if (store->read_only) return DCSR_OK;
+    int dead;
+    mdb_reader_check(store->env, &dead);
+    return dcsr_i_store_sweep(store);
+}
+
+dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options)
+{
+    static const dcsr_store_options defaults;
+    if (!store || !path)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open: %s is NULL",
+                           store ? "path" : "store");
+    *store = NULL;
+    if (!options) options = &defaults;
+    DCSR_TRY(check_options(options));
+    dcsr_store *opened = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *opened);
+    if (!opened) return DCSR_ERROR_OUT_OF_MEMORY;
+    size_t length = strlen(path) + 1;
+    opened->path = dcsr_i_alloc(NULL, DCSR_I_MATRIX, length, 1);
+    opened->writer = -1;
+    opened->process = getpid();
+    opened->read_only = options->read_only;
+    opened->max_bytes = options->max_bytes;
+    opened->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : default_chunk;
+    opened->compression = options->compression;
+    pthread_mutex_init(&opened->writing, NULL);
+    pthread_mutex_init(&opened->next_to_write, NULL);
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    if (opened->path) {
+        memcpy(opened->path, path, length);
+        status = open_store(opened, options);
+    }
+    if (status == DCSR_OK)
+        *store = opened;
+    else
+        dcsr_store_close(opened);
+    return status;
+}
+
+void dcsr_store_close(dcsr_store *store)
+{
+    if (!store) return;
+    bool ours = store->process == getpid();
+    if (ours) dcsr_i_journal_close(store);
+    leave(store);
+    /* In a forked child the environment, its threads and its locks are the parent's. */
+    if (ours && store->env) mdb_env_close(store->env);
+    if (store->writer >= 0) close(store->writer);
+    while (store->bases) {
+        dcsr_i_base *base = store->bases;
+        store->bases = base->next;
+        dcsr_i_free(NULL, DCSR_I_MATRIX, base, 1, sizeof *base);
+    }
+    pthread_mutex_destroy(&store->next_to_write);
+    pthread_mutex_destroy(&store->writing);
+    if (store->path) dcsr_i_free(NULL, DCSR_I_MATRIX, store->path, strlen(store->path) + 1, 1);
+    dcsr_i_free(NULL, DCSR_I_MATRIX, store, 1, sizeof *store);
+}
+
+/* ---- What it tells ---- */
+
+/* LMDB keeps a list of free pages, in database 0, by the transaction that freed them: how many, then which.
+ */
+static uint64_t free_pages(MDB_txn *txn)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    uint64_t pages = 0;
+    if (mdb_cursor_open(txn, 0, &cursor)) return 0;
+    while (!mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+        size_t count;
+        memcpy(&count, value.mv_data, sizeof count);
+        pages += count;
+    }
+    mdb_cursor_close(cursor);
+    return pages;
+}
+
+dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
+{
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_get_info", store, false));
+    if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_get_info: info is NULL");
+    MDB_txn *txn;
+    MDB_stat stat;
+    mdb_filehandle_t file;
+    struct stat data;
+    if (mdb_env_get_fd(store->env, &file) || fstat(file, &data))
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: %s", store->path, strerror(errno));
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
+    int code = mdb_stat(txn, store->database[DCSR_I_DB_MATRICES], &stat);
+    uint64_t pages = free_pages(txn);
+    mdb_txn_abort(txn);
+    if (code) return dcsr_i_store_fail(store, code, "counting its matrices");
+    *info = (dcsr_store_info){.matrices = stat.ms_entries,
+                              .file_bytes = (uint64_t)data.st_size,
+                              .free_bytes = pages * stat.ms_psize,
+                              .chunk_bytes = store->chunk_bytes,
+                              .compression = store->compression,
+                              .read_only = store->read_only,
+                              .format = DCSR_I_STORE_FORMAT};
+    return DCSR_OK;
+}

@@ -1,0 +1,192 @@
+/* persist.h: matrices on disk: stores, snapshots of many versions, and the log of a durable matrix.
+ *
+ * A store is a folder with an LMDB environment. It holds named matrices, and of each any number of versions
+ * (docs/FORMAT.md describes every byte).
+ *
+ *      matrix --dcsr_store_snapshot()--> version 1, 2, 3 ...  --dcsr_store_restore()--> matrix, cpu or cuda
+ *                                             |                --dcsr_store_view()-----> view, from the map
+ *                                             +-- chunks of whole rows, with a checksum each; a version
+ * shares with the one before those whose rows have not changed
+ *
+ *      durable matrix --each batch--> log, synced --> its ticket completes
+ *                      newest version + log = the matrix, after whatever ended the process
+ *
+ * A snapshot is of a view, so inserting goes on meanwhile. It is published by one transaction: whenever the
+ * process is killed or the machine fails, a store holds the old version or the new one.
+ *
+ * Processes: one writes at a time, any number read meanwhile (MAX_READERS at most). A process opens a store
+ * once; a second dcsr_store_open() of it by the same process is refused. A store is of no use in a child of
+ * the process that opened it. Not on network file systems, where neither locks nor the map can be relied on.
+ *
+ * Threads: any number may use one store; those that write take turns. dcsr_store_close() is the last call.
+ * Strings are copied. Every call that reads data checks its checksums, so that a damaged store gives
+ * DCSR_ERROR_CORRUPT and never a wrong matrix. */
+#ifndef DCSR_PERSIST_H
+#define DCSR_PERSIST_H
+
+#include "dcsr/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dcsr_store dcsr_store;
+
+/* The longest name of a matrix. A name has letters, digits, '.', '_', '-', '+' and '=' and does not begin
+ * with '.'; what else a file name may hold stands for other things on a command line. */
+#define DCSR_STORE_MAX_NAME 255
+
+/* What a store may hold of one chunk, compressed or not. */
+#define DCSR_STORE_MIN_CHUNK ((uint64_t)4096)
+#define DCSR_STORE_MAX_CHUNK ((uint64_t)1 << 30)
+
+/* Zero-initialise, then set what should differ from the default. */
+typedef struct dcsr_store_options {
+    bool read_only;       /* nothing is written, and the store must be there */
+    bool must_exist;      /* do not make a new store where there is none */
+    bool refuse_locked;   /* DCSR_ERROR_BUSY where another process writes; else wait until it is done */
+    uint64_t max_bytes;   /* the file may not grow beyond; 0: as far as the disk allows */
+    uint64_t chunk_bytes; /* of a new store: data goes into chunks of some so many bytes; 0: 1 MiB */
+    int compression;      /* of a new store: zstd's level, 1 to 19; 0: data is stored as it is */
+} dcsr_store_options;
+
+/* Opens the store in folder `path`, or makes one there: the folder itself too, not those above. options may
+ * be NULL. *store is NULL on failure.
+ * Errors: IO (the folder cannot be made, opened, read or written: the message has the system's reason),
+ * FORMAT (what is there is no store, or of a version that this library does not know), CORRUPT, NOT_FOUND
+ * (read_only, must_exist), BUSY (refuse_locked; or this process has it open), OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options);
+
+/* Closes it, once the log of its durable matrices is written; these should be destroyed before, and views
+ * that dcsr_store_view() gave must be. NULL does nothing. */
+DCSR_API void dcsr_store_close(dcsr_store *store);
+
+typedef struct dcsr_store_info {
+    uint64_t matrices;
+    uint64_t file_bytes; /* of the data file */
+    uint64_t free_bytes; /* of these, in pages that hold nothing and are used next */
+    uint64_t chunk_bytes;
+    int compression;
+    bool read_only;
+    uint32_t format; /* version of the format */
+} dcsr_store_info;
+DCSR_API dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info);
+
+/* ---- Snapshots ---- */
+
+/* One version of one matrix. */
+typedef struct dcsr_version_info {
+    uint64_t version; /* 1 for the first, and so on */
+    dcsr_type type;
+    dcsr_policy policy;
+    uint64_t rows, cols, nnz;
+    uint64_t created;       /* seconds since 1970 */
+    uint64_t chunks;        /* it consists of */
+    uint64_t stored_bytes;  /* that these take up, shared ones included */
+    uint64_t written_bytes; /* of these, in chunks that were written for it; 0 when they are all shared */
+    uint64_t log_position;  /* records of the log up to this one are in it */
+} dcsr_version_info;
+
+/* Writes the matrix's last published version as the next version of `name`, which is new or has the same
+ * type. Only chunks whose rows have changed since the version before are written; which may have, is known
+ * without reading where that version is a snapshot of the same matrix that this process has made, else by
+ * comparing checksums. *info (may be NULL) describes the version. Where nothing has changed at all no version
+ * is made, and *info describes the one before, with written_bytes 0. Type, dimensions, policy and options
+ * come back with dcsr_store_restore(). Errors: INVALID_ARGUMENT (the name; a store that was opened
+ * read_only), TYPE_MISMATCH, BUSY (`name` is open as a durable matrix, or its log has changes that are in no
+ * version yet, and this is another matrix), IO (also a full disk: the store is as it was, and what is in
+ * memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows / 64) and the changed rows; their
+ * bytes are written and synced. Memory: some 256 MiB at most beside what a view takes. */
+DCSR_API dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dcsr_matrix *matrix,
+                                         dcsr_version_info *info);
+
+/* A matrix that holds what version `version` of `name` holds (0: the newest), on the context's device. With
+ * options NULL it has those it was created with. What its log holds beyond is not in it: see
+ * dcsr_store_open_matrix(). *matrix is NULL on failure.
+ * Errors: NOT_FOUND (no such name or version; the message names those that are there), CORRUPT,
+ * OUT_OF_MEMORY, as dcsr_matrix_create(). Cost: each byte is read, checked and copied once, by the context's
+ * threads. */
+DCSR_API dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                                        const char *name, uint64_t version,
+                                        const dcsr_matrix_options *options);
+
+/* A view (CSR) of a version, on the cpu. A version of a single chunk that is not compressed is lent from the
+ * map, without a copy (dcsr_view_info.lent): choose chunk_bytes accordingly. Others are copied into memory.
+ * While the view lives the store's file cannot reuse what it shows. Destroy it before the store is closed.
+ * Errors: as for restoring; INVALID_ARGUMENT on a cuda context. */
+DCSR_API dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store *store,
+                                     const char *name, uint64_t version);
+
+/* ---- What is there ---- */
+
+/* The names, ascending, as one block that the caller frees with dcsr_store_free_list(); likewise the
+ * versions of a matrix, oldest first. */
+DCSR_API dcsr_status dcsr_store_list(dcsr_store *store, char ***names, uint64_t *count);
+DCSR_API dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
+                                         uint64_t *count);
+DCSR_API void dcsr_store_free_list(void *list);
+
+/* Version `version` (0: the newest) of `name`. Errors: NOT_FOUND, CORRUPT. */
+DCSR_API dcsr_status dcsr_store_find(dcsr_store *store, const char *name, uint64_t version,
+                                     dcsr_version_info *info);
+
+/* Called once for each damaged thing; the text says what and where. */
+typedef void (*dcsr_store_damage)(void *user, const char *text);
+typedef struct dcsr_store_check {
+    uint64_t matrices, versions, chunks, log_records, bytes; /* that were read */
+    uint64_t corrupt;                                        /* damaged things */
+} dcsr_store_check;
+/* Reads everything and compares every checksum. DCSR_OK when that was possible, whatever it found: *check
+ * says. damage may be NULL. Errors: IO, OUT_OF_MEMORY; CORRUPT only where the damage is such that nothing can
+ * be read at all. Cost: one read of the store. */
+DCSR_API dcsr_status dcsr_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
+                                       dcsr_store_check *check);
+
+typedef struct dcsr_store_freed {
+    uint64_t versions, chunks; /* that were deleted */
+    uint64_t bytes;            /* that they took up */
+} dcsr_store_freed;
+/* Keeps the newest `keep` versions of each matrix (at least 1), or of `name` alone where it is not NULL, and
+ * frees what no other version uses; also what killed processes have left: chunks that no version names, slots
+ * of readers that are gone. The file gets no smaller; what is written next goes there.
+ * Errors: INVALID_ARGUMENT, IO, NOT_FOUND, CORRUPT; the store is as it was then. */
+DCSR_API dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep,
+                                   dcsr_store_freed *freed);
+
+/* Deletes a matrix with all its versions and its log. Errors: NOT_FOUND, BUSY (it is open as a durable one),
+ * IO. */
+DCSR_API dcsr_status dcsr_store_delete(dcsr_store *store, const char *name);
+
+/* ---- Durable matrices ---- */
+
+/* What was found when a durable matrix was opened. */
+typedef struct dcsr_recovery {
+    bool created;         /* it was new */
+    uint64_t version;     /* the snapshot that was restored */
+    uint64_t log_records; /* batches and resizes that were replayed on top of it */
+    uint64_t log_entries; /* entries in these */
+} dcsr_recovery;
+
+/* Opens a matrix of the store for durable work: its newest version is restored and its log replayed; a name
+ * that is not there yet becomes an empty matrix of this type, shape and options (for one that is there, type
+ * must be the same and shape and options are its own; options may be NULL). From then on every change of the
+ * matrix goes to the log, and its ticket - or dcsr_matrix_wait() - tells of it once it is synced to the disk.
+ * Changes that are on their way at the same time share a sync.
+ *
+ * Where the log cannot be written (a full disk), changes are applied in memory all the same and their tickets
+ * say DCSR_ERROR_NOT_DURABLE, until a snapshot of the matrix has succeeded: dcsr_store_snapshot() under the
+ * same name. Such a snapshot also empties the log, which otherwise grows.
+ *
+ * A change that replaces all the matrix holds (the result of an operation, ops/) makes a snapshot.
+ * Batches from arrays on a device (dcsr_matrix_insert_device()) are refused.
+ * Destroy the matrix before the store is closed. report may be NULL. *matrix is NULL on failure.
+ * Errors: as dcsr_store_restore() and dcsr_store_snapshot(); BUSY (it is open already); CORRUPT (a record of
+ * the log: the message says which; what was before it can still be restored with dcsr_store_restore()). */
+DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                                            const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
+                                            const dcsr_matrix_options *options, dcsr_recovery *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

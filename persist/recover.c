@@ -1,0 +1,189 @@
+/* recover.c: opening a matrix of a store for durable work: its newest version, and the log on top of it. */
+#include "persist/durable.h"
+#include "dcsr/entries.h"
+#include "dcsr/store.h"
+
+/* Batches are queued while earlier ones are applied, as far as that is no burden on memory. */
+static const uint64_t most_queued = (uint64_t)64 << 20;
+
+typedef struct recovery {
+    dcsr_store *store;
+    const char *name;
+    dcsr_matrix *matrix;
+    MDB_txn *txn;
+    dcsr_i_matrix_record record;
+    dcsr_i_operation *batch; /* that goes on in the next record; NULL: none does */
+    uint64_t queued;         /* bytes since the last waiting */
+    dcsr_recovery report;
+} recovery;
+
+/* ---- Replaying ---- */
+
+static dcsr_status damaged(const recovery *r, uint64_t position, const char *why)
+{
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT,
+                       "%s#%s: record %llu of the log: %s; version %llu, which it was written after, can be "
+                       "restored",
+                       r->store->path, r->name, (unsigned long long)position, why,
+                       (unsigned long long)r->report.version);
+}
+
+/* The dimensions that the matrix has once what is queued has been applied. */
+static bool fits(const dcsr_matrix *matrix, const dcsr_i_log_record *record)
+{
+    return record->type == (uint32_t)matrix->type && record->rows == matrix->queued_rows &&
+           record->cols == matrix->queued_cols;
+}
+
+static dcsr_status begin_batch(recovery *r, const dcsr_i_log_record *record)
+{
+    dcsr_i_entries entries = {.call = "dcsr_store_open_matrix",
+                              .kind = record->kind == DCSR_I_LOG_INSERT ? DCSR_I_INSERT : DCSR_I_REMOVE,
+                              .n = record->entries};
+    return dcsr_i_entries_operation(&r->batch, r->matrix, &entries, record->rows, record->cols);
+}
+
+static dcsr_status queue_batch(recovery *r)
+{
+    dcsr_i_operation *batch = r->batch;
+    r->batch = NULL;
+    batch->batches = 1;
+    r->queued += dcsr_i_operation_bytes(batch);
+    pthread_mutex_lock(&r->matrix->queue_lock);
+    dcsr_status status = dcsr_i_enqueue_locked(r->matrix, batch);
+    pthread_mutex_unlock(&r->matrix->queue_lock);
+    if (status != DCSR_OK) dcsr_i_operation_release(batch);
+    if (status != DCSR_OK || r->queued < most_queued) return status;
+    r->queued = 0;
+    return dcsr_matrix_wait(r->matrix);
+}
+
+static dcsr_status replay_entries(recovery *r, const dcsr_i_log_record *record, const MDB_val *value)
+{
+    if (!r->batch) DCSR_TRY(begin_batch(r, record));
+    dcsr_i_operation *batch = r->batch;
+    if ((batch->kind == DCSR_I_INSERT) != (record->kind == DCSR_I_LOG_INSERT))
+        return damaged(r, record->position, "it does not go on with the batch before it");
+    uint64_t n = batch->n + record->entries;
+    if (n > batch->capacity) DCSR_TRY(dcsr_i_entries_room(batch, n > 2 * batch->n ? n : 2 * batch->n));
+    if (!dcsr_i_log_unpack(batch, record, value->mv_data))
+        return damaged(r, record->position, "an entry lies outside the matrix");
+    r->report.log_entries += record->entries;
+    return record->flags & DCSR_I_BATCH_GOES_ON ? DCSR_OK : queue_batch(r);
+}
+
+static dcsr_status replay_record(recovery *r, uint64_t position)
+{
+    dcsr_i_numbers number = dcsr_i_numbers_key(r->record.number, position);
+    MDB_val key = {sizeof number, &number}, value;
+    int code = mdb_get(r->txn, r->store->database[DCSR_I_DB_LOG], &key, &value);
+    if (code == MDB_NOTFOUND) return damaged(r, position, "it is not there");
+    if (code) return dcsr_i_store_fail(r->store, code, "reading the log");
+    dcsr_i_log_record record;
+    const char *why;
+    if (dcsr_i_log_record_is_wrong(&record, value.mv_data, value.mv_size, r->record.number, position, &why))
+        return damaged(r, position, why);
+    if (record.kind == DCSR_I_LOG_RESIZE) {
+        if (r->batch) return damaged(r, position, "it does not go on with the batch before it");
+        r->report.log_records++;
+        return dcsr_matrix_resize(r->matrix, record.rows, record.cols, NULL);
+    }
+    if (!fits(r->matrix, &record)) return damaged(r, position, "it is for a matrix of another shape or type");
+    if (!r->batch) r->report.log_records++;
+    return replay_entries(r, &record, &value);
+}
+
+/* The records after those that the version holds. */
+static dcsr_status replay(recovery *r, uint64_t held)
+{
+    for (uint64_t position = held + 1; position < r->record.next_position; position++)
+        DCSR_TRY(replay_record(r, position));
+    if (r->batch) return damaged(r, r->record.next_position, "a batch goes on in it, and it is not there");
+    return dcsr_matrix_wait(r->matrix);
+}
+
+/* Restores what `version` holds, which the record of the matrix names, and replays the log. */
+static dcsr_status restore(recovery *r, dcsr_context *context, const dcsr_i_version *version)
+{
+    r->record = version->matrix;
+    r->report.version = version->record.version;
+    DCSR_TRY(dcsr_store_restore(&r->matrix, context, r->store, r->name, r->report.version, NULL));
+    DCSR_I_POINT("recovery: restored");
+    dcsr_status status = replay(r, version->record.log_position);
+    dcsr_i_operation_release(r->batch);
+    DCSR_I_POINT("recovery: replayed");
+    return status;
+}
+
+/* ---- Opening ---- */
+
+static dcsr_status check_type(const recovery *r, const dcsr_i_version *version, dcsr_type type)
+{
+    if (version->record.type == (uint32_t)type) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "%s#%s: the stored matrix is of type %s, not %s",
+                       r->store->path, r->name, dcsr_type_name((dcsr_type)version->record.type),
+                       (unsigned)type < DCSR_TYPE_COUNT ? dcsr_type_name(type) : "an unknown one");
+}
+
+/* A new matrix begins with a version that is empty, so that there always is one. */
+static dcsr_status store_first(recovery *r)
+{
+    dcsr_version_info info;
+    MDB_txn *txn;
+    dcsr_i_store_lock(r->store);
+    dcsr_status status = dcsr_i_store_write_version(r->store, r->name, r->matrix, &info);
+    if (status == DCSR_OK) status = dcsr_i_txn_begin(&txn, r->store, false);
+    if (status == DCSR_OK) {
+        r->report.created = true;
+        r->report.version = info.version;
+        status = dcsr_i_matrix_record_get(r->store, txn, r->name, &r->record);
+        mdb_txn_abort(txn);
+    }
+    dcsr_i_store_unlock(r->store);
+    return status;
+}
+
+/* Whether the store has a matrix of that name: then it is opened. */
+static dcsr_status open_stored(recovery *r, dcsr_context *context, dcsr_type type, bool *there)
+{
+    dcsr_i_version version = {0};
+    DCSR_TRY(dcsr_i_txn_begin(&r->txn, r->store, false));
+    dcsr_status status = dcsr_i_matrix_record_get(r->store, r->txn, r->name, &r->record);
+    *there = status != DCSR_ERROR_NOT_FOUND && (status != DCSR_OK || r->record.newest);
+    if (*there && status == DCSR_OK) status = dcsr_i_version_get(r->store, r->txn, r->name, 0, &version);
+    if (*there && status == DCSR_OK) status = check_type(r, &version, type);
+    if (*there && status == DCSR_OK) status = restore(r, context, &version);
+    dcsr_i_version_free(&version);
+    mdb_txn_abort(r->txn);
+    return *there ? status : DCSR_OK;
+}
+
+dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                                   const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
+                                   const dcsr_matrix_options *options, dcsr_recovery *report)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open_matrix: matrix is NULL");
+    *matrix = NULL;
+    if (report) *report = (dcsr_recovery){0};
+    DCSR_TRY(dcsr_i_context_check(context));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_open_matrix", store, true));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_open_matrix", name));
+    dcsr_i_durable *durable;
+    DCSR_TRY(dcsr_i_durable_open(&durable, store, name));
+    recovery r = {.store = store, .name = name};
+    bool there;
+    dcsr_status status = open_stored(&r, context, type, &there);
+    if (status == DCSR_OK && !there) {
+        status = dcsr_matrix_create(&r.matrix, context, type, rows, cols, options);
+        if (status == DCSR_OK) status = store_first(&r);
+    }
+    if (status == DCSR_OK) status = dcsr_i_durable_attach(durable, store, r.matrix, &r.record);
+    if (status != DCSR_OK) {
+        dcsr_matrix_destroy(r.matrix);
+        dcsr_i_durable_close(durable);
+        return status;
+    }
+    *matrix = r.matrix;
+    if (report) *report = r.report;
+    return DCSR_OK;
+}

@@ -1,0 +1,317 @@
+/* restore.c: a version in the store becomes a matrix.
+ *
+ *      chunks in the map --by all threads: checksum, and copied--> the arena, rows one behind the other (cpu)
+ *                                                              --> CSR in host memory --> a device
+ *
+ * A chunk is checked while it is copied, so that its bytes come from memory once; what holds a copy of
+ * damaged bytes is thrown away. Where rows begin is looked at before, as entries are placed by it; and what
+ * is compressed is unpacked into memory for that. */
+#include "dcsr/alloc.h"
+#include "dcsr/convert.h"
+#include "dcsr/store.h"
+#include "dcsr/twin.h"
+#include "persist/stored_rows.h"
+#include <string.h>
+#include <zstd.h>
+
+/* ---- One chunk ---- */
+
+static dcsr_status damaged(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                           uint64_t c, const char *why)
+{
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s@%llu: chunk %llu, rows from %llu on: %s", store->path, name,
+                       (unsigned long long)version->record.version,
+                       (unsigned long long)version->chunks[c].number,
+                       (unsigned long long)version->chunks[c].first_row, why);
+}
+
+dcsr_status dcsr_i_chunk_find(const dcsr_store *store, MDB_txn *txn, const char *name,
+                              const dcsr_i_version *version, uint64_t c, MDB_val *value)
+{
+    const dcsr_i_chunk *chunk = &version->chunks[c];
+    *value = (MDB_val){0, NULL};
+    if (!chunk->entries) return DCSR_OK;
+    dcsr_i_numbers number = dcsr_i_numbers_key(version->matrix.number, chunk->number);
+    MDB_val key = {sizeof number, &number};
+    int code = mdb_get(txn, store->database[DCSR_I_DB_CHUNKS], &key, value);
+    if (code == MDB_NOTFOUND) return damaged(store, name, version, c, "it is not there");
+    if (code) return dcsr_i_store_fail(store, code, "reading a chunk");
+    return value->mv_size == chunk->stored ? DCSR_OK : damaged(store, name, version, c, "its size is wrong");
+}
+
+/* Where the data is that was stored: in the map; or in memory, where it was compressed, or is so little that
+ * it stands in a leaf page, which aligns to two bytes. */
+static dcsr_status unpack(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                          uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data)
+{
+    bool compressed = version->chunks[c].flags & DCSR_I_COMPRESSED;
+    if (!compressed && value->mv_size != data->bytes)
+        return damaged(store, name, version, c, "its size is wrong");
+    if (!compressed && (uintptr_t)value->mv_data % _Alignof(uint64_t) == 0) return DCSR_OK;
+    data->unpacked = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, data->bytes, 1);
+    if (!data->unpacked) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!compressed) {
+        memcpy(data->unpacked, value->mv_data, data->bytes);
+        return DCSR_OK;
+    }
+    size_t size = ZSTD_decompress(data->unpacked, data->bytes, value->mv_data, value->mv_size);
+    return size == data->bytes ? DCSR_OK : damaged(store, name, version, c, "it cannot be decompressed");
+}
+
+/* Offsets ascend from 0 to the number of entries. */
+static bool offsets_are_right(const uint64_t *offsets, const dcsr_i_chunk *chunk)
+{
+    bool right = offsets[0] == 0 && offsets[chunk->rows] == chunk->entries;
+    for (uint64_t r = 0; r < chunk->rows; r++) right &= offsets[r] <= offsets[r + 1];
+    return right;
+}
+
+static bool columns_are_right(const uint32_t *columns, uint64_t entries, uint64_t cols)
+{
+    uint32_t largest = 0;
+    for (uint64_t e = 0; e < entries; e++) largest = columns[e] > largest ? columns[e] : largest;
+    return largest < cols;
+}
+
+dcsr_status dcsr_i_chunk_check(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                               uint64_t c, const dcsr_i_chunk_data *data)
+{
+    const dcsr_i_chunk *chunk = &version->chunks[c];
+    if (!chunk->entries) return DCSR_OK;
+    if (dcsr_i_checksum(data->offsets, data->bytes) != chunk->checksum)
+        return damaged(store, name, version, c, "its checksum is wrong");
+    if (!columns_are_right(data->columns, chunk->entries, version->record.cols))
+        return damaged(store, name, version, c, "a column is out of range");
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_chunk_open(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                              uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data)
+{
+    const dcsr_i_chunk *chunk = &version->chunks[c];
+    size_t size = dcsr_type_size((dcsr_type)version->record.type);
+    dcsr_i_chunk_layout layout = dcsr_i_chunk_layout_of(chunk->rows, chunk->entries, size);
+    *data = (dcsr_i_chunk_data){.bytes = layout.bytes};
+    if (!chunk->entries) return DCSR_OK;
+    dcsr_status status = unpack(store, name, version, c, value, data);
+    const char *bytes = data->unpacked ? data->unpacked : value->mv_data;
+    data->offsets = (const uint64_t *)bytes;
+    data->columns = (const uint32_t *)(bytes + layout.columns);
+    data->values = size ? bytes + layout.values : NULL;
+    if (status == DCSR_OK && !offsets_are_right(data->offsets, chunk))
+        status = damaged(store, name, version, c, "its rows overlap");
+    if (status != DCSR_OK) dcsr_i_chunk_close(data);
+    return status;
+}
+
+void dcsr_i_chunk_close(dcsr_i_chunk_data *data)
+{
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, data->unpacked, data->bytes, 1);
+    *data = (dcsr_i_chunk_data){0};
+}
+
+/* ---- All chunks of a version ---- */
+
+void dcsr_i_stored_close(dcsr_i_stored *stored)
+{
+    for (uint64_t c = 0; stored->data && c < stored->version.record.chunks; c++)
+        dcsr_i_chunk_close(&stored->data[c]);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->data, stored->version.record.chunks, sizeof *stored->data);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->first, stored->version.record.chunks, sizeof *stored->first);
+    dcsr_i_version_free(&stored->version);
+    if (stored->txn) mdb_txn_abort(stored->txn);
+    *stored = (dcsr_i_stored){0};
+}
+
+/* Opens all chunks, by the context's threads. The first failure is told. */
+static dcsr_status open_chunks(dcsr_i_stored *stored, dcsr_context *context, const MDB_val *values)
+{
+    const dcsr_i_version *version = &stored->version;
+    int threads = dcsr_i_threads(context, version->record.nnz);
+    uint64_t failed = UINT64_MAX;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min : failed) if (threads > 1)
+    for (uint64_t c = 0; c < version->record.chunks; c++)
+        if (dcsr_i_chunk_open(stored->store, stored->name, version, c, &values[c], &stored->data[c]) !=
+                DCSR_OK &&
+            c < failed)
+            failed = c;
+    /* Once more in this thread, which is to have the sentence. */
+    if (failed == UINT64_MAX) return DCSR_OK;
+    return dcsr_i_chunk_open(stored->store, stored->name, version, failed, &values[failed],
+                             &stored->data[failed]);
+}
+
+static dcsr_status open_version(dcsr_i_stored *stored, dcsr_context *context, uint64_t version)
+{
+    DCSR_TRY(dcsr_i_txn_begin(&stored->txn, stored->store, false));
+    DCSR_TRY(dcsr_i_version_get(stored->store, stored->txn, stored->name, version, &stored->version));
+    uint64_t chunks = stored->version.record.chunks, entries = 0;
+    MDB_val *values = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *values);
+    stored->data = dcsr_i_calloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->data);
+    stored->first = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->first);
+    dcsr_status status = values && stored->data && stored->first ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t c = 0; status == DCSR_OK && c < chunks; entries += stored->version.chunks[c++].entries) {
+        stored->first[c] = entries;
+        status = dcsr_i_chunk_find(stored->store, stored->txn, stored->name, &stored->version, c, &values[c]);
+    }
+    if (status == DCSR_OK) status = open_chunks(stored, context, values);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, values, chunks, sizeof *values);
+    return status;
+}
+
+dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, dcsr_context *context, const dcsr_store *store,
+                               const char *name, uint64_t version)
+{
+    *stored = (dcsr_i_stored){.store = store, .name = name};
+    dcsr_status status = open_version(stored, context, version);
+    if (status != DCSR_OK) dcsr_i_stored_close(stored);
+    return status;
+}
+
+/* ---- Into a matrix ---- */
+
+/* The first chunk that has a row: the last that does not begin behind it. */
+static uint64_t chunk_of(const dcsr_i_version *version, uint64_t row)
+{
+    uint64_t low = 0, high = version->record.chunks;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (version->chunks[middle].first_row <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    while (low && version->chunks[low - 1].first_row == version->chunks[low].first_row) low--;
+    return low;
+}
+
+static void lengths_of(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
+{
+    const dcsr_i_stored *stored = user;
+    const dcsr_i_version *version = &stored->version;
+    uint64_t row = p << DCSR_I_PAGE_SHIFT, end = row + DCSR_I_PAGE_ROWS;
+    for (uint64_t c = chunk_of(version, row); c < version->record.chunks; c++) {
+        const dcsr_i_chunk *chunk = &version->chunks[c];
+        if (chunk->first_row >= end) break;
+        const uint64_t *offsets = stored->data[c].offsets;
+        uint64_t first = chunk->first_row > row ? chunk->first_row : row,
+                 last = chunk->first_row + chunk->rows < end ? chunk->first_row + chunk->rows : end;
+        for (uint64_t r = first; offsets && r < last; r++)
+            length[r - row] += (uint32_t)(offsets[r - chunk->first_row + 1] - offsets[r - chunk->first_row]);
+    }
+}
+
+/* Notes the first chunk that is damaged. */
+static void copy_entries(void *user, int threads, uint32_t *columns, void *values)
+{
+    dcsr_i_stored *stored = user;
+    size_t size = dcsr_type_size((dcsr_type)stored->version.record.type);
+    uint64_t damaged_chunk = UINT64_MAX;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min \
+                                                                          : damaged_chunk) if (threads > 1)
+    for (uint64_t c = 0; c < stored->version.record.chunks; c++) {
+        uint64_t entries = stored->version.chunks[c].entries;
+        if (!entries) continue;
+        if (dcsr_i_chunk_check(stored->store, stored->name, &stored->version, c, &stored->data[c]) !=
+                DCSR_OK &&
+            c < damaged_chunk)
+            damaged_chunk = c;
+        memcpy(columns + stored->first[c], stored->data[c].columns, entries * sizeof *columns);
+        if (size) memcpy((char *)values + stored->first[c] * size, stored->data[c].values, entries * size);
+    }
+    stored->damaged = damaged_chunk;
+}
+
+/* What copying has found; said in this thread, which is to have the sentence. */
+static dcsr_status copied_well(const dcsr_i_stored *stored)
+{
+    if (stored->damaged == UINT64_MAX) return DCSR_OK;
+    return dcsr_i_chunk_check(stored->store, stored->name, &stored->version, stored->damaged,
+                              &stored->data[stored->damaged]);
+}
+
+/* A device takes CSR. */
+static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
+                        const dcsr_matrix_options *options)
+{
+    const dcsr_i_version_record *record = &stored->version.record;
+    size_t size = dcsr_type_size((dcsr_type)record->type);
+    uint64_t *offsets = dcsr_i_alloc(context, DCSR_I_SCRATCH, record->rows + 1, sizeof *offsets);
+    uint32_t *columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, record->nnz, sizeof *columns);
+    void *values = size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, record->nnz, size) : NULL;
+    dcsr_status status = offsets && columns && (values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) {
+        uint64_t sum = 0;
+        for (uint64_t row = 0; row < record->rows; row += DCSR_I_PAGE_ROWS) {
+            uint32_t length[DCSR_I_PAGE_ROWS] = {0};
+            lengths_of(stored, row >> DCSR_I_PAGE_SHIFT, length);
+            for (uint64_t r = row; r < row + DCSR_I_PAGE_ROWS && r < record->rows; r++) {
+                offsets[r] = sum;
+                sum += length[r - row];
+            }
+        }
+        offsets[record->rows] = sum;
+        copy_entries(stored, dcsr_i_threads(context, record->nnz), columns, values);
+        dcsr_csr csr = {.rows = record->rows,
+                        .cols = record->cols,
+                        .nnz = record->nnz,
+                        .type = (dcsr_type)record->type,
+                        .offsets = offsets,
+                        .columns = columns,
+                        .values = values};
+        status = copied_well(stored);
+        if (status == DCSR_OK) status = dcsr_matrix_from_csr(matrix, context, &csr, options);
+    }
+    dcsr_i_free(context, DCSR_I_SCRATCH, offsets, record->rows + 1, sizeof *offsets);
+    dcsr_i_free(context, DCSR_I_SCRATCH, columns, record->nnz, sizeof *columns);
+    dcsr_i_free(context, DCSR_I_SCRATCH, values, record->nnz, size);
+    return status;
+}
+
+static dcsr_status place(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
+                         const dcsr_matrix_options *options)
+{
+    const dcsr_i_version_record *record = &stored->version.record;
+    dcsr_matrix *made;
+    DCSR_TRY(
+        dcsr_matrix_create(&made, context, (dcsr_type)record->type, record->rows, record->cols, options));
+    dcsr_status status = dcsr_i_fill_rows(
+        made, &(dcsr_i_filling){.lengths_of = lengths_of, .copy = copy_entries, .user = stored});
+    if (status == DCSR_OK) status = copied_well(stored);
+    if (status != DCSR_OK) {
+        dcsr_matrix_destroy(made);
+        return status;
+    }
+    dcsr_i_request_twin(made);
+    *matrix = made;
+    return DCSR_OK;
+}
+
+static dcsr_matrix_options options_of(const dcsr_i_version_record *record, const dcsr_context *context)
+{
+    return (dcsr_matrix_options){
+        .policy = (dcsr_policy)record->policy,
+        .segments = (int)record->segments,
+        .defragmentation = record->flags & DCSR_I_TIDY_ON_DEMAND ? DCSR_DEFRAGMENT_OFF : DCSR_DEFRAGMENT_AUTO,
+        .queue_limit = record->queue_limit,
+        .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
+        .maintain_transpose =
+            record->flags & DCSR_I_MAINTAIN_TRANSPOSE && context->device == DCSR_DEVICE_CPU};
+}
+
+dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                               const char *name, uint64_t version, const dcsr_matrix_options *options)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_restore: matrix is NULL");
+    *matrix = NULL;
+    DCSR_TRY(dcsr_i_context_check(context));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_restore", store, false));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_restore", name));
+    dcsr_i_stored stored;
+    DCSR_TRY(dcsr_i_stored_open(&stored, context, store, name, version));
+    dcsr_matrix_options own = options_of(&stored.version.record, context);
+    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, &stored,
+                                                                             options ? options : &own);
+    dcsr_i_stored_close(&stored);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* store_data.h: what a store is made of, and transactions on it (internal).
+ *
+ *      open.c       opens and closes: folder, locks, environment, databases; new_store.c makes them
+ *      txn.c        transactions, reading and writing records, LMDB's errors in our words
+ *      records.c    the records of docs/FORMAT.md; checksums
+ *      catalog.c    names, versions: listing, finding
+ *      snapshot.c   a view becomes a version; chunks.c cuts it and fills chunks
+ *      restore.c    a version becomes a matrix; stored_view.c: a view
+ *      journal.c    durable matrices, and the thread of their log; log_write.c writes it, log_record.c has
+ * its records; recover.c replays it verify.c     reads everything; pages.c LMDB's own pages gc.c deletes
+ * versions, matrices, and what nobody names
+ *
+ * Locks, outermost first: `writing` (one snapshot, gc, deletion or group of the log at a time), then LMDB's
+ * own for writers, then what a matrix has. A thread has at most one transaction that writes at a time. */
+#ifndef DCSR_STORE_DATA_H
+#define DCSR_STORE_DATA_H
+
+#include "persist/persist.h"
+#include "persist/records.h"
+#include "dcsr/error.h"
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+typedef enum dcsr_i_database {
+    DCSR_I_DB_STORE,
+    DCSR_I_DB_MATRICES,
+    DCSR_I_DB_VERSIONS,
+    DCSR_I_DB_CHUNKS,
+    DCSR_I_DB_LOG,
+    DCSR_I_DATABASES
+} dcsr_i_database;
+
+/* The version of a matrix in memory that a version in the store shows: what makes the next snapshot quick. */
+typedef struct dcsr_i_base {
+    struct dcsr_i_base *next;
+    uint32_t number;          /* of the matrix in the store */
+    uint64_t stored_version;  /* there */
+    uint64_t serial, version; /* of the matrix in memory */
+} dcsr_i_base;
+
+struct dcsr_i_durable; /* durable.h */
+
+struct dcsr_store {
+    char *path;
+    MDB_env *env;
+    MDB_dbi database[DCSR_I_DATABASES];
+    int writer; /* descriptor that holds the lock of the writing process; -1 */
+    pid_t process;
+    dev_t device; /* of the data file: which store it is */
+    ino_t inode;
+    struct dcsr_store *next; /* of the process's open stores */
+    bool read_only;
+    uint64_t max_bytes, chunk_bytes;
+    int compression;
+    atomic_uint_fast64_t views; /* that are lent */
+
+    pthread_mutex_t writing, next_to_write; /* dcsr_i_store_lock() */
+    dcsr_i_base *bases;                     /* under `writing` */
+    struct dcsr_i_durable *durable;         /* matrices that are open for durable work; under `writing` */
+    struct dcsr_i_log_writer *log;          /* its thread; NULL before the first durable matrix */
+};
+
+/* DCSR_OK when it may be used: not NULL, in the process that opened it, and open for writing if `write`. */
+dcsr_status dcsr_i_store_check(const char *call, const dcsr_store *store, bool write);
+
+/* ---- open.c, new_store.c ---- */
+
+/* Files of the store, in its folder. The path is written to the buffer and returned; NULL when it is too
+ * long, with errno. */
+enum { DCSR_I_LONGEST_PATH = 4096, DCSR_I_STORE_FILE_MODE = 0666, DCSR_I_STORE_FOLDER_MODE = 0777 };
+const char *dcsr_i_store_path(char path[DCSR_I_LONGEST_PATH], const dcsr_store *store, const char *name);
+int dcsr_i_store_open_file(const dcsr_store *store, const char *name, int flags);
+/* Whether the folder has the file of a store. */
+dcsr_status dcsr_i_store_look(const dcsr_store *store, bool *there);
+/* Opens LMDB's environment in a folder, with so many addresses for its map. */
+dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_t addresses);
+extern const char *const dcsr_i_database_names[DCSR_I_DATABASES];
+/* Makes the file of a new store, unless there is one. The process has the lock for writing. */
+dcsr_status dcsr_i_store_make(dcsr_store *store);
+/* The folder in which that is done, in that of the store. */
+#define DCSR_I_UNFINISHED ".new"
+
+/* ---- txn.c ---- */
+
+/* Takes `writing`, in turn: a mutex alone would go to the log's thread again and again where the log is busy,
+ * before who waits for it is awake. */
+void dcsr_i_store_lock(dcsr_store *store);
+void dcsr_i_store_unlock(dcsr_store *store);
+
+dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write);
+/* Commits; on failure nothing was written. */
+dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store);
+/* LMDB's or the system's reason `code` in our words and status; `doing` says what was tried. */
+dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing);
+
+/* What a sequence of writing transactions does to test programs: called with a name at each point where being
+ * killed should lose nothing. NULL but in tests. */
+extern void (*dcsr_i_store_point)(const char *name);
+#define DCSR_I_POINT(name)                                \
+    do {                                                  \
+        if (dcsr_i_store_point) dcsr_i_store_point(name); \
+    } while (0)
+
+/* A sealed record, copied out; NOT_FOUND without a message, CORRUPT when it is not as it was written (`what`
+ * and the name say which). */
+dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     dcsr_i_matrix_record *record);
+dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     dcsr_i_matrix_record *record);
+
+/* A version record with its chunks, checked; allocated, freed by dcsr_i_version_free(). version 0: the
+ * newest. Errors: NOT_FOUND with the message that the public calls give, CORRUPT, OUT_OF_MEMORY. */
+typedef struct dcsr_i_version {
+    dcsr_i_matrix_record matrix;
+    dcsr_i_version_record record;
+    dcsr_i_chunk *chunks;
+    size_t bytes; /* of the allocation */
+} dcsr_i_version;
+dcsr_status dcsr_i_version_get(const dcsr_store *store, MDB_txn *txn, const char *name, uint64_t version,
+                               dcsr_i_version *result);
+void dcsr_i_version_free(dcsr_i_version *version);
+
+/* The name that a key of `matrices` is. Errors: CORRUPT. */
+dcsr_status dcsr_i_name_of(const dcsr_store *store, const MDB_val *key, char name[DCSR_STORE_MAX_NAME + 1]);
+/* CORRUPT where a name or record of a matrix is damaged, so that it cannot be told whether `name` is new. */
+dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const char *name);
+/* Whether a matrix may have that name. */
+dcsr_status dcsr_i_store_check_name(const char *call, const char *name);
+dcsr_version_info dcsr_i_version_describe(const dcsr_i_version_record *record);
+
+/* ---- gc.c ---- */
+
+/* Deletes what a process has left that was killed while it made a snapshot: chunks that no version names. */
+dcsr_status dcsr_i_store_sweep(dcsr_store *store);
+/* The same for one matrix, in a transaction; *record is written if something changed. */
+dcsr_status dcsr_i_sweep_matrix(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                dcsr_i_matrix_record *record);
+
+/* ---- restore.c ---- */
+
+/* The data of a chunk, in the map or unpacked. */
+typedef struct dcsr_i_chunk_data {
+    const uint64_t *offsets;
+    const uint32_t *columns;
+    const void *values;
+    void *unpacked; /* NULL, or what holds it: `bytes` */
+    uint64_t bytes;
+} dcsr_i_chunk_data;
+/* Finds the value of a chunk in the map. Errors: CORRUPT. */
+dcsr_status dcsr_i_chunk_find(const dcsr_store *store, MDB_txn *txn, const char *name,
+                              const dcsr_i_version *version, uint64_t c, MDB_val *value);
+/* Unpacks it; its offsets are then in order. Any thread; also the next. */
+dcsr_status dcsr_i_chunk_open(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                              uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data);
+/* Compares it with its checksum, and looks that columns are in range. Errors: CORRUPT. */
+dcsr_status dcsr_i_chunk_check(const dcsr_store *store, const char *name, const dcsr_i_version *version,
+                               uint64_t c, const dcsr_i_chunk_data *data);
+void dcsr_i_chunk_close(dcsr_i_chunk_data *data);
+
+/* ---- snapshot.c ---- */
+
+/* Bytes of chunks after which a snapshot commits what it has written; tests lower it. */
+extern uint64_t dcsr_i_store_transaction_bytes;
+
+/* dcsr_store_snapshot() for a caller that holds `writing` and has checked the arguments. The same transaction
+ * deletes the log records that the version holds. */
+dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
+                                       dcsr_version_info *info);
+
+/* ---- journal.c: all with `writing` held ---- */
+
+/* Deletes the records of matrix `number` up to that position. */
+dcsr_status dcsr_i_journal_trim(const dcsr_store *store, MDB_txn *txn, uint32_t number, uint64_t position);
+/* After that was committed, of a view that was taken with `writing` held: changes of the matrix up to that
+ * version are safe, and the log is whole again. */
+void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version);
+/* The matrix that `name` is open as for durable work; NULL when it is not. */
+dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name);
+/* Ends the thread of the log. */
+void dcsr_i_journal_close(dcsr_store *store);
+
+#endif

@@ -1,0 +1,185 @@
+/* txn.c: transactions on a store, its records, and LMDB's errors in our words. */
+#include "persist/store_data.h"
+#include "dcsr/alloc.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void (*dcsr_i_store_point)(const char *name);
+
+dcsr_status dcsr_i_store_check(const char *call, const dcsr_store *store, bool write)
+{
+    if (!store)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the store is NULL; open one first", call);
+    if (store->process != getpid())
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "%s: %s was opened by another process, which this one was forked from; open it here", call,
+            store->path);
+    if (write && store->read_only)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is open for reading only", call, store->path);
+    return DCSR_OK;
+}
+
+/* Who waits for `writing` has `next_to_write`, so that who has just given it up comes after. */
+void dcsr_i_store_lock(dcsr_store *store)
+{
+    pthread_mutex_lock(&store->next_to_write);
+    pthread_mutex_lock(&store->writing);
+    pthread_mutex_unlock(&store->next_to_write);
+}
+
+void dcsr_i_store_unlock(dcsr_store *store)
+{
+    pthread_mutex_unlock(&store->writing);
+}
+
+/* ---- Errors ---- */
+
+dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing)
+{
+    const char *path = store->path;
+    switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+        return dcsr_i_fail(DCSR_ERROR_IO,
+                           "%s: %s: the disk is full; nothing was changed: make room and try again", path,
+                           doing);
+    case ENOMEM:
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: %s: out of memory", path, doing);
+    case MDB_MAP_FULL:
+        if (store->max_bytes)
+            return dcsr_i_fail(
+                DCSR_ERROR_TOO_LARGE,
+                "%s: %s: the store has reached its limit of %llu bytes; nothing was changed: free "
+                "old versions (gc) or open it with a higher max_bytes",
+                path, doing, (unsigned long long)store->max_bytes);
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                           "%s: %s: the store has filled its map; nothing was changed: close it and open it "
+                           "again, which makes the map larger",
+                           path, doing);
+    case MDB_MAP_RESIZED:
+        return dcsr_i_fail(DCSR_ERROR_IO,
+                           "%s: %s: another process has made the store larger than what is mapped "
+                           "here; close it and open it again",
+                           path, doing);
+    case MDB_READERS_FULL:
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: %s: more processes and views read the store than it has slots for", path,
+                           doing);
+    case EIO:
+        return dcsr_i_fail(
+            DCSR_ERROR_IO,
+            "%s: %s: the disk is full, or failing; nothing was changed: make room and try again", path,
+            doing);
+    case MDB_PANIC:
+        return dcsr_i_fail(DCSR_ERROR_IO,
+                           "%s: %s: an earlier write has failed; close the store and open it again", path,
+                           doing);
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: %s: the file is damaged (%s); restore it from a copy",
+                           path, doing, mdb_strerror(code));
+    default:
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s: %s", path, doing, mdb_strerror(code));
+    }
+}
+
+/* ---- Transactions ---- */
+
+dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write)
+{
+    int code = mdb_txn_begin(store->env, NULL, write ? 0 : MDB_RDONLY, txn);
+    return code ? dcsr_i_store_fail(store, code, "beginning a transaction") : DCSR_OK;
+}
+
+dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store)
+{
+    int code = mdb_txn_commit(txn);
+    return code ? dcsr_i_store_fail(store, code, "writing") : DCSR_OK;
+}
+
+/* ---- Records ---- */
+
+dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     dcsr_i_matrix_record *record)
+{
+    MDB_val key = {strlen(name), (void *)name}, value;
+    int code = mdb_get(txn, store->database[DCSR_I_DB_MATRICES], &key, &value);
+    if (code == MDB_NOTFOUND) return DCSR_ERROR_NOT_FOUND;
+    if (code) return dcsr_i_store_fail(store, code, "reading the record of a matrix");
+    if (value.mv_size != sizeof *record ||
+        !dcsr_i_is_sealed(value.mv_data, value.mv_size, name, strlen(name)))
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is damaged", store->path,
+                           name);
+    memcpy(record, value.mv_data, sizeof *record);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     dcsr_i_matrix_record *record)
+{
+    dcsr_i_seal(record, sizeof *record, name, strlen(name));
+    MDB_val key = {strlen(name), (void *)name}, value = {sizeof *record, record};
+    int code = mdb_put(txn, store->database[DCSR_I_DB_MATRICES], &key, &value, 0);
+    return code ? dcsr_i_store_fail(store, code, "writing the record of a matrix") : DCSR_OK;
+}
+
+void dcsr_i_version_free(dcsr_i_version *version)
+{
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, version->chunks, 1, version->bytes);
+    version->chunks = NULL;
+}
+
+static dcsr_status damaged_version(const dcsr_store *store, const char *name, uint64_t version,
+                                   const char *why)
+{
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s@%llu: the record of the version is damaged: %s",
+                       store->path, name, (unsigned long long)version, why);
+}
+
+/* The record is larger than it says, or smaller, or not what was written. */
+static dcsr_status copy_version(const dcsr_store *store, const char *name, uint64_t number,
+                                const MDB_val *value, dcsr_i_version *result)
+{
+    size_t fixed = sizeof result->record + sizeof(uint64_t);
+    dcsr_i_numbers key = dcsr_i_numbers_key(result->matrix.number, number);
+    if (value->mv_size < fixed || !dcsr_i_is_sealed(value->mv_data, value->mv_size, &key, sizeof key))
+        return damaged_version(store, name, number, "its checksum is wrong");
+    memcpy(&result->record, value->mv_data, sizeof result->record);
+    result->bytes = value->mv_size - fixed;
+    if (result->bytes % sizeof(dcsr_i_chunk) ||
+        result->bytes / sizeof(dcsr_i_chunk) != result->record.chunks || result->record.version != number)
+        return damaged_version(store, name, number, "its size or number is wrong");
+    result->chunks = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, 1, result->bytes);
+    if (!result->chunks) return DCSR_ERROR_OUT_OF_MEMORY;
+    memcpy(result->chunks, (const char *)value->mv_data + sizeof result->record, result->bytes);
+    const char *why;
+    if (!dcsr_i_version_is_wrong(&result->record, result->chunks, &why)) return DCSR_OK;
+    dcsr_i_version_free(result);
+    return damaged_version(store, name, number, why);
+}
+
+dcsr_status dcsr_i_version_get(const dcsr_store *store, MDB_txn *txn, const char *name, uint64_t version,
+                               dcsr_i_version *result)
+{
+    *result = (dcsr_i_version){0};
+    dcsr_status status = dcsr_i_matrix_record_get(store, txn, name, &result->matrix);
+    if (status == DCSR_ERROR_NOT_FOUND || (status == DCSR_OK && !result->matrix.newest))
+        return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
+                           "%s: there is no matrix '%s'; `dcsr log` lists those that are there", store->path,
+                           name);
+    DCSR_TRY(status);
+    if (!version) version = result->matrix.newest;
+    dcsr_i_numbers number = dcsr_i_numbers_key(result->matrix.number, version);
+    MDB_val key = {sizeof number, &number}, value;
+    int code = mdb_get(txn, store->database[DCSR_I_DB_VERSIONS], &key, &value);
+    if (code == MDB_NOTFOUND && version != result->matrix.newest)
+        return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
+                           "%s#%s: there is no version %llu; the newest is %llu, and `dcsr log` lists all",
+                           store->path, name, (unsigned long long)version,
+                           (unsigned long long)result->matrix.newest);
+    if (code == MDB_NOTFOUND) return damaged_version(store, name, version, "it is not there");
+    if (code) return dcsr_i_store_fail(store, code, "reading the record of a version");
+    return copy_version(store, name, version, &value, result);
+}

@@ -1,0 +1,152 @@
+/* support_store.c: folders, files and child processes of the tests of stores. */
+#include "tests/support_store.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+uint64_t store_rounds(uint64_t usual)
+{
+    const char *torture = getenv("DCSR_TORTURE");
+    uint64_t times = torture ? strtoull(torture, NULL, 10) : 1;
+    return usual * (times ? times : 1);
+}
+
+size_t store_stride(size_t usual)
+{
+    return getenv("DCSR_TORTURE") ? 1 : usual;
+}
+
+/* ---- Folders and files ---- */
+
+char *store_new_folder(void)
+{
+    const char *base = getenv("TEST_STORES");
+    char path[PATH];
+    if (!base) base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+    snprintf(path, sizeof path, "%s/dcsr-store-XXXXXX", base);
+    cr_assert(mkdtemp(path), "cannot make a folder %s: %s", path, strerror(errno));
+    return test_copy(path, strlen(path) + 1);
+}
+
+static int remove_one(const char *path, const struct stat *data, int kind, struct FTW *place)
+{
+    (void)data, (void)kind, (void)place;
+    return remove(path);
+}
+
+void store_remove_folder(char *path)
+{
+    cr_assert(!nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS), "cannot remove %s: %s", path,
+              strerror(errno));
+    free(path);
+}
+
+char *store_read_file(const char *folder, const char *name, size_t *bytes)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int file = open(path, O_RDONLY);
+    struct stat data;
+    cr_assert(file >= 0 && !fstat(file, &data), "cannot open %s: %s", path, strerror(errno));
+    *bytes = (size_t)data.st_size;
+    char *content = test_allocate(*bytes + 1, 1);
+    cr_assert(read(file, content, *bytes) == data.st_size, "cannot read %s", path);
+    close(file);
+    return content;
+}
+
+void store_write_file(const char *folder, const char *name, const void *data, size_t bytes)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int file = open(path, O_WRONLY | O_CREAT, 0666);
+    if (file < 0 || pwrite(file, data, bytes, 0) != (ssize_t)bytes || ftruncate(file, (off_t)bytes)) {
+        fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
+        abort();
+    }
+    close(file);
+}
+
+void store_copy_folder(const char *from, const char *to)
+{
+    cr_assert(!mkdir(to, 0777) || errno == EEXIST, "cannot make %s: %s", to, strerror(errno));
+    DIR *folder = opendir(from);
+    cr_assert(folder, "cannot read %s: %s", from, strerror(errno));
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        size_t bytes;
+        if (entry->d_name[0] == '.') continue;
+        char *data = store_read_file(from, entry->d_name, &bytes);
+        store_write_file(to, entry->d_name, data, bytes);
+        free(data);
+    }
+    closedir(folder);
+}
+
+/* ---- Children ---- */
+
+store_child *store_child_new(void)
+{
+    void *map = mmap(NULL, sizeof(store_child), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert(map != MAP_FAILED);
+    return map;
+}
+
+void store_child_free(store_child *child)
+{
+    munmap(child, sizeof *child);
+}
+
+pid_t store_child_start(store_child *child, store_child_function function, void *user)
+{
+    fflush(NULL);
+    pid_t parent = getpid(), process = fork();
+    cr_assert(process >= 0, "cannot fork: %s", strerror(errno));
+    if (process) return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    function(user, child);
+    _exit(child->why[0] ? 1 : 0);
+}
+
+int store_child_wait(pid_t process)
+{
+    int status;
+    while (waitpid(process, &status, 0) < 0) cr_assert(errno == EINTR, "waiting: %s", strerror(errno));
+    return status;
+}
+
+int store_child_run(store_child *child, store_child_function function, void *user)
+{
+    return store_child_wait(store_child_start(child, function, user));
+}
+
+void store_child_expect(store_child *child, store_child_function function, void *user)
+{
+    int status = store_child_run(child, function, user);
+    cr_assert(!child->why[0], "%s", child->why);
+    cr_assert(!WIFSIGNALED(status), "it crashes with signal %d: %s", WTERMSIG(status), child->now);
+    cr_assert(!WEXITSTATUS(status), "it ends with %d: %s", WEXITSTATUS(status), child->now);
+}
+
+void store_child_fail(store_child *child, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(child->why, sizeof child->why, format, list);
+    va_end(list);
+    fprintf(stderr, "%s\n", child->why);
+    _exit(1);
+}

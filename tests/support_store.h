@@ -1,0 +1,57 @@
+/* support_store.h: what the tests of stores share: folders, files that are damaged, and child processes that
+ * may crash or be killed.
+ *
+ * A test that damages or kills does all work with stores in children: the test's own process never has one
+ * open, so that nothing of a killed process's state is inherited by the next. */
+#ifndef DCSR_TESTS_SUPPORT_STORE_H
+#define DCSR_TESTS_SUPPORT_STORE_H
+
+#include "tests/support.h"
+#include <stddef.h>
+
+/* How often a test does what it does with chance: `usual` times, DCSR_TORTURE=n makes it n times as often. */
+uint64_t store_rounds(uint64_t usual);
+/* The step through something of which not every piece is tried: 1 where DCSR_TORTURE is set. */
+size_t store_stride(size_t usual);
+
+/* A new empty folder, in memory where there is /dev/shm; TEST_STORES names another place. free() the path. */
+char *store_new_folder(void);
+/* Removes it with all that is in it, and frees the path. */
+void store_remove_folder(char *path);
+/* Makes `to` a folder with copies of the files of the folder `from`, holes included. */
+void store_copy_folder(const char *from, const char *to);
+
+/* The content of a file in the folder; free() it. Writing makes it exactly those bytes. */
+char *store_read_file(const char *folder, const char *name, size_t *bytes);
+void store_write_file(const char *folder, const char *name, const void *data, size_t bytes);
+
+/* What a child tells its parent, in memory that both see. */
+typedef struct store_child {
+    char now[200];      /* what it is doing, should it crash */
+    char why[TEST_WHY]; /* not empty: what went wrong */
+    atomic_uint_fast64_t count[8];
+} store_child;
+store_child *store_child_new(void);
+void store_child_free(store_child *child);
+
+typedef void (*store_child_function)(void *user, store_child *child);
+/* Runs function(user, child) in a child process, and waits; its status as waitpid() has it. */
+int store_child_run(store_child *child, store_child_function function, void *user);
+/* The same, in steps: the second waits. */
+pid_t store_child_start(store_child *child, store_child_function function, void *user);
+int store_child_wait(pid_t process);
+/* Asserts that it came to its end and found nothing wrong. */
+void store_child_expect(store_child *child, store_child_function function, void *user);
+/* In the child: keeps what went wrong and ends it. */
+__attribute__((format(printf, 2, 3), noreturn)) void store_child_fail(store_child *child, const char *format,
+                                                                      ...);
+/* In the child: asserts that a call of the library succeeds. */
+#define STORE_OK(child, expression)                                                   \
+    do {                                                                              \
+        dcsr_status store_status_ = (expression);                                     \
+        if (store_status_ != DCSR_OK)                                                 \
+            store_child_fail(child, "%s: %s: %s (%s)", (child)->now, #expression,     \
+                             dcsr_strerror(store_status_), dcsr_context_error(NULL)); \
+    } while (0)
+
+#endif

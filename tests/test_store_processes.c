@@ -1,0 +1,269 @@
+/* test_store_processes.c: several processes and one store: readers beside a writer, readers that are killed,
+ * forks. */
+#include "persist/persist.h"
+#include "tests/support_store.h"
+#include "tests/support_work.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SIDE = 60, VERSIONS = 40 };
+static const char *const name = "alike";
+
+/* All rows of a matrix of version v are alike: (r, c) is v for c up to v modulo SIDE. What is torn is not. */
+static void write_version(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t v)
+{
+    dcsr_matrix *matrix;
+    uint64_t rows[SIDE * SIDE], cols[SIDE * SIDE];
+    int64_t values[SIDE * SIDE];
+    size_t n = 0;
+    for (uint64_t r = 0; r < SIDE; r++)
+        for (uint64_t c = 0; c <= v % SIDE; c++, n++) rows[n] = r, cols[n] = c, values[n] = (int64_t)v;
+    STORE_OK(child, dcsr_matrix_create(&matrix, context, DCSR_INT64, SIDE, SIDE, NULL));
+    STORE_OK(child, dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
+    STORE_OK(child, dcsr_matrix_wait(matrix));
+    STORE_OK(child, dcsr_store_snapshot(store, name, matrix, NULL));
+    dcsr_matrix_destroy(matrix);
+}
+
+/* Which version a matrix is; fails where it is none. */
+static uint64_t read_version(store_child *child, dcsr_matrix *matrix)
+{
+    int64_t v, value;
+    bool stored;
+    uint64_t nnz;
+    STORE_OK(child, dcsr_matrix_get(matrix, 0, 0, &v, &stored));
+    STORE_OK(child, dcsr_matrix_nnz(matrix, &nnz));
+    uint64_t length = (uint64_t)v % SIDE + 1;
+    if (!stored || nnz != SIDE * length)
+        store_child_fail(child, "it has %llu entries", (unsigned long long)nnz);
+    for (uint64_t r = 0; r < SIDE; r++) {
+        for (uint64_t c = 0; c < length; c++) {
+            STORE_OK(child, dcsr_matrix_get(matrix, r, c, &value, &stored));
+            if (!stored || value != v) store_child_fail(child, "two versions are mixed");
+        }
+    }
+    return (uint64_t)v;
+}
+
+static dcsr_context *small_context(store_child *child)
+{
+    dcsr_context *context;
+    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
+                                                                          .threads = 1,
+                                                                          .reserve_bytes = 16u << 20}));
+    return context;
+}
+
+/* Writes `count` versions after the last, of which it keeps two; returns how long the file is then. */
+static uint64_t write_more(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t count)
+{
+    dcsr_store_info info;
+    for (uint64_t v = atomic_load(&child->count[0]) + 1; count; v++, count--) {
+        write_version(child, store, context, v);
+        atomic_store(&child->count[0], v);
+        if (v % 4 == 0) STORE_OK(child, dcsr_store_gc(store, NULL, 2, NULL));
+    }
+    STORE_OK(child, dcsr_store_get_info(store, &info));
+    return info.file_bytes;
+}
+
+static void write_versions(void *user, store_child *child)
+{
+    dcsr_store *store;
+    dcsr_store_options options = {.chunk_bytes = 4096};
+    dcsr_context *context = small_context(child);
+    STORE_OK(child, dcsr_store_open(&store, user, &options));
+    write_more(child, store, context, VERSIONS);
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+}
+
+/* Restores the newest version until it is the last one; versions never go backwards. */
+static void read_versions(void *user, store_child *child)
+{
+    dcsr_store *store;
+    dcsr_store_options reading = {.read_only = true};
+    dcsr_context *context = small_context(child);
+    STORE_OK(child, dcsr_store_open(&store, user, &reading));
+    for (uint64_t before = 0; before < 2 * VERSIONS;) {
+        dcsr_matrix *matrix;
+        STORE_OK(child, dcsr_store_restore(&matrix, context, store, name, 0, NULL));
+        uint64_t v = read_version(child, matrix);
+        if (v < before)
+            store_child_fail(child, "version %llu after %llu", (unsigned long long)v,
+                             (unsigned long long)before);
+        before = v;
+        dcsr_matrix_destroy(matrix);
+        atomic_fetch_add(&child->count[2], 1);
+    }
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+}
+
+static void expect_end(pid_t process, const store_child *child)
+{
+    int status = store_child_wait(process);
+    cr_assert(!child->why[0], "%s", child->why);
+    cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "it ends with status %x", (unsigned)status);
+}
+
+Test(store_processes, readers_see_whole_versions_while_another_process_writes)
+{
+    enum { READERS = 2 };
+    char *folder = store_new_folder();
+    store_child *writer = store_child_new(), *reader[READERS];
+    pid_t process[READERS];
+    store_child_expect(writer, write_versions, folder);
+    for (int r = 0; r < READERS; r++) {
+        reader[r] = store_child_new();
+        process[r] = store_child_start(reader[r], read_versions, folder);
+    }
+    store_child_expect(writer, write_versions, folder);
+    for (int r = 0; r < READERS; r++) {
+        expect_end(process[r], reader[r]);
+        store_child_free(reader[r]);
+    }
+    store_child_free(writer);
+    store_remove_folder(folder);
+}
+
+/* ---- Readers that are killed ---- */
+
+static void wait_until(const store_child *child, int count, uint64_t value)
+{
+    for (int i = 0; i < 20000 && atomic_load(&child->count[count]) != value && !child->why[0]; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Holds a view, which holds back its pages, until it is killed. */
+static void hold_view(void *user, store_child *child)
+{
+    dcsr_store *store;
+    dcsr_view *view;
+    dcsr_store_options reading = {.read_only = true};
+    dcsr_context *context = small_context(child);
+    STORE_OK(child, dcsr_store_open(&store, user, &reading));
+    STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+    atomic_store(&child->count[0], 1);
+    pause();
+}
+
+/* Writes before, while and after a reader holds a view; count[3] says when. LMDB looks for dead readers by
+ * itself only when nobody else has the store open, so it is open all the time. */
+static void write_in_phases(void *user, store_child *child)
+{
+    dcsr_store *store;
+    dcsr_store_options options = {.chunk_bytes = 4096};
+    dcsr_context *context = small_context(child);
+    STORE_OK(child, dcsr_store_open(&store, user, &options));
+    for (int phase = 0; phase < 3; phase++) {
+        uint64_t bytes = write_more(child, store, context, phase < 2 ? VERSIONS : 4 * VERSIONS);
+        atomic_store(&child->count[4 + phase], bytes);
+        atomic_store(&child->count[2], (uint64_t)phase + 1);
+        if (phase < 2) wait_until(child, 3, (uint64_t)phase + 1);
+    }
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+}
+
+Test(store_processes, a_killed_reader_holds_back_nothing_after_gc)
+{
+    char *folder = store_new_folder();
+    store_child *writer = store_child_new(), *reader = store_child_new();
+    pid_t writing = store_child_start(writer, write_in_phases, folder);
+    wait_until(writer, 2, 1);
+    pid_t reading = store_child_start(reader, hold_view, folder);
+    wait_until(reader, 0, 1);
+    cr_assert(!reader->why[0], "%s", reader->why);
+    atomic_store(&writer->count[3], 1);
+    wait_until(writer, 2, 2);
+    kill(reading, SIGKILL);
+    store_child_wait(reading);
+    atomic_store(&writer->count[3], 2);
+    expect_end(writing, writer);
+    uint64_t alone = writer->count[4], held = writer->count[5], after = writer->count[6];
+    fprintf(stderr, "bytes: %llu, with a reader %llu, after it was killed %llu\n", (unsigned long long)alone,
+            (unsigned long long)held, (unsigned long long)after);
+    cr_assert(held > alone + alone / 4, "a reader holds back nothing");
+    cr_assert(after <= held + held / 10, "a killed reader still holds back pages");
+    store_child_free(writer);
+    store_child_free(reader);
+    store_remove_folder(folder);
+}
+
+/* ---- One process ---- */
+
+static void open_twice(void *user, store_child *child)
+{
+    dcsr_store *store, *again = NULL;
+    char path[400];
+    dcsr_store_options reading = {.read_only = true};
+    STORE_OK(child, dcsr_store_open(&store, user, NULL));
+    snprintf(path, sizeof path, "%s/../%s", (const char *)user, strrchr(user, '/') + 1);
+    if (dcsr_store_open(&again, user, NULL) != DCSR_ERROR_BUSY || again ||
+        dcsr_store_open(&again, path, &reading) != DCSR_ERROR_BUSY || !test_says("this process"))
+        store_child_fail(child, "it can be opened twice (%s)", dcsr_context_error(NULL));
+    dcsr_context *context = small_context(child);
+    write_version(child, store, context, 1);
+    dcsr_store_close(store);
+    STORE_OK(child, dcsr_store_open(&store, user, &reading));
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+}
+
+Test(store_processes, a_process_opens_a_store_once)
+{
+    char *folder = store_new_folder();
+    store_child *child = store_child_new();
+    store_child_expect(child, open_twice, folder);
+    store_child_free(child);
+    store_remove_folder(folder);
+}
+
+/* In a child of the process that has the store open: every call is refused, and closing it there harms
+ * nothing. */
+static void use_inherited(void *user, store_child *child)
+{
+    dcsr_store *store = user;
+    dcsr_store_info info;
+    char **names;
+    uint64_t count;
+    if (dcsr_store_get_info(store, &info) != DCSR_ERROR_INVALID_ARGUMENT || !test_says("forked") ||
+        dcsr_store_list(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
+        dcsr_store_gc(store, NULL, 1, NULL) != DCSR_ERROR_INVALID_ARGUMENT)
+        store_child_fail(child, "a forked child uses the store (%s)", dcsr_context_error(NULL));
+    dcsr_store_close(store);
+}
+
+static void fork_with_store(void *user, store_child *child)
+{
+    dcsr_store *store;
+    STORE_OK(child, dcsr_store_open(&store, user, NULL));
+    dcsr_context *context = small_context(child);
+    write_version(child, store, context, 1);
+    store_child *forked = store_child_new();
+    int status = store_child_run(forked, use_inherited, store);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) store_child_fail(child, "the child: %s", forked->why);
+    write_version(child, store, context, 2);
+    dcsr_matrix *matrix;
+    STORE_OK(child, dcsr_store_restore(&matrix, context, store, name, 0, NULL));
+    if (read_version(child, matrix) != 2) store_child_fail(child, "the newest version is another");
+    dcsr_matrix_destroy(matrix);
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+    store_child_free(forked);
+}
+
+Test(store_processes, a_store_is_of_no_use_in_a_forked_child)
+{
+    char *folder = store_new_folder();
+    store_child *child = store_child_new();
+    store_child_expect(child, fork_with_store, folder);
+    store_child_free(child);
+    store_remove_folder(folder);
+}
