@@ -39,7 +39,8 @@ struct cli_state {
     char **arguments; /* of the command, in order */
     int argument_count;
     dcsr_context *context;
-    double progress_last; /* when progress was last shown */
+    struct cli_open_store *stores; /* that are open (stored.h) */
+    double progress_last;          /* when progress was last shown */
     bool progress_shown;
 };
 
@@ -49,6 +50,8 @@ __attribute__((format(printf, 2, 3))) int cli_fail(cli_state *cli, const char *f
 __attribute__((format(printf, 2, 3))) int cli_usage(cli_state *cli, const char *format, ...);
 /* The same with the library's sentence about this thread's last failure. */
 int cli_fail_library(cli_state *cli);
+/* Such a line about something that need not end the command. */
+__attribute__((format(printf, 2, 3))) void cli_warn(cli_state *cli, const char *format, ...);
 /* Pushes what has been printed out to stdout; a failure to write it is a failure of the command. */
 int cli_flush(cli_state *cli);
 
@@ -73,7 +76,7 @@ double cli_quantile(const double *ascending, size_t n, double q);
  * not finite is null. */
 typedef struct cli_report {
     cli_state *cli;
-    struct json_t *object;
+    struct json_t *object, *item; /* item: of a list, that is being filled; NULL: none */
     FILE *stream;
     char *text;
     size_t length;
@@ -86,28 +89,46 @@ void cli_put_real(cli_report *report, const char *key, const char *label, double
 void cli_put_seconds(cli_report *report, const char *key, const char *label, double seconds);
 void cli_put_bytes(cli_report *report, const char *key, const char *label, uint64_t bytes);
 void cli_put_text(cli_report *report, const char *key, const char *label, const char *value);
-/* A line of the text alone. */
+/* A list in the JSON object, empty at first. Between the other two calls what is put goes into a new object
+ * at the end of that list. */
+void cli_put_list(cli_report *report, const char *key);
+void cli_begin_item(cli_report *report, const char *key);
+void cli_end_item(cli_report *report);
+/* A line of the text alone; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
 int cli_report_print(cli_report *report);
+/* Frees the report without printing it; returns the exit status that it is given. */
+int cli_report_drop(cli_report *report, int status);
 
 /* Numbers as people read them: 1,234,567; 1.5 MiB; 12.3 ms. The buffer is returned. */
 enum { CLI_NUMBER = 40 };
 const char *cli_grouped(char buffer[CLI_NUMBER], uint64_t value);
+const char *cli_bytes(char buffer[CLI_NUMBER], uint64_t bytes);
 const char *cli_duration(char buffer[CLI_NUMBER], double seconds);
 
 /* MATRIX arguments (source.c). On failure these have printed the reason and return the exit status. */
 
-/* The triples that a MATRIX argument names: a file or a generator. rows and cols bound an edge list; 0: as
- * its ids need. */
+/* The triples that a MATRIX argument names, of type pattern, int64 or fp64. rows and cols bound an edge list;
+ * 0: as its ids need. */
 int cli_load_coo(cli_state *cli, dcsr_coo *coo, const char *source, uint64_t rows, uint64_t cols);
-/* The same as a matrix; *seconds (may be NULL) gets the time that inserting took. */
+/* The matrix that it names; of a stored one type, policy and options too. *seconds (may be NULL) gets the
+ * time that inserting took, or restoring. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
-/* The type that a MATRIX argument will have when it is loaded, from a look at its beginning. */
-dcsr_type cli_peek_type(const char *source);
+/* The type that the triples will have, from a look at the beginning of the file or at the version's record.
+ */
+int cli_peek_type(cli_state *cli, dcsr_type *type, const char *source);
+
+/* Writes a matrix to a file and reports that (cmd_convert.c); `version` of a stored one, else 0. */
+int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
 
 extern const cli_command cli_info_command;
 extern const cli_command cli_convert_command;
+extern const cli_command cli_snapshot_command;
+extern const cli_command cli_restore_command;
+extern const cli_command cli_log_command;
+extern const cli_command cli_verify_command;
+extern const cli_command cli_gc_command;
 extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_bfs_command;

@@ -1,14 +1,11 @@
 /* cmd_convert.c: `dcsr convert`: from any MATRIX to a file of any format. */
 #include "cli/cli.h"
 
-static int run(cli_state *cli)
+int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version)
 {
-    const char *file = cli->arguments[1];
-    dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
     dcsr_coo coo = {0};
-    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (status) return status;
+    int status;
     cli_progress(cli, "writing %s", file);
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED) ||
         dcsr_view_to_coo(&coo, view) || dcsr_write_matrix(&coo, file)) {
@@ -18,6 +15,7 @@ static int run(cli_state *cli)
         cli_report report;
         cli_report_begin(&report, cli);
         cli_put_text(&report, "file", "written", file);
+        if (version) cli_put_count(&report, "version", "version", version);
         cli_put_line(&report, "size", "%s x %s, %s", cli_grouped(number, coo.rows),
                      cli_grouped(cols, coo.cols), dcsr_type_name(coo.type));
         cli_put_count(&report, "rows", NULL, coo.rows);
@@ -28,6 +26,15 @@ static int run(cli_state *cli)
     }
     dcsr_coo_free(&coo);
     dcsr_view_destroy(view);
+    return status;
+}
+
+static int run(cli_state *cli)
+{
+    dcsr_matrix *matrix;
+    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (status) return status;
+    status = cli_write_matrix(cli, matrix, cli->arguments[1], 0);
     dcsr_matrix_destroy(matrix);
     return status;
 }

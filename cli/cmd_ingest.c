@@ -22,7 +22,8 @@ static struct {
     uint64_t batch, rows, cols, source;
     dcsr_policy policy;
     ingest_read read;
-    bool symmetric, delete, have_source;
+    const char *into;
+    bool symmetric, delete, have_source, durable;
     int delete_from; /* how many EDGES were named before --delete */
 } settings = {.batch = 1000000};
 
@@ -44,8 +45,13 @@ static const struct argp_option options[] = {
      "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
     {"source", KEY_SOURCE, "V", 0,
      "Where --read bfs starts (default: the vertex with most edges in the first EDGES)", 0},
-    {"into", KEY_INTO, "STORE#NAME", OPTION_HIDDEN, NULL, 0},
-    {"durable", KEY_DURABLE, NULL, OPTION_HIDDEN, NULL, 0},
+    {"into", KEY_INTO, "STORE#NAME", 0,
+     "Ingest into a stored matrix, which grows as needed, and make a version of it in the end; where there "
+     "is none "
+     "it is made",
+     0},
+    {"durable", KEY_DURABLE, NULL, 0,
+     "With --into: log each batch on the disk, so that a killed ingestion loses nothing that was logged", 0},
     {0}};
 
 static error_t take_policy(cli_state *cli, const char *value)
@@ -92,16 +98,17 @@ static error_t take(cli_state *cli, int key, const char *value)
         settings.have_source = true;
         return cli_take_number(cli, "--source", value, 0, DCSR_MAX_ROWS - 1, &settings.source);
     case KEY_INTO:
+        settings.into = value;
+        return 0;
     case KEY_DURABLE:
-        cli_fail(cli, "--%s: stored matrices are not built into this version; leave it out to work in memory",
-                 key == KEY_INTO ? "into" : "durable");
-        return EINVAL;
+        settings.durable = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static int make_plan(cli_state *cli, ingest_plan *plan)
+static int check_settings(cli_state *cli)
 {
     bool square = settings.symmetric || settings.read == INGEST_READ_BFS;
     if (square && settings.rows && settings.cols && settings.rows != settings.cols) {
@@ -110,6 +117,25 @@ static int make_plan(cli_state *cli, ingest_plan *plan)
     if (settings.have_source && settings.read != INGEST_READ_BFS) {
         return cli_usage(cli, "--source is where --read bfs starts; it says nothing without that");
     }
+    if (settings.durable && !settings.into) {
+        return cli_usage(cli, "--durable is about a stored matrix; name one with --into STORE#NAME");
+    }
+    return CLI_DONE;
+}
+
+/* Type and policy of a matrix that is stored already are its own. */
+static int follow_target(cli_state *cli, ingest_plan *plan, const ingest_target *target)
+{
+    const dcsr_version_info *stored = &target->newest;
+    if (!stored->version) return CLI_DONE;
+    plan->type = stored->type;
+    if (!plan->policy || plan->policy == stored->policy) return CLI_DONE;
+    return cli_fail(cli, "--op %s: %s has been made with --op %s, and keeps that; leave --op out",
+                    dcsr_policy_name(plan->policy), settings.into, dcsr_policy_name(stored->policy));
+}
+
+static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
+{
     *plan = (ingest_plan){.batch = settings.batch,
                           .rows = settings.rows,
                           .cols = settings.cols,
@@ -120,28 +146,34 @@ static int make_plan(cli_state *cli, ingest_plan *plan)
     if (settings.delete) {
         plan->first_delete = settings.delete_from < cli->argument_count ? settings.delete_from : 0;
     }
-    for (int s = 0; s < plan->first_delete; s++) {
-        dcsr_type type = cli_peek_type(cli->arguments[s]);
-        if (type > plan->type) plan->type = type;
+    int status = check_settings(cli);
+    if (!status && settings.into)
+        status = cli_stored_parse(cli, &target->stored, settings.into, CLI_STORE_NAME);
+    if (!status && settings.into) status = ingest_target_find(target);
+    for (int s = 0; s < plan->first_delete && !status; s++) {
+        dcsr_type type;
+        status = cli_peek_type(cli, &type, cli->arguments[s]);
+        if (!status && type > plan->type) plan->type = type;
     }
-    return CLI_DONE;
+    return status ? status : follow_target(cli, plan, target);
 }
 
 static void put_rates(cli_report *report, const ingest_stream *stream, const dcsr_matrix_info *info,
                       double seconds)
 {
-    char inserted[CLI_NUMBER], deleted[CLI_NUMBER], batches[CLI_NUMBER];
-    uint64_t changes = info->inserted + info->deleted;
-    double rate = info->busy_seconds > 0 ? (double)changes / info->busy_seconds : NAN;
-    cli_put_line(report, "changes", "%s inserted, %s deleted, in %s batches",
-                 cli_grouped(inserted, info->inserted), cli_grouped(deleted, info->deleted),
-                 cli_grouped(batches, stream->batches));
-    cli_put_count(report, "inserted", NULL, info->inserted);
-    cli_put_count(report, "deleted", NULL, info->deleted);
+    char in[CLI_NUMBER], out[CLI_NUMBER], batches[CLI_NUMBER];
+    const dcsr_matrix_info *before = &stream->before;
+    uint64_t inserted = info->inserted - before->inserted, deleted = info->deleted - before->deleted;
+    uint64_t changes = inserted + deleted;
+    double busy = info->busy_seconds - before->busy_seconds, rate = busy > 0 ? (double)changes / busy : NAN;
+    cli_put_line(report, "changes", "%s inserted, %s deleted, in %s batches", cli_grouped(in, inserted),
+                 cli_grouped(out, deleted), cli_grouped(batches, stream->batches));
+    cli_put_count(report, "inserted", NULL, inserted);
+    cli_put_count(report, "deleted", NULL, deleted);
     cli_put_count(report, "batches", NULL, stream->batches);
     cli_put_count(report, "left_out", stream->left_out ? "left out" : NULL, stream->left_out);
     cli_put_seconds(report, "seconds", "wall time", seconds);
-    cli_put_seconds(report, "busy_seconds", "store's time", info->busy_seconds);
+    cli_put_seconds(report, "busy_seconds", "store's time", busy);
     cli_put_real(report, "edges_per_second", NULL, rate, "");
     if (changes) cli_put_line(report, "store's rate", "%.4g million edges/s", rate * 1e-6);
 }
@@ -159,9 +191,11 @@ static void put_matrix(cli_report *report, const ingest_stream *stream, const dc
     cli_put_text(report, "op", NULL, dcsr_policy_name(info->policy));
     cli_put_count(report, "nnz", "live entries", nnz);
     cli_put_count(report, "stored", "stored entries", info->stored);
-    cli_put_count(report, "versions", "versions", info->version);
-    cli_put_count(report, "defragmentations", "defragmentations", info->defragmentations);
-    cli_put_count(report, "row_rewrites", "rows rewritten", info->row_rewrites);
+    const dcsr_matrix_info *before = &stream->before;
+    cli_put_count(report, "versions", "versions", info->version - before->version);
+    cli_put_count(report, "defragmentations", "defragmentations",
+                  info->defragmentations - before->defragmentations);
+    cli_put_count(report, "row_rewrites", "rows rewritten", info->row_rewrites - before->row_rewrites);
     cli_put_count(report, "segments", "segments", info->segments);
     cli_put_count(report, "max_segments", "most in a row", most);
     cli_put_bytes(report, "bytes", "memory", info->bytes);
@@ -181,45 +215,48 @@ static int stream_all(ingest_stream *stream, ingest_reader **reader)
         if (!status) status = ingest_send(stream, &coo, s);
         dcsr_coo_free(&coo);
     }
-    cli_progress(cli, "waiting for the store");
-    if (!status && dcsr_matrix_wait(stream->matrix)) status = cli_fail_library(cli);
-    return status;
+    return status ? status : ingest_wait(stream);
+}
+
+static int print(const ingest_stream *stream, const ingest_reader *reader, double seconds)
+{
+    cli_state *cli = stream->cli;
+    dcsr_matrix_info info;
+    uint64_t nnz;
+    cli_report report;
+    if (dcsr_matrix_get_info(stream->matrix, &info) || dcsr_matrix_nnz(stream->matrix, &nnz))
+        return cli_fail_library(cli);
+    cli_report_begin(&report, cli);
+    put_rates(&report, stream, &info, seconds);
+    put_matrix(&report, stream, &info, nnz);
+    if (stream->target) ingest_target_put(stream->target, &report);
+    if (reader) ingest_reader_put(reader, &report);
+    return cli_report_print(&report);
 }
 
 static int run(cli_state *cli)
 {
     ingest_plan plan;
-    int status = make_plan(cli, &plan);
+    ingest_target target = {.cli = cli, .durable = settings.durable};
+    int status = make_plan(cli, &plan, &target);
     if (status) return status;
-    ingest_stream stream = {.cli = cli, .plan = &plan};
+    ingest_stream stream = {.cli = cli, .plan = &plan, .target = settings.into ? &target : NULL};
     ingest_reader *reader = NULL;
     double start = cli_now();
     status = stream_all(&stream, &reader);
     double seconds = cli_now() - start;
-    if (reader) {
-        int read_status = ingest_reader_stop(reader);
-        if (!status) status = read_status;
-    }
+    int reading = reader ? ingest_reader_stop(reader) : CLI_DONE;
+    if (!status && stream.target) status = ingest_target_store(&target, stream.matrix);
+    if (!status) status = reading;
     if (!status && settings.have_source && settings.source >= stream.rows) {
         status = cli_fail(cli, "--source %llu is not a vertex; there are %llu, counted from 0",
                           (unsigned long long)settings.source, (unsigned long long)stream.rows);
     }
-    if (!status) {
-        dcsr_matrix_info info;
-        uint64_t nnz;
-        if (dcsr_matrix_get_info(stream.matrix, &info) || dcsr_matrix_nnz(stream.matrix, &nnz)) {
-            status = cli_fail_library(cli);
-        } else {
-            cli_report report;
-            cli_report_begin(&report, cli);
-            put_rates(&report, &stream, &info, seconds);
-            put_matrix(&report, &stream, &info, nnz);
-            if (reader) ingest_reader_put(reader, &report);
-            status = cli_report_print(&report);
-        }
-    }
+    if (!status) status = print(&stream, reader, seconds);
+    if (!status) status = ingest_target_verdict(&target);
     ingest_reader_free(reader);
     ingest_close(&stream);
+    ingest_target_free(&target);
     return status;
 }
 
@@ -227,16 +264,18 @@ const cli_command cli_ingest_command = {
     .name = "ingest",
     .arguments = "EDGES...",
     .summary = "Stream edges into a matrix in batches, and read it meanwhile",
-    .help = "EDGES are MATRIX arguments, taken in order into one matrix in memory. It grows as they need, "
-            "also while earlier "
-            "batches are pending. Its type is the widest of the EDGES that are inserted (pattern, int64, "
-            "fp64); entries without a value have the "
-            "value 1. Edges to delete that lie outside the matrix are left out.\n\n"
-            "edges/s counts the time that the store spent applying changes, wall time also reading or "
-            "generating.\n\n"
-            "Examples:\n"
-            "  dcsr ingest rmat:18,16 --batch 100k --read bfs\n"
-            "  dcsr ingest all.el.gz --symmetric --delete expired.el.gz\n",
+    .help =
+        "EDGES are MATRIX arguments, taken in order into one matrix, in memory or stored. It grows as they "
+        "need, also while earlier batches are pending. The type of a new one is the widest of the EDGES that "
+        "are inserted (pattern, int64, "
+        "fp64); entries without a value have the "
+        "value 1. Edges to delete that lie outside the matrix are left out.\n\n"
+        "edges/s counts the time that the store spent applying changes, wall time also reading or "
+        "generating.\n\n"
+        "Examples:\n"
+        "  dcsr ingest rmat:18,16 --batch 100k --read bfs\n"
+        "  dcsr ingest all.el.gz --symmetric --delete expired.el.gz\n"
+        "  dcsr ingest today.el --into graphs#web --durable\n",
     .least = 1,
     .most = -1,
     .options = options,

@@ -53,10 +53,10 @@ static error_t take(cli_state *cli, int key, const char *value)
     }
 }
 
-/* Of x and y: int64 for int64 matrices, fp64 for pattern and fp64 ones. */
+/* Of x and y: int64 for matrices of integers and bool, fp64 for pattern and floating point. */
 static dcsr_type vector_type(dcsr_type matrix)
 {
-    return matrix == DCSR_INT64 ? DCSR_INT64 : DCSR_FP64;
+    return matrix == DCSR_PATTERN || matrix == DCSR_FP32 || matrix == DCSR_FP64 ? DCSR_FP64 : DCSR_INT64;
 }
 
 /* x_j = 1 + (j mod 7) */
@@ -81,14 +81,14 @@ static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint
     double sum = 0;
     uint64_t whole = 0; /* wraps around as the product does */
     for (uint64_t i = 0; i < n; i++) {
-        if (type == DCSR_INT64) {
+        if (vector_type(type) == DCSR_INT64) {
             whole += (uint64_t)((const int64_t *)y)[i];
         } else {
             sum += ((const double *)y)[i];
         }
     }
     if (type == DCSR_PATTERN) whole = (uint64_t)sum;
-    if (type == DCSR_FP64) {
+    if (vector_type(type) == DCSR_FP64 && type != DCSR_PATTERN) {
         cli_put_real(report, "checksum", NULL, sum, "");
         cli_put_line(report, "checksum", "%.15g", sum);
     } else {

@@ -1,15 +1,15 @@
-/* ingest.h: the parts of `dcsr ingest`: a writer that streams edges in batches, and a reader that queries
- * meanwhile.
+/* ingest.h: the parts of `dcsr ingest`: a writer that streams edges in batches, a reader that queries
+ * meanwhile, and the stored matrix that the edges go into.
  *
- *      sources --> ingest_stream.c: load, convert, mirror, cut into batches --insert/remove--> matrix --> its
- * worker
- *                                                                                               |
- *      ingest_reader.c, a thread: take a view, search or multiply, note the time, again  <------+
+ *      sources --> ingest_stream.c: load, convert, mirror, cut into batches --insert/remove--> matrix, worker
+ *                                                        |                                        |    |
+ *      ingest_target.c: open; tickets of batches <-------+    at the end a version  <-------------+    |
+ *      ingest_reader.c, a thread: take a view, search or multiply, note the time, again  <-------------+
  */
 #ifndef DCSR_CLI_INGEST_H
 #define DCSR_CLI_INGEST_H
 
-#include "cli/cli.h"
+#include "cli/stored.h"
 
 /* What is to be done; dimensions of 0 follow the edges. */
 typedef struct ingest_plan {
@@ -22,23 +22,62 @@ typedef struct ingest_plan {
     dcsr_type type;
 } ingest_plan;
 
+/* Batches on their way to the log, of which the oldest is asked first. */
+enum { INGEST_TICKETS = 4096 };
+
+/* The stored matrix of --into. */
+typedef struct ingest_target {
+    cli_state *cli;
+    cli_stored stored;
+    bool durable;
+    dcsr_version_info newest; /* before; in the end the version that was made. version 0: none yet */
+    dcsr_recovery recovery;
+    dcsr_store *store;
+    dcsr_ticket *tickets[INGEST_TICKETS]; /* of batch b at b % INGEST_TICKETS */
+    uint64_t sent, told;                  /* batches: told ones have come to an end */
+    uint64_t lost;                        /* of these in memory alone */
+    bool broken;                          /* that has been said */
+    double seconds;                       /* that making the version took */
+} ingest_target;
+
+/* What there is under the name, before anything is read. Exit status, here and below. */
+int ingest_target_find(ingest_target *target);
+/* Opens it, or makes it with these dimensions. */
+int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
+                       uint64_t cols);
+/* Takes the ticket of a batch. That it is not safe on the disk is said, and no failure. */
+int ingest_target_take(ingest_target *target, dcsr_ticket *ticket);
+/* Waits until it is known of all batches whether they are safe. */
+int ingest_target_wait(ingest_target *target, dcsr_matrix *matrix);
+/* Makes the version in the end. */
+int ingest_target_store(ingest_target *target, dcsr_matrix *matrix);
+void ingest_target_put(const ingest_target *target, cli_report *report);
+/* Failure, with a line that says so, where a version has in the end what was not safe for a while. */
+int ingest_target_verdict(const ingest_target *target);
+void ingest_target_free(ingest_target *target);
+
 typedef struct ingest_stream {
     cli_state *cli;
     const ingest_plan *plan;
-    dcsr_matrix *matrix;   /* NULL until the first source is loaded */
-    uint64_t rows, cols;   /* once all that is queued is applied */
-    uint64_t first_source; /* the row with most entries in the first source */
+    ingest_target *target;   /* NULL: in memory alone */
+    dcsr_matrix *matrix;     /* NULL until the first source is loaded */
+    dcsr_matrix_info before; /* what a stored matrix was when it was opened */
+    uint64_t rows, cols;     /* once all that is queued is applied */
+    uint64_t first_source;   /* the row with most entries in the first source */
     uint64_t batches, left_out;
     uint64_t max_segments; /* the most that was seen of one row */
+    double next_look;      /* when to look again how many they are */
     uint64_t *row, *col;   /* staging */
     void *values;
     uint64_t staging; /* entries that fit there */
 } ingest_stream;
 
-/* Loads source number s and creates the matrix (the first time) or grows it to fit. Exit status. */
+/* Loads source number s, and creates or opens the matrix (the first time) or grows it to fit. Exit status. */
 int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s);
 /* Queues the triples of source number s in batches. Exit status. */
 int ingest_send(ingest_stream *stream, const dcsr_coo *coo, int s);
+/* Waits for all of it. Exit status. */
+int ingest_wait(ingest_stream *stream);
 /* Frees staging and matrix. */
 void ingest_close(ingest_stream *stream);
 

@@ -36,13 +36,18 @@ static bool make_room(void **array, uint64_t *room, uint64_t elements)
     return *array;
 }
 
-/* All ones, from `first` on, in the type of a product with the matrix. */
+/* All ones, in the type of a product with the matrix. */
 static void fill_ones(void *x, dcsr_type type, uint64_t n)
 {
     for (uint64_t j = 0; j < n; j++) {
-        if (type == DCSR_INT64) {
-            ((int64_t *)x)[j] = 1;
-        } else {
+        switch (type) {
+#define DCSR_X(NAME, name, ctype, minimum, maximum) \
+    case DCSR_##NAME:                               \
+        ((ctype *)x)[j] = 1;                        \
+        break;
+#include "dcsr/types.def"
+#undef DCSR_X
+        default: /* pattern */
             ((double *)x)[j] = 1;
         }
     }

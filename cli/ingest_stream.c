@@ -36,12 +36,46 @@ static void needed_size(const ingest_stream *stream, const dcsr_coo *coo, uint64
 {
     const ingest_plan *plan = stream->plan;
     bool square = plan->symmetric || plan->square;
-    *rows = larger(stream->rows, square ? larger(coo->rows, coo->cols) : coo->rows);
-    *cols = larger(stream->cols, square ? larger(coo->rows, coo->cols) : coo->cols);
+    *rows = larger(stream->rows, coo->rows);
+    *cols = larger(stream->cols, coo->cols);
+    if (square) *rows = *cols = larger(*rows, *cols);
     if (plan->rows) *rows = plan->rows;
     if (plan->cols) *cols = plan->cols;
     if (square && !plan->rows) *rows = *cols;
     if (square && !plan->cols) *cols = *rows;
+}
+
+/* A stored matrix may be larger than what the user has fixed, and then would lose entries. */
+static int check_fixed(const ingest_stream *stream)
+{
+    const ingest_plan *plan = stream->plan;
+    bool rows = plan->rows && plan->rows < stream->rows, cols = plan->cols && plan->cols < stream->cols;
+    if (!rows && !cols) return CLI_DONE;
+    return cli_fail(stream->cli, "--%s %llu: %s#%s is %llu x %llu already, and is not made smaller",
+                    rows ? "rows" : "cols", (unsigned long long)(rows ? plan->rows : plan->cols),
+                    stream->target->stored.store, stream->target->stored.name,
+                    (unsigned long long)stream->rows, (unsigned long long)stream->cols);
+}
+
+/* The matrix, of this size if it is new. */
+static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
+{
+    cli_state *cli = stream->cli;
+    const ingest_plan *plan = stream->plan;
+    ingest_target *target = stream->target;
+    dcsr_matrix_options options = {.policy = plan->policy};
+    stream->rows = rows;
+    stream->cols = cols;
+    if (!target)
+        return dcsr_matrix_create(&stream->matrix, cli->context, plan->type, rows, cols, &options)
+                   ? cli_fail_library(cli)
+                   : CLI_DONE;
+    int status = ingest_target_open(target, &stream->matrix, plan, rows, cols);
+    if (status || !target->newest.version) return status;
+    if (dcsr_matrix_get_info(stream->matrix, &stream->before)) return cli_fail_library(cli);
+    stream->rows = stream->before.rows;
+    stream->cols = stream->before.cols;
+    return check_fixed(stream);
 }
 
 int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s)
@@ -53,19 +87,16 @@ int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s)
     if (status) return status;
     uint64_t rows, cols;
     needed_size(stream, coo, &rows, &cols);
-    dcsr_status result = DCSR_OK;
     if (!stream->matrix) {
-        dcsr_matrix_options options = {.policy = plan->policy};
-        result = dcsr_matrix_create(&stream->matrix, cli->context, plan->type, rows, cols, &options);
         if (plan->square) stream->first_source = busiest_row(coo);
-    } else if (bound && (rows != stream->rows || cols != stream->cols)) {
-        result = dcsr_matrix_resize(stream->matrix, rows, cols, NULL);
-    } else {
-        return CLI_DONE;
+        status = open_matrix(stream, rows, cols);
+        if (status) return status;
+        needed_size(stream, coo, &rows, &cols);
     }
+    if (!bound || (rows == stream->rows && cols == stream->cols)) return CLI_DONE;
     stream->rows = rows;
     stream->cols = cols;
-    return result ? cli_fail_library(cli) : CLI_DONE;
+    return dcsr_matrix_resize(stream->matrix, rows, cols, NULL) ? cli_fail_library(cli) : CLI_DONE;
 }
 
 static bool make_staging(ingest_stream *stream, uint64_t entries)
@@ -81,91 +112,157 @@ static bool make_staging(ingest_stream *stream, uint64_t entries)
     return stream->row && stream->col && stream->values;
 }
 
-/* Value e of the triples, in the type of the matrix; patterns count as 1. */
-static void copy_value(void *to, uint64_t at, dcsr_type type, const dcsr_coo *coo, uint64_t e)
+/* Whether values of triples can become values of the matrix; single ones may be too large for it. */
+static bool holds(dcsr_type matrix, dcsr_type triples)
 {
-    if (type == DCSR_INT64) {
-        ((int64_t *)to)[at] = coo->type == DCSR_INT64 ? ((const int64_t *)coo->values)[e] : 1;
-    } else if (type == DCSR_FP64) {
-        ((double *)to)[at] = coo->type == DCSR_FP64    ? ((const double *)coo->values)[e]
-                             : coo->type == DCSR_INT64 ? (double)((const int64_t *)coo->values)[e]
-                                                       : 1;
+    bool real = matrix == DCSR_FP32 || matrix == DCSR_FP64;
+    return triples == DCSR_PATTERN || real || (triples == DCSR_INT64 && matrix != DCSR_PATTERN);
+}
+
+/* Value e of the triples, in the type of the matrix; patterns count as 1. False when it does not fit. */
+static bool copy_value(void *to, uint64_t at, dcsr_type type, const dcsr_coo *coo, uint64_t e)
+{
+    const double real = coo->type == DCSR_FP64 ? ((const double *)coo->values)[e] : 0;
+    const int64_t whole = coo->type == DCSR_INT64 ? ((const int64_t *)coo->values)[e] : 1;
+    switch (type) {
+    case DCSR_FP32:
+        ((float *)to)[at] = coo->type == DCSR_FP64 ? (float)real : (float)whole;
+        return true;
+    case DCSR_FP64:
+        ((double *)to)[at] = coo->type == DCSR_FP64 ? real : (double)whole;
+        return true;
+#define WHOLE(NAME, ctype, minimum)       \
+    case DCSR_##NAME:                     \
+        ((ctype *)to)[at] = (ctype)whole; \
+        return (int64_t)(ctype)whole == whole && (whole >= 0 || (minimum) < 0);
+        WHOLE(BOOL, bool, 0)
+        WHOLE(INT8, int8_t, INT8_MIN)
+        WHOLE(INT16, int16_t, INT16_MIN)
+        WHOLE(INT32, int32_t, INT32_MIN)
+        WHOLE(INT64, int64_t, INT64_MIN)
+        WHOLE(UINT8, uint8_t, 0)
+        WHOLE(UINT16, uint16_t, 0)
+        WHOLE(UINT32, uint32_t, 0)
+        WHOLE(UINT64, uint64_t, 0)
+#undef WHOLE
+    default: /* a pattern has no values */
+        return true;
     }
 }
 
-/* Puts triples first .. first+n-1 and their mirrors into staging; returns how many entries that makes. Edges
+/* A batch of a source, and whether it is to be deleted. */
+typedef struct batch {
+    const dcsr_coo *coo;
+    const char *source;
+    uint64_t first, n; /* triples */
+    bool deleting;
+} batch;
+
+/* Puts the triples of a batch and their mirrors into staging; *n is how many entries that makes. Edges
  * outside the matrix are left out when deleting: they are not stored. */
-static uint64_t stage(ingest_stream *stream, const dcsr_coo *coo, uint64_t first, uint64_t n, bool deleting)
+static int stage(ingest_stream *stream, const batch *b, uint64_t *n)
 {
     const ingest_plan *plan = stream->plan;
+    const dcsr_coo *coo = b->coo;
     uint64_t out = 0;
-    for (uint64_t e = first; e < first + n; e++) {
+    for (uint64_t e = b->first; e < b->first + b->n; e++) {
         uint64_t row = coo->row[e], col = coo->col[e];
         for (int mirrored = 0; mirrored <= (plan->symmetric && row != col); mirrored++) {
             uint64_t i = mirrored ? col : row, j = mirrored ? row : col;
-            if (deleting && (i >= stream->rows || j >= stream->cols)) {
+            if (b->deleting && (i >= stream->rows || j >= stream->cols)) {
                 stream->left_out++;
                 continue;
             }
             stream->row[out] = i;
             stream->col[out] = j;
-            copy_value(stream->values, out, plan->type, coo, e);
+            if (!b->deleting && !copy_value(stream->values, out, plan->type, coo, e))
+                return cli_fail(stream->cli,
+                                "%s: the value %lld at (%llu,%llu) is beyond %s, the matrix's type",
+                                b->source, (long long)((const int64_t *)coo->values)[e],
+                                (unsigned long long)row, (unsigned long long)col, dcsr_type_name(plan->type));
             out++;
         }
     }
-    return out;
+    *n = out;
+    return CLI_DONE;
 }
 
-/* Queues triples first .. first+n-1, straight from the arrays where they fit as they are. */
-static dcsr_status queue(ingest_stream *stream, const dcsr_coo *coo, uint64_t first, uint64_t n,
-                         bool deleting)
+/* Queues a batch, straight from the arrays where the triples fit as they are. */
+static int queue(ingest_stream *stream, const batch *b)
 {
     const ingest_plan *plan = stream->plan;
-    const uint64_t *row = coo->row + first, *col = coo->col + first;
-    const void *values = plan->type ? (const char *)coo->values + first * dcsr_type_size(plan->type) : NULL;
-    if (plan->symmetric || deleting || coo->type != plan->type) {
-        n = stage(stream, coo, first, n, deleting);
+    const uint64_t *row = b->coo->row + b->first, *col = b->coo->col + b->first;
+    const void *values = NULL;
+    uint64_t n = b->n;
+    if (plan->symmetric || b->deleting || b->coo->type != plan->type) {
+        int status = stage(stream, b, &n);
+        if (status) return status;
         row = stream->row;
         col = stream->col;
-        values = plan->type ? stream->values : NULL;
+        values = stream->values;
+    } else if (plan->type) {
+        values = (const char *)b->coo->values + b->first * dcsr_type_size(plan->type);
     }
-    if (!n) return DCSR_OK;
+    if (!n) return CLI_DONE;
     stream->batches++;
-    return deleting ? dcsr_matrix_remove(stream->matrix, n, row, col, NULL)
-                    : dcsr_matrix_insert(stream->matrix, n, row, col, values, NULL);
+    dcsr_ticket *ticket = NULL, **wanted = stream->target && stream->target->durable ? &ticket : NULL;
+    if (b->deleting ? dcsr_matrix_remove(stream->matrix, n, row, col, wanted)
+                    : dcsr_matrix_insert(stream->matrix, n, row, col, plan->type ? values : NULL, wanted))
+        return cli_fail(stream->cli, "%s: %s", b->source, dcsr_context_error(stream->cli->context));
+    return ticket ? ingest_target_take(stream->target, ticket) : CLI_DONE;
+}
+
+/* Notes the most segments of a row by now. Looking reads the row table, so not every small batch does it: it
+ * may take a twentieth of the time. */
+static dcsr_status look(ingest_stream *stream)
+{
+    dcsr_matrix_info info;
+    double start = cli_now();
+    if (start < stream->next_look) return DCSR_OK;
+    dcsr_status status = dcsr_matrix_get_info(stream->matrix, &info);
+    if (!status) stream->max_segments = larger(stream->max_segments, info.max_segments);
+    stream->next_look = cli_now() + 20 * (cli_now() - start);
+    return status;
 }
 
 int ingest_send(ingest_stream *stream, const dcsr_coo *coo, int s)
 {
     cli_state *cli = stream->cli;
-    const char *source = cli->arguments[s];
-    uint64_t batch = stream->plan->batch < coo->nnz ? stream->plan->batch : coo->nnz;
-    if (coo->type > stream->plan->type && !deletes(stream, s)) {
-        return cli_fail(cli, "%s: it has values of type %s, the matrix has type %s; name this input alone",
-                        source, dcsr_type_name(coo->type), dcsr_type_name(stream->plan->type));
+    batch b = {.coo = coo, .source = cli->arguments[s], .deleting = deletes(stream, s)};
+    uint64_t most = stream->plan->batch < coo->nnz ? stream->plan->batch : coo->nnz;
+    if (!b.deleting && !holds(stream->plan->type, coo->type)) {
+        return cli_fail(cli, "%s: it has values of type %s, which a matrix of type %s does not hold",
+                        b.source, dcsr_type_name(coo->type), dcsr_type_name(stream->plan->type));
     }
-    if (!make_staging(stream, 2 * batch + 1)) {
+    if (!make_staging(stream, 2 * most + 1)) {
         return cli_fail(cli, "out of memory for a batch of %llu edges; use a smaller --batch",
-                        (unsigned long long)batch);
+                        (unsigned long long)most);
     }
-    for (uint64_t first = 0; first < coo->nnz; first += batch) {
-        uint64_t n = coo->nnz - first < batch ? coo->nnz - first : batch;
-        cli_progress(cli, "%s %s: %3.0f%%", deletes(stream, s) ? "deleting" : "inserting", source,
-                     100.0 * (double)first / (double)coo->nnz);
-        if (queue(stream, coo, first, n, deletes(stream, s))) {
-            return cli_fail(cli, "%s: %s", source, dcsr_context_error(cli->context));
-        }
-        dcsr_matrix_info info;
-        if (dcsr_matrix_get_info(stream->matrix, &info)) return cli_fail_library(cli);
-        stream->max_segments = larger(stream->max_segments, info.max_segments);
+    for (; b.first < coo->nnz; b.first += b.n) {
+        b.n = coo->nnz - b.first < most ? coo->nnz - b.first : most;
+        cli_progress(cli, "%s %s: %3.0f%%", b.deleting ? "deleting" : "inserting", b.source,
+                     100.0 * (double)b.first / (double)coo->nnz);
+        int status = queue(stream, &b);
+        if (status) return status;
+        if (look(stream)) return cli_fail_library(cli);
     }
     return CLI_DONE;
 }
 
+int ingest_wait(ingest_stream *stream)
+{
+    cli_progress(stream->cli, "waiting for the store");
+    if (stream->target) return ingest_target_wait(stream->target, stream->matrix);
+    return dcsr_matrix_wait(stream->matrix) ? cli_fail_library(stream->cli) : CLI_DONE;
+}
+
+/* What was sent before something failed is on its way to the log, and gets there. */
 void ingest_close(ingest_stream *stream)
 {
     free(stream->row);
     free(stream->col);
     free(stream->values);
+    if (!stream->matrix) return;
+    if (stream->target && stream->target->durable) dcsr_matrix_wait(stream->matrix);
     dcsr_matrix_destroy(stream->matrix);
 }

@@ -5,16 +5,17 @@
  * Options are parsed twice with argp: up to the command with those that all commands have, then from the
  * command on with those and its own. argp's own messages take several lines, so it is kept silent and the
  * program words the errors. */
-#include "cli/cli.h"
+#include "cli/stored.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = {&cli_info_command, &cli_convert_command, &cli_ingest_command,
-                                              &cli_spmv_command, &cli_bfs_command,     &cli_spy_command,
-                                              &cli_bench_command};
+static const cli_command *const commands[] = {&cli_info_command,  &cli_convert_command,  &cli_ingest_command,
+                                              &cli_spmv_command,  &cli_bfs_command,      &cli_spy_command,
+                                              &cli_bench_command, &cli_snapshot_command, &cli_restore_command,
+                                              &cli_log_command,   &cli_verify_command,   &cli_gc_command};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 enum { KEY_DEVICE = 1000, KEY_THREADS, KEY_JSON, KEY_QUIET, KEY_HELP, KEY_VERSION };
@@ -163,7 +164,8 @@ static int show_commands(cli_state *cli, struct argp *argp)
                  "Dynamic sparse matrices: matrices that grow and change while they are read.\v"
                  "Commands:\n%s\n"
                  "A MATRIX is a file (.mtx, or an edge list .el .tsv .csv .txt .facts with ids from 0, each "
-                 "also .gz) or a generator: rmat:SCALE,EDGEFACTOR[,SEED], er:ROWS,NNZ[,SEED], poisson2d5:N, "
+                 "also .gz), a stored matrix STORE#NAME[@VERSION], or a generator: "
+                 "rmat:SCALE,EDGEFACTOR[,SEED], er:ROWS,NNZ[,SEED], poisson2d5:N, "
                  "poisson2d9:N, poisson3d7:N, poisson3d27:N, path:N.\n\n"
                  "Exit status: 0 done, 1 failed, 2 wrong usage. 'dcsr COMMAND --help' explains a command.",
                  list) < 0) {
@@ -234,6 +236,7 @@ static int run_command(cli_state *cli)
         goto done;
     }
     status = command->run(cli);
+    cli_stores_close(cli);
     dcsr_context_destroy(cli->context);
 done:
     free(doc);

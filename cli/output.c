@@ -42,6 +42,14 @@ int cli_fail(cli_state *cli, const char *format, ...)
     return cli->exit_status = CLI_FAILED;
 }
 
+void cli_warn(cli_state *cli, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_error(cli, format, list, "");
+    va_end(list);
+}
+
 int cli_usage(cli_state *cli, const char *format, ...)
 {
     va_list list;
@@ -153,6 +161,16 @@ const char *cli_duration(char buffer[CLI_NUMBER], double seconds)
     return buffer;
 }
 
+const char *cli_bytes(char buffer[CLI_NUMBER], uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double scaled = (double)bytes;
+    size_t unit = 0;
+    for (; scaled >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) scaled /= 1024;
+    snprintf(buffer, CLI_NUMBER, "%.*f %s", unit ? 1 : 0, scaled, units[unit]);
+    return buffer;
+}
+
 void cli_report_begin(cli_report *report, cli_state *cli)
 {
     *report = (cli_report){.cli = cli, .object = json_object()};
@@ -162,7 +180,7 @@ void cli_report_begin(cli_report *report, cli_state *cli)
 void cli_put_line(cli_report *report, const char *label, const char *format, ...)
 {
     if (!report->stream) return;
-    fprintf(report->stream, "%-*s ", LABEL_WIDTH, label);
+    if (label) fprintf(report->stream, "%-*s ", LABEL_WIDTH, label);
     va_list list;
     va_start(list, format);
     vfprintf(report->stream, format, list);
@@ -170,22 +188,45 @@ void cli_put_line(cli_report *report, const char *label, const char *format, ...
     fputc('\n', report->stream);
 }
 
+/* Takes the value, which is NULL where there was no memory for it. */
+static void put_json(cli_report *report, const char *key, json_t *value)
+{
+    json_object_set_new(report->item ? report->item : report->object, key, value ? value : json_null());
+}
+
+void cli_put_list(cli_report *report, const char *key)
+{
+    put_json(report, key, json_array());
+}
+
+void cli_begin_item(cli_report *report, const char *key)
+{
+    report->item = json_object();
+    if (!json_array_append_new(json_object_get(report->object, key), report->item)) return;
+    json_decref(report->object); /* no memory: cli_report_print() says so */
+    report->object = report->item = NULL;
+}
+
+void cli_end_item(cli_report *report)
+{
+    report->item = NULL;
+}
+
 void cli_put_integer(cli_report *report, const char *key, int64_t value)
 {
-    json_object_set_new(report->object, key, json_integer(value));
+    put_json(report, key, json_integer(value));
 }
 
 void cli_put_count(cli_report *report, const char *key, const char *label, uint64_t value)
 {
     char number[CLI_NUMBER];
-    json_object_set_new(report->object, key,
-                        value > INT64_MAX ? json_real((double)value) : json_integer((json_int_t)value));
+    put_json(report, key, value > INT64_MAX ? json_real((double)value) : json_integer((json_int_t)value));
     if (label) cli_put_line(report, label, "%s", cli_grouped(number, value));
 }
 
 static void put_json_real(cli_report *report, const char *key, double value)
 {
-    json_object_set_new(report->object, key, isfinite(value) ? json_real(value) : json_null());
+    put_json(report, key, isfinite(value) ? json_real(value) : json_null());
 }
 
 void cli_put_real(cli_report *report, const char *key, const char *label, double value, const char *unit)
@@ -203,19 +244,14 @@ void cli_put_seconds(cli_report *report, const char *key, const char *label, dou
 
 void cli_put_bytes(cli_report *report, const char *key, const char *label, uint64_t bytes)
 {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    char number[CLI_NUMBER];
     cli_put_count(report, key, NULL, bytes);
-    if (!label) return;
-    double scaled = (double)bytes;
-    size_t unit = 0;
-    for (; scaled >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) scaled /= 1024;
-    cli_put_line(report, label, "%.*f %s", unit ? 1 : 0, scaled, units[unit]);
+    if (label) cli_put_line(report, label, "%s", cli_bytes(number, bytes));
 }
 
 void cli_put_text(cli_report *report, const char *key, const char *label, const char *value)
 {
-    json_t *text = json_string(value);
-    json_object_set_new(report->object, key, text ? text : json_null());
+    put_json(report, key, json_string(value)); /* null where it is not UTF-8 */
     if (label) cli_put_line(report, label, "%s", value);
 }
 
@@ -236,4 +272,12 @@ int cli_report_print(cli_report *report)
     json_decref(report->object);
     free(report->text);
     return status ? status : cli_flush(cli);
+}
+
+int cli_report_drop(cli_report *report, int status)
+{
+    if (report->stream) fclose(report->stream);
+    json_decref(report->object);
+    free(report->text);
+    return status;
 }

@@ -6,7 +6,7 @@
 # 1. The packages of this machine and what depends on what, streamed in while searches and rankings run on snapshots, and
 #    what the system rests on; PACKAGE (default libc6) is the one whose loss is looked at. Where there is no dpkg this
 #    part is left out.
-# 2. The program `dcsr` on the same edges: figures, a stream with searches, a picture.
+# 2. The program `dcsr` on the same edges: figures, a stream with searches, a picture, versions on the disk.
 # 3. A generated graph of four million edges at full speed, alone and with queries running.
 set -eu
 
@@ -38,6 +38,9 @@ if what=$("$here/package-graph.sh" "$folder"); then
     show info "$folder/packages.el"
     show ingest "$folder/packages.el" --batch 20k --read bfs
     show spy "$folder/packages.el" "$folder/packages.png"
+    rm -rf "$folder/store"
+    show ingest "$folder/packages.el" --batch 20k --into "$folder/store#packages" --durable
+    show log "$folder/store"
 else
     printf 'This machine has no dpkg, so there is no package graph; a generated one follows.\n'
 fi

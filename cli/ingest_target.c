@@ -1,0 +1,151 @@
+/* ingest_target.c: the stored matrix that edges are ingested into.
+ *
+ *                        without --durable                     with --durable
+ *      opened by         restoring the newest version          recovering: version and log
+ *      a batch is safe   with the version in the end           when it is in the log: its ticket says so
+ *      in the end        a version                             a version, which empties the log
+ *
+ * Where the log cannot be written any more, a full disk, edges go on into memory, and the version in the end
+ * is what may save them. */
+#include "cli/ingest.h"
+
+int ingest_target_find(ingest_target *target)
+{
+    cli_state *cli = target->cli;
+    return target->durable ? cli_stored_find(cli, &target->stored, &target->newest)
+                           : cli_stored_prepare(cli, &target->stored, &target->newest, &target->recovery);
+}
+
+static int open_durable(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
+                        uint64_t cols)
+{
+    cli_state *cli = target->cli;
+    dcsr_matrix_options options = {.policy = plan->policy};
+    dcsr_recovery found;
+    if (dcsr_store_open_matrix(matrix, cli->context, target->store, target->stored.name, plan->type, rows,
+                               cols, &options, &found))
+        return cli_fail_library(cli);
+    if (!found.created) {
+        target->recovery = found;
+        target->newest.version = found.version;
+    }
+    return CLI_DONE;
+}
+
+static int open_volatile(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
+                         uint64_t cols)
+{
+    cli_state *cli = target->cli;
+    const cli_stored *stored = &target->stored;
+    dcsr_matrix_options options = {.policy = plan->policy};
+    dcsr_version_info now;
+    if (target->newest.version) return cli_stored_restore(cli, stored, matrix);
+    int status = cli_stored_find(cli, stored, &now);
+    if (status) return status;
+    if (now.version)
+        return cli_fail(cli, "%s#%s: another process has just made it; ingest again", stored->store,
+                        stored->name);
+    return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &options) ? cli_fail_library(cli)
+                                                                                      : CLI_DONE;
+}
+
+int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
+                       uint64_t cols)
+{
+    cli_state *cli = target->cli;
+    cli_progress(cli, "opening %s#%s", target->stored.store, target->stored.name);
+    int status = cli_store_open(cli, &target->store, target->stored.store, &(dcsr_store_options){0});
+    if (status) return status;
+    return (target->durable ? open_durable : open_volatile)(target, matrix, plan, rows, cols);
+}
+
+/* ---- Batches ---- */
+
+/* What has become of a change: said once, where it is in memory alone. */
+static int judge(ingest_target *target, dcsr_status status)
+{
+    cli_state *cli = target->cli;
+    if (!status) return CLI_DONE;
+    if (status != DCSR_ERROR_NOT_DURABLE) return cli_fail_library(cli);
+    if (!target->broken) cli_warn(cli, "%s; going on in memory", dcsr_context_error(cli->context));
+    target->broken = true;
+    return CLI_DONE;
+}
+
+/* Waits for the oldest batch that is on its way. */
+static int settle_one(ingest_target *target)
+{
+    dcsr_ticket *ticket = target->tickets[target->told++ % INGEST_TICKETS];
+    dcsr_status status = dcsr_ticket_wait(ticket);
+    dcsr_ticket_destroy(ticket);
+    if (status == DCSR_ERROR_NOT_DURABLE) target->lost++;
+    return judge(target, status);
+}
+
+int ingest_target_take(ingest_target *target, dcsr_ticket *ticket)
+{
+    int status = target->sent - target->told == INGEST_TICKETS ? settle_one(target) : CLI_DONE;
+    target->tickets[target->sent++ % INGEST_TICKETS] = ticket;
+    while (!status && target->told < target->sent) {
+        bool done = false;
+        dcsr_ticket_poll(target->tickets[target->told % INGEST_TICKETS], &done);
+        if (!done) break;
+        status = settle_one(target);
+    }
+    return status;
+}
+
+int ingest_target_wait(ingest_target *target, dcsr_matrix *matrix)
+{
+    int status = CLI_DONE;
+    while (!status && target->told < target->sent) status = settle_one(target);
+    return status ? status : judge(target, dcsr_matrix_wait(matrix)); /* of resizes nobody has a ticket */
+}
+
+/* ---- The end ---- */
+
+int ingest_target_store(ingest_target *target, dcsr_matrix *matrix)
+{
+    cli_state *cli = target->cli;
+    const cli_stored *stored = &target->stored;
+    cli_progress(cli, "writing a version of %s#%s", stored->store, stored->name);
+    double start = cli_now();
+    dcsr_status status = dcsr_store_snapshot(target->store, stored->name, matrix, &target->newest);
+    target->seconds = cli_now() - start;
+    if (!status) return CLI_DONE;
+    const char *why = dcsr_context_error(cli->context);
+    if (!target->durable)
+        return cli_fail(cli, "%s#%s: nothing of this was stored: %s", stored->store, stored->name, why);
+    if (!target->broken)
+        return cli_fail(cli, "%s#%s: all batches are safe in the log, but no version was made: %s",
+                        stored->store, stored->name, why);
+    return cli_fail(
+        cli,
+        "%s#%s: %llu of %llu batches are lost, those before them are in the log: no version could be "
+        "made either: %s",
+        stored->store, stored->name, (unsigned long long)target->lost, (unsigned long long)target->sent, why);
+}
+
+int ingest_target_verdict(const ingest_target *target)
+{
+    const cli_stored *stored = &target->stored;
+    if (!target->broken) return CLI_DONE;
+    return cli_fail(target->cli,
+                    "%s#%s: %llu of %llu batches were in memory alone for a while; version %llu has them all",
+                    stored->store, stored->name, (unsigned long long)target->lost,
+                    (unsigned long long)target->sent, (unsigned long long)target->newest.version);
+}
+
+void ingest_target_put(const ingest_target *target, cli_report *report)
+{
+    cli_put_recovery(report, &target->recovery);
+    cli_put_version(report, &target->stored, &target->newest);
+    cli_put_count(report, "not_durable", NULL, target->lost);
+    cli_put_seconds(report, "snapshot_seconds", "  made in", target->seconds);
+}
+
+void ingest_target_free(ingest_target *target)
+{
+    for (; target->told < target->sent; target->told++)
+        dcsr_ticket_destroy(target->tickets[target->told % INGEST_TICKETS]);
+}

@@ -1,0 +1,211 @@
+/* stored.c: STORE#NAME[@VERSION]: taking it apart, and the stores that a command has open. */
+#include "cli/stored.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Arguments ---- */
+
+static int parse_version(cli_state *cli, uint64_t *version, const char *text, const char *argument)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+    *version = number;
+    if (end && !*end && !errno && number) return CLI_DONE;
+    return cli_usage(cli, "'%s': the version must be a whole number from 1 on, not '%s'", argument, text);
+}
+
+static int parse_name(cli_state *cli, char *name, const char *text, size_t length, const char *argument)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+=";
+    if (!length || length > DCSR_STORE_MAX_NAME || strspn(text, allowed) < length || *text == '.')
+        return cli_usage(cli,
+                         "'%s': '%.*s' is no name of a matrix: it has 1 to %d letters, digits, '.', '_', "
+                         "'-', '+' or '=', and does not begin with '.'",
+                         argument, length > 80 ? 80 : (int)length, text, DCSR_STORE_MAX_NAME);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return CLI_DONE;
+}
+
+int cli_stored_parse(cli_state *cli, cli_stored *stored, const char *argument, cli_stored_form form)
+{
+    const char *hash = strrchr(argument, '#');
+    if (form == CLI_STORE_OR_NAME && !access(argument, F_OK)) hash = NULL;
+    *stored = (cli_stored){0};
+    if (!hash && form != CLI_STORE_OR_NAME)
+        return cli_usage(cli,
+                         "'%s' names no stored matrix; that is STORE#NAME%s, with the folder of the store",
+                         argument, form == CLI_STORE_NAME_VERSION ? "[@VERSION]" : "");
+    size_t length = hash ? (size_t)(hash - argument) : strlen(argument);
+    if (!length) return cli_usage(cli, "'%s': the folder of the store is missing", argument);
+    if (length >= sizeof stored->store) return cli_usage(cli, "the name of the store is too long");
+    memcpy(stored->store, argument, length);
+    if (!hash) return CLI_DONE;
+    const char *name = hash + 1, *at = strchr(name, '@');
+    int status = parse_name(cli, stored->name, name, at ? (size_t)(at - name) : strlen(name), argument);
+    if (status || !at) return status;
+    if (form != CLI_STORE_NAME_VERSION)
+        return cli_usage(cli, "'%s': a version is not wanted here, the name of the matrix is", argument);
+    return parse_version(cli, &stored->version, at + 1, argument);
+}
+
+/* ---- Stores ---- */
+
+typedef struct cli_open_store {
+    struct cli_open_store *next;
+    dcsr_store *store;
+    dev_t device; /* which folder it is, however it is spelled */
+    ino_t inode;
+    bool read_only;
+} cli_open_store;
+
+static cli_open_store *find_open(const cli_state *cli, const char *path)
+{
+    struct stat folder;
+    if (stat(path, &folder)) return NULL;
+    cli_open_store *open = cli->stores;
+    while (open && (open->device != folder.st_dev || open->inode != folder.st_ino)) open = open->next;
+    return open;
+}
+
+/* Says, on a terminal, that it waits for a process that writes. */
+static dcsr_status open_in_turn(cli_state *cli, dcsr_store **store, const char *path,
+                                const dcsr_store_options *options)
+{
+    dcsr_store_options now = *options;
+    now.refuse_locked = true;
+    dcsr_status status = dcsr_store_open(store, path, &now);
+    if (status != DCSR_ERROR_BUSY) return status;
+    cli_progress(cli, "waiting for another process that writes to %s", path);
+    return dcsr_store_open(store, path, options);
+}
+
+/* With `missing`, that there is no store is no failure. */
+static int open_store(cli_state *cli, dcsr_store **store, const char *path, const dcsr_store_options *options,
+                      bool *missing)
+{
+    cli_open_store *open = find_open(cli, path);
+    if (!open) {
+        open = calloc(1, sizeof *open);
+        if (!open) return cli_fail(cli, "%s: out of memory for the store", path);
+        open->next = cli->stores;
+        cli->stores = open;
+    }
+    dcsr_status status = DCSR_OK;
+    if (!open->store || (open->read_only && !options->read_only)) {
+        struct stat folder = {0};
+        dcsr_store_close(open->store);
+        status = open_in_turn(cli, &open->store, path, options);
+        open->read_only = options->read_only;
+        if (!status && !stat(path, &folder)) {
+            open->device = folder.st_dev;
+            open->inode = folder.st_ino;
+        }
+    }
+    *store = open->store;
+    if (missing) *missing = status == DCSR_ERROR_NOT_FOUND || status == DCSR_ERROR_FORMAT;
+    return status && !(missing && *missing) ? cli_fail_library(cli) : CLI_DONE;
+}
+
+int cli_store_open(cli_state *cli, dcsr_store **store, const char *path, const dcsr_store_options *options)
+{
+    return open_store(cli, store, path, options, NULL);
+}
+
+void cli_stores_close(cli_state *cli)
+{
+    while (cli->stores) {
+        cli_open_store *open = cli->stores;
+        cli->stores = open->next;
+        dcsr_store_close(open->store);
+        free(open);
+    }
+}
+
+/* ---- Stored matrices ---- */
+
+static int find_version(cli_state *cli, dcsr_store *store, const cli_stored *stored, dcsr_version_info *info)
+{
+    dcsr_status status = dcsr_store_find(store, stored->name, stored->version, info);
+    if (!status) return CLI_DONE;
+    *info = (dcsr_version_info){0};
+    return status == DCSR_ERROR_NOT_FOUND ? CLI_DONE : cli_fail_library(cli);
+}
+
+int cli_stored_find(cli_state *cli, const cli_stored *stored, dcsr_version_info *info)
+{
+    dcsr_store *store;
+    bool missing;
+    *info = (dcsr_version_info){0};
+    int status = open_store(cli, &store, stored->store, &(dcsr_store_options){.read_only = true}, &missing);
+    return status || missing ? status : find_version(cli, store, stored, info);
+}
+
+int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_info *info,
+                       dcsr_recovery *recovery)
+{
+    dcsr_store *store;
+    dcsr_matrix *matrix;
+    dcsr_recovery found;
+    *recovery = (dcsr_recovery){0};
+    int status = cli_stored_find(cli, stored, info);
+    if (status || !info->version) return status;
+    status = cli_store_open(cli, &store, stored->store, &(dcsr_store_options){.must_exist = true});
+    if (status) return status;
+    cli_progress(cli, "looking into the log of %s#%s", stored->store, stored->name);
+    if (dcsr_store_open_matrix(&matrix, cli->context, store, stored->name, info->type, 0, 0, NULL, &found))
+        return cli_fail_library(cli);
+    if (found.log_records) {
+        *recovery = found;
+        if (dcsr_store_snapshot(store, stored->name, matrix, info))
+            status = cli_fail(cli, "%s#%s: what its log holds must become a version first: %s", stored->store,
+                              stored->name, dcsr_context_error(cli->context));
+    }
+    dcsr_matrix_destroy(matrix);
+    return status;
+}
+
+int cli_stored_restore(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix)
+{
+    dcsr_store *store;
+    int status = cli_store_open(cli, &store, stored->store, &(dcsr_store_options){.read_only = true});
+    if (status) return status;
+    return dcsr_store_restore(matrix, cli->context, store, stored->name, stored->version, NULL)
+               ? cli_fail_library(cli)
+               : CLI_DONE;
+}
+
+/* ---- Reports ---- */
+
+void cli_put_recovery(cli_report *report, const dcsr_recovery *recovery)
+{
+    char records[CLI_NUMBER], entries[CLI_NUMBER];
+    cli_put_count(report, "recovered_version", NULL, recovery->version);
+    cli_put_count(report, "recovered_records", NULL, recovery->log_records);
+    cli_put_count(report, "recovered_entries", NULL, recovery->log_entries);
+    if (recovery->version)
+        cli_put_line(report, "recovered", "version %llu, and %s changes of the log with %s entries",
+                     (unsigned long long)recovery->version, cli_grouped(records, recovery->log_records),
+                     cli_grouped(entries, recovery->log_entries));
+}
+
+void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_version_info *info)
+{
+    char chunks[CLI_NUMBER], bytes[CLI_NUMBER], written[CLI_NUMBER];
+    cli_put_line(report, "stored", "%s#%s@%llu", stored->store, stored->name,
+                 (unsigned long long)info->version);
+    cli_put_line(report, "on the disk", "%s in %s chunk%s, %s written now",
+                 cli_bytes(bytes, info->stored_bytes), cli_grouped(chunks, info->chunks),
+                 info->chunks == 1 ? "" : "s", cli_bytes(written, info->written_bytes));
+    cli_put_text(report, "store", NULL, stored->store);
+    cli_put_text(report, "name", NULL, stored->name);
+    cli_put_count(report, "version", NULL, info->version);
+    cli_put_count(report, "chunks", NULL, info->chunks);
+    cli_put_count(report, "stored_bytes", NULL, info->stored_bytes);
+    cli_put_count(report, "bytes_written", NULL, info->written_bytes);
+}

@@ -1,0 +1,59 @@
+/* stored.h: stored matrices on the command line: STORE#NAME[@VERSION].
+ *
+ *      web.store#friends@3       version 3 of the matrix `friends` in the store that is the folder web.store
+ *      web.store#friends         its newest version
+ *
+ * A process may open a store only once (persist/persist.h), while a command may name one several times, and
+ * write into what it reads from. So stores are opened here, each once, and closed when the command is done.
+ *
+ * What a killed `ingest --durable` has left in the log of a matrix is in no version. A command that is about
+ * to write under a name makes a version of it first (cli_stored_prepare()); those that read see the newest
+ * version. */
+#ifndef DCSR_CLI_STORED_H
+#define DCSR_CLI_STORED_H
+
+#include "cli/cli.h"
+#include "persist/persist.h"
+
+enum { CLI_MOST_PATH = 4096 };
+
+typedef struct cli_stored {
+    char store[CLI_MOST_PATH];          /* the folder */
+    char name[DCSR_STORE_MAX_NAME + 1]; /* empty: none was given */
+    uint64_t version;                   /* 0: none was given */
+} cli_stored;
+
+/* What an argument may be. */
+typedef enum cli_stored_form {
+    CLI_STORE_NAME_VERSION, /* STORE#NAME[@VERSION] */
+    CLI_STORE_NAME,         /* STORE#NAME */
+    CLI_STORE_OR_NAME       /* STORE[#NAME] */
+} cli_stored_form;
+
+/* Takes an argument apart. The last '#' counts; where none is needed, a folder of the literal name wins. Exit
+ * status. */
+int cli_stored_parse(cli_state *cli, cli_stored *stored, const char *argument, cli_stored_form form);
+
+/* The store in the folder, which stays open until the command is done. It is opened when it is asked for
+ * first, and once more when it is open read_only and now is not: so *store is good until the next call. Waits
+ * for another process that writes to it. Exit status. */
+int cli_store_open(cli_state *cli, dcsr_store **store, const char *path, const dcsr_store_options *options);
+/* Closes what is open; the matrices that are open for durable work are destroyed by then. */
+void cli_stores_close(cli_state *cli);
+
+/* The newest version under a name, or the one that was asked for; version 0 in *info when there is none, nor
+ * even a store. Exit status. */
+int cli_stored_find(cli_state *cli, const cli_stored *stored, dcsr_version_info *info);
+/* The same for a name that is about to be written: the store is open for writing afterwards, if it is there,
+ * and what the log of the matrix holds has become a version. *recovery tells of that; its version is 0
+ * otherwise. */
+int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_info *info,
+                       dcsr_recovery *recovery);
+/* Restores a version. Exit status. */
+int cli_stored_restore(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix);
+
+/* What there was in a log, and the version that was made. */
+void cli_put_recovery(cli_report *report, const dcsr_recovery *recovery);
+void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_version_info *info);
+
+#endif
