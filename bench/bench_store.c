@@ -1,0 +1,304 @@
+/* bench_store.c: how fast do matrices go to the disk and come back, beside writing and reading plain files?
+ *
+ * Everything is in one folder, STORE_FOLDER or the current one. The plain file has the bytes of the snapshot;
+ * it is written by one write() a megabyte and an fsync(), and read into memory that is touched already.
+ * Before each reading the pages of the files are dropped from the system's cache as far as it lets go of them
+ * (posix_fadvise); `cached` is the same with them in the cache. */
+#include "bench/inputs.h"
+#include "dcsr/convert.h"
+#include "persist/persist.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 20, RUNS = 3 };
+
+static const char *folder(void)
+{
+    const char *named = getenv("STORE_FOLDER");
+    return named ? named : ".";
+}
+
+static const char *path_of(char path[4096], const char *name)
+{
+    snprintf(path, 4096, "%s/bench_store.%d%s", folder(), (int)getpid(), name);
+    return path;
+}
+
+static void remove_store(void)
+{
+    static const char *const files[] = {"/data.mdb", "/lock.mdb", "/writer"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(path_of(path, files[i]));
+    rmdir(path_of(path, ""));
+}
+
+static dcsr_store *new_store(int compression)
+{
+    char path[4096];
+    dcsr_store *store;
+    remove_store();
+    BENCH_OK(dcsr_store_open(&store, path_of(path, ""), &(dcsr_store_options){.compression = compression}));
+    return store;
+}
+
+/* ---- Plain files ---- */
+
+static double write_plain(const char *path, const char *data, uint64_t bytes)
+{
+    double start = bench_now();
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (uint64_t done = 0; file >= 0 && done < bytes;) {
+        uint64_t piece = bytes - done < PIECE ? bytes - done : PIECE;
+        ssize_t written = write(file, data + done, piece);
+        if (written <= 0) bench_die("writing %s failed", path);
+        done += (uint64_t)written;
+    }
+    if (file < 0 || fsync(file) || close(file)) bench_die("writing %s failed", path);
+    return bench_now() - start;
+}
+
+static double read_plain(const char *path, char *data, uint64_t bytes)
+{
+    double start = bench_now();
+    int file = open(path, O_RDONLY);
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t got = read(file, data + done, bytes - done < PIECE ? bytes - done : PIECE);
+        if (got <= 0) bench_die("reading %s failed", path);
+        done += (uint64_t)got;
+    }
+    close(file);
+    return bench_now() - start;
+}
+
+static void drop_from_cache(const char *path)
+{
+    int file = open(path, O_RDONLY);
+    if (file < 0) bench_die("opening %s failed", path);
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    close(file);
+}
+
+static double file_bytes(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) ? 0 : (double)file.st_size;
+}
+
+/* ---- Snapshots and restoring ---- */
+
+static dcsr_matrix *stored_matrix(const bench *b, const bench_csr *A, dcsr_type type)
+{
+    dcsr_matrix *matrix;
+    dcsr_csr csr = {.rows = A->rows,
+                    .cols = A->cols,
+                    .nnz = A->nnz,
+                    .type = type,
+                    .offsets = A->offsets,
+                    .columns = A->columns,
+                    .values = type == DCSR_PATTERN ? NULL : A->values};
+    BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, &csr, NULL));
+    return matrix;
+}
+
+static void measure_snapshots(bench *b, bench_table *table, const char *name, dcsr_type type)
+{
+    if (!bench_has_time(b, name)) return;
+    char plain[4096], data[4096];
+    bench_csr A = bench_csr_make(b, name);
+    dcsr_matrix *matrix = stored_matrix(b, &A, type), *restored;
+    const uint64_t raw = A.nnz * (sizeof(uint32_t) + dcsr_type_size(type)) + (A.rows + 1) * sizeof(uint64_t);
+    char *bytes = bench_alloc(raw, 1);
+    memset(bytes, 7, raw);
+    for (int level = 0; level <= 3; level += 3) {
+        bench_samples to = {0}, from = {0}, cached = {0}, plain_to = {0}, plain_from = {0},
+                      plain_cached = {0};
+        dcsr_version_info version;
+        for (int run = 0; run < RUNS; run++) {
+            dcsr_store *store = new_store(level);
+            double start = bench_now();
+            BENCH_OK(dcsr_store_snapshot(store, "m", matrix, &version));
+            bench_samples_add(&to, bench_now() - start);
+            path_of(plain, ".plain");
+            path_of(data, "/data.mdb");
+            bench_samples_add(&plain_to, write_plain(plain, bytes, raw));
+            for (int warm = 0; warm < 2; warm++) {
+                if (!warm) drop_from_cache(plain);
+                bench_samples_add(warm ? &plain_cached : &plain_from, read_plain(plain, bytes, raw));
+                if (!warm) drop_from_cache(data);
+                start = bench_now();
+                BENCH_OK(dcsr_store_restore(&restored, b->context, store, "m", 0, NULL));
+                bench_samples_add(warm ? &cached : &from, bench_now() - start);
+                dcsr_matrix_destroy(restored);
+            }
+            dcsr_store_close(store);
+        }
+        const double mega = (double)raw * 1e-6;
+        char compression[32];
+        snprintf(compression, sizeof compression, level ? "zstd_%d" : "none", level);
+        const double write_s = bench_median(&to), plain_write_s = bench_median(&plain_to),
+                     read_s = bench_median(&from), plain_read_s = bench_median(&plain_from),
+                     cached_s = bench_median(&cached), plain_cached_s = bench_median(&plain_cached);
+        bench_row(table, BENCH_LABELS(name, dcsr_type_name(type), compression), mega,
+                  (double)version.stored_bytes / (double)raw, mega / write_s, mega / plain_write_s,
+                  plain_write_s / write_s, mega / read_s, mega / plain_read_s, plain_read_s / read_s,
+                  mega / cached_s, plain_cached_s / cached_s);
+        bench_samples *all[] = {&to, &from, &cached, &plain_to, &plain_from, &plain_cached};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_samples_free(all[i]);
+        unlink(plain);
+    }
+    remove_store();
+    free(bytes);
+    dcsr_matrix_destroy(matrix);
+    bench_csr_free(&A);
+}
+
+/* One entry in each of so many places, evenly over the rows. */
+static void touch(dcsr_matrix *matrix, uint64_t rows, uint64_t places, dcsr_type type)
+{
+    uint64_t *row = bench_alloc(places, sizeof *row), *col = bench_alloc(places, sizeof *col);
+    double *value = bench_alloc(places, sizeof *value);
+    for (uint64_t i = 0; i < places; i++) {
+        row[i] = i * (rows / places);
+        col[i] = row[i];
+        value[i] = (double)i + bench_now();
+    }
+    BENCH_OK(dcsr_matrix_insert(matrix, places, row, col, type == DCSR_PATTERN ? NULL : value, NULL));
+    BENCH_OK(dcsr_matrix_wait(matrix));
+    free(row);
+    free(col);
+    free(value);
+}
+
+static void measure_changes(bench *b, bench_table *table, const char *name)
+{
+    static const double shares[] = {0, 0.001, 0.01, 0.1, 1};
+    if (!bench_has_time(b, name)) return;
+    bench_csr A = bench_csr_make(b, name);
+    dcsr_matrix *matrix = stored_matrix(b, &A, DCSR_FP64);
+    dcsr_store *store = new_store(0);
+    dcsr_version_info version;
+    double start = bench_now();
+    BENCH_OK(dcsr_store_snapshot(store, "m", matrix, &version));
+    const double full = bench_now() - start, chunks = (double)version.chunks;
+    for (size_t s = 0; s < sizeof shares / sizeof *shares; s++) {
+        bench_samples times = {0};
+        double written = 0;
+        for (int run = 0; run < RUNS; run++) {
+            if (shares[s] > 0) touch(matrix, A.rows, (uint64_t)(shares[s] * chunks + 1), DCSR_FP64);
+            start = bench_now();
+            BENCH_OK(dcsr_store_snapshot(store, "m", matrix, &version));
+            bench_samples_add(&times, bench_now() - start);
+            written = (double)version.written_bytes;
+        }
+        const double seconds = bench_median(&times);
+        bench_row(table, BENCH_LABELS(name), shares[s], chunks, written * 1e-6, seconds * 1e3,
+                  seconds / full);
+        bench_samples_free(&times);
+    }
+    dcsr_store_close(store);
+    dcsr_matrix_destroy(matrix);
+    bench_csr_free(&A);
+    remove_store();
+}
+
+/* ---- The log ---- */
+
+static double stream(dcsr_matrix *matrix, const bench_entries *all, size_t batch)
+{
+    double start = bench_now();
+    for (size_t first = 0; first < all->n; first += batch) {
+        bench_entries part = bench_entries_slice(all, first, all->n - first < batch ? all->n - first : batch);
+        BENCH_OK(dcsr_matrix_insert(matrix, part.n, part.row, part.col, NULL, NULL));
+    }
+    BENCH_OK(dcsr_matrix_wait(matrix));
+    return bench_now() - start;
+}
+
+static void measure_log(bench *b, bench_table *table, const char *name, size_t batch)
+{
+    if (!bench_has_time(b, name)) return;
+    char text[32];
+    bench_csr A = bench_csr_make(b, name);
+    bench_entries all = bench_entries_from_csr(&A);
+    bench_entries_shuffle(&all, 1);
+    const size_t most = batch * 200; /* each batch alone is a sync */
+    if (all.n > most) all.n = most;
+    bench_samples volatile_s = {0}, durable_s = {0};
+    for (int run = 0; run < RUNS; run++) {
+        dcsr_matrix *matrix = bench_matrix(b, b->context, NULL, A.rows, A.cols, DCSR_PATTERN, NULL);
+        bench_samples_add(&volatile_s, stream(matrix, &all, batch));
+        dcsr_matrix_destroy(matrix);
+        dcsr_store *store = new_store(0);
+        BENCH_OK(dcsr_store_open_matrix(&matrix, b->context, store, "m", DCSR_PATTERN, A.rows, A.cols, NULL,
+                                        NULL));
+        bench_samples_add(&durable_s, stream(matrix, &all, batch));
+        dcsr_matrix_destroy(matrix);
+        dcsr_store_close(store);
+    }
+    const double million = (double)all.n * 1e-6, without = bench_median(&volatile_s),
+                 with = bench_median(&durable_s);
+    snprintf(text, sizeof text, "%zu", batch);
+    bench_row(table, BENCH_LABELS(name, text), million / without, million / with, without / with);
+    bench_samples_free(&volatile_s);
+    bench_samples_free(&durable_s);
+    bench_entries_free(&all);
+    bench_csr_free(&A);
+    remove_store();
+}
+
+/* ---- Room ---- */
+
+static void measure_room(bench *b, bench_table *table, const char *name)
+{
+    enum { REWRITES = 10 };
+    if (!bench_has_time(b, name)) return;
+    char path[4096];
+    bench_csr A = bench_csr_make(b, name);
+    dcsr_matrix *matrix = stored_matrix(b, &A, DCSR_FP64);
+    dcsr_store *store = new_store(0);
+    dcsr_version_info version;
+    for (int i = 0; i <= REWRITES; i++) {
+        if (i) touch(matrix, A.rows, A.rows, DCSR_FP64);
+        BENCH_OK(dcsr_store_snapshot(store, "m", matrix, &version));
+        BENCH_OK(dcsr_store_gc(store, NULL, 1, NULL));
+    }
+    const double live = (double)version.stored_bytes, file = file_bytes(path_of(path, "/data.mdb"));
+    bench_row(table, BENCH_LABELS(name), (double)REWRITES, live * 1e-6, file * 1e-6, file / live);
+    dcsr_store_close(store);
+    dcsr_matrix_destroy(matrix);
+    bench_csr_free(&A);
+    remove_store();
+}
+
+int main(int argc, char **argv)
+{
+    bench b;
+    bench_begin(&b, argc, argv, "store", "How fast do matrices go to the disk and come back?");
+    const char *grid = BENCH_SIZE(&b, "poisson3d27:20", "poisson3d27:100"),
+               *graph = BENCH_SIZE(&b, "rmat:12,16", "rmat:20,16");
+    bench_table *table =
+        bench_table_begin(&b, "snapshots", "whole versions; ratios: the plain file's time over ours",
+                          "matrix type compression | mb:%.0f of_csr:%.2f write_mb_s:%.0f plain_write:%.0f "
+                          "ratio:%.2f read_mb_s:%.0f "
+                          "plain_read:%.0f ratio_read:%.2f cached_mb_s:%.0f ratio_cached:%.2f");
+    measure_snapshots(&b, table, grid, DCSR_FP64);
+    measure_snapshots(&b, table, graph, DCSR_PATTERN);
+    table = bench_table_begin(&b, "changes", "versions after a change in a share of the chunks",
+                              "matrix | share:%.3f chunks:%.0f written_mb:%.1f ms:%.2f of_full:%.3f");
+    measure_changes(&b, table, grid);
+    table =
+        bench_table_begin(&b, "log", "insertion, million edges a second, streamed and waited for at the end",
+                          "matrix batch | volatile:%.2f durable:%.2f ratio:%.2f");
+    static const size_t batches[] = {1000, 10000, 100000, 1000000};
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) measure_log(&b, table, graph, batches[i]);
+    table = bench_table_begin(&b, "room", "the file after rewriting everything, old versions freed each time",
+                              "matrix | rewrites:%.0f live_mb:%.0f file_mb:%.0f ratio:%.2f");
+    measure_room(&b, table, grid);
+    return bench_end(&b);
+}
