@@ -3,6 +3,7 @@
 #include "dcsr/context_gpu.h"
 #ifdef DCSR_CUDA
 #include "dcsr/cuda.h"
+#include "dcsr/heap.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +14,15 @@ bool dcsr_i_gpu_is_usable(void)
 
 dcsr_status dcsr_i_gpu_open(dcsr_context *context)
 {
-    return dcsr_cuda_open(&context->cuda, context);
+    dcsr_status status = dcsr_cuda_open(&context->cuda, context);
+    if (status == DCSR_OK) dcsr_i_pinned_keep(1);
+    return status;
 }
 
 void dcsr_i_gpu_close(dcsr_context *context)
 {
     while (context->idle_streams) dcsr_cuda_stream_destroy(context->idle[--context->idle_streams]);
+    if (context->cuda) dcsr_i_pinned_keep(-1);
     dcsr_cuda_close(context->cuda);
 }
 

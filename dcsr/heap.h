@@ -21,6 +21,8 @@ void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes);
 void dcsr_i_pinned_give(void *block, size_t bytes);
 /* Gives the memory back once none of it is in use. */
 void dcsr_i_pinned_trim(void);
+/* A context on a device opens (1) or closes (-1): while there is one, trimming leaves a few megabytes. */
+void dcsr_i_pinned_keep(int contexts);
 /* Adds the bytes in use and the bytes pinned, over all contexts. */
 void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident);
 #endif

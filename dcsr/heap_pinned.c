@@ -31,6 +31,7 @@ static uint64_t bytes_in_use, blocks_in_use;
 static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
 static piece *pieces;
 static uint64_t bytes_pinned;
+static int open_contexts; /* likewise */
 
 static void *pin_extent(extent_hooks_t *hooks, void *place, size_t size, size_t align, bool *zero,
                         bool *commit, unsigned index)
@@ -126,7 +127,7 @@ void dcsr_i_pinned_trim(void)
 {
     pthread_mutex_lock(&lock);
     pthread_mutex_lock(&pieces_lock);
-    bool much = bytes_pinned > KEPT_BYTES;
+    bool much = bytes_pinned > (open_contexts ? KEPT_BYTES : 0);
     pthread_mutex_unlock(&pieces_lock);
     if (made && much && !blocks_in_use) {
         char key[64];
@@ -144,6 +145,13 @@ void dcsr_i_pinned_trim(void)
         pthread_mutex_unlock(&pieces_lock);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void dcsr_i_pinned_keep(int contexts)
+{
+    pthread_mutex_lock(&pieces_lock);
+    open_contexts += contexts;
+    pthread_mutex_unlock(&pieces_lock);
 }
 
 void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
@@ -180,6 +188,11 @@ void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
 }
 
 void dcsr_i_pinned_trim(void) {}
+
+void dcsr_i_pinned_keep(int contexts)
+{
+    (void)contexts; /* nothing is kept */
+}
 
 void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
 {

@@ -67,6 +67,7 @@ static __global__ void find_pieces(dcsr_cuda_rows rows, uint64_t row, dcsr_cuda_
         pieces->length[count++] = length;
     });
     pieces->count = count;
+    for (; count < DCSR_MAX_SEGMENTS; count++) pieces->begin[count] = pieces->length[count] = 0;
 }
 
 /* ---- Measures ---- */
