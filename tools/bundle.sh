@@ -65,7 +65,17 @@ for device in "${devices[@]}"; do
     small=()
     if [ "${DCSR_TEST_SMALL:-$device}" = cuda ] || [ "${DCSR_TEST_SMALL:-0}" != 0 ]; then small=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}"); fi
     echo "== the suites with --device $device"
-    env -u DCSR_TEST_SMALL DCSR_DEVICE="$device" "${small[@]}" tools/test.sh "${suites[@]}" || status=1
+    # What uses up a GPU's memory runs alone; there the others would find none.
+    greedy=() others=()
+    for suite in "${suites[@]}"; do
+        if [[ $device:$suite == cuda:*/test_gpu ]]; then greedy+=("$suite"); else others+=("$suite"); fi
+    done
+    for group in greedy others; do
+        declare -n programs=$group
+        if [ ${#programs[@]} -gt 0 ]; then
+            env -u DCSR_TEST_SMALL DCSR_DEVICE="$device" "${small[@]}" tools/test.sh "${programs[@]}" || status=1
+        fi
+    done
     mkdir -p "$device.logs"
     mv tests/*.log "$device.logs"
 done
