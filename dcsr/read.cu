@@ -61,7 +61,7 @@ static __global__ void answer(dcsr_cuda_rows rows, int policy, dcsr_cuda_questio
 static __global__ void find_pieces(dcsr_cuda_rows rows, uint64_t row, dcsr_cuda_pieces *pieces)
 {
     if (dcsr_cuda_first()) return;
-    uint32_t count = 0;
+    uint64_t count = 0;
     dcsr_cuda_for_pieces(rows, row, [&](uint64_t begin, uint64_t length) {
         pieces->begin[count] = begin;
         pieces->length[count++] = length;

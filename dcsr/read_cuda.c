@@ -77,7 +77,7 @@ static uint64_t copy_pieces(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, c
 {
     size_t size = dcsr_type_size(rows->type);
     uint64_t done = 0, all = 0;
-    for (uint32_t k = 0; k < pieces->count; k++) {
+    for (uint64_t k = 0; k < pieces->count; k++) {
         uint64_t begin = pieces->begin[k], length = pieces->length[k];
         uint64_t take = capacity - done < length ? capacity - done : length;
         if (columns)

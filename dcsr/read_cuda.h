@@ -25,7 +25,7 @@ void dcsr_cuda_answer(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr
 
 /* The pieces of a row. */
 typedef struct dcsr_cuda_pieces {
-    uint32_t count;
+    uint64_t count;
     uint64_t begin[DCSR_MAX_SEGMENTS], length[DCSR_MAX_SEGMENTS];
 } dcsr_cuda_pieces;
 

@@ -182,7 +182,16 @@ Test(cli_into, waits_for_another_process_that_writes)
     program_free(&r);
 }
 
-/* Kills a durable ingestion of a path once its log has records. */
+/* What `dcsr verify` counts in the store; 0 where there is none yet. */
+static int64_t count_in_store(const char *what)
+{
+    program_result r = program_run("--json --device cpu verify s");
+    int64_t count = r.json ? program_integer(&r, what) : 0;
+    program_free(&r);
+    return count;
+}
+
+/* Kills a durable ingestion of a path once its log has records, and before it makes a version of them. */
 static void kill_in_the_middle(void)
 {
     int how;
@@ -190,15 +199,11 @@ static void kill_in_the_middle(void)
         cr_assert(system("rm -rf s") == 0);
         pid_t process = start("--device cpu ingest path:3000000 --batch 100 --into s#m --durable");
         bool ended = false;
-        for (int64_t records = 0; records < 3 && !(ended = has_ended(process, &how));) {
-            program_result r = program_run("--json verify s");
-            if (r.json) records = program_integer(&r, "log_records");
-            program_free(&r);
-        }
+        while (count_in_store("log_records") < 3 && !(ended = has_ended(process, &how))) continue;
         if (ended) continue; /* too fast for us; once more */
         kill(process, SIGKILL);
         cr_assert(waitpid(process, &how, 0) == process);
-    } while (!WIFSIGNALED(how));
+    } while (!WIFSIGNALED(how) || count_in_store("versions") != 1);
 }
 
 /* The log holds the first batches and nothing else, so a search from the beginning of the path gets as far as
