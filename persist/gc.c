@@ -214,6 +214,26 @@ static dcsr_status collect_one(void *user, const dcsr_store *store, MDB_txn *txn
     return status;
 }
 
+/* LMDB uses what a transaction has freed from the second one after it on. This is one between, so that the
+ * next snapshot finds the room. */
+static dcsr_status pass_on_room(const dcsr_store *store)
+{
+    MDB_txn *txn;
+    MDB_val key = {strlen("format"), "format"}, value;
+    dcsr_i_store_record record;
+    MDB_dbi database = store->database[DCSR_I_DB_STORE];
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
+    int code = mdb_get(txn, database, &key, &value);
+    if (!code) {
+        memcpy(&record, value.mv_data, sizeof record);
+        value = (MDB_val){sizeof record, &record};
+        code = mdb_put(txn, database, &key, &value, 0);
+    }
+    if (!code) return dcsr_i_txn_commit(txn, store);
+    mdb_txn_abort(txn);
+    return dcsr_i_store_fail(store, code, "freeing");
+}
+
 static dcsr_status find_name(const dcsr_store *store, MDB_txn *txn, const char *name)
 {
     dcsr_i_version newest;
@@ -245,6 +265,7 @@ dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dc
         else
             mdb_txn_abort(txn);
         DCSR_I_POINT("gc: committed");
+        if (status == DCSR_OK && collected.freed.bytes) status = pass_on_room(store);
     }
     dcsr_i_store_unlock(store);
     if (status == DCSR_OK && freed) *freed = collected.freed;

@@ -12,6 +12,8 @@
 #include "dcsr/twin.h"
 #include "persist/stored_rows.h"
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zstd.h>
 
 /* ---- One chunk ---- */
@@ -123,18 +125,31 @@ void dcsr_i_stored_close(dcsr_i_stored *stored)
     *stored = (dcsr_i_stored){0};
 }
 
+/* Has the system read a value that is in the map, so that it is there when it is looked at: a map is read
+ * ahead by little, and not at all beyond a jump. */
+static void read_ahead(const MDB_val *value)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)value->mv_data / page * page;
+    if (value->mv_size)
+        madvise((void *)begin, (uintptr_t)value->mv_data + value->mv_size - begin, MADV_WILLNEED);
+}
+
 /* Opens all chunks, by the context's threads. The first failure is told. */
 static dcsr_status open_chunks(dcsr_i_stored *stored, dcsr_context *context, const MDB_val *values)
 {
     const dcsr_i_version *version = &stored->version;
     int threads = dcsr_i_threads(context, version->record.nnz);
-    uint64_t failed = UINT64_MAX;
+    enum { AHEAD = 16 };
+    uint64_t failed = UINT64_MAX, chunks = version->record.chunks;
+    for (uint64_t c = 0; c < AHEAD && c < chunks; c++) read_ahead(&values[c]);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min : failed) if (threads > 1)
-    for (uint64_t c = 0; c < version->record.chunks; c++)
+    for (uint64_t c = 0; c < chunks; c++) {
+        if (c + AHEAD < chunks) read_ahead(&values[c + AHEAD]);
         if (dcsr_i_chunk_open(stored->store, stored->name, version, c, &values[c], &stored->data[c]) !=
                 DCSR_OK &&
             c < failed)
             failed = c;
+    }
     /* Once more in this thread, which is to have the sentence. */
     if (failed == UINT64_MAX) return DCSR_OK;
     return dcsr_i_chunk_open(stored->store, stored->name, version, failed, &values[failed],
