@@ -1,6 +1,5 @@
 /* catalog.c: which matrices and versions a store has. */
-#include "persist/store_data.h"
-#include "dcsr/alloc.h"
+#include "persist/walk.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,20 +25,16 @@ dcsr_status dcsr_i_name_of(const dcsr_store *store, const MDB_val *key, char nam
     return DCSR_OK;
 }
 
+static dcsr_status check_record(void *user, const dcsr_store *store, MDB_txn *txn, const char *name)
+{
+    (void)user;
+    dcsr_i_matrix_record record;
+    return name ? dcsr_i_matrix_record_get(store, txn, name, &record) : DCSR_ERROR_CORRUPT;
+}
+
 dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const char *name)
 {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_MATRICES], &cursor);
-    if (code) return dcsr_i_store_fail(store, code, "listing its matrices");
-    dcsr_status status = DCSR_OK;
-    while (status == DCSR_OK && !mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        char other[DCSR_STORE_MAX_NAME + 1];
-        dcsr_i_matrix_record record;
-        status = dcsr_i_name_of(store, &key, other);
-        if (status == DCSR_OK) status = dcsr_i_matrix_record_get(store, txn, other, &record);
-    }
-    mdb_cursor_close(cursor);
+    dcsr_status status = dcsr_i_each_matrix(store, txn, check_record, NULL);
     if (status != DCSR_ERROR_CORRUPT) return status;
     return dcsr_i_fail(
         DCSR_ERROR_CORRUPT,
@@ -119,39 +114,38 @@ dcsr_status dcsr_store_list(dcsr_store *store, char ***names, uint64_t *count)
 }
 
 /* Versions of a matrix, oldest first, in a block of their own. */
-static dcsr_status list_versions(const dcsr_store *store, MDB_txn *txn, const char *name,
-                                 dcsr_version_info **versions, uint64_t *count)
+typedef struct listing {
+    const dcsr_store *store;
+    MDB_txn *txn;
+    const char *name;
+    dcsr_version_info *versions;
+    uint64_t count, capacity;
+} listing;
+
+static dcsr_status list_version(void *user, MDB_cursor *cursor, uint64_t number, const MDB_val *value)
 {
-    dcsr_i_version newest, one;
-    DCSR_TRY(dcsr_i_version_get(store, txn, name, 0, &newest));
-    uint32_t number = newest.matrix.number, matrix;
-    dcsr_i_version_free(&newest);
-    MDB_cursor *cursor;
-    int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_VERSIONS], &cursor);
-    if (code) return dcsr_i_store_fail(store, code, "listing versions");
-    dcsr_i_numbers first = dcsr_i_numbers_key(number, 0);
-    MDB_val key = {sizeof first, &first}, value;
-    uint64_t capacity = 0, version;
-    dcsr_status status = DCSR_OK;
-    for (code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-         status == DCSR_OK && !code && dcsr_i_numbers_read(key.mv_data, key.mv_size, &matrix, &version) &&
-         matrix == number;
-         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        status = dcsr_i_version_get(store, txn, name, version, &one);
-        if (status != DCSR_OK) break;
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 16;
-            dcsr_version_info *larger = realloc(*versions, capacity * sizeof *larger);
-            if (larger)
-                *versions = larger;
-            else
-                status = dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "listing versions: out of memory");
-        }
-        if (status == DCSR_OK) (*versions)[(*count)++] = dcsr_i_version_describe(&one.record);
-        dcsr_i_version_free(&one);
+    (void)cursor, (void)value;
+    listing *l = user;
+    if (l->count == l->capacity) {
+        uint64_t capacity = l->capacity ? 2 * l->capacity : 16;
+        dcsr_version_info *larger = realloc(l->versions, capacity * sizeof *larger);
+        if (!larger) return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "listing versions: out of memory");
+        l->versions = larger;
+        l->capacity = capacity;
     }
-    mdb_cursor_close(cursor);
-    return status;
+    dcsr_i_version version;
+    DCSR_TRY(dcsr_i_version_get(l->store, l->txn, l->name, number, &version));
+    l->versions[l->count++] = dcsr_i_version_describe(&version.record);
+    dcsr_i_version_free(&version);
+    return DCSR_OK;
+}
+
+static dcsr_status list_versions(listing *l)
+{
+    dcsr_i_version newest;
+    DCSR_TRY(dcsr_i_version_get(l->store, l->txn, l->name, 0, &newest));
+    dcsr_i_version_free(&newest);
+    return dcsr_i_each_thing(l->store, l->txn, DCSR_I_DB_VERSIONS, newest.matrix.number, 0, list_version, l);
 }
 
 dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
@@ -164,16 +158,17 @@ dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_versio
                            versions ? "count" : "versions");
     *versions = NULL;
     *count = 0;
-    MDB_txn *txn;
-    DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
-    dcsr_status status = list_versions(store, txn, name, versions, count);
-    mdb_txn_abort(txn);
+    listing l = {.store = store, .name = name};
+    DCSR_TRY(dcsr_i_txn_begin(&l.txn, store, false));
+    dcsr_status status = list_versions(&l);
+    mdb_txn_abort(l.txn);
     if (status != DCSR_OK) {
-        free(*versions);
-        *versions = NULL;
-        *count = 0;
+        free(l.versions);
+        return status;
     }
-    return status;
+    *versions = l.versions;
+    *count = l.count;
+    return DCSR_OK;
 }
 
 void dcsr_store_free_list(void *list)

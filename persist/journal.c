@@ -232,26 +232,6 @@ dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name)
     return durable ? durable->matrix : NULL;
 }
 
-dcsr_status dcsr_i_journal_trim(const dcsr_store *store, MDB_txn *txn, uint32_t number, uint64_t position)
-{
-    MDB_cursor *cursor;
-    int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_LOG], &cursor);
-    if (code) return dcsr_i_store_fail(store, code, "trimming the log");
-    dcsr_i_numbers first = dcsr_i_numbers_key(number, 0);
-    MDB_val key = {sizeof first, &first}, value;
-    uint32_t matrix;
-    uint64_t at;
-    for (code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-         !code && dcsr_i_numbers_read(key.mv_data, key.mv_size, &matrix, &at) && matrix == number &&
-         at <= position;
-         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        code = mdb_cursor_del(cursor, 0);
-        if (code) break;
-    }
-    mdb_cursor_close(cursor);
-    return code && code != MDB_NOTFOUND ? dcsr_i_store_fail(store, code, "trimming the log") : DCSR_OK;
-}
-
 void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version)
 {
     dcsr_i_durable *durable = find(store, name);

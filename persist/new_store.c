@@ -24,10 +24,7 @@ static dcsr_status make_databases(dcsr_store *store, MDB_txn *txn)
                                   .chunk_bytes = store->chunk_bytes,
                                   .next_matrix = 1};
     memcpy(record.magic, DCSR_I_STORE_MAGIC, sizeof record.magic);
-    MDB_val key = {strlen("format"), "format"}, value = {sizeof record, &record};
-    dcsr_i_seal(&record, sizeof record, key.mv_data, key.mv_size);
-    int code = mdb_put(txn, store->database[DCSR_I_DB_STORE], &key, &value, 0);
-    return code ? dcsr_i_store_fail(store, code, "writing its record") : DCSR_OK;
+    return dcsr_i_store_record_put(store, txn, &record);
 }
 
 static dcsr_status make_environment(dcsr_store *store, const char *folder)

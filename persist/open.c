@@ -192,30 +192,6 @@ dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_
 
 /* ---- The databases ---- */
 
-static dcsr_status read_settings(dcsr_store *store, MDB_txn *txn)
-{
-    MDB_val key = {strlen("format"), "format"}, value;
-    dcsr_i_store_record record;
-    int code = mdb_get(txn, store->database[DCSR_I_DB_STORE], &key, &value);
-    if (code && code != MDB_NOTFOUND) return dcsr_i_store_fail(store, code, "reading its record");
-    if (code || value.mv_size < sizeof record ||
-        memcmp(value.mv_data, DCSR_I_STORE_MAGIC, sizeof record.magic) != 0)
-        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this is not a store of matrices", store->path);
-    memcpy(&record, value.mv_data, sizeof record);
-    if (record.format != DCSR_I_STORE_FORMAT &&
-        dcsr_i_is_sealed(value.mv_data, value.mv_size, key.mv_data, key.mv_size))
-        return dcsr_i_fail(
-            DCSR_ERROR_FORMAT,
-            "%s: the store has version %u of the format, and this library knows version %u; use a "
-            "newer library",
-            store->path, record.format, DCSR_I_STORE_FORMAT);
-    if (value.mv_size != sizeof record || !dcsr_i_is_sealed(&record, sizeof record, key.mv_data, key.mv_size))
-        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: the record of the store is damaged", store->path);
-    store->chunk_bytes = record.chunk_bytes;
-    store->compression = (int)record.compression;
-    return DCSR_OK;
-}
-
 static dcsr_status find_databases(dcsr_store *store, MDB_txn *txn)
 {
     for (int d = 0; d < DCSR_I_DATABASES; d++) {
@@ -226,7 +202,11 @@ static dcsr_status find_databases(dcsr_store *store, MDB_txn *txn)
                                dcsr_i_database_names[d]);
         if (code) return dcsr_i_store_fail(store, code, "opening its databases");
     }
-    return read_settings(store, txn);
+    dcsr_i_store_record record;
+    DCSR_TRY(dcsr_i_store_record_get(store, txn, &record));
+    store->chunk_bytes = record.chunk_bytes;
+    store->compression = (int)record.compression;
+    return DCSR_OK;
 }
 
 static dcsr_status open_databases(dcsr_store *store)

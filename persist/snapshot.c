@@ -163,21 +163,14 @@ static uint64_t now(void)
 /* The record of a matrix that is new in the store. */
 static dcsr_status begin_matrix(writing *w)
 {
-    MDB_val key = {strlen("format"), "format"}, value;
     dcsr_i_store_record store;
-    MDB_dbi database = w->store->database[DCSR_I_DB_STORE];
-    int code = mdb_get(w->txn, database, &key, &value);
-    if (code) return dcsr_i_store_fail(w->store, code, "reading the record of the store");
-    memcpy(&store, value.mv_data, sizeof store);
+    DCSR_TRY(dcsr_i_store_record_get(w->store, w->txn, &store));
     w->record = (dcsr_i_matrix_record){.number = store.next_matrix++,
                                        .next_chunk = 1,
                                        .named_chunks = 1,
                                        .next_position = 1,
                                        .created = now()};
-    dcsr_i_seal(&store, sizeof store, key.mv_data, key.mv_size);
-    value = (MDB_val){sizeof store, &store};
-    code = mdb_put(w->txn, database, &key, &value, 0);
-    return code ? dcsr_i_store_fail(w->store, code, "writing the record of the store") : DCSR_OK;
+    return dcsr_i_store_record_put(w->store, w->txn, &store);
 }
 
 /* What there is under that name. */
@@ -316,7 +309,7 @@ static dcsr_status write_view(writing *w, dcsr_view *view, dcsr_version_info *in
         info->written_bytes = 0;
     } else {
         DCSR_TRY(put_version(w, &record));
-        DCSR_TRY(dcsr_i_journal_trim(w->store, w->txn, w->record.number, position));
+        DCSR_TRY(dcsr_i_things_delete(w->store, w->txn, DCSR_I_DB_LOG, w->record.number, position + 1));
         MDB_txn *txn = w->txn;
         w->txn = NULL;
         DCSR_I_POINT("snapshot: version written");

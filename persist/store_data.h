@@ -3,6 +3,7 @@
  *      open.c       opens and closes: folder, locks, environment, databases; new_store.c makes them
  *      txn.c        transactions, reading and writing records, LMDB's errors in our words
  *      records.c    the records of docs/FORMAT.md; checksums
+ *      walk.c       through all matrices, through all that belongs to one
  *      catalog.c    names, versions: listing, finding
  *      snapshot.c   a view becomes a version; chunks.c cuts it and fills chunks
  *      restore.c    a version becomes a matrix; stored_view.c: a view
@@ -103,6 +104,10 @@ extern void (*dcsr_i_store_point)(const char *name);
         if (dcsr_i_store_point) dcsr_i_store_point(name); \
     } while (0)
 
+/* The record of the store. Errors: FORMAT, CORRUPT. */
+dcsr_status dcsr_i_store_record_get(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record);
+dcsr_status dcsr_i_store_record_put(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record);
+
 /* A sealed record, copied out; NOT_FOUND without a message, CORRUPT when it is not as it was written (`what`
  * and the name say which). */
 dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
@@ -132,6 +137,9 @@ dcsr_version_info dcsr_i_version_describe(const dcsr_i_version_record *record);
 
 /* ---- gc.c ---- */
 
+/* Deletes the things of a matrix in a database whose numbers are below `before`. */
+dcsr_status dcsr_i_things_delete(const dcsr_store *store, MDB_txn *txn, dcsr_i_database database,
+                                 uint32_t matrix, uint64_t before);
 /* Deletes what a process has left that was killed while it made a snapshot: chunks that no version names. */
 dcsr_status dcsr_i_store_sweep(dcsr_store *store);
 /* The same for one matrix, in a transaction; *record is written if something changed. */
@@ -171,8 +179,6 @@ dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr
 
 /* ---- journal.c: all with `writing` held ---- */
 
-/* Deletes the records of matrix `number` up to that position. */
-dcsr_status dcsr_i_journal_trim(const dcsr_store *store, MDB_txn *txn, uint32_t number, uint64_t position);
 /* After that was committed, of a view that was taken with `writing` held: changes of the matrix up to that
  * version are safe, and the log is whole again. */
 void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version);

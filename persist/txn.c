@@ -101,6 +101,39 @@ dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store)
 
 /* ---- Records ---- */
 
+/* The one key of its database. */
+static const char store_key[] = "format";
+
+dcsr_status dcsr_i_store_record_get(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record)
+{
+    MDB_val key = {strlen(store_key), (void *)store_key}, value;
+    int code = mdb_get(txn, store->database[DCSR_I_DB_STORE], &key, &value);
+    if (code && code != MDB_NOTFOUND) return dcsr_i_store_fail(store, code, "reading its record");
+    if (code || value.mv_size < sizeof *record ||
+        memcmp(value.mv_data, DCSR_I_STORE_MAGIC, sizeof record->magic) != 0)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this is not a store of matrices", store->path);
+    memcpy(record, value.mv_data, sizeof *record);
+    if (record->format != DCSR_I_STORE_FORMAT &&
+        dcsr_i_is_sealed(value.mv_data, value.mv_size, key.mv_data, key.mv_size))
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: the store has version %u of the format, and this library knows version %u; use a "
+            "newer library",
+            store->path, record->format, DCSR_I_STORE_FORMAT);
+    if (value.mv_size != sizeof *record ||
+        !dcsr_i_is_sealed(record, sizeof *record, key.mv_data, key.mv_size))
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: the record of the store is damaged", store->path);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_store_record_put(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record)
+{
+    MDB_val key = {strlen(store_key), (void *)store_key}, value = {sizeof *record, record};
+    dcsr_i_seal(record, sizeof *record, store_key, strlen(store_key));
+    int code = mdb_put(txn, store->database[DCSR_I_DB_STORE], &key, &value, 0);
+    return code ? dcsr_i_store_fail(store, code, "writing its record") : DCSR_OK;
+}
+
 dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
                                      dcsr_i_matrix_record *record)
 {

@@ -1,10 +1,7 @@
 /* verify.c: reads everything that a store holds and compares every checksum. */
-#include "dcsr/alloc.h"
+#include "persist/durable.h"
 #include "persist/pages.h"
-#include "persist/store_data.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "persist/walk.h"
 
 typedef struct checking {
     const dcsr_store *store;
@@ -12,8 +9,13 @@ typedef struct checking {
     dcsr_store_damage damage;
     void *user;
     dcsr_store_check *check;
-    /* Chunks of the matrix that have been looked at, ascending in number up to the last sorting. */
-    uint64_t *seen, seen_count, seen_capacity;
+    /* Of the matrix that is being looked at: */
+    const char *name;
+    dcsr_i_matrix_record record;
+    dcsr_i_number_list seen; /* its chunks */
+    bool has_newest;         /* its newest version is there */
+    bool knows_held;         /* and says so of the log's records: */
+    uint64_t held;
 } checking;
 
 /* Counts and tells what the library's last sentence is about; other failures than damage end the check. */
@@ -25,137 +27,93 @@ static dcsr_status note(checking *c, dcsr_status status)
     return DCSR_OK;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static bool was_seen(const checking *c, uint64_t number)
-{
-    return c->seen_count && bsearch(&number, c->seen, c->seen_count, sizeof number, compare_numbers);
-}
-
-static dcsr_status reserve_seen(checking *c, uint64_t more)
-{
-    if (c->seen_count + more <= c->seen_capacity) return DCSR_OK;
-    uint64_t capacity = 2 * (c->seen_count + more);
-    uint64_t *larger =
-        dcsr_i_realloc(NULL, DCSR_I_SCRATCH, c->seen, c->seen_capacity, capacity, sizeof *larger);
-    if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
-    c->seen = larger;
-    c->seen_capacity = capacity;
-    return DCSR_OK;
-}
-
 /* The chunks of a version that no version before has. */
-static dcsr_status check_chunks(checking *c, const char *name, const dcsr_i_version *version)
+static dcsr_status check_chunks(checking *c, const dcsr_i_version *version)
 {
-    DCSR_TRY(reserve_seen(c, version->record.chunks));
-    uint64_t added = 0;
     for (uint64_t k = 0; k < version->record.chunks; k++) {
         const dcsr_i_chunk *chunk = &version->chunks[k];
-        if (!chunk->entries || was_seen(c, chunk->number)) continue;
+        if (!chunk->entries || dcsr_i_number_list_has(&c->seen, chunk->number)) continue;
         MDB_val value;
         dcsr_i_chunk_data data = {0};
-        dcsr_status status = dcsr_i_chunk_find(c->store, c->txn, name, version, k, &value);
-        if (status == DCSR_OK) status = dcsr_i_chunk_open(c->store, name, version, k, &value, &data);
-        if (status == DCSR_OK) status = dcsr_i_chunk_check(c->store, name, version, k, &data);
+        dcsr_status status = dcsr_i_chunk_find(c->store, c->txn, c->name, version, k, &value);
+        if (status == DCSR_OK) status = dcsr_i_chunk_open(c->store, c->name, version, k, &value, &data);
+        if (status == DCSR_OK) status = dcsr_i_chunk_check(c->store, c->name, version, k, &data);
         dcsr_i_chunk_close(&data);
-        c->seen[c->seen_count + added++] = chunk->number;
         c->check->chunks++;
         c->check->bytes += chunk->stored;
         DCSR_TRY(note(c, status));
+        DCSR_TRY(dcsr_i_number_list_append(&c->seen, chunk->number));
     }
-    c->seen_count += added;
-    if (added) qsort(c->seen, c->seen_count, sizeof *c->seen, compare_numbers);
+    dcsr_i_number_list_sort(&c->seen);
     return DCSR_OK;
 }
 
-/* Calls look for each thing of the matrix in a database. */
-typedef dcsr_status (*looking)(checking *c, const char *name, const dcsr_i_matrix_record *record,
-                               uint64_t number, const MDB_val *value);
-
-static dcsr_status each_thing(checking *c, dcsr_i_database database, const char *name,
-                              const dcsr_i_matrix_record *record, looking look)
+static dcsr_status check_version(void *user, MDB_cursor *cursor, uint64_t number, const MDB_val *value)
 {
-    MDB_cursor *cursor;
-    int code = mdb_cursor_open(c->txn, c->store->database[database], &cursor);
-    if (code) return dcsr_i_store_fail(c->store, code, "reading everything");
-    dcsr_i_numbers first = dcsr_i_numbers_key(record->number, 0);
-    MDB_val key = {sizeof first, &first}, value;
-    uint32_t owner;
-    uint64_t number;
-    dcsr_status status = DCSR_OK;
-    for (code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-         status == DCSR_OK && !code && dcsr_i_numbers_read(key.mv_data, key.mv_size, &owner, &number) &&
-         owner == record->number;
-         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))
-        status = look(c, name, record, number, &value);
-    mdb_cursor_close(cursor);
-    return status;
-}
-
-static dcsr_status check_version(checking *c, const char *name, const dcsr_i_matrix_record *record,
-                                 uint64_t number, const MDB_val *value)
-{
-    (void)record;
-    dcsr_i_version version;
+    (void)cursor;
+    checking *c = user;
     c->check->versions++;
+    c->check->bytes += value->mv_size;
+    c->has_newest |= number == c->record.newest;
     if (!number)
         return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT,
                                    "%s#%s: a version has the number 0, so its key is damaged", c->store->path,
-                                   name));
-    c->check->bytes += value->mv_size;
-    dcsr_status status = dcsr_i_version_get(c->store, c->txn, name, number, &version);
-    if (status == DCSR_OK) status = check_chunks(c, name, &version);
+                                   c->name));
+    dcsr_i_version version;
+    dcsr_status status = dcsr_i_version_get(c->store, c->txn, c->name, number, &version);
+    if (status != DCSR_OK) return note(c, status);
+    if (number == c->record.newest) {
+        c->knows_held = true;
+        c->held = version.record.log_position;
+    }
+    status = check_chunks(c, &version);
     dcsr_i_version_free(&version);
-    return note(c, status);
+    return status;
 }
 
-static dcsr_status check_log(checking *c, const char *name, const dcsr_i_matrix_record *record,
-                             uint64_t number, const MDB_val *value)
+static dcsr_status check_log(void *user, MDB_cursor *cursor, uint64_t number, const MDB_val *value)
 {
+    (void)cursor;
+    checking *c = user;
     dcsr_i_log_record log;
-    dcsr_i_numbers key = dcsr_i_numbers_key(record->number, number);
+    const char *why = "it is behind the last that was written";
     c->check->log_records++;
     c->check->bytes += value->mv_size;
-    bool good = value->mv_size >= sizeof log + sizeof(uint64_t) &&
-                dcsr_i_is_sealed(value->mv_data, value->mv_size, &key, sizeof key);
-    if (good) {
-        memcpy(&log, value->mv_data, sizeof log);
-        good = log.position == number && number < record->next_position;
-    }
-    if (good) return DCSR_OK;
-    return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: record %llu of the log is damaged", c->store->path,
-                               name, (unsigned long long)number));
+    if (!dcsr_i_log_record_is_wrong(&log, value->mv_data, value->mv_size, c->record.number, number, &why) &&
+        number < c->record.next_position)
+        return DCSR_OK;
+    return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: record %llu of the log is damaged: %s",
+                               c->store->path, c->name, (unsigned long long)number, why));
 }
 
-static dcsr_status check_matrix(checking *c, const MDB_val *key)
+/* Whether what the record of the matrix counts is there. */
+static dcsr_status check_counts(checking *c, uint64_t log_records)
 {
-    char name[DCSR_STORE_MAX_NAME + 1];
-    dcsr_i_matrix_record record;
-    c->check->matrices++;
-    c->seen_count = 0;
-    dcsr_status status = dcsr_i_name_of(c->store, key, name);
-    if (status == DCSR_OK) status = dcsr_i_matrix_record_get(c->store, c->txn, name, &record);
-    if (status != DCSR_OK) return note(c, status);
+    const dcsr_i_matrix_record *record = &c->record;
+    if (record->newest && !c->has_newest)
+        return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the newest version, %llu, is not there",
+                                   c->store->path, c->name, (unsigned long long)record->newest));
+    if (!c->knows_held || log_records == record->next_position - 1 - c->held) return DCSR_OK;
+    return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT,
+                               "%s#%s: of %llu records of the log behind the newest version %llu are there",
+                               c->store->path, c->name,
+                               (unsigned long long)(record->next_position - 1 - c->held),
+                               (unsigned long long)log_records));
+}
+
+static dcsr_status check_matrix(void *user, const dcsr_store *store, MDB_txn *txn, const char *name)
+{
+    checking *c = user;
     uint64_t log_before = c->check->log_records;
-    DCSR_TRY(each_thing(c, DCSR_I_DB_VERSIONS, name, &record, check_version));
-    DCSR_TRY(each_thing(c, DCSR_I_DB_LOG, name, &record, check_log));
-    if (!record.newest) return DCSR_OK;
-    dcsr_i_version newest;
-    status = dcsr_i_version_get(c->store, c->txn, name, 0, &newest);
-    /* One that is there but damaged has been told of. */
-    if (status == DCSR_ERROR_CORRUPT && !strstr(dcsr_i_error_text(), "not there")) status = DCSR_OK;
-    uint64_t held = newest.record.log_position;
-    dcsr_i_version_free(&newest);
-    if (status == DCSR_OK && c->check->log_records - log_before != record.next_position - 1 - held)
-        status = dcsr_i_fail(DCSR_ERROR_CORRUPT,
-                             "%s#%s: of %llu records of the log behind the newest version %llu are there",
-                             c->store->path, name, (unsigned long long)(record.next_position - 1 - held),
-                             (unsigned long long)(c->check->log_records - log_before));
-    return note(c, status);
+    c->check->matrices++;
+    c->name = name;
+    c->seen.count = c->seen.sorted = 0;
+    c->has_newest = c->knows_held = false;
+    dcsr_status status = name ? dcsr_i_matrix_record_get(store, txn, name, &c->record) : DCSR_ERROR_CORRUPT;
+    if (status != DCSR_OK) return note(c, status);
+    DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_VERSIONS, c->record.number, 0, check_version, c));
+    DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_LOG, c->record.number, 0, check_log, c));
+    return check_counts(c, c->check->log_records - log_before);
 }
 
 /* What stands under the number of no matrix has not been counted. */
@@ -177,15 +135,8 @@ static dcsr_status check_all(checking *c)
 {
     DCSR_TRY(note(c, dcsr_i_pages_check_all(c->store, c->txn)));
     if (c->check->corrupt) return DCSR_OK; /* LMDB would stumble over it */
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    int code = mdb_cursor_open(c->txn, c->store->database[DCSR_I_DB_MATRICES], &cursor);
-    if (code) return dcsr_i_store_fail(c->store, code, "reading everything");
-    dcsr_status status = DCSR_OK;
-    while (status == DCSR_OK && !mdb_cursor_get(cursor, &key, &value, MDB_NEXT))
-        status = check_matrix(c, &key);
-    mdb_cursor_close(cursor);
-    return status == DCSR_OK ? check_for_strangers(c) : status;
+    DCSR_TRY(dcsr_i_each_matrix(c->store, c->txn, check_matrix, c));
+    return check_for_strangers(c);
 }
 
 dcsr_status dcsr_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
@@ -198,6 +149,6 @@ dcsr_status dcsr_store_verify(dcsr_store *store, dcsr_store_damage damage, void 
     DCSR_TRY(dcsr_i_txn_begin(&c.txn, store, false));
     dcsr_status status = check_all(&c);
     mdb_txn_abort(c.txn);
-    dcsr_i_free(NULL, DCSR_I_SCRATCH, c.seen, c.seen_capacity, sizeof *c.seen);
+    dcsr_i_number_list_free(&c.seen);
     return status;
 }
