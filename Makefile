@@ -223,7 +223,7 @@ test $(KINDS:%=test-%):
 
 tests: $(ALL_TESTS)
 
-torture: $(filter %_kill %_power %_damage %_pages %_full %_processes,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, for hours
+torture: $(filter %_kill %_power %_damage %_pages %_full %_processes,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times over
 	@tools/torture.sh $(BUILD)/tests
 
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html
