@@ -1,12 +1,20 @@
-/* search.h: looking for a number in an ascending list (internal). */
+/* search.h: looking for a number in an ascending list (internal; for C and for kernels). */
 #ifndef DCSR_SEARCH_H
 #define DCSR_SEARCH_H
 
 #include <stdint.h>
 
+/* What both the host and kernels call. */
+#ifdef __CUDACC__
+#define DCSR_CUDA_BOTH_SIDES __host__ __device__
+#else
+#define DCSR_CUDA_BOTH_SIDES
+#endif
+
 /* The first place in `list` from `from` on (of n, ascending) whose number is not below `number`; n if there
  * is none. By bisection. */
-static inline uint64_t dcsr_i_list_find(const uint32_t *list, uint64_t from, uint64_t n, uint64_t number)
+static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_list_find(const uint32_t *list, uint64_t from, uint64_t n,
+                                                             uint64_t number)
 {
     while (from < n) {
         uint64_t middle = from + (n - from) / 2;

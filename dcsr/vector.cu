@@ -14,20 +14,6 @@ DCSR_CUDA_INLINE uint64_t length_of(const dcsr_cuda_body &body)
     return body.count ? *body.count : body.nvals;
 }
 
-/* The first place of the list whose index is not below `index`. */
-DCSR_CUDA_INLINE uint64_t find(const uint32_t *list, uint64_t n, uint32_t index)
-{
-    uint64_t low = 0;
-    while (low < n) {
-        uint64_t middle = low + (n - low) / 2;
-        if (list[middle] < index)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
-
 /* ---- Bits to a list ---- */
 
 /* Word w of n bits; NULL: all are set. */
@@ -116,7 +102,7 @@ static __global__ void find_new(uint32_t *is_new, dcsr_cuda_body a, dcsr_cuda_bo
 {
     uint64_t na = length_of(a), nb = length_of(b);
     for (uint64_t k = dcsr_cuda_first(); k < b.nvals; k += dcsr_cuda_step()) {
-        uint64_t at = k < nb ? find(a.indices, na, b.indices[k]) : 0;
+        uint64_t at = k < nb ? dcsr_i_list_find(a.indices, 0, na, b.indices[k]) : 0;
         is_new[k] = k < nb && (at == na || a.indices[at] != b.indices[k]);
     }
 }
@@ -129,10 +115,10 @@ static __global__ void unite(uint32_t *list, unsigned long long *count, dcsr_cud
     for (uint64_t k = dcsr_cuda_first(); k < na + nb; k += dcsr_cuda_step()) {
         if (k < na) {
             uint32_t index = a.indices[k];
-            list[k + new_before[find(b.indices, nb, index)]] = index;
+            list[k + new_before[dcsr_i_list_find(b.indices, 0, nb, index)]] = index;
         } else if (new_before[k - na] != new_before[k - na + 1]) {
             uint32_t index = b.indices[k - na];
-            list[find(a.indices, na, index) + new_before[k - na]] = index;
+            list[dcsr_i_list_find(a.indices, 0, na, index) + new_before[k - na]] = index;
         }
     }
     if (dcsr_cuda_first() == 0) *count = na + new_before[nb];

@@ -21,6 +21,7 @@
 #define DCSR_VECTOR_CUDA_H
 
 #include "dcsr/cuda.h"
+#include "dcsr/search.h"
 #include "dcsr/vector.h"
 
 #ifdef __cplusplus
@@ -45,12 +46,6 @@ typedef struct dcsr_cuda_body {
     void *values;
     unsigned long long *count;
 } dcsr_cuda_body;
-
-#ifdef __CUDACC__
-#define DCSR_CUDA_BOTH_SIDES __host__ __device__
-#else
-#define DCSR_CUDA_BOTH_SIDES
-#endif
 
 /* Words of bits for that many elements: those of the host's words of 64. */
 static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_cuda_bit_words(uint64_t size)
