@@ -135,13 +135,27 @@ static dcsr_status choose(dcsr_spmm_mapping *mapping, const product *p)
     const dcsr_cuda_rows *rows = &p->x.rows;
     const dcsr_cuda_spmv_plan *plan;
     if (*mapping != DCSR_SPMM_AUTO) return DCSR_OK;
+    *mapping = DCSR_SPMM_ROW_SPLIT;
+    if (dcsr_cuda_spmm_has_groups(&p->x)) return DCSR_OK;
     DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, call->A, is_transposed(call)));
     uint64_t parts =
         (uint64_t)dcsr_cuda_describe(dcsr_cuda_device_of(p->stream))->multiprocessors * LONG_PART;
     bool is_long = plan->counts.longest > LONG_ROW && plan->counts.longest > rows->stored / parts;
-    bool is_short = call->columns > NARROW && !dcsr_cuda_spmm_has_groups(&p->x) &&
-                    (double)rows->stored < SHORT_ROW * (double)rows->rows;
-    *mapping = is_long || is_short ? DCSR_SPMM_MERGE : DCSR_SPMM_ROW_SPLIT;
+    bool is_short = call->columns > NARROW && (double)rows->stored < SHORT_ROW * (double)rows->rows;
+    if (is_long || is_short) *mapping = DCSR_SPMM_MERGE;
+    return DCSR_OK;
+}
+
+static dcsr_status split_in_groups(const product *p, const dcsr_cuda_spmm *x)
+{
+    const dcsr_cuda_spmv_plan *plan;
+    DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, p->call->A, is_transposed(p->call)));
+    uint64_t values = plan->counts.longest > DCSR_CUDA_SPMV_PART ? plan->counts.parts * x->width : 0;
+    size_t size = dcsr_type_size((dcsr_type)x->semiring.type);
+    void *sums = values ? dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, values, size) : NULL;
+    if (values && !sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_spmm_groups(p->stream, x, plan, sums);
+    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, sums, values, size);
     return DCSR_OK;
 }
 
@@ -159,7 +173,7 @@ static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
     if (*mapping == DCSR_SPMM_MERGE)
         DCSR_TRY(merge(p->stream, &x));
     else if (dcsr_cuda_spmm_has_groups(&x))
-        dcsr_cuda_spmm_groups(p->stream, &x);
+        DCSR_TRY(split_in_groups(p, &x));
     else
         dcsr_cuda_spmm_rows(p->stream, &x);
     if (p->late)

@@ -1,8 +1,9 @@
 /* spmm_cuda.h: sparse matrix times dense matrix on a device (internal; for C and for kernels).
  *
- *      row split    a warp to each row of Y and 32 or 64 of its columns (spmm_rows.cu); where it can be,
- * fewer lanes with 16 bytes each (spmm_groups.cu) merge        warps take equal shares of A's entries and
- * rows (walk.cuh); what they have of a row that others have a part of too is added up by a second kernel
+ *      row split    a warp to each row of Y and 32 or 64 of its columns (spmm_rows.cu)
+ *      groups       a row split where each lane has 16 bytes of X's row, and long rows are cut; for sums of
+ * real numbers and usual widths (spmm_groups.cu) merge        warps take equal shares of A's entries and rows
+ * (walk.cuh); what they have of a row that others have a part of too is added up by a second kernel
  * (spmm_merge.cu)
  *
  * Lanes are columns: what they read of a row of X lies side by side. Where X has 16 columns or fewer, a row
@@ -15,6 +16,7 @@
 
 #include "ops/mxv_cuda.h"
 #include "ops/spmm.h"
+#include "ops/spmv_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,10 +39,13 @@ typedef struct dcsr_cuda_spmm {
 void dcsr_cuda_spmm_rows(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
 
 /* ---- spmm_groups.cu ---- */
-/* Whether it does a product: over plus-times and plus-second on real numbers, where X has 4, 8, 16 or a
- * multiple of 32 times as many columns as 16 bytes hold, and stands at a multiple of 16, as Y does. */
+/* Whether it does a product: over plus-times and plus-second on real numbers, where X has 4, 8 or a
+ * multiple of 16 times as many columns as 16 bytes hold, and stands at a multiple of 16, as Y does. */
 bool dcsr_cuda_spmm_has_groups(const dcsr_cuda_spmm *x);
-void dcsr_cuda_spmm_groups(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
+/* The plan is that of x->rows; of its parts, `sums` has room for x->width values of semiring.type each, if a
+ * row has several. */
+void dcsr_cuda_spmm_groups(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const dcsr_cuda_spmv_plan *plan,
+                           void *sums);
 
 /* ---- spmm_merge.cu ---- */
 

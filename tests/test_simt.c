@@ -130,9 +130,9 @@ static void assert_found(const bug *bugs)
 
 Test(simt, runs_correct_kernels)
 {
-    assert_clean((const char *const[]){"clean_reduce", "clean_scan", "clean_allocator", "clean_votes",
-                                       "clean_atomics", "clean_three_dimensions", "clean_launch_checks",
-                                       NULL});
+    assert_clean((const char *const[]){"clean_reduce", "clean_scan", "clean_groups", "clean_allocator",
+                                       "clean_votes", "clean_atomics", "clean_three_dimensions",
+                                       "clean_launch_checks", NULL});
 }
 
 Test(simt, orders_streams_events_and_copies)

@@ -159,29 +159,30 @@ Test(spmm_device, shares_long_rows)
     close_device();
 }
 
-/* The mapping that is chosen: merge for short rows of many columns, and for a row that is far longer than
- * others. */
-/* Rows of several pieces, by groups of 4 to 32 lanes with 16 bytes each. */
+/* Rows of several pieces, some of them cut into parts, by groups of 4 to 32 lanes with 16 bytes each. */
 Test(spmm_device, groups_of_lanes_give_the_bits_of_the_cpu)
 {
-    static const uint64_t packs[] = {4, 8, 16, 32, 64};
+    static const struct {
+        uint64_t packs, hubs;
+    } shapes[] = {{4, 2}, {8, 0}, {8, 2}, {16, 0}, {32, 0}, {32, 2}, {48, 1}};
     static const dcsr_semiring_name names[] = {DCSR_PLUS_TIMES, DCSR_PLUS_SECOND};
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 91);
-    for (int k = 0; k < 20; k++) {
+    for (int k = 0; k < 28; k++) {
+        const uint64_t packs = shapes[k / 4].packs, hubs = shapes[k / 4].hubs;
         dcsr_type type = k & 1 ? DCSR_FP32 : DCSR_FP64;
         problem x = {.semiring = dcsr_semiring_of(names[k / 2 % 2], type),
                      .rows = 70,
-                     .cols = 90,
-                     .columns = packs[k / 4] * 16 / dcsr_type_size(type),
+                     .cols = hubs ? 1500 : 90,
+                     .columns = packs * 16 / dcsr_type_size(type),
                      .xtype = type,
                      .ytype = type,
                      .mapping = DCSR_SPMM_ROW_SPLIT};
         if (k / 2 % 3 == 0) x.accum = dcsr_binary_op_of(DCSR_BINARY_MIN, type);
-        x.A = parity_matrix(&p, k / 2 % 2 ? DCSR_PATTERN : type, x.rows, x.cols, 500, 1, 3,
-                            k / 2 % 2 ? DCSR_POLICY_ANY : DCSR_POLICY_KEEP);
+        x.A = parity_matrix(&p, k / 2 % 2 ? DCSR_PATTERN : type, x.rows, x.cols, hubs ? 3000 : 500,
+                            hubs ? hubs : 1, 3, k / 2 % 2 ? DCSR_POLICY_ANY : DCSR_POLICY_KEEP);
         draw_mask(&p, &x);
         char what[100];
         snprintf(what, sizeof what, "case %d", k);
@@ -193,6 +194,8 @@ Test(spmm_device, groups_of_lanes_give_the_bits_of_the_cpu)
     close_device();
 }
 
+/* The mapping that is chosen: merge for short rows of many columns, and for a row that is far longer than
+ * others. */
 Test(spmm_device, chooses_a_mapping)
 {
     static const struct {

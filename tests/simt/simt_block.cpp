@@ -67,26 +67,38 @@ void compute_results(cuda_thread *const *lanes, const std::vector<unsigned> &mem
     }
 }
 
-/* All live lanes that a mask names have come. */
+/* All live lanes that a mask names have come. Those of them that name none of the lanes with this mask are at
+ * a collective of their own, and come to this one later. */
 void complete_group(block_state *block, unsigned warp_number, unsigned mask)
 {
     warp_state *const warp = &block->warps[warp_number];
     cuda_thread *const *const lanes = block->threads.data() + warp_number * WARP;
     const unsigned group = mask & warp->live;
+    unsigned same = 0;
+    for (unsigned lane = 0; lane < WARP; lane++)
+        if ((group & bit(lane)) && warp->masks[lane] == mask) same |= bit(lane);
     std::vector<unsigned> members;
     std::vector<fiber *> fibers;
     for (unsigned lane = 0; lane < WARP; lane++) {
-        if (!(group & bit(lane))) continue;
+        if (!(same & bit(lane))) continue;
         members.push_back(lane);
         fibers.push_back(&lanes[lane]->runner);
-        if (warp->masks[lane] != mask || lanes[lane]->collective != lanes[members[0]]->collective)
+    }
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if (!(group & bit(lane))) continue;
+        if ((warp->masks[lane] != mask || lanes[lane]->collective != lanes[members[0]]->collective) &&
+            warp->masks[lane] & same & ~bit(lane))
             die("lanes that name each other in their masks are at different collectives, or name different "
                 "masks");
     }
+    if (same != group) return;
     compute_results(lanes, members, group);
     if (lanes[members[0]]->collective == SYNC) fibers_join(fibers.data(), fibers.size(), &warp->order);
     for (unsigned lane : members) make_runnable(lanes[lane]);
     warp->here &= ~group;
+    warp->passed &= ~group;
+    for (unsigned lane = 0; lane < WARP; lane++)
+        if (warp->here & bit(lane)) warp->passed |= warp->masks[lane] & group;
 }
 } // namespace
 

@@ -73,6 +73,41 @@ static void run_scan()
     CHECK(out.values() == sums);
 }
 
+/* Groups of four lanes take what is to be done one by one, at collectives of their own, until nothing is
+ * left; the warp's comes last. */
+__global__ void take_in_groups(const unsigned *in, unsigned n, unsigned *out)
+{
+    SIMT_SHARED(unsigned, taken, 1);
+    const unsigned first = threadIdx.x & ~3u;
+    if (threadIdx.x == 0) taken[0] = 0;
+    __syncwarp();
+    for (unsigned sum = 0;; sum = 0) {
+        unsigned next = threadIdx.x == first ? atomicAdd(&taken[0], 1u) : 0;
+        next = __shfl_sync(0xfu << first, next, 0, 4);
+        if (next >= n) break;
+        for (unsigned k = threadIdx.x - first; k < in[next]; k += 4) sum += k;
+        for (int distance = 1; distance < 4; distance *= 2)
+            sum += __shfl_xor_sync(0xfu << first, sum, distance);
+        if (threadIdx.x == first) out[next] = sum;
+    }
+    __syncwarp();
+    if (threadIdx.x == 31) out[n] = taken[0];
+}
+
+static void run_groups()
+{
+    const unsigned n = 50;
+    std::vector<unsigned> values(n), sums(n + 1);
+    for (unsigned i = 0; i < n; i++) {
+        values[i] = i % 17;
+        sums[i] = values[i] ? values[i] * (values[i] - 1) / 2 : 0;
+    }
+    sums[n] = n + 8; /* each group also asks once in vain */
+    const device_array<unsigned> in(values), out(n + 1);
+    simt::launch(take_in_groups, 1, 32, 0, nullptr, in.data, n, out.data);
+    CHECK(out.values() == sums);
+}
+
 /* Row r gets want[r] slots of a pool, and fills them with r. */
 enum allocator { ATOMIC, LOAD_AND_STORE, ONE_TOO_MANY };
 template <allocator KIND>
@@ -203,6 +238,7 @@ static void run_schedule()
 
 extern const simt_case KERNEL_CASES[] = {{"clean_reduce", run_reduce<true>},
                                          {"clean_scan", run_scan},
+                                         {"clean_groups", run_groups},
                                          {"clean_allocator", run_allocator<ATOMIC>},
                                          {"clean_votes", run_votes},
                                          {"clean_atomics", run_atomics},

@@ -71,7 +71,11 @@ __attribute__((noinline)) void exit_thread()
     order_release(&grid->end_order);
     self->state = EXITED;
     self->home->live--;
-    self->home->warps[self->linear / 32].live &= ~(1u << self->linear % 32);
+    warp_state *const warp = &self->home->warps[self->linear / 32];
+    if (warp->passed >> self->linear % 32 & 1)
+        die("a lane exits that others wait for; it was at a collective without them: they name different "
+            "masks");
+    warp->live &= ~(1u << self->linear % 32);
     complete_barrier(self->home);
     complete_collectives(self->home, self->linear / 32);
     run_others();
