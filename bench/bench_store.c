@@ -10,6 +10,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,7 @@ static dcsr_store *new_store(int compression)
 
 static double write_plain(const char *path, const char *data, uint64_t bytes)
 {
+    unlink(path);
     double start = bench_now();
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     for (uint64_t done = 0; file >= 0 && done < bytes;) {
@@ -227,7 +230,7 @@ static void measure_log(bench *b, bench_table *table, const char *name, size_t b
     bench_csr A = bench_csr_make(b, name);
     bench_entries all = bench_entries_from_csr(&A);
     bench_entries_shuffle(&all, 1);
-    const size_t most = batch * 200; /* each batch alone is a sync */
+    const size_t least = 4000000, most = batch * 200 > least ? batch * 200 : least;
     if (all.n > most) all.n = most;
     bench_samples volatile_s = {0}, durable_s = {0};
     for (int run = 0; run < RUNS; run++) {
@@ -248,6 +251,60 @@ static void measure_log(bench *b, bench_table *table, const char *name, size_t b
     bench_samples_free(&volatile_s);
     bench_samples_free(&durable_s);
     bench_entries_free(&all);
+    bench_csr_free(&A);
+    remove_store();
+}
+
+/* ---- Both at the same time ---- */
+
+typedef struct making {
+    dcsr_store *store;
+    dcsr_matrix *matrix;
+    double seconds;
+    atomic_bool done;
+} making;
+
+static void *make_snapshot(void *argument)
+{
+    making *m = argument;
+    double start = bench_now();
+    BENCH_OK(dcsr_store_snapshot(m->store, "large", m->matrix, NULL));
+    m->seconds = bench_now() - start;
+    atomic_store(&m->done, true);
+    return NULL;
+}
+
+/* Single changes of a durable matrix, one after the other, while a snapshot of another is made. */
+static void measure_beside(bench *b, bench_table *table, const char *name)
+{
+    if (!bench_has_time(b, name)) return;
+    bench_csr A = bench_csr_make(b, name);
+    bench_samples snapshots = {0}, waits = {0};
+    making m = {.matrix = stored_matrix(b, &A, DCSR_FP64)};
+    for (int run = 0; run < RUNS; run++) {
+        dcsr_matrix *durable;
+        pthread_t thread;
+        m.store = new_store(0);
+        BENCH_OK(dcsr_store_open_matrix(&durable, b->context, m.store, "small", DCSR_PATTERN, 1 << 20,
+                                        1 << 20, NULL, NULL));
+        atomic_store(&m.done, false);
+        if (pthread_create(&thread, NULL, make_snapshot, &m)) bench_die("starting a thread failed");
+        for (uint64_t i = 0; !atomic_load(&m.done); i = (i + 1) % (1 << 20)) {
+            double start = bench_now();
+            BENCH_OK(dcsr_matrix_insert(durable, 1, &i, &i, NULL, NULL));
+            BENCH_OK(dcsr_matrix_wait(durable));
+            bench_samples_add(&waits, bench_now() - start);
+        }
+        pthread_join(thread, NULL);
+        bench_samples_add(&snapshots, m.seconds);
+        dcsr_matrix_destroy(durable);
+        dcsr_store_close(m.store);
+    }
+    bench_row(table, BENCH_LABELS(name), bench_median(&snapshots) * 1e3, (double)waits.count / RUNS,
+              bench_median(&waits) * 1e3, bench_percentile(&waits, 1) * 1e3);
+    bench_samples_free(&snapshots);
+    bench_samples_free(&waits);
+    dcsr_matrix_destroy(m.matrix);
     bench_csr_free(&A);
     remove_store();
 }
@@ -297,6 +354,9 @@ int main(int argc, char **argv)
                           "matrix batch | volatile:%.2f durable:%.2f ratio:%.2f");
     static const size_t batches[] = {1000, 10000, 100000, 1000000};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) measure_log(&b, table, graph, batches[i]);
+    table = bench_table_begin(&b, "beside", "single durable changes while a snapshot of another is made",
+                              "matrix | snapshot_ms:%.0f changes:%.0f median_ms:%.2f longest_ms:%.1f");
+    measure_beside(&b, table, grid);
     table = bench_table_begin(&b, "room", "the file after rewriting everything, old versions freed each time",
                               "matrix | rewrites:%.0f live_mb:%.0f file_mb:%.0f ratio:%.2f");
     measure_room(&b, table, grid);

@@ -23,6 +23,7 @@ static struct {
     dcsr_policy policy;
     ingest_read read;
     const char *into;
+    cli_new_store made;
     bool symmetric, delete, have_source, durable;
     int delete_from; /* how many EDGES were named before --delete */
 } settings = {.batch = 1000000};
@@ -52,6 +53,7 @@ static const struct argp_option options[] = {
      0},
     {"durable", KEY_DURABLE, NULL, 0,
      "With --into: log each batch on the disk, so that a killed ingestion loses nothing that was logged", 0},
+    CLI_NEW_STORE_OPTIONS,
     {0}};
 
 static error_t take_policy(cli_state *cli, const char *value)
@@ -104,7 +106,7 @@ static error_t take(cli_state *cli, int key, const char *value)
         settings.durable = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_new_store_take(cli, &settings.made, key, value);
     }
 }
 
@@ -117,8 +119,12 @@ static int check_settings(cli_state *cli)
     if (settings.have_source && settings.read != INGEST_READ_BFS) {
         return cli_usage(cli, "--source is where --read bfs starts; it says nothing without that");
     }
-    if (settings.durable && !settings.into) {
-        return cli_usage(cli, "--durable is about a stored matrix; name one with --into STORE#NAME");
+    const char *about = settings.durable      ? "--durable"
+                        : settings.made.chunk ? "--chunk"
+                        : settings.made.level ? "--compress"
+                                              : NULL;
+    if (about && !settings.into) {
+        return cli_usage(cli, "%s is about a stored matrix; name one with --into STORE#NAME", about);
     }
     return CLI_DONE;
 }
@@ -237,7 +243,7 @@ static int print(const ingest_stream *stream, const ingest_reader *reader, doubl
 static int run(cli_state *cli)
 {
     ingest_plan plan;
-    ingest_target target = {.cli = cli, .durable = settings.durable};
+    ingest_target target = {.cli = cli, .made = settings.made, .durable = settings.durable};
     int status = make_plan(cli, &plan, &target);
     if (status) return status;
     ingest_stream stream = {.cli = cli, .plan = &plan, .target = settings.into ? &target : NULL};

@@ -25,22 +25,20 @@ static void put_version(const table *t, const char *name, const dcsr_version_inf
 {
     char when[TIME_TEXT], rows[CLI_NUMBER], cols[CLI_NUMBER], nnz[CLI_NUMBER], bytes[CLI_NUMBER];
     cli_report *report = t->report;
-    cli_put_line(report, NULL, "%-*s %7llu  %19s  %-7s %13s %13s %15s %7llu %11s", t->name_width, name,
+    cli_put_line(report, NULL, "%-*s %7llu  %19s  %-7s %13s %13s %15s %7llu %11s %6llu", t->name_width, name,
                  (unsigned long long)v->version, local_time(when, v->created), dcsr_type_name(v->type),
                  cli_grouped(rows, v->rows), cli_grouped(cols, v->cols), cli_grouped(nnz, v->nnz),
-                 (unsigned long long)v->chunks, cli_bytes(bytes, v->stored_bytes));
+                 (unsigned long long)v->chunks, cli_bytes(bytes, v->stored_bytes),
+                 (unsigned long long)v->log_records);
     cli_begin_item(report, "versions");
-    cli_put_text(report, "name", NULL, name);
-    cli_put_count(report, "version", NULL, v->version);
+    cli_put_version_keys(report, name, v);
+    cli_put_count(report, "log_records", NULL, v->log_records);
     cli_put_count(report, "created", NULL, v->created);
     cli_put_text(report, "type", NULL, dcsr_type_name(v->type));
     cli_put_text(report, "op", NULL, dcsr_policy_name(v->policy));
     cli_put_count(report, "rows", NULL, v->rows);
     cli_put_count(report, "cols", NULL, v->cols);
     cli_put_count(report, "nnz", NULL, v->nnz);
-    cli_put_count(report, "chunks", NULL, v->chunks);
-    cli_put_count(report, "stored_bytes", NULL, v->stored_bytes);
-    cli_put_count(report, "bytes_written", NULL, v->written_bytes);
     cli_end_item(report);
 }
 
@@ -87,8 +85,8 @@ static dcsr_status put_table(cli_report *report, dcsr_store *store, const cli_st
         int length = (int)strlen(*one ? one : names[n]);
         if (length > t.name_width) t.name_width = length;
     }
-    cli_put_line(report, NULL, "%-*s %7s  %-19s  %-7s %13s %13s %15s %7s %11s", t.name_width, "name",
-                 "version", "made", "type", "rows", "columns", "nonzeros", "chunks", "bytes");
+    cli_put_line(report, NULL, "%-*s %7s  %-19s  %-7s %13s %13s %15s %7s %11s %6s", t.name_width, "name",
+                 "version", "made", "type", "rows", "columns", "nonzeros", "chunks", "bytes", "log");
     cli_put_list(report, "versions");
     for (uint64_t n = 0; n < count && !status; n++) status = put_matrix(&t, *one ? one : names[n]);
     dcsr_store_free_list(names);
@@ -113,9 +111,12 @@ const cli_command cli_log_command = {
     .name = "log",
     .arguments = "STORE[#NAME]",
     .summary = "List the versions of stored matrices",
-    .help = "Matrices by their names, versions oldest first. bytes are those of the chunks that a version "
-            "consists of, on the disk; versions share those that have not changed.\n\n"
-            "Example:\n  dcsr log graphs#web\n",
+    .help =
+        "Matrices by their names, versions oldest first. bytes are those of the chunks that a version "
+        "consists of, on the disk; versions share those that have not changed. log counts records that a "
+        "killed 'ingest --durable' has left behind the newest version; the next command that writes under "
+        "the name brings them back.\n\n"
+        "Example:\n  dcsr log graphs#web\n",
     .least = 1,
     .most = 1,
     .run = run,

@@ -29,6 +29,7 @@ enum { INGEST_TICKETS = 4096 };
 typedef struct ingest_target {
     cli_state *cli;
     cli_stored stored;
+    cli_new_store made;
     bool durable;
     dcsr_version_info newest; /* before; in the end the version that was made. version 0: none yet */
     dcsr_recovery recovery;

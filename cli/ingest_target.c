@@ -54,7 +54,7 @@ int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest
 {
     cli_state *cli = target->cli;
     cli_progress(cli, "opening %s#%s", target->stored.store, target->stored.name);
-    int status = cli_store_open(cli, &target->store, target->stored.store, &(dcsr_store_options){0});
+    int status = cli_new_store_open(cli, &target->store, target->stored.store, &target->made);
     if (status) return status;
     return (target->durable ? open_durable : open_volatile)(target, matrix, plan, rows, cols);
 }

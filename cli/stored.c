@@ -21,8 +21,7 @@ static int parse_version(cli_state *cli, uint64_t *version, const char *text, co
 
 static int parse_name(cli_state *cli, char *name, const char *text, size_t length, const char *argument)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+=";
-    if (!length || length > DCSR_STORE_MAX_NAME || strspn(text, allowed) < length || *text == '.')
+    if (!dcsr_store_is_name(text, length))
         return cli_usage(cli,
                          "'%s': '%.*s' is no name of a matrix: it has 1 to %d letters, digits, '.', '_', "
                          "'-', '+' or '=', and does not begin with '.'",
@@ -117,6 +116,36 @@ int cli_store_open(cli_state *cli, dcsr_store **store, const char *path, const d
     return open_store(cli, store, path, options, NULL);
 }
 
+error_t cli_new_store_take(cli_state *cli, cli_new_store *made, int key, const char *value)
+{
+    enum { MOST_LEVEL = 19 };
+    switch (key) {
+    case CLI_KEY_CHUNK:
+        return cli_take_number(cli, "--chunk", value, DCSR_STORE_MIN_CHUNK, DCSR_STORE_MAX_CHUNK,
+                               &made->chunk);
+    case CLI_KEY_COMPRESS:
+        return cli_take_number(cli, "--compress", value, 1, MOST_LEVEL, &made->level);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_new_store_open(cli_state *cli, dcsr_store **store, const char *path, const cli_new_store *made)
+{
+    dcsr_store_info info;
+    dcsr_store_options wanted = {.chunk_bytes = made->chunk, .compression = (int)made->level};
+    int status = cli_store_open(cli, store, path, &wanted);
+    if (status) return status;
+    if (dcsr_store_get_info(*store, &info)) return cli_fail_library(cli);
+    if (made->chunk && made->chunk != info.chunk_bytes)
+        return cli_fail(cli, "%s: the store was made with chunks of %llu bytes; leave --chunk out", path,
+                        (unsigned long long)info.chunk_bytes);
+    if (made->level && (int)made->level != info.compression)
+        return cli_fail(cli, "%s: the store was made with compression %d; leave --compress out", path,
+                        info.compression);
+    return CLI_DONE;
+}
+
 void cli_stores_close(cli_state *cli)
 {
     while (cli->stores) {
@@ -156,16 +185,15 @@ int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_in
     int status = cli_stored_find(cli, stored, info);
     if (status || !info->version) return status;
     status = cli_store_open(cli, &store, stored->store, &(dcsr_store_options){.must_exist = true});
-    if (status) return status;
-    cli_progress(cli, "looking into the log of %s#%s", stored->store, stored->name);
+    if (!status) status = find_version(cli, store, stored, info); /* once more: nobody else writes any more */
+    if (status || !info->log_records) return status;
+    cli_progress(cli, "bringing back what the log of %s#%s holds", stored->store, stored->name);
     if (dcsr_store_open_matrix(&matrix, cli->context, store, stored->name, info->type, 0, 0, NULL, &found))
         return cli_fail_library(cli);
-    if (found.log_records) {
-        *recovery = found;
-        if (dcsr_store_snapshot(store, stored->name, matrix, info))
-            status = cli_fail(cli, "%s#%s: what its log holds must become a version first: %s", stored->store,
-                              stored->name, dcsr_context_error(cli->context));
-    }
+    *recovery = found;
+    if (dcsr_store_snapshot(store, stored->name, matrix, info))
+        status = cli_fail(cli, "%s#%s: what its log holds must become a version first: %s", stored->store,
+                          stored->name, dcsr_context_error(cli->context));
     dcsr_matrix_destroy(matrix);
     return status;
 }
@@ -194,6 +222,15 @@ void cli_put_recovery(cli_report *report, const dcsr_recovery *recovery)
                      cli_grouped(entries, recovery->log_entries));
 }
 
+void cli_put_version_keys(cli_report *report, const char *name, const dcsr_version_info *info)
+{
+    cli_put_text(report, "name", NULL, name);
+    cli_put_count(report, "version", NULL, info->version);
+    cli_put_count(report, "chunks", NULL, info->chunks);
+    cli_put_count(report, "stored_bytes", NULL, info->stored_bytes);
+    cli_put_count(report, "bytes_written", NULL, info->written_bytes);
+}
+
 void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_version_info *info)
 {
     char chunks[CLI_NUMBER], bytes[CLI_NUMBER], written[CLI_NUMBER];
@@ -203,9 +240,5 @@ void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_ve
                  cli_bytes(bytes, info->stored_bytes), cli_grouped(chunks, info->chunks),
                  info->chunks == 1 ? "" : "s", cli_bytes(written, info->written_bytes));
     cli_put_text(report, "store", NULL, stored->store);
-    cli_put_text(report, "name", NULL, stored->name);
-    cli_put_count(report, "version", NULL, info->version);
-    cli_put_count(report, "chunks", NULL, info->chunks);
-    cli_put_count(report, "stored_bytes", NULL, info->stored_bytes);
-    cli_put_count(report, "bytes_written", NULL, info->written_bytes);
+    cli_put_version_keys(report, stored->name, info);
 }

@@ -41,12 +41,34 @@ int cli_store_open(cli_state *cli, dcsr_store **store, const char *path, const d
 /* Closes what is open; the matrices that are open for durable work are destroyed by then. */
 void cli_stores_close(cli_state *cli);
 
+/* How a store is to be made where there is none. CLI_NEW_STORE_OPTIONS stands in the table of a command's
+ * options, and its take() ends with cli_new_store_take(). */
+typedef struct cli_new_store {
+    uint64_t chunk, level; /* 0: not given */
+} cli_new_store;
+enum { CLI_KEY_CHUNK = 500, CLI_KEY_COMPRESS };
+#define CLI_NEW_STORE_OPTIONS                                                                                \
+    {"chunk",                                                                                                \
+     CLI_KEY_CHUNK,                                                                                          \
+     "BYTES",                                                                                                \
+     0,                                                                                                      \
+     "Of a new store: data goes into chunks of some so many bytes (default 1 MiB)",                          \
+     0},                                                                                                     \
+    {                                                                                                        \
+        "compress", CLI_KEY_COMPRESS, "LEVEL", 0,                                                            \
+            "Of a new store: compress chunks with zstd, 1 (fast) to 19 (small) (default: no compression)", 0 \
+    }
+error_t cli_new_store_take(cli_state *cli, cli_new_store *made, int key, const char *value);
+/* cli_store_open() for writing. A store that is there keeps what it was made with: that another chunk size or
+ * compression was given is a failure. */
+int cli_new_store_open(cli_state *cli, dcsr_store **store, const char *path, const cli_new_store *made);
+
 /* The newest version under a name, or the one that was asked for; version 0 in *info when there is none, nor
  * even a store. Exit status. */
 int cli_stored_find(cli_state *cli, const cli_stored *stored, dcsr_version_info *info);
 /* The same for a name that is about to be written: the store is open for writing afterwards, if it is there,
- * and what the log of the matrix holds has become a version. *recovery tells of that; its version is 0
- * otherwise. */
+ * and what the log of the matrix holds has become a version. *recovery tells of that; its version is 0 where
+ * the log holds nothing, and then no data is read. */
 int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_info *info,
                        dcsr_recovery *recovery);
 /* Restores a version. Exit status. */
@@ -55,5 +77,7 @@ int cli_stored_restore(cli_state *cli, const cli_stored *stored, dcsr_matrix **m
 /* What there was in a log, and the version that was made. */
 void cli_put_recovery(cli_report *report, const dcsr_recovery *recovery);
 void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_version_info *info);
+/* What of it the JSON object, or an item there, has in every command. */
+void cli_put_version_keys(cli_report *report, const char *name, const dcsr_version_info *info);
 
 #endif

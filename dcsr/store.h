@@ -101,8 +101,8 @@ typedef struct dcsr_i_csr {
  * its transpose, without and with duplicates where there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not help one batch. */
-enum { DCSR_I_MAX_BATCH_THREADS = 64 };
+/* More threads than this do not help one batch; orders of size of spare parts: up to some kilobytes. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 14 };
 
 /* ---- The matrix ---- */
 
@@ -140,6 +140,8 @@ struct dcsr_matrix {
     dcsr_i_row_page **spare;
     uint64_t spare_count, spare_capacity;
     _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
+    /* Parts given back, one of each order of size: small results that replace each other allocate none. */
+    _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
 
     /* The transpose, where it is maintained (twin.h). `twin` and `shown` are replaced in the worker's place,
      * under version_lock. */
@@ -152,9 +154,10 @@ struct dcsr_matrix {
 
     /* The queue. */
     pthread_mutex_t queue_lock;
-    pthread_cond_t queue_changed;
+    pthread_cond_t queue_changed; /* something has been applied or told of, or the matrix stops */
+    pthread_cond_t queue_filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
     dcsr_i_operation *first, *last;
-    dcsr_i_operation *running;
+    bool running;            /* somebody has the worker's place, and applies an operation */
     _Atomic uint64_t queued; /* operations, ever; changed under the lock */
     uint64_t applied;
     struct dcsr_i_journal *journal;    /* of a durable matrix; NULL: it is none */
@@ -234,11 +237,12 @@ typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[
 dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
 
-/* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: their lengths, and
- * what copies their entries, in order, to where they shall stand, by so many threads. */
+/* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: what copies their
+ * entries, so many, in order, to where they shall stand, by so many threads; and after that their lengths. */
 typedef struct dcsr_i_filling {
+    uint64_t entries;
+    dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
     dcsr_i_lengths_of lengths_of;
-    void (*copy)(void *user, int threads, uint32_t *columns, void *values);
     void *user;
 } dcsr_i_filling;
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
@@ -339,6 +343,8 @@ void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bo
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
 bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts);
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
+/* Frees the spare parts. */
+void dcsr_i_parts_drain(dcsr_matrix *matrix);
 /* Gives a page that was copied from `old` segment pages of its own, with capacities, so that rows can be
  * moved. On failure what was made is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,

@@ -2,6 +2,7 @@
  *
  * Pages are packed (rowtable.h): they have no capacities, and pages without entries are left out. */
 #include "dcsr/store.h"
+#include <assert.h>
 #include <string.h>
 
 static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t p, uint32_t *length)
@@ -59,8 +60,10 @@ static dcsr_status make_pages(const layout *l)
                   : DCSR_OK;
 }
 
-dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
-                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user)
+/* With the rows from *place on; NULL: in blocks that are taken for them. */
+static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                           uint64_t version, const uint64_t *place, dcsr_i_lengths_of lengths_of,
+                           const void *user)
 {
     uint32_t length[DCSR_I_PAGE_ROWS];
     dcsr_i_table *made = dcsr_i_table_create(matrix, rows, cols, version);
@@ -76,8 +79,12 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
             made->stored += lengths(lengths_of, user, p, length);
         }
         before[pages] = made->stored;
-        status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
-        taken = status == DCSR_OK;
+        if (place) {
+            made->first = *place;
+        } else {
+            status = dcsr_i_arena_take_blocks(&matrix->arena, made->stored, version, false, &made->first);
+            taken = status == DCSR_OK;
+        }
     }
     if (status == DCSR_OK) status = make_pages(&(layout){matrix, made, before, lengths_of, user});
     dcsr_i_free(matrix->context, DCSR_I_SCRATCH, before, pages + 1, sizeof *before);
@@ -90,23 +97,39 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
     return status;
 }
 
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user)
+{
+    return lay_out(table, matrix, rows, cols, version, NULL, lengths_of, user);
+}
+
 /* ---- From rows that others have ---- */
 
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
 {
+    const dcsr_i_table *empty = matrix->current;
+    const uint64_t version = empty->version + 1, entries = filling->entries;
+    uint64_t first;
+    dcsr_i_table *table;
     dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
     if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    const dcsr_i_table *empty = matrix->current;
-    dcsr_i_table *table;
-    dcsr_status status = dcsr_i_tight_table(&table, matrix, empty->rows, empty->cols, empty->version + 1,
-                                            filling->lengths_of, filling->user);
+    dcsr_status status = dcsr_i_arena_take_blocks(&matrix->arena, entries, version, false, &first);
     if (status != DCSR_OK) {
         dcsr_i_grave_free(matrix, grave);
         return status;
     }
-    char *values = matrix->value_size ? matrix->arena.values + table->first * matrix->value_size : NULL;
-    filling->copy(filling->user, dcsr_i_threads(matrix->context, table->stored),
-                  matrix->arena.columns + table->first, values);
+    char *values = matrix->value_size ? matrix->arena.values + first * matrix->value_size : NULL;
+    status = filling->copy(filling->user, dcsr_i_threads(matrix->context, entries),
+                           matrix->arena.columns + first, values);
+    if (status == DCSR_OK)
+        status = lay_out(&table, matrix, empty->rows, empty->cols, version, &first, filling->lengths_of,
+                         filling->user);
+    if (status != DCSR_OK) {
+        dcsr_i_arena_give(&matrix->arena, first, entries);
+        dcsr_i_grave_free(matrix, grave);
+        return status;
+    }
+    assert(table->stored == entries);
     dcsr_i_publish(matrix, table, grave);
     return DCSR_OK;
 }

@@ -3,12 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-dcsr_status dcsr_i_store_check_name(const char *call, const char *name)
+bool dcsr_store_is_name(const char *text, size_t length)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+=";
+    if (!text || !length || length > DCSR_STORE_MAX_NAME || *text == '.') return false;
+    for (size_t i = 0; i < length; i++)
+        if (!text[i] || !strchr(allowed, text[i])) return false;
+    return true;
+}
+
+dcsr_status dcsr_i_store_check_name(const char *call, const char *name)
+{
     if (!name) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: name is NULL", call);
-    size_t length = strlen(name), good = strspn(name, allowed);
-    if (length && length == good && length <= DCSR_STORE_MAX_NAME && *name != '.') return DCSR_OK;
+    if (dcsr_store_is_name(name, strlen(name))) return DCSR_OK;
     return dcsr_i_fail(
         DCSR_ERROR_INVALID_ARGUMENT,
         "%s: '%.80s' is no name of a matrix; it has 1 to %d letters, digits, '.', '_', '-', '+' or "
@@ -43,7 +50,14 @@ dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const 
         store->path, name);
 }
 
-dcsr_version_info dcsr_i_version_describe(const dcsr_i_version_record *record)
+/* Records behind a version; beyond an older one there are those, too, that the newer have taken up. */
+static uint64_t records_behind(const dcsr_i_matrix_record *matrix, const dcsr_i_version_record *record)
+{
+    return record->version == matrix->newest ? matrix->next_position - 1 - record->log_position : 0;
+}
+
+dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
+                                          const dcsr_i_version_record *record)
 {
     return (dcsr_version_info){.version = record->version,
                                .type = (dcsr_type)record->type,
@@ -55,7 +69,8 @@ dcsr_version_info dcsr_i_version_describe(const dcsr_i_version_record *record)
                                .chunks = record->chunks,
                                .stored_bytes = record->stored,
                                .written_bytes = record->written,
-                               .log_position = record->log_position};
+                               .log_position = record->log_position,
+                               .log_records = records_behind(matrix, record)};
 }
 
 /* ---- Lists: one block each ---- */
@@ -135,7 +150,7 @@ static dcsr_status list_version(void *user, MDB_cursor *cursor, uint64_t number,
     }
     dcsr_i_version version;
     DCSR_TRY(dcsr_i_version_get(l->store, l->txn, l->name, number, &version));
-    l->versions[l->count++] = dcsr_i_version_describe(&version.record);
+    l->versions[l->count++] = dcsr_i_version_describe(&version.matrix, &version.record);
     dcsr_i_version_free(&version);
     return DCSR_OK;
 }
@@ -185,7 +200,7 @@ dcsr_status dcsr_store_find(dcsr_store *store, const char *name, uint64_t versio
     dcsr_i_version found;
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
     dcsr_status status = dcsr_i_version_get(store, txn, name, version, &found);
-    if (status == DCSR_OK) *info = dcsr_i_version_describe(&found.record);
+    if (status == DCSR_OK) *info = dcsr_i_version_describe(&found.matrix, &found.record);
     dcsr_i_version_free(&found);
     mdb_txn_abort(txn);
     return status;

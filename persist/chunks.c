@@ -5,6 +5,7 @@
  * and small neighbours that must be written anyway are joined. Long runs of empty rows become a chunk without
  * data; a row of several targets has several chunks of its own. */
 #include "persist/chunks.h"
+#include "persist/walk.h"
 #include "dcsr/alloc.h"
 #include <string.h>
 
@@ -19,14 +20,10 @@ enum {
 
 static dcsr_status append(dcsr_i_plan *plan, const dcsr_i_planned *planned)
 {
-    if (plan->count == plan->capacity) {
-        uint64_t capacity = plan->capacity ? 2 * plan->capacity : 64;
-        dcsr_i_planned *larger =
-            dcsr_i_realloc(NULL, DCSR_I_SCRATCH, plan->chunks, plan->capacity, capacity, sizeof *larger);
-        if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
-        plan->chunks = larger;
-        plan->capacity = capacity;
-    }
+    dcsr_i_planned *chunks =
+        dcsr_i_room_for_one(plan->chunks, plan->count, &plan->capacity, sizeof *plan->chunks);
+    if (!chunks) return DCSR_ERROR_OUT_OF_MEMORY;
+    plan->chunks = chunks;
     plan->chunks[plan->count++] = *planned;
     return DCSR_OK;
 }
@@ -90,10 +87,29 @@ static uint64_t skip_empty(const dcsr_i_rows *rows, uint64_t row, uint64_t end)
     return row < end ? row : end;
 }
 
+/* Entries of the page that begins with a row. */
+static uint64_t page_entries(const dcsr_i_rows *rows, uint64_t row)
+{
+    if (rows->offsets) return rows->offsets[row + DCSR_I_PAGE_ROWS] - rows->offsets[row];
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    uint64_t sum = 0;
+    for (int r = 0; page && r < DCSR_I_PAGE_ROWS; r++) sum += page->length[r];
+    return sum;
+}
+
+/* Where a page goes into the chunk as a whole its rows are not looked at one by one. */
 static dcsr_status cut(dcsr_i_plan *plan, uint64_t first, uint64_t end)
 {
     uint64_t entries = 0, row = first;
     while (row < end) {
+        if (row % DCSR_I_PAGE_ROWS == 0 && end - row >= DCSR_I_PAGE_ROWS) {
+            uint64_t more = page_entries(plan->rows, row), rows = row + DCSR_I_PAGE_ROWS - first;
+            if (more && bytes_of(plan, rows, entries + more) <= plan->target) {
+                entries += more;
+                row += DCSR_I_PAGE_ROWS;
+                continue;
+            }
+        }
         uint64_t length = dcsr_i_rows_length(plan->rows, row);
         if (!length) {
             uint64_t next = skip_empty(plan->rows, row, end);

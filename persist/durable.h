@@ -7,8 +7,12 @@
  *                                                                    dcsr_i_queue_settle(): tickets
  *
  * An operation waits with the version of the matrix that it has published, and gets its position in the log
- * when it is written. So a snapshot of version v, which holds `writing`, has in it: all that is in the log,
- * and of what waits that up to v, which is not written any more but safe with the snapshot.
+ * when it is written. So a snapshot, which takes its view of version v with `writing`, has in it: all that is
+ * in the log, and of what waits that up to v, which is safe with the snapshot and not written after it.
+ *
+ * Between the transactions of a large snapshot the log is written as ever, in order. What is written then of
+ * changes up to v is in the snapshot too: it notes the position of the last such record, up to which the
+ * version holds the log. Records behind that stay.
  *
  * A change that cannot be written would leave a gap, over which nothing may be replayed. From there on the
  * matrix is `broken`: nothing more is written until a snapshot has what is missing. Only the log thread
@@ -41,8 +45,10 @@ typedef struct dcsr_i_durable {
     dcsr_matrix *matrix; /* NULL while it is being opened */
     uint64_t covered;    /* the version that the last snapshot shows */
     bool broken;
+    uint64_t lost;                        /* the version of the last change that was told not to be durable */
     char reason[400];                     /* why it is */
     dcsr_i_operation *group, *group_last; /* taken for the transaction */
+    uint64_t group_seen; /* position of the last of these that the snapshot on its way shows; 0: none */
     char name[DCSR_STORE_MAX_NAME + 1];
 } dcsr_i_durable;
 
@@ -68,8 +74,11 @@ void dcsr_i_durable_break(dcsr_i_durable *durable, const dcsr_store *store, cons
 /* ---- log_write.c ---- */
 
 /* Writes what waits, as far as it goes into one transaction. To be called, with `writing`, until nothing
- * waits. */
-void dcsr_i_log_write(dcsr_store *store);
+ * waits. Returns whether snapshots are needed. */
+bool dcsr_i_log_write(dcsr_store *store);
+/* Where an operation has replaced all that a matrix holds, a snapshot keeps that, and what waits up to it.
+ * With the store's lock. */
+void dcsr_i_log_make_snapshots(dcsr_store *store);
 
 /* ---- log_record.c ---- */
 

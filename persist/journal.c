@@ -10,8 +10,12 @@
 
 static void have_turn(dcsr_store *store)
 {
+    dcsr_i_store_begin_writing(store);
+    bool snapshots = dcsr_i_log_write(store);
+    dcsr_i_store_end_writing(store);
+    if (!snapshots) return;
     dcsr_i_store_lock(store);
-    dcsr_i_log_write(store);
+    dcsr_i_log_make_snapshots(store);
     dcsr_i_store_unlock(store);
 }
 
@@ -214,11 +218,11 @@ void dcsr_i_durable_close(dcsr_i_durable *durable)
     dcsr_store *store = durable->log->store;
     pthread_mutex_unlock(&durable->log->lock);
     if (store) {
-        dcsr_i_store_lock(store);
+        dcsr_i_store_begin_writing(store);
         dcsr_i_durable **link = &store->durable;
         while (*link != durable) link = &(*link)->next;
         *link = durable->next;
-        dcsr_i_store_unlock(store);
+        dcsr_i_store_end_writing(store);
     }
     let_go(durable->log);
     dcsr_i_free(NULL, DCSR_I_MATRIX, durable, 1, sizeof *durable);
@@ -235,9 +239,9 @@ dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name)
 void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version)
 {
     dcsr_i_durable *durable = find(store, name);
-    if (!durable) return;
+    if (!durable || !durable->matrix) return; /* or is being opened, and another was stored under its name */
     durable->covered = version;
-    durable->broken = false;
+    if (durable->lost <= version) durable->broken = false;
     for (const dcsr_i_operation *o = dcsr_i_durable_first(durable); o && o->version <= version;
          o = dcsr_i_durable_first(durable))
         dcsr_i_queue_settle(durable->matrix, dcsr_i_durable_take(durable), DCSR_OK, NULL);

@@ -35,6 +35,7 @@ static bool take_group(dcsr_i_durable *durable, const dcsr_store *store, uint64_
         if (!durable->broken && o->kind != DCSR_I_REPLACE && !o->record && !bytes)
             dcsr_i_durable_break(durable, store, "there was no memory for a copy of a batch");
         if (durable->broken) {
+            durable->lost = o->version;
             settle_first(durable, DCSR_ERROR_NOT_DURABLE, durable->reason);
             continue;
         }
@@ -67,14 +68,16 @@ static dcsr_status put_operation(const dcsr_store *store, MDB_txn *txn, dcsr_i_m
 
 static dcsr_status put_group(const dcsr_store *store, MDB_txn *txn, dcsr_i_durable *durable)
 {
+    const dcsr_i_on_its_way *snapshot = &store->on_its_way;
+    bool seen = snapshot->name && !strcmp(snapshot->name, durable->name);
     dcsr_i_matrix_record matrix;
-    dcsr_status status = dcsr_i_matrix_record_get(store, txn, durable->name, &matrix);
-    if (status == DCSR_ERROR_NOT_FOUND)
-        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is gone", store->path,
-                           durable->name);
-    for (const dcsr_i_operation *o = durable->group; o && status == DCSR_OK; o = o->next)
-        status = put_operation(store, txn, &matrix, o);
-    return status == DCSR_OK ? dcsr_i_matrix_record_put(store, txn, durable->name, &matrix) : status;
+    DCSR_TRY(dcsr_i_matrix_record_again(store, txn, durable->name, &matrix));
+    durable->group_seen = 0;
+    for (const dcsr_i_operation *o = durable->group; o; o = o->next) {
+        DCSR_TRY(put_operation(store, txn, &matrix, o));
+        if (seen && o->version <= snapshot->version) durable->group_seen = matrix.next_position - 1;
+    }
+    return dcsr_i_matrix_record_put(store, txn, durable->name, &matrix);
 }
 
 static dcsr_status write_groups(dcsr_store *store)
@@ -95,9 +98,14 @@ static dcsr_status write_groups(dcsr_store *store)
 }
 
 /* Tells what has become of those that were taken. */
-static void settle_group(dcsr_i_durable *durable, const dcsr_store *store, dcsr_status status)
+static void settle_group(dcsr_i_durable *durable, dcsr_store *store, dcsr_status status)
 {
-    if (status != DCSR_OK) dcsr_i_durable_break(durable, store, dcsr_i_error_text());
+    if (status != DCSR_OK) {
+        dcsr_i_durable_break(durable, store, dcsr_i_error_text());
+        durable->lost = durable->group_last->version;
+    } else if (durable->group_seen) {
+        store->on_its_way.position = durable->group_seen;
+    }
     while (durable->group) {
         dcsr_i_operation *operation = durable->group;
         durable->group = operation->next;
@@ -106,27 +114,31 @@ static void settle_group(dcsr_i_durable *durable, const dcsr_store *store, dcsr_
     }
 }
 
-/* An operation has replaced all that the matrix holds: a snapshot keeps that, and what else waits up to it.
- */
-static void make_snapshot(dcsr_i_durable *durable, dcsr_store *store)
+static bool needs_snapshot(dcsr_i_durable *durable)
 {
-    dcsr_version_info info;
-    if (dcsr_i_store_write_version(store, durable->name, durable->matrix, &info) != DCSR_OK)
-        dcsr_i_durable_break(durable, store, dcsr_i_error_text());
+    const dcsr_i_operation *first = dcsr_i_durable_first(durable);
+    return first && first->kind == DCSR_I_REPLACE && !durable->broken;
 }
 
-void dcsr_i_log_write(dcsr_store *store)
+bool dcsr_i_log_write(dcsr_store *store)
 {
     uint64_t matrices = 0;
-    bool any = false;
+    bool any = false, snapshots = false;
     for (const dcsr_i_durable *d = store->durable; d; d = d->next) matrices++;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         any |= take_group(d, store, most_in_group / matrices);
     dcsr_status status = any ? write_groups(store) : DCSR_OK;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         if (d->group) settle_group(d, store, status);
+    for (dcsr_i_durable *d = store->durable; d; d = d->next) snapshots |= needs_snapshot(d);
+    return snapshots;
+}
+
+void dcsr_i_log_make_snapshots(dcsr_store *store)
+{
     for (dcsr_i_durable *d = store->durable; d; d = d->next) {
-        const dcsr_i_operation *first = dcsr_i_durable_first(d);
-        if (first && first->kind == DCSR_I_REPLACE && !d->broken) make_snapshot(d, store);
+        dcsr_version_info info;
+        if (needs_snapshot(d) && dcsr_i_store_write_version(store, d->name, d->matrix, &info) != DCSR_OK)
+            dcsr_i_durable_break(d, store, dcsr_i_error_text());
     }
 }

@@ -273,6 +273,7 @@ dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_sto
     opened->max_bytes = options->max_bytes;
     opened->chunk_bytes = options->chunk_bytes ? options->chunk_bytes : default_chunk;
     opened->compression = options->compression;
+    pthread_mutex_init(&opened->changing, NULL);
     pthread_mutex_init(&opened->writing, NULL);
     pthread_mutex_init(&opened->next_to_write, NULL);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
@@ -303,6 +304,7 @@ void dcsr_store_close(dcsr_store *store)
     }
     pthread_mutex_destroy(&store->next_to_write);
     pthread_mutex_destroy(&store->writing);
+    pthread_mutex_destroy(&store->changing);
     if (store->path) dcsr_i_free(NULL, DCSR_I_MATRIX, store->path, strlen(store->path) + 1, 1);
     dcsr_i_free(NULL, DCSR_I_MATRIX, store, 1, sizeof *store);
 }

@@ -5,8 +5,8 @@
  *
  *      matrix --dcsr_store_snapshot()--> version 1, 2, 3 ...  --dcsr_store_restore()--> matrix, cpu or cuda
  *                                             |                --dcsr_store_view()-----> view, from the map
- *                                             +-- chunks of whole rows, with a checksum each; a version
- * shares with the one before those whose rows have not changed
+ *                                             +-- chunks of whole rows, with a checksum each; versions
+ *                                                 share those whose rows have not changed
  *
  *      durable matrix --each batch--> log, synced --> its ticket completes
  *                      newest version + log = the matrix, after whatever ended the process
@@ -35,6 +35,8 @@ typedef struct dcsr_store dcsr_store;
 /* The longest name of a matrix. A name has letters, digits, '.', '_', '-', '+' and '=' and does not begin
  * with '.'; what else a file name may hold stands for other things on a command line. */
 #define DCSR_STORE_MAX_NAME 255
+/* Whether the first `length` characters of a text are such a name. */
+DCSR_API bool dcsr_store_is_name(const char *text, size_t length);
 
 /* What a store may hold of one chunk, compressed or not. */
 #define DCSR_STORE_MIN_CHUNK ((uint64_t)4096)
@@ -85,6 +87,7 @@ typedef struct dcsr_version_info {
     uint64_t stored_bytes;  /* that these take up, shared ones included */
     uint64_t written_bytes; /* of these, in chunks that were written for it; 0 when they are all shared */
     uint64_t log_position;  /* records of the log up to this one are in it */
+    uint64_t log_records;   /* of the newest version: those behind it, whose changes are in no version yet */
 } dcsr_version_info;
 
 /* Writes the matrix's last published version as the next version of `name`, which is new or has the same
@@ -96,7 +99,9 @@ typedef struct dcsr_version_info {
  * read_only), TYPE_MISMATCH, BUSY (`name` is open as a durable matrix, or its log has changes that are in no
  * version yet, and this is another matrix), IO (also a full disk: the store is as it was, and what is in
  * memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows / 64) and the changed rows; their
- * bytes are written and synced. Memory: some 256 MiB at most beside what a view takes. */
+ * bytes are written and synced, by transactions of 32 MiB. Memory: three times that at most, or three times
+ * the largest chunk, beside what a view takes. The log of durable matrices is written between these
+ * transactions, so their tickets wait for one of them at most. */
 DCSR_API dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                          dcsr_version_info *info);
 
@@ -175,13 +180,15 @@ typedef struct dcsr_recovery {
  *
  * Where the log cannot be written (a full disk), changes are applied in memory all the same and their tickets
  * say DCSR_ERROR_NOT_DURABLE, until a snapshot of the matrix has succeeded: dcsr_store_snapshot() under the
- * same name. Such a snapshot also empties the log, which otherwise grows.
+ * same name, begun after them. Such a snapshot also empties the log, which otherwise grows.
  *
- * A change that replaces all the matrix holds (the result of an operation, ops/) makes a snapshot.
- * Batches from arrays on a device (dcsr_matrix_insert_device()) are refused.
- * Destroy the matrix before the store is closed. report may be NULL. *matrix is NULL on failure.
- * Errors: as dcsr_store_restore() and dcsr_store_snapshot(); BUSY (it is open already); CORRUPT (a record of
- * the log: the message says which; what was before it can still be restored with dcsr_store_restore()). */
+ * A change that replaces all the matrix holds (the result of an operation, ops/) makes a snapshot, once one
+ * that is on its way is made; the log waits for it. An operation returns DCSR_ERROR_NOT_DURABLE where that
+ * fails. It is the one error after which the output of a call is not as it was: it holds the result, and the
+ * disk does not. Batches from arrays on a device (dcsr_matrix_insert_device()) are refused. Destroy the
+ * matrix before the store is closed. report may be NULL. *matrix is NULL on failure. Errors: as
+ * dcsr_store_restore() and dcsr_store_snapshot(); BUSY (it is open already); CORRUPT (a record of the log:
+ * the message says which; what was before it can still be restored with dcsr_store_restore()). */
 DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
                                             const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
                                             const dcsr_matrix_options *options, dcsr_recovery *report);

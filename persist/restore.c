@@ -1,11 +1,12 @@
 /* restore.c: a version in the store becomes a matrix.
  *
- *      chunks in the map --by all threads: checksum, and copied--> the arena, rows one behind the other (cpu)
- *                                                              --> CSR in host memory --> a device
+ *      chunks in the map --by all threads: unpacked, checked, copied--> the arena, rows one behind the other
+ *                                                                   --> CSR in host memory --> a device
+ *      where rows begin in the chunks ---------------------------------> the row table
  *
- * A chunk is checked while it is copied, so that its bytes come from memory once; what holds a copy of
- * damaged bytes is thrown away. Where rows begin is looked at before, as entries are placed by it; and what
- * is compressed is unpacked into memory for that. */
+ * The record of the version says where the entries of each chunk go, so that it is read once, from the disk
+ * or from memory, while the system reads those behind it; what holds a copy of damaged bytes is thrown away.
+ */
 #include "dcsr/alloc.h"
 #include "dcsr/convert.h"
 #include "dcsr/store.h"
@@ -116,14 +117,43 @@ void dcsr_i_chunk_close(dcsr_i_chunk_data *data)
 
 void dcsr_i_stored_close(dcsr_i_stored *stored)
 {
-    for (uint64_t c = 0; stored->data && c < stored->version.record.chunks; c++)
-        dcsr_i_chunk_close(&stored->data[c]);
-    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->data, stored->version.record.chunks, sizeof *stored->data);
-    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->first, stored->version.record.chunks, sizeof *stored->first);
+    uint64_t chunks = stored->version.record.chunks;
+    for (uint64_t c = 0; stored->data && c < chunks; c++) dcsr_i_chunk_close(&stored->data[c]);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->values, chunks, sizeof *stored->values);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->data, chunks, sizeof *stored->data);
+    dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->first, chunks, sizeof *stored->first);
     dcsr_i_version_free(&stored->version);
     if (stored->txn) mdb_txn_abort(stored->txn);
     *stored = (dcsr_i_stored){0};
 }
+
+static dcsr_status find_chunks(dcsr_i_stored *stored, uint64_t version)
+{
+    DCSR_TRY(dcsr_i_txn_begin(&stored->txn, stored->store, false));
+    DCSR_TRY(dcsr_i_version_get(stored->store, stored->txn, stored->name, version, &stored->version));
+    uint64_t chunks = stored->version.record.chunks, entries = 0;
+    stored->values = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->values);
+    stored->data = dcsr_i_calloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->data);
+    stored->first = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->first);
+    if (!stored->values || !stored->data || !stored->first) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t c = 0; c < chunks; entries += stored->version.chunks[c++].entries) {
+        stored->first[c] = entries;
+        DCSR_TRY(dcsr_i_chunk_find(stored->store, stored->txn, stored->name, &stored->version, c,
+                                   &stored->values[c]));
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, const dcsr_store *store, const char *name,
+                               uint64_t version)
+{
+    *stored = (dcsr_i_stored){.store = store, .name = name};
+    dcsr_status status = find_chunks(stored, version);
+    if (status != DCSR_OK) dcsr_i_stored_close(stored);
+    return status;
+}
+
+/* ---- Entries ---- */
 
 /* Has the system read a value that is in the map, so that it is there when it is looked at: a map is read
  * ahead by little, and not at all beyond a jump. */
@@ -134,53 +164,51 @@ static void read_ahead(const MDB_val *value)
         madvise((void *)begin, (uintptr_t)value->mv_data + value->mv_size - begin, MADV_WILLNEED);
 }
 
-/* Opens all chunks, by the context's threads. The first failure is told. */
-static dcsr_status open_chunks(dcsr_i_stored *stored, dcsr_context *context, const MDB_val *values)
+/* Of a chunk that was unpacked, only where its rows begin is needed after it has been copied. */
+static void keep_offsets(dcsr_i_chunk_data *data, const dcsr_i_chunk *chunk)
+{
+    uint64_t bytes = (chunk->rows + 1) * sizeof(uint64_t);
+    void *offsets =
+        data->unpacked ? dcsr_i_realloc(NULL, DCSR_I_SCRATCH, data->unpacked, data->bytes, bytes, 1) : NULL;
+    if (offsets) *data = (dcsr_i_chunk_data){.offsets = offsets, .unpacked = offsets, .bytes = bytes};
+}
+
+/* Opens a chunk, looks whether it is as it was written, and copies it to where its entries go. */
+static dcsr_status copy_chunk(dcsr_i_stored *stored, uint64_t c, uint32_t *columns, char *values)
 {
     const dcsr_i_version *version = &stored->version;
-    int threads = dcsr_i_threads(context, version->record.nnz);
+    const dcsr_i_chunk *chunk = &version->chunks[c];
+    dcsr_i_chunk_data *data = &stored->data[c];
+    size_t size = dcsr_type_size((dcsr_type)version->record.type);
+    if (!chunk->entries) return DCSR_OK;
+    DCSR_TRY(dcsr_i_chunk_open(stored->store, stored->name, version, c, &stored->values[c], data));
+    dcsr_status status = dcsr_i_chunk_check(stored->store, stored->name, version, c, data);
+    if (status != DCSR_OK) {
+        dcsr_i_chunk_close(data);
+        return status;
+    }
+    memcpy(columns + stored->first[c], data->columns, chunk->entries * sizeof *columns);
+    if (size) memcpy(values + stored->first[c] * size, data->values, chunk->entries * size);
+    keep_offsets(data, chunk);
+    return DCSR_OK;
+}
+
+/* All of them, by so many threads. */
+static dcsr_status copy_entries(void *user, int threads, uint32_t *columns, void *values)
+{
     enum { AHEAD = 16 };
-    uint64_t failed = UINT64_MAX, chunks = version->record.chunks;
-    for (uint64_t c = 0; c < AHEAD && c < chunks; c++) read_ahead(&values[c]);
+    dcsr_i_stored *stored = user;
+    uint64_t failed = UINT64_MAX, chunks = stored->version.record.chunks;
+    for (uint64_t c = 0; c < AHEAD && c < chunks; c++) read_ahead(&stored->values[c]);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min : failed) if (threads > 1)
     for (uint64_t c = 0; c < chunks; c++) {
-        if (c + AHEAD < chunks) read_ahead(&values[c + AHEAD]);
-        if (dcsr_i_chunk_open(stored->store, stored->name, version, c, &values[c], &stored->data[c]) !=
-                DCSR_OK &&
-            c < failed)
-            failed = c;
+        if (c + AHEAD < chunks) read_ahead(&stored->values[c + AHEAD]);
+        if (copy_chunk(stored, c, columns, values) != DCSR_OK && c < failed) failed = c;
     }
     /* Once more in this thread, which is to have the sentence. */
-    if (failed == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_chunk_open(stored->store, stored->name, version, failed, &values[failed],
-                             &stored->data[failed]);
-}
-
-static dcsr_status open_version(dcsr_i_stored *stored, dcsr_context *context, uint64_t version)
-{
-    DCSR_TRY(dcsr_i_txn_begin(&stored->txn, stored->store, false));
-    DCSR_TRY(dcsr_i_version_get(stored->store, stored->txn, stored->name, version, &stored->version));
-    uint64_t chunks = stored->version.record.chunks, entries = 0;
-    MDB_val *values = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *values);
-    stored->data = dcsr_i_calloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->data);
-    stored->first = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, chunks, sizeof *stored->first);
-    dcsr_status status = values && stored->data && stored->first ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t c = 0; status == DCSR_OK && c < chunks; entries += stored->version.chunks[c++].entries) {
-        stored->first[c] = entries;
-        status = dcsr_i_chunk_find(stored->store, stored->txn, stored->name, &stored->version, c, &values[c]);
-    }
-    if (status == DCSR_OK) status = open_chunks(stored, context, values);
-    dcsr_i_free(NULL, DCSR_I_SCRATCH, values, chunks, sizeof *values);
-    return status;
-}
-
-dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, dcsr_context *context, const dcsr_store *store,
-                               const char *name, uint64_t version)
-{
-    *stored = (dcsr_i_stored){.store = store, .name = name};
-    dcsr_status status = open_version(stored, context, version);
-    if (status != DCSR_OK) dcsr_i_stored_close(stored);
-    return status;
+    for (uint64_t c = failed; c < chunks; c++)
+        if (!stored->data[c].offsets) DCSR_TRY(copy_chunk(stored, c, columns, values));
+    return DCSR_OK;
 }
 
 /* ---- Into a matrix ---- */
@@ -216,35 +244,6 @@ static void lengths_of(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE
     }
 }
 
-/* Notes the first chunk that is damaged. */
-static void copy_entries(void *user, int threads, uint32_t *columns, void *values)
-{
-    dcsr_i_stored *stored = user;
-    size_t size = dcsr_type_size((dcsr_type)stored->version.record.type);
-    uint64_t damaged_chunk = UINT64_MAX;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min \
-                                                                          : damaged_chunk) if (threads > 1)
-    for (uint64_t c = 0; c < stored->version.record.chunks; c++) {
-        uint64_t entries = stored->version.chunks[c].entries;
-        if (!entries) continue;
-        if (dcsr_i_chunk_check(stored->store, stored->name, &stored->version, c, &stored->data[c]) !=
-                DCSR_OK &&
-            c < damaged_chunk)
-            damaged_chunk = c;
-        memcpy(columns + stored->first[c], stored->data[c].columns, entries * sizeof *columns);
-        if (size) memcpy((char *)values + stored->first[c] * size, stored->data[c].values, entries * size);
-    }
-    stored->damaged = damaged_chunk;
-}
-
-/* What copying has found; said in this thread, which is to have the sentence. */
-static dcsr_status copied_well(const dcsr_i_stored *stored)
-{
-    if (stored->damaged == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_chunk_check(stored->store, stored->name, &stored->version, stored->damaged,
-                              &stored->data[stored->damaged]);
-}
-
 /* A device takes CSR. */
 static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
                         const dcsr_matrix_options *options)
@@ -255,6 +254,8 @@ static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stor
     uint32_t *columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, record->nnz, sizeof *columns);
     void *values = size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, record->nnz, size) : NULL;
     dcsr_status status = offsets && columns && (values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK)
+        status = copy_entries(stored, dcsr_i_threads(context, record->nnz), columns, values);
     if (status == DCSR_OK) {
         uint64_t sum = 0;
         for (uint64_t row = 0; row < record->rows; row += DCSR_I_PAGE_ROWS) {
@@ -266,7 +267,6 @@ static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stor
             }
         }
         offsets[record->rows] = sum;
-        copy_entries(stored, dcsr_i_threads(context, record->nnz), columns, values);
         dcsr_csr csr = {.rows = record->rows,
                         .cols = record->cols,
                         .nnz = record->nnz,
@@ -274,8 +274,7 @@ static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stor
                         .offsets = offsets,
                         .columns = columns,
                         .values = values};
-        status = copied_well(stored);
-        if (status == DCSR_OK) status = dcsr_matrix_from_csr(matrix, context, &csr, options);
+        status = dcsr_matrix_from_csr(matrix, context, &csr, options);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, offsets, record->rows + 1, sizeof *offsets);
     dcsr_i_free(context, DCSR_I_SCRATCH, columns, record->nnz, sizeof *columns);
@@ -291,8 +290,8 @@ static dcsr_status place(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_sto
     DCSR_TRY(
         dcsr_matrix_create(&made, context, (dcsr_type)record->type, record->rows, record->cols, options));
     dcsr_status status = dcsr_i_fill_rows(
-        made, &(dcsr_i_filling){.lengths_of = lengths_of, .copy = copy_entries, .user = stored});
-    if (status == DCSR_OK) status = copied_well(stored);
+        made, &(dcsr_i_filling){
+                  .entries = record->nnz, .copy = copy_entries, .lengths_of = lengths_of, .user = stored});
     if (status != DCSR_OK) {
         dcsr_matrix_destroy(made);
         return status;
@@ -323,7 +322,7 @@ dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr
     DCSR_TRY(dcsr_i_store_check("dcsr_store_restore", store, false));
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_restore", name));
     dcsr_i_stored stored;
-    DCSR_TRY(dcsr_i_stored_open(&stored, context, store, name, version));
+    DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));
     dcsr_matrix_options own = options_of(&stored.version.record, context);
     dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, &stored,
                                                                              options ? options : &own);

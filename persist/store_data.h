@@ -5,14 +5,18 @@
  *      records.c    the records of docs/FORMAT.md; checksums
  *      walk.c       through all matrices, through all that belongs to one
  *      catalog.c    names, versions: listing, finding
- *      snapshot.c   a view becomes a version; chunks.c cuts it and fills chunks
+ *      snapshot.c   a view becomes a version; chunks.c cuts and fills chunks, snapshot_chunks.c
+ *                   writes them
  *      restore.c    a version becomes a matrix; stored_view.c: a view
- *      journal.c    durable matrices, and the thread of their log; log_write.c writes it, log_record.c has
- * its records; recover.c replays it verify.c     reads everything; pages.c LMDB's own pages gc.c deletes
- * versions, matrices, and what nobody names
+ *      journal.c    durable matrices, and the thread of their log; log_write.c writes it,
+ *                   log_record.c has its records, recover.c replays it
+ *      verify.c     reads everything; pages.c: LMDB's own pages
+ *      gc.c         deletes versions, matrices, and what nobody names
  *
- * Locks, outermost first: `writing` (one snapshot, gc, deletion or group of the log at a time), then LMDB's
- * own for writers, then what a matrix has. A thread has at most one transaction that writes at a time. */
+ * Locks, outermost first: `changing` (one snapshot, gc or deletion at a time), `writing` (one transaction
+ * that writes: theirs, or the log's), LMDB's own for writers, then what a matrix has. A large snapshot gives
+ * `writing` up between its transactions, so that the log has turns. A thread has at most one transaction that
+ * writes at a time. */
 #ifndef DCSR_STORE_DATA_H
 #define DCSR_STORE_DATA_H
 
@@ -41,6 +45,13 @@ typedef struct dcsr_i_base {
     uint64_t serial, version; /* of the matrix in memory */
 } dcsr_i_base;
 
+/* The snapshot on its way, while its thread does not have `writing`: what the log writes meanwhile is in it
+ * up to a version of its matrix, and the last record of that has a position. */
+typedef struct dcsr_i_on_its_way {
+    const char *name; /* NULL: none is */
+    uint64_t version, position;
+} dcsr_i_on_its_way;
+
 struct dcsr_i_durable; /* durable.h */
 
 struct dcsr_store {
@@ -57,8 +68,10 @@ struct dcsr_store {
     int compression;
     atomic_uint_fast64_t views; /* that are lent */
 
-    pthread_mutex_t writing, next_to_write; /* dcsr_i_store_lock() */
+    pthread_mutex_t changing;               /* dcsr_i_store_lock() */
+    pthread_mutex_t writing, next_to_write; /* dcsr_i_store_begin_writing() */
     dcsr_i_base *bases;                     /* under `writing` */
+    dcsr_i_on_its_way on_its_way;           /* under `writing` */
     struct dcsr_i_durable *durable;         /* matrices that are open for durable work; under `writing` */
     struct dcsr_i_log_writer *log;          /* its thread; NULL before the first durable matrix */
 };
@@ -85,10 +98,13 @@ dcsr_status dcsr_i_store_make(dcsr_store *store);
 
 /* ---- txn.c ---- */
 
-/* Takes `writing`, in turn: a mutex alone would go to the log's thread again and again where the log is busy,
- * before who waits for it is awake. */
+/* Takes `changing`, and `writing`. */
 void dcsr_i_store_lock(dcsr_store *store);
 void dcsr_i_store_unlock(dcsr_store *store);
+/* Takes `writing` alone, in turn: a mutex by itself would go to the log's thread again and again where the
+ * log is busy, before who waits for it is awake. */
+void dcsr_i_store_begin_writing(dcsr_store *store);
+void dcsr_i_store_end_writing(dcsr_store *store);
 
 dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write);
 /* Commits; on failure nothing was written. */
@@ -114,6 +130,9 @@ dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, cons
                                      dcsr_i_matrix_record *record);
 dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
                                      dcsr_i_matrix_record *record);
+/* The same of one that has to be there: CORRUPT when it is not. */
+dcsr_status dcsr_i_matrix_record_again(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                       dcsr_i_matrix_record *record);
 
 /* A version record with its chunks, checked; allocated, freed by dcsr_i_version_free(). version 0: the
  * newest. Errors: NOT_FOUND with the message that the public calls give, CORRUPT, OUT_OF_MEMORY. */
@@ -133,7 +152,8 @@ dcsr_status dcsr_i_name_of(const dcsr_store *store, const MDB_val *key, char nam
 dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const char *name);
 /* Whether a matrix may have that name. */
 dcsr_status dcsr_i_store_check_name(const char *call, const char *name);
-dcsr_version_info dcsr_i_version_describe(const dcsr_i_version_record *record);
+dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
+                                          const dcsr_i_version_record *record);
 
 /* ---- gc.c ---- */
 
@@ -167,13 +187,13 @@ dcsr_status dcsr_i_chunk_check(const dcsr_store *store, const char *name, const 
                                uint64_t c, const dcsr_i_chunk_data *data);
 void dcsr_i_chunk_close(dcsr_i_chunk_data *data);
 
-/* ---- snapshot.c ---- */
+/* ---- snapshot.c, snapshot_chunks.c ---- */
 
 /* Bytes of chunks after which a snapshot commits what it has written; tests lower it. */
 extern uint64_t dcsr_i_store_transaction_bytes;
 
-/* dcsr_store_snapshot() for a caller that holds `writing` and has checked the arguments. The same transaction
- * deletes the log records that the version holds. */
+/* dcsr_store_snapshot() for a caller that has the store's lock and has checked the arguments. The last
+ * transaction deletes the log records that the version holds. */
 dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                        dcsr_version_info *info);
 

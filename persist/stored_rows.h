@@ -9,13 +9,14 @@ typedef struct dcsr_i_stored {
     const char *name;
     MDB_txn *txn; /* keeps what is read from being reused */
     dcsr_i_version version;
-    dcsr_i_chunk_data *data; /* of each chunk */
+    MDB_val *values;         /* of each chunk, in the map */
+    dcsr_i_chunk_data *data; /* of those that have been opened */
     uint64_t *first;         /* entries in the chunks before */
-    uint64_t damaged;        /* the first chunk of which copying found that; UINT64_MAX: none */
 } dcsr_i_stored;
 
-dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, dcsr_context *context, const dcsr_store *store,
-                               const char *name, uint64_t version);
+/* Finds the chunks, and reads none of them yet. */
+dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, const dcsr_store *store, const char *name,
+                               uint64_t version);
 void dcsr_i_stored_close(dcsr_i_stored *stored);
 
 #endif

@@ -109,9 +109,11 @@ dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store 
     DCSR_TRY(dcsr_store_find(store, name, version, &info));
     if (info.chunks != 1 || store->compression) return view_copy(view, context, store, name, info.version);
     dcsr_i_stored stored;
-    DCSR_TRY(dcsr_i_stored_open(&stored, context, store, name, info.version));
+    DCSR_TRY(dcsr_i_stored_open(&stored, store, name, info.version));
     bool lent = can_be_lent(&stored.version);
-    dcsr_status status = lent ? dcsr_i_chunk_check(store, name, &stored.version, 0, stored.data) : DCSR_OK;
+    dcsr_status status = DCSR_OK;
+    if (lent) status = dcsr_i_chunk_open(store, name, &stored.version, 0, stored.values, stored.data);
+    if (lent && status == DCSR_OK) status = dcsr_i_chunk_check(store, name, &stored.version, 0, stored.data);
     if (lent && status == DCSR_OK) status = view_map(view, context, store, &stored);
     dcsr_i_stored_close(&stored);
     return lent ? status : view_copy(view, context, store, name, info.version);

@@ -22,16 +22,28 @@ dcsr_status dcsr_i_store_check(const char *call, const dcsr_store *store, bool w
 }
 
 /* Who waits for `writing` has `next_to_write`, so that who has just given it up comes after. */
-void dcsr_i_store_lock(dcsr_store *store)
+void dcsr_i_store_begin_writing(dcsr_store *store)
 {
     pthread_mutex_lock(&store->next_to_write);
     pthread_mutex_lock(&store->writing);
     pthread_mutex_unlock(&store->next_to_write);
 }
 
-void dcsr_i_store_unlock(dcsr_store *store)
+void dcsr_i_store_end_writing(dcsr_store *store)
 {
     pthread_mutex_unlock(&store->writing);
+}
+
+void dcsr_i_store_lock(dcsr_store *store)
+{
+    pthread_mutex_lock(&store->changing);
+    dcsr_i_store_begin_writing(store);
+}
+
+void dcsr_i_store_unlock(dcsr_store *store)
+{
+    dcsr_i_store_end_writing(store);
+    pthread_mutex_unlock(&store->changing);
 }
 
 /* ---- Errors ---- */
@@ -147,6 +159,14 @@ dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, cons
                            name);
     memcpy(record, value.mv_data, sizeof *record);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_matrix_record_again(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                       dcsr_i_matrix_record *record)
+{
+    dcsr_status status = dcsr_i_matrix_record_get(store, txn, name, record);
+    if (status != DCSR_ERROR_NOT_FOUND) return status;
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is gone", store->path, name);
 }
 
 dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,

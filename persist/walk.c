@@ -54,7 +54,17 @@ dcsr_status dcsr_i_each_thing(const dcsr_store *store, MDB_txn *txn, dcsr_i_data
     return status;
 }
 
-/* ---- Lists of numbers ---- */
+/* ---- Lists ---- */
+
+void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size)
+{
+    enum { FIRST = 64 };
+    if (count < *capacity) return items;
+    uint64_t larger = *capacity ? 2 * *capacity : FIRST;
+    void *moved = dcsr_i_realloc(NULL, DCSR_I_SCRATCH, items, *capacity, larger, size);
+    if (moved) *capacity = larger;
+    return moved;
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -64,14 +74,10 @@ static int compare(const void *a, const void *b)
 
 dcsr_status dcsr_i_number_list_append(dcsr_i_number_list *list, uint64_t number)
 {
-    if (list->count == list->capacity) {
-        uint64_t capacity = list->capacity ? 2 * list->capacity : 64;
-        uint64_t *larger =
-            dcsr_i_realloc(NULL, DCSR_I_SCRATCH, list->numbers, list->capacity, capacity, sizeof *larger);
-        if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
-        list->numbers = larger;
-        list->capacity = capacity;
-    }
+    uint64_t *numbers =
+        dcsr_i_room_for_one(list->numbers, list->count, &list->capacity, sizeof *list->numbers);
+    if (!numbers) return DCSR_ERROR_OUT_OF_MEMORY;
+    list->numbers = numbers;
     list->numbers[list->count++] = number;
     return DCSR_OK;
 }

@@ -18,6 +18,10 @@ typedef dcsr_status (*dcsr_i_thing_visitor)(void *user, MDB_cursor *cursor, uint
 dcsr_status dcsr_i_each_thing(const dcsr_store *store, MDB_txn *txn, dcsr_i_database database,
                               uint32_t matrix, uint64_t first, dcsr_i_thing_visitor visit, void *user);
 
+/* Where a list of `count` items has room for one more: it is made larger where it has not, in scratch memory.
+ * NULL when there is no memory; the list is as it was then. */
+void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size);
+
 /* Numbers of things. Zero-initialise. */
 typedef struct dcsr_i_number_list {
     uint64_t *numbers, count, capacity;

@@ -13,9 +13,16 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PATH = 4096 };
+
+void store_pause(long milliseconds)
+{
+    struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
 
 uint64_t store_rounds(uint64_t usual)
 {
@@ -149,4 +156,13 @@ void store_child_fail(store_child *child, const char *format, ...)
     va_end(list);
     fprintf(stderr, "%s\n", child->why);
     _exit(1);
+}
+
+dcsr_context *store_context(store_child *child, int threads)
+{
+    dcsr_context *context;
+    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
+                                                                          .threads = threads,
+                                                                          .reserve_bytes = 64u << 20}));
+    return context;
 }

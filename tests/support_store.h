@@ -14,6 +14,9 @@ uint64_t store_rounds(uint64_t usual);
 /* The step through something of which not every piece is tried: 1 where DCSR_TORTURE is set. */
 size_t store_stride(size_t usual);
 
+/* Sleeps so many milliseconds. */
+void store_pause(long milliseconds);
+
 /* A new empty folder, in memory where there is /dev/shm; TEST_STORES names another place. free() the path. */
 char *store_new_folder(void);
 /* Removes it with all that is in it, and frees the path. */
@@ -53,5 +56,7 @@ __attribute__((format(printf, 2, 3), noreturn)) void store_child_fail(store_chil
             store_child_fail(child, "%s: %s: %s (%s)", (child)->now, #expression,     \
                              dcsr_strerror(store_status_), dcsr_context_error(NULL)); \
     } while (0)
+/* In the child: a context on the cpu whose matrices reserve little address space. */
+dcsr_context *store_context(store_child *child, int threads);
 
 #endif

@@ -207,9 +207,7 @@ static void open_all(work *w)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/store", w->folder);
-    STORE_OK(w->child, dcsr_context_create(&w->context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                                .threads = 2,
-                                                                                .reserve_bytes = 64u << 20}));
+    w->context = store_context(w->child, 2);
     STORE_OK(w->child, dcsr_store_open(&w->store, path, &settings[w->state.round / 8 % 2]));
     for (int d = 0; d < WORK_DURABLE; d++)
         STORE_OK(w->child,
@@ -332,9 +330,7 @@ void work_check(const char *folder, store_child *child)
     work w = {.folder = folder, .child = child, .state = work_read_state(folder)};
     snprintf(path, sizeof path, "%s/store", folder);
     snprintf(child->now, sizeof child->now, "check after round %llu", (unsigned long long)w.state.round);
-    STORE_OK(child, dcsr_context_create(&w.context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                            .threads = 1,
-                                                                            .reserve_bytes = 64u << 20}));
+    w.context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&w.store, path, &settings[w.state.round / 8 % 2]));
     STORE_OK(child, dcsr_store_verify(w.store, keep_damage, child, &check));
     if (check.corrupt) _exit(1);

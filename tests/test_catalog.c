@@ -121,6 +121,24 @@ Test(catalog, refuses_what_is_not_there_or_not_allowed)
     test_close(context);
 }
 
+Test(catalog, knows_names)
+{
+    static const char good[] = "azAZ09._-+=";
+    char longest[DCSR_STORE_MAX_NAME + 1];
+    memset(longest, 'x', sizeof longest);
+    cr_assert(dcsr_store_is_name(good, sizeof good - 1));
+    for (size_t i = 0; i < sizeof good - 1; i++)
+        cr_assert(dcsr_store_is_name(&good[i], 1) == (good[i] != '.'), "%c", good[i]);
+    cr_assert(dcsr_store_is_name("m.@3", 2) && !dcsr_store_is_name("m.@3", 3));
+    cr_assert(!dcsr_store_is_name(good, sizeof good), "the zero behind a name is not of it");
+    cr_assert(!dcsr_store_is_name("m", 0) && !dcsr_store_is_name(NULL, 0));
+    cr_assert(dcsr_store_is_name(longest, DCSR_STORE_MAX_NAME) &&
+              !dcsr_store_is_name(longest, DCSR_STORE_MAX_NAME + 1));
+    int allowed = 0;
+    for (int c = 0; c < 256; c++) allowed += dcsr_store_is_name((char[]){'m', (char)c}, 2);
+    cr_assert_eq(allowed, 26 + 26 + 10 + 5);
+}
+
 Test(catalog, opens_nothing_but_stores)
 {
     char *folder = store_new_folder(), path[4096];

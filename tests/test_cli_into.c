@@ -1,6 +1,7 @@
 /* test_cli_into.c: `dcsr ingest --into`: edges that go into stored matrices, killed in the middle, on full
  * disks. */
 #include "tests/program.h"
+#include "tests/support_store.h"
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -43,11 +44,6 @@ static pid_t start(const char *arguments)
 static bool has_ended(pid_t process, int *how)
 {
     return waitpid(process, how, WNOHANG) == process;
-}
-
-static void pause_milliseconds(long milliseconds)
-{
-    usleep((useconds_t)(1000 * milliseconds));
 }
 
 /* ---- What goes in ---- */
@@ -138,6 +134,26 @@ Test(cli_into, keeps_what_the_matrix_was_made_with)
     PROGRAM_FAILS(1, "v.csv: it has values of type fp64", "ingest v.csv --into s#p --durable");
 }
 
+Test(cli_into, makes_a_store_as_asked)
+{
+    program_result r;
+    PROGRAM_JSON(r, "--json ingest path:20000 --into s#m --chunk 8k --compress 3");
+    cr_assert(program_integer(&r, "chunks") > 20);
+    cr_assert(program_integer(&r, "stored_bytes") < 20000 * 12 / 2);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json log s");
+    PROGRAM_INTEGER(&r, "chunk_bytes", 8000);
+    PROGRAM_INTEGER(&r, "compression", 3);
+    program_free(&r);
+    PROGRAM_FAILS(1, "leave --chunk out", "ingest path:3 --into s#m --chunk 1M --durable");
+    PROGRAM_FAILS(1, "leave --compress out", "ingest path:3 --into s#m --compress 1");
+    PROGRAM_JSON(r, "--json ingest path:3 --into s#m --chunk 8k --compress 3");
+    PROGRAM_INTEGER(&r, "bytes_written", 0);
+    program_free(&r);
+    PROGRAM_FAILS(2, "--chunk is about a stored matrix", "ingest path:3 --chunk 8k");
+    PROGRAM_FAILS(2, "--compress is about a stored matrix", "ingest path:3 --compress 3");
+}
+
 Test(cli_into, says_what_is_wrong)
 {
     program_write_file("bad.el", "0 1\n1 two\n");
@@ -170,7 +186,7 @@ Test(cli_into, waits_for_another_process_that_writes)
     int writer = open("s/writer", O_RDWR | O_CLOEXEC);
     cr_assert(writer >= 0 && !flock(writer, LOCK_EX));
     pid_t process = start("ingest path:9 --into s#m");
-    pause_milliseconds(300);
+    store_pause(300);
     cr_assert(!has_ended(process, &how), "it did not wait");
     PROGRAM_JSON(r, "--json info s#m"); /* reading needs not wait */
     PROGRAM_INTEGER(&r, "nnz", 2);
@@ -222,6 +238,10 @@ Test(cli_into, goes_on_after_being_killed, .timeout = 300)
     program_result r;
     kill_in_the_middle();
     cr_assert(system("cp -r s again && cp -r s other") == 0);
+    PROGRAM_JSON(r, "--json log s#m");
+    json_t *newest = json_array_get(json_object_get(r.json, "versions"), 0);
+    cr_assert_eq(json_integer_value(json_object_get(newest, "log_records")), count_in_store("log_records"));
+    program_free(&r);
     PROGRAM_JSON(r, "--json --device cpu ingest path:2 --into s#m --durable");
     int64_t entries = program_integer(&r, "recovered_entries");
     PROGRAM_INTEGER(&r, "recovered_version", 1);

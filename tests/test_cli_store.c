@@ -289,6 +289,12 @@ Test(cli_store, verify_finds_what_is_damaged)
     PROGRAM_JSON(r, "--json info s#m@2");
     PROGRAM_INTEGER(&r, "nnz", 2);
     program_free(&r);
+    damage(7); /* of version 2; its data is not needed to put another in its place */
+    PROGRAM_FAILS(1, "s#m@2", "info s#m");
+    PROGRAM_JSON(r, "--json snapshot small.mtx s#m");
+    PROGRAM_INTEGER(&r, "version", 3);
+    PROGRAM_INTEGER(&r, "recovered_version", 0);
+    program_free(&r);
 }
 
 Test(cli_store, says_what_is_wrong)

@@ -225,6 +225,29 @@ Test(durable, keeps_what_an_operation_puts_in_its_place)
     durable_close_place(&p);
 }
 
+/* Which changes are in the log alone can be seen without opening the matrix. */
+Test(durable, tells_how_much_is_in_the_log_alone)
+{
+    durable_place p = durable_open_place();
+    dcsr_version_info found, *versions;
+    uint64_t count;
+    dcsr_matrix *matrix = durable_open_small(&p, "a", NULL);
+    TEST_OK(dcsr_store_find(p.store, "a", 0, &found));
+    cr_assert_eq(found.log_records, 0);
+    TEST_INSERT(matrix, {1, 1, 1});
+    TEST_INSERT(matrix, {2, 2, 2});
+    TEST_OK(dcsr_store_find(p.store, "a", 0, &found));
+    cr_assert(found.log_records == 2 && found.version == 1);
+    TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, &found));
+    cr_assert(found.log_records == 0 && found.version == 2);
+    TEST_INSERT(matrix, {3, 3, 3});
+    dcsr_matrix_destroy(matrix);
+    TEST_OK(dcsr_store_versions(p.store, "a", &versions, &count));
+    cr_assert(count == 2 && versions[0].log_records == 0 && versions[1].log_records == 1);
+    dcsr_store_free_list(versions);
+    durable_close_place(&p);
+}
+
 /* Sums depend on the order of additions, and so on where a batch ends: a large one goes into several records.
  */
 Test(durable, replays_a_large_batch_as_one)

@@ -6,14 +6,9 @@
 #include "ops/operators.h"
 #include "persist/store_data.h"
 #include "tests/support_durable.h"
+#include "tests/support_store.h"
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
-
-static void pause_milliseconds(long n)
-{
-    nanosleep(&(struct timespec){.tv_nsec = n * 1000000}, NULL);
-}
 
 /* ---- Groups ---- */
 
@@ -25,7 +20,7 @@ static void slow_disk(const char *point)
 {
     if (strcmp(point, "log: written") != 0) return;
     atomic_fetch_add(&syncs, 1);
-    pause_milliseconds(5);
+    store_pause(5);
 }
 
 /* Batches of one entry each, each waited for; *failed counts those that did not become safe. */
@@ -96,7 +91,7 @@ Test(durable_log, syncs_once_for_many_matrices)
 static atomic_bool go_on;
 static void wait_to_go_on(const char *point)
 {
-    while (!strcmp(point, "log: written") && !atomic_load(&go_on)) pause_milliseconds(1);
+    while (!strcmp(point, "log: written") && !atomic_load(&go_on)) store_pause(1);
 }
 
 Test(durable_log, applies_while_it_syncs)
@@ -169,7 +164,7 @@ Test(durable_log, goes_with_snapshots_at_any_time)
     cr_assert(!pthread_create(&thread, NULL, write_one_by_one, &w));
     for (int i = 0; i < TEST_SIZE(40, 20, 10); i++) {
         TEST_OK(dcsr_store_snapshot(p.store, "a", w.matrix, NULL));
-        pause_milliseconds(1);
+        store_pause(1);
     }
     pthread_join(thread, NULL);
     cr_assert(!w.failed);
@@ -209,7 +204,7 @@ Test(durable_log, goes_with_operations_at_any_time)
     cr_assert(!pthread_create(&thread, NULL, write_one_by_one, &w));
     for (int i = 0; i < OPERATIONS; i++) {
         TEST_OK(add_one(w.matrix, one));
-        pause_milliseconds(1);
+        store_pause(1);
     }
     pthread_join(thread, NULL);
     cr_assert(!w.failed && sum_of(w.matrix) == w.batches + OPERATIONS);
@@ -307,7 +302,8 @@ Test(durable_log, that_is_full_says_so_and_a_snapshot_mends_it)
     cr_assert(safe >= 3, "%d", safe);
     cr_assert(status == DCSR_ERROR_NOT_DURABLE && test_says("in memory and not in the log") &&
               test_says("has reached its limit of 2097152 bytes"));
-    /* It goes on in memory, and says so each time, to tickets, to who waits, and to operations. */
+    /* It goes on in memory, and says so each time, to tickets, to who waits, and to operations, whose result
+     * is there nevertheless. */
     dcsr_matrix *one = matrix_of_one(p.context);
     TEST_STATUS(DCSR_ERROR_NOT_DURABLE, insert_large(matrix));
     TEST_STATUS(DCSR_ERROR_NOT_DURABLE, add_one(matrix, one));

@@ -132,6 +132,49 @@ Test(snapshot, writes_only_chunks_whose_rows_have_changed)
     end(&f);
 }
 
+/* Short rows, of which whole pages go into a chunk, and longer ones: no chunk is larger than it should be,
+ * and none so small that the first row of the next had room. */
+Test(snapshot, fills_chunks)
+{
+    enum { ROWS = 20000 };
+    fixture f = begin(0);
+    dcsr_matrix *matrix = test_matrix(f.context, DCSR_FP64, ROWS, ROWS, DCSR_POLICY_LAST);
+    static uint64_t row[2 * ROWS], col[2 * ROWS], length[ROWS];
+    static double value[2 * ROWS];
+    size_t n = 0;
+    for (uint64_t r = 0; r < ROWS; r++) {
+        length[r] = r < ROWS / 2 ? r % 3 : r % 97 == 0 ? 90 : 1;
+        for (uint64_t e = 0; e < length[r]; e++, n++) row[n] = r, col[n] = e, value[n] = (double)n;
+    }
+    TEST_OK(dcsr_matrix_insert(matrix, n, row, col, value, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    cr_assert_eq(snapshot(&f, "m", matrix).nnz, n);
+    MDB_txn *txn;
+    dcsr_i_version version;
+    TEST_OK(dcsr_i_txn_begin(&txn, f.store, false));
+    TEST_OK(dcsr_i_version_get(f.store, txn, "m", 0, &version));
+    cr_assert_geq(version.record.chunks, 50);
+    for (uint64_t c = 0; c < version.record.chunks; c++) {
+        const dcsr_i_chunk *chunk = &version.chunks[c];
+        uint64_t entries = 0, next = chunk->first_row + chunk->rows;
+        for (uint64_t r = chunk->first_row; r < next; r++) entries += length[r];
+        cr_assert_eq(chunk->entries, entries);
+        cr_assert_leq(chunk->stored, SMALL_CHUNK);
+        if (next < ROWS)
+            cr_assert_gt(
+                dcsr_i_chunk_layout_of(chunk->rows + 1, entries + length[next], sizeof(double)).bytes,
+                SMALL_CHUNK);
+    }
+    dcsr_i_version_free(&version);
+    mdb_txn_abort(txn);
+    dcsr_matrix *restored;
+    TEST_OK(dcsr_store_restore(&restored, f.context, f.store, "m", 0, NULL));
+    cr_assert_eq(snapshot(&f, "m", restored).written_bytes, 0);
+    dcsr_matrix_destroy(restored);
+    dcsr_matrix_destroy(matrix);
+    end(&f);
+}
+
 /* Rows that are longer than chunks, gaps of a million rows, and none at all. */
 Test(snapshot, cuts_long_rows_and_leaves_out_gaps)
 {

@@ -28,22 +28,13 @@ typedef struct damage_test {
 
 /* ---- The store ---- */
 
-static dcsr_context *small_context(store_child *child)
-{
-    dcsr_context *context;
-    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                          .threads = 1,
-                                                                          .reserve_bytes = 16u << 20}));
-    return context;
-}
-
 static void make_store(void *user, store_child *child)
 {
     damage_test *test = user;
     dcsr_store *store;
     dcsr_matrix *plain, *first;
     uint64_t from = 0;
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     dcsr_store_options options = {.chunk_bytes = 4096, .compression = test->compression};
     STORE_OK(child, dcsr_store_open(&store, test->folder, &options));
     STORE_OK(child, dcsr_matrix_create(&plain, context, DCSR_INT64, WORK_ROWS, WORK_COLS,
@@ -176,7 +167,7 @@ static void flip_bytes(void *user, store_child *child)
     damage_test *test = user;
     size_t heads = store_stride(TEST_VARIANT(5, 31, 31)), others = store_stride(TEST_VARIANT(37, 509, 509));
     size_t flips = store_stride(2) == 1 ? FLIPS : 1, n = 0;
-    test->context = small_context(child);
+    test->context = store_context(child, 1);
     for (size_t at = 0; at < test->bytes; at += at % 4096 < 64 ? heads : others, n++) {
         test->read_only = n % 3 == 2;
         for (size_t f = 0; f < flips; f++) flip_byte(test, child, at, (n + f) % FLIPS);
@@ -197,7 +188,7 @@ static void flip_places(damage_test *test, store_child *child, const void *bytes
 static void flip_keys(void *user, store_child *child)
 {
     damage_test *test = user;
-    test->context = small_context(child);
+    test->context = store_context(child, 1);
     for (int m = 0; m <= WORK_DURABLE; m++) flip_places(test, child, work_names[m], strlen(work_names[m]));
     for (uint32_t matrix = 1; matrix <= 2; matrix++) {
         for (uint64_t thing = 1; thing <= VERSIONS; thing++) {
@@ -218,7 +209,7 @@ static void lose_sectors(void *user, store_child *child)
     damage_test *test = user;
     test_random random = {11};
     size_t sectors = test->bytes / 512;
-    test->context = small_context(child);
+    test->context = store_context(child, 1);
     for (uint64_t i = 0; i < store_rounds(TEST_VARIANT(300, 40, 40)); i++) {
         size_t size = test_random_once_in(&random, 2) ? 512 : 4096;
         size_t to = test_random_below(&random, sectors) * 512 / size * size;
@@ -238,7 +229,7 @@ static void lose_sectors(void *user, store_child *child)
 static void truncate_file(void *user, store_child *child)
 {
     damage_test *test = user;
-    test->context = small_context(child);
+    test->context = store_context(child, 1);
     for (size_t page = 0; page < test->bytes / 4096; page++) {
         for (size_t more = 0; more < 4096; more += 2047) {
             test->read_only = more == 2047;

@@ -34,15 +34,6 @@ typedef struct place {
     char store[300];
 } place;
 
-static dcsr_context *small_context(store_child *child)
-{
-    dcsr_context *context;
-    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                          .threads = 1,
-                                                                          .reserve_bytes = 64u << 20}));
-    return context;
-}
-
 /* Adds a version of "plain" after `batches` batches. */
 static void add_version(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t batches)
 {
@@ -71,7 +62,7 @@ static void make_store(void *user, store_child *child)
 {
     dcsr_store *store;
     dcsr_store_options options = {.chunk_bytes = 4096};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, ((place *)user)->store, &options));
     add_version(child, store, context, 10);
     dcsr_store_close(store);
@@ -258,7 +249,7 @@ static void read_without_writing(void *user, store_child *child)
 {
     dcsr_store *store;
     dcsr_store_options reading = {.read_only = true};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     become_nobody(child);
     EXPECT(child, DCSR_ERROR_IO, "ermission denied", dcsr_store_open(&store, ((place *)user)->store, NULL));
     STORE_OK(child, dcsr_store_open(&store, ((place *)user)->store, &reading));
@@ -316,7 +307,7 @@ static void wait_for(store_child *child, int count, pid_t process)
 static void open_locked(void *user, store_child *child)
 {
     dcsr_store *store;
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     dcsr_store_options refuse = {.refuse_locked = true}, reading = {.read_only = true};
     EXPECT(child, DCSR_ERROR_BUSY, "another process",
            dcsr_store_open(&store, ((place *)user)->store, &refuse));

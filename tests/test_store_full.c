@@ -36,9 +36,7 @@ static void mount_disk(disk *d, store_child *child)
     }
     snprintf(d->store, sizeof d->store, "%s/store", d->folder);
     snprintf(d->filler, sizeof d->filler, "%s/filler", d->folder);
-    STORE_OK(child, dcsr_context_create(&d->context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                             .threads = 1,
-                                                                             .reserve_bytes = 64u << 20}));
+    d->context = store_context(child, 1);
 }
 
 /* Leaves room for so many pages, or for all there is. */
@@ -293,10 +291,7 @@ Test(store_full, a_durable_matrix_goes_on_in_memory_and_says_so)
 
 static void reach_limit(void *user, store_child *child)
 {
-    dcsr_context *context;
-    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                          .threads = 1,
-                                                                          .reserve_bytes = 64u << 20}));
+    dcsr_context *context = store_context(child, 1);
     for (uint64_t pages = 1; pages < 80; pages += 3) {
         char path[400];
         dcsr_store *store;

@@ -50,15 +50,6 @@ static uint64_t read_version(store_child *child, dcsr_matrix *matrix)
     return (uint64_t)v;
 }
 
-static dcsr_context *small_context(store_child *child)
-{
-    dcsr_context *context;
-    STORE_OK(child, dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU,
-                                                                          .threads = 1,
-                                                                          .reserve_bytes = 16u << 20}));
-    return context;
-}
-
 /* Writes `count` versions after the last, of which it keeps two; returns how long the file is then. */
 static uint64_t write_more(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t count)
 {
@@ -76,7 +67,7 @@ static void write_versions(void *user, store_child *child)
 {
     dcsr_store *store;
     dcsr_store_options options = {.chunk_bytes = 4096};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &options));
     write_more(child, store, context, VERSIONS);
     dcsr_store_close(store);
@@ -88,7 +79,7 @@ static void read_versions(void *user, store_child *child)
 {
     dcsr_store *store;
     dcsr_store_options reading = {.read_only = true};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
     for (uint64_t before = 0; before < 2 * VERSIONS;) {
         dcsr_matrix *matrix;
@@ -146,7 +137,7 @@ static void hold_view(void *user, store_child *child)
     dcsr_store *store;
     dcsr_view *view;
     dcsr_store_options reading = {.read_only = true};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
     STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
     atomic_store(&child->count[0], 1);
@@ -159,7 +150,7 @@ static void write_in_phases(void *user, store_child *child)
 {
     dcsr_store *store;
     dcsr_store_options options = {.chunk_bytes = 4096};
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &options));
     for (int phase = 0; phase < 3; phase++) {
         uint64_t bytes = write_more(child, store, context, phase < 2 ? VERSIONS : 4 * VERSIONS);
@@ -208,7 +199,7 @@ static void open_twice(void *user, store_child *child)
     if (dcsr_store_open(&again, user, NULL) != DCSR_ERROR_BUSY || again ||
         dcsr_store_open(&again, path, &reading) != DCSR_ERROR_BUSY || !test_says("this process"))
         store_child_fail(child, "it can be opened twice (%s)", dcsr_context_error(NULL));
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     write_version(child, store, context, 1);
     dcsr_store_close(store);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
@@ -244,7 +235,7 @@ static void fork_with_store(void *user, store_child *child)
 {
     dcsr_store *store;
     STORE_OK(child, dcsr_store_open(&store, user, NULL));
-    dcsr_context *context = small_context(child);
+    dcsr_context *context = store_context(child, 1);
     write_version(child, store, context, 1);
     store_child *forked = store_child_new();
     int status = store_child_run(forked, use_inherited, store);
