@@ -12,6 +12,7 @@
 #include "dcsr/rowtable.h"
 #include "dcsr/vectordata.h"
 #include "ops/mxv.h"
+#include "ops/row_reader.h"
 #include "ops/vector_ops.h"
 #ifdef DCSR_CUDA
 #include "algos/bfs_cuda.h"
@@ -19,13 +20,6 @@
 
 /* Entries a row, on average, from which on products are used. */
 enum { MANY_ENTRIES = 8 };
-
-/* Entries that the view shows. */
-static uint64_t entries_of(const dcsr_i_rows *rows)
-{
-    if (rows->on_device) return rows->device.stored;
-    return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
-}
 
 typedef struct search {
     dcsr_view *A;
@@ -37,8 +31,11 @@ typedef struct search {
 static dcsr_status step(search *s, int32_t depth, uint64_t *entries)
 {
     dcsr_report report;
-    const dcsr_desc unreached = {
-        .mask_complement = true, .mask_structure = true, .replace = true, .report = &report};
+    const dcsr_desc unreached = {.mask_complement = true,
+                                 .mask_structure = true,
+                                 .replace = true,
+                                 .pull_from_mask = true,
+                                 .report = &report};
     const dcsr_desc reached = {.mask_structure = true};
     DCSR_TRY(dcsr_vxm(s->frontier, s->level, NULL, dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), s->frontier,
                       s->A, &unreached));
@@ -129,7 +126,7 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
 {
     DCSR_TRY(check(level, A, source));
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
-    uint64_t entries = entries_of(rows);
+    uint64_t entries = dcsr_i_rows_stored(rows);
     bool by_products = !rows->on_device && entries / rows->rows >= MANY_ENTRIES;
     dcsr_bfs_result found;
 #ifdef DCSR_CUDA

@@ -118,19 +118,19 @@ static GrB_UnaryOp unary(const ops_call *call)
     bench_die("GraphBLAS: no unary operator '%s'", call->op);
 }
 
-static GrB_Descriptor descriptor(const dcsr_desc *d, bool vector_first)
+static GrB_Descriptor descriptor(const dcsr_desc *d)
 {
-    static GrB_Descriptor table[16];
-    const bool transpose = vector_first ? d->transpose_b : d->transpose_a;
+    static GrB_Descriptor table[32];
     const int key = (d->replace ? 1 : 0) | (d->mask_structure ? 2 : 0) | (d->mask_complement ? 4 : 0) |
-                    (transpose ? 8 : 0);
+                    (d->transpose_a ? 8 : 0) | (d->transpose_b ? 16 : 0);
     if (!key) return NULL;
     if (!table[key]) {
         TRY(GrB_Descriptor_new(&table[key]));
         if (d->replace) TRY(GrB_Descriptor_set(table[key], GrB_OUTP, GrB_REPLACE));
         if (d->mask_structure) TRY(GrB_Descriptor_set(table[key], GrB_MASK, GrB_STRUCTURE));
         if (d->mask_complement) TRY(GrB_Descriptor_set(table[key], GrB_MASK, GrB_COMP));
-        if (transpose) TRY(GrB_Descriptor_set(table[key], vector_first ? GrB_INP1 : GrB_INP0, GrB_TRAN));
+        if (d->transpose_a) TRY(GrB_Descriptor_set(table[key], GrB_INP0, GrB_TRAN));
+        if (d->transpose_b) TRY(GrB_Descriptor_set(table[key], GrB_INP1, GrB_TRAN));
     }
     return table[key];
 }
@@ -161,7 +161,7 @@ static bool can(const ops_call *call, peer_ops_way way)
 
 static void run_product(const ops_call *call, peer_ops_way way, GrB_Vector mask)
 {
-    GrB_Descriptor d = descriptor(&call->desc, call->kind == OPS_VXM);
+    GrB_Descriptor d = descriptor(&call->desc);
     if (call->kind == OPS_VXM) {
         TRY(GrB_vxm(call->out->peer, mask, NULL, semiring(call), call->a->peer, form(call->b, way), d));
     } else if (call->kind == OPS_MXV) {
@@ -184,7 +184,7 @@ static void run_vector(ops_call *call, peer_ops_way way)
 {
     GrB_Vector w = call->out->peer, mask = call->mask ? call->mask->peer : NULL,
                u = call->a ? call->a->peer : NULL;
-    GrB_Descriptor d = descriptor(&call->desc, false);
+    GrB_Descriptor d = descriptor(&call->desc);
     const GrB_Index *indices = call->rows ? call->rows : GrB_ALL;
     switch (call->kind) {
     case OPS_EWISE_ADD:
@@ -235,7 +235,7 @@ static void run_matrix(ops_call *call, peer_ops_way way)
 {
     GrB_Matrix C = call->out->peer, mask = call->mask ? call->mask->peer : NULL,
                A = call->a ? call->a->peer : NULL;
-    GrB_Descriptor d = descriptor(&call->desc, false);
+    GrB_Descriptor d = descriptor(&call->desc);
     const GrB_Index *rows = call->rows ? call->rows : GrB_ALL, *cols = call->cols ? call->cols : GrB_ALL;
     switch (call->kind) {
     case OPS_MXM:

@@ -367,14 +367,6 @@ uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
     return used;
 }
 
-uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
-{
-    pthread_mutex_lock(&arena->lock);
-    uint64_t held = (arena->top - arena->free_blocks) << arena->shift;
-    pthread_mutex_unlock(&arena->lock);
-    return held;
-}
-
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
@@ -385,15 +377,21 @@ uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
     return bytes;
 }
 
-uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena)
+/* A number that is guarded by the lock. */
+static uint64_t read_locked(dcsr_i_arena *arena, const uint64_t *number)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t blocks = arena->top;
+    uint64_t value = *number;
     pthread_mutex_unlock(&arena->lock);
-    return blocks;
+    return value;
 }
 
-int dcsr_i_arena_shift(const dcsr_i_arena *arena)
+uint64_t dcsr_i_arena_idle(dcsr_i_arena *arena)
 {
-    return arena->shift;
+    return read_locked(arena, &arena->free_blocks) << arena->shift;
+}
+
+uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena)
+{
+    return read_locked(arena, &arena->top);
 }

@@ -82,12 +82,20 @@ void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* Returns the memory of free blocks to the system. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
-/* Entries handed out and not given back; entries in all blocks in use; bytes of memory held. */
+/* Entries handed out and not given back; bytes of memory held; blocks ever used; log2 of a block's entries.
+ */
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);
-uint64_t dcsr_i_arena_held(dcsr_i_arena *arena);
 uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena);
-/* Blocks ever used; log2 of a block's entries. */
 uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena);
-int dcsr_i_arena_shift(const dcsr_i_arena *arena);
+static inline int dcsr_i_arena_shift(const dcsr_i_arena *arena)
+{
+    return arena->shift;
+}
+/* Entries in blocks that have been used and are free; in all blocks in use. */
+uint64_t dcsr_i_arena_idle(dcsr_i_arena *arena);
+static inline uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
+{
+    return (dcsr_i_arena_blocks(arena) << dcsr_i_arena_shift(arena)) - dcsr_i_arena_idle(arena);
+}
 
 #endif

@@ -21,8 +21,10 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     dcsr_i_snapshot_release(matrix->shown);
     dcsr_i_twin_leave(matrix->twin);
     matrix->engine->close(matrix);
+    dcsr_i_parts_drain(matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
     pthread_mutex_destroy(&matrix->remains_lock);
+    pthread_cond_destroy(&matrix->queue_filled);
     pthread_cond_destroy(&matrix->queue_changed);
     pthread_mutex_destroy(&matrix->queue_lock);
     pthread_mutex_destroy(&matrix->version_lock);
@@ -140,6 +142,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     pthread_mutex_init(&created->queue_lock, NULL);
     pthread_mutex_init(&created->remains_lock, NULL);
     pthread_cond_init(&created->queue_changed, NULL);
+    pthread_cond_init(&created->queue_filled, NULL);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
     if (status != DCSR_OK) {

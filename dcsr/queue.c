@@ -57,7 +57,7 @@ static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
     until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     while (!matrix->first && !matrix->stopping)
-        if (pthread_cond_timedwait(&matrix->queue_changed, &matrix->queue_lock, &until) == ETIMEDOUT) break;
+        if (pthread_cond_timedwait(&matrix->queue_filled, &matrix->queue_lock, &until) == ETIMEDOUT) break;
     return matrix->first != NULL;
 }
 
@@ -69,7 +69,7 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
         uint64_t queued = atomic_load(&matrix->queued), start = dcsr_i_nanoseconds();
         pthread_mutex_unlock(&matrix->queue_lock);
         while (atomic_load(&matrix->queued) == queued &&
-               dcsr_i_nanoseconds() - start < DCSR_I_SPIN_NANOSECONDS)
+               dcsr_i_nanoseconds() - start < dcsr_i_spin_nanoseconds(matrix->context))
             dcsr_i_pause();
         pthread_mutex_lock(&matrix->queue_lock);
     }
@@ -79,13 +79,14 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
         pthread_mutex_lock(&matrix->queue_lock);
         wait_for_operation(matrix, IDLE_MILLISECONDS);
     }
-    /* Another thread may have the place: dcsr_i_queue_run(). */
+    /* Another thread may have the place: dcsr_i_result_turn(). */
     while (matrix->running) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
     dcsr_i_operation *operation = matrix->first;
     if (!operation) return NULL;
     matrix->first = operation->next;
+    if (matrix->cuda && !matrix->journal) dcsr_i_operation_join(operation, &matrix->first);
     if (!matrix->first) matrix->last = NULL;
-    matrix->running = operation;
+    matrix->running = true;
     return operation;
 }
 
@@ -139,8 +140,7 @@ static dcsr_i_journal *journal_for(const dcsr_matrix *matrix, const dcsr_i_opera
     return change ? matrix->journal : NULL;
 }
 
-/* Hands an operation that was applied over to the journal. With the lock: the order is that of the versions.
- */
+/* Hands over to the journal what was applied. With the lock: the order is that of the versions. */
 static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_i_operation *operation)
 {
     dcsr_i_operation_drop_entries(operation);
@@ -150,26 +150,48 @@ static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_
     return DCSR_OK;
 }
 
-/* Applies one operation. Called and returns with the lock, which it lets go meanwhile. */
-static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
+/* Applies an operation, without the lock. */
+static dcsr_status apply_timed(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    dcsr_i_journal *journal = journal_for(matrix, operation);
-    pthread_mutex_unlock(&matrix->queue_lock);
     uint64_t start = dcsr_i_nanoseconds();
-    if (journal) journal->record(journal, operation);
     dcsr_status status = apply(matrix, operation);
     atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
+    return status;
+}
+
+/* An operation has been applied, or could not be. With the lock. */
+static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+                          dcsr_i_journal *journal)
+{
     if (status == DCSR_OK) count(matrix, operation);
-    pthread_mutex_lock(&matrix->queue_lock);
     matrix->queued_resizes -= operation->kind == DCSR_I_RESIZE;
     if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
-    matrix->running = NULL;
     matrix->applied++;
     if (operation->service) end_service(matrix, operation);
     pthread_cond_broadcast(&matrix->queue_changed);
     bool kept = status == DCSR_OK && journal;
     if (kept) status = hand_over(matrix, journal, operation);
     if (!kept || status != DCSR_OK) tell(matrix, operation, status, dcsr_i_error_text());
+}
+
+/* Applies an operation and what is joined to it: together, or where that fails each alone, so that it stands
+ * or falls alone. Called and returns with the lock, which it lets go meanwhile. */
+static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    dcsr_i_journal *journal = journal_for(matrix, operation);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    if (journal) journal->record(journal, operation);
+    dcsr_status status = apply_timed(matrix, operation);
+    dcsr_i_operation *next = operation->joined;
+    const bool alone = next && status != DCSR_OK;
+    for (operation->joined = NULL;; operation = next, next = operation->next) {
+        if (alone) status = apply_timed(matrix, operation);
+        pthread_mutex_lock(&matrix->queue_lock);
+        if (!next) matrix->running = false;
+        end_operation(matrix, operation, status, journal);
+        if (!next) return;
+        pthread_mutex_unlock(&matrix->queue_lock);
+    }
 }
 
 static void *work(void *argument)
@@ -231,41 +253,15 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     matrix->pending_bytes += dcsr_i_operation_bytes(operation);
     matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
     matrix->queued++;
-    pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_cond_signal(&matrix->queue_filled);
     return DCSR_OK;
 }
 
-/* A worker for what a caller has freed in the arena: where none runs, nothing else would give it back. Small
- * matrices keep it. */
-static void see_to_trimming(dcsr_matrix *matrix)
+void dcsr_i_queue_trim_later(dcsr_matrix *matrix)
 {
     enum { WORTH_A_THREAD = 1 << 20 }; /* entries */
-    uint64_t held = dcsr_i_arena_held(&matrix->arena), blocks = dcsr_i_arena_blocks(&matrix->arena)
-                                                                << dcsr_i_arena_shift(&matrix->arena);
-    if (!matrix->worker_runs && !matrix->stopping && blocks - held > WORTH_A_THREAD) start_worker(matrix);
-}
-
-dcsr_status dcsr_i_queue_run(dcsr_matrix *matrix, dcsr_i_operation *operation)
-{
-    atomic_fetch_add(&operation->references, 1);
-    operation->watched = true;
-    pthread_mutex_lock(&matrix->queue_lock);
-    dcsr_status status = refuse_when_stopping(matrix);
-    if (status == DCSR_OK && (matrix->first || matrix->running)) {
-        status = dcsr_i_enqueue_locked(matrix, operation);
-    } else if (status == DCSR_OK) {
-        matrix->running = operation;
-        matrix->queued++;
-        run(matrix, operation);
-        see_to_trimming(matrix);
-    }
-    pthread_mutex_unlock(&matrix->queue_lock);
-    if (status == DCSR_OK)
-        status = dcsr_i_operation_wait(operation);
-    else
-        dcsr_i_operation_release(operation);
-    dcsr_i_operation_release(operation);
-    return status;
+    if (matrix->worker_runs || matrix->stopping) return;
+    if (dcsr_i_arena_idle(&matrix->arena) > WORTH_A_THREAD) start_worker(matrix);
 }
 
 /* The matrix whose queue this one has: its own, or that of the matrix whose twin it is. */
@@ -331,6 +327,7 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
         matrix->first = matrix->last = NULL;
     }
     pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_cond_signal(&matrix->queue_filled);
     /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
      * have its place. */
     while (matrix->worker_runs || matrix->running)
@@ -340,8 +337,7 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
     pthread_mutex_unlock(&matrix->queue_lock);
 }
 
-/* Puts a service into the queue, not a change that was asked for: when it fails the matrix goes on as it is.
- * With the lock. */
+/* Puts a service into the queue: when it fails the matrix goes on as it is. With the lock. */
 static bool enqueue_service(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope, bool of_twin)
 {
     dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, kind);

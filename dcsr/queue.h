@@ -22,6 +22,9 @@ typedef enum dcsr_i_kind {
 /* A device counts the entries of a batch in 32 bits. */
 #define DCSR_I_MOST_DEVICE_ENTRIES ((uint64_t)UINT32_MAX - 1)
 
+/* Computes and publishes a version of a matrix, in its turn. */
+typedef dcsr_status dcsr_i_replace(dcsr_matrix *matrix, void *user);
+
 /* Entries in device memory, on a context that has a device: stage_cuda.c. */
 typedef struct dcsr_i_arrival {
     uint64_t *keys, *words; /* NULL: none yet, or no values; a word is a value's bytes, then zeros */
@@ -36,6 +39,7 @@ typedef struct dcsr_i_arrival {
  * operation. It is counted: the queue holds it, and each ticket does. */
 typedef struct dcsr_i_operation {
     struct dcsr_i_operation *next;
+    struct dcsr_i_operation *joined; /* on a device: what is applied together with it, linked by `next` */
     dcsr_context *context;
     _Atomic uint32_t references;
     dcsr_i_kind kind;
@@ -58,8 +62,7 @@ typedef struct dcsr_i_operation {
     dcsr_defragment_scope scope; /* defragment */
     bool service;                /* the matrix has asked for it itself */
     bool of_twin;                /* it is the twin alone that is to be tidied or built */
-    /* Replace: computes and publishes. */
-    dcsr_status (*replace)(dcsr_matrix *matrix, void *user);
+    dcsr_i_replace *replace;     /* replace */
     void *user;
 
     /* Of a durable matrix: what its journal keeps of it; the version of the matrix that shows it. */
@@ -107,6 +110,9 @@ static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 
 dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* Takes off the list what can be applied together with the operation that was taken off it before. The caller
+ * holds queue_lock. */
+void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list);
 /* Frees its entries, once it has been applied. */
 void dcsr_i_operation_drop_entries(dcsr_i_operation *operation);
 /* Tells those who hold tickets what has become of it. */
@@ -114,17 +120,25 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
 /* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
  * queue_lock. */
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
-/* Applies an operation once all that is queued has been applied, and returns what became of it; takes the
- * reference. While the queue is idle the calling thread does it itself, so that little work wakes no thread:
- * it has the worker's place meanwhile. */
-dcsr_status dcsr_i_queue_run(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* A worker for what a caller that had its place has freed in the arena: where none runs, nothing else would
+ * give it back. Small matrices keep it. With queue_lock. */
+void dcsr_i_queue_trim_later(dcsr_matrix *matrix);
 /* Waits until it has been applied or has failed, and returns what became of it. */
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
-/* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes. So before
- * they sleep, a worker that has run out of work and a caller that waits for a change look around for about
- * as long as that; they pause between looks, and yield, so that whoever is waited for may have this core if
- * it has no other. */
-enum { DCSR_I_SPIN_NANOSECONDS = 20000 };
+/* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the cpu.
+ * So before they sleep, a worker that has run out of work and a caller that waits for a change look around
+ * for about as long as that; they pause between looks, and yield, so that whoever is waited for may have this
+ * core if it has no other. On a device the smallest batch takes longer than that, and they do so for as long
+ * as a batch of some 100 thousand entries takes. */
+enum { DCSR_I_SPIN_NANOSECONDS = 20000, DCSR_I_SPIN_ON_DEVICE = 300000 };
+static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
+{
+#if defined DCSR_CUDA && !defined DCSR_SIMT
+    if (context->cuda) return DCSR_I_SPIN_ON_DEVICE;
+#endif
+    (void)context;
+    return DCSR_I_SPIN_NANOSECONDS;
+}
 void dcsr_i_pause(void);
 uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward */
 /* A ticket on an operation. */

@@ -1,20 +1,53 @@
 /* result.c: rows that are computed go into the arena as they come, into pages of a new table. Where nothing
  * is kept, publishing it leaves the old content to the grave, as whole defragmentation does. */
 #include "dcsr/result.h"
+#include "dcsr/twin.h"
 #include <assert.h>
 #include <string.h>
 
 /* Threads of a large result take room for this many entries at once: some hundred kilobytes. */
 enum { LARGE_SLAB = 1 << 15 };
 
-dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_status (*compute)(dcsr_matrix *matrix, void *user),
-                               void *user)
+/* ---- The turn ---- */
+
+/* By the worker, once all that is queued has been applied. */
+static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
 {
     dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, DCSR_I_REPLACE);
     if (!operation) return DCSR_ERROR_OUT_OF_MEMORY;
-    operation->replace = compute;
+    operation->replace = replace;
     operation->user = user;
-    return dcsr_i_queue_run(matrix, operation);
+    operation->watched = true;
+    atomic_fetch_add(&operation->references, 1);
+    pthread_mutex_lock(&matrix->queue_lock);
+    dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    if (status == DCSR_OK)
+        status = dcsr_i_operation_wait(operation);
+    else
+        dcsr_i_operation_release(operation);
+    dcsr_i_operation_release(operation);
+    return status;
+}
+
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+{
+    pthread_mutex_lock(&matrix->queue_lock);
+    bool here = !matrix->first && !matrix->running && !matrix->stopping && !matrix->journal;
+    if (here) {
+        matrix->running = true;
+        matrix->queued++;
+    }
+    pthread_mutex_unlock(&matrix->queue_lock);
+    if (!here) return turn_of_worker(matrix, replace, user);
+    dcsr_status status = replace(matrix, user);
+    pthread_mutex_lock(&matrix->queue_lock);
+    matrix->running = false;
+    matrix->applied++;
+    pthread_cond_broadcast(&matrix->queue_changed);
+    dcsr_i_queue_trim_later(matrix);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    return status;
 }
 
 /* ---- The old content ---- */
@@ -26,16 +59,38 @@ static uint64_t pages_in(const dcsr_i_table *table, uint64_t d)
     return left < DCSR_I_DIRECTORY_PAGES ? left : DCSR_I_DIRECTORY_PAGES;
 }
 
-/* All of it goes: the blocks of the arena as a whole, and the parts of the table. */
+/* Whether a table has few pages, and of the arena its entries alone, in one stretch; *born is the version
+ * that they were stored for. */
+static bool is_small(const dcsr_i_table *base, uint64_t *born)
+{
+    enum { FEW_PAGES = 16 };
+    uint64_t pages = dcsr_i_page_count(base);
+    *born = UINT64_MAX;
+    if (!base->contiguous || pages > FEW_PAGES) return false;
+    for (uint64_t p = 0; p < pages; p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(base, p);
+        if (page && !page->packed) return false;
+        if (page && page->moved < *born) *born = page->moved;
+    }
+    return true;
+}
+
+/* All of it goes: the blocks of the arena as a whole, or the places of a small table; and the parts of the
+ * table. */
 static dcsr_status bury_home(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     const dcsr_i_table *base = matrix->current;
-    DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &result->runs, &result->run_count));
-    result->doomed = true;
-    uint64_t parts = result->run_count + 1;
+    uint64_t born;
+    bool small = is_small(base, &born);
+    if (!small) {
+        DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &result->runs, &result->run_count));
+        result->doomed = true;
+    }
+    uint64_t parts = result->run_count + 2;
     for (uint64_t d = 0; d < base->directories; d++)
-        if (base->directory[d]) parts += 1 + pages_in(base, d) * (1 + (uint64_t)matrix->segments_per_row);
+        if (base->directory[d])
+            parts += 1 + pages_in(base, d) * (1 + (small ? 1 : (uint64_t)matrix->segments_per_row));
     result->grave = dcsr_i_grave_create(matrix, parts);
     if (!result->grave) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t d = 0; d < base->directories; d++) {
@@ -45,6 +100,9 @@ static dcsr_status bury_home(dcsr_i_result *result)
             if (directory->page[p]) dcsr_i_bury_page(result->grave, matrix, directory->page[p]);
         dcsr_i_bury(result->grave, DCSR_I_DIRECTORY, directory->born, directory, 0);
     }
+    if (small && base->stored)
+        result->grave->remains[result->grave->count++] =
+            (dcsr_i_remains){.kind = DCSR_I_RANGE, .born = born, .begin = base->first, .size = base->stored};
     dcsr_i_bury_runs(result->grave, result->runs, result->run_count);
     return DCSR_OK;
 }
@@ -122,14 +180,14 @@ dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_t
                      *before = result->keeps ? result->matrix->current->directory[d] : NULL,
                      *directory = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (directory != before) return directory;
-    pthread_mutex_lock(&result->lock);
+    if (result->threads > 1) pthread_mutex_lock(&result->lock);
     directory = *slot;
     if (directory == before) {
         directory = dcsr_i_directory_create(result->matrix, before, result->table->version);
         if (directory) __atomic_store_n(slot, directory, __ATOMIC_RELEASE);
         if (directory && before) dcsr_i_bury(t->grave, DCSR_I_DIRECTORY, before->born, before, 0);
     }
-    pthread_mutex_unlock(&result->lock);
+    if (result->threads > 1) pthread_mutex_unlock(&result->lock);
     return directory;
 }
 
@@ -170,23 +228,42 @@ static dcsr_status add(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t 
     return DCSR_OK;
 }
 
+/* So many entries at the beginning of the thread's room belong to rows. */
+static void advance(dcsr_i_result_thread *t, uint64_t sum)
+{
+    if (!t->stored) t->first = t->next;
+    t->gaps |= t->next != t->first + t->stored;
+    t->next += sum;
+    t->stored += sum;
+}
+
 dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
                               const uint32_t *lengths)
 {
     dcsr_i_result_thread *t = &result->thread[thread];
     uint64_t sum = 0;
+    if (result->keeps)
+        return dcsr_i_result_add_some(result, thread, first, UINT64_MAX >> (DCSR_I_PAGE_ROWS - count),
+                                      lengths);
     for (unsigned r = 0; r < count; r++) sum += lengths[r];
     assert(sum <= t->end - t->next);
-    if (result->keeps)
-        DCSR_TRY(dcsr_i_keep_add(result, thread, first, count, lengths));
-    else if (sum && dcsr_i_result_collects(result->matrix))
+    if (sum && dcsr_i_result_collects(result->matrix))
         dcsr_i_collect_add(result, thread, first, count, lengths);
     else if (sum)
         DCSR_TRY(add(result, t, first, count, lengths));
-    if (!t->stored) t->first = t->next;
-    t->gaps |= t->next != t->first + t->stored;
-    t->next += sum;
-    t->stored += sum;
+    advance(t, sum);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_result_add_some(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
+                                   const uint32_t *lengths)
+{
+    dcsr_i_result_thread *t = &result->thread[thread];
+    uint64_t sum = 0;
+    for (uint64_t left = rows; left; left &= left - 1) sum += lengths[__builtin_ctzll(left)];
+    assert(sum <= t->end - t->next);
+    DCSR_TRY(dcsr_i_keep_add(result, thread, first, rows, lengths));
+    advance(t, sum);
     return DCSR_OK;
 }
 
@@ -229,6 +306,7 @@ static void publish(dcsr_i_result *result)
             dcsr_i_table_free(matrix, table);
             return;
         }
+        dcsr_i_twin_rows(matrix, table);
     }
     if (ascends) atomic_store(&matrix->ascending, table->version);
     dcsr_i_publish(matrix, table, result->grave);

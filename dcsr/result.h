@@ -72,12 +72,14 @@ typedef struct dcsr_i_result {
     dcsr_csr csr;
 } dcsr_i_result;
 
-/* Calls compute(matrix, user) with the matrix's turn in its queue: what is queued before is applied first,
- * what is queued meanwhile after. compute() builds a result of the shape that matrix->current has then, and
- * publishes it; or fails and leaves the matrix as it was. It runs in the calling thread while the queue is
- * idle, else in the matrix's worker. Returns what compute() returns. */
-dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_status (*compute)(dcsr_matrix *matrix, void *user),
-                               void *user);
+/* Has compute(matrix, user) called with the matrix's turn in its queue: what is queued before is applied
+ * first, what is queued meanwhile after. compute() builds a result of the shape that matrix->current has
+ * then, and publishes it; or fails and leaves the matrix as it was. Returns what it returns.
+ *
+ * While the queue is idle the calling thread has the worker's place meanwhile, so that little work wakes no
+ * thread and makes no operation; but of a durable matrix, whose journal wants one, and elsewhere the worker
+ * does it. */
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_i_replace *compute, void *user);
 
 /* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess
  * that decides in which portions room is taken. `keep`: rows that are not added stay as they are; not for a
@@ -91,6 +93,10 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
  * rows in order, each once. */
 dcsr_status dcsr_i_result_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
                               const uint32_t *lengths);
+/* The same, where rows are kept, for some of a page's rows: first + i for each bit i of `rows`, whose length
+ * is lengths[i]. */
+dcsr_status dcsr_i_result_add_some(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
+                                   const uint32_t *lengths);
 
 /* Publishes, unless rows were to be kept and none was added. On failure, which on the cpu does not happen,
  * the matrix is as it was. Ends the result. */
@@ -114,7 +120,7 @@ dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_t
 
 /* ---- result_keep.c: adding rows where the others are kept ---- */
 dcsr_status dcsr_i_keep_begin(dcsr_i_result *result);
-dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
+dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
                             const uint32_t *lengths);
 /* Subtracts from the table what was replaced, and puts together what that leaves behind; false when nothing
  * was added. */

@@ -119,14 +119,15 @@ static void place_row(const dcsr_matrix *matrix, dcsr_i_row_page *page, unsigned
     for (int k = 1; k < matrix->segments_per_row && page->segment[k]; k++) page->segment[k]->capacity[r] = 0;
 }
 
-static bool any_entries(const uint32_t *lengths, unsigned count)
+/* Whether one of the rows has entries; `lengths` is that of the first. */
+static bool any_entries(const uint32_t *lengths, uint64_t rows)
 {
     uint32_t any = 0;
-    for (unsigned r = 0; r < count; r++) any |= lengths[r];
+    for (; rows; rows &= rows - 1) any |= lengths[__builtin_ctzll(rows)];
     return any != 0;
 }
 
-dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, unsigned count,
+dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
                             const uint32_t *lengths)
 {
     dcsr_i_result_thread *t = &result->thread[thread];
@@ -134,14 +135,17 @@ dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, u
     uint64_t p = first >> DCSR_I_PAGE_SHIFT, at = t->next;
     const dcsr_i_row_page *old = dcsr_i_page(matrix->current, p);
     unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
-    uint64_t most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
-    if (!any_entries(lengths, count) && !(old && any_entries(old->length + r, count))) return DCSR_OK;
+    uint64_t count = (uint64_t)__builtin_popcountll(rows),
+             most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
+    if (!any_entries(lengths, rows) && !(old && any_entries(old->length + r, rows))) return DCSR_OK;
     if (t->number != p) DCSR_TRY(turn_to(result, t, p, old));
     DCSR_TRY(grave_room(result, t, most));
     /* Nothing fails from here on, so either all rows have their places or none has. */
-    for (unsigned i = 0; i < count; at += lengths[i++], r++) {
-        if (old && old->segment[0]) bury_row(matrix, t, old, r);
-        place_row(matrix, t->page, r, at, lengths[i]);
+    for (; rows; rows &= rows - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rows);
+        if (old && old->segment[0]) bury_row(matrix, t, old, r + i);
+        place_row(matrix, t->page, r + i, at, lengths[i]);
+        at += lengths[i];
     }
     return DCSR_OK;
 }

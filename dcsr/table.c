@@ -18,15 +18,43 @@ static size_t segment_page_size(bool packed)
     return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
 }
 
+/* Where the spare part of this size is, and those of up to twice or half as much; NULL: none is kept. With a
+ * heap that looks for uses of what has been freed (sanitizers) all is given back to it. */
+static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
+{
+#ifdef DCSR_JEMALLOC
+    int order = 64 - __builtin_clzll(size);
+    return order < DCSR_I_SPARE_PARTS ? &matrix->spare_part[order] : NULL;
+#else
+    (void)matrix, (void)size;
+    return NULL;
+#endif
+}
+
+/* A spare part begins with its size. */
+static void drop(dcsr_matrix *matrix, void *spare)
+{
+    if (!spare) return;
+    size_t size = *(size_t *)spare;
+    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, spare, 1, size);
+}
+
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
 {
-    void *part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
+    _Atomic(void *) *slot = spare_of(matrix, size);
+    void *part =
+        slot && atomic_load_explicit(slot, memory_order_relaxed) ? atomic_exchange(slot, NULL) : NULL;
+    if (part && *(size_t *)part == size) return part;
+    drop(matrix, part);
+    part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
     if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
     return part;
 }
 
 bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts)
 {
+    if (n == 1) return (parts[0] = dcsr_i_part_create(matrix, size)) != NULL;
     if (!dcsr_i_alloc_many(matrix->context, DCSR_I_MATRIX, n, size, parts)) return false;
     atomic_fetch_add_explicit(&matrix->table_bytes, n * size, memory_order_relaxed);
     return true;
@@ -35,8 +63,17 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 {
     if (!part) return;
-    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
+    _Atomic(void *) *slot = spare_of(matrix, size);
+    *(size_t *)part = size;
+    if (!slot || atomic_load_explicit(slot, memory_order_relaxed))
+        drop(matrix, part);
+    else
+        drop(matrix, atomic_exchange(slot, part));
+}
+
+void dcsr_i_parts_drain(dcsr_matrix *matrix)
+{
+    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare_part[i], NULL));
 }
 
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <time.h>
 
+/* A version costs a device about as much as this many entries, so more need not be applied at once, and who
+ * waits for the first of them need not wait longer. */
+enum { APPLIED_AT_ONCE = 1 << 22 };
+
 struct dcsr_ticket {
     dcsr_i_operation *operation;
 };
@@ -49,6 +53,26 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_i_context_release(context);
 }
 
+static bool go_together(const dcsr_i_operation *a, const dcsr_i_operation *b)
+{
+    return a->kind == b->kind && (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) &&
+           a->rows == b->rows && a->cols == b->cols;
+}
+
+void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list)
+{
+    dcsr_i_operation **end = &operation->joined;
+    uint64_t n = operation->n;
+    while (*list && go_together(operation, *list) && n + (*list)->n <= APPLIED_AT_ONCE) {
+        dcsr_i_operation *next = *list;
+        *list = next->next;
+        *end = next;
+        end = &next->next;
+        n += next->n;
+    }
+    *end = NULL;
+}
+
 void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message)
 {
     dcsr_i_operation_drop_entries(operation);
@@ -79,8 +103,8 @@ void dcsr_i_pause(void)
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
 {
     uint64_t start = atomic_load(&operation->done) ? 0 : dcsr_i_nanoseconds();
-    while (!atomic_load(&operation->done) && dcsr_i_nanoseconds() - start <= DCSR_I_SPIN_NANOSECONDS)
-        dcsr_i_pause();
+    uint64_t most = dcsr_i_spin_nanoseconds(operation->context);
+    while (!atomic_load(&operation->done) && dcsr_i_nanoseconds() - start <= most) dcsr_i_pause();
     pthread_mutex_lock(&operation->lock);
     while (!atomic_load(&operation->done)) pthread_cond_wait(&operation->finished, &operation->lock);
     pthread_mutex_unlock(&operation->lock);

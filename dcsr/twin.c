@@ -54,6 +54,113 @@ void dcsr_i_twin_stays(dcsr_matrix *matrix)
     matrix->next_shown = dcsr_i_snapshot_hold(matrix->shown);
 }
 
+/* ---- Batches out of rows of A ---- */
+
+static int bits_for(uint64_t count)
+{
+    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
+}
+
+/* A batch for the twin of `rows`, without entries yet. They will come by ascending row of A, and stay so in
+ * each column. */
+static dcsr_i_operation batch_for(const dcsr_matrix *twin, dcsr_i_kind kind, const dcsr_i_rows *rows)
+{
+    size_t size = kind == DCSR_I_INSERT ? twin->value_size : 0;
+    return (dcsr_i_operation){.context = twin->context,
+                              .kind = kind,
+                              .stride = size ? 2 : 1,
+                              .column_bits = bits_for(rows->rows),
+                              .row_bits = bits_for(rows->cols),
+                              .ordered_bits = bits_for(rows->rows),
+                              .value_size = size,
+                              .rows = rows->cols,
+                              .cols = rows->rows};
+}
+
+/* Writes the entries of a row with their keys swapped, and without marks of deletion; returns where they end.
+ */
+static uint64_t *pack_row(uint64_t *entries, const dcsr_i_rows *rows, uint64_t row,
+                          const dcsr_i_operation *batch)
+{
+    size_t size = batch->value_size;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
+            *entries++ = (uint64_t)(rows->columns[i] & ~DCSR_I_TOMBSTONE) << batch->column_bits | row;
+            if (!size) continue;
+            *entries = 0;
+            memcpy(entries++, (const char *)rows->values + i * size, size);
+        }
+    return entries;
+}
+
+/* Applies n entries to the twin, which pack(entries, rows, batch, user) writes. */
+static dcsr_status apply_batch(dcsr_matrix *twin, dcsr_i_operation *batch, const dcsr_i_rows *rows,
+                               void (*pack)(const dcsr_i_rows *rows, const dcsr_i_operation *batch,
+                                            const void *user),
+                               const void *user)
+{
+    if (!batch->n) return DCSR_OK;
+    uint64_t words = batch->n * (uint64_t)batch->stride;
+    batch->entries = dcsr_i_alloc(twin->context, DCSR_I_SCRATCH, words, sizeof *batch->entries);
+    if (!batch->entries) return DCSR_ERROR_OUT_OF_MEMORY;
+    pack(rows, batch, user);
+    dcsr_status status = twin->engine->apply_entries(twin, batch);
+    dcsr_i_free(twin->context, DCSR_I_SCRATCH, batch->entries, words, sizeof *batch->entries);
+    return status;
+}
+
+/* ---- Rows that have been replaced ---- */
+
+/* Whether row r of a page, which may be NULL, is another in the other version: one that was written has a
+ * place of its own. */
+static bool differs(const dcsr_i_row_page *page, const dcsr_i_row_page *other, unsigned r)
+{
+    uint32_t n = page ? page->length[r] : 0, m = other ? other->length[r] : 0;
+    return n != m || (n && page->segment[0]->begin[r] != other->segment[0]->begin[r]);
+}
+
+/* Packs the entries of the rows that are others in the table `user`; returns how many there are. Without
+ * memory it counts them. */
+static uint64_t pack_different(uint64_t *entries, const dcsr_i_rows *rows, const dcsr_i_table *other,
+                               const dcsr_i_operation *batch)
+{
+    uint64_t n = 0;
+    for (uint64_t p = 0; p < dcsr_i_page_count(rows->table); p++) {
+        const dcsr_i_row_page *page = dcsr_i_page(rows->table, p), *beside = dcsr_i_page(other, p);
+        for (unsigned r = 0; page && page != beside && r < DCSR_I_PAGE_ROWS; r++) {
+            if (!page->length[r] || !differs(page, beside, r)) continue;
+            if (entries) entries = pack_row(entries, rows, p << DCSR_I_PAGE_SHIFT | r, batch);
+            n += page->length[r];
+        }
+    }
+    return n;
+}
+
+static void pack_rows_of(const dcsr_i_rows *rows, const dcsr_i_operation *batch, const void *user)
+{
+    pack_different(batch->entries, rows, user, batch);
+}
+
+/* What one version's rows have that are others in the other. */
+static dcsr_status apply_different(dcsr_matrix *matrix, dcsr_i_kind kind, const dcsr_i_table *table,
+                                   const dcsr_i_table *other)
+{
+    dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
+    dcsr_i_operation batch = batch_for(matrix->twin, kind, &rows);
+    batch.n = pack_different(NULL, &rows, other, &batch);
+    return apply_batch(matrix->twin, &batch, &rows, pack_rows_of, other);
+}
+
+void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
+{
+    if (!matrix->twin) return;
+    dcsr_status status = apply_different(matrix, DCSR_I_REMOVE, matrix->current, next);
+    if (status == DCSR_OK) status = apply_different(matrix, DCSR_I_INSERT, next, matrix->current);
+    follow(matrix, status);
+}
+
 /* ---- Changes of the twin alone ---- */
 
 /* Shows this version of the twin with the current version of A; takes the reference. */
@@ -86,50 +193,20 @@ dcsr_status dcsr_i_twin_tidy(dcsr_matrix *matrix, const dcsr_i_operation *operat
 
 /* ---- Making one ---- */
 
-/* Writes the entries of the rows with their keys swapped: ascending by row of A. */
-static void pack(uint64_t *entries, const dcsr_i_rows *rows, const dcsr_i_operation *operation)
+static void pack_all(const dcsr_i_rows *rows, const dcsr_i_operation *batch, const void *user)
 {
-    size_t size = operation->value_size;
-    for (uint64_t row = dcsr_i_rows_skip(rows, 0); row < rows->rows; row = dcsr_i_rows_skip(rows, row + 1)) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_rows_pieces(rows, row, pieces);
-        for (int k = 0; k < count; k++)
-            for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
-                *entries++ = (uint64_t)rows->columns[i] << operation->column_bits | row;
-                if (!size) continue;
-                *entries = 0;
-                memcpy(entries++, (const char *)rows->values + i * size, size);
-            }
-    }
-}
-
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
+    uint64_t *entries = batch->entries;
+    (void)user;
+    for (uint64_t row = dcsr_i_rows_skip(rows, 0); row < rows->rows; row = dcsr_i_rows_skip(rows, row + 1))
+        entries = pack_row(entries, rows, row, batch);
 }
 
 /* Inserts them as one batch, which costs nothing for columns that have no entries. */
 static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 {
-    dcsr_context *context = twin->context;
-    dcsr_i_operation batch = {.context = context,
-                              .kind = DCSR_I_INSERT,
-                              .n = dcsr_i_rows_entries(rows),
-                              .stride = twin->value_size ? 2 : 1,
-                              .column_bits = bits_for(rows->rows),
-                              .row_bits = bits_for(rows->cols),
-                              .value_size = twin->value_size,
-                              .rows = rows->cols,
-                              .cols = rows->rows};
-    if (!batch.n) return DCSR_OK;
-    batch.ordered_bits = batch.column_bits;
-    uint64_t words = batch.n * (uint64_t)batch.stride;
-    batch.entries = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *batch.entries);
-    if (!batch.entries) return DCSR_ERROR_OUT_OF_MEMORY;
-    pack(batch.entries, rows, &batch);
-    dcsr_status status = twin->engine->apply_entries(twin, &batch);
-    dcsr_i_free(context, DCSR_I_SCRATCH, batch.entries, words, sizeof *batch.entries);
-    return status;
+    dcsr_i_operation batch = batch_for(twin, DCSR_I_INSERT, rows);
+    batch.n = dcsr_i_rows_entries(rows);
+    return apply_batch(twin, &batch, rows, pack_all, NULL);
 }
 
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,

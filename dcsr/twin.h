@@ -23,6 +23,8 @@
  * overwritten. */
 void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *entries,
                          uint64_t n);
+/* A's version `next` has replaced rows, which are not resolved yet in the one before. */
+void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next);
 void dcsr_i_twin_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 /* A's version holds what the one before it does. */
 void dcsr_i_twin_stays(dcsr_matrix *matrix);

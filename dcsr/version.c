@@ -66,11 +66,10 @@ void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr
 }
 
 /* Frees those remains (runs, or all but runs) that no pinned version can see: `heir` is the latest of those
- * that could. */
+ * that could. With remains_lock. */
 static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
 {
     uint64_t kept = 0;
-    pthread_mutex_lock(&matrix->remains_lock);
     for (uint64_t i = 0; i < grave->count; i++) {
         const dcsr_i_remains *remains = &grave->remains[i];
         bool other = (remains->kind == DCSR_I_RUN) != runs;
@@ -79,7 +78,6 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin 
         else
             matrix->engine->free_remains(matrix, remains);
     }
-    pthread_mutex_unlock(&matrix->remains_lock);
     grave->count = kept;
 }
 
@@ -91,6 +89,8 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin 
 static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
 {
     dcsr_i_pin *heir = below ? &matrix->pins[below - 1] : NULL;
+    if (!graves) return;
+    pthread_mutex_lock(&matrix->remains_lock);
     for (dcsr_i_grave *grave = graves; grave; grave = grave->next) thin_out(matrix, grave, heir, false);
     while (graves) {
         dcsr_i_grave *grave = graves;
@@ -103,6 +103,7 @@ static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
         grave->next = heir->graves;
         heir->graves = grave;
     }
+    pthread_mutex_unlock(&matrix->remains_lock);
 }
 
 /* Pins the current version, or one that is pinned already. */

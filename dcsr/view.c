@@ -66,6 +66,7 @@ static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
 dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
 {
     DCSR_TRY(dcsr_i_view_host_rows(rows, view));
+    if (atomic_load_explicit(&view->ascends, memory_order_relaxed)) return DCSR_OK;
     pthread_mutex_lock(&view->lock);
     dcsr_status status = view->ascends || view->sorted ? DCSR_OK : sort(view, *rows);
     if (status == DCSR_OK && view->sorted) *rows = &view->sorted_rows;

@@ -19,8 +19,9 @@ struct dcsr_view {
     /* What is on a device, as CSR in host memory. */
     dcsr_i_csr *copy;
     dcsr_i_rows host_rows;
-    /* The rows with columns that ascend strictly: a copy, unless they do so anyway. */
-    bool ascends;
+    /* The rows with columns that ascend strictly: a copy, unless they do so anyway, which is known without
+     * the lock. */
+    atomic_bool ascends;
     dcsr_i_csr *sorted;
     dcsr_i_rows sorted_rows;
     /* The rows of the transpose (transposed.c): what the matrix maintains belongs to the version as `twin`,

@@ -7,27 +7,8 @@
 
 static const char call[] = "matrix_assign";
 
-typedef struct assignment {
-    dcsr_context *context;
-    dcsr_i_input a;
-    dcsr_i_selected rows, cols;
-    dcsr_i_movers movers;
-} assignment;
-
-static dcsr_status begin(void *user, int threads)
-{
-    assignment *x = user;
-    return dcsr_i_movers_create(&x->movers, x->context, x->a.rows, threads);
-}
-
-static void end(void *user)
-{
-    assignment *x = user;
-    dcsr_i_movers_free(&x->movers);
-}
-
 /* The row of A that goes to a row of C, searched for from place *at of the list on; false when none does. */
-static bool source_of(const assignment *x, uint64_t row, uint64_t *at, uint64_t *source)
+static bool source_of(const dcsr_i_moving *x, uint64_t row, uint64_t *at, uint64_t *source)
 {
     *source = row;
     if (x->rows.all) return true;
@@ -39,14 +20,14 @@ static bool source_of(const assignment *x, uint64_t row, uint64_t *at, uint64_t 
 
 static uint64_t most(void *user, uint64_t first, unsigned count)
 {
-    const assignment *x = user;
+    const dcsr_i_moving *x = user;
     uint64_t sum = 0, at = 0, source;
     for (unsigned r = 0; r < count; r++)
         if (source_of(x, first + r, &at, &source)) sum += dcsr_i_rows_length(x->a.rows, source);
     return sum;
 }
 
-static dcsr_status place_row(const assignment *x, dcsr_i_mover *t, uint64_t source, dcsr_i_room room,
+static dcsr_status place_row(const dcsr_i_moving *x, dcsr_i_mover *t, uint64_t source, dcsr_i_room room,
                              uint64_t to, uint32_t *length)
 {
     const dcsr_i_selected *cols = &x->cols;
@@ -70,17 +51,17 @@ static dcsr_status place_row(const assignment *x, dcsr_i_mover *t, uint64_t sour
 static dcsr_status block(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths)
 {
-    const assignment *x = user;
+    const dcsr_i_moving *x = user;
     uint64_t to = 0, at = 0, source;
     for (unsigned r = 0; r < count; to += lengths[r++]) {
         lengths[r] = 0;
         if (source_of(x, first + r, &at, &source))
-            DCSR_TRY(place_row(x, &x->movers.thread[thread], source, room, to, &lengths[r]));
+            DCSR_TRY(place_row(x, &x->thread[thread], source, room, to, &lengths[r]));
     }
     return DCSR_OK;
 }
 
-static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                        uint64_t rows, uint64_t cols, const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = x->a.rows;
@@ -97,8 +78,8 @@ static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcs
                              .work = dcsr_i_rows_stored(a),
                              .source = {x->rows.all ? a : NULL},
                              .user = x,
-                             .begin = begin,
-                             .end = end,
+                             .begin = dcsr_i_moving_begin,
+                             .end = dcsr_i_moving_end,
                              .most = most,
                              .block = block,
                              .region = x->rows.all && x->cols.all ? NULL : &region};
@@ -109,7 +90,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
                                const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
                                const dcsr_desc *desc)
 {
-    assignment x = {0};
+    dcsr_i_moving x = {0};
     uint64_t c_rows, c_cols;
     DCSR_TRY(dcsr_i_check_output(call, C, mask));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
@@ -119,11 +100,10 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, nrows);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
-    dcsr_i_selected_free(&x.rows);
-    dcsr_i_selected_free(&x.cols);
-    dcsr_i_input_free(&x.a);
+    dcsr_i_moving_free(&x);
     return status;
 }

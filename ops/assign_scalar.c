@@ -115,6 +115,7 @@ static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcs
                              .begin = begin,
                              .end = end,
                              .row = row,
+                             .scalar = x->rows.all && x->cols.all ? x->value : NULL,
                              .region = x->rows.all && x->cols.all ? NULL : &region};
     x->values = dcsr_i_rowwise_wants_values(&driver);
     return dcsr_i_rowwise_run(&driver);
@@ -135,6 +136,7 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
     dcsr_status status = dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, 0);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
     dcsr_i_selected_free(&x.rows);

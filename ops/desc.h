@@ -6,13 +6,15 @@
  *
  * means
  *
- *      Z = T where accum is NULL; else w and T united, with accum(w[i], T[i]) where both have an entry
- *      where the mask is true w gets what Z has there, an entry or none; where it is not, w keeps what it
- * has, or loses it with `replace`
+ *      Z = T where accum is NULL; else w and T united, with accum(w[i], T[i]) where both have an entry;
+ *      where the mask is true w gets what Z has there, an entry or none;
+ *      where it is not w keeps what it has, or loses it with `replace`
  *
  * A mask that is NULL is true everywhere. A mask is true where it has an entry whose value is not 0; with
  * `mask_structure` where it has an entry; with `mask_complement` exactly where it else were not. The output
- * may be an input too, also the mask. When an operation fails its output is as it was. */
+ * may be an input too, also the mask. When an operation fails its output is as it was, but for
+ * DCSR_ERROR_NOT_DURABLE, which says that a durable matrix has the result in memory and the disk has not
+ * (persist/persist.h). */
 #ifndef DCSR_DESC_H
 #define DCSR_DESC_H
 
@@ -45,6 +47,13 @@ typedef struct dcsr_desc {
     bool mask_complement, mask_structure;
     bool replace;
     dcsr_direction direction;
+    /* Of mxv and vxm whose mask is complemented, by structure, and of u's size: the caller knows that where
+     * the mask lets a sum through, its terms are the same with the mask's vector in place of u. A product
+     * that pulls and does not look at u's values may then read the mask, which is there in the form that it
+     * needs, and spare bringing u into that form. It is so in a search, with what has been visited as the
+     * mask and what was visited last as u: were there an edge from a vertex visited earlier, its end would
+     * have been visited. Where it is not, the result has what either vector gives. */
+    bool pull_from_mask;
     dcsr_device device;  /* where to run, on a cuda context; AUTO: the CPU where it is faster */
     dcsr_report *report; /* filled in by operations that succeed; may be NULL */
 } dcsr_desc;

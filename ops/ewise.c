@@ -18,15 +18,17 @@ typedef struct ewise {
     const dcsr_binary_op *op;
     dcsr_i_input a, b;
     bool add, one_type;
-    size_t size; /* of the operator's result */
-    thread_state *threads;
+    size_t size;                   /* of the operator's result */
+    thread_state *threads, *alone; /* `count` of them, or the one */
     int count;
 } ewise;
 
 static dcsr_status begin(void *user, int threads)
 {
     ewise *e = user;
-    e->threads = dcsr_i_alloc(e->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *e->threads);
+    e->threads = e->alone;
+    if (threads > 1)
+        e->threads = dcsr_i_alloc(e->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *e->threads);
     if (!e->threads) return DCSR_ERROR_OUT_OF_MEMORY;
     e->count = threads;
     for (int t = 0; t < threads; t++) {
@@ -50,7 +52,8 @@ static void end(void *user)
         dcsr_i_scratch_free(&state->x, e->context);
         dcsr_i_scratch_free(&state->y, e->context);
     }
-    dcsr_i_free(e->context, DCSR_I_SCRATCH, e->threads, (size_t)e->count, sizeof *e->threads);
+    if (e->count > 1)
+        dcsr_i_free(e->context, DCSR_I_SCRATCH, e->threads, (size_t)e->count, sizeof *e->threads);
 }
 
 static uint64_t most(void *user, uint64_t first, unsigned count)
@@ -205,6 +208,8 @@ static dcsr_status run(ewise *e, dcsr_matrix *C, dcsr_view *mask, const dcsr_bin
 {
     const dcsr_binary_op *op = e->op;
     const dcsr_i_rows *a = e->a.rows, *b = e->b.rows;
+    thread_state alone;
+    e->alone = &alone;
     DCSR_TRY(dcsr_i_check_shape(e->call, "A", a->rows, a->cols, "B", b->rows, b->cols));
     e->size = dcsr_type_size(op->ztype);
     e->one_type = a->type == b->type && a->type == op->xtype && a->type == op->ytype && a->type == op->ztype;

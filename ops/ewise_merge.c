@@ -47,6 +47,22 @@ static void intersect(dcsr_i_merge *merge, dcsr_i_meetings *meetings)
     merge->i = i, merge->j = j, merge->k = k;
 }
 
+static void replace(dcsr_i_merge *merge, const uint64_t *bits)
+{
+    const uint32_t *a = merge->a.columns, *b = merge->b.columns;
+    uint32_t *z = merge->z.columns;
+    uint64_t i = merge->i, j = merge->j, k = merge->k;
+    while (i < merge->a.n) {
+        uint32_t ca = a[i], cb = j < merge->b.n ? b[j] : UINT32_MAX;
+        bool from_b = cb <= ca;
+        z[k] = from_b ? cb : ca;
+        k += from_b | !(bits[ca / 64] >> ca % 64 & 1);
+        i += ca <= cb;
+        j += from_b;
+    }
+    merge->i = i, merge->j = j, merge->k = k;
+}
+
 static dcsr_i_merge_loop *by_size(dcsr_i_merge_loop *const loops[5], size_t size)
 {
     return loops[size == 8 ? 4 : size == 4 ? 3 : size];
@@ -117,5 +133,14 @@ void dcsr_i_overlay_rows(dcsr_i_merge *merge, size_t size)
     merge->i = merge->j = 0;
     overlay_loop(size)(merge, NULL);
     append(merge, &merge->a, merge->i, size);
+    append(merge, &merge->b, merge->j, size);
+}
+
+void dcsr_i_replace_rows(dcsr_i_merge *merge, const uint64_t *bits, size_t size)
+{
+    static void (*const loops[5])(dcsr_i_merge *, const uint64_t *) = {replace, replace_1, replace_2,
+                                                                       replace_4, replace_8};
+    merge->i = merge->j = 0;
+    loops[size == 8 ? 4 : size == 4 ? 3 : size](merge, bits);
     append(merge, &merge->b, merge->j, size);
 }

@@ -38,5 +38,7 @@ bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *meetings, const dcs
 bool dcsr_i_settle_union(dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size, void *values);
 /* The same where the entry of b stands for both. */
 void dcsr_i_overlay_rows(dcsr_i_merge *merge, size_t size);
+/* The same where b is all that the result has in some columns, a bit set for each, and a all elsewhere. */
+void dcsr_i_replace_rows(dcsr_i_merge *merge, const uint64_t *bits, size_t size);
 
 #endif

@@ -8,27 +8,8 @@
 
 static const char call[] = "matrix_extract";
 
-typedef struct extraction {
-    dcsr_context *context;
-    dcsr_i_input a;
-    dcsr_i_selected rows, cols;
-    dcsr_i_movers movers;
-} extraction;
-
-static dcsr_status begin(void *user, int threads)
-{
-    extraction *x = user;
-    return dcsr_i_movers_create(&x->movers, x->context, x->a.rows, threads);
-}
-
-static void end(void *user)
-{
-    extraction *x = user;
-    dcsr_i_movers_free(&x->movers);
-}
-
 /* The most that a row of so many entries can become. */
-static uint64_t row_most(const extraction *x, uint64_t length)
+static uint64_t row_most(const dcsr_i_moving *x, uint64_t length)
 {
     uint64_t repeated = length * x->cols.repeats;
     return repeated < x->cols.n ? repeated : x->cols.n;
@@ -36,7 +17,7 @@ static uint64_t row_most(const extraction *x, uint64_t length)
 
 static uint64_t most(void *user, uint64_t first, unsigned count)
 {
-    const extraction *x = user;
+    const dcsr_i_moving *x = user;
     uint64_t sum = 0;
     for (unsigned r = 0; r < count; r++)
         sum += row_most(x, dcsr_i_rows_length(x->a.rows, dcsr_i_selected_at(&x->rows, first + r)));
@@ -44,7 +25,7 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
 }
 
 /* Columns first .. first + n - 1 become 0 .. n - 1. */
-static uint64_t cut(const extraction *x, const dcsr_i_row *row, dcsr_i_room room, uint64_t to)
+static uint64_t cut(const dcsr_i_moving *x, const dcsr_i_row *row, dcsr_i_room room, uint64_t to)
 {
     uint64_t first = x->cols.all ? 0 : x->cols.first;
     uint64_t from = first ? dcsr_i_list_find(row->columns, 0, row->n, first) : 0,
@@ -58,7 +39,7 @@ static uint64_t cut(const extraction *x, const dcsr_i_row *row, dcsr_i_room room
 }
 
 /* Each column becomes all its positions in the list. */
-static dcsr_status pick(const extraction *x, dcsr_i_mover *t, const dcsr_i_row *row, dcsr_i_room room,
+static dcsr_status pick(const dcsr_i_moving *x, dcsr_i_mover *t, const dcsr_i_row *row, dcsr_i_room room,
                         uint64_t to, uint32_t *length)
 {
     const dcsr_i_selected *cols = &x->cols;
@@ -76,8 +57,8 @@ static dcsr_status pick(const extraction *x, dcsr_i_mover *t, const dcsr_i_row *
 static dcsr_status block(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths)
 {
-    const extraction *x = user;
-    dcsr_i_mover *t = &x->movers.thread[thread];
+    const dcsr_i_moving *x = user;
+    dcsr_i_mover *t = &x->thread[thread];
     bool range = x->cols.all || x->cols.range;
     uint64_t to = 0;
     for (unsigned r = 0; r < count; r++) {
@@ -92,7 +73,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status run(extraction *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                        const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
                        const dcsr_desc *desc)
 {
@@ -113,8 +94,8 @@ static dcsr_status run(extraction *x, dcsr_matrix *C, dcsr_view *mask, const dcs
                              .work = rows ? work : stored,
                              .source = {rows ? NULL : a},
                              .user = x,
-                             .begin = begin,
-                             .end = end,
+                             .begin = dcsr_i_moving_begin,
+                             .end = dcsr_i_moving_end,
                              .most = most,
                              .block = block};
     return dcsr_i_rowwise_run(&driver);
@@ -124,14 +105,12 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
                                 const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
                                 const dcsr_desc *desc)
 {
-    extraction x = {0};
+    dcsr_i_moving x = {0};
     DCSR_TRY(dcsr_i_check_output(call, C, mask));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, rows, nrows, cols, ncols, desc);
-    dcsr_i_selected_free(&x.rows);
-    dcsr_i_selected_free(&x.cols);
-    dcsr_i_input_free(&x.a);
+    dcsr_i_moving_free(&x);
     return status;
 }

@@ -158,26 +158,35 @@ void dcsr_i_moved_write(dcsr_i_moved *moved, bool ascend, const dcsr_i_row *row,
                (const char *)row->values + (uint32_t)keys[k] * value_size, value_size);
 }
 
-dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
-                                 int threads)
+/* ---- Extraction and assignment ---- */
+
+dcsr_status dcsr_i_moving_begin(void *moving, int threads)
 {
-    *movers = (dcsr_i_movers){.context = context, .alone.moved.keys = dcsr_i_scratch_of(&movers->few)};
-    movers->thread = &movers->alone;
+    dcsr_i_moving *m = moving;
+    m->alone = (dcsr_i_mover){.moved.keys = dcsr_i_scratch_of(&m->few)};
+    m->thread = &m->alone;
     if (threads > 1)
-        movers->thread = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *movers->thread);
-    if (!movers->thread) return DCSR_ERROR_OUT_OF_MEMORY;
-    movers->threads = threads;
-    for (int t = 0; t < threads; t++) movers->thread[t].a = dcsr_i_row_reader_of(context, rows);
+        m->thread = dcsr_i_calloc(m->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *m->thread);
+    if (!m->thread) return DCSR_ERROR_OUT_OF_MEMORY;
+    m->threads = threads;
+    for (int t = 0; t < threads; t++) m->thread[t].a = dcsr_i_row_reader_of(m->context, m->a.rows);
     return DCSR_OK;
 }
 
-void dcsr_i_movers_free(dcsr_i_movers *movers)
+void dcsr_i_moving_end(void *moving)
 {
-    for (int t = 0; t < movers->threads; t++) {
-        dcsr_i_row_reader_free(&movers->thread[t].a);
-        dcsr_i_scratch_free(&movers->thread[t].moved.keys, movers->context);
+    dcsr_i_moving *m = moving;
+    for (int t = 0; t < m->threads; t++) {
+        dcsr_i_row_reader_free(&m->thread[t].a);
+        dcsr_i_scratch_free(&m->thread[t].moved.keys, m->context);
     }
-    if (movers->threads > 1)
-        dcsr_i_free(movers->context, DCSR_I_SCRATCH, movers->thread, (size_t)movers->threads,
-                    sizeof *movers->thread);
+    if (m->threads > 1)
+        dcsr_i_free(m->context, DCSR_I_SCRATCH, m->thread, (size_t)m->threads, sizeof *m->thread);
+}
+
+void dcsr_i_moving_free(dcsr_i_moving *moving)
+{
+    dcsr_i_selected_free(&moving->rows);
+    dcsr_i_selected_free(&moving->cols);
+    dcsr_i_input_free(&moving->a);
 }

@@ -42,7 +42,7 @@ void dcsr_i_selected_free(dcsr_i_selected *list);
 /* As what an assignment writes to. */
 static inline dcsr_i_index_list dcsr_i_selected_list(const dcsr_i_selected *list)
 {
-    return (dcsr_i_index_list){list->sorted, list->n, list->bits};
+    return (dcsr_i_index_list){list->sorted, list->n, list->size, list->bits};
 }
 
 /* Index number k of the list. */
@@ -78,14 +78,20 @@ typedef struct dcsr_i_mover {
     _Alignas(64) dcsr_i_row_reader a;
     dcsr_i_moved moved;
 } dcsr_i_mover;
-typedef struct dcsr_i_movers {
+
+/* Extraction and assignment: a matrix, and the places that its rows and columns come from or go to. */
+typedef struct dcsr_i_moving {
     dcsr_context *context;
+    dcsr_i_input a;
+    dcsr_i_selected rows, cols;
     dcsr_i_mover *thread, alone; /* `threads` of them, or the one */
     int threads;
     dcsr_i_few few;
-} dcsr_i_movers;
-dcsr_status dcsr_i_movers_create(dcsr_i_movers *movers, dcsr_context *context, const dcsr_i_rows *rows,
-                                 int threads);
-void dcsr_i_movers_free(dcsr_i_movers *movers);
+} dcsr_i_moving;
+/* For dcsr_i_rowwise: what threads have, of a dcsr_i_moving. */
+dcsr_status dcsr_i_moving_begin(void *moving, int threads);
+void dcsr_i_moving_end(void *moving);
+/* Frees the input and the lists. */
+void dcsr_i_moving_free(dcsr_i_moving *moving);
 
 #endif

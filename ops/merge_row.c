@@ -187,13 +187,17 @@ static dcsr_status cast_values(dcsr_i_merger *merger, const dcsr_i_merging *m, c
     return DCSR_OK;
 }
 
-/* T, and the entries of the old row that it does not have. */
+/* T, and the entries of the old row that it does not have; with the bits of a region: those outside of it. */
 static dcsr_status overlay(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_i_row *old,
-                           const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
+                           const dcsr_i_row *T, const uint64_t *region, dcsr_i_room room, uint32_t *length)
 {
     dcsr_i_merge merge = {.a = *old, .b = *T, .z = room};
-    if (room.values) DCSR_TRY(cast_values(merger, m, T, &merge.b.values));
-    dcsr_i_overlay_rows(&merge, room.values ? dcsr_type_size(m->type) : 0);
+    size_t size = room.values ? dcsr_type_size(m->type) : 0;
+    if (size) DCSR_TRY(cast_values(merger, m, T, &merge.b.values));
+    if (region)
+        dcsr_i_replace_rows(&merge, region, size);
+    else
+        dcsr_i_overlay_rows(&merge, size);
     *length = (uint32_t)merge.k;
     return DCSR_OK;
 }
@@ -216,7 +220,7 @@ static void pick_values(size_t size, void *to, const void *from, const uint32_t 
     }
 }
 
-/* The entries of the old row whose columns are outside of the region. */
+/* The entries of the old row whose columns are outside of the region, of which there are no bits. */
 static dcsr_status leave_region(dcsr_i_merger *merger, const dcsr_i_merging *m, const dcsr_i_row *old,
                                 bool values, dcsr_i_row *left)
 {
@@ -228,8 +232,7 @@ static dcsr_status leave_region(dcsr_i_merger *merger, const dcsr_i_merging *m, 
     for (uint64_t e = 0; e < old->n; e++) {
         uint32_t column = columns[n] = old->columns[e];
         at[n] = (uint32_t)e;
-        n += cols->bits ? !(cols->bits[column / 64] >> column % 64 & 1)
-                        : !reaches(cols->indices, cols->n, &at_region, column);
+        n += !reaches(cols->indices, cols->n, &at_region, column);
     }
     *left = (dcsr_i_row){n, columns, NULL};
     if (!values) return DCSR_OK;
@@ -251,16 +254,17 @@ dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, boo
     if (!mask && !m->accum && dcsr_i_index_list_is_range(&m->region->cols))
         return splice(m, old, T, room, length);
     if (!mask && !m->accum) {
-        dcsr_i_row left;
-        DCSR_TRY(leave_region(merger, m, old, room.values != NULL, &left));
-        return overlay(merger, m, &left, T, room, length);
+        dcsr_i_row left = *old;
+        const uint64_t *region = m->region->cols.bits;
+        if (!region) DCSR_TRY(leave_region(merger, m, old, room.values != NULL, &left));
+        return overlay(merger, m, &left, T, region, room, length);
     }
 
     /* C where T stands wherever the mask is true, which is how scalars are assigned; and accum(C, T). */
     bool covered = mask && !mask->complement && T->columns == mask->columns && T->n == mask->n;
     bool same = covered && old->n == T->n && !memcmp(old->columns, T->columns, T->n * sizeof *T->columns);
     if (covered && !m->accum && (m->replace || same)) return copy(m, m->source, T, room, length);
-    if (covered && !m->accum) return overlay(merger, m, old, T, room, length);
+    if (covered && !m->accum) return overlay(merger, m, old, T, NULL, room, length);
     if ((mask ? covered && !m->replace : m->accum != NULL) && (m->one_type || !room.values))
         return unite(merger, m, m->accum, old, T, room, length);
 

@@ -1,7 +1,7 @@
 /* mxm.c: sparse matrix times sparse matrix: checks, inputs, and the operation for the driver of rows.
  *
  * Without a mask rows are written in blocks, right where they stay; the room for them is their products, or
- * all columns where these are fewer. With one each row is handed out by itself. */
+ * all columns where these are fewer. With one that is the places that the mask's row names. */
 #include "ops/mxm.h"
 #include "ops/mxm_row.h"
 #include "ops/semiring.h"
@@ -14,10 +14,14 @@ static dcsr_status begin(void *user, int threads)
         m->thread = dcsr_i_calloc(m->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *m->thread);
     if (!m->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     m->threads = threads;
-    /* Not `clean` and `sums`, which are made what they are between rows when they are taken. */
-    dcsr_i_scratch *first[] = {&m->thread->a,    &m->thread->b,       &m->thread->runs,
-                               &m->thread->keys, &m->thread->columns, &m->thread->values};
-    for (int k = 0; k < 6; k++) *first[k] = dcsr_i_scratch_of(&m->few[k]);
+    dcsr_i_mxm_thread *first = m->thread;
+    dcsr_i_scratch *others[] = {&first->a, &first->b, &first->runs, &first->keys, &first->places};
+    for (int k = 0; k < 5; k++) *others[k] = dcsr_i_scratch_of(&m->few->others[k]);
+    first->clean = dcsr_i_scratch_of(&m->few->clean);
+    memset(m->few->clean.bytes, 0, sizeof m->few->clean.bytes);
+    first->sums = dcsr_i_scratch_of(&m->few->sums);
+    dcsr_i_broadcast(dcsr_i_monoid_type(m->semiring->add), m->few->sums.bytes, &m->semiring->add->identity,
+                     sizeof m->few->sums.bytes / m->size);
     for (int t = 0; t < threads; t++) m->thread[t].reader = dcsr_i_row_reader_of(m->context, m->a);
     return DCSR_OK;
 }
@@ -27,8 +31,8 @@ static void end(void *user)
     dcsr_i_mxm *m = user;
     for (int i = 0; i < m->threads; i++) {
         dcsr_i_mxm_thread *t = &m->thread[i];
-        dcsr_i_scratch *all[] = {&t->a,    &t->b,     &t->runs,   &t->clean,   &t->sums,
-                                 &t->keys, &t->spare, &t->places, &t->columns, &t->values};
+        dcsr_i_scratch *all[] = {&t->a,    &t->b,    &t->runs,  &t->clean,
+                                 &t->sums, &t->keys, &t->spare, &t->places};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) dcsr_i_scratch_free(all[k], m->context);
         dcsr_i_row_reader_free(&t->reader);
     }
@@ -68,13 +72,13 @@ static dcsr_status write_block(void *user, int thread, uint64_t first, unsigned 
     return DCSR_OK;
 }
 
-static dcsr_status hand_out_row(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask,
-                                dcsr_i_row *T)
+static dcsr_status write_masked(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask,
+                                dcsr_i_room room, uint32_t *length)
 {
     const dcsr_i_mxm *m = user;
     dcsr_i_mxm_row r;
     DCSR_TRY(dcsr_i_mxm_open(&r, m, &m->thread[thread], row));
-    return dcsr_i_mxm_row_masked(&r, mask, T);
+    return dcsr_i_mxm_row_masked(&r, mask, room, length);
 }
 
 /* ---- The operation ---- */
@@ -129,9 +133,11 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
                            "mxm: the semiring is NULL: there is none of that name on that type");
     DCSR_TRY(dcsr_i_check_view("mxm", "A", A, C->context));
     DCSR_TRY(dcsr_i_check_view("mxm", "B", B, C->context));
+    dcsr_i_mxm_few few;
     dcsr_i_mxm m = {.context = C->context,
                     .semiring = semiring,
-                    .size = dcsr_type_size(dcsr_i_monoid_type(semiring->add))};
+                    .size = dcsr_type_size(dcsr_i_monoid_type(semiring->add)),
+                    .few = &few};
     dcsr_i_rowwise op = {.call = "mxm",
                          .C = C,
                          .mask = mask,
@@ -142,7 +148,7 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
                          .end = end,
                          .most = most};
     if (mask && !how->mask_complement)
-        op.row = hand_out_row;
+        op.masked = write_masked;
     else
         op.block = write_block;
     dcsr_i_input a = {0}, b = {0};

@@ -29,7 +29,6 @@ typedef struct dcsr_i_mxm_thread {
     dcsr_i_scratch clean;               /* all zero between rows */
     dcsr_i_scratch sums;                /* the identity between rows */
     dcsr_i_scratch keys, spare, places; /* of products that are sorted, or picked by a mask */
-    dcsr_i_scratch columns, values;     /* of a row that is handed out */
 } dcsr_i_mxm_thread;
 
 /* What is the same for all rows. */
@@ -45,8 +44,13 @@ typedef struct dcsr_i_mxm {
     size_t size;                      /* of a value of the result */
     dcsr_i_mxm_thread *thread, alone; /* `threads` of them, or the one */
     int threads;
-    dcsr_i_few few[6];
+    struct dcsr_i_mxm_few *few; /* the first thread's memory, to begin with */
 } dcsr_i_mxm;
+
+/* Memory for a few short rows, which is not worth taking. */
+typedef struct dcsr_i_mxm_few {
+    dcsr_i_few clean, sums, others[5];
+} dcsr_i_mxm_few;
 
 /* The row that is being computed. */
 typedef struct dcsr_i_mxm_row {
@@ -65,8 +69,9 @@ dcsr_status dcsr_i_mxm_open(dcsr_i_mxm_row *r, const dcsr_i_mxm *m, dcsr_i_mxm_t
 /* Writes the row to `room`, which holds r->products entries, or as many as there are columns if these are
  * fewer. */
 dcsr_status dcsr_i_mxm_row_write(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length);
-/* The row where the mask lets it through; mask->complement is false. *T lasts until the thread's next row. */
-dcsr_status dcsr_i_mxm_row_masked(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_row *T);
+/* The same where the mask lets it through, for mask->n entries; mask->complement is false. */
+dcsr_status dcsr_i_mxm_row_masked(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
+                                  uint32_t *length);
 
 /* For dcsr_i_mxm_add(): where B is of another type; and naming the function that said no. */
 dcsr_status dcsr_i_mxm_cast_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, const void **values);

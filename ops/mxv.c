@@ -3,27 +3,17 @@
 #include "ops/mxv.h"
 #include "dcsr/alloc.h"
 #include "dcsr/runtime.h"
+#include "ops/mxv_call.h"
 #include "ops/mxv_internal.h"
+#include "ops/row_reader.h"
 #include "ops/semiring.h"
 #ifdef DCSR_CUDA
 #include "ops/mxv_cuda.h"
 #endif
 
-/* The arguments of either function; `transposed`: rows of t are columns of A. */
-typedef struct call {
-    const char *name;
-    dcsr_vector *w;
-    const dcsr_vector *mask, *u;
-    const dcsr_binary_op *accum;
-    const dcsr_semiring *semiring;
-    dcsr_view *A;
-    const dcsr_desc *desc;
-    bool transposed, vector_first;
-} call;
-
 /* ---- Checks ---- */
 
-static dcsr_status check_shapes(const call *c)
+static dcsr_status check_shapes(const dcsr_i_mxv_call *c)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(c->A);
     uint64_t out = c->transposed ? rows->cols : rows->rows, in = c->transposed ? rows->rows : rows->cols;
@@ -37,7 +27,7 @@ static dcsr_status check_shapes(const call *c)
                        (unsigned long long)c->w->size);
 }
 
-static dcsr_status check(const call *c)
+static dcsr_status check(const dcsr_i_mxv_call *c)
 {
     DCSR_TRY(dcsr_i_vector_admit_output(c->name, c->w, c->mask));
     DCSR_TRY(dcsr_i_vector_admit_input(c->name, "u", c->u, c->w));
@@ -60,7 +50,7 @@ static const dcsr_i_mxv_kernels *const kernels[DCSR_TYPE_COUNT] = {
 };
 
 /* Which semiring serves, so that the matrix's value is multiply's first operand, and how. */
-static void set_semiring(dcsr_i_mxv *x, const call *c, dcsr_type matrix_type)
+static void set_semiring(dcsr_i_mxv *x, const dcsr_i_mxv_call *c, dcsr_type matrix_type)
 {
     const dcsr_semiring *s = c->semiring, *other = c->vector_first ? dcsr_i_semiring_flipped(s) : s;
     x->flipped = !other;
@@ -81,14 +71,8 @@ static void set_semiring(dcsr_i_mxv *x, const call *c, dcsr_type matrix_type)
     x->usize = dcsr_type_size(x->utype);
 }
 
-static uint64_t entries_of(const dcsr_i_rows *rows)
-{
-    if (rows->on_device) return rows->device.stored;
-    return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
-}
-
 /* Elements of w that the mask allows, at most. */
-static uint64_t wanted(const call *c, const dcsr_i_mask *mask)
+static uint64_t wanted(const dcsr_i_mxv_call *c, const dcsr_i_mask *mask)
 {
     if (dcsr_i_mask_is_all(mask)) return c->w->size;
     uint64_t n = mask->listed ? mask->n : c->mask->body.nvals;
@@ -97,7 +81,7 @@ static uint64_t wanted(const call *c, const dcsr_i_mask *mask)
 
 /* The way: what was asked for, or the cheaper of those whose rows are there. x->rows become what it reads,
  * *work how many entries a push looks at. */
-static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work, const call *c,
+static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work, const dcsr_i_mxv_call *c,
                               uint64_t allowed, const dcsr_i_mask *mask)
 {
     const dcsr_i_rows *rows, *other = NULL;
@@ -120,6 +104,16 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
 }
 
 /* ---- The vector ---- */
+
+/* What a pull reads: u, or where the caller says that it does as well, and it is in the right form, the
+ * mask's vector. */
+static const dcsr_vector *pulled(const dcsr_i_mxv_call *c, const dcsr_i_mxv *x)
+{
+    const dcsr_desc *desc = c->desc;
+    bool serves = desc && desc->pull_from_mask && desc->mask_complement && desc->mask_structure &&
+                  !x->reads_vector && c->mask && c->mask->size == x->length && c->mask->body.dense;
+    return serves ? c->mask : c->u;
+}
 
 /* u in the form that a way needs, with what memory that took. */
 typedef struct operand {
@@ -200,7 +194,7 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
                            const dcsr_vector *u)
 {
     operand o = {0};
-    dcsr_status status = cast_values(&o, x, u);
+    dcsr_status status = cast_values(&o, x, way == DCSR_DIRECTION_PULL ? x->pulled : u);
     if (way == DCSR_DIRECTION_PULL) {
         if (status == DCSR_OK) status = open_for_pull(&o, x);
         if (status == DCSR_OK) status = dcsr_i_mxv_pull(t, x);
@@ -212,23 +206,22 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
     return status;
 }
 
-static dcsr_status multiply(const call *c)
+static dcsr_status multiply(const dcsr_i_mxv_call *c)
 {
     DCSR_TRY(check(c));
 #ifdef DCSR_CUDA
-    const dcsr_cuda_mxv_call there = {c->name,     c->w, c->mask, c->u,          c->accum,
-                                      c->semiring, c->A, c->desc, c->transposed, c->vector_first};
     bool takes;
-    DCSR_TRY(dcsr_cuda_mxv_takes(&takes, &there));
-    if (takes) return dcsr_cuda_mxv_run(&there);
+    DCSR_TRY(dcsr_cuda_mxv_takes(&takes, c));
+    if (takes) return dcsr_cuda_mxv_run(c);
 #endif
     const dcsr_i_rows *rows = dcsr_i_view_rows(c->A);
     dcsr_i_mxv x = {.call = c->name,
                     .context = c->w->context,
-                    .entries = entries_of(rows),
+                    .entries = dcsr_i_rows_stored(rows),
                     .n = c->w->size,
                     .length = c->u->size};
     set_semiring(&x, c, rows->type);
+    x.pulled = pulled(c, &x);
     /* Where nothing is to be computed, the way makes no difference. */
     dcsr_direction way = c->desc && c->desc->direction ? c->desc->direction : DCSR_DIRECTION_PULL;
     uint64_t work;
@@ -260,28 +253,28 @@ static dcsr_status multiply(const call *c)
 dcsr_status dcsr_mxv(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                      const dcsr_semiring *semiring, dcsr_view *A, const dcsr_vector *u, const dcsr_desc *desc)
 {
-    return multiply(&(call){.name = "mxv",
-                            .w = w,
-                            .mask = mask,
-                            .u = u,
-                            .accum = accum,
-                            .semiring = semiring,
-                            .A = A,
-                            .desc = desc,
-                            .transposed = desc && desc->transpose_a});
+    return multiply(&(dcsr_i_mxv_call){.name = "mxv",
+                                       .w = w,
+                                       .mask = mask,
+                                       .u = u,
+                                       .accum = accum,
+                                       .semiring = semiring,
+                                       .A = A,
+                                       .desc = desc,
+                                       .transposed = desc && desc->transpose_a});
 }
 
 dcsr_status dcsr_vxm(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                      const dcsr_semiring *semiring, const dcsr_vector *u, dcsr_view *A, const dcsr_desc *desc)
 {
-    return multiply(&(call){.name = "vxm",
-                            .w = w,
-                            .mask = mask,
-                            .u = u,
-                            .accum = accum,
-                            .semiring = semiring,
-                            .A = A,
-                            .desc = desc,
-                            .transposed = !(desc && desc->transpose_b),
-                            .vector_first = true});
+    return multiply(&(dcsr_i_mxv_call){.name = "vxm",
+                                       .w = w,
+                                       .mask = mask,
+                                       .u = u,
+                                       .accum = accum,
+                                       .semiring = semiring,
+                                       .A = A,
+                                       .desc = desc,
+                                       .transposed = !(desc && desc->transpose_b),
+                                       .vector_first = true});
 }

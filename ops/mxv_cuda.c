@@ -88,12 +88,12 @@ bool dcsr_cuda_semiring_of(dcsr_cuda_semiring *to, const dcsr_semiring *semiring
 /* ---- Where, and which way ---- */
 
 /* The way for which the matrix's own rows are those that are read. */
-static dcsr_direction way_of(const dcsr_cuda_mxv_call *call)
+static dcsr_direction way_of(const dcsr_i_mxv_call *call)
 {
     return call->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
 }
 
-dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_cuda_mxv_call *call)
+dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_vector *const vectors[] = {call->w, call->mask, call->u};
@@ -137,7 +137,7 @@ void dcsr_cuda_wanted_close(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream)
 /* ---- One product ---- */
 
 typedef struct product {
-    const dcsr_cuda_mxv_call *call;
+    const dcsr_i_mxv_call *call;
     dcsr_direction way;
     bool other; /* x.rows are those of the transpose of what the view shows */
     dcsr_cuda_stream *stream;
@@ -151,7 +151,7 @@ typedef struct product {
 /* The way that looks at less, where the transpose is there for either. */
 static dcsr_direction cheaper(const product *p)
 {
-    const dcsr_cuda_mxv_call *c = p->call;
+    const dcsr_i_mxv_call *c = p->call;
     const dcsr_vector *u = c->u, *w = c->w;
     uint64_t allowed = c->mask ? c->mask->body.nvals : w->size;
     if (c->desc && c->desc->mask_complement) allowed = w->size - allowed;
@@ -163,7 +163,7 @@ static dcsr_direction cheaper(const product *p)
  * the view's own. */
 static dcsr_status choose_way(product *p)
 {
-    const dcsr_cuda_mxv_call *c = p->call;
+    const dcsr_i_mxv_call *c = p->call;
     const dcsr_direction own = way_of(c), asked = c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
     p->way = asked ? asked : own;
     if (!asked && dcsr_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
@@ -322,7 +322,7 @@ static dcsr_status compute(product *p)
 /* w<mask> = accum(w, T). T has nothing outside of the mask, which so matters only to what w has there. */
 static dcsr_status write(product *p)
 {
-    const dcsr_cuda_mxv_call *c = p->call;
+    const dcsr_i_mxv_call *c = p->call;
     dcsr_type type = (dcsr_type)p->x.semiring.type;
     bool replace = c->desc && c->desc->replace;
     if (replace != !c->accum)
@@ -330,7 +330,7 @@ static dcsr_status write(product *p)
     return dcsr_cuda_vector_write(c->name, p->stream, c->w, NULL, c->accum, NULL, type, &p->x.t);
 }
 
-dcsr_status dcsr_cuda_mxv_run(const dcsr_cuda_mxv_call *call)
+dcsr_status dcsr_cuda_mxv_run(const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     product p = {.call = call};

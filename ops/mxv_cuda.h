@@ -14,7 +14,7 @@
 
 #include "dcsr/rowtable_cuda.h"
 #include "dcsr/vector_cuda.h"
-#include "ops/desc.h"
+#include "ops/mxv_call.h"
 #include "ops/operator.h"
 #include "ops/spmv_cuda.h"
 
@@ -94,23 +94,10 @@ dcsr_status dcsr_cuda_wanted_open(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *st
                                   const dcsr_desc *desc);
 void dcsr_cuda_wanted_close(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream);
 
-/* What is asked: w<mask> = accum(w, M u). All has been checked. */
-typedef struct dcsr_cuda_mxv_call {
-    const char *name;
-    dcsr_vector *w;
-    const dcsr_vector *mask, *u;
-    const dcsr_binary_op *accum;
-    const dcsr_semiring *semiring;
-    dcsr_view *A;
-    const dcsr_desc *desc;
-    bool transposed; /* rows of M are columns of A */
-    bool vector_first;
-} dcsr_cuda_mxv_call;
-
 /* Whether it runs on the device: where it can, as semiring and accum are built in, dcsr_i_place() decides. If
  * not, the vectors have been brought to the host. */
-dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_cuda_mxv_call *call);
-dcsr_status dcsr_cuda_mxv_run(const dcsr_cuda_mxv_call *call);
+dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call);
+dcsr_status dcsr_cuda_mxv_run(const dcsr_i_mxv_call *call);
 
 #ifdef __cplusplus
 }

@@ -66,9 +66,9 @@ static double push_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t work
     return (double)work * (bits ? PUSH_BIT : PUSH_ENTRY) + (double)u->nvals * PUSH_ROW + words * WORD;
 }
 
-static double pull_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, double mean, uint64_t wanted,
-                        uint64_t work)
+static double pull_cost(const dcsr_i_mxv *x, double mean, uint64_t wanted, uint64_t work)
 {
+    const dcsr_i_body *u = &x->pulled->body;
     double row = mean * PULL_ENTRY;
     if (x->any) {
         double looks = (double)x->entries / (double)(work + 1);
@@ -82,12 +82,13 @@ dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_ro
                                  const dcsr_i_mask *mask, uint64_t wanted, uint64_t work)
 {
     double mean = mean_of_wanted(pull_rows, x->entries, mask);
-    return push_cost(x, u, work) < pull_cost(x, u, mean, wanted, work) ? DCSR_DIRECTION_PUSH
-                                                                       : DCSR_DIRECTION_PULL;
+    return push_cost(x, u, work) < pull_cost(x, mean, wanted, work) ? DCSR_DIRECTION_PUSH
+                                                                    : DCSR_DIRECTION_PULL;
 }
 
 bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted)
 {
     double mean = (double)x->entries / (double)(x->n + 1);
-    return 4 * (double)wanted * (PULL_ROW + mean * PULL_ENTRY) < (double)u->nvals * PUSH_ROW && u->dense;
+    return 4 * (double)wanted * (PULL_ROW + mean * PULL_ENTRY) < (double)u->nvals * PUSH_ROW &&
+           x->pulled->body.dense;
 }

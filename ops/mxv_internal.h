@@ -63,9 +63,10 @@ typedef struct dcsr_i_mxv {
     size_t size, asize, usize;         /* of one value */
     bool reads_matrix, reads_vector;   /* whether multiply looks at their values */
 
-    const dcsr_i_rows *rows; /* of M to pull, of its transpose to push */
-    uint64_t entries;        /* of the matrix */
-    uint64_t n, length;      /* elements of t and of u */
+    const dcsr_i_rows *rows;   /* of M to pull, of its transpose to push */
+    const dcsr_vector *pulled; /* what a pull reads: u, or the mask's vector in its place */
+    uint64_t entries;          /* of the matrix */
+    uint64_t n, length;        /* elements of t and of u */
 
     /* u: dense to pull, where u_bits are NULL when every element is there; else a list, or NULL: every
      * element. Values are of utype, at an element's index where u_dense. */

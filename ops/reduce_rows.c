@@ -147,7 +147,7 @@ typedef struct columns {
     uint8_t *present;
 } columns;
 
-/* Entries of one row, each to the sum of its column. */
+/* Entries, each to the sum of its column. */
 static bool add_scattered(const job *j, const columns *c, const uint32_t *at, const char *values, uint64_t n)
 {
     if (j->loops) {
@@ -165,26 +165,36 @@ static bool add_scattered(const job *j, const columns *c, const uint32_t *at, co
     return true;
 }
 
-static bool add_to_columns(const job *j, const columns *c, uint64_t first, uint64_t end)
+/* Neighbouring entries. */
+static bool add_stretch(const job *j, const columns *c, const dcsr_i_piece *stretch)
 {
     const dcsr_i_rows *rows = j->a.rows;
     _Alignas(64) char cast[DCSR_I_CHUNK * WIDEST];
+    bool straight = rows->type == j->type;
     size_t from = dcsr_type_size(rows->type);
-    for (uint64_t row = first; row < end; row++) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int n = dcsr_i_rows_pieces(rows, row, pieces);
-        for (int k = 0; k < n; k++)
-            for (uint64_t done = 0, take; done < pieces[k].length; done += take) {
-                take = pieces[k].length - done < DCSR_I_CHUNK ? pieces[k].length - done : DCSR_I_CHUNK;
-                const uint32_t *columns_at = rows->columns + pieces[k].begin + done;
-                const char *values =
-                    from ? (const char *)rows->values + (pieces[k].begin + done) * from : NULL;
-                if (rows->type != j->type) {
-                    dcsr_i_cast(j->type, cast, rows->type, values, take);
-                    values = cast;
-                }
-                if (!add_scattered(j, c, columns_at, values, take)) return false;
-            }
+    for (uint64_t done = 0, n; done < stretch->length; done += n) {
+        uint64_t at = stretch->begin + done;
+        const char *values = from ? (const char *)rows->values + at * from : NULL;
+        n = stretch->length - done;
+        if (!straight && n > DCSR_I_CHUNK) n = DCSR_I_CHUNK;
+        if (!straight) dcsr_i_cast(j->type, cast, rows->type, values, n);
+        if (!add_scattered(j, c, rows->columns + at, straight ? values : cast, n)) return false;
+    }
+    return true;
+}
+
+/* The rows of pages first to end - 1. */
+static bool add_to_columns(const job *j, const columns *c, uint64_t first, uint64_t end)
+{
+    const dcsr_i_rows *rows = j->a.rows;
+    for (uint64_t p = first; p < end; p++) {
+        uint64_t row = p << DCSR_I_PAGE_SHIFT, left = rows->rows - row;
+        uint32_t lengths[DCSR_I_PAGE_ROWS];
+        dcsr_i_row_block b;
+        dcsr_i_row_block_of(&b, rows, row, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
+                            lengths);
+        for (unsigned k = 0; k < b.stretches; k++)
+            if (!add_stretch(j, c, &b.stretch[k])) return false;
     }
     return true;
 }
@@ -208,12 +218,13 @@ static bool add_columns(const job *j, dcsr_i_body *T, const columns *c, uint64_t
 static dcsr_status scatter_rows(const job *j, dcsr_i_body *T, columns *c, int threads)
 {
     const dcsr_i_rows *rows = j->a.rows;
-    uint64_t words = (rows->cols + 63) / 64, nvals = 0;
+    uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT, words = (rows->cols + 63) / 64,
+             nvals = 0;
     int failed = 0;
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed) if (threads > 1)
     for (int t = 0; t < threads; t++)
-        failed += !add_to_columns(j, &c[t], rows->rows * (uint64_t)t / (uint64_t)threads,
-                                  rows->rows * ((uint64_t)t + 1) / (uint64_t)threads);
+        failed += !add_to_columns(j, &c[t], pages * (uint64_t)t / (uint64_t)threads,
+                                  pages * ((uint64_t)t + 1) / (uint64_t)threads);
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed, nvals) if (threads > 1)
     for (int part = 0; part < threads; part++) {
         uint64_t first = words * (uint64_t)part / (uint64_t)threads,

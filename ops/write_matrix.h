@@ -48,16 +48,24 @@ typedef struct dcsr_i_rowwise {
     dcsr_status (*begin)(void *user, int threads);
     void (*end)(void *user);
 
-    /* One of two ways to produce rows. By row: *T is valid until the thread's next call. `mask` is where the
-     * row will be written, NULL: everywhere; what stands elsewhere is dropped, so it may be ignored. Values
-     * may be NULL where none are wanted (below). Rows outside of the region are not asked for. */
+    /* One of three ways to produce rows. By row: *T is valid until the thread's next call. `mask` is where
+     * the row will be written, NULL: everywhere; what stands elsewhere is dropped, so it may be ignored.
+     * Values may be NULL where none are wanted (below). Rows outside of the region are not asked for. */
     dcsr_status (*row)(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_row *T);
+    /* By row, where a mask that is not complemented names the places: writes those of its entries that T has
+     * to `room`, which is for as many. */
+    dcsr_status (*masked)(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_room room,
+                          uint32_t *length);
     /* By blocks of rows of one page: most() says how many entries rows first to first + count - 1 may have at
      * most; block() writes them to `room` one behind the other, and their lengths. room.values, of `type`, is
      * NULL where no values are wanted. */
     uint64_t (*most)(void *user, uint64_t first, unsigned count);
     dcsr_status (*block)(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths);
+
+    /* Of the assignment of a scalar to all rows and columns: the value, of `type`, that row() hands out
+     * wherever T may be written. NULL: rows differ. */
+    const void *scalar;
 
     /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
      * without an accumulator. NULL: T may have some everywhere. */

@@ -128,7 +128,7 @@ static void check_view(subject *s, int i, dcsr_layout layout, unsigned flags, ui
 static void check(subject *s, uint64_t source)
 {
     for (int i = 0; i < CONTEXTS; i++)
-        for (dcsr_layout layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++)
+        for (dcsr_layout layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSC; layout++)
             for (unsigned flags = 0; flags <= DCSR_VIEW_DUPLICATES; flags += DCSR_VIEW_DUPLICATES)
                 check_view(s, i, layout, flags, source);
 }

@@ -126,3 +126,62 @@ static void kroneckers(random_case *f, uint64_t rows, uint64_t cols)
 RANDOM(extract, extracts)
 RANDOM(assign, assigns)
 RANDOM(kronecker, kroneckers)
+
+/* ---- One value where a mask says so ---- */
+
+enum { PAGES_ROWS = 4 * 64, COLUMNS = 20 };
+
+/* Pages of 64 rows: C has what the mask has; one entry more; nothing; and the mask has nothing. */
+static dense draw_beside(dcsr_type type, bool mask)
+{
+    dense d = dense_create(type, PAGES_ROWS, COLUMNS);
+    for (uint64_t i = 0; i < PAGES_ROWS; i++)
+        for (uint64_t j = 0; j < COLUMNS; j++)
+            if ((i * 7 + j * 3) % 5 == 0 && i / 64 != (mask ? 3 : 2)) dense_set(&d, i, j, mask ? 1 : 3);
+    if (!mask) dense_set(&d, 70, 1, 4);
+    return d;
+}
+
+static dcsr_matrix *matrix_of(dcsr_context *context, const dense *d)
+{
+    dcsr_matrix *matrix = test_matrix(context, d->type, d->rows, d->cols, DCSR_POLICY_LAST);
+    test_entry *entries = test_allocate(d->rows * d->cols, sizeof *entries);
+    size_t n = 0;
+    for (uint64_t i = 0; i < d->rows; i++)
+        for (uint64_t j = 0; j < d->cols; j++)
+            if (d->has[dense_at(d, i, j)]) entries[n++] = (test_entry){i, j, d->value[dense_at(d, i, j)]};
+    test_insert(matrix, n, entries);
+    TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    free(entries);
+    return matrix;
+}
+
+Test(matrix_indices, scalar_where_the_mask_is_what_is_there)
+{
+    static const dcsr_type types[] = {DCSR_FP64, DCSR_INT8, DCSR_PATTERN};
+    dcsr_context *context = test_context(2);
+    for (int type = 0; type < 3; type++)
+        for (int how = 0; how < 4; how++) {
+            const dcsr_desc desc = {.mask_structure = how & 1, .replace = how & 2};
+            dense mask = draw_beside(DCSR_INT32, true), C = draw_beside(types[type], false),
+                  T = dense_create(DCSR_FP32, PAGES_ROWS, COLUMNS);
+            for (uint64_t i = 0; i < PAGES_ROWS; i++)
+                for (uint64_t j = 0; j < COLUMNS; j++) dense_set(&T, i, j, 7);
+            dcsr_matrix *M = matrix_of(context, &mask), *matrix = matrix_of(context, &C);
+            dcsr_view *m = test_view(M, DCSR_LAYOUT_SEGMENTS, 0);
+            float seven = 7;
+            for (int again = 0; again < 2; again++) {
+                TEST_OK(dcsr_matrix_assign_scalar(matrix, m, NULL, &seven, DCSR_FP32, NULL, PAGES_ROWS, NULL,
+                                                  COLUMNS, &desc));
+                dense_write(&C, &mask, NULL, DCSR_FP32, &desc, &T);
+                dense found = dense_of_matrix(matrix);
+                dense_compare(&found, &C, "a scalar through a mask");
+                dense_free(&found);
+            }
+            dcsr_view_destroy(m);
+            dcsr_matrix_destroy(M), dcsr_matrix_destroy(matrix);
+            dense_free(&mask), dense_free(&C), dense_free(&T);
+        }
+    test_close(context);
+}

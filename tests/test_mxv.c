@@ -211,6 +211,51 @@ Test(mxv, goes_the_way_that_is_asked_for_and_else_the_cheaper_one)
     test_close(context);
 }
 
+/* w<not visited> = A u over `name`; returns how many elements that has. */
+static uint64_t step(subject *s, const dcsr_vector *visited, dcsr_semiring_name name, dcsr_desc desc)
+{
+    uint64_t n;
+    desc.mask_complement = desc.mask_structure = desc.replace = true;
+    desc.device = DCSR_DEVICE_CPU;
+    TEST_OK(dcsr_mxv(s->w, visited, NULL, of(name), s->view, s->u, &desc));
+    TEST_OK(dcsr_vector_nvals(s->w, &n));
+    return n;
+}
+
+/* A step of a search gives the same with the vector that was visited last and with all that were. Told that
+ * it does where it does not, the product shows which of them it has read. */
+Test(mxv, pulls_from_the_mask_where_that_is_said_to_do)
+{
+    const dcsr_desc pull = {.direction = DCSR_DIRECTION_PULL, .pull_from_mask = true};
+    subject s;
+    dcsr_vector *visited;
+    set_up(&s, DCSR_INT32);
+    TEST_OK(dcsr_vector_create(&visited, s.context, DCSR_INT32, N));
+    for (int dense = 0; dense < 2; dense++)
+        for (int k = 0; k < WAYS; k++)
+            for (int from_mask = 0; from_mask < 2; from_mask++) {
+                const dcsr_desc desc = {.direction = ways[k], .pull_from_mask = from_mask};
+                put(visited, ".1..");
+                put(s.u, ".0..");
+                TEST_OK(dcsr_vector_set_format(visited, dense ? DCSR_VECTOR_DENSE : DCSR_VECTOR_SPARSE));
+                cr_assert_eq(step(&s, visited, DCSR_ANY_PAIR, desc), 2);
+                SHOWS(s.w, 1, NONE, NONE, 1);
+                put(visited, "21.2");
+                put(s.u, "2..2");
+                cr_assert_eq(step(&s, visited, DCSR_PLUS_PAIR, desc), 0);
+            }
+    put(visited, ".1..");
+    put(s.u, "....");
+    TEST_OK(dcsr_vector_set_format(visited, DCSR_VECTOR_DENSE));
+    cr_assert_eq(step(&s, visited, DCSR_ANY_PAIR, pull), 2, "the mask was not read");
+    cr_assert_eq(step(&s, visited, DCSR_PLUS_FIRST, pull), 2, "the mask was not read");
+    cr_assert_eq(step(&s, visited, DCSR_PLUS_SECOND, pull), 0, "u was not read, whose values are wanted");
+    TEST_OK(dcsr_vector_set_format(visited, DCSR_VECTOR_SPARSE));
+    cr_assert_eq(step(&s, visited, DCSR_ANY_PAIR, pull), 0, "a mask in the wrong form was read");
+    dcsr_vector_destroy(visited);
+    tear_down(&s);
+}
+
 Test(mxv, refuses_what_does_not_fit)
 {
     subject s;

@@ -4,6 +4,8 @@
 #include "dcsr/alloc.h"
 #include "dcsr/convert.h"
 #include "dcsr/viewdata.h"
+#include "ops/apply.h"
+#include "ops/assign.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,62 @@ Test(twin, follows_every_change)
     dcsr_view_destroy(before);
     oracle_destroy(&old);
     oracle_destroy(&model);
+    test_close(context);
+}
+
+/* Rows 3, 70 and 99 become five everywhere, or in the columns that are given; the model too. */
+static void assign_rows(dcsr_matrix *matrix, oracle *model, const uint64_t *cols, uint64_t ncols)
+{
+    static const uint64_t rows[] = {3, 70, 99};
+    double five = 5;
+    TEST_OK(dcsr_matrix_assign_scalar(matrix, NULL, NULL, &five, DCSR_FP64, rows, 3, cols, ncols, NULL));
+    for (int i = 0; i < 3; i++)
+        for (uint64_t k = 0; k < ncols; k++) {
+            oracle_remove(model, 1, &rows[i], cols ? &cols[k] : &k);
+            oracle_insert(model, 1, &rows[i], cols ? &cols[k] : &k, &five);
+        }
+}
+
+/* Rows that an operation writes are exchanged in the twin, whatever stood there; what writes all rows gives
+ * it up, and it comes back. */
+Test(twin, follows_results_that_keep_rows)
+{
+    enum { ROWS = 200, COLS = 30, ENTRIES = 600 };
+    static const dcsr_policy policies[] = {DCSR_POLICY_SUM, DCSR_POLICY_LAST, DCSR_POLICY_MAX};
+    static const uint64_t cols[] = {2, 5, 29};
+    dcsr_context *context = cpu_context(2);
+    test_random random = {1};
+    for (int p = 0; p < 3; p++) {
+        dcsr_matrix *matrix = twin_matrix(context, DCSR_FP64, ROWS, COLS, policies[p]);
+        oracle model;
+        oracle_create(&model, DCSR_FP64, policies[p], ROWS, COLS);
+        for (int round = 0; round < 3; round++) {
+            uint64_t row[ENTRIES], col[ENTRIES];
+            double value[ENTRIES];
+            for (int k = 0; k < ENTRIES; k++) {
+                row[k] = test_random_below(&random, ROWS), col[k] = test_random_below(&random, COLS);
+                value[k] = (double)test_random_below(&random, 9);
+            }
+            TEST_OK(dcsr_matrix_insert(matrix, ENTRIES, row, col, value, NULL));
+            TEST_OK(dcsr_matrix_remove(matrix, ENTRIES / 8, row, col, NULL));
+            oracle_insert(&model, ENTRIES, row, col, value);
+            oracle_remove(&model, ENTRIES / 8, row, col);
+            assign_rows(matrix, &model, round ? cols : NULL, round ? 3 : COLS);
+            cr_assert(has_twin(matrix), "the twin was given up");
+            TEST_MATCHES(matrix, &model);
+            TEST_TRANSPOSES(matrix, &model);
+        }
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_matrix_apply(matrix, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), view,
+                                  NULL));
+        cr_assert(!has_twin(matrix));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert(has_twin(matrix));
+        TEST_TRANSPOSES(matrix, &model);
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+        oracle_destroy(&model);
+    }
     test_close(context);
 }
 
@@ -259,10 +317,25 @@ static void tidied(oracle *model)
     (void)model;
 }
 
+static const uint64_t assigned[2][4] = {{5, 5, 99, 99}, {3, 40, 3, 40}};
+static dcsr_status assignment(dcsr_matrix *matrix, dcsr_ticket **ticket)
+{
+    double three = 3;
+    (void)ticket;
+    return dcsr_matrix_assign_scalar(matrix, NULL, NULL, &three, DCSR_FP64, assigned[0] + 1, 2, assigned[1],
+                                     2, NULL);
+}
+static void is_assigned(oracle *model)
+{
+    oracle_remove(model, 4, assigned[0], assigned[1]);
+    oracle_insert(model, 4, assigned[0], assigned[1], (const double[]){3, 3, 3, 3});
+}
+
 static const attempt attempts[] = {{"insert", insertion, inserted},
                                    {"remove", removal, removed},
                                    {"resize", shrinking, shrunk},
-                                   {"defragment", tidying, tidied}};
+                                   {"defragment", tidying, tidied},
+                                   {"assign", assignment, is_assigned}};
 
 /* One change while every allocation from the n-th on fails. Returns whether it was too late to fail. */
 static bool try_without_memory(dcsr_context *context, const attempt *a, long n, int *lost)
@@ -282,7 +355,7 @@ static bool try_without_memory(dcsr_context *context, const attempt *a, long n, 
     uint64_t begin = dcsr_i_allocations();
     dcsr_i_fail_allocations_after(n);
     dcsr_status status = a->change(matrix, &ticket);
-    if (status == DCSR_OK) status = dcsr_ticket_wait(ticket);
+    if (status == DCSR_OK && ticket) status = dcsr_ticket_wait(ticket);
     dcsr_i_fail_allocations_after(-1);
     bool enough = dcsr_i_allocations() - begin <= (uint64_t)n;
     dcsr_ticket_destroy(ticket);
