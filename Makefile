@@ -54,10 +54,10 @@ PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/*.cpp))
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 # test_simt asks the emulator, and is built where it is.
 # Of stores, what goes to a device and comes from it.
-SIMT_SUITES := $(filter-out test_store_% test_durable_% test_catalog test_cli_store,$(notdir $(basename $(wildcard tests/test_*.c))))
+SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store,$(notdir $(basename $(wildcard tests/test_*.c))))
 # Of these, without a device there is nothing to test.
 DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
-                 test_spmm_device test_vector_device test_vector_moves_device
+                 test_spmm_device test_stage_device test_vector_device test_vector_moves_device
 SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(wildcard tests/test_*.c))))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/sanitizer_main.c
@@ -68,7 +68,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_convert test_spmv test_bfs test_twin_model test_result test_result_keep test_vector_ops test_vector_ops_random \
               test_result_room test_mxv_random test_spmm test_mxm test_mxm_calls \
               test_algebra_vectors test_algebra_products test_algebra_matrices \
-              test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill,$(SUITES))
+              test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill test_durable_turns,$(SUITES))
 
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
@@ -203,8 +203,8 @@ simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # threads meet there.
 simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth test_matrix \
                      test_view test_ticket test_threads test_limits test_closing test_defragment test_model test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_vector_moves_device test_threads \
-                     test_ticket test_view test_model test_simt,$(SIMT_SUITES)))
+simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_stage_device \
+                     test_vector_moves_device test_threads test_ticket test_view test_model test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))

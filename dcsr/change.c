@@ -7,7 +7,11 @@
 
 /* Waiting batches of one kind are joined up to this many entries; larger ones are packed outside the queue's
  * lock. */
+#ifdef DCSR_SIMT
+enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
+#else
 enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
+#endif
 
 /* ---- The queue ---- */
 
@@ -61,44 +65,66 @@ static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
 /* A small batch: checked and packed under the lock, into a waiting operation if there is one. */
 static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
-    DCSR_TRY(dcsr_i_entries_within(e, matrix->queued_rows, matrix->queued_cols, 1));
     dcsr_i_operation *last = joinable(matrix, e);
     if (last) {
-        if (ticket && !(*ticket = dcsr_i_ticket_create(last))) return DCSR_ERROR_OUT_OF_MEMORY;
+        dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last) : NULL;
+        if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+        dcsr_status status = dcsr_i_entries_pack(last, e, 1);
+        if (status != DCSR_OK) {
+            dcsr_ticket_destroy(created);
+            return status;
+        }
+        if (ticket) *ticket = created;
         /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
         last->watched = last->watched && ticket;
-        dcsr_i_entries_pack(last, e, 1);
         matrix->pending_bytes += e->n * (uint64_t)last->entry_bytes;
         return DCSR_OK;
     }
     dcsr_i_operation *operation;
     DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
-    dcsr_i_entries_pack(operation, e, 1);
-    dcsr_status status = submit(matrix, operation, ticket);
+    dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
+    if (status == DCSR_OK) status = submit(matrix, operation, ticket);
     if (status != DCSR_OK) dcsr_i_operation_release(operation);
     return status;
 }
 
-/* A large batch: checked and packed in parallel without the lock, again if the dimensions have changed
- * meanwhile. Called and returns with the lock. */
+/* Checks and packs a large batch. One for a device is brought there at once, but for that of a durable
+ * matrix, whose journal wants it too. */
+static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
+{
+    int threads = dcsr_i_threads(matrix->context, e->n);
+#ifdef DCSR_CUDA
+    if (matrix->cuda && !matrix->journal) return dcsr_cuda_stage_entries(operation, e, threads);
+#endif
+    return dcsr_i_entries_pack(operation, e, threads);
+}
+
+static void discard(dcsr_i_operation *operation)
+{
+#ifdef DCSR_CUDA
+    if (operation) dcsr_cuda_drop_staged(operation);
+#endif
+    dcsr_i_operation_release(operation);
+}
+
+/* A large batch: checked and packed without the lock, again if the dimensions have changed meanwhile. Called
+ * and returns with the lock. */
 static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     dcsr_i_operation *operation = NULL;
     dcsr_status status = DCSR_OK;
-    int threads = dcsr_i_threads(matrix->context, e->n);
     do {
-        dcsr_i_operation_release(operation);
+        discard(operation);
         operation = NULL;
         uint64_t rows = matrix->queued_rows, cols = matrix->queued_cols;
         pthread_mutex_unlock(&matrix->queue_lock);
-        status = dcsr_i_entries_within(e, rows, cols, threads);
-        if (status == DCSR_OK) status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
-        if (status == DCSR_OK) dcsr_i_entries_pack(operation, e, threads);
+        status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
+        if (status == DCSR_OK) status = pack_large(matrix, operation, e);
         pthread_mutex_lock(&matrix->queue_lock);
     } while (status == DCSR_OK &&
              (operation->rows != matrix->queued_rows || operation->cols != matrix->queued_cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket);
-    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    if (status != DCSR_OK) discard(operation);
     return status;
 }
 

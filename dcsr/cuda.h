@@ -87,6 +87,13 @@ void dcsr_cuda_order_after_caller(dcsr_cuda_stream *stream, void *callers_stream
 /* The other way round: later work on the caller's stream waits for what `stream` holds now. */
 void dcsr_cuda_order_caller_after(void *callers_stream, dcsr_cuda_stream *stream);
 
+/* Events, by which any host thread can wait for what a stream held when they were recorded. */
+dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device);
+void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device);
+/* On this stream or one of the caller's, `raw`; failures are noted on `stream`. */
+void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *raw);
+dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation);
+
 /* Copies between any two places, in stream order. Host memory should be pinned: else the call may wait. */
 void dcsr_cuda_copy(dcsr_cuda_stream *stream, void *to, const void *from, size_t bytes);
 void dcsr_cuda_fill(dcsr_cuda_stream *stream, void *to, int byte, size_t bytes);
@@ -122,8 +129,8 @@ size_t dcsr_cuda_granularity(dcsr_cuda_device *device);
 char *dcsr_cuda_reserve(dcsr_cuda_device *device, size_t bytes);
 void dcsr_cuda_unreserve(dcsr_cuda_device *device, char *base,
                          size_t bytes); /* nothing is mapped in it any more */
-/* Maps memory to [begin, begin + bytes), both multiples of the granularity: usable by any work put on any
- * stream from now on. It is unmapped as a whole, alone or together with its neighbours. */
+/* Maps one piece of memory to [begin, begin + bytes), both multiples of the granularity: usable by any work
+ * put on any stream from now on. It is unmapped as a whole, alone or together with its neighbours. */
 dcsr_status dcsr_cuda_map(dcsr_cuda_device *device, char *begin, size_t bytes);
 /* No work that uses it may be under way. */
 void dcsr_cuda_unmap(dcsr_cuda_device *device, char *begin, size_t bytes);

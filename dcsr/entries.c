@@ -8,6 +8,14 @@
 /* The least room that an operation gets: small batches will join it. */
 enum { LEAST_CAPACITY = 64 };
 
+/* Entries of a piece: the fewest that are worth a copy of their own to a device, and the most of which two
+ * pieces stay in a core's second-level cache until they have been copied there. */
+#ifdef DCSR_SIMT
+enum { LEAST_PIECE = 64, MOST_PIECE = 256 };
+#else
+enum { LEAST_PIECE = 1 << 14, MOST_PIECE = 1 << 16 };
+#endif
+
 /* ---- Checking ---- */
 
 #ifdef DCSR_CUDA
@@ -74,16 +82,6 @@ dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries
     return check_places(matrix, e);
 }
 
-/* The first entry outside the dimensions, or n. */
-static size_t first_outside(const dcsr_i_entries *e, uint64_t rows, uint64_t cols, int threads)
-{
-    size_t first = e->n;
-#pragma omp parallel for num_threads(threads) reduction(min : first) if (threads > 1)
-    for (size_t i = 0; i < e->n; i++)
-        if ((e->rows[i] >= rows || e->cols[i] >= cols) && i < first) first = i;
-    return first;
-}
-
 dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
                                 uint64_t rows, uint64_t cols)
 {
@@ -104,11 +102,11 @@ dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint
                        (unsigned long long)rows, (unsigned long long)cols);
 }
 
-dcsr_status dcsr_i_entries_within(const dcsr_i_entries *e, uint64_t rows, uint64_t cols, int threads)
+dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
-    size_t i = first_outside(e, rows, cols, threads);
-    if (i == e->n) return DCSR_OK;
-    return dcsr_i_fail_outside(e->call, i, e->n, e->rows[i], e->cols[i], rows, cols);
+    size_t i = 0;
+    while (i + 1 < e->n && e->rows[i] < operation->rows && e->cols[i] < operation->cols) i++;
+    return dcsr_i_fail_outside(e->call, i, e->n, e->rows[i], e->cols[i], operation->rows, operation->cols);
 }
 
 /* ---- Packing ---- */
@@ -118,48 +116,80 @@ static int bits_for(uint64_t count)
     return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
 }
 
-static uint64_t load_value(const void *values, size_t size, size_t i)
+uint64_t dcsr_i_entries_piece(uint64_t n, int threads)
+{
+    uint64_t share = (n / (uint64_t)threads + 64) / 64 * 64; /* so that values of any size stay aligned */
+    return share < LEAST_PIECE ? LEAST_PIECE : share > MOST_PIECE ? MOST_PIECE : share;
+}
+
+/* The keys of entries first to end - 1 to every stride-th place. */
+static unsigned pack_keys(uint64_t *keys, size_t stride, const dcsr_i_operation *operation,
+                          const dcsr_i_entries *e, size_t first, size_t end)
+{
+    const uint64_t *rows = e->rows, *cols = e->cols, most_rows = operation->rows, most_cols = operation->cols;
+    const int bits = operation->column_bits;
+    uint64_t outside = 0, descends = 0;
+    for (size_t i = first; i < end; i++) {
+        outside |= (rows[i] >= most_rows) | (cols[i] >= most_cols);
+        keys[(i - first) * stride] = rows[i] << bits | cols[i];
+    }
+    for (size_t i = first ? first : 1; i < end && !descends; i++)
+        descends = (rows[i] << bits | cols[i]) <= (rows[i - 1] << bits | cols[i - 1]);
+    return (outside ? DCSR_I_OUTSIDE : 0) | (descends ? DCSR_I_DESCENDS : 0);
+}
+
+/* The bytes of each value, then zeros, to every second place. */
+static void pack_words(uint64_t *words, size_t size, const char *values, size_t n)
 {
     switch (size) {
     case 1:
-        return ((const uint8_t *)values)[i];
+        for (size_t i = 0; i < n; i++) words[2 * i] = ((const uint8_t *)values)[i];
+        break;
     case 2:
-        return ((const uint16_t *)values)[i];
+        for (size_t i = 0; i < n; i++) words[2 * i] = ((const uint16_t *)values)[i];
+        break;
     case 4:
-        return ((const uint32_t *)values)[i];
+        for (size_t i = 0; i < n; i++) words[2 * i] = ((const uint32_t *)values)[i];
+        break;
     default:
-        return ((const uint64_t *)values)[i];
+        for (size_t i = 0; i < n; i++) words[2 * i] = ((const uint64_t *)values)[i];
     }
 }
 
-/* Copies values that stand apart. */
-static void copy_values(char *to, const char *from, size_t bytes, int threads)
+unsigned dcsr_i_entries_pack_piece(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+                                   const dcsr_i_entries *e, size_t first, size_t end)
 {
-    enum { AT_ONCE = 1 << 18 };
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (size_t i = 0; i < bytes; i += AT_ONCE)
-        memcpy(to + i, from + i, bytes - i < AT_ONCE ? bytes - i : AT_ONCE);
+    const size_t size = operation->value_size;
+    const char *from = size ? (const char *)e->values + first * size : NULL;
+    if (operation->stride == 1) {
+        if (size) memcpy(values, from, (end - first) * size);
+        return pack_keys(keys, 1, operation, e, first, end);
+    }
+    pack_words(keys + 1, size, from, end - first);
+    return pack_keys(keys, 2, operation, e, first, end);
 }
 
-void dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
+dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
-    uint64_t *to = operation->entries + operation->n * (uint64_t)operation->stride;
-    int bits = operation->column_bits, stride = operation->stride;
-    size_t size = operation->value_size, apart = dcsr_i_size_apart(operation);
-    bool ascending = operation->ascending;
-#pragma omp parallel for num_threads(threads) reduction(&& : ascending) if (threads > 1)
-    for (size_t i = 0; i < e->n; i++) {
-        uint64_t key = e->rows[i] << bits | e->cols[i];
-        if (i && key <= (e->rows[i - 1] << bits | e->cols[i - 1])) ascending = false;
-        to[i * (size_t)stride] = key;
-        if (stride > 1) to[i * (size_t)stride + 1] = load_value(e->values, size, i);
+    if (!operation->entries)
+        DCSR_TRY(dcsr_i_entries_room(operation, e->n > LEAST_CAPACITY ? e->n : LEAST_CAPACITY));
+    const uint64_t stride = (uint64_t)operation->stride, piece = dcsr_i_entries_piece(e->n, threads);
+    uint64_t *to = operation->entries + operation->n * stride;
+    size_t apart = dcsr_i_size_apart(operation);
+    char *values = apart ? dcsr_i_values(operation) + operation->n * apart : NULL;
+    unsigned found = 0;
+#pragma omp parallel for num_threads(threads) reduction(| : found) if (threads > 1)
+    for (size_t first = 0; first < e->n; first += piece) {
+        size_t end = e->n - first < piece ? e->n : first + piece;
+        found |= dcsr_i_entries_pack_piece(to + first * stride, values ? values + first * apart : NULL,
+                                           operation, e, first, end);
     }
-    if (apart && e->n)
-        copy_values(dcsr_i_values(operation) + operation->n * apart, e->values, e->n * apart, threads);
-    if (operation->n && e->n && to[0] <= to[-stride]) ascending = false;
-    operation->ascending = ascending;
+    if (found & DCSR_I_OUTSIDE) return dcsr_i_entries_fail(operation, e);
+    if (found & DCSR_I_DESCENDS || (operation->n && e->n && to[0] <= *(to - stride)))
+        operation->ascending = false;
     operation->n += e->n;
     operation->batches++;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity)
@@ -187,12 +217,6 @@ dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *
     created->row_bits = bits_for(rows);
     created->column_bits = bits_for(cols);
     created->ascending = true;
-    dcsr_status status = DCSR_OK;
-    if (!e->on_device) status = dcsr_i_entries_room(created, e->n > LEAST_CAPACITY ? e->n : LEAST_CAPACITY);
-    if (status != DCSR_OK) {
-        dcsr_i_operation_release(created);
-        return status;
-    }
     *operation = created;
     return DCSR_OK;
 }

@@ -2,9 +2,10 @@
  *
  * Pinning costs as much as copying megabytes, so it is done in large pieces. With jemalloc an arena of its
  * own divides them up: it asks for extents through a hook, which pins, and keeps what is freed. Once none of
- * it is in use and it is more than a few megabytes, trimming destroys the arena and unpins the pieces; the
- * next use makes another. What small matrices need stays, however often they come and go. Without
- * jemalloc (sanitizer builds, which look at each block) every block is pinned by itself. */
+ * it is in use and it is more than KEPT_BYTES, trimming destroys the arena and unpins the pieces; the next
+ * use makes another. What small matrices need stays, however often they come and go, and so does what large
+ * batches go through (stage_host_cuda.c). Without jemalloc (sanitizer builds, which look at each block) every
+ * block is pinned by itself. */
 #include "dcsr/heap.h"
 #ifdef DCSR_CUDA
 #include "dcsr/cuda.h"
@@ -21,7 +22,7 @@ typedef struct piece {
     size_t size;
 } piece;
 
-enum { PAGE = 4096, KEPT_BYTES = 8 << 20 };
+enum { PAGE = 4096, KEPT_BYTES = 40 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the arena */
 static bool made;

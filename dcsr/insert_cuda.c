@@ -32,18 +32,24 @@ typedef struct report {
     dcsr_cuda_page_need needs[];
 } report;
 
-/* Temporary memory of a batch. */
+/* Temporary memory of a batch: arrays are parts of few blocks, as taking one costs as much as a small kernel.
+ * In the emulator each is a block of its own, past whose end nothing may be touched. */
 typedef struct block {
-    void *memory;
-    size_t count, size;
+    char *memory;
+    size_t bytes;
 } block;
 
-enum { MOST_BLOCKS = 14 };
+#ifdef DCSR_SIMT
+enum { MOST_BLOCKS = 16, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
+#else
+enum { MOST_BLOCKS = 8, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 1 };
+#endif
 
 typedef struct batch {
     dcsr_matrix *matrix;
     dcsr_cuda_stream *stream;
-    dcsr_i_operation *operation;
+    dcsr_i_operation *operation; /* the first of those that are applied together */
+    uint64_t *keys, *words;      /* of all of them, on the device */
     const dcsr_i_table *base;
     const char *doing;      /* for messages */
     dcsr_cuda_batch device; /* what kernels get */
@@ -56,14 +62,31 @@ typedef struct batch {
     dcsr_cuda_build build;
     block blocks[MOST_BLOCKS];
     int block_count;
+    char *room; /* what is left of the last block */
+    size_t room_bytes;
 } batch;
+
+static bool add_block(batch *b, size_t bytes)
+{
+    if (bytes < LEAST_BLOCK) bytes = LEAST_BLOCK;
+    char *memory = dcsr_cuda_alloc(b->stream, DCSR_I_SCRATCH, bytes, 1);
+    assert(b->block_count < MOST_BLOCKS);
+    if (!memory) return false;
+    b->blocks[b->block_count++] = (block){memory, bytes};
+    b->room = memory;
+    b->room_bytes = bytes;
+    return true;
+}
 
 /* Device memory that is given back when the batch ends. */
 static void *take(batch *b, size_t count, size_t size)
 {
-    void *memory = dcsr_cuda_alloc(b->stream, DCSR_I_SCRATCH, count, size);
-    assert(b->block_count < MOST_BLOCKS);
-    if (memory) b->blocks[b->block_count++] = (block){memory, count, size};
+    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!bytes) bytes = ALIGNMENT;
+    if (bytes > b->room_bytes && !add_block(b, bytes)) return NULL;
+    void *memory = b->room;
+    b->room += bytes;
+    b->room_bytes -= bytes;
     return memory;
 }
 
@@ -71,7 +94,7 @@ static void give_all(batch *b)
 {
     while (b->block_count) {
         const block *last = &b->blocks[--b->block_count];
-        dcsr_cuda_free(b->stream, DCSR_I_SCRATCH, last->memory, last->count, last->size);
+        dcsr_cuda_free(b->stream, DCSR_I_SCRATCH, last->memory, last->bytes, 1);
     }
 }
 
@@ -80,15 +103,68 @@ static size_t report_size(uint64_t pages)
     return sizeof(report) + pages * sizeof(dcsr_cuda_page_need);
 }
 
+/* ---- Bring ---- */
+
+static dcsr_i_operation *next_of(const batch *b, const dcsr_i_operation *operation)
+{
+    return operation == b->operation ? operation->joined : operation->next;
+}
+
+/* One block for what a batch needs in which no row moves. */
+static dcsr_status make_room(batch *b)
+{
+    enum {
+        ARRAYS = 12
+    }; /* at most; the end of each may take a step of ALIGNMENT, and so may one more item */
+    if (!SHARED_BLOCKS) return DCSR_OK;
+    const size_t word = sizeof(uint64_t), words = b->operation->value_size ? 2 : 1;
+    const size_t of_entry = word + word * words * (b->operation->joined ? 2 : 1);
+    const size_t of_row = sizeof(dcsr_cuda_growth) + word + 2 * sizeof(uint32_t);
+    const size_t bytes =
+        report_size(b->most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
+    return add_block(b, bytes + (size_t)2 * ARRAYS * ALIGNMENT) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* Puts the entries of all operations one behind the other. */
+static dcsr_status put_together(batch *b)
+{
+    uint64_t at = 0;
+    const bool values = b->operation->value_size != 0;
+    b->keys = take(b, b->device.most, sizeof *b->keys);
+    if (values) b->words = take(b, b->device.most, sizeof *b->words);
+    if (!b->keys || (values && !b->words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (const dcsr_i_operation *o = b->operation; o; at += o->n, o = next_of(b, o)) {
+        dcsr_cuda_copy(b->stream, b->keys + at, o->arrival.keys, o->n * sizeof *b->keys);
+        if (values) dcsr_cuda_copy(b->stream, b->words + at, o->arrival.words, o->n * sizeof *b->words);
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status bring(batch *b)
+{
+    uint64_t rows = b->base->rows, pages = dcsr_cuda_page_count(rows), n = 0;
+    for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o)) {
+        DCSR_TRY(dcsr_cuda_bring_arrival(b->matrix, o));
+        n += o->n;
+    }
+    b->device.most = n;
+    b->device.most_rows = n < rows ? n : rows;
+    b->most_pages = n < pages ? n : pages;
+    b->keys = b->operation->arrival.keys;
+    b->words = b->operation->arrival.words;
+    DCSR_TRY(make_room(b));
+    return b->operation->joined ? put_together(b) : DCSR_OK;
+}
+
 /* ---- Sort, combine, group ---- */
 
 static dcsr_status sort_and_combine(batch *b)
 {
     const dcsr_i_operation *operation = b->operation;
-    uint64_t n = operation->n, *keys = operation->arrival.keys, *words = operation->arrival.words;
+    uint64_t n = b->device.most, *keys = b->keys, *words = b->words;
     int bits = operation->row_bits + operation->column_bits;
     bool combine = operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP;
-    if (!operation->ascending) {
+    if (!operation->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
         if (!keys_spare || (words && !words_spare)) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -112,18 +188,14 @@ static dcsr_status sort_and_combine(batch *b)
 static dcsr_status group(batch *b)
 {
     dcsr_cuda_batch *device = &b->device;
-    uint64_t rows = b->base->rows, pages = dcsr_cuda_page_count(rows), n = b->operation->n;
-    device->most = n;
-    device->most_rows = n < rows ? n : rows;
-    b->most_pages = n < pages ? n : pages;
     b->summary = take(b, report_size(b->most_pages), 1);
     if (!b->summary) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(b->stream, &b->summary->counts, 0, sizeof b->summary->counts);
+    dcsr_cuda_fill(b->stream, b->summary, 0, report_size(b->most_pages));
     DCSR_TRY(sort_and_combine(b));
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
     device->needs = b->summary->needs;
-    device->heads = take(b, n + 1, sizeof *device->heads);
+    device->heads = take(b, device->most + 1, sizeof *device->heads);
     device->growth = take(b, device->most_rows + 1, sizeof *device->growth);
     device->places = take(b, device->most_rows, sizeof *device->places);
     device->offsets = take(b, device->most_rows + 1, sizeof *device->offsets);
@@ -135,14 +207,13 @@ static dcsr_status group(batch *b)
 
 /* ---- Plan ---- */
 
-/* Plans the batch on the version that is current, and waits for the outcome. */
+/* Plans the batch on the version that is current, and waits for the outcome. The sums are zeros. */
 static dcsr_status plan(batch *b)
 {
-    size_t size = report_size(b->most_pages), sums = offsetof(report, plan);
+    size_t size = report_size(b->most_pages);
     b->base = b->matrix->current;
     b->device.bulk = !b->base->stored && !b->device.mark;
     b->device.rows = dcsr_cuda_rows_of_table(b->matrix, b->base);
-    dcsr_cuda_fill(b->stream, &b->summary->plan, 0, size - sums);
     DCSR_TRY(dcsr_cuda_plan_rows(b->stream, &b->device));
     report *landing = dcsr_cuda_landing(b->stream, size);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -155,6 +226,13 @@ static dcsr_status plan(batch *b)
     return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
                        "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
                        (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
+}
+
+static dcsr_status plan_again(batch *b)
+{
+    size_t sums = offsetof(report, plan);
+    dcsr_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->most_pages) - sums);
+    return plan(b);
 }
 
 /* Resolves the rows that move and are marked, with room for growth, and publishes that. */
@@ -272,13 +350,13 @@ static dcsr_status scatter_and_publish(batch *b)
 
 static dcsr_status apply(batch *b)
 {
-    DCSR_TRY(dcsr_cuda_bring_arrival(b->matrix, b->operation));
+    DCSR_TRY(bring(b));
     DCSR_TRY(group(b));
     DCSR_TRY(dcsr_cuda_bring_next(b->matrix, b->operation));
     DCSR_TRY(plan(b));
     if (b->plan.moving_marked) {
         DCSR_TRY(resolve_moving(b));
-        DCSR_TRY(plan(b));
+        DCSR_TRY(plan_again(b));
     }
     return scatter_and_publish(b);
 }
@@ -300,9 +378,11 @@ dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *opera
                .build = {.matrix = matrix, .stream = store->stream}};
     dcsr_status status = apply(&b);
     give_all(&b);
-    /* The operation's memory may be in use still. */
+    /* The operations' memory may be in use still. */
     if (status != DCSR_OK) dcsr_cuda_wait(b.stream, b.doing);
-    dcsr_cuda_drop_arrival(b.stream, operation);
+    /* What could not be applied together is going to be applied alone. */
+    for (dcsr_i_operation *o = operation; o && (status == DCSR_OK || !operation->joined); o = next_of(&b, o))
+        dcsr_cuda_drop_arrival(b.stream, o);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);
     return status;
 }

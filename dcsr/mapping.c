@@ -25,7 +25,7 @@ struct dcsr_i_mapping_kind {
     /* Sets start, base, reserved; may enlarge units and length. */
     dcsr_status (*reserve)(dcsr_i_mapping *mapping);
     void (*unreserve)(dcsr_i_mapping *mapping); /* no unit is there any more */
-    /* Memory for one unit that has none; and back from neighbouring ones. */
+    /* One piece of memory for neighbouring units that have none; and back, from neighbouring pieces. */
     dcsr_status (*add)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
     void (*drop)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
     bool of_host; /* AddressSanitizer knows the addresses */
@@ -83,12 +83,12 @@ static const struct dcsr_i_mapping_kind on_cpu = {.reserve = reserve_pages,
  * ------------------------------------------------------------------------------------------------- */
 
 #ifdef DCSR_CUDA
-/* Measured on an H200: mapping takes some 30 us, be it 2 MiB or 32. So a matrix begins small, and one that
- * grows by gigabytes does not wait for its memory. */
+/* Measured on an H200: mapping a piece takes some 50 us, be it 2 MiB or 256. So a matrix begins small, and
+ * one that grows by gigabytes does not wait for its memory. */
 #ifdef DCSR_SIMT
-enum { SMALL_UNITS = 8, LARGE_UNIT = 4 };
+enum { SMALL_UNITS = 8, LARGE_UNIT = 4, MOST_UNITS = 10 };
 #else
-enum { SMALL_UNITS = 16, LARGE_UNIT = 16 };
+enum { SMALL_UNITS = 16, LARGE_UNIT = 16, MOST_UNITS = 128 };
 #endif
 
 static dcsr_status reserve_on_device(dcsr_i_mapping *mapping)
@@ -96,6 +96,7 @@ static dcsr_status reserve_on_device(dcsr_i_mapping *mapping)
     mapping->unit = round_up(mapping->unit, dcsr_cuda_granularity(mapping->context->cuda));
     mapping->small = SMALL_UNITS * mapping->unit;
     mapping->large_unit = LARGE_UNIT * mapping->unit;
+    mapping->most_piece = MOST_UNITS * mapping->unit;
     if (mapping->length <= mapping->small)
         mapping->length = round_up(mapping->length, mapping->unit);
     else
@@ -154,15 +155,35 @@ static uint64_t size_of(const dcsr_i_mapping *mapping, uint64_t unit)
 
 static bool is_there(const dcsr_i_mapping *mapping, uint64_t unit)
 {
-    return unit / 64 < mapping->there_words && mapping->there[unit / 64] >> (unit % 64) & 1;
+    return unit / 64 < mapping->mark_words && mapping->marks[unit / 64].there >> (unit % 64) & 1;
 }
 
-/* Memory for those units of [first, end) that are not there; *stopped is where it failed. */
+/* Of a unit that is there: whether a piece begins with it. */
+static bool begins_piece(const dcsr_i_mapping *mapping, uint64_t unit)
+{
+    return mapping->marks[unit / 64].begins >> (unit % 64) & 1;
+}
+
+static void set_begins_piece(dcsr_i_mapping *mapping, uint64_t unit, bool begins)
+{
+    uint64_t bit = (uint64_t)1 << (unit % 64), *word = &mapping->marks[unit / 64].begins;
+    *word = begins ? *word | bit : *word & ~bit;
+}
+
+/* Memory for those units of [first, end) that are not there, in pieces as large as may be; *stopped is where
+ * it failed. */
 static dcsr_status add_absent(dcsr_i_mapping *mapping, uint64_t first, uint64_t end, uint64_t *stopped)
 {
-    for (uint64_t u = *stopped = first; u < end; *stopped = ++u)
-        if (!is_there(mapping, u))
-            DCSR_TRY(mapping->kind->add(mapping, begin_of(mapping, u), size_of(mapping, u)));
+    for (uint64_t u = *stopped = first; u < end; *stopped = u) {
+        const uint64_t piece = u++;
+        if (is_there(mapping, piece)) continue;
+        while (u < end && !is_there(mapping, u) &&
+               begin_of(mapping, u + 1) - begin_of(mapping, piece) <= mapping->most_piece)
+            u++;
+        DCSR_TRY(mapping->kind->add(mapping, begin_of(mapping, piece),
+                                    begin_of(mapping, u) - begin_of(mapping, piece)));
+        for (uint64_t v = piece; v < u; v++) set_begins_piece(mapping, v, v == piece);
+    }
     return DCSR_OK;
 }
 
@@ -183,7 +204,7 @@ static uint64_t mark(dcsr_i_mapping *mapping, bool there, uint64_t first, uint64
     uint64_t changed = 0;
     for (uint64_t u = first; u < end; u++) {
         if (is_there(mapping, u) == there) continue;
-        mapping->there[u / 64] ^= (uint64_t)1 << (u % 64);
+        mapping->marks[u / 64].there ^= (uint64_t)1 << (u % 64);
         changed += size_of(mapping, u);
     }
     return changed;
@@ -192,14 +213,14 @@ static uint64_t mark(dcsr_i_mapping *mapping, bool there, uint64_t first, uint64
 static dcsr_status make_room_for_marks(dcsr_i_mapping *mapping, uint64_t units)
 {
     uint64_t words = (units + 63) / 64;
-    if (words <= mapping->there_words) return DCSR_OK;
-    if (words < 2 * mapping->there_words) words = 2 * mapping->there_words;
-    uint64_t *there = dcsr_i_realloc(mapping->context, DCSR_I_MATRIX, mapping->there, mapping->there_words,
-                                     words, sizeof *there);
-    if (!there) return DCSR_ERROR_OUT_OF_MEMORY;
-    memset(there + mapping->there_words, 0, (words - mapping->there_words) * sizeof *there);
-    mapping->there = there;
-    mapping->there_words = words;
+    if (words <= mapping->mark_words) return DCSR_OK;
+    if (words < 2 * mapping->mark_words) words = 2 * mapping->mark_words;
+    dcsr_i_mapping_marks *marks = dcsr_i_realloc(mapping->context, DCSR_I_MATRIX, mapping->marks,
+                                                 mapping->mark_words, words, sizeof *marks);
+    if (!marks) return DCSR_ERROR_OUT_OF_MEMORY;
+    memset(marks + mapping->mark_words, 0, (words - mapping->mark_words) * sizeof *marks);
+    mapping->marks = marks;
+    mapping->mark_words = words;
     return DCSR_OK;
 }
 
@@ -221,8 +242,7 @@ void dcsr_i_mapping_release(dcsr_i_mapping *mapping)
     if (!mapping->base) return;
     dcsr_i_mapping_discard(mapping, 0, mapping->length);
     mapping->kind->unreserve(mapping);
-    dcsr_i_free(mapping->context, DCSR_I_MATRIX, mapping->there, mapping->there_words,
-                sizeof *mapping->there);
+    dcsr_i_free(mapping->context, DCSR_I_MATRIX, mapping->marks, mapping->mark_words, sizeof *mapping->marks);
     *mapping = (dcsr_i_mapping){0};
 }
 
@@ -250,7 +270,10 @@ void dcsr_i_mapping_discard(dcsr_i_mapping *mapping, uint64_t begin, uint64_t by
 {
     uint64_t first = unit_at(mapping, begin), end = unit_at(mapping, begin + bytes);
     if (begin_of(mapping, first) < begin) first++;
-    if (end > mapping->there_words * 64) end = mapping->there_words * 64;
+    if (end > mapping->mark_words * 64) end = mapping->mark_words * 64;
+    /* Whole pieces alone: not the rest of one that begins before, nor the first part of one that goes on. */
+    while (first < end && is_there(mapping, first) && !begins_piece(mapping, first)) first++;
+    while (first < end && is_there(mapping, end) && !begins_piece(mapping, end)) end--;
     if (first >= end) return;
     dcsr_i_mapping_allow(mapping, begin_of(mapping, first),
                          begin_of(mapping, end) - begin_of(mapping, first));
@@ -272,5 +295,5 @@ void dcsr_i_mapping_allow(const dcsr_i_mapping *mapping, uint64_t begin, uint64_
 
 uint64_t dcsr_i_mapping_bytes(const dcsr_i_mapping *mapping)
 {
-    return mapping->bytes + mapping->there_words * sizeof *mapping->there;
+    return mapping->bytes + mapping->mark_words * sizeof *mapping->marks;
 }

@@ -9,14 +9,21 @@
  *            +-------+-------+-------+---------------+---------------+- - - - - - - +
  *            ^start            start + small^                                ^start + length
  *
- * Memory comes and goes in units, which are counted against the context's limit. On a device they are larger
- * where the mapping is, because mapping takes the same time whatever the size. What is in a unit is kept
- * until it is discarded. The caller sees to it that only one thread at a time is in here for a mapping, and
- * that no work on a device uses what is discarded. */
+ * Memory comes in units, which are counted against the context's limit. On a device they are larger where the
+ * mapping is, and neighbouring ones that come at the same time make up a piece, because mapping takes the
+ * same time whatever the size; a piece goes as a whole. What is in a unit is kept until it is discarded. The
+ * caller sees to it that only one thread at a time is in here for a mapping, and that no work on a device
+ * uses what is discarded. */
 #ifndef DCSR_MAPPING_H
 #define DCSR_MAPPING_H
 
 #include "dcsr/context.h"
+
+/* Of 64 units, a bit each. */
+typedef struct dcsr_i_mapping_marks {
+    uint64_t there;
+    uint64_t begins; /* a piece begins with it; says nothing where it is not there */
+} dcsr_i_mapping_marks;
 
 typedef struct dcsr_i_mapping {
     dcsr_context *context;
@@ -27,9 +34,10 @@ typedef struct dcsr_i_mapping {
     size_t small;
     char *base; /* what was reserved, for giving it back */
     size_t reserved;
+    size_t most_piece; /* bytes; 0: each unit is a piece */
     size_t accessible; /* cpu: bytes from start on that may be read and written */
-    uint64_t *there;   /* a bit per unit */
-    uint64_t there_words;
+    dcsr_i_mapping_marks *marks;
+    uint64_t mark_words;
     uint64_t bytes; /* of the units that are there */
 } dcsr_i_mapping;
 
@@ -43,7 +51,7 @@ void dcsr_i_mapping_release(dcsr_i_mapping *mapping);
 
 /* Makes [begin, begin + bytes) usable. On failure (OUT_OF_MEMORY, DEVICE) all is as it was. */
 dcsr_status dcsr_i_mapping_populate(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
-/* Gives back the memory of the units that lie within [begin, begin + bytes); what was in them is lost. */
+/* Gives back the memory of the pieces that lie within [begin, begin + bytes); what was in them is lost. */
 void dcsr_i_mapping_discard(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
 /* Under AddressSanitizer, touching what is forbidden is reported, as if it had been freed, until it is
  * allowed again or discarded. Without it, and on a GPU, these do nothing. */

@@ -2,7 +2,7 @@
  */
 #include "dcsr/prim_cuda.h"
 #include "dcsr/combine.cuh"
-#include "dcsr/stream.cuh"
+#include "dcsr/reduce.cuh"
 
 #ifdef DCSR_SIMT
 #include <algorithm>
@@ -25,6 +25,19 @@ template <class T> struct ended_by_zero {
     const T *in;
     uint64_t n;
     __host__ __device__ uint64_t operator[](uint64_t i) const { return i < n ? in[i] : 0; }
+};
+
+/* 1 in the low half where a run begins, and 1 in the high half where one of the coarser kind does. */
+struct begins_of_runs {
+    const uint64_t *keys, *count;
+    uint64_t n;
+    int low, high;
+    __host__ __device__ uint64_t operator[](uint64_t i) const
+    {
+        if (i >= n || (count && i >= *count)) return 0;
+        uint64_t key = keys[i], before = i ? keys[i - 1] : ~key;
+        return (key >> low != before >> low) | static_cast<uint64_t>(key >> high != before >> high) << 32;
+    }
 };
 
 /* The words to be combined. A NaN that is not the first of its run leaves min and max as they are, and one
@@ -56,6 +69,47 @@ static words_of_runs words_to_combine(const uint64_t *keys, const uint64_t *word
         return {keys, words, infinity64, policy == DCSR_POLICY_MIN ? infinity64 : infinity64 | sign64,
                 sign64};
     return {keys, words, UINT64_MAX, 0, 0};
+}
+
+/* ---- Short arrays: one block, in one launch ---- */
+
+#ifdef DCSR_SIMT
+enum { SHORT = 200 };
+#else
+enum { SHORT = 4096 };
+#endif
+
+/* out[i] = all[0] + ... + all[i - 1] for i = 0 .. n; all[n] is 0. */
+template <class Source> static __global__ void scan_short(Source all, uint64_t *out, uint64_t n)
+{
+    SIMT_SHARED(uint64_t, of_warp, 32);
+    const unsigned lane = dcsr_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    uint64_t before = 0;
+    for (uint64_t tile = 0; tile <= n; tile += blockDim.x) {
+        uint64_t i = tile + threadIdx.x, here = i <= n ? all[i] : 0, sum = here;
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            uint64_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
+            if (lane >= distance) sum += lower;
+        }
+        if (lane == 31) of_warp[warp] = sum;
+        __syncthreads();
+        uint64_t other = lane < warps ? of_warp[lane] : 0;
+        uint64_t earlier = dcsr_cuda_warp_sum(lane < warp ? other : 0);
+        __syncthreads(); /* of_warp is written again */
+        if (i <= n) out[i] = before + earlier + sum - here;
+        before += dcsr_cuda_warp_sum(other);
+    }
+}
+
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n);
+
+template <class Source>
+static dcsr_status scan(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
+{
+    if (n > SHORT) return scan_any(stream, all, out, n);
+    dcsr_cuda_launch_blocks(stream, scan_short<Source>, 1, (int)dcsr_cuda_threads({1024, 1}), 0, all, out, n);
+    return DCSR_OK;
 }
 
 #ifdef DCSR_SIMT
@@ -95,9 +149,9 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
     return DCSR_OK;
 }
 
-template <class T> static dcsr_status scan(dcsr_cuda_stream *stream, const T *in, uint64_t *out, uint64_t n)
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
 {
-    ended_by_zero<T> all = {in, n};
     enqueue(stream, [=] {
         uint64_t sum = 0;
         for (uint64_t i = 0; i <= n; i++) {
@@ -210,9 +264,10 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
     return DCSR_OK;
 }
 
-template <class T> static dcsr_status scan(dcsr_cuda_stream *stream, const T *in, uint64_t *out, uint64_t n)
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source source, uint64_t *out, uint64_t n)
 {
-    reading<ended_by_zero<T>> all = {{in, n}, 0};
+    reading<Source> all = {source, 0};
     return with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_cuda_raw(stream));
     });
@@ -242,10 +297,16 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
 
 dcsr_status dcsr_cuda_scan_u32(dcsr_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
 {
-    return scan(stream, in, out, n);
+    return scan(stream, ended_by_zero<uint32_t>{in, n}, out, n);
 }
 
 dcsr_status dcsr_cuda_scan_u64(dcsr_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
 {
-    return scan(stream, in, out, n);
+    return scan(stream, ended_by_zero<uint64_t>{in, n}, out, n);
+}
+
+dcsr_status dcsr_cuda_scan_runs(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
+                                uint64_t n, int low, int high, uint64_t *out)
+{
+    return scan(stream, begins_of_runs{keys, count, n, low, high}, out, n);
 }

@@ -27,6 +27,12 @@ dcsr_status dcsr_cuda_scan_u32(dcsr_cuda_stream *stream, const uint32_t *in, uin
 /* The same for 64 bits; out may be in, which then needs n + 1 places. */
 dcsr_status dcsr_cuda_scan_u64(dcsr_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n);
 
+/* out[i], for i = 0 .. n: how many runs of equal keys[j] >> low begin at j < i, in its low half, and of equal
+ * keys[j] >> high in its high half. Of the n keys the first *count are looked at, with count in device memory
+ * and NULL for all. */
+dcsr_status dcsr_cuda_scan_runs(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
+                                uint64_t n, int low, int high, uint64_t *out);
+
 /* Runs of equal neighbouring keys become one entry each: keys_out[j] is the j-th run's key and words_out[j]
  * the fold of its words, in their order, with the policy (combine.cuh; neither DEFAULT nor KEEP). A word is
  * the bytes of a value of the type, then zeros. Both outputs have room for n entries and do not overlap the

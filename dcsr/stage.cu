@@ -6,9 +6,6 @@
 #include "dcsr/reduce.cuh"
 #include "dcsr/stage_cuda.h"
 
-/* Waits shorter than this are not worth a thread's sleep. */
-enum { LOOKS = 64 };
-
 /* The first of the entries that a thread has seen to be out of range becomes the batch's. */
 DCSR_CUDA_INLINE void tell_outside(dcsr_cuda_verdict *found, uint64_t first)
 {
@@ -89,36 +86,4 @@ void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint
 {
     dcsr_cuda_launch(stream, find_outside, n, keys, n, column_bits, rows, cols, found);
     dcsr_cuda_launch(stream, tell_key, 1, keys, column_bits, found);
-}
-
-/* ---- Events ---- */
-
-dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device)
-{
-    cudaEvent_t created = nullptr;
-    int error = cudaEventCreateWithFlags(&created, cudaEventBlockingSync | cudaEventDisableTiming);
-    *event = error == cudaSuccess ? created : nullptr;
-    return dcsr_cuda_result(device, error, "reading a batch");
-}
-
-void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device)
-{
-    if (event && dcsr_cuda_check(device) == DCSR_OK)
-        dcsr_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), "reading a batch");
-}
-
-void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *callers_stream)
-{
-    dcsr_cuda_note(
-        stream, cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(callers_stream)));
-}
-
-dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation)
-{
-    DCSR_TRY(dcsr_cuda_check(device));
-    cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
-    for (int i = 0; i < LOOKS; i++)
-        if (cudaEventQuery(awaited) == cudaSuccess) return DCSR_OK;
-    cudaGetLastError(); /* not being ready is no error */
-    return dcsr_cuda_result(device, cudaEventSynchronize(awaited), operation);
 }

@@ -1,13 +1,17 @@
 /* stage_cuda.c: bringing the entries of operations to the device.
  *
- * Operations are transferred one ahead: while one is applied, the next, if it waits in the queue and is large
- * enough to be worth it, is sealed and copied on a stream of its own. */
+ * Joined operations are transferred one ahead: while one is applied, the next, if it waits in the queue and
+ * is large enough to be worth it, is sealed and copied on a stream of its own. */
 #include "dcsr/stage_cuda.h"
 #include "dcsr/entries.h"
 #include "dcsr/store_cuda.h"
 
 /* Smaller operations take less time to transfer than to be looked after; and batches may still join them. */
+#ifdef DCSR_SIMT
+enum { LEAST_AHEAD = 512 };
+#else
 enum { LEAST_AHEAD = 32768 };
+#endif
 
 /* What the device finds is written behind the keys. */
 enum { VERDICT_WORDS = sizeof(dcsr_cuda_verdict) / sizeof(uint64_t) };
@@ -17,15 +21,35 @@ static dcsr_cuda_verdict *found_in(const dcsr_i_operation *operation)
     return (dcsr_cuda_verdict *)(operation->arrival.keys + operation->n);
 }
 
+void dcsr_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
+{
+    operation->n = n;
+    operation->batches = 1;
+    operation->entry_bytes = (operation->value_size ? 2 : 1) * sizeof(uint64_t);
+    operation->sealed = true;
+}
+
 static dcsr_status take(dcsr_cuda_stream *stream, dcsr_i_operation *operation)
 {
-    bool values = operation->value_size != 0;
     dcsr_i_arrival *arrival = &operation->arrival;
+    bool values = operation->value_size != 0;
     arrival->keys =
         dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n + VERDICT_WORDS, sizeof *arrival->keys);
     if (arrival->keys && values)
         arrival->words = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, sizeof *arrival->words);
     if (arrival->keys && (arrival->words || !values)) return DCSR_OK;
+    dcsr_cuda_drop_arrival(stream, operation);
+    return DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+dcsr_status dcsr_cuda_take_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void **values)
+{
+    size_t size = operation->value_size;
+    DCSR_TRY(take(stream, operation));
+    *values = operation->arrival.words;
+    if (!size || size == sizeof(uint64_t)) return DCSR_OK;
+    *values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, size);
+    if (*values) return DCSR_OK;
     dcsr_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -41,15 +65,31 @@ void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operatio
     *arrival = (dcsr_i_arrival){0};
 }
 
+void dcsr_cuda_drop_staged(dcsr_i_operation *operation)
+{
+    dcsr_cuda_device *device = operation->context->cuda;
+    dcsr_i_arrival *arrival = &operation->arrival;
+    if (!arrival->keys) return;
+    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
+                        sizeof *arrival->keys);
+    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
+    *arrival = (dcsr_i_arrival){0};
+}
+
+void dcsr_cuda_widen_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void *values)
+{
+    size_t size = operation->value_size;
+    if (values == operation->arrival.words) return;
+    dcsr_cuda_widen(stream, values, (uint32_t)size, operation->n, operation->arrival.words);
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, operation->n, size);
+}
+
 /* ---- From arrays on the device ---- */
 
 dcsr_status dcsr_cuda_expect_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, uint64_t n)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
-    operation->n = n;
-    operation->batches = 1;
-    operation->entry_bytes = (operation->value_size ? 2 : 1) * sizeof(uint64_t);
-    operation->sealed = true;
+    dcsr_cuda_expect_entries(operation, n);
     DCSR_TRY(take(stream, operation));
     arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
     dcsr_status status = arrival->verdict
@@ -72,26 +112,18 @@ void dcsr_cuda_pack_arrival(dcsr_cuda_stream *stream, void *callers_stream, dcsr
     dcsr_cuda_wait(stream, "reading a batch");
 }
 
-/* ---- From the host ---- */
+/* ---- From pinned memory ---- */
 
 /* Puts the copying onto the stream. On failure nothing is left behind. */
 static dcsr_status transfer(dcsr_cuda_stream *stream, dcsr_i_operation *operation)
 {
-    size_t size = dcsr_i_size_apart(operation);
-    uint64_t n = operation->n;
-    bool narrow = size && size < sizeof(uint64_t);
-    DCSR_TRY(take(stream, operation));
-    uint64_t *words = operation->arrival.words;
-    char *values = narrow ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, size) : (char *)words;
-    if (!values && size) {
-        dcsr_cuda_drop_arrival(stream, operation);
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    dcsr_cuda_copy(stream, operation->arrival.keys, operation->entries, n * sizeof *operation->entries);
-    if (size) dcsr_cuda_copy(stream, values, dcsr_i_values(operation), n * size);
-    if (narrow) {
-        dcsr_cuda_widen(stream, values, (uint32_t)size, n, words);
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);
+    void *values;
+    DCSR_TRY(dcsr_cuda_take_arrival(stream, operation, &values));
+    uint64_t *keys = operation->arrival.keys;
+    dcsr_cuda_copy(stream, keys, operation->entries, operation->n * sizeof *keys);
+    if (values) {
+        dcsr_cuda_copy(stream, values, dcsr_i_values(operation), operation->n * operation->value_size);
+        dcsr_cuda_widen_arrival(stream, operation, values);
     }
     return DCSR_OK;
 }
@@ -158,7 +190,7 @@ dcsr_status dcsr_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *opera
         DCSR_TRY(receive(operation, matrix->context->cuda));
     else if (operation->arrival.ahead)
         dcsr_cuda_order(store->stream, store->transfers);
-    else
+    else if (!operation->arrival.keys)
         DCSR_TRY(transfer(store->stream, operation));
     return check_again(matrix, operation);
 }

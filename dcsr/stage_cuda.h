@@ -1,9 +1,11 @@
 /* stage_cuda.h: bringing the entries of operations to the device (internal).
  *
- *      arrays of the host     --> pinned memory (entries.c) --copy--> keys and words on the device
- *      arrays on the device   --kernel, in the order of the caller's stream--^
+ *      large batches of the host   --> pieces in pinned memory, used again and again --copies--v
+ *      small ones, joined          --> pinned memory (entries.c) --copy----> keys and words on the device
+ *      arrays on the device        --kernel, in the order of the caller's stream-------^
  *
- * The first go over the link while the operation before is being applied. Calls that take device arrays do
+ * Large batches are brought by the call itself, whose threads pack a piece while others are on their way;
+ * joined ones go over the link while the operation before is being applied. Calls that take device arrays do
  * not wait for anything; what is wrong with the entries is found out when they are applied. */
 #ifndef DCSR_STAGE_CUDA_H
 #define DCSR_STAGE_CUDA_H
@@ -30,9 +32,18 @@ typedef struct dcsr_cuda_verdict {
 } dcsr_cuda_verdict;
 
 #ifndef __cplusplus
+#include "dcsr/entries.h"
 #include "dcsr/store.h"
 
-/* ---- For the calls: stage_cuda.c. With the queue's lock. ---- */
+/* ---- For the calls ---- */
+
+/* Checks a batch from the host, packs it and brings it to the device, without a lock: all of it is there on
+ * return. On failure (INDEX_OUT_OF_RANGE, OUT_OF_MEMORY) nothing is left behind. stage_host_cuda.c. */
+dcsr_status dcsr_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
+/* Gives back what that has brought. */
+void dcsr_cuda_drop_staged(dcsr_i_operation *operation);
+
+/* The following with the queue's lock: stage_cuda.c. */
 
 /* Takes what an operation on n entries from the device needs. On failure nothing is left behind. */
 dcsr_status dcsr_cuda_expect_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, uint64_t n);
@@ -44,6 +55,16 @@ void dcsr_cuda_pack_arrival(dcsr_cuda_stream *stream, void *callers_stream, dcsr
 void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation);
 /* The same for an operation that will not be applied; the worker has ended. */
 void dcsr_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+
+/* ---- What both ways share: stage_cuda.c ---- */
+
+/* Notes that the operation has n entries, on the device alone. */
+void dcsr_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n);
+/* Takes room for keys and words, and *values for the values as they come: the words themselves where they are
+ * as large, NULL where there are none. On failure nothing is left behind. */
+dcsr_status dcsr_cuda_take_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void **values);
+/* Makes words of the values once they have come, and gives back what was taken for them. */
+void dcsr_cuda_widen_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void *values);
 
 /* ---- For the worker: stage_cuda.c ---- */
 
@@ -68,13 +89,6 @@ void dcsr_cuda_widen(dcsr_cuda_stream *stream, const void *values, uint32_t valu
 /* Looks for the first key out of range. */
 void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
                             uint64_t rows, uint64_t cols, dcsr_cuda_verdict *found);
-
-/* Events, by which a host thread can wait for what a stream held when they were recorded. */
-dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device);
-void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device);
-/* On a stream of the caller's; failures are noted on `stream`. */
-void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *callers_stream);
-dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation);
 
 #ifdef __cplusplus
 }

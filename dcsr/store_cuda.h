@@ -91,7 +91,8 @@ void dcsr_cuda_build_undo(dcsr_cuda_build *build);
 
 /* Buries all row and segment pages of a table. */
 void dcsr_cuda_bury_pages(dcsr_i_grave *grave, dcsr_matrix *matrix, const dcsr_i_table *table);
-uint64_t dcsr_cuda_pages_to_bury(dcsr_matrix *matrix, const dcsr_i_table *table); /* how many those are */
+/* The most that those of the pages from `first` on can be. */
+uint64_t dcsr_cuda_most_to_bury(const dcsr_i_table *table, uint64_t first);
 /* Buries freed[b] places of each block b below `blocks`. */
 void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint32_t *freed, uint64_t blocks);
 

@@ -111,15 +111,22 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Looks for a while, then sleeps. */
-static cudaError_t wait_until_done(dcsr_cuda_stream *stream)
+/* Looks for a while, with pauses, since looking keeps other threads from what they want of CUDA;
+ * cudaErrorNotReady: it is worth sleeping. */
+template <class Query> static cudaError_t look(Query query)
 {
     uint64_t end = nanoseconds() + SPIN_NANOSECONDS;
     cudaError_t error;
-    while ((error = cudaStreamQuery(stream->raw)) == cudaErrorNotReady && nanoseconds() < end) {
-    }
+    while ((error = query()) == cudaErrorNotReady && nanoseconds() < end)
+        for (int i = 0; i < 8; i++) __builtin_ia32_pause();
+    if (error == cudaErrorNotReady) cudaGetLastError(); /* that is no error */
+    return error;
+}
+
+static cudaError_t wait_until_done(dcsr_cuda_stream *stream)
+{
+    cudaError_t error = look([=] { return cudaStreamQuery(stream->raw); });
     if (error != cudaErrorNotReady) return error;
-    cudaGetLastError(); /* not being ready is no error */
     error = cudaEventRecord(stream->event, stream->raw);
     return error == cudaSuccess ? cudaEventSynchronize(stream->event) : error;
 }
@@ -155,6 +162,38 @@ void dcsr_cuda_order_after_caller(dcsr_cuda_stream *stream, void *callers_stream
 void dcsr_cuda_order_caller_after(void *callers_stream, dcsr_cuda_stream *stream)
 {
     order(stream, stream->event, static_cast<cudaStream_t>(callers_stream), stream->raw);
+}
+
+/* ---- Events ---- */
+
+static const char with_events[] = "keeping track of work";
+
+dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device)
+{
+    cudaEvent_t created = nullptr;
+    int error = cudaEventCreateWithFlags(&created, cudaEventBlockingSync | cudaEventDisableTiming);
+    *event = error == cudaSuccess ? created : nullptr;
+    return dcsr_cuda_result(device, error, with_events);
+}
+
+void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device)
+{
+    if (event && dcsr_cuda_check(device) == DCSR_OK)
+        dcsr_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
+}
+
+void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *raw)
+{
+    dcsr_cuda_note(stream, cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(raw)));
+}
+
+dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation)
+{
+    DCSR_TRY(dcsr_cuda_check(device));
+    cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
+    cudaError_t error = look([=] { return cudaEventQuery(awaited); });
+    if (error == cudaErrorNotReady) error = cudaEventSynchronize(awaited);
+    return dcsr_cuda_result(device, error, operation);
 }
 
 /* ---- Copies ---- */

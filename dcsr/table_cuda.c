@@ -107,40 +107,31 @@ void dcsr_cuda_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
 /* ---- Burying ---- */
 
 typedef struct burial {
-    dcsr_matrix *matrix;
-    dcsr_i_grave *grave; /* NULL: just counts */
-    uint64_t count;
+    const dcsr_cuda_store *store;
+    dcsr_i_grave *grave;
 } burial;
 
 static void bury_slot(void *user, dcsr_i_remains_kind kind, uint32_t slot)
 {
-    burial *b = user;
-    const dcsr_cuda_store *store = b->matrix->cuda;
-    const dcsr_cuda_slots *slots = kind == DCSR_I_ROW_SLOT ? &store->row_pages : &store->segment_pages;
-    b->count++;
-    if (!b->grave) return;
+    const burial *b = user;
+    const dcsr_cuda_slots *slots = kind == DCSR_I_ROW_SLOT ? &b->store->row_pages : &b->store->segment_pages;
     dcsr_i_bury(b->grave, kind, slots->born[slot], NULL, 0);
     b->grave->remains[b->grave->count - 1].begin = slot;
 }
 
-static uint64_t bury_pages(dcsr_i_grave *grave, dcsr_matrix *matrix, const dcsr_i_table *table,
-                           uint64_t first)
-{
-    burial b = {matrix, grave, 0};
-    pthread_mutex_lock(&matrix->remains_lock);
-    visit_table(matrix, table, NULL, first, bury_slot, &b);
-    pthread_mutex_unlock(&matrix->remains_lock);
-    return b.count;
-}
-
 void dcsr_cuda_bury_pages(dcsr_i_grave *grave, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    bury_pages(grave, matrix, table, 0);
+    burial b = {matrix->cuda, grave};
+    pthread_mutex_lock(&matrix->remains_lock);
+    visit_table(matrix, table, NULL, 0, bury_slot, &b);
+    pthread_mutex_unlock(&matrix->remains_lock);
 }
 
-uint64_t dcsr_cuda_pages_to_bury(dcsr_matrix *matrix, const dcsr_i_table *table)
+uint64_t dcsr_cuda_most_to_bury(const dcsr_i_table *table, uint64_t first)
 {
-    return bury_pages(NULL, matrix, table, 0);
+    uint64_t used = 0;
+    for (uint64_t p = first; p < table->root->pages; p++) used += table->root->host[p] != DCSR_CUDA_NONE;
+    return used * (1 + (uint64_t)table->segments_per_row);
 }
 
 void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint32_t *freed, uint64_t blocks)
@@ -155,6 +146,17 @@ void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint3
 
 /* ---- Building ---- */
 
+/* The levels on which a page gets a segment page of its own, as bits. */
+static uint32_t own_levels(const dcsr_cuda_build *build, const dcsr_cuda_page_need *need,
+                           const uint32_t *old_segment)
+{
+    uint32_t there = 0;
+    for (int k = 0; k < build->matrix->segments_per_row; k++)
+        there |= (uint32_t)(old_segment[k] != DCSR_CUDA_NONE) << k;
+    if (build->for_view) return 1;
+    return need->moves ? there | need->levels : need->levels & ~there;
+}
+
 /* Notes what the pages are made from and which slots they need; returns how many segment pages those are. */
 static uint64_t plan_pages(dcsr_cuda_build *build, const dcsr_cuda_page_need *needs)
 {
@@ -163,14 +165,16 @@ static uint64_t plan_pages(dcsr_cuda_build *build, const dcsr_cuda_page_need *ne
     pthread_mutex_lock(&build->matrix->remains_lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_cuda_page_change *change = &build->staged[i];
-        *change = (dcsr_cuda_page_change){.page = needs[i].page, .old = slot_of(build->base, needs[i].page)};
-        for (int k = 0; k < DCSR_MAX_SEGMENTS; k++) {
-            bool there = change->old != DCSR_CUDA_NONE && k < build->matrix->segments_per_row;
-            change->old_segment[k] = there ? rows->segment[change->old][k] : DCSR_CUDA_NONE;
-            bool has = change->old_segment[k] != DCSR_CUDA_NONE;
-            bool own = build->for_view ? k == 0 : has ? needs[i].moves != 0 : needs[i].levels >> k & 1;
-            change->segment[k] = own ? OWN_SEGMENT : change->old_segment[k];
-            segments += own;
+        change->page = needs[i].page;
+        change->old = slot_of(build->base, needs[i].page);
+        if (change->old == DCSR_CUDA_NONE)
+            memset(change->old_segment, 0xff, sizeof change->old_segment);
+        else
+            memcpy(change->old_segment, rows->segment[change->old], sizeof change->old_segment);
+        memcpy(change->segment, change->old_segment, sizeof change->segment);
+        for (uint32_t own = own_levels(build, &needs[i], change->old_segment); own; own &= own - 1) {
+            change->segment[__builtin_ctz(own)] = OWN_SEGMENT;
+            segments++;
         }
     }
     pthread_mutex_unlock(&build->matrix->remains_lock);
@@ -187,17 +191,20 @@ static void assign_slots(dcsr_cuda_build *build, const uint32_t *row_slots, cons
     if (shared > root->pages) shared = root->pages;
     if (shared) memcpy(root->host, build->base->root->host, shared * sizeof *root->host);
     memset(root->host + shared, 0xff, (root->pages - shared) * sizeof *root->host);
-    burial b = {matrix, build->grave, 0};
+    burial b = {matrix->cuda, build->grave};
     pthread_mutex_lock(&matrix->remains_lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_cuda_page_change *change = &build->staged[i];
         change->fresh = row_slots[i];
         root->host[change->page] = change->fresh;
-        for (int k = 0; k < DCSR_MAX_SEGMENTS; k++) {
-            if (change->segment[k] == OWN_SEGMENT) change->segment[k] = *segment_slots++;
-            rows->segment[change->fresh][k] = change->segment[k];
+        for (int k = 0; k < matrix->segments_per_row; k++) {
+            if (change->segment[k] != OWN_SEGMENT) continue;
+            change->segment[k] = *segment_slots++;
+            if (build->grave && change->old_segment[k] != DCSR_CUDA_NONE)
+                bury_slot(&b, DCSR_I_SEGMENT_SLOT, change->old_segment[k]);
         }
-        if (build->grave) visit_page(matrix, change->old, change->fresh, bury_slot, &b);
+        memcpy(rows->segment[change->fresh], change->segment, sizeof change->segment);
+        if (build->grave && change->old != DCSR_CUDA_NONE) bury_slot(&b, DCSR_I_ROW_SLOT, change->old);
     }
     if (build->grave && build->base) visit_table(matrix, build->base, NULL, root->pages, bury_slot, &b);
     pthread_mutex_unlock(&matrix->remains_lock);
@@ -233,8 +240,7 @@ static dcsr_status make_table(dcsr_cuda_build *build, uint64_t rows, uint64_t co
 static dcsr_status make_grave(dcsr_cuda_build *build, uint64_t segments, uint64_t further)
 {
     if (build->for_view) return DCSR_OK;
-    uint64_t beyond =
-        build->base ? bury_pages(NULL, build->matrix, build->base, build->table->root->pages) : 0;
+    uint64_t beyond = build->base ? dcsr_cuda_most_to_bury(build->base, build->table->root->pages) : 0;
     /* A page that is copied leaves its row page, and a segment page for each that it got of its own. */
     build->grave = dcsr_i_grave_create(build->matrix, build->count + segments + beyond + further + 1);
     return build->grave ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;

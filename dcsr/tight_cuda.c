@@ -112,7 +112,7 @@ static dcsr_status leave_home(layout *l, home *old)
 /* What make_table() must leave room for, and what then goes into the grave. */
 static uint64_t remains_of_home(const layout *l, const home *old)
 {
-    return dcsr_cuda_pages_to_bury(l->matrix, l->matrix->current) + old->count;
+    return dcsr_cuda_most_to_bury(l->matrix->current, 0) + old->count;
 }
 static void bury_home(layout *l, const home *old)
 {

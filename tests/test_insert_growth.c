@@ -1,5 +1,5 @@
 /* test_insert_growth.c: rows that grow from batch to batch until they move, and batches so large that they
- * are brought to a device while the one before is applied. */
+ * are packed in parallel, and brought to a device before they wait. */
 #include "tests/support.h"
 
 #include <stdlib.h>

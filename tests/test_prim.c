@@ -48,8 +48,9 @@ Test(combine, is_what_the_oracle_says)
 
 #ifdef DCSR_CUDA
 
-/* Around the sizes of a warp and a block, and more than one tile of CUB's. */
-static const uint64_t sizes[] = {0, 1, 2, 31, 32, 33, 64, 1000, 7001};
+/* Around the sizes of a warp and a block, and of what one block scans (in the emulator, on a GPU), and more
+ * than one tile of CUB's. */
+static const uint64_t sizes[] = {0, 1, 2, 31, 32, 33, 64, 200, 201, 1000, 4096, 4097, 7001};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 TestSuite(prim, .init = open_device, .fini = close_device);
@@ -164,6 +165,38 @@ Test(prim, scans_with_the_total_behind)
     NEEDS_GPU();
     test_random random = {test_seeds_from_environment(1).first};
     for (int s = 0; s < SIZES; s++) scan_and_compare(&random, sizes[s]);
+}
+
+/* Keys in runs of equal neighbours, some of which differ in the lowest bits only. */
+static void scan_runs_and_compare(test_random *random, uint64_t n, bool fewer)
+{
+    enum { LOW = 3, HIGH = 7 };
+    uint64_t *keys = test_allocate(n + 1, sizeof *keys), *found = test_allocate(n + 1, sizeof *found);
+    uint64_t count = fewer && n ? test_random_below(random, n) : n, lows = 0, highs = 0;
+    for (uint64_t i = 1; i < n; i++) keys[i] = keys[i - 1] + test_random_below(random, 20);
+    uint64_t *keys_there = upload(keys, n * sizeof *keys), *count_there = upload(&count, sizeof count);
+    uint64_t *found_there = (uint64_t *)on_device((n + 1) * sizeof *found);
+    TEST_OK(dcsr_cuda_scan_runs(stream, keys_there, fewer ? count_there : NULL, n, LOW, HIGH, found_there));
+    download(found, found_there, (n + 1) * sizeof *found);
+    for (uint64_t i = 0; i <= n; i++) {
+        cr_assert_eq(found[i], highs << 32 | lows, "%d of %d", (int)i, (int)n);
+        if (i >= count) continue;
+        lows += !i || keys[i] >> LOW != keys[i - 1] >> LOW;
+        highs += !i || keys[i] >> HIGH != keys[i - 1] >> HIGH;
+    }
+    give(keys_there, n * sizeof *keys), give(count_there, sizeof count);
+    give(found_there, (n + 1) * sizeof *found);
+    free(keys), free(found);
+}
+
+Test(prim, scans_runs_of_keys)
+{
+    NEEDS_GPU();
+    test_random random = {test_seeds_from_environment(1).first};
+    for (int s = 0; s < SIZES; s++) {
+        scan_runs_and_compare(&random, sizes[s], false);
+        scan_runs_and_compare(&random, sizes[s], true);
+    }
 }
 
 /* ---- Combining ---- */
