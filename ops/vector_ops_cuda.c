@@ -12,7 +12,7 @@ typedef struct computing {
     const dcsr_cuda_output *out;
     dcsr_cuda_stream *stream;
     dcsr_cuda_body list;  /* whose indices T has elements at most; of zeros: all */
-    bool own_list;        /* it is to be freed, or to become T */
+    bool own_list;        /* it is to become part of T, or to be freed */
     bool full;            /* T has an element at each place of the pass */
     dcsr_type type;       /* of T's values */
     dcsr_cuda_pass *pass; /* what is launched by `run`, as a part of `what` */
@@ -43,22 +43,34 @@ static dcsr_status use_mask(computing *c, uint64_t n)
     return dcsr_cuda_vector_read(&c->list, mask, c->stream, DCSR_CUDA_SPARSE);
 }
 
-/* The indices of T, a sparse body, are those of the list, all of them. */
+/* Makes T a sparse body with the list's indices: a list of our own becomes part of T. */
+static dcsr_status take_list(computing *c, dcsr_cuda_body *T, size_t size)
+{
+    dcsr_cuda_body *list = &c->list;
+    if (!c->own_list) {
+        DCSR_TRY(dcsr_cuda_body_sparse(T, c->stream, size, list->size, list->nvals));
+        dcsr_cuda_copy(c->stream, T->indices, list->indices, list->nvals * sizeof *T->indices);
+        dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
+        T->count = NULL;
+        return DCSR_OK;
+    }
+    void *values = dcsr_cuda_alloc(c->stream, DCSR_I_SCRATCH, list->capacity, size);
+    if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, list->values, list->capacity, 0);
+    *T = *list;
+    T->values = values;
+    c->own_list = false;
+    return DCSR_OK;
+}
+
+/* The indices of T are those of the list, all of them. */
 static dcsr_status compute_listed(computing *c, dcsr_cuda_body *T)
 {
     const dcsr_cuda_body *list = &c->list;
-    size_t size = dcsr_type_size(c->type);
-    DCSR_TRY(dcsr_cuda_body_sparse(T, c->stream, size, list->size, list->nvals));
+    DCSR_TRY(take_list(c, T, dcsr_type_size(c->type)));
     *c->pass =
         (dcsr_cuda_pass){.n = list->nvals, .list = list->indices, .length = list->count, .values = T->values};
     c->run(c->stream, c->what);
-    dcsr_cuda_copy(c->stream, T->indices, list->indices, list->nvals * sizeof *T->indices);
-    if (list->count) {
-        dcsr_cuda_copy(c->stream, T->count, list->count, sizeof *T->count);
-    } else {
-        dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
-        T->count = NULL;
-    }
     return DCSR_OK;
 }
 
