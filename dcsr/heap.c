@@ -181,6 +181,21 @@ static void usage(uint64_t *active, uint64_t *resident)
     }
 }
 
+unsigned dcsr_i_allocator_enter(dcsr_i_pool pool)
+{
+    unsigned before = 0, within;
+    size_t size = sizeof before;
+    pthread_once(&prepared, prepare);
+    within = arena[pool];
+    if (mallctl("thread.arena", &before, &size, &within, sizeof within)) return 0;
+    return before;
+}
+
+void dcsr_i_allocator_leave(unsigned before)
+{
+    mallctl("thread.arena", NULL, NULL, &before, sizeof before);
+}
+
 static void trim(void)
 {
     pthread_once(&prepared, prepare);
@@ -192,6 +207,16 @@ static void trim(void)
 }
 
 #else
+
+unsigned dcsr_i_allocator_enter(dcsr_i_pool pool)
+{
+    return (unsigned)pool;
+}
+
+void dcsr_i_allocator_leave(unsigned before)
+{
+    (void)before;
+}
 
 static void *take(dcsr_i_pool pool, size_t bytes, bool zero)
 {

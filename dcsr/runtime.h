@@ -90,5 +90,10 @@ void dcsr_i_allocator_usage(uint64_t *active, uint64_t *resident);
  * called (or jemalloc's decay of ten seconds runs, which needs calls to run). Done when a context ends; also
  * right for a worker that has nothing to do. */
 void dcsr_i_allocator_trim(void);
+/* What the calling thread takes by malloc() from here on, in other libraries that it calls, comes from the
+ * pool too, where freed blocks are kept for the next; until it leaves with what entering returned. Without
+ * jemalloc nothing changes. */
+unsigned dcsr_i_allocator_enter(dcsr_i_pool pool);
+void dcsr_i_allocator_leave(unsigned before);
 
 #endif

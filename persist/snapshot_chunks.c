@@ -12,6 +12,7 @@
  * dcsr_i_matrix_record.named_chunks says from where on. */
 #include "persist/snapshot.h"
 #include "dcsr/alloc.h"
+#include "dcsr/runtime.h"
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -145,7 +146,10 @@ static dcsr_status reserve(dcsr_i_new_version *s, dcsr_i_chunk *chunk, uint64_t 
     chunk->stored = bytes;
     dcsr_i_numbers number = dcsr_i_numbers_key(s->record.number, chunk->number);
     MDB_val key = {sizeof number, &number}, value = {bytes, NULL};
+    /* So that the pages of one transaction serve the next. */
+    unsigned before = dcsr_i_allocator_enter(DCSR_I_SCRATCH);
     int code = mdb_put(s->txn, s->store->database[DCSR_I_DB_CHUNKS], &key, &value, MDB_RESERVE);
+    dcsr_i_allocator_leave(before);
     if (code) return dcsr_i_store_fail(s->store, code, "writing a chunk");
     *data = value.mv_data;
     s->in_transaction += bytes;
