@@ -160,6 +160,12 @@ static dcsr_status select_positions(const selection *s, thread_state *t, uint64_
 
 /* ---- By what the operator says ---- */
 
+/* Whether it does not look where an entry is. */
+static bool is_by_value(const dcsr_index_op *op)
+{
+    return op->name >= DCSR_INDEX_VALUE_EQ && op->name <= DCSR_INDEX_VALUE_GE;
+}
+
 /* Applies the operator to all entries of a block; truth[e] says what became of entry e. */
 static bool judge(const selection *s, uint64_t first, uint64_t entries, const uint32_t *columns,
                   const char *values, const uint32_t *lengths, bool *truth)
@@ -173,7 +179,7 @@ static bool judge(const selection *s, uint64_t first, uint64_t entries, const ui
     uint32_t left = lengths[0];
     for (uint64_t done = 0, n; done < entries; done += n) {
         n = entries - done < DCSR_I_CHUNK ? entries - done : DCSR_I_CHUNK;
-        dcsr_i_row_numbers(numbers, n, first, lengths, &row, &left);
+        if (!is_by_value(op)) dcsr_i_row_numbers(numbers, n, first, lengths, &row, &left);
         const char *from = size ? values + done * size : NULL;
         if (type != op->xtype) dcsr_i_cast(op->xtype, x, type, from, n);
         if (!dcsr_i_apply_index(op, z, type != op->xtype ? x : from,
@@ -184,41 +190,31 @@ static bool judge(const selection *s, uint64_t first, uint64_t entries, const ui
     return true;
 }
 
-/* Keeps the entries of a row that are true: from `from` on, moved to `to`; returns how many. */
-#define CLOSE_UP(ctype)                              \
-    do {                                             \
-        ctype *v = room.values;                      \
-        for (uint64_t e = from; e < from + n; e++) { \
-            room.columns[k] = room.columns[e];       \
-            v[k] = v[e];                             \
-            k += truth[e];                           \
-        }                                            \
-    } while (0)
-
-static uint64_t close_up(dcsr_i_room room, size_t size, const bool *truth, uint64_t from, uint64_t n,
-                         uint64_t to)
-{
-    uint64_t k = to;
-    switch (room.values ? size : 0) {
-    case 1:
-        CLOSE_UP(uint8_t);
-        break;
-    case 2:
-        CLOSE_UP(uint16_t);
-        break;
-    case 4:
-        CLOSE_UP(uint32_t);
-        break;
-    case 8:
-        CLOSE_UP(uint64_t);
-        break;
-    default:
-        for (uint64_t e = from; e < from + n; e++) {
-            room.columns[k] = room.columns[e];
-            k += truth[e];
-        }
+/* Keeps the entries of all rows that are true; `keep` moves the value of entry e to place k. */
+#define CLOSE_UP(keep)                                                  \
+    for (unsigned r = 0; r < count; r++) {                              \
+        const uint64_t start = k;                                       \
+        for (uint64_t end = e + lengths[r]; e < end; k += truth[e++]) { \
+            room.columns[k] = room.columns[e];                          \
+            keep;                                                       \
+        }                                                               \
+        lengths[r] = (uint32_t)(k - start);                             \
     }
-    return k - to;
+
+static void close_up(dcsr_i_room room, size_t size, const bool *truth, unsigned count, uint32_t *lengths)
+{
+    uint64_t e = 0, k = 0;
+    if (!room.values || !size) {
+        CLOSE_UP((void)0)
+    } else if (size == 1) {
+        CLOSE_UP(((uint8_t *)room.values)[k] = ((uint8_t *)room.values)[e])
+    } else if (size == 2) {
+        CLOSE_UP(((uint16_t *)room.values)[k] = ((uint16_t *)room.values)[e])
+    } else if (size == 4) {
+        CLOSE_UP(((uint32_t *)room.values)[k] = ((uint32_t *)room.values)[e])
+    } else {
+        CLOSE_UP(((uint64_t *)room.values)[k] = ((uint64_t *)room.values)[e])
+    }
 }
 
 static dcsr_status select_judged(const selection *s, thread_state *t, uint64_t first, unsigned count,
@@ -238,13 +234,7 @@ static dcsr_status select_judged(const selection *s, thread_state *t, uint64_t f
     bool *truth = t->truth.bytes;
     if (!judge(s, first, b.entries, room.columns, values, lengths, truth))
         return dcsr_i_fail_callback(s->call, s->op->text);
-    uint64_t from = 0, to = 0;
-    for (unsigned r = 0; r < count; r++) {
-        uint32_t n = lengths[r];
-        lengths[r] = (uint32_t)close_up(room, size, truth, from, n, to);
-        from += n;
-        to += lengths[r];
-    }
+    close_up(room, size, truth, count, lengths);
     return DCSR_OK;
 }
 
