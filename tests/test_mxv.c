@@ -374,7 +374,12 @@ static void fail_every_allocation(dcsr_semiring_name name, uint64_t size, bool f
 Test(mxv, leaves_the_output_alone_when_memory_runs_out)
 {
     static const dcsr_semiring_name names[] = {DCSR_PLUS_TIMES, DCSR_ANY_PAIR, DCSR_ANY_FIRST};
+    /* The largest are for what the host does with many elements. */
+#ifdef DCSR_SIMT
+    static const uint64_t sizes[] = {50, 51, 3000};
+#else
     static const uint64_t sizes[] = {50, 51, 3000, 200000, 200001};
+#endif
     for (size_t name = 0; name < sizeof names / sizeof *names; name++)
         for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++)
             for (int k = 0; k < 8; k++)
