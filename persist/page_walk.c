@@ -215,6 +215,9 @@ static dcsr_status walk_value(dcsr_i_page_walk *w, tree *t, uint64_t number, con
         return dcsr_i_page_damaged(w, number, "a value is of an unknown kind");
     if (n->flags) DCSR_TRY(check_run(w, t, number, n, &data));
     if (t->kind != FREE_TREE) return DCSR_OK;
+    /* LMDB takes 0 for none yet, and would hand out the same pages twice. */
+    if (!number_at(n->key.mv_data))
+        return dcsr_i_page_damaged(w, number, "a list of free pages is of no transaction");
     return check_free_pages(w, number, data, n->value.mv_size);
 }
 

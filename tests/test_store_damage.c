@@ -196,6 +196,10 @@ static void flip_keys(void *user, store_child *child)
             flip_places(test, child, &key, sizeof key);
         }
     }
+    for (unsigned char txn = 1; txn < 32; txn++) { /* those of lists of free pages, behind their length */
+        const unsigned char key[10] = {8, 0, txn};
+        flip_places(test, child, key, sizeof key);
+    }
     for (uint64_t position = SNAPSHOT + 1; position <= LOGGED; position += 3) {
         dcsr_i_numbers key = dcsr_i_numbers_key(2, position);
         flip_places(test, child, &key, sizeof key);
