@@ -124,8 +124,9 @@ extern void (*dcsr_i_store_point)(const char *name);
 dcsr_status dcsr_i_store_record_get(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record);
 dcsr_status dcsr_i_store_record_put(const dcsr_store *store, MDB_txn *txn, dcsr_i_store_record *record);
 
-/* A sealed record, copied out; NOT_FOUND without a message, CORRUPT when it is not as it was written (`what`
- * and the name say which). */
+/* A sealed record, copied out; NOT_FOUND without a message, CORRUPT when it is not as it was written, or
+ * older than the last of the matrix's versions or of its records in the log: that of a disk that has lost a
+ * write. */
 dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
                                      dcsr_i_matrix_record *record);
 dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,

@@ -146,8 +146,42 @@ dcsr_status dcsr_i_store_record_put(const dcsr_store *store, MDB_txn *txn, dcsr_
     return code ? dcsr_i_store_fail(store, code, "writing its record") : DCSR_OK;
 }
 
-dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
-                                     dcsr_i_matrix_record *record)
+/* Whether a matrix has something with this number or one behind it. */
+static int has_from(bool *has, const dcsr_store *store, MDB_txn *txn, dcsr_i_database database,
+                    uint32_t matrix, uint64_t first)
+{
+    MDB_cursor *cursor;
+    dcsr_i_numbers begin = dcsr_i_numbers_key(matrix, first);
+    MDB_val key = {sizeof begin, &begin}, value;
+    uint32_t owner = 0;
+    uint64_t number;
+    int code = mdb_cursor_open(txn, store->database[database], &cursor);
+    if (code) return code;
+    code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    *has = !code && dcsr_i_numbers_read(key.mv_data, key.mv_size, &owner, &number) && owner == matrix;
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* A record whose last change the disk has lost is whole, and older than what the matrix has. */
+static dcsr_status check_age(const dcsr_store *store, MDB_txn *txn, const char *name,
+                             const dcsr_i_matrix_record *record)
+{
+    bool version, log = false;
+    int code = has_from(&version, store, txn, DCSR_I_DB_VERSIONS, record->number, record->newest + 1);
+    if (!code && !version)
+        code = has_from(&log, store, txn, DCSR_I_DB_LOG, record->number, record->next_position);
+    if (code) return dcsr_i_store_fail(store, code, "reading the record of a matrix");
+    if (!version && !log) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT,
+                       "%s#%s: the record of the matrix is older than the last of its %s; versions can be "
+                       "restored by their numbers, or the store from a copy",
+                       store->path, name, version ? "versions" : "records in the log");
+}
+
+/* A record that may be too old. */
+static dcsr_status read_matrix_record(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                      dcsr_i_matrix_record *record)
 {
     MDB_val key = {strlen(name), (void *)name}, value;
     int code = mdb_get(txn, store->database[DCSR_I_DB_MATRICES], &key, &value);
@@ -159,6 +193,13 @@ dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, cons
                            name);
     memcpy(record, value.mv_data, sizeof *record);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     dcsr_i_matrix_record *record)
+{
+    DCSR_TRY(read_matrix_record(store, txn, name, record));
+    return check_age(store, txn, name, record);
 }
 
 dcsr_status dcsr_i_matrix_record_again(const dcsr_store *store, MDB_txn *txn, const char *name,
@@ -217,12 +258,13 @@ dcsr_status dcsr_i_version_get(const dcsr_store *store, MDB_txn *txn, const char
                                dcsr_i_version *result)
 {
     *result = (dcsr_i_version){0};
-    dcsr_status status = dcsr_i_matrix_record_get(store, txn, name, &result->matrix);
+    dcsr_status status = read_matrix_record(store, txn, name, &result->matrix);
     if (status == DCSR_ERROR_NOT_FOUND || (status == DCSR_OK && !result->matrix.newest))
         return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
                            "%s: there is no matrix '%s'; `dcsr log` lists those that are there", store->path,
                            name);
     DCSR_TRY(status);
+    if (!version) DCSR_TRY(check_age(store, txn, name, &result->matrix));
     if (!version) version = result->matrix.newest;
     dcsr_i_numbers number = dcsr_i_numbers_key(result->matrix.number, version);
     MDB_val key = {sizeof number, &number}, value;

@@ -27,30 +27,48 @@ static void make_log(const durable_place *p)
 typedef enum outcome { STORED, SEALED_AND_STORED, DELETED } outcome;
 typedef outcome (*damage)(dcsr_i_log_record *record, char *data, size_t *bytes);
 
-/* Does that to the record at position `which`, by means of LMDB alone. */
-static void damage_log(durable_place *p, uint64_t which, damage function)
-{
+/* A value in one of the databases of a store, by means of LMDB alone; the store is closed meanwhile. */
+typedef struct raw {
     MDB_env *env;
     MDB_txn *txn;
-    MDB_dbi log;
+    MDB_dbi database;
     MDB_val value;
-    dcsr_i_numbers number = dcsr_i_numbers_key(1, which);
-    MDB_val key = {sizeof number, &number};
-    _Alignas(8) char data[MOST_BYTES];
+} raw;
+
+static raw open_raw(durable_place *p, const char *database, MDB_val *key)
+{
+    raw r;
     dcsr_store_close(p->store);
-    cr_assert(!mdb_env_create(&env) && !mdb_env_set_maxdbs(env, 1) && !mdb_env_set_mapsize(env, 1 << 24) &&
-              !mdb_env_open(env, p->path, 0, 0666) && !mdb_txn_begin(env, NULL, 0, &txn) &&
-              !mdb_dbi_open(txn, "log", 0, &log) && !mdb_get(txn, log, &key, &value));
-    size_t bytes = value.mv_size;
+    cr_assert(!mdb_env_create(&r.env) && !mdb_env_set_maxdbs(r.env, 1) &&
+              !mdb_env_set_mapsize(r.env, 1 << 24) && !mdb_env_open(r.env, p->path, 0, 0666) &&
+              !mdb_txn_begin(r.env, NULL, 0, &r.txn) && !mdb_dbi_open(r.txn, database, 0, &r.database) &&
+              !mdb_get(r.txn, r.database, key, &r.value));
+    return r;
+}
+
+static void close_raw(durable_place *p, raw *r)
+{
+    cr_assert(!mdb_txn_commit(r->txn));
+    mdb_env_close(r->env);
+    TEST_OK(dcsr_store_open(&p->store, p->path, NULL));
+}
+
+/* Does that to the record at position `which`. */
+static void damage_log(durable_place *p, uint64_t which, damage function)
+{
+    dcsr_i_numbers number = dcsr_i_numbers_key(1, which);
+    MDB_val key = {sizeof number, &number}, value;
+    _Alignas(8) char data[MOST_BYTES];
+    raw r = open_raw(p, "log", &key);
+    size_t bytes = r.value.mv_size;
     cr_assert(bytes <= MOST_BYTES);
-    memcpy(data, value.mv_data, bytes);
+    memcpy(data, r.value.mv_data, bytes);
     outcome result = function((dcsr_i_log_record *)data, data, &bytes);
     if (result == SEALED_AND_STORED) dcsr_i_seal(data, bytes, &number, sizeof number);
     value = (MDB_val){bytes, data};
-    cr_assert(!(result == DELETED ? mdb_del(txn, log, &key, NULL) : mdb_put(txn, log, &key, &value, 0)));
-    cr_assert(!mdb_txn_commit(txn));
-    mdb_env_close(env);
-    TEST_OK(dcsr_store_open(&p->store, p->path, NULL));
+    cr_assert(!(result == DELETED ? mdb_del(r.txn, r.database, &key, NULL)
+                                  : mdb_put(r.txn, r.database, &key, &value, 0)));
+    close_raw(p, &r);
 }
 
 #define SEALED(NAME, ...)                                                     \
@@ -139,6 +157,43 @@ Test(durable_damage, of_any_record_is_found)
         dcsr_recovery report;
         matrix = durable_open_small(&p, "a", &report);
         cr_assert(report.version == 1 && !report.log_records);
+        dcsr_matrix_destroy(matrix);
+        durable_close_place(&p);
+    }
+}
+
+/* As a disk leaves it that has lost the last writing of its sector: whole, but older. */
+static void age_record(durable_place *p, uint64_t versions, uint64_t positions)
+{
+    dcsr_i_matrix_record record;
+    MDB_val key = {1, "a"}, value = {sizeof record, &record};
+    raw r = open_raw(p, "matrices", &key);
+    memcpy(&record, r.value.mv_data, sizeof record);
+    record.newest -= versions;
+    record.next_position -= positions;
+    dcsr_i_seal(&record, sizeof record, "a", 1);
+    cr_assert(!mdb_put(r.txn, r.database, &key, &value, 0));
+    close_raw(p, &r);
+}
+
+Test(durable_damage, a_record_of_a_matrix_that_is_too_old_is_found)
+{
+    for (int of_version = 0; of_version < 2; of_version++) {
+        const char *words = of_version ? "older than the last of its versions" : "records in the log";
+        durable_place p = durable_open_place();
+        dcsr_store_check check;
+        make_log(&p);
+        dcsr_matrix *matrix = durable_open_small(&p, "a", NULL);
+        if (of_version) TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, NULL));
+        dcsr_matrix_destroy(matrix);
+        age_record(&p, of_version ? 1 : 0, of_version ? 0 : 1);
+        TEST_REFUSED(DCSR_ERROR_CORRUPT, words,
+                     dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, 10, 10, NULL, NULL));
+        TEST_REFUSED(DCSR_ERROR_CORRUPT, words,
+                     dcsr_store_restore(&matrix, p.context, p.store, "a", 0, NULL));
+        TEST_OK(dcsr_store_verify(p.store, NULL, NULL, &check));
+        cr_assert(check.corrupt);
+        TEST_OK(dcsr_store_restore(&matrix, p.context, p.store, "a", 1, NULL));
         dcsr_matrix_destroy(matrix);
         durable_close_place(&p);
     }
