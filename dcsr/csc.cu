@@ -36,37 +36,14 @@ void dcsr_cuda_turn(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64
     dcsr_cuda_launch_walk(stream, turn, entries, walk->count, *walk, row_bits, keys, words);
 }
 
-static __global__ void write_entries(const uint64_t *keys, const uint64_t *words, uint64_t n,
-                                     uint64_t row_mask, uint32_t *rows, void *values, uint32_t value_size)
+static __global__ void swap_keys(uint64_t *keys, uint64_t n, int row_bits, int column_bits)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step()) {
-        rows[k] = (uint32_t)(keys[k] & row_mask);
-        if (words) dcsr_cuda_store_word(values, value_size, k, words[k]);
-    }
+    uint64_t column_mask = (static_cast<uint64_t>(1) << column_bits) - 1;
+    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+        keys[k] = (keys[k] & column_mask) << row_bits | keys[k] >> column_bits;
 }
 
-static __global__ void find_begins(const uint64_t *keys, uint64_t n, int row_bits, uint64_t cols,
-                                   uint64_t *offsets)
+void dcsr_cuda_swap_keys(dcsr_cuda_stream *stream, uint64_t *keys, uint64_t n, int row_bits, int column_bits)
 {
-    for (uint64_t c = dcsr_cuda_first(); c <= cols; c += dcsr_cuda_step()) {
-        uint64_t low = 0, high = n;
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (keys[middle] >> row_bits < c)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        offsets[c] = low;
-    }
-}
-
-void dcsr_cuda_write_columns(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                             uint64_t entries, int row_bits, uint64_t cols, uint64_t *offsets, uint32_t *rows,
-                             void *values, uint32_t value_size)
-{
-    uint64_t row_mask = (static_cast<uint64_t>(1) << row_bits) - 1;
-    dcsr_cuda_launch(stream, write_entries, entries, keys, words, entries, row_mask, rows, values,
-                     value_size);
-    dcsr_cuda_launch(stream, find_begins, cols + 1, keys, entries, row_bits, cols, offsets);
+    dcsr_cuda_launch(stream, swap_keys, n, keys, n, row_bits, column_bits);
 }

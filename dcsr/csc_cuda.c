@@ -1,14 +1,35 @@
 /* csc_cuda.c: the transpose of what a view on a device shows, made there. */
 #include "dcsr/csc_cuda.h"
+#include "dcsr/keys_cuda.h"
 #include "dcsr/prim_cuda.h"
 #include "dcsr/store_cuda.h"
+#include "dcsr/twin.h"
 #include "dcsr/viewdata.h"
+
+dcsr_status dcsr_cuda_turn_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, int row_bits,
+                                uint64_t **keys, uint64_t **words)
+{
+    const bool values = rows->value_size != 0;
+    const uint64_t entries = rows->stored;
+    *keys = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **keys);
+    *words = values ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **words) : NULL;
+    if (!*keys || (values && !*words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
+    dcsr_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
+    if (status == DCSR_OK) dcsr_cuda_turn(stream, &walk, entries, row_bits, *keys, *words);
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
+    return status;
+}
+
+/* ---- For a view ---- */
 
 /* Temporary memory of a transposition. */
 typedef struct turning {
     dcsr_cuda_stream *stream;
-    uint64_t rows, entries;
-    uint64_t *offsets, *keys, *keys_spare, *words, *words_spare;
+    uint64_t entries;
+    uint64_t *keys, *keys_spare, *words, *words_spare;
 } turning;
 
 static int bits_for(uint64_t count)
@@ -16,16 +37,13 @@ static int bits_for(uint64_t count)
     return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
 }
 
-static dcsr_status open_turning(turning *t, bool values)
+/* What sorting needs beside the keys and words that are there. */
+static dcsr_status take_spare(turning *t)
 {
-    t->offsets = dcsr_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->rows + 1, sizeof *t->offsets);
-    t->keys = dcsr_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->keys);
     t->keys_spare = dcsr_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->keys_spare);
-    if (values) t->words = dcsr_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->words);
-    if (values)
+    if (t->words)
         t->words_spare = dcsr_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->words_spare);
-    bool all = t->offsets && t->keys && t->keys_spare && (!values || (t->words && t->words_spare));
-    return all ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return t->keys_spare && (t->words_spare || !t->words) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void close_turning(turning *t)
@@ -34,24 +52,22 @@ static void close_turning(turning *t)
     dcsr_cuda_free(t->stream, DCSR_I_SCRATCH, t->words, t->entries, sizeof *t->words);
     dcsr_cuda_free(t->stream, DCSR_I_SCRATCH, t->keys_spare, t->entries, sizeof *t->keys_spare);
     dcsr_cuda_free(t->stream, DCSR_I_SCRATCH, t->keys, t->entries, sizeof *t->keys);
-    dcsr_cuda_free(t->stream, DCSR_I_SCRATCH, t->offsets, t->rows + 1, sizeof *t->offsets);
 }
 
 /* Puts the work that fills the arrays of csc onto the stream. */
 static dcsr_status turn(dcsr_i_csr *csc, turning *t, const dcsr_cuda_rows *rows)
 {
     int row_bits = bits_for(rows->rows), column_bits = bits_for(rows->cols);
-    DCSR_TRY(open_turning(t, csc->value_size != 0));
-    DCSR_TRY(dcsr_cuda_sum_lengths(t->stream, rows, NULL, rows->rows, t->offsets));
-    dcsr_cuda_walk walk = {*rows, NULL, rows->rows, t->offsets};
-    dcsr_cuda_turn(t->stream, &walk, t->entries, row_bits, t->keys, t->words);
+    DCSR_TRY(dcsr_cuda_turn_rows(t->stream, rows, row_bits, &t->keys, &t->words));
+    DCSR_TRY(take_spare(t));
     /* The sort is stable, and rows ascend already. */
     if (column_bits)
         DCSR_TRY(dcsr_cuda_sort(t->stream, &t->keys, &t->keys_spare, t->words ? &t->words : NULL,
                                 t->words ? &t->words_spare : NULL, t->entries, row_bits,
                                 row_bits + column_bits));
-    dcsr_cuda_write_columns(t->stream, t->keys, t->words, t->entries, row_bits, rows->cols, csc->offsets,
-                            csc->columns, csc->values, (uint32_t)csc->value_size);
+    dcsr_cuda_find_begins(t->stream, t->keys, t->entries, row_bits, rows->cols, csc->offsets);
+    dcsr_cuda_take_low(t->stream, t->keys, t->entries, row_bits, csc->columns);
+    if (t->words) dcsr_cuda_narrow(t->stream, t->words, t->entries, csc->values, (uint32_t)csc->value_size);
     return DCSR_OK;
 }
 
@@ -59,7 +75,7 @@ static dcsr_status fill(dcsr_i_csr *csc, const dcsr_cuda_rows *rows)
 {
     dcsr_cuda_stream *stream = dcsr_i_stream_borrow(csc->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    turning t = {.stream = stream, .rows = rows->rows, .entries = rows->stored};
+    turning t = {.stream = stream, .entries = rows->stored};
     csc->offsets = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, csc->rows + 1, sizeof *csc->offsets);
     if (csc->offsets) csc->columns = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, csc->nnz, sizeof *csc->columns);
     if (csc->columns && csc->value_size)
@@ -72,16 +88,15 @@ static dcsr_status fill(dcsr_i_csr *csc, const dcsr_cuda_rows *rows)
     return status == DCSR_OK ? waited : status;
 }
 
-/* Under the view's lock. */
-static dcsr_status make(dcsr_view *view)
+dcsr_status dcsr_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                                 uint64_t version)
 {
-    const dcsr_i_rows *rows = &view->rows;
-    dcsr_i_csr *made = dcsr_i_calloc(view->context, DCSR_I_MATRIX, 1, sizeof *made);
+    dcsr_i_csr *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
+    *csc = NULL;
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
-    *made = (dcsr_i_csr){.context = view->context,
+    *made = (dcsr_i_csr){.context = context,
                          .engine = &dcsr_cuda_engine,
-                         .version = view->version,
-                         .flags = view->flags,
+                         .version = version,
                          .type = rows->type,
                          .rows = rows->cols,
                          .cols = rows->rows,
@@ -90,7 +105,7 @@ static dcsr_status make(dcsr_view *view)
     atomic_init(&made->references, 1);
     dcsr_status status = fill(made, &rows->device);
     if (status == DCSR_OK)
-        view->csc = made;
+        *csc = made;
     else
         dcsr_i_csr_release(made);
     return status;
@@ -98,20 +113,19 @@ static dcsr_status make(dcsr_view *view)
 
 dcsr_status dcsr_cuda_view_transposed(dcsr_cuda_rows *rows, dcsr_view *view)
 {
+    dcsr_i_rows found;
+    dcsr_status status = DCSR_OK;
     pthread_mutex_lock(&view->lock);
-    bool makes = !view->csc;
-    dcsr_status status = makes ? make(view) : DCSR_OK;
-    if (status == DCSR_OK) *rows = dcsr_cuda_rows_of_csr(view->csc).device;
+    const bool of_twin = view->twin && !view->csc, makes = !view->twin && !view->csc;
+    if (of_twin) status = dcsr_i_view_twin_rows(&found, view);
+    if (makes) status = dcsr_i_view_transpose(view);
+    if (status == DCSR_OK) *rows = of_twin ? found.device : dcsr_cuda_rows_of_csr(view->csc).device;
     pthread_mutex_unlock(&view->lock);
-    if (status == DCSR_OK && makes) dcsr_i_view_was_read(view);
+    if (status == DCSR_OK) dcsr_i_view_twin_was_read(view);
     return status;
 }
 
 bool dcsr_cuda_view_transpose_is_ready(const dcsr_view *view)
 {
-    pthread_mutex_t *lock = (pthread_mutex_t *)&view->lock;
-    pthread_mutex_lock(lock);
-    bool ready = view->csc != NULL;
-    pthread_mutex_unlock(lock);
-    return ready;
+    return view->twin || dcsr_i_view_csc_is_ready(view);
 }

@@ -9,12 +9,19 @@
 extern "C" {
 #endif
 
-/* The rows of the transpose, on the device, kept by the view: the arrays of a CSC view; of another they are
- * made when they are asked for first, by a sort: row numbers ascend, and equal ones stand as they stood in
- * the row. Until then that takes 32 bytes of memory for each entry, 16 for a pattern. OUT_OF_MEMORY. */
+/* The rows of the transpose, on the device, kept by the view: the arrays of a CSC view; of another view of a
+ * matrix that maintains its transpose, segments of that, resolved as the view's flags ask; else they are made
+ * when they are asked for first, by a sort: row numbers ascend, and equal ones stand as they stood in the
+ * row. Until then that takes 32 bytes of memory for each entry, 16 for a pattern. OUT_OF_MEMORY. */
 dcsr_status dcsr_cuda_view_transposed(dcsr_cuda_rows *rows, dcsr_view *view);
-/* Whether they are there. */
+/* Whether they are there: what is left to do then is resolving the twin's rows, as for the view itself. */
 bool dcsr_cuda_view_transpose_is_ready(const dcsr_view *view);
+
+/* Keys of all entries of the rows, and their words (NULL: no values), as dcsr_cuda_turn() makes them: takes
+ * memory for both and puts the work onto the stream. After a failure, OUT_OF_MEMORY, what is not NULL is the
+ * caller's too. */
+dcsr_status dcsr_cuda_turn_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, int row_bits,
+                                uint64_t **keys, uint64_t **words);
 
 /* ---- csc.cu ---- */
 
@@ -22,11 +29,8 @@ bool dcsr_cuda_view_transpose_is_ready(const dcsr_view *view);
  * a word (words NULL: none). */
 void dcsr_cuda_turn(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries, int row_bits,
                     uint64_t *keys, uint64_t *words);
-/* What sorted keys and their words say: where the entries of each of `cols` columns begin, and the last end;
- * rows and values. */
-void dcsr_cuda_write_columns(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                             uint64_t entries, int row_bits, uint64_t cols, uint64_t *offsets, uint32_t *rows,
-                             void *values, uint32_t value_size);
+/* Keys of row_bits above column_bits become those with the column above the row. */
+void dcsr_cuda_swap_keys(dcsr_cuda_stream *stream, uint64_t *keys, uint64_t n, int row_bits, int column_bits);
 
 #ifdef __cplusplus
 }

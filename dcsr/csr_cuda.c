@@ -45,46 +45,6 @@ void dcsr_cuda_csr_free(dcsr_i_csr *csr)
     dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
 }
 
-dcsr_status dcsr_cuda_upload(dcsr_i_csr **csr, dcsr_i_csr *host)
-{
-    dcsr_context *context = host->context;
-    *csr = NULL;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_csr *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
-    if (!made) {
-        dcsr_i_stream_return(context, stream);
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    *made = (dcsr_i_csr){.context = context,
-                         .engine = &dcsr_cuda_engine,
-                         .version = host->version,
-                         .flags = host->flags,
-                         .type = host->type,
-                         .rows = host->rows,
-                         .cols = host->cols,
-                         .nnz = host->nnz,
-                         .value_size = host->value_size};
-    atomic_init(&made->references, 1);
-    size_t size = made->value_size;
-    made->offsets = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, made->rows + 1, sizeof *made->offsets);
-    made->columns = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, made->nnz, sizeof *made->columns);
-    if (size) made->values = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, made->nnz, size);
-    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    if (made->offsets && made->columns && (made->values || !size)) {
-        dcsr_cuda_copy(stream, made->offsets, host->offsets, (made->rows + 1) * sizeof *made->offsets);
-        dcsr_cuda_copy(stream, made->columns, host->columns, made->nnz * sizeof *made->columns);
-        if (size) dcsr_cuda_copy(stream, made->values, host->values, made->nnz * size);
-        status = dcsr_cuda_wait(stream, "copying a CSC view to the device");
-    }
-    dcsr_i_stream_return(context, stream);
-    if (status == DCSR_OK)
-        *csr = made;
-    else
-        dcsr_i_csr_release(made);
-    return status;
-}
-
 /* ---- Copies in host memory ---- */
 
 static dcsr_i_csr *create_host_csr(dcsr_context *context, const dcsr_i_rows *rows)

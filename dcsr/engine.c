@@ -1,5 +1,5 @@
 /* engine.c: the cpu's engine. */
-#include "dcsr/store.h"
+#include "dcsr/viewdata.h"
 
 static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
@@ -28,13 +28,6 @@ static dcsr_status download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_
     return DCSR_OK;
 }
 
-static dcsr_status upload(dcsr_i_csr **csr, dcsr_i_csr *host)
-{
-    atomic_fetch_add(&host->references, 1);
-    *csr = host;
-    return DCSR_OK;
-}
-
 const dcsr_i_engine dcsr_i_cpu_engine = {
     .open = open_matrix,
     .close = close_matrix,
@@ -53,6 +46,6 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .read_row = dcsr_i_read_row,
     .csr_fill = dcsr_i_csr_fill,
     .csr_free = dcsr_i_csr_free,
-    .upload = upload,
+    .transpose = dcsr_i_csc_create,
     .download = download,
 };

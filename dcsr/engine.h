@@ -70,9 +70,10 @@ typedef struct dcsr_i_engine {
     dcsr_status (*csr_fill)(struct dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
     /* Frees the arrays that are the CSR's own. */
     void (*csr_free)(struct dcsr_i_csr *csr);
-    /* The CSR in host memory, which the cpu's engine has made, as one of this engine: the same, held once
-     * more, or a copy. */
-    dcsr_status (*upload)(struct dcsr_i_csr **csr, struct dcsr_i_csr *host);
+    /* The transpose of rows of this engine as CSR, where its memory is: row numbers ascend within each
+     * column, equal ones stand as they stood in the row. */
+    dcsr_status (*transpose)(struct dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                             uint64_t version);
     /* The same entries as a CSR in host memory, of the cpu's engine; NULL where the accessor's entries are in
      * host memory already. */
     dcsr_status (*download)(struct dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);

@@ -83,6 +83,6 @@ const dcsr_i_engine dcsr_cuda_engine = {
     .read_row = dcsr_cuda_read_row,
     .csr_fill = dcsr_cuda_csr_fill,
     .csr_free = dcsr_cuda_csr_free,
-    .upload = dcsr_cuda_upload,
+    .transpose = dcsr_cuda_csc_create,
     .download = dcsr_cuda_download,
 };

@@ -22,6 +22,7 @@
 #include "dcsr/prim_cuda.h"
 #include "dcsr/stage_cuda.h"
 #include "dcsr/store_cuda.h"
+#include "dcsr/twin_cuda.h"
 #include <assert.h>
 #include <stddef.h>
 
@@ -158,19 +159,21 @@ static dcsr_status bring(batch *b)
 
 /* ---- Sort, combine, group ---- */
 
+/* What a twin is given has been combined, and is in order but for its rows. */
 static dcsr_status sort_and_combine(batch *b)
 {
     const dcsr_i_operation *operation = b->operation;
     uint64_t n = b->device.most, *keys = b->keys, *words = b->words;
-    int bits = operation->row_bits + operation->column_bits;
-    bool combine = operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP;
+    int low = operation->ordered_bits, bits = operation->row_bits + operation->column_bits;
+    bool combine =
+        !b->matrix->owner && (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
     if (!operation->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
         if (!keys_spare || (words && !words_spare)) return DCSR_ERROR_OUT_OF_MEMORY;
-        if (bits)
+        if (bits > low)
             DCSR_TRY(dcsr_cuda_sort(b->stream, &keys, &keys_spare, words ? &words : NULL,
-                                    words ? &words_spare : NULL, n, 0, bits));
+                                    words ? &words_spare : NULL, n, low, bits));
         if (combine) {
             dcsr_policy policy = words ? b->matrix->policy : DCSR_POLICY_ANY;
             DCSR_TRY(dcsr_cuda_combine(b->stream, keys, words, n, words ? b->matrix->type : DCSR_PATTERN,
@@ -180,8 +183,8 @@ static dcsr_status sort_and_combine(batch *b)
             b->device.combined = true;
         }
     }
-    b->device.keys = keys;
-    b->device.words = words;
+    b->device.keys = b->keys = keys;
+    b->device.words = b->words = words;
     return DCSR_OK;
 }
 
@@ -247,6 +250,7 @@ static dcsr_status resolve_moving(batch *b)
     dcsr_i_rewritten result;
     DCSR_TRY(
         dcsr_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
+    dcsr_i_twin_stays(b->matrix);
     dcsr_i_publish(b->matrix, result.table, result.grave);
     atomic_fetch_add(&b->matrix->row_rewrites, count);
     return DCSR_OK;
@@ -315,6 +319,7 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->first = b->device.begin;
     if (b->plan.moving) dcsr_cuda_bury_places(b->build.grave, b->matrix, freed, blocks);
     atomic_fetch_add(&b->matrix->row_rewrites, b->plan.moving);
+    dcsr_cuda_twin_entries(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
     dcsr_i_publish(b->matrix, table, b->build.grave);
     dcsr_cuda_build_end(&b->build);
 }
@@ -380,8 +385,9 @@ dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *opera
     give_all(&b);
     /* The operations' memory may be in use still. */
     if (status != DCSR_OK) dcsr_cuda_wait(b.stream, b.doing);
-    /* What could not be applied together is going to be applied alone. */
-    for (dcsr_i_operation *o = operation; o && (status == DCSR_OK || !operation->joined); o = next_of(&b, o))
+    /* What could not be applied together is going to be applied alone; a twin's entries are its owner's. */
+    bool keep = matrix->owner || (status != DCSR_OK && operation->joined);
+    for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_cuda_drop_arrival(b.stream, o);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);
     return status;

@@ -90,17 +90,6 @@ static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *opti
     return DCSR_OK;
 }
 
-static dcsr_status check_twin(const dcsr_context *context, uint64_t rows, const dcsr_matrix_options *options)
-{
-    if (!options->maintain_transpose) return DCSR_OK;
-    if (context->device == DCSR_DEVICE_CUDA)
-        return dcsr_i_fail(
-            DCSR_ERROR_NOT_BUILT,
-            "dcsr_matrix_create: a matrix on a cuda context cannot maintain its transpose; leave "
-            "the option out: a CSC view makes it when it is asked for");
-    return dcsr_i_check_twin_rows("dcsr_matrix_create", rows);
-}
-
 static const dcsr_i_engine *engine_of(const dcsr_context *context)
 {
 #ifdef DCSR_CUDA
@@ -182,7 +171,7 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     dcsr_matrix_options chosen = filled_in(options, type);
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_create", rows, cols));
     DCSR_TRY(check_options(type, &chosen));
-    DCSR_TRY(check_twin(context, rows, &chosen));
+    if (chosen.maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_create", rows));
     dcsr_matrix *created;
     DCSR_TRY(open_matrix(&created, context, type, rows, cols, &chosen));
     dcsr_status status = dcsr_i_twin_build(created);

@@ -84,7 +84,7 @@ typedef struct dcsr_matrix_options {
        whatever needs columns (CSC views, products with the transpose) costs no transposition. Inserting and
        removing then take a little more than twice as long, and memory is twice as much. Where there is no
        memory for its part, a change is applied all the same; the transpose is given up then, and built again
-       in the background once it is asked for. At most 2^31 rows. Not on a cuda context (NOT_BUILT). */
+       in the background once it is asked for. At most 2^31 rows. */
     bool maintain_transpose;
 } dcsr_matrix_options;
 

@@ -2,11 +2,11 @@
  */
 #include "dcsr/prim_cuda.h"
 #include "dcsr/combine.cuh"
+#include "dcsr/prim.cuh"
 #include "dcsr/reduce.cuh"
 
 #ifdef DCSR_SIMT
 #include <algorithm>
-#include <functional>
 #include <vector>
 #else
 #include <cub/device/device_radix_sort.cuh>
@@ -116,16 +116,6 @@ static dcsr_status scan(dcsr_cuda_stream *stream, Source all, uint64_t *out, uin
 
 /* ---- In the emulator: plain loops, as kernels of one thread ---- */
 
-static __global__ void run(std::function<void()> work)
-{
-    work();
-}
-
-static void enqueue(dcsr_cuda_stream *stream, std::function<void()> work)
-{
-    dcsr_cuda_launch_with({1, 1}, stream, run, 1, work);
-}
-
 /* The result lands in the spare arrays, so that nobody relies on where it is. */
 dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
                            uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
@@ -135,7 +125,7 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
     uint64_t mask = high_bit - low_bit < 64 ? ((uint64_t)1 << (high_bit - low_bit)) - 1 : UINT64_MAX;
     uint64_t *from = *keys, *to = *keys_spare;
     uint64_t *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
-    enqueue(stream, [=] {
+    dcsr_cuda_enqueue(stream, [=] {
         std::vector<uint64_t> order(n);
         for (uint64_t i = 0; i < n; i++) order[i] = i;
         std::stable_sort(order.begin(), order.end(), [=](uint64_t a, uint64_t b) {
@@ -152,7 +142,7 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
 template <class Source>
 static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
 {
-    enqueue(stream, [=] {
+    dcsr_cuda_enqueue(stream, [=] {
         uint64_t sum = 0;
         for (uint64_t i = 0; i <= n; i++) {
             uint64_t here = all[i];
@@ -168,7 +158,7 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
                               uint64_t *words_out, uint64_t *count)
 {
     words_of_runs all = words_to_combine(keys, words, type, policy);
-    enqueue(stream, [=] {
+    dcsr_cuda_enqueue(stream, [=] {
         uint64_t runs = 0;
         for (uint64_t i = 0; i < n; i++) {
             bool first = !i || keys[i] != keys[i - 1];
@@ -223,23 +213,6 @@ struct combining {
 };
 } // namespace
 
-/* CUB's algorithms say first how much temporary memory they need. `run` is one, with all arguments but that
- * memory bound. */
-template <class Run> static dcsr_status with_memory(dcsr_cuda_stream *stream, Run run)
-{
-    size_t bytes = 0;
-    cudaError_t error = run(nullptr, bytes);
-    if (error != cudaSuccess) {
-        dcsr_cuda_note(stream, error);
-        return DCSR_OK;
-    }
-    void *memory = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
-    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_note(stream, run(memory, bytes));
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, memory, bytes, 1);
-    return DCSR_OK;
-}
-
 dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
                            uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
                            int high_bit)
@@ -248,12 +221,12 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
     cudaStream_t raw = dcsr_cuda_raw(stream);
     cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
     if (!payload) {
-        DCSR_TRY(with_memory(stream, [&](void *memory, size_t &bytes) {
+        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit, raw);
         }));
     } else {
         cub::DoubleBuffer<uint64_t> p(*payload, *payload_spare);
-        DCSR_TRY(with_memory(stream, [&](void *memory, size_t &bytes) {
+        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit, raw);
         }));
         *payload = p.Current();
@@ -268,7 +241,7 @@ template <class Source>
 static dcsr_status scan_any(dcsr_cuda_stream *stream, Source source, uint64_t *out, uint64_t n)
 {
     reading<Source> all = {source, 0};
-    return with_memory(stream, [&](void *memory, size_t &bytes) {
+    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_cuda_raw(stream));
     });
 }
@@ -283,11 +256,11 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
         return DCSR_OK;
     }
     if (!words)
-        return with_memory(stream, [&](void *memory, size_t &bytes) {
+        return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceSelect::Unique(memory, bytes, keys, keys_out, count, n, raw);
         });
     reading<words_of_runs> all = {words_to_combine(keys, words, type, policy), 0};
-    return with_memory(stream, [&](void *memory, size_t &bytes) {
+    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, all, words_out, count,
                                               combining{type, policy}, n, raw);
     });

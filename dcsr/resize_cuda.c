@@ -1,6 +1,7 @@
 /* resize_cuda.c: changing the dimensions on a device: what resize.c does. */
 #include "dcsr/rewrite_cuda.h"
 #include "dcsr/store_cuda.h"
+#include "dcsr/twin.h"
 
 /* What the rows that are dropped are counted for, then by block of the arena the places that they leave. */
 typedef struct dropped {
@@ -89,6 +90,7 @@ dcsr_status dcsr_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t 
         dcsr_cuda_table_free(matrix, next);
         next = cut.table;
     }
+    dcsr_i_twin_resize(matrix, rows, cols);
     dcsr_i_publish(matrix, next, grave);
     return DCSR_OK;
 }

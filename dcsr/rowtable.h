@@ -181,7 +181,8 @@ dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view);
  * maintains its transpose they are segments of that, resolved as the view's flags ask: sorted if the view is,
  * and with DCSR_VIEW_DUPLICATES with what duplicates there are. Else they are a CSC made when it is asked for
  * first, which views of the newest version share: row numbers, which stand where columns do, ascend. Cost of
- * that: O(rows + cols + entries), each entry is moved twice. Errors: OUT_OF_MEMORY. */
+ * that: O(rows + cols + entries), each entry is moved twice. Of what is on a device they are a copy. Errors:
+ * OUT_OF_MEMORY. */
 dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view);
 /* Whether they are there: what is left to do then is resolving the twin's rows, as for the view itself. */
 bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);

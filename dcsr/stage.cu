@@ -53,18 +53,6 @@ void dcsr_cuda_pack(dcsr_cuda_stream *stream, void *callers_stream, const dcsr_c
     dcsr_cuda_note(stream, cudaMemcpyAsync(verdict, found, sizeof *found, cudaMemcpyDefault, raw));
 }
 
-static __global__ void widen(const void *values, uint32_t value_size, uint64_t n, uint64_t *words)
-{
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step())
-        words[i] = dcsr_cuda_load_word(values, value_size, i);
-}
-
-void dcsr_cuda_widen(dcsr_cuda_stream *stream, const void *values, uint32_t value_size, uint64_t n,
-                     uint64_t *words)
-{
-    dcsr_cuda_launch(stream, widen, n, values, value_size, n, words);
-}
-
 static __global__ void find_outside(const uint64_t *keys, uint64_t n, int column_bits, uint64_t rows,
                                     uint64_t cols, dcsr_cuda_verdict *found)
 {

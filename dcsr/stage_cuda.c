@@ -3,6 +3,7 @@
  * Joined operations are transferred one ahead: while one is applied, the next, if it waits in the queue and
  * is large enough to be worth it, is sealed and copied on a stream of its own. */
 #include "dcsr/stage_cuda.h"
+#include "dcsr/keys_cuda.h"
 #include "dcsr/entries.h"
 #include "dcsr/store_cuda.h"
 

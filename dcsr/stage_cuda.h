@@ -83,9 +83,6 @@ dcsr_status dcsr_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *op
 void dcsr_cuda_pack(dcsr_cuda_stream *stream, void *callers_stream, const dcsr_cuda_arrays *arrays,
                     uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
                     dcsr_cuda_verdict *found, dcsr_cuda_verdict *verdict);
-/* Values of 1, 2, 4 or 8 bytes to words. */
-void dcsr_cuda_widen(dcsr_cuda_stream *stream, const void *values, uint32_t value_size, uint64_t n,
-                     uint64_t *words);
 /* Looks for the first key out of range. */
 void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
                             uint64_t rows, uint64_t cols, dcsr_cuda_verdict *found);

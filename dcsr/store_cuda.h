@@ -6,6 +6,7 @@
  *      insert_cuda.c    applies insertions and deletions; insert.cu, plan.cu, scatter.cu
  *      rewrite_cuda.c   moves and resolves rows; rewrite.cu, resolve.cu
  *      tight_cuda.c     rows one behind the other: defragmentation, filling from CSR, CSR views; gather.cu
+ *      twin_cuda.c      batches for the transpose that a matrix maintains; csc_cuda.c makes one
  *      resize_cuda.c    changes the dimensions; resize.cu
  *      read_cuda.c      single entries, rows, measures; read.cu
  *
@@ -114,6 +115,11 @@ dcsr_status dcsr_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t 
 dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
 dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
+/* Makes n entries on the device the content of a matrix, and publishes that: keys row << 32 | column, which
+ * ascend strictly, and values of its type. By whoever has the worker's place, and has entered its stream, on
+ * which they are ready. */
+dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
+                                      uint64_t n);
 dcsr_status dcsr_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                               uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
@@ -128,7 +134,8 @@ dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, u
                                uint64_t capacity, uint32_t *columns, void *values, uint64_t *length);
 dcsr_status dcsr_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
 void dcsr_cuda_csr_free(dcsr_i_csr *csr);
-dcsr_status dcsr_cuda_upload(dcsr_i_csr **csr, dcsr_i_csr *host);
+dcsr_status dcsr_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                                 uint64_t version);
 dcsr_status dcsr_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
 
 #endif

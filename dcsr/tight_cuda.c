@@ -1,7 +1,9 @@
 /* tight_cuda.c: rows one behind the other on a device: whole defragmentation, and filling a matrix from CSR:
  * what tight.c does. */
+#include "dcsr/keys_cuda.h"
 #include "dcsr/rewrite_cuda.h"
 #include "dcsr/store_cuda.h"
+#include "dcsr/twin.h"
 
 /* A table in which row i has the places from first + offsets[i] on, in blocks of its own. */
 typedef struct layout {
@@ -160,6 +162,7 @@ dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix)
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = base->stored};
     home old = {0};
     dcsr_status status = move_rows(&l, &old);
+    if (status == DCSR_OK) dcsr_i_twin_stays(matrix);
     end_move(&l, &old, status);
     return status;
 }
@@ -260,5 +263,36 @@ dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr)
     dcsr_status status = replace_rows(&l, &old, csr);
     end_move(&l, &old, status);
     dcsr_cuda_leave(matrix->cuda->stream);
+    return status;
+}
+
+/* ---- From entries on the device ---- */
+
+enum { KEY_SHIFT = 32 };
+
+static dcsr_status take_entries(layout *l, home *old, const uint64_t *keys, const void *values)
+{
+    dcsr_matrix *matrix = l->matrix;
+    DCSR_TRY(start(l));
+    dcsr_cuda_find_begins(l->stream, keys, l->entries, KEY_SHIFT, l->rows, l->offsets);
+    DCSR_TRY(find_used_pages(l));
+    DCSR_TRY(leave_home(l, old));
+    dcsr_cuda_take_low(l->stream, keys, l->entries, KEY_SHIFT, matrix->arena.columns + l->first);
+    if (matrix->value_size)
+        dcsr_cuda_copy(l->stream, values_at(l, l->first), values, l->entries * matrix->value_size);
+    DCSR_TRY(make_table(l, remains_of_home(l, old)));
+    bury_home(l, old);
+    return dcsr_cuda_wait(l->stream, "writing a result");
+}
+
+dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
+                                      uint64_t n)
+{
+    const dcsr_i_table *base = matrix->current;
+    layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = n};
+    home old = {0};
+    dcsr_status status = take_entries(&l, &old, keys, values);
+    end_move(&l, &old, status);
+    if (status == DCSR_OK) atomic_store(&matrix->ascending, matrix->current->version);
     return status;
 }

@@ -1,13 +1,33 @@
 /* twin.c: the transpose that a matrix maintains (twin.h). */
 #include "dcsr/twin.h"
+#ifdef DCSR_CUDA
+#include "dcsr/twin_cuda.h"
+#endif
 #include <string.h>
 
 /* ---- Following a change ---- */
 
 /* What the twin now is belongs to the version that is published next, if the twin could follow. */
-static void follow(dcsr_matrix *matrix, dcsr_status status)
+void dcsr_i_twin_follow(dcsr_matrix *matrix, dcsr_status status)
 {
     if (status == DCSR_OK) dcsr_i_snapshot_create(&matrix->next_shown, matrix->twin);
+}
+
+/* The entries come by ascending row of A, and stay so in each of its columns. They have been checked against
+ * the dimensions that A has. */
+dcsr_i_operation dcsr_i_twin_batch(const dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t n)
+{
+    return (dcsr_i_operation){.context = matrix->context,
+                              .kind = operation->kind,
+                              .n = n,
+                              .stride = operation->stride,
+                              .column_bits = operation->row_bits,
+                              .row_bits = operation->column_bits,
+                              .ordered_bits = operation->row_bits,
+                              .value_size = operation->value_size,
+                              .ascending = n < 2,
+                              .rows = matrix->current->cols,
+                              .cols = matrix->current->rows};
 }
 
 static void swap_keys(uint64_t *entries, uint64_t n, int stride, int row_bits, int column_bits, int threads)
@@ -27,25 +47,15 @@ void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation,
     if (!twin) return;
     swap_keys(entries, n, operation->stride, operation->row_bits, operation->column_bits,
               dcsr_i_threads(matrix->context, n));
-    /* The entries come by ascending row of A, and stay so in each of its columns. */
-    dcsr_i_operation swapped = {.context = matrix->context,
-                                .kind = operation->kind,
-                                .entries = entries,
-                                .n = n,
-                                .stride = operation->stride,
-                                .column_bits = operation->row_bits,
-                                .row_bits = operation->column_bits,
-                                .ordered_bits = operation->row_bits,
-                                .value_size = operation->value_size,
-                                .ascending = n < 2,
-                                .rows = operation->cols,
-                                .cols = operation->rows};
-    follow(matrix, twin->engine->apply_entries(twin, &swapped));
+    dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, operation, n);
+    swapped.entries = entries;
+    dcsr_i_twin_follow(matrix, twin->engine->apply_entries(twin, &swapped));
 }
 
 void dcsr_i_twin_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    if (matrix->twin) follow(matrix, matrix->twin->engine->apply_resize(matrix->twin, cols, rows));
+    dcsr_matrix *twin = matrix->twin;
+    if (twin) dcsr_i_twin_follow(matrix, twin->engine->apply_resize(twin, cols, rows));
 }
 
 void dcsr_i_twin_stays(dcsr_matrix *matrix)
@@ -158,7 +168,7 @@ void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
     if (!matrix->twin) return;
     dcsr_status status = apply_different(matrix, DCSR_I_REMOVE, matrix->current, next);
     if (status == DCSR_OK) status = apply_different(matrix, DCSR_I_INSERT, next, matrix->current);
-    follow(matrix, status);
+    dcsr_i_twin_follow(matrix, status);
 }
 
 /* ---- Changes of the twin alone ---- */
@@ -205,6 +215,9 @@ static void pack_all(const dcsr_i_rows *rows, const dcsr_i_operation *batch, con
 static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 {
     dcsr_i_operation batch = batch_for(twin, DCSR_I_INSERT, rows);
+#ifdef DCSR_CUDA
+    if (rows->on_device) return dcsr_cuda_twin_insert(twin, &batch, rows);
+#endif
     batch.n = dcsr_i_rows_entries(rows);
     return apply_batch(twin, &batch, rows, pack_all, NULL);
 }
@@ -222,11 +235,9 @@ dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dc
 
 static dcsr_status build(dcsr_matrix *matrix, dcsr_view *view)
 {
-    const dcsr_i_rows *rows;
     dcsr_matrix *twin;
     dcsr_i_snapshot *snapshot;
-    DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
-    DCSR_TRY(dcsr_i_twin_create(&twin, matrix, rows, matrix->defragmentation));
+    DCSR_TRY(dcsr_i_twin_create(&twin, matrix, dcsr_i_view_rows(view), matrix->defragmentation));
     dcsr_status status = dcsr_i_snapshot_create(&snapshot, twin);
     if (status == DCSR_OK)
         show(matrix, twin, snapshot);

@@ -3,9 +3,8 @@
  * With dcsr_matrix_options.maintain_transpose a matrix A has a twin: a matrix of the same type and policy
  * that holds the transpose of A. It has no queue; what changes A changes the twin in the same turn:
  *
- *      worker of A    sort, combine, plan, allocate, scatter --> swap keys --> the same on the twin -->
- * publish |                      | twin           ... v6, v7 v8                     | A              ... v4
- * shows v6, v5 shows v7                                                v6 shows v8
+ *      A        sort, combine, plan, allocate, scatter -------------------------> publish v4
+ *      twin                                               swap keys, the same: v8 --^ which shows it
  *
  * The twin's part comes when nothing of A's can fail any more and before A's version is published, together
  * with the twin's version that belongs to it. So a view of A finds both, without waiting, and a change of A
@@ -20,16 +19,22 @@
  * one of these shows no twin, and A's is given up. Without a twin they do nothing. */
 
 /* A's version has this batch, whose entries are sorted and combined and needed no more: their keys are
- * overwritten. */
+ * overwritten. In host memory; for those on a device: twin_cuda.h. */
 void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *entries,
                          uint64_t n);
-/* A's version `next` has replaced rows, which are not resolved yet in the one before. */
+/* A's version `next` has replaced rows, which are not resolved yet in the one before. Rows in host memory. */
 void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next);
 void dcsr_i_twin_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 /* A's version holds what the one before it does. */
 void dcsr_i_twin_stays(dcsr_matrix *matrix);
 
-/* A matrix that has no queue of its own, with the transpose of rows in host memory that a view of A shows. */
+/* What these are made of: the batch for the twin that goes with one of A, n entries of which are yet to be
+ * given to it; and what became of applying it. */
+dcsr_i_operation dcsr_i_twin_batch(const dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t n);
+void dcsr_i_twin_follow(dcsr_matrix *matrix, dcsr_status status);
+
+/* A matrix that has no queue of its own, with the transpose of rows that a view of A shows, in the memory
+ * that is the engine's. */
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
                                dcsr_defragmentation defragmentation);
 /* The same, still empty: matrix.c. */
@@ -44,6 +49,12 @@ dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix);
 dcsr_status dcsr_i_twin_tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation);
 /* Builds the twin of what A holds, if it has none. On failure it has none still. */
 dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix);
+
+/* For views, with the view's lock: the rows of the twin that the view's version shows, resolved as the view's
+ * flags ask, in the engine's memory; the view keeps them. And once they have been read, without the lock; it
+ * asks for a twin where there is none. */
+dcsr_status dcsr_i_view_twin_rows(dcsr_i_rows *rows, dcsr_view *view);
+void dcsr_i_view_twin_was_read(const dcsr_view *view);
 
 /* A twin that A no longer has; views may hold versions of it. NULL does nothing. */
 void dcsr_i_twin_leave(dcsr_matrix *twin);

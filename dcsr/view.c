@@ -48,6 +48,13 @@ dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
     return status;
 }
 
+void dcsr_i_view_note_ascending(dcsr_view *view)
+{
+    atomic_store(&view->ascends, true);
+    /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
+    if (view->snapshot && !view->snapshot->own) atomic_store(&view->matrix->ascending, view->version);
+}
+
 /* Under the view's lock. */
 static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
 {
@@ -56,10 +63,7 @@ static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
     if (view->sorted)
         view->sorted_rows = dcsr_i_rows_of_csr(view->sorted);
     else
-        view->ascends = true;
-    /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
-    if (view->ascends && view->snapshot && !view->snapshot->own)
-        atomic_store(&matrix->ascending, view->version);
+        dcsr_i_view_note_ascending(view);
     return DCSR_OK;
 }
 

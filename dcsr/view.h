@@ -97,7 +97,8 @@ typedef struct dcsr_csc_arrays {
 
 /* Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
 DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc);
-/* The same in host memory, also from a device. */
+/* The same in host memory: from a device a copy that the view makes at the first call and keeps. Errors: also
+ * OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc);
 
 /* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),

@@ -25,19 +25,27 @@ struct dcsr_view {
     dcsr_i_csr *sorted;
     dcsr_i_rows sorted_rows;
     /* The rows of the transpose (transposed.c): what the matrix maintains belongs to the version as `twin`,
-     * and is resolved as the view's flags ask in `twin_rows`; else they are made, as CSR in host memory. */
+     * and is resolved as the view's flags ask in `twin_rows`; else they are made, as `csc`, where the
+     * context's memory is. A CSC view always has that. */
     dcsr_i_snapshot *twin, *twin_rows;
+    dcsr_i_csr *csc;
+    /* The same in host memory: of what is on a device, a copy. */
     dcsr_i_csr *transposed;
     dcsr_i_rows transposed_rows;
-    dcsr_i_csr *csc; /* what a CSC view lends, where the context's memory is */
 };
 
 /* ---- view.c ---- */
 /* Replaces a plain snapshot of the matrix, which nobody else has, by one in which the rows that the flags ask
  * for are resolved. On failure it is as it was. */
 dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags);
+/* Somebody has seen that columns ascend strictly in all rows that the view shows. */
+void dcsr_i_view_note_ascending(dcsr_view *view);
 
 /* ---- transposed.c ---- */
+/* Makes view->csc, or takes one that is cached. Under the view's lock. */
+dcsr_status dcsr_i_view_transpose(dcsr_view *view);
+/* Whether that is there, or cached. */
+bool dcsr_i_view_csc_is_ready(const dcsr_view *view);
 /* Makes the arrays of a CSC view that else is complete. */
 dcsr_status dcsr_i_view_make_csc(dcsr_view *view);
 

@@ -301,7 +301,7 @@ static dcsr_status place(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_sto
     return DCSR_OK;
 }
 
-static dcsr_matrix_options options_of(const dcsr_i_version_record *record, const dcsr_context *context)
+static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
 {
     return (dcsr_matrix_options){
         .policy = (dcsr_policy)record->policy,
@@ -309,8 +309,7 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record, const
         .defragmentation = record->flags & DCSR_I_TIDY_ON_DEMAND ? DCSR_DEFRAGMENT_OFF : DCSR_DEFRAGMENT_AUTO,
         .queue_limit = record->queue_limit,
         .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
-        .maintain_transpose =
-            record->flags & DCSR_I_MAINTAIN_TRANSPOSE && context->device == DCSR_DEVICE_CPU};
+        .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
 }
 
 dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
@@ -323,7 +322,7 @@ dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_restore", name));
     dcsr_i_stored stored;
     DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));
-    dcsr_matrix_options own = options_of(&stored.version.record, context);
+    dcsr_matrix_options own = options_of(&stored.version.record);
     dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, &stored,
                                                                              options ? options : &own);
     dcsr_i_stored_close(&stored);

@@ -2,6 +2,10 @@
  * brought into one list of entries by column, row and time. */
 #include "tests/support_transposed.h"
 
+#include "dcsr/viewdata.h"
+#ifdef DCSR_CUDA
+#include "dcsr/csc_cuda.h"
+#endif
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -156,6 +160,82 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
     return rows_match(&rows, model, flags, why);
 }
 
+#ifdef DCSR_CUDA
+
+/* What operations on a device walk; *found leads to it. */
+static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
+{
+    *found = (dcsr_i_rows){.on_device = true};
+    DCSR_TRY(dcsr_cuda_view_transposed(&found->device, view));
+    const dcsr_i_snapshot *shown = view->twin_rows;
+    if (!found->device.offsets) found->table = shown->own ? shown->own : shown->base;
+    found->type = (dcsr_type)found->device.type;
+    found->rows = found->device.rows;
+    found->cols = found->device.cols;
+    return DCSR_OK;
+}
+
+static bool is_ready_there(const dcsr_view *view)
+{
+    return dcsr_cuda_view_transpose_is_ready(view);
+}
+
+#else
+
+static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
+{
+    (void)found, (void)view;
+    return DCSR_ERROR_NOT_BUILT;
+}
+
+static bool is_ready_there(const dcsr_view *view)
+{
+    (void)view;
+    return false;
+}
+
+#endif
+
+static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY])
+{
+    dcsr_i_rows rows;
+    dcsr_i_csr *copy = NULL;
+    dcsr_status status = walked_there(&rows, view);
+    if (status == DCSR_OK) status = view->matrix->engine->download(&copy, view->context, &rows);
+    if (status != DCSR_OK || !is_ready_there(view)) {
+        snprintf(why, TEST_WHY, "dcsr_cuda_view_transposed: %s",
+                 status == DCSR_OK ? "not ready" : dcsr_context_error(NULL));
+        dcsr_i_csr_release(copy);
+        return false;
+    }
+    rows = dcsr_i_rows_of_csr(copy);
+    bool same = rows_match(&rows, model, flags, why);
+    dcsr_i_csr_release(copy);
+    return same;
+}
+
+bool test_transpose_is_ready(dcsr_view *view)
+{
+    return view->rows.on_device ? is_ready_there(view) : dcsr_i_view_transpose_is_ready(view);
+}
+
+bool test_has_twin(dcsr_matrix *matrix)
+{
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    const dcsr_i_rows *rows;
+    dcsr_i_rows there;
+    bool ready = test_transpose_is_ready(view);
+    if (view->rows.on_device) {
+        TEST_OK(walked_there(&there, view));
+        rows = &there;
+    } else {
+        TEST_OK(dcsr_i_view_transposed(&rows, view));
+    }
+    cr_assert(ready == (rows->table != NULL), "the transpose is ready: %d, but the rows are not", ready);
+    dcsr_view_destroy(view);
+    return ready;
+}
+
 bool test_transpose_matches(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY])
 {
     const dcsr_i_rows *rows;
@@ -168,6 +248,7 @@ bool test_transpose_matches(dcsr_view *view, const oracle *model, unsigned flags
         return false;
     }
     if (!rows_match(rows, model, flags, why)) return false;
+    if (view->rows.on_device && !there_matches(view, model, flags, why)) return false;
     return dcsr_i_view_layout(view) != DCSR_LAYOUT_CSC || arrays_match(view, model, flags, why);
 }
 

@@ -186,23 +186,28 @@ Test(csc, keeps_duplicates_that_show)
     test_close(context);
 }
 
-/* Views of the newest version share one; the next version lets go of it. */
+/* Views of the newest version share one, of which each has a copy of its own where it is on a device; the
+ * next version lets go of it. */
 Test(csc, is_shared)
 {
     dcsr_context *context = test_context(1);
+    const bool here = !test_on_device(context);
     dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 8, 8, DCSR_POLICY_ANY);
     TEST_INSERT(matrix, {1, 2, 1}, {3, 2, 1}, {5, 0, 1});
     dcsr_view *a = test_view(matrix, DCSR_LAYOUT_CSR, 0), *b = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     cr_assert(!dcsr_i_view_transpose_is_ready(a) && !dcsr_i_view_transpose_is_ready(b));
     const dcsr_i_rows *of_a, *of_b, *again;
     TEST_OK(dcsr_i_view_transposed(&of_a, a));
-    cr_assert(dcsr_i_view_transpose_is_ready(a) && dcsr_i_view_transpose_is_ready(b));
+    cr_assert(dcsr_i_view_transpose_is_ready(a) && dcsr_i_view_transpose_is_ready(b) == here);
     TEST_OK(dcsr_i_view_transposed(&of_b, b));
-    cr_assert(of_a->columns == of_b->columns && of_a->offsets == of_b->offsets);
+    cr_assert((of_a->columns == of_b->columns) == here && (of_a->offsets == of_b->offsets) == here);
     TEST_OK(dcsr_i_view_transposed(&again, a));
     cr_assert(again == of_a);
-    dcsr_view *c = test_view(matrix, DCSR_LAYOUT_CSC, 0);
-    cr_assert(csc_of(c).row == of_a->columns);
+    dcsr_view *c = test_view(matrix, DCSR_LAYOUT_CSC, 0), *e = test_view(matrix, DCSR_LAYOUT_CSC, 0);
+    dcsr_csc_arrays of_c, of_e;
+    TEST_OK(dcsr_view_csc(c, &of_c));
+    TEST_OK(dcsr_view_csc(e, &of_e));
+    cr_assert(of_c.row == of_e.row && (of_c.row == of_a->columns) == here);
     TEST_INSERT(matrix, {0, 0, 1});
     dcsr_view *d = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     cr_assert(!dcsr_i_view_transpose_is_ready(d) && dcsr_i_view_transpose_is_ready(a));
@@ -210,8 +215,8 @@ Test(csc, is_shared)
     dcsr_matrix_destroy(matrix);
     TEST_OK(dcsr_i_view_transposed(&again, d));
     cr_assert(again->offsets[8] == 4 && of_a->offsets[8] == 3);
-    dcsr_view *views[] = {a, b, c, d};
-    for (size_t i = 0; i < 4; i++) dcsr_view_destroy(views[i]);
+    dcsr_view *views[] = {a, b, c, d, e};
+    for (size_t i = 0; i < 5; i++) dcsr_view_destroy(views[i]);
     test_close(context);
 }
 

@@ -235,7 +235,7 @@ Test(snapshot, keeps_the_options)
                                    .defragmentation = DCSR_DEFRAGMENT_OFF,
                                    .queue_limit = 12345,
                                    .refuse_when_full = true,
-                                   .maintain_transpose = !test_on_device(f.context)};
+                                   .maintain_transpose = true};
     dcsr_matrix *matrix, *restored;
     TEST_OK(dcsr_matrix_create(&matrix, f.context, DCSR_INT32, 4, 5, &options));
     TEST_INSERT(matrix, {1, 2, 7}, {3, 0, -1});

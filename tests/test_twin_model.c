@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD = 4, BATCH = 400 };
+/* Batches of more than 512 entries go to the emulated device at once. */
+enum { HELD = 4, BATCH = 800 };
 
 typedef struct held {
     dcsr_view *view;
@@ -29,14 +30,6 @@ typedef struct sequence {
 #define CHECK(s, condition, ...) \
     cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ": %s", (s)->seed, __VA_ARGS__)
 #define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, dcsr_context_error(NULL))
-
-static dcsr_context *cpu_context(int threads)
-{
-    dcsr_context *context = NULL;
-    TEST_OK(dcsr_context_create(&context,
-                                &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
-    return context;
-}
 
 static uint64_t below(sequence *s, uint64_t n)
 {
@@ -92,11 +85,12 @@ static void apply(oracle *model, const change *c)
 }
 
 /* A change while memory runs out, which may fail, and may cost the twin. */
-static void change_without_memory(sequence *s, const change *c)
+static void change_without_memory(sequence *s, dcsr_context *context, const change *c)
 {
     dcsr_ticket *ticket = NULL;
     CHECK_OK(s, dcsr_matrix_wait(s->matrix));
-    dcsr_i_fail_allocations_after((long)below(s, 60));
+    /* A device takes more, in smaller parts. */
+    dcsr_i_fail_allocations_after((long)below(s, test_on_device(context) ? 200 : 60));
     dcsr_status status = queue(s, c, &ticket);
     if (status == DCSR_OK) status = dcsr_ticket_wait(ticket);
     dcsr_i_fail_allocations_after(-1);
@@ -130,7 +124,7 @@ static void take_view(sequence *s)
     h->flags = (unsigned)below(s, 4);
     CHECK_OK(s, dcsr_view_create(&h->view, s->matrix, (dcsr_layout)below(s, 3), h->flags));
     oracle_copy(&h->model, &s->model);
-    s->given_up += !dcsr_i_view_transpose_is_ready(h->view);
+    s->given_up += !test_transpose_is_ready(h->view);
     if (below(s, 2)) look_at(s, h);
 }
 
@@ -154,7 +148,7 @@ static void run(sequence *s, dcsr_context *context, int steps)
     for (int step = 0; step < steps; step++) {
         draw(s, &c);
         if (below(s, 12) == 0) {
-            change_without_memory(s, &c);
+            change_without_memory(s, context, &c);
         } else {
             CHECK_OK(s, queue(s, &c, NULL));
             apply(&s->model, &c);
@@ -174,7 +168,7 @@ Test(twin, follows_random_changes)
     for (uint64_t i = 0; i < seeds.rounds; i++) {
         sequence s = {.seed = seeds.first + i, .random = {seeds.first + i}};
         test_seed_begins(s.seed);
-        dcsr_context *context = cpu_context(1 + (int)(i % 2));
+        dcsr_context *context = test_context(1 + (int)(i % 2));
         run(&s, context, 60);
         given_up += s.given_up;
         test_close(context);
@@ -220,7 +214,7 @@ static void *read_both(void *argument)
                              : i % 5 == 3 ? DCSR_LAYOUT_CSR
                                           : DCSR_LAYOUT_SEGMENTS;
         if (dcsr_view_create(&view, r->matrix, layout, flags) != DCSR_OK) abort();
-        r->without += !dcsr_i_view_transpose_is_ready(view);
+        r->without += !test_transpose_is_ready(view);
         if (dcsr_i_view_host_rows(&rows, view) != DCSR_OK) abort();
         if (dcsr_i_view_transposed(&transposed, view) != DCSR_OK) abort();
         r->wrong += digest(rows, false) != digest(transposed, true);
@@ -233,7 +227,7 @@ static void *read_both(void *argument)
 Test(twin, belongs_to_the_version_that_readers_see)
 {
     enum { READERS = 2 };
-    dcsr_context *context = cpu_context(2);
+    dcsr_context *context = test_context(2);
     dcsr_matrix *matrix;
     dcsr_matrix_options options = {.policy = DCSR_POLICY_SUM, .maintain_transpose = true};
     TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, CORNER, CORNER, &options));
@@ -270,7 +264,7 @@ Test(twin, is_destroyed_with_work_pending)
     static uint64_t rows[N], cols[N];
     for (size_t i = 0; i < N; i++) rows[i] = i * 7 % 1000, cols[i] = i * 13 % 1000;
     for (int whole = 0; whole < 2; whole++) {
-        dcsr_context *context = cpu_context(1);
+        dcsr_context *context = test_context(1);
         dcsr_matrix *matrix;
         dcsr_matrix_options options = {.maintain_transpose = true};
         TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_PATTERN, 1000, 1000, &options));
