@@ -57,7 +57,8 @@ FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store,$(notdir $(basename $(wildcard tests/test_*.c))))
 # Of these, without a device there is nothing to test.
 DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
-                 test_spmm_device test_stage_device test_vector_device test_vector_moves_device
+                 test_spmm_device test_stage_device test_vector_device test_vector_moves_device test_matrix_device \
+                 test_mxm_device test_reduce_device test_twin_device
 SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(wildcard tests/test_*.c))))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/sanitizer_main.c

@@ -4,6 +4,9 @@
  * one behind the other, and in chunks where they have to be cast or joined with a scalar before. */
 #include "ops/apply.h"
 #include "ops/row_block.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 enum { WIDEST = 8 };
 
@@ -76,6 +79,21 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return dcsr_i_fail_callback(a->call, a->text);
 }
 
+#ifdef DCSR_CUDA
+static bool is_users(const apply *a)
+{
+    return (a->unary ? a->unary->name : a->binary ? a->binary->name : a->index->name) == DCSR_I_USERS;
+}
+
+static dcsr_status run_on_device(const apply *a, const dcsr_cuda_matrix_output *out, dcsr_view *A,
+                                 const void *operand)
+{
+    if (a->unary) return dcsr_cuda_matrix_apply(out, a->unary, A);
+    if (a->index) return dcsr_cuda_matrix_index(out, a->index, operand, A, false);
+    return dcsr_cuda_matrix_bound(out, a->binary, operand, A, a->scalar_is_first);
+}
+#endif
+
 /* Carries it out; `operand` is the scalar or thunk that the operator takes, and must not be NULL. */
 static dcsr_status run(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
                        const void *operand, const dcsr_desc *desc)
@@ -86,6 +104,11 @@ static dcsr_status run(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_bin
     if (!operand)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the scalar is NULL; give the address of one",
                            a->call);
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {
+        .call = a->call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, is_users(a))) return run_on_device(a, &there, A, operand);
+#endif
     if (a->binary)
         dcsr_i_broadcast(a->scalar_is_first ? a->binary->xtype : a->binary->ytype, a->scalars, operand,
                          DCSR_I_CHUNK);

@@ -9,9 +9,12 @@
  * the operator is not applied.
  *
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C), DIMENSION_MISMATCH,
- * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED; C is then as it was. Waits
- * for what is queued on C. Cost: O(nnz(A) + rows / 64), and nnz(C) with accum or a mask; shared out among
- * threads. */
+ * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED, DEVICE; C is then as it was.
+ * Waits for what is queued on C. Cost: O(nnz(A) + rows / 64), and nnz(C) with accum or a mask; shared out
+ * among threads.
+ *
+ * On a cuda context this runs on the device, as do the other operations whose result is a matrix, unless the
+ * description wants the host (dcsr_desc.device) or an operator is a user's. C is then written anew. */
 #ifndef DCSR_APPLY_H
 #define DCSR_APPLY_H
 

@@ -4,6 +4,9 @@
  * what C has outside of these (dcsr_i_region). */
 #include "ops/assign.h"
 #include "ops/index_list.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "matrix_assign";
 
@@ -61,11 +64,17 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
+static dcsr_status check_shape_of(const dcsr_view *A, bool transposed, const dcsr_i_moving *x)
+{
+    const dcsr_i_rows *a = dcsr_i_view_rows(A);
+    return dcsr_i_check_shape(call, "A", transposed ? a->cols : a->rows, transposed ? a->rows : a->cols,
+                              "the region", x->rows.n, x->cols.n);
+}
+
 static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                        uint64_t rows, uint64_t cols, const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = x->a.rows;
-    DCSR_TRY(dcsr_i_check_shape(call, "A", a->rows, a->cols, "the region", x->rows.n, x->cols.n));
     dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
     dcsr_i_rowwise driver = {.call = call,
                              .C = C,
@@ -100,6 +109,15 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, nrows);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
+    if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, false)) {
+        if (status == DCSR_OK) status = dcsr_cuda_matrix_assign(&there, A, &x.rows, &x.cols);
+        dcsr_i_moving_free(&x);
+        return status;
+    }
+#endif
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);

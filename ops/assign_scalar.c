@@ -3,6 +3,9 @@
  * With a mask that names places, rows of T are made at those alone. */
 #include "ops/assign.h"
 #include "ops/index_list.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "matrix_assign_scalar";
 
@@ -121,6 +124,20 @@ static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcs
     return dcsr_i_rowwise_run(&driver);
 }
 
+/* Carries it out on the device or here. */
+static dcsr_status place(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                         uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+{
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, false))
+        return dcsr_cuda_matrix_assign_scalar(&there, x->value, x->type, &x->rows, &x->cols);
+#endif
+    DCSR_TRY(dcsr_i_selected_mark(&x->rows));
+    DCSR_TRY(dcsr_i_selected_mark(&x->cols));
+    return run(x, C, mask, accum, rows, cols, desc);
+}
+
 dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                                       const void *value, dcsr_type type, const uint64_t *rows, uint64_t nrows,
                                       const uint64_t *cols, uint64_t ncols, const dcsr_desc *desc)
@@ -136,9 +153,7 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
     dcsr_status status = dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, 0);
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
-    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
-    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
-    if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
+    if (status == DCSR_OK) status = place(&x, C, mask, accum, c_rows, c_cols, desc);
     dcsr_i_selected_free(&x.rows);
     dcsr_i_selected_free(&x.cols);
     return status;

@@ -6,6 +6,9 @@
 #include "ops/extract.h"
 #include "ops/write_matrix.h"
 #include "ops/write_vector.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 typedef struct assignment {
     const char *call;
@@ -95,7 +98,7 @@ static dcsr_status run(assignment *x)
     dcsr_i_region region = {x->column ? all : one, x->column ? one : all};
     uint64_t rows, cols;
     DCSR_TRY(dcsr_i_check_output(x->call, x->C, NULL));
-    DCSR_TRY(dcsr_i_vector_check(x->u, "matrix_assign_row, matrix_assign_column: u"));
+    DCSR_TRY(dcsr_i_vector_admit(x->u, "matrix_assign_row, matrix_assign_column: u"));
     if (x->u->context != x->C->context)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: u is of another context than C", x->call);
     dcsr_i_shape_queued(x->C, &rows, &cols);
@@ -106,6 +109,15 @@ static dcsr_status run(assignment *x)
     if (x->u->size != size)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: u has %llu elements; %llu are needed", x->call,
                            (unsigned long long)x->u->size, (unsigned long long)size);
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {
+        .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
+    if (dcsr_cuda_matrix_takes(&there, false)) {
+        DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask));
+        return dcsr_cuda_matrix_assign_line(&there, x->mask, x->u, x->index, x->column);
+    }
+#endif
+    DCSR_TRY(dcsr_i_vector_check(x->u, "u"));
     x->type = x->C->type == DCSR_PATTERN ? DCSR_BOOL : x->C->type;
     dcsr_i_rowwise driver = {.call = x->call,
                              .C = x->C,

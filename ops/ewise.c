@@ -5,6 +5,9 @@
  * operands; and, for entries of a sum that stand alone, to its result. */
 #include "ops/ewise.h"
 #include "ops/ewise_merge.h"
+#ifdef DCSR_CUDA
+#include "ops/ewise_cuda.h"
+#endif
 
 typedef struct thread_state {
     _Alignas(64) dcsr_i_row_reader a, b;
@@ -240,6 +243,11 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
     DCSR_TRY(dcsr_i_check_view(e.call, "A", A, e.context));
     DCSR_TRY(dcsr_i_check_view(e.call, "B", B, e.context));
     if (!op) return dcsr_i_fail_operator(e.call, "operator");
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {
+        .call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_matrix_ewise(&there, add, op, A, B);
+#endif
     dcsr_status status = dcsr_i_input_of(&e.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&e.b, B, desc && desc->transpose_b);
     if (status == DCSR_OK) status = run(&e, C, mask, accum, desc);

@@ -5,6 +5,9 @@
 #include "dcsr/search.h"
 #include "ops/extract.h"
 #include "ops/index_list.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "matrix_extract";
 
@@ -101,6 +104,20 @@ static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const 
     return dcsr_i_rowwise_run(&driver);
 }
 
+#ifdef DCSR_CUDA
+static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_cuda_matrix_output *out, dcsr_view *A,
+                                 const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols)
+{
+    const dcsr_i_rows *a = dcsr_i_view_rows(A);
+    bool turned = out->desc && out->desc->transpose_a;
+    DCSR_TRY(dcsr_i_select_indices(&x->rows, x->context, call, "row", rows, nrows, turned ? a->cols : a->rows,
+                                   false, 0));
+    DCSR_TRY(dcsr_i_select_indices(&x->cols, x->context, call, "column", cols, ncols,
+                                   turned ? a->rows : a->cols, false, 0));
+    return dcsr_cuda_matrix_extract(out, A, &x->rows, &x->cols);
+}
+#endif
+
 dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
                                 const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
                                 const dcsr_desc *desc)
@@ -109,6 +126,14 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
     DCSR_TRY(dcsr_i_check_output(call, C, mask));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, false)) {
+        dcsr_status status = run_on_device(&x, &there, A, rows, nrows, cols, ncols);
+        dcsr_i_moving_free(&x);
+        return status;
+    }
+#endif
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = run(&x, C, mask, accum, rows, nrows, cols, ncols, desc);
     dcsr_i_moving_free(&x);

@@ -2,6 +2,9 @@
  * i of A. */
 #include "ops/kronecker.h"
 #include "ops/row_block.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "kronecker";
 
@@ -97,11 +100,7 @@ static dcsr_status run(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_b
                        const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = p->a.rows, *b = p->b.rows;
-    uint64_t rows, cols, work;
-    if (__builtin_mul_overflow(a->rows, b->rows, &rows) || __builtin_mul_overflow(a->cols, b->cols, &cols))
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "%s: the product is beyond the largest matrix, 2^32 x 2^31",
-                           call);
-    DCSR_TRY(dcsr_i_check_dimensions(call, rows, cols));
+    uint64_t work;
     if (__builtin_mul_overflow(dcsr_i_rows_stored(a), dcsr_i_rows_stored(b), &work)) work = UINT64_MAX >> 1;
     p->b_rows = b->rows;
     p->b_cols = b->cols;
@@ -112,8 +111,8 @@ static dcsr_status run(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_b
                              .accum = accum,
                              .desc = desc,
                              .type = p->op->ztype,
-                             .rows = rows,
-                             .cols = cols,
+                             .rows = a->rows * b->rows,
+                             .cols = a->cols * b->cols,
                              .work = work,
                              .user = p,
                              .begin = begin,
@@ -121,6 +120,19 @@ static dcsr_status run(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_b
                              .most = most,
                              .block = block};
     return dcsr_i_rowwise_run(&driver);
+}
+
+/* Whether there are matrices as large as the product. */
+static dcsr_status check_size(const dcsr_view *A, const dcsr_view *B, const dcsr_desc *desc)
+{
+    const dcsr_i_rows *a = dcsr_i_view_rows(A), *b = dcsr_i_view_rows(B);
+    bool turn_a = desc && desc->transpose_a, turn_b = desc && desc->transpose_b;
+    uint64_t rows, cols;
+    if (__builtin_mul_overflow(turn_a ? a->cols : a->rows, turn_b ? b->cols : b->rows, &rows) ||
+        __builtin_mul_overflow(turn_a ? a->rows : a->cols, turn_b ? b->rows : b->cols, &cols))
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "%s: the product is beyond the largest matrix, 2^32 x 2^31",
+                           call);
+    return dcsr_i_check_dimensions(call, rows, cols);
 }
 
 dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
@@ -132,6 +144,11 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
     DCSR_TRY(dcsr_i_check_view(call, "A", A, p.context));
     DCSR_TRY(dcsr_i_check_view(call, "B", B, p.context));
     if (!op) return dcsr_i_fail_operator(call, "operator");
+    DCSR_TRY(check_size(A, B, desc));
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_kronecker(&there, op, A, B);
+#endif
     dcsr_status status = dcsr_i_input_of(&p.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&p.b, B, desc && desc->transpose_b);
     if (status == DCSR_OK) status = run(&p, C, mask, accum, desc);

@@ -1,6 +1,9 @@
 /* matrix_add.c: a matrix added to another as a batch of insertions. */
 #include "ops/matrix_add.h"
 #include "ops/row_block.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "matrix_add";
 
@@ -58,11 +61,14 @@ dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
     DCSR_TRY(dcsr_i_check_output(call, C, NULL));
     dcsr_context *context = C->context;
     DCSR_TRY(dcsr_i_check_view(call, "B", B, context));
-    const dcsr_i_rows *rows;
+    const dcsr_i_rows *rows = dcsr_i_view_rows(B);
     uint64_t c_rows, c_cols;
-    DCSR_TRY(dcsr_i_view_host_rows(&rows, B));
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     DCSR_TRY(dcsr_i_check_shape(call, "B", rows->rows, rows->cols, "C", c_rows, c_cols));
+#ifdef DCSR_CUDA
+    if (context->cuda && !C->journal) return dcsr_cuda_matrix_add(C, B, ticket);
+#endif
+    DCSR_TRY(dcsr_i_view_host_rows(&rows, B));
     size_t size = dcsr_type_size(C->type);
     entries e = {.n = dcsr_i_rows_stored(rows)};
     e.row = dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * e.n, sizeof *e.row);

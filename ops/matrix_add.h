@@ -7,7 +7,8 @@
  * It costs what a batch costs, whatever C holds, while the other operations write C anew.
  *
  * Errors: INVALID_ARGUMENT (C or B is NULL; B is of another context), DIMENSION_MISMATCH, OUT_OF_MEMORY,
- * BUSY, CONTEXT_DESTROYED. Cost here: one copy of B's entries, at 24 bytes each for the time of the call. */
+ * BUSY, CONTEXT_DESTROYED. Cost here: one copy of B's entries, at 24 bytes each for the time of the call; on
+ * a cuda context it is made on the device, but for a durable C, whose log is written from host memory. */
 #ifndef DCSR_MATRIX_ADD_H
 #define DCSR_MATRIX_ADD_H
 

@@ -3,6 +3,7 @@
  * Without a mask rows are written in blocks, right where they stay; the room for them is their products, or
  * all columns where these are fewer. With one that is the places that the mask's row names. */
 #include "ops/mxm.h"
+#include "ops/mxm_cuda.h"
 #include "ops/mxm_row.h"
 #include "ops/semiring.h"
 
@@ -94,14 +95,21 @@ static const dcsr_semiring *simplify(const dcsr_semiring *semiring, bool a_is_pa
     return semiring;
 }
 
+/* The shapes of the factors. */
+static dcsr_status check_factors(const dcsr_view *A, const dcsr_view *B, const dcsr_desc *desc)
+{
+    const dcsr_i_rows *a = dcsr_i_view_rows(A), *b = dcsr_i_view_rows(B);
+    uint64_t a_rows = desc->transpose_a ? a->cols : a->rows, a_cols = desc->transpose_a ? a->rows : a->cols,
+             b_rows = desc->transpose_b ? b->cols : b->rows, b_cols = desc->transpose_b ? b->rows : b->cols;
+    if (a_cols == b_rows) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "mxm: A is %llu x %llu, but B is %llu x %llu",
+                       (unsigned long long)a_rows, (unsigned long long)a_cols, (unsigned long long)b_rows,
+                       (unsigned long long)b_cols);
+}
+
 static dcsr_status multiply(const dcsr_i_rowwise *op, dcsr_i_mxm *m, const dcsr_i_rows *a,
                             const dcsr_i_rows *b)
 {
-    DCSR_TRY(a->cols == b->rows
-                 ? DCSR_OK
-                 : dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "mxm: A is %llu x %llu, but B is %llu x %llu",
-                               (unsigned long long)a->rows, (unsigned long long)a->cols,
-                               (unsigned long long)b->rows, (unsigned long long)b->cols));
     uint64_t stored = dcsr_i_rows_stored(a);
     dcsr_i_rowwise run = *op;
     m->semiring = simplify(m->semiring, a->type == DCSR_PATTERN, b->type == DCSR_PATTERN);
@@ -133,6 +141,12 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
                            "mxm: the semiring is NULL: there is none of that name on that type");
     DCSR_TRY(dcsr_i_check_view("mxm", "A", A, C->context));
     DCSR_TRY(dcsr_i_check_view("mxm", "B", B, C->context));
+    DCSR_TRY(check_factors(A, B, how));
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, dcsr_i_semiring_is_users(semiring)))
+        return dcsr_cuda_mxm(&there, semiring, A, B);
+#endif
     dcsr_i_mxm_few few;
     dcsr_i_mxm m = {.context = C->context,
                     .semiring = semiring,

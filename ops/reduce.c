@@ -3,6 +3,7 @@
  * Each thread adds up a part of its own, and the threads' sums are added in their order. */
 #include "ops/reduce.h"
 #include "ops/reduce_block.h"
+#include "ops/reduce_cuda.h"
 #include <omp.h>
 
 static const char call[] = "matrix_reduce";
@@ -101,6 +102,34 @@ static bool put_total(void *total, const dcsr_binary_op *accum, dcsr_type type, 
     return true;
 }
 
+/* The sum of all entries, on the host; the identity if there are none. */
+static dcsr_status add_up(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
+{
+    dcsr_i_input a;
+    dcsr_status status = dcsr_i_input_of(&a, A, false);
+    if (status == DCSR_OK) {
+        uint64_t stored = dcsr_i_rows_stored(a.rows);
+        bool any = stored != 0, added;
+        if (a.rows->type == DCSR_PATTERN)
+            added = !any || dcsr_i_sum_of_ones(monoid, stored, sum);
+        else
+            added = add_all(monoid, a.rows, dcsr_i_threads(dcsr_i_view_context(A), stored), sum, &any);
+        if (!any) *sum = monoid->identity;
+        if (!added) status = dcsr_i_fail_callback(call, monoid->op->text);
+    }
+    dcsr_i_input_free(&a);
+    return status;
+}
+
+static dcsr_status find_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
+{
+#ifdef DCSR_CUDA
+    if (dcsr_i_view_rows(A)->on_device && !dcsr_i_monoid_is_users(monoid))
+        return dcsr_cuda_matrix_sum(sum, monoid, A);
+#endif
+    return add_up(sum, monoid, A);
+}
+
 dcsr_status dcsr_matrix_reduce(void *total, const dcsr_binary_op *accum, const dcsr_monoid *monoid,
                                dcsr_view *A)
 {
@@ -108,22 +137,9 @@ dcsr_status dcsr_matrix_reduce(void *total, const dcsr_binary_op *accum, const d
     if (!A) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: A is NULL; create a view", call);
     DCSR_TRY(dcsr_i_view_check(A));
     if (!monoid) return dcsr_i_fail_operator(call, "monoid");
-    dcsr_i_input a;
-    dcsr_status status = dcsr_i_input_of(&a, A, false);
-    if (status == DCSR_OK) {
-        dcsr_i_scalar sum = monoid->identity;
-        uint64_t stored = dcsr_i_rows_stored(a.rows);
-        bool any = stored != 0, added;
-        if (a.rows->type == DCSR_PATTERN)
-            added = !any || dcsr_i_sum_of_ones(monoid, stored, &sum);
-        else
-            added = add_all(monoid, a.rows, dcsr_i_threads(dcsr_i_view_context(A), stored), &sum, &any);
-        if (!any) sum = monoid->identity;
-        if (!added)
-            status = dcsr_i_fail_callback(call, monoid->op->text);
-        else if (!put_total(total, accum, dcsr_i_monoid_type(monoid), &sum))
-            status = dcsr_i_fail_callback(call, accum->text);
-    }
-    dcsr_i_input_free(&a);
-    return status;
+    dcsr_i_scalar sum;
+    DCSR_TRY(find_sum(&sum, monoid, A));
+    if (!put_total(total, accum, dcsr_i_monoid_type(monoid), &sum))
+        return dcsr_i_fail_callback(call, accum->text);
+    return DCSR_OK;
 }

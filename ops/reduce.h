@@ -5,11 +5,15 @@
  * entries; with desc->transpose_a, of column i
  *
  * Values are cast to the monoid's type; the entries of a pattern-only matrix are 1. The order of additions is
- * not that of the entries, but for one number of threads it is always the same.
+ * not that of the entries, but for one number of threads it is always the same; of sums that a device makes
+ * of rows or columns not even that, so they agree up to rounding.
+ *
+ * A matrix on a device is added up there, unless the description wants the host, or an operator is a user's.
  *
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context), DIMENSION_MISMATCH, OUT_OF_MEMORY,
- * CALLBACK (a user's monoid returned false), CONTEXT_DESTROYED; the output is then as it was. Cost:
- * O(nnz(A)), shared out among threads. */
+ * CALLBACK (a user's monoid returned false), CONTEXT_DESTROYED, DEVICE; the output is then as it was. Cost:
+ * O(nnz(A)), shared out among threads. On a device up to 40 bytes of memory an entry; of the sum of all none
+ * where rows lie one behind the other. */
 #ifndef DCSR_REDUCE_H
 #define DCSR_REDUCE_H
 

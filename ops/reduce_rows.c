@@ -2,8 +2,10 @@
  *
  * Columns are rows of the transpose where the view has that; else each thread adds its rows to sums of its
  * own, one for each column. */
+#include "ops/placing.h"
 #include "ops/reduce.h"
 #include "ops/reduce_block.h"
+#include "ops/reduce_cuda.h"
 #include "ops/write_vector.h"
 
 static const char call[] = "matrix_reduce_rows";
@@ -272,10 +274,19 @@ static dcsr_status add_up(const job *j, bool columns_of_a, dcsr_i_body *T)
                                                                     : add_to_dense(j, T);
 }
 
+/* What is on a device is added up there, however little: bringing it to the host takes longer. */
+static dcsr_status place(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
+                         const dcsr_binary_op *accum, const dcsr_monoid *monoid, const dcsr_desc *desc)
+{
+    const dcsr_vector *const vectors[] = {w, mask};
+    bool users = dcsr_i_monoid_is_users(monoid) || (accum && !accum->loop);
+    return dcsr_i_place(on_device, w->context, desc, users, DCSR_I_WORTH_DEVICE, vectors, 2);
+}
+
 dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                     const dcsr_monoid *monoid, dcsr_view *A, const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_check_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, w->context));
     if (!monoid) return dcsr_i_fail_operator(call, "monoid");
     bool transposed = desc && desc->transpose_a;
@@ -285,6 +296,12 @@ dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, con
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: w has %llu elements, but A has %llu %s", call,
                            (unsigned long long)w->size, (unsigned long long)size,
                            transposed ? "columns" : "rows");
+    bool on_device;
+    DCSR_TRY(place(&on_device, w, mask, accum, monoid, desc));
+#ifdef DCSR_CUDA
+    if (on_device)
+        return dcsr_cuda_matrix_sum_rows(&(dcsr_cuda_output){call, w, mask, accum, desc}, monoid, A);
+#endif
     job j = {.monoid = monoid,
              .context = w->context,
              .type = dcsr_i_monoid_type(monoid),

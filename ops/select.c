@@ -5,6 +5,9 @@
 #include "dcsr/search.h"
 #include "ops/select.h"
 #include "ops/row_block.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 enum { WIDEST = 8, SHORT_ROW = 24 };
 
@@ -259,6 +262,11 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: the thunk is NULL; give the address of a scalar of type %s", s.call,
                            dcsr_type_name(op->thunk));
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {
+        .call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_matrix_index(&there, op, thunk, A, true);
+#endif
     s.context = C->context;
     s.by_position = is_position(op);
     if (s.by_position) memcpy(&s.limit, thunk, sizeof s.limit);

@@ -6,7 +6,8 @@
  * transpose. Values are those of A, cast to C's type.
  *
  * Errors and threads as in apply.h. Cost: O(nnz(A) + rows / 64), and nnz(C) with accum or a mask. By position
- * (tril, triu, diag, row_le, col_le, ...) only the ends of each row are looked for; what stays is copied. */
+ * (tril, triu, diag, row_le, col_le, ...) only the ends of each row are looked for, and what stays is copied;
+ * on a device every entry is looked at. */
 #ifndef DCSR_SELECT_H
 #define DCSR_SELECT_H
 

@@ -5,6 +5,9 @@
 #include "dcsr/viewdata.h"
 #include "ops/row_block.h"
 #include "ops/transpose.h"
+#ifdef DCSR_CUDA
+#include "ops/matrix_ops_cuda.h"
+#endif
 
 static const char call[] = "matrix_transpose";
 
@@ -88,8 +91,8 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
                       .rows = rows->cols,
                       .cols = rows->rows,
                       .nnz = dcsr_i_rows_stored(rows)};
-    DCSR_TRY(dcsr_i_check_shape(call, "C", C->current->rows, C->current->cols, "the transpose", csc.rows,
-                                csc.cols));
+    DCSR_TRY(
+        dcsr_i_check_shape(call, "C", C->current->rows, C->current->cols, "the result", csc.rows, csc.cols));
     csc.offsets = dcsr_i_alloc(C->context, DCSR_I_SCRATCH, csc.rows + 1, sizeof *csc.offsets);
     if (!csc.offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_result result;
@@ -120,6 +123,10 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     DCSR_TRY(dcsr_i_check_output(call, C, mask));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     bool copied = desc && desc->transpose_a;
+#ifdef DCSR_CUDA
+    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_cuda_matrix_takes(&there, false)) return dcsr_cuda_matrix_copy(&there, A, !copied);
+#endif
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;
     if (plain && one_type && !copied && !dcsr_i_view_transpose_is_ready(A)) return transpose_into(C, A, desc);

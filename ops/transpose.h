@@ -4,7 +4,7 @@
  *
  * Errors and threads as in apply.h. Cost: O(nnz + rows + cols): two passes over the entries, the first into
  * buckets of neighbouring columns. Where A's view has its transpose already (DCSR_LAYOUT_CSC, or a matrix
- * that maintains it) that is copied. */
+ * that maintains it) that is copied; on a device it is made for the view where it is not there, and kept. */
 #ifndef DCSR_TRANSPOSE_H
 #define DCSR_TRANSPOSE_H
 

@@ -208,7 +208,7 @@ static void draw_matrix(problem *p, subject *s, uint64_t rows, uint64_t cols)
         .policy = draw_policy(p, type),
         .segments = (int[]){0, 2, 3, 8}[draw_below(p, 4)],
         .defragmentation = draw_once_in(p, 4) ? DCSR_DEFRAGMENT_AUTO : DCSR_DEFRAGMENT_OFF,
-        .maintain_transpose = draw_once_in(p, 4) && !test_on_device(p->context),
+        .maintain_transpose = draw_once_in(p, 4),
     };
     oracle model;
     *s = (subject){.holds = grid_create(type, rows, cols)};

@@ -32,7 +32,8 @@ Test(mxm, by_hand)
         TEST_OK(dcsr_mxm(c, NULL, NULL, plus_times(), A, B,
                          &(dcsr_desc){.transpose_a = true, .report = &report}));
         TEST_SHOWS(c, {0, 1, 4}, {1, 0, 9}, {2, 1, 8});
-        cr_assert(report.device == DCSR_DEVICE_CPU && report.direction == DCSR_DIRECTION_AUTO);
+        cr_assert(report.device == (test_on_device(context) ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU) &&
+                  report.direction == DCSR_DIRECTION_AUTO);
         dcsr_view_destroy(A);
         dcsr_view_destroy(B);
     }

@@ -1,0 +1,113 @@
+/* list.cu: kernels that make lists of entries and choose from them.
+ *
+ * Bytes an entry: out of rows, it is read and 8 + value size written; checking the order reads the key;
+ * choosing reads 4 + 8 beside the entry and writes it. */
+#include "dcsr/reduce.cuh"
+#include "dcsr/walk.cuh"
+#include "dcsr/word.cuh"
+#include "ops/list_kernels_cuda.h"
+#include "ops/operators.cuh"
+
+/* ---- Out of rows ---- */
+
+namespace
+{
+struct gathered {
+    uint64_t column, word;
+};
+} // namespace
+
+static __global__ void DCSR_CUDA_WALK_BOUNDS gather_entries(dcsr_cuda_walk walk, uint64_t *keys, void *values)
+{
+    const uint32_t size = walk.rows.value_size;
+    dcsr_cuda_for_entries(
+        walk,
+        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+            gathered g = {walk.rows.columns[source.place], 0};
+            if (values) g.word = dcsr_cuda_load_word(walk.rows.values, size, source.place);
+            return g;
+        },
+        [&](const dcsr_cuda_entry &entry, const gathered &g) {
+            keys[entry.e] = entry.i << 32 | g.column;
+            if (values) dcsr_cuda_store_word(values, size, entry.e, g.word);
+        });
+}
+
+void dcsr_cuda_list_gather(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
+                           uint64_t *keys, void *values)
+{
+    dcsr_cuda_launch_walk(stream, gather_entries, entries, walk->count, *walk, keys, values);
+}
+
+static __global__ void count_descents(const uint64_t *keys, uint64_t n, unsigned long long *count)
+{
+    uint64_t descents = 0;
+    for (uint64_t k = dcsr_cuda_first() + 1; k < n; k += dcsr_cuda_step()) descents += keys[k] <= keys[k - 1];
+    descents = dcsr_cuda_block_sum(descents);
+    if (threadIdx.x == 0 && descents) atomicAdd(count, (unsigned long long)descents);
+}
+
+void dcsr_cuda_list_count_descents(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                                   unsigned long long *count)
+{
+    dcsr_cuda_launch(stream, count_descents, n, keys, n, count);
+}
+
+/* ---- Choosing ---- */
+
+static __global__ void scatter_entries(dcsr_cuda_list from, uint32_t size, const uint32_t *keep,
+                                       const uint64_t *place, dcsr_cuda_list to)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < from.n; k += dcsr_cuda_step()) {
+        if (!keep[k]) continue;
+        to.keys[place[k]] = from.keys[k];
+        if (size) dcsr_cuda_store_word(to.values, size, place[k], dcsr_cuda_load_word(from.values, size, k));
+    }
+}
+
+void dcsr_cuda_list_scatter(dcsr_cuda_stream *stream, const dcsr_cuda_list *from, const uint32_t *keep,
+                            const uint64_t *place, const dcsr_cuda_list *to)
+{
+    uint32_t size = (uint32_t)dcsr_type_size(from->type);
+    dcsr_cuda_launch(stream, scatter_entries, from->n, *from, size, keep, place, *to);
+}
+
+static __global__ void mark_true(dcsr_cuda_list list, uint32_t *keep)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step())
+        keep[k] = dcsr_cuda_load<bool>(list.type, list.values, k);
+}
+
+void dcsr_cuda_list_mark_true(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint32_t *keep)
+{
+    dcsr_cuda_launch(stream, mark_true, list->n, *list, keep);
+}
+
+DCSR_CUDA_INLINE bool is_in(const uint32_t *bits, uint32_t i)
+{
+    return !bits || (bits[i / 32] >> (i & 31) & 1);
+}
+
+static __global__ void mark_outside(dcsr_cuda_list list, const uint32_t *rows, const uint32_t *cols,
+                                    uint32_t *keep)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step())
+        keep[k] = !is_in(rows, (uint32_t)(list.keys[k] >> 32)) || !is_in(cols, (uint32_t)list.keys[k]);
+}
+
+void dcsr_cuda_list_mark_outside(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, const uint32_t *rows,
+                                 const uint32_t *cols, uint32_t *keep)
+{
+    dcsr_cuda_launch(stream, mark_outside, list->n, *list, rows, cols, keep);
+}
+
+static __global__ void set_bits(uint32_t *bits, const uint32_t *indices, uint64_t n)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+        atomicOr(&bits[indices[k] / 32], 1u << (indices[k] & 31));
+}
+
+void dcsr_cuda_list_set_bits(dcsr_cuda_stream *stream, uint32_t *bits, const uint32_t *indices, uint64_t n)
+{
+    dcsr_cuda_launch(stream, set_bits, n, bits, indices, n);
+}
