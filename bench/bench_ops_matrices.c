@@ -2,6 +2,7 @@
  *
  * Each on an R-MAT graph and on a grid, with another matrix of the same shape where it takes two; mxm on
  * smaller ones. Then the same on a matrix of 10 x 10, where all that counts is what a call costs. */
+#include "bench/gpu_contests.h"
 #include "bench/peer_ops.h"
 
 #include <math.h>
@@ -84,21 +85,9 @@ static void measure_places(ops_contest *c, const char *name, const char *call, b
     free(third_rows), free(third_cols);
 }
 
-static bench_csr other(bench *b, const char *name, const bench_csr *A)
-{
-    bench_entries entries = bench_entries_from_csr(A);
-    for (size_t k = 0; k < entries.n; k++)
-        if (k % 3) entries.col[k] = (entries.col[k] * 5 + k % 2) % A->cols;
-    bench_csr csr = bench_csr_from_entries(&entries, A->rows, A->cols);
-    bench_note(b, "%s: %llu rows, %llu entries; the other matrix: %llu", name, (unsigned long long)A->rows,
-               (unsigned long long)A->nnz, (unsigned long long)csr.nnz);
-    bench_entries_free(&entries);
-    return csr;
-}
-
 static void on_matrix(ops_contest *c, const char *name, const char *call)
 {
-    bench_csr csr = bench_csr_make(c->b, name), csr_b = other(c->b, name, &csr);
+    bench_csr csr = bench_csr_make(c->b, name), csr_b = bench_csr_sibling(c->b, name, &csr);
     ops_object A = ops_matrix(c->b, &csr, DCSR_LAYOUT_SEGMENTS),
                B = ops_matrix(c->b, &csr_b, DCSR_LAYOUT_SEGMENTS);
     measure_elements(c, name, call, &A, &B);
@@ -138,6 +127,9 @@ static void measure_mxm(ops_contest *c, const char *name, const char *call)
 
 int main(int argc, char **argv)
 {
+    static const char *const quick[] = {"poisson2d5:64", "rmat:10,8", NULL};
+    static const char *const on_gpu[] = {"rmat:18,16",     "poisson2d5:1024", "rmat:20,16",
+                                         "poisson3d27:60", "poisson2d5:4096", NULL};
     bench b;
     ops_contest c;
     bench_begin(&b, argc, argv, "ops_matrices", "How fast are operations on matrices, beside GraphBLAS?");
@@ -148,6 +140,7 @@ int main(int argc, char **argv)
                    "in rows, for both");
     bench_note(&b, "mxm: A A; mxm_masked: L L masked by L, below the diagonal; call: all of these on a "
                    "matrix of 10 x 10");
+    if (b.gpu) gpu_contest_matrices(&b, BENCH_SIZE(&b, quick, on_gpu));
     ops_contest_begin(&c, &b, "ops", "operations on matrices; ratio: the peer's time over ours");
     on_matrix(&c, b.quick ? "rmat:12,16" : "rmat:18,16", NULL);
     on_matrix(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", NULL);

@@ -8,6 +8,10 @@
  * elements beside those of all (gpu_products.c). */
 void gpu_contest_products(bench *b, const char *const *matrices);
 
+/* A table of operations whose result is a matrix, with these matrices, beside cuSPARSE where it has them
+ * (gpu_matrices.c). */
+void gpu_contest_matrices(bench *b, const char *const *matrices);
+
 /* A table of calls that are made to run on the host, or on the device, over sizes; it tells what
  * DCSR_I_WORTH_DEVICE and DCSR_I_WORTH_STAYING of ops/placing.h ought to be (gpu_placing.c). */
 void gpu_contest_placing(bench *b);

@@ -238,6 +238,18 @@ bench_csr bench_csr_make(bench *b, const char *text)
     return csr;
 }
 
+bench_csr bench_csr_sibling(bench *b, const char *name, const bench_csr *A)
+{
+    bench_entries entries = bench_entries_from_csr(A);
+    for (size_t k = 0; k < entries.n; k++)
+        if (k % 3) entries.col[k] = (entries.col[k] * 5 + k % 2) % A->cols;
+    bench_csr csr = bench_csr_from_entries(&entries, A->rows, A->cols);
+    bench_note(b, "%s: %llu rows, %llu entries; the other matrix: %llu", name, (unsigned long long)A->rows,
+               (unsigned long long)A->nnz, (unsigned long long)csr.nnz);
+    bench_entries_free(&entries);
+    return csr;
+}
+
 void bench_csr_free(bench_csr *csr)
 {
     free(csr->offsets);

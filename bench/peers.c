@@ -32,6 +32,14 @@ const peer_block_product *peer_block_products(void)
     return NULL;
 }
 
+const peer_matrices *peer_matrix_operations(void)
+{
+#ifdef DCSR_CUDA
+    if (peer_cusparse_matrices.create && peer_cusparse_matrices.version()) return &peer_cusparse_matrices;
+#endif
+    return NULL;
+}
+
 void peer_versions(bool gpu, char *text, size_t capacity)
 {
     const char *last = NULL; /* several products of one peer stand side by side */

@@ -1,0 +1,251 @@
+/* gpu_matrices.c: operations on a GPU whose result is a matrix, beside cuSPARSE where that has them.
+ *
+ * `seconds` is what a caller sees of a call, which returns when the result is published, by the clock of the
+ * host; and so is the peer's, with a wait, and with memory for its result that it has had before. GB/s: of
+ * the entries that are read and written, each once, 12 bytes with its value. */
+#include "bench/gpu_contests.h"
+#include "bench/peers.h"
+#include "bench/place.h"
+#include "dcsr/convert.h"
+#include "ops/apply.h"
+#include "ops/assign.h"
+#include "ops/ewise.h"
+#include "ops/extract.h"
+#include "ops/mxm.h"
+#include "ops/reduce.h"
+#include "ops/select.h"
+#include "ops/transpose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ENTRY = 12, MOST_PRODUCTS = 1 << 30 };
+
+typedef struct contest {
+    bench *b;
+    bench_table *table;
+    const char *name;
+    dcsr_matrix *A, *B, *C;
+    dcsr_view *a, *other;
+    uint64_t *third; /* every third row */
+    uint64_t rows, cols;
+    const peer_matrices *peer;
+    void *self; /* the peer's */
+    uint64_t entries;
+} contest;
+
+/* ---- The calls ---- */
+
+static const dcsr_binary_op *plus(void)
+{
+    return dcsr_binary_op_named("plus", DCSR_FP64);
+}
+
+static dcsr_status add(contest *c)
+{
+    return dcsr_matrix_ewise_add(c->C, NULL, NULL, plus(), c->a, c->other, NULL);
+}
+
+static dcsr_status multiply_entries(contest *c)
+{
+    return dcsr_matrix_ewise_mult(c->C, NULL, NULL, plus(), c->a, c->other, NULL);
+}
+
+static dcsr_status apply(contest *c)
+{
+    return dcsr_matrix_apply(c->C, NULL, NULL, dcsr_unary_op_named("negate", DCSR_FP64), c->a, NULL);
+}
+
+static dcsr_status apply_masked(contest *c)
+{
+    return dcsr_matrix_apply(c->C, c->other, NULL, dcsr_unary_op_named("negate", DCSR_FP64), c->a,
+                             &(dcsr_desc){.mask_structure = true, .replace = true});
+}
+
+static dcsr_status accumulate(contest *c)
+{
+    return dcsr_matrix_apply(c->C, NULL, plus(), dcsr_unary_op_named("negate", DCSR_FP64), c->other, NULL);
+}
+
+static dcsr_status select_lower(contest *c)
+{
+    const int64_t diagonal = 0;
+    return dcsr_matrix_select(c->C, NULL, NULL, dcsr_index_op_named("tril", DCSR_FP64), c->a, &diagonal,
+                              NULL);
+}
+
+static dcsr_status transpose(contest *c)
+{
+    return dcsr_matrix_transpose(c->C, NULL, NULL, c->a, NULL);
+}
+
+static dcsr_status extract(contest *c)
+{
+    return dcsr_matrix_extract(c->C, NULL, NULL, c->a, c->third, c->rows, NULL, c->cols, NULL);
+}
+
+static dcsr_status reduce(contest *c)
+{
+    double total;
+    return dcsr_matrix_reduce(&total, NULL, dcsr_monoid_named("plus", DCSR_FP64), c->a);
+}
+
+static dcsr_status multiply(contest *c)
+{
+    return dcsr_mxm(c->C, NULL, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a, NULL);
+}
+
+static dcsr_status multiply_masked(contest *c)
+{
+    return dcsr_mxm(c->C, c->a, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a,
+                    &(dcsr_desc){.mask_structure = true, .replace = true});
+}
+
+typedef struct call {
+    const char *group;
+    dcsr_status (*run)(contest *c);
+    bool reads_b;
+    bool fresh; /* wants a view that has no transpose yet */
+    bool products;
+    bool has_peer;
+    peer_matrix_kind peer;
+} call;
+
+static const call calls[] = {
+    {.group = "ewise_add", .run = add, .reads_b = true, .has_peer = true, .peer = PEER_ADD},
+    {.group = "ewise_mult", .run = multiply_entries, .reads_b = true},
+    {.group = "apply", .run = apply},
+    {.group = "apply_masked", .run = apply_masked, .reads_b = true},
+    {.group = "apply_accum", .run = accumulate},
+    {.group = "select", .run = select_lower},
+    {.group = "transpose", .run = transpose, .fresh = true, .has_peer = true, .peer = PEER_TRANSPOSE},
+    {.group = "extract_rows", .run = extract},
+    {.group = "reduce", .run = reduce},
+    {.group = "mxm", .run = multiply, .products = true, .has_peer = true, .peer = PEER_MULTIPLY},
+    {.group = "mxm_masked", .run = multiply_masked, .products = true},
+};
+
+/* ---- Timing ---- */
+
+typedef struct timed {
+    contest *c;
+    const call *call;
+} timed;
+
+static void run_ours(void *argument)
+{
+    const timed *t = argument;
+    BENCH_OK(t->call->run(t->c));
+}
+
+static void run_peer(void *argument)
+{
+    contest *c = ((const timed *)argument)->c;
+    c->entries = c->peer->run(c->self);
+    bench_finish(c->b);
+}
+
+static void renew_view(contest *c)
+{
+    dcsr_view_destroy(c->a);
+    BENCH_OK(dcsr_view_create(&c->a, c->A, DCSR_LAYOUT_SEGMENTS, 0));
+}
+
+/* A view keeps its transpose: each call gets a view of its own. */
+static bench_stat time_fresh(timed *t)
+{
+    enum { TIMES = 6 };
+    bench_samples samples = {0};
+    for (int i = 0; i < TIMES; i++) {
+        renew_view(t->c);
+        const double before = bench_now();
+        run_ours(t);
+        if (i) bench_samples_add(&samples, bench_now() - before);
+    }
+    return bench_samples_stat(&samples);
+}
+
+static uint64_t entries_of(dcsr_matrix *matrix)
+{
+    uint64_t n;
+    BENCH_OK(dcsr_matrix_nnz(matrix, &n));
+    return n;
+}
+
+/* The peer's time, where it has the operation and its result as many entries. */
+static double time_peer(timed *t, const bench_csr *A, const bench_csr *B)
+{
+    contest *c = t->c;
+    if (!c->peer || !t->call->has_peer) return NAN;
+    c->self = c->peer->create(t->call->peer, A, B);
+    const double seconds = bench_repeat(run_peer, t, 3, BENCH_SIZE(c->b, 0.05, 0.2)).median;
+    c->peer->destroy(c->self);
+    if (c->entries != entries_of(c->C))
+        bench_die("%s of %s: the peer's result has %llu entries, ours %llu", t->call->group, c->name,
+                  (unsigned long long)c->entries, (unsigned long long)entries_of(c->C));
+    return seconds;
+}
+
+static void measure(contest *c, const call *k, const bench_csr *A, const bench_csr *B)
+{
+    timed t = {c, k};
+    const bool square = k->run != extract;
+    BENCH_OK(dcsr_matrix_create(&c->C, c->b->context, DCSR_FP64, square ? A->rows : c->rows, A->cols, NULL));
+    const bench_stat time =
+        k->fresh ? time_fresh(&t) : bench_repeat(run_ours, &t, 3, BENCH_SIZE(c->b, 0.05, 0.2));
+    const double peer = time_peer(&t, A, B);
+    const double moved =
+        ENTRY * (double)((k->run == accumulate ? 0 : A->nnz) + (k->reads_b ? B->nnz : 0) + entries_of(c->C));
+    bench_row(c->table, BENCH_LABELS(c->name, k->group, isnan(peer) ? "-" : c->peer->name), time.median,
+              time.spread, 1e-9 * moved / time.median, peer, peer / time.median);
+    dcsr_matrix_destroy(c->C);
+}
+
+/* Multiplications of A A. */
+static double products_of(const bench_csr *A)
+{
+    double n = 0;
+    for (uint64_t k = 0; k < A->nnz; k++)
+        n += (double)(A->offsets[A->columns[k] + 1] - A->offsets[A->columns[k]]);
+    return n;
+}
+
+static dcsr_matrix *matrix_of(const contest *c, const bench_csr *csr)
+{
+    dcsr_matrix *matrix;
+    const dcsr_csr arrays = {csr->rows,    csr->cols,    csr->nnz,   DCSR_FP64,
+                             csr->offsets, csr->columns, csr->values};
+    BENCH_OK(dcsr_matrix_from_csr(&matrix, c->b->context, &arrays, NULL));
+    return matrix;
+}
+
+static void compete(bench *b, bench_table *table, const char *name)
+{
+    bench_csr A = bench_csr_make(b, name), B = bench_csr_sibling(b, name, &A);
+    contest c = {.b = b, .table = table, .name = name, .cols = A.cols, .rows = A.rows / 3};
+    c.peer = peer_matrix_operations();
+    c.A = matrix_of(&c, &A), c.B = matrix_of(&c, &B);
+    c.third = bench_alloc(c.rows, sizeof *c.third);
+    for (uint64_t i = 0; i < c.rows; i++) c.third[i] = 3 * i;
+    renew_view(&c);
+    BENCH_OK(dcsr_view_create(&c.other, c.B, DCSR_LAYOUT_SEGMENTS, 0));
+    const bool multiplies = products_of(&A) <= MOST_PRODUCTS;
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+        if ((multiplies || !calls[k].products) && bench_has_time(b, name)) measure(&c, &calls[k], &A, &B);
+    dcsr_view_destroy(c.a), dcsr_view_destroy(c.other);
+    dcsr_matrix_destroy(c.A), dcsr_matrix_destroy(c.B);
+    free(c.third);
+    bench_csr_free(&A), bench_csr_free(&B);
+}
+
+void gpu_contest_matrices(bench *b, const char *const *matrices)
+{
+    bench_note(b,
+               "seconds: of a call that returns when the result is published, by the host's clock; peer_s: "
+               "the peer's with a wait, in memory that it has had before");
+    bench_note(b, "GB/s: entries that are read and written, 12 bytes each");
+    bench_table *table = bench_table_begin(
+        b, "gpu", "operations on matrices beside cuSPARSE; ratio: the peer's time over ours",
+        "matrix group peer | seconds:%.3g spread%:%.0f GB/s:%.1f peer_s:%.3g ratio:%.2f");
+    for (; *matrices; matrices++) compete(b, table, *matrices);
+}
