@@ -31,9 +31,8 @@ struct places {
     uint64_t x, y;
 };
 
-/* What is kept, and where it stands in the part of each list; NOWHERE: not there. */
+/* Where what is kept stands in the part of each list; NOWHERE: not there. */
 struct kept {
-    uint64_t key;
     uint16_t x, y;
 };
 } // namespace
@@ -54,7 +53,7 @@ DCSR_CUDA_INLINE places split(const uint64_t *xk, uint64_t xn, const uint64_t *y
     return {i, j};
 }
 
-/* For each merged entry from begin to end: keep(key, i, j), where it is to be kept. */
+/* For each merged entry from begin to end: keep(where), if it is to be kept. */
 template <class Keep>
 DCSR_CUDA_INLINE void go_through(const dcsr_cuda_merge &m, const uint64_t *xk, const uint64_t *yk,
                                  places begin, places end, Keep keep)
@@ -63,9 +62,8 @@ DCSR_CUDA_INLINE void go_through(const dcsr_cuda_merge &m, const uint64_t *xk, c
     while (i < end.x || j < end.y) {
         const bool has_x = i < end.x && (j >= end.y || xk[i] <= yk[j]),
                    has_y = j < end.y && (i >= end.x || yk[j] <= xk[i]);
-        const uint64_t key = has_x ? xk[i] : yk[j];
         if (has_x && has_y ? m.keep_both : has_x ? m.keep_x : m.keep_y)
-            keep(key, has_x ? (uint16_t)i : (uint16_t)NOWHERE, has_y ? (uint16_t)j : (uint16_t)NOWHERE);
+            keep(kept{has_x ? (uint16_t)i : (uint16_t)NOWHERE, has_y ? (uint16_t)j : (uint16_t)NOWHERE});
         i += has_x;
         j += has_y;
     }
@@ -123,7 +121,7 @@ DCSR_CUDA_INLINE dcsr_cuda_merge_part bring_part(const dcsr_cuda_merge &m, uint6
 DCSR_CUDA_INLINE uint32_t count_of(const dcsr_cuda_merge &m, const dcsr_cuda_merge_part &part)
 {
     uint32_t count = 0;
-    go_through(m, part.xk, part.yk, part.from, part.to, [&](uint64_t, uint16_t, uint16_t) { count++; });
+    go_through(m, part.xk, part.yk, part.from, part.to, [&](kept) { count++; });
     return count;
 }
 
@@ -191,13 +189,12 @@ static __global__ void write_kept(dcsr_cuda_merge m, uint32_t size, uint64_t par
     for (uint64_t p = dcsr_cuda_first_block(); p < parts; p += dcsr_cuda_block_step()) {
         const dcsr_cuda_merge_part part = bring_part(m, p, keys);
         uint32_t all, at = sum_before(count_of(m, part), &all);
-        go_through(m, part.xk, part.yk, part.from, part.to, [&](uint64_t key, uint16_t x, uint16_t y) {
-            result[at++] = {key, x, y};
-        });
+        go_through(m, part.xk, part.yk, part.from, part.to, [&](kept where) { result[at++] = where; });
         __syncthreads();
         for (uint32_t k = threadIdx.x; k < all; k += THREADS) {
-            m.z.keys[to[p] + k] = result[k].key;
-            if (size) write_value<T>(m, size, part.begin, result[k], to[p] + k);
+            const kept where = result[k];
+            m.z.keys[to[p] + k] = where.x != NOWHERE ? part.xk[where.x] : part.yk[where.y];
+            if (size) write_value<T>(m, size, part.begin, where, to[p] + k);
         }
     }
 }
