@@ -84,6 +84,7 @@ typedef struct moving {
     const dcsr_cuda_matrix_output *out;
     dcsr_view *A;
     const dcsr_i_selected *rows, *cols;
+    uint64_t *read; /* of extraction: gets the entries of the rows that are named */
 } moving;
 
 static dcsr_status multiply(dcsr_cuda_list *list, const places *p, uint64_t *begin)
@@ -149,14 +150,17 @@ static dcsr_status compute_extract(dcsr_cuda_list *T, dcsr_cuda_stream *stream, 
 {
     const moving *m = user;
     DCSR_TRY(extract_rows(T, stream, m));
+    *m->read = T->n;
     return m->cols->all ? DCSR_OK : extract_cols(T, stream, m->cols);
 }
 
 dcsr_status dcsr_cuda_matrix_extract(const dcsr_cuda_matrix_output *out, dcsr_view *A,
                                      const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
-    return dcsr_cuda_matrix_run(out, compute_extract, &(moving){out, A, rows, cols},
-                                dcsr_i_view_rows(A)->device.stored);
+    uint64_t read;
+    DCSR_TRY(dcsr_cuda_matrix_run(out, compute_extract, &(moving){out, A, rows, cols, &read}, 0));
+    if (out->desc && out->desc->report) out->desc->report->entries = read;
+    return DCSR_OK;
 }
 
 /* ---- Assign ---- */
@@ -183,7 +187,7 @@ dcsr_status dcsr_cuda_matrix_assign(const dcsr_cuda_matrix_output *out, dcsr_vie
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
     dcsr_cuda_matrix_output to = *out;
     if (!rows->all || !cols->all) to.region = &region;
-    return dcsr_cuda_matrix_run(&to, compute_assign, &(moving){out, A, rows, cols},
+    return dcsr_cuda_matrix_run(&to, compute_assign, &(moving){out, A, rows, cols, NULL},
                                 dcsr_i_view_rows(A)->device.stored);
 }
 
