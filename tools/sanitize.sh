@@ -36,7 +36,10 @@ run_suite() { # run_suite TOOL SUITE NUMBER
     local options=(--tool "$1" --target-processes all --error-exitcode 99 --print-limit 20)
     options+=(--port $((49152 + 16 * ($3 % 512))))
     if [ "$1" = memcheck ]; then options+=(--leak-check full); fi
-    env DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" timeout -k 10 "${SANITIZE_SECONDS:-900}" \
+    # With launches from several threads at a time initcheck reports reads of what has been written.
+    local blocking=0
+    if [ "$1" = initcheck ]; then blocking=1; fi
+    env CUDA_LAUNCH_BLOCKING=$blocking DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" timeout -k 10 "${SANITIZE_SECONDS:-900}" \
         "$sanitizer" "${options[@]}" "$build/tests/test_all_forked" "$2::"
 }
 
