@@ -74,7 +74,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
 DEPS :=
-ifneq ($(call goal,bench benches plain bundle),)
+ifneq ($(call goal,bench benches plain bundle test-peers),)
 DEPS := $(BUILD)/.deps-bench
 else ifneq ($(call goal,test test-% tests torture lint format coverage sanitize-gpu),)
 DEPS := $(BUILD)/.deps-test
@@ -85,7 +85,7 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all plain help test test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
+.PHONY: all plain help test test-peers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
         lint format coverage bench benches demo deps install clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -154,7 +154,12 @@ $(1)/tests/simt_cases: $(call objects,$(1),$(wildcard tests/simt/*.cu)) $(1)/lib
 	@mkdir -p $$(@D)
 	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ $(LIBS) -o $$@
 
--include $(wildcard $(1)/obj/*/*.d $(1)/obj/tests/simt/*.d)
+# Beside a peer, that shares no line with us.
+$(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/libdcsr.a
+	@mkdir -p $$(@D)
+	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ -lgraphblas $(LIBS) $($(6)_LIBS) $(4) -o $$@
+
+-include $(wildcard $(1)/obj/*/*.d $(1)/obj/tests/simt/*.d $(1)/obj/tests/peers/*.d)
 endef
 # With the instructions of ARCH, so that kernels for them are looked at too.
 ASAN := -O1 -g -march=$(ARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -223,6 +228,12 @@ test $(KINDS:%=test-%):
 	@$(RUN_TESTS) $(filter-out all,$^)
 
 tests: $(ALL_TESTS)
+
+PEER_SESSIONS ?= 2000
+PEER_SEED     ?= 1
+test-peers: $(BUILD)/tests/differential $(BUILD)/simt/tests/differential ## random operations beside SuiteSparse:GraphBLAS, on the cpu and the emulator
+	$(BUILD)/tests/differential --seed $(PEER_SEED) --sessions $(PEER_SESSIONS)
+	SIMT_GUARD=0 $(BUILD)/simt/tests/differential --device cuda --seed $(PEER_SEED) --sessions $$(($(PEER_SESSIONS) / 20 + 1))
 
 torture: $(filter %_kill %_power %_damage %_pages %_full %_processes,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times over
 	@tools/torture.sh $(BUILD)/tests
