@@ -9,7 +9,8 @@
  *                                                 share those whose rows have not changed
  *
  *      durable matrix --each batch--> log, synced --> its ticket completes
- *                      newest version + log = the matrix, after whatever ended the process
+ *                      newest version + log = the matrix, after whatever ended the process:
+ *                      dcsr_store_open_matrix() to go on with, dcsr_store_recover() to look at
  *
  * A snapshot is of a view, so inserting goes on meanwhile. It is published by one transaction: whenever the
  * process is killed or the machine fails, a store holds the old version or the new one.
@@ -107,7 +108,7 @@ DCSR_API dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dc
 
 /* A matrix that holds what version `version` of `name` holds (0: the newest), on the context's device. With
  * options NULL it has those it was created with. What its log holds beyond is not in it: see
- * dcsr_store_open_matrix(). *matrix is NULL on failure.
+ * dcsr_store_open_matrix() and dcsr_store_recover(). *matrix is NULL on failure.
  * Errors: NOT_FOUND (no such name or version; the message names those that are there), CORRUPT,
  * OUT_OF_MEMORY, as dcsr_matrix_create(). Cost: each byte is read, checked and copied once, by the context's
  * threads. */
@@ -192,6 +193,18 @@ typedef struct dcsr_recovery {
 DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
                                             const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
                                             const dcsr_matrix_options *options, dcsr_recovery *report);
+
+/* A matrix that holds what dcsr_store_open_matrix() would find under `name` now, on the context's device: the
+ * newest version with the log replayed on top of it. It is in memory only: nothing is written, so the store
+ * may be open read_only, and the name may be open as a durable matrix, in this process or in another. What it
+ * holds is then what was synced to the disk at one moment during the call: of each matrix a first part of its
+ * changes, with all whose tickets said DCSR_OK before. With options NULL it has those it was created with.
+ * report may be NULL. *matrix is NULL on failure.
+ * Errors: as dcsr_store_restore(); CORRUPT also for a record of the log (the message says which). Any thread.
+ * Cost: as dcsr_store_restore(), and inserting what the log holds. */
+DCSR_API dcsr_status dcsr_store_recover(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                                        const char *name, const dcsr_matrix_options *options,
+                                        dcsr_recovery *report);
 
 #ifdef __cplusplus
 }

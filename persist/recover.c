@@ -1,5 +1,8 @@
-/* recover.c: opening a matrix of a store for durable work: its newest version, and the log on top of it. */
+/* recover.c: a matrix of a store as its newest version and the log on top of it make it: opened for durable
+ * work, or only looked at. One transaction shows both, so that they belong together whatever is written
+ * meanwhile. */
 #include "persist/durable.h"
+#include "persist/stored_rows.h"
 #include "dcsr/entries.h"
 #include "dcsr/store.h"
 
@@ -7,10 +10,11 @@
 static const uint64_t most_queued = (uint64_t)64 << 20;
 
 typedef struct recovery {
+    const char *call;
     dcsr_store *store;
     const char *name;
     dcsr_matrix *matrix;
-    MDB_txn *txn;
+    MDB_txn *txn; /* that shows version and log */
     dcsr_i_matrix_record record;
     dcsr_i_operation *batch; /* that goes on in the next record; NULL: none does */
     uint64_t queued;         /* bytes since the last waiting */
@@ -37,7 +41,7 @@ static bool fits(const dcsr_matrix *matrix, const dcsr_i_log_record *record)
 
 static dcsr_status begin_batch(recovery *r, const dcsr_i_log_record *record)
 {
-    dcsr_i_entries entries = {.call = "dcsr_store_open_matrix",
+    dcsr_i_entries entries = {.call = r->call,
                               .kind = record->kind == DCSR_I_LOG_INSERT ? DCSR_I_INSERT : DCSR_I_REMOVE,
                               .n = record->entries};
     return dcsr_i_entries_operation(&r->batch, r->matrix, &entries, record->rows, record->cols);
@@ -102,17 +106,44 @@ static dcsr_status replay(recovery *r, uint64_t held)
     return dcsr_matrix_wait(r->matrix);
 }
 
-/* Restores what `version` holds, which the record of the matrix names, and replays the log. */
-static dcsr_status restore(recovery *r, dcsr_context *context, const dcsr_i_version *version)
+/* Restores the newest version, which has been found, and replays the log. */
+static dcsr_status restore(recovery *r, dcsr_context *context, dcsr_i_stored *newest,
+                           const dcsr_matrix_options *options)
 {
-    r->record = version->matrix;
-    r->report.version = version->record.version;
-    DCSR_TRY(dcsr_store_restore(&r->matrix, context, r->store, r->name, r->report.version, NULL));
+    r->txn = newest->txn;
+    r->record = newest->version.matrix;
+    r->report.version = newest->version.record.version;
+    DCSR_TRY(dcsr_i_stored_restore(&r->matrix, context, newest, options));
     DCSR_I_POINT("recovery: restored");
-    dcsr_status status = replay(r, version->record.log_position);
+    dcsr_status status = replay(r, newest->version.record.log_position);
     dcsr_i_operation_release(r->batch);
     DCSR_I_POINT("recovery: replayed");
     return status;
+}
+
+/* ---- Looking ---- */
+
+dcsr_status dcsr_store_recover(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
+                               const char *name, const dcsr_matrix_options *options, dcsr_recovery *report)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_recover: matrix is NULL");
+    *matrix = NULL;
+    if (report) *report = (dcsr_recovery){0};
+    DCSR_TRY(dcsr_i_context_check(context));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_recover", store, false));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_recover", name));
+    recovery r = {.call = "dcsr_store_recover", .store = store, .name = name};
+    dcsr_i_stored newest;
+    DCSR_TRY(dcsr_i_stored_open(&newest, store, name, 0));
+    dcsr_status status = restore(&r, context, &newest, options);
+    dcsr_i_stored_close(&newest);
+    if (status != DCSR_OK) {
+        dcsr_matrix_destroy(r.matrix);
+        return status;
+    }
+    *matrix = r.matrix;
+    if (report) *report = r.report;
+    return DCSR_OK;
 }
 
 /* ---- Opening ---- */
@@ -146,16 +177,14 @@ static dcsr_status store_first(recovery *r)
 /* Whether the store has a matrix of that name: then it is opened. */
 static dcsr_status open_stored(recovery *r, dcsr_context *context, dcsr_type type, bool *there)
 {
-    dcsr_i_version version = {0};
-    DCSR_TRY(dcsr_i_txn_begin(&r->txn, r->store, false));
-    dcsr_status status = dcsr_i_matrix_record_get(r->store, r->txn, r->name, &r->record);
-    *there = status != DCSR_ERROR_NOT_FOUND && (status != DCSR_OK || r->record.newest);
-    if (*there && status == DCSR_OK) status = dcsr_i_version_get(r->store, r->txn, r->name, 0, &version);
-    if (*there && status == DCSR_OK) status = check_type(r, &version, type);
-    if (*there && status == DCSR_OK) status = restore(r, context, &version);
-    dcsr_i_version_free(&version);
-    mdb_txn_abort(r->txn);
-    return *there ? status : DCSR_OK;
+    dcsr_i_stored newest;
+    dcsr_status status = dcsr_i_stored_open(&newest, r->store, r->name, 0);
+    *there = status != DCSR_ERROR_NOT_FOUND;
+    if (status != DCSR_OK) return *there ? status : DCSR_OK;
+    status = check_type(r, &newest.version, type);
+    if (status == DCSR_OK) status = restore(r, context, &newest, NULL);
+    dcsr_i_stored_close(&newest);
+    return status;
 }
 
 dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
@@ -170,7 +199,7 @@ dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, 
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_open_matrix", name));
     dcsr_i_durable *durable;
     DCSR_TRY(dcsr_i_durable_open(&durable, store, name));
-    recovery r = {.store = store, .name = name};
+    recovery r = {.call = "dcsr_store_open_matrix", .store = store, .name = name};
     bool there;
     dcsr_status status = open_stored(&r, context, type, &there);
     if (status == DCSR_OK && !there) {

@@ -115,13 +115,21 @@ void dcsr_i_chunk_close(dcsr_i_chunk_data *data)
 
 /* ---- All chunks of a version ---- */
 
-void dcsr_i_stored_close(dcsr_i_stored *stored)
+static void free_chunks(dcsr_i_stored *stored)
 {
     uint64_t chunks = stored->version.record.chunks;
     for (uint64_t c = 0; stored->data && c < chunks; c++) dcsr_i_chunk_close(&stored->data[c]);
     dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->values, chunks, sizeof *stored->values);
     dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->data, chunks, sizeof *stored->data);
     dcsr_i_free(NULL, DCSR_I_SCRATCH, stored->first, chunks, sizeof *stored->first);
+    stored->values = NULL;
+    stored->data = NULL;
+    stored->first = NULL;
+}
+
+void dcsr_i_stored_close(dcsr_i_stored *stored)
+{
+    free_chunks(stored);
     dcsr_i_version_free(&stored->version);
     if (stored->txn) mdb_txn_abort(stored->txn);
     *stored = (dcsr_i_stored){0};
@@ -312,6 +320,16 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
         .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
 }
 
+dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
+                                  const dcsr_matrix_options *options)
+{
+    dcsr_matrix_options own = options_of(&stored->version.record);
+    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, stored,
+                                                                             options ? options : &own);
+    free_chunks(stored);
+    return status;
+}
+
 dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
                                const char *name, uint64_t version, const dcsr_matrix_options *options)
 {
@@ -322,9 +340,7 @@ dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_restore", name));
     dcsr_i_stored stored;
     DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));
-    dcsr_matrix_options own = options_of(&stored.version.record);
-    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, &stored,
-                                                                             options ? options : &own);
+    dcsr_status status = dcsr_i_stored_restore(matrix, context, &stored, options);
     dcsr_i_stored_close(&stored);
     return status;
 }

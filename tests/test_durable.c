@@ -248,6 +248,94 @@ Test(durable, tells_how_much_is_in_the_log_alone)
     durable_close_place(&p);
 }
 
+/* ---- Looking without opening ---- */
+
+/* What dcsr_store_recover() gives, which leaves the store as it is. */
+static dcsr_matrix *recovered(const durable_place *p, const char *name, dcsr_recovery *report)
+{
+    dcsr_matrix *matrix;
+    dcsr_version_info before, after;
+    TEST_OK(dcsr_store_find(p->store, name, 0, &before));
+    TEST_OK(dcsr_store_recover(&matrix, p->context, p->store, name, NULL, report));
+    TEST_OK(dcsr_store_find(p->store, name, 0, &after));
+    cr_assert(before.version == after.version && before.log_records == after.log_records);
+    return matrix;
+}
+
+Test(durable, recover_shows_version_and_log_and_changes_nothing)
+{
+    durable_place p = durable_open_place();
+    dcsr_recovery report;
+    dcsr_matrix *matrix = durable_open_small(&p, "a", NULL), *seen;
+    TEST_INSERT(matrix, {1, 2, 3}, {9, 9, 1});
+    TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, NULL));
+    TEST_INSERT(matrix, {1, 2, 5}, {4, 4, 4});
+    TEST_REMOVE(matrix, {9, 9, 0});
+    for (int i = 0; i < 3; i++) { /* beside the durable one, without it, in a store that is open read_only */
+        if (i == 1) dcsr_matrix_destroy(matrix);
+        if (i == 2) {
+            dcsr_store_close(p.store);
+            TEST_OK(dcsr_store_open(&p.store, p.path, &(dcsr_store_options){.read_only = true}));
+        }
+        seen = recovered(&p, "a", &report);
+        cr_assert(!report.created && report.version == 2 && report.log_records == 2 &&
+                  report.log_entries == 3);
+        TEST_SHOWS(seen, {1, 2, 8}, {4, 4, 4});
+        TEST_INSERT(seen, {7, 7, 7}); /* it is the caller's own */
+        dcsr_matrix_destroy(seen);
+    }
+    dcsr_store_close(p.store);
+    TEST_OK(dcsr_store_open(&p.store, p.path, NULL));
+    matrix = durable_open_small(&p, "a", &report);
+    cr_assert(report.version == 2 && report.log_records == 2);
+    TEST_SHOWS(matrix, {1, 2, 8}, {4, 4, 4});
+    dcsr_matrix_destroy(matrix);
+    durable_close_place(&p);
+}
+
+Test(durable, recover_gives_what_opening_gives)
+{
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_UINT8};
+    durable_place p = durable_open_place();
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const char *name = dcsr_type_name(types[t]);
+        plan changes = plan_new(70 + t, types[t], true);
+        oracle model;
+        plan_oracle(&changes, &model, DCSR_POLICY_LAST);
+        dcsr_matrix *matrix = plan_open(&changes, p.context, p.store, name, DCSR_POLICY_LAST, NULL);
+        for (int round = 0; round < 3; round++) {
+            plan_run(&changes, TEST_SIZE(20, 10, 8), matrix, &model);
+            dcsr_matrix *seen = recovered(&p, name, NULL);
+            TEST_MATCHES(seen, &model);
+            cr_assert_eq(test_info(seen).policy, DCSR_POLICY_LAST);
+            dcsr_matrix_destroy(seen);
+            if (round == 1) TEST_OK(dcsr_store_snapshot(p.store, name, matrix, NULL));
+        }
+        dcsr_matrix_destroy(matrix);
+        oracle_destroy(&model);
+    }
+    durable_close_place(&p);
+}
+
+Test(durable, recover_refuses_bad_arguments)
+{
+    durable_place p = durable_open_place();
+    dcsr_matrix *matrix = durable_open_small(&p, "a", NULL), *seen = matrix;
+    dcsr_recovery report = {.version = 7};
+    const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
+    TEST_STATUS(bad, dcsr_store_recover(NULL, p.context, p.store, "a", NULL, NULL));
+    TEST_STATUS(bad, dcsr_store_recover(&seen, NULL, p.store, "a", NULL, NULL));
+    TEST_STATUS(bad, dcsr_store_recover(&seen, p.context, NULL, "a", NULL, NULL));
+    TEST_STATUS(bad, dcsr_store_recover(&seen, p.context, p.store, "a#b", NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix 'b'",
+                 dcsr_store_recover(&seen, p.context, p.store, "b", NULL, &report));
+    cr_assert(!seen && !report.version);
+    dcsr_matrix_destroy(matrix);
+    durable_close_place(&p);
+}
+
+/* ---- Large batches ---- */
+
 /* Sums depend on the order of additions, and so on where a batch ends: a large one goes into several records.
  */
 Test(durable, replays_a_large_batch_as_one)

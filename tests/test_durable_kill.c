@@ -3,8 +3,9 @@
  * A child makes random changes from several threads, one a matrix, with snapshots and gc in between, and
  * tells by shared memory which changes it has given and which of them were acknowledged. It is killed at any
  * time, or at the n-th of the named points of writing. A second child then opens the store: each matrix has
- * to be what the first so many changes make of it, at least the acknowledged ones and at most the given ones.
- * The next round goes on from there, in the same store. */
+ * to be what the first so many changes make of it, at least the acknowledged ones and at most the given ones;
+ * the same where it is only looked at, before that, and beside the first child while that is at work. The
+ * next round goes on from there, in the same store. */
 #include "persist/store_data.h"
 #include "tests/support_durable.h"
 #include "tests/support_store.h"
@@ -29,8 +30,8 @@ typedef struct story {
     long die_at;             /* the point at which the child kills itself; 0: at none */
 } story;
 
-/* In a child's counters. */
-enum { GIVEN = 0, ACKNOWLEDGED = MATRICES, POINTS = 2 * MATRICES };
+/* In a child's counters; POINTS also counts the looks of one that only looks. */
+enum { GIVEN = 0, ACKNOWLEDGED = MATRICES, POINTS = 2 * MATRICES, ENDED };
 
 static const char *name_of(int m)
 {
@@ -156,18 +157,42 @@ static uint64_t count_changes(const inquiry *q, int m, store_child *child, dcsr_
     return found;
 }
 
+/* How many changes a matrix shows without being opened. It may not be there yet. */
+static uint64_t count_recovered(const inquiry *q, int m, store_child *child, dcsr_store *store,
+                                dcsr_context *context)
+{
+    dcsr_matrix *matrix;
+    dcsr_status status = dcsr_store_recover(&matrix, context, store, name_of(m), NULL, NULL);
+    if (status == DCSR_ERROR_NOT_FOUND && !q->least[m]) return 0;
+    STORE_OK(child, status);
+    uint64_t changes = count_changes(q, m, child, matrix);
+    dcsr_matrix_destroy(matrix);
+    return changes;
+}
+
 static void look_at_store(void *user, store_child *child)
 {
     const inquiry *q = user;
     dcsr_store *store;
     dcsr_store_check check;
+    uint64_t recovered[MATRICES];
+    STORE_OK(child,
+             dcsr_store_open(&store, q->s->path, NULL)); /* makes one where it was killed before that */
+    dcsr_store_close(store);
+    dcsr_context *context = test_context(1);
+    STORE_OK(child, dcsr_store_open(&store, q->s->path, &(dcsr_store_options){.read_only = true}));
+    for (int m = 0; m < q->s->matrices; m++) recovered[m] = count_recovered(q, m, child, store, context);
+    dcsr_store_close(store);
     STORE_OK(child, dcsr_store_open(&store, q->s->path, NULL));
     STORE_OK(child, dcsr_store_verify(store, NULL, NULL, &check));
     if (check.corrupt) store_child_fail(child, "%llu things are corrupt", (unsigned long long)check.corrupt);
-    dcsr_context *context = test_context(1);
     for (int m = 0; m < q->s->matrices; m++) {
         dcsr_matrix *matrix = open_one(q->s, m, child, store, context);
-        atomic_store(&child->count[m], count_changes(q, m, child, matrix));
+        uint64_t changes = count_changes(q, m, child, matrix);
+        if (changes != recovered[m])
+            store_child_fail(child, "%s: %llu changes were to be seen, %llu are there", name_of(m),
+                             (unsigned long long)recovered[m], (unsigned long long)changes);
+        atomic_store(&child->count[m], changes);
         dcsr_matrix_destroy(matrix);
     }
     dcsr_store_close(store);
@@ -270,5 +295,59 @@ Test(durable_kill, at_every_point_loses_nothing_that_was_acknowledged, .timeout 
         cr_assert(s.made[0] >= before);
         before = s.made[0];
     }
+    store_remove_folder(path);
+}
+
+/* ---- Beside a process that writes ---- */
+
+typedef struct watching {
+    const story *s;
+    const store_child *writer;
+} watching;
+
+/* Looks until the writer is done. */
+static void watch(void *user, store_child *child)
+{
+    const watching *w = user;
+    dcsr_store *store;
+    dcsr_context *context = test_context(1);
+    STORE_OK(child, dcsr_store_open(&store, w->s->path, &(dcsr_store_options){.read_only = true}));
+    for (uint64_t looks = 0; !atomic_load(&w->writer->count[ENDED]); looks++) {
+        int m = (int)(looks % MATRICES);
+        inquiry q = {.s = w->s};
+        dcsr_matrix *matrix;
+        q.least[m] = w->s->made[m] + atomic_load(&w->writer->count[ACKNOWLEDGED + m]);
+        STORE_OK(child, dcsr_store_recover(&matrix, context, store, name_of(m), NULL, NULL));
+        q.most[m] = w->s->made[m] + atomic_load(&w->writer->count[GIVEN + m]);
+        count_changes(&q, m, child, matrix);
+        dcsr_matrix_destroy(matrix);
+        atomic_fetch_add(&child->count[POINTS], 1);
+    }
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+}
+
+Test(durable_kill, what_is_acknowledged_is_seen_beside_the_writer, .timeout = 300)
+{
+    char *path = store_new_folder();
+    story s = {.path = path,
+               .policy = DCSR_POLICY_SUM,
+               .type = DCSR_INT64,
+               .seed = 3,
+               .matrices = MATRICES,
+               .changes = TEST_SIZE(10, 10, 10)};
+    play(&s, NULL); /* the matrices are there */
+    s.changes = TEST_SIZE(600, 200, 100);
+    store_child *writer = store_child_new(), *watcher = store_child_new();
+    watching w = {&s, writer};
+    pid_t watching_process = store_child_start(watcher, watch, &w);
+    int writing = store_child_run(writer, change_store, &s);
+    while (watcher->count[POINTS] < MATRICES && !watcher->why[0]) store_pause(1);
+    atomic_store(&writer->count[ENDED], 1);
+    int watched = store_child_wait(watching_process);
+    cr_assert(!writing && !writer->why[0], "%s", writer->why);
+    cr_assert(!watched && !watcher->why[0], "%s", watcher->why);
+    store_child_free(watcher);
+    store_child_free(writer);
     store_remove_folder(path);
 }
