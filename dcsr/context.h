@@ -72,6 +72,8 @@ DCSR_API void dcsr_context_destroy(dcsr_context *context);
  * until the thread's next failing call. It may be called with NULL, which is how to learn why a context was
  * not created. */
 DCSR_API const char *dcsr_context_error(const dcsr_context *context);
+/* The status that the call with that sentence returned; DCSR_OK when nothing has failed yet. */
+DCSR_API dcsr_status dcsr_context_status(const dcsr_context *context);
 
 /* Fills *info. Any thread, any time. */
 DCSR_API dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info);

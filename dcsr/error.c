@@ -1,4 +1,4 @@
-/* error.c: the sentence about the last failure, kept per thread.
+/* error.c: status and sentence of the last failure, kept per thread.
  *
  * Per thread rather than per context: no lock, no text that another thread overwrites while it is read, and
  * an answer also where no context came to be. */
@@ -10,6 +10,7 @@
 enum { TEXT_BYTES = 1024 };
 
 static _Thread_local char text[TEXT_BYTES];
+static _Thread_local dcsr_status failure;
 
 dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
 {
@@ -20,6 +21,7 @@ dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
     va_end(arguments);
     if (length < 0) snprintf(sentence, sizeof sentence, "%s", dcsr_strerror(status));
     memcpy(text, sentence, strlen(sentence) + 1);
+    failure = status;
     return status;
 }
 
@@ -32,4 +34,10 @@ const char *dcsr_context_error(const dcsr_context *context)
 {
     (void)context;
     return text;
+}
+
+dcsr_status dcsr_context_status(const dcsr_context *context)
+{
+    (void)context;
+    return failure;
 }

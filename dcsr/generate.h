@@ -41,6 +41,12 @@ DCSR_API dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, ui
  * name of a generator and a colon. */
 DCSR_API dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text);
 
+/* The generators that it knows: number 0, 1, ..., NULL beyond the last. The texts are constant. */
+typedef struct dcsr_generator {
+    const char *name, *numbers, *example; /* "er", "ROWS,NNZ[,SEED]", "er:1000,5000" */
+} dcsr_generator;
+DCSR_API const dcsr_generator *dcsr_generator_at(uint64_t number);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,8 +7,7 @@
 enum { MOST_NUMBERS = 3, DEFAULT_SEED = 1 };
 
 typedef struct generator {
-    const char *name;
-    const char *usage, *example;
+    dcsr_generator shown;
     int least, most; /* numbers that may follow */
     dcsr_status (*make)(dcsr_coo *coo, dcsr_context *context, const struct generator *self,
                         const uint64_t *number);
@@ -48,19 +47,26 @@ static dcsr_status make_path(dcsr_coo *coo, dcsr_context *context, const generat
 }
 
 static const generator generators[] = {
-    {"rmat", "SCALE,EDGEFACTOR[,SEED]", "rmat:20,16", 2, 3, make_rmat, 0, 0},
-    {"er", "ROWS,NNZ[,SEED]", "er:1000,5000", 2, 3, make_er, 0, 0},
-    {"poisson2d5", "N", "poisson2d5:100", 1, 1, make_poisson, 2, 5},
-    {"poisson2d9", "N", "poisson2d9:100", 1, 1, make_poisson, 2, 9},
-    {"poisson3d7", "N", "poisson3d7:30", 1, 1, make_poisson, 3, 7},
-    {"poisson3d27", "N", "poisson3d27:30", 1, 1, make_poisson, 3, 27},
-    {"path", "N", "path:1000", 1, 1, make_path, 0, 0},
+    {{"rmat", "SCALE,EDGEFACTOR[,SEED]", "rmat:20,16"}, 2, 3, make_rmat, 0, 0},
+    {{"er", "ROWS,NNZ[,SEED]", "er:1000,5000"}, 2, 3, make_er, 0, 0},
+    {{"poisson2d5", "N", "poisson2d5:100"}, 1, 1, make_poisson, 2, 5},
+    {{"poisson2d9", "N", "poisson2d9:100"}, 1, 1, make_poisson, 2, 9},
+    {{"poisson3d7", "N", "poisson3d7:30"}, 1, 1, make_poisson, 3, 7},
+    {{"poisson3d27", "N", "poisson3d27:30"}, 1, 1, make_poisson, 3, 27},
+    {{"path", "N", "path:1000"}, 1, 1, make_path, 0, 0},
 };
+
+enum { GENERATORS = sizeof generators / sizeof *generators };
+
+const dcsr_generator *dcsr_generator_at(uint64_t number)
+{
+    return number < GENERATORS ? &generators[number].shown : NULL;
+}
 
 static const generator *find_generator(const char *text, size_t length)
 {
-    for (size_t i = 0; i < sizeof generators / sizeof *generators; i++)
-        if (strlen(generators[i].name) == length && !memcmp(generators[i].name, text, length))
+    for (size_t i = 0; i < GENERATORS; i++)
+        if (strlen(generators[i].shown.name) == length && !memcmp(generators[i].shown.name, text, length))
             return &generators[i];
     return NULL;
 }
@@ -68,7 +74,7 @@ static const generator *find_generator(const char *text, size_t length)
 static dcsr_status complain(const generator *g, const char *text, const char *why)
 {
     return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%.80s: %s; expected %s:%s, for example %s", text, why,
-                       g->name, g->usage, g->example);
+                       g->shown.name, g->shown.numbers, g->shown.example);
 }
 
 /* The numbers after the colon. */

@@ -299,6 +299,7 @@ Test(context, threads_for_work)
 static void *fail_in_thread(void *text)
 {
     cr_assert_str_eq(dcsr_context_error(NULL), "");
+    cr_assert_eq(dcsr_context_status(NULL), DCSR_OK);
     dcsr_i_fail(DCSR_ERROR_IO, "the other thread's %d", 1);
     strcpy(text, dcsr_context_error(NULL));
     return NULL;
@@ -314,6 +315,7 @@ Test(error, is_kept_per_thread)
     pthread_join(thread, NULL);
     cr_assert_str_eq(other, "the other thread's 1");
     cr_assert_str_eq(dcsr_context_error(NULL), "file:12: this thread's");
+    cr_assert_eq(dcsr_context_status(NULL), DCSR_ERROR_FORMAT);
     dcsr_i_fail(DCSR_ERROR_FORMAT, "again: %s", dcsr_i_error_text());
     cr_assert_str_eq(dcsr_context_error(NULL), "again: file:12: this thread's");
 }

@@ -337,6 +337,22 @@ Test(generate, bad_texts)
     dcsr_context_destroy(context);
 }
 
+Test(generate, names_its_generators)
+{
+    dcsr_context *context = test_context(1);
+    uint64_t n = 0;
+    for (const dcsr_generator *g; (g = dcsr_generator_at(n)); n++) {
+        char wrong[64];
+        dcsr_coo coo;
+        snprintf(wrong, sizeof wrong, "%s:", g->name);
+        cr_assert(!strncmp(g->example, wrong, strlen(wrong)), "%s", g->example);
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, g->numbers, dcsr_generate(&coo, context, wrong));
+        TEST_REFUSED(DCSR_ERROR_NOT_FOUND, g->name, dcsr_generate(&coo, context, "none:1"));
+    }
+    cr_assert(n >= 7 && !dcsr_generator_at(UINT64_MAX));
+    dcsr_context_destroy(context);
+}
+
 Test(generate, survives_allocation_failures)
 {
     static const char *const texts[] = {"rmat:6,4", "er:50,100", "poisson2d5:8", "poisson3d27:4", "path:50"};
