@@ -53,8 +53,8 @@ BENCHES := $(wildcard bench/bench_*.c)
 PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/*.cpp))
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
 # test_simt asks the emulator, and is built where it is.
-# Of stores, what goes to a device and comes from it.
-SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store,$(notdir $(basename $(wildcard tests/test_*.c))))
+# Of stores, what goes to a device and comes from it; of the program, what has to do with one.
+SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help,$(notdir $(basename $(wildcard tests/test_*.c))))
 # Of these, without a device there is nothing to test.
 DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
                  test_spmm_device test_stage_device test_vector_device test_vector_moves_device test_matrix_device \

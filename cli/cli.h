@@ -1,11 +1,12 @@
 /* cli.h: what the commands of the program `dcsr` share.
  *
- * A command is one file that defines one cli_command: its options, its help and a function that runs it.
- * main.c parses the options that all commands have, finds the command in its table, lets it take its own
- * options, and runs it. The function returns the exit status: 0 done, 1 failed, 2 wrong usage.
+ * A command is one file that defines one cli_command: its options, its help and a function that runs it. What
+ * the command line takes, what the help, the manual page and the completion of shells say, all comes from
+ * these definitions. main.c finds the command in its table, options.c lets it take its options, main.c runs
+ * it. The function returns the exit status: 0 done, 1 failed, 2 wrong usage.
  *
  * Results go into a cli_report, which prints them either as aligned text or as one JSON object. Failures go
- * through cli_fail() and cli_usage(): one line on stderr. */
+ * through cli_fail() and cli_usage(): one line on stderr, and with --json an object on stdout. */
 #ifndef DCSR_CLI_H
 #define DCSR_CLI_H
 
@@ -17,15 +18,20 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
 
 typedef struct cli_state cli_state;
 
+/* The words in `arguments`, and in what an option takes, decide about completion: MATRIX and EDGES, FILE,
+ * what begins with STORE, COMMAND; alternatives are written a|b|c, and others are refused. */
 typedef struct cli_command {
     const char *name;
     const char *arguments;             /* for the usage line */
     const char *summary;               /* one line for `dcsr --help` */
     const char *help;                  /* below the options: what is reported, and an example */
     int least, most;                   /* how many arguments there may be; most -1: any number */
+    bool offline;                      /* it runs without a context */
     const struct argp_option *options; /* may be NULL */
     /* Takes one option; returns 0, or EINVAL after cli_usage() or cli_fail(). */
     error_t (*take)(cli_state *cli, int key, const char *value);
+    /* The arguments that can be listed, number 0, 1, ...; NULL beyond the last. May be NULL. */
+    const char *(*choice)(int number);
     int (*run)(cli_state *cli);
 } cli_command;
 
@@ -34,22 +40,65 @@ struct cli_state {
     dcsr_device device;
     int threads;
     bool json, quiet, help, version;
-    int exit_status;  /* what cli_usage() or cli_fail() said while options were parsed */
-    int stopped_at;   /* where in argv parsing failed */
-    char **arguments; /* of the command, in order */
+    bool json_failures;   /* --json is there, though it may not have been parsed yet */
+    struct json_t *error; /* what --json says of the first failure; NULL: none yet */
+    bool printed;         /* a JSON object has been */
+    int exit_status;      /* what cli_usage() or cli_fail() said last */
+    char **arguments;     /* of the command, in order */
     int argument_count;
     dcsr_context *context;
     struct cli_open_store *stores; /* that are open (stored.h) */
+    bool from_store;               /* a MATRIX was a stored one; then reports tell of the following */
+    uint64_t pending, replayed;    /* records that its log holds beyond; changes that @live has replayed */
     double progress_last;          /* when progress was last shown */
     bool progress_shown;
 };
 
+/* All commands; the last is followed by NULL (main.c). */
+extern const cli_command *const cli_commands[];
+/* The one of that name; NULL after cli_usage() where there is none, or no name. */
+const cli_command *cli_find_command(cli_state *cli, const char *name);
+
+/* The command line (options.c). Takes what stands in argv[1..]: up to the command where that is not known
+ * yet, else all. cli->arguments is then what is not an option. Exit status. */
+int cli_parse_options(cli_state *cli, int argc, char **argv);
+extern const struct argp_option cli_common_options[];
+/* Whether this row of a table of options ends it. Rows without a name are headings. */
+bool cli_is_last_option(const struct argp_option *option);
+/* The next of the alternatives a|b|c, of *length characters; *rest begins as the first. NULL: there is none.
+ */
+const char *cli_choice(const char **rest, size_t *length);
+/* The name that is nearest to a word, if it is near: offer all there are. `best` is NULL when none is. */
+typedef struct cli_guess {
+    const char *word, *best;
+    size_t distance;
+} cli_guess;
+void cli_guess_offer(cli_guess *guess, const char *name);
+
+/* Help texts (help.c). Exit status. */
+int cli_show_help(cli_state *cli, const cli_command *command); /* NULL: of the program */
+extern const char cli_about[], cli_exit_statuses[];
+/* "A MATRIX is ..."; allocated, NULL where there is no memory. */
+char *cli_describe_matrices(void);
+/* The manual page, and what shells complete by (manual.c, completion.c). */
+void cli_write_manual(FILE *out);
+void cli_write_bash_completion(FILE *out);
+void cli_write_zsh_completion(FILE *out);
+
 /* Failing (output.c). Both print one line "dcsr: ..." and return the exit status, 1 and 2; cli_usage() adds
- * where help is. */
+ * where help is. With --json the first failure is what is printed on stdout in the end, or with the results.
+ */
 __attribute__((format(printf, 2, 3))) int cli_fail(cli_state *cli, const char *format, ...);
 __attribute__((format(printf, 2, 3))) int cli_usage(cli_state *cli, const char *format, ...);
-/* The same with the library's sentence about this thread's last failure. */
+/* cli_fail() with another status than "failed" for programs: that of the library's last failure, or one of
+ * the program's own. */
+__attribute__((format(printf, 2, 3))) int cli_fail_because(cli_state *cli, const char *format, ...);
+__attribute__((format(printf, 4, 5))) int cli_fail_as(cli_state *cli, const char *status, int exit_status,
+                                                      const char *format, ...);
+/* With the library's sentence about this thread's last failure. */
 int cli_fail_library(cli_state *cli);
+/* Prints what --json says of a failure, unless that was printed with the results. */
+void cli_end_failures(cli_state *cli);
 /* Such a line about something that need not end the command. */
 __attribute__((format(printf, 2, 3))) void cli_warn(cli_state *cli, const char *format, ...);
 /* Pushes what has been printed out to stdout; a failure to write it is a failure of the command. */
@@ -134,5 +183,6 @@ extern const cli_command cli_spmv_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;
+extern const cli_command cli_help_command;
 
 #endif

@@ -20,8 +20,8 @@ static struct {
 static const struct argp_option options[] = {
     {"matrix", KEY_MATRIX, "MATRIX", 0,
      "The matrix; vectors are as long as it has rows or columns (default rmat:16,16)", 0},
-    {"type", KEY_TYPE, "TYPE", 0,
-     "The type of all values: bool, int8 to int64, uint8 to uint64, fp32, fp64 (default fp64)", 0},
+    {"type", KEY_TYPE, "bool|int8|int16|int32|int64|uint8|uint16|uint32|uint64|fp32|fp64", 0,
+     "The type of all values (default fp64)", 0},
     {"semiring", KEY_SEMIRING, "NAME", 0,
      "Of products: plus_times, min_plus, any_pair, ... (default plus_times)", 0},
     {"density", KEY_DENSITY, "D", 0, "The share of the elements of input vectors that are there (default 1)",
@@ -42,14 +42,12 @@ static error_t take_share(cli_state *cli, const char *option, const char *value,
     return EINVAL;
 }
 
-static error_t take_type(cli_state *cli, const char *value)
+static dcsr_type type_named(const char *name)
 {
-    for (int type = 1; type < (int)DCSR_TYPE_COUNT; type++) {
-        settings.type = (dcsr_type)type;
-        if (!strcmp(dcsr_type_name(settings.type), value)) return 0;
-    }
-    cli_usage(cli, "--type must be bool, int8 to int64, uint8 to uint64, fp32 or fp64, not '%s'", value);
-    return EINVAL;
+    dcsr_type type = DCSR_PATTERN;
+    do type++;
+    while (type < DCSR_TYPE_COUNT && strcmp(dcsr_type_name(type), name));
+    return type;
 }
 
 static error_t take(cli_state *cli, int key, const char *value)
@@ -59,7 +57,8 @@ static error_t take(cli_state *cli, int key, const char *value)
         settings.matrix = value;
         return 0;
     case KEY_TYPE:
-        return take_type(cli, value);
+        settings.type = type_named(value);
+        return 0;
     case KEY_SEMIRING:
         settings.semiring = value;
         return 0;
@@ -301,6 +300,12 @@ static int run(cli_state *cli)
     return status;
 }
 
+/* 'list' is one, too. */
+static const char *choice(int number)
+{
+    return number ? bench_operations[number - 1].name : "list";
+}
+
 const cli_command cli_bench_command = {
     .name = "bench",
     .arguments = "NAME",
@@ -314,5 +319,6 @@ const cli_command cli_bench_command = {
     .most = 1,
     .options = options,
     .take = take,
+    .choice = choice,
     .run = run,
 };

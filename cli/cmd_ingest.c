@@ -30,11 +30,8 @@ static struct {
 
 static const struct argp_option options[] = {
     {"batch", KEY_BATCH, "N", 0, "Edges a batch (default 1M)", 0},
-    {"op", KEY_OP, "OP", 0,
-     "What an edge that is stored already means: keep, sum, min, max, last or any (default any for pattern "
-     "matrices, last for "
-     "valued ones)",
-     0},
+    {"op", KEY_OP, "keep|sum|min|max|last|any", 0,
+     "What an edge that is stored already means (default any for pattern matrices, last for valued ones)", 0},
     {"rows", KEY_ROWS, "N", 0, "Fix the number of rows; an edge beyond is an error (default: grow as needed)",
      0},
     {"cols", KEY_COLS, "N", 0, "The same for columns", 0},
@@ -42,7 +39,7 @@ static const struct argp_option options[] = {
     {"delete", KEY_DELETE, NULL, 0,
      "Delete the EDGES named after this option, insert those before it; named last, it applies to all EDGES",
      0},
-    {"read", KEY_READ, "QUERY", 0,
+    {"read", KEY_READ, "bfs|spmv", 0,
      "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
     {"source", KEY_SOURCE, "V", 0,
      "Where --read bfs starts (default: the vertex with most edges in the first EDGES)", 0},
@@ -56,24 +53,12 @@ static const struct argp_option options[] = {
     CLI_NEW_STORE_OPTIONS,
     {0}};
 
-static error_t take_policy(cli_state *cli, const char *value)
+static dcsr_policy policy_named(const char *name)
 {
-    for (int p = DCSR_POLICY_DEFAULT + 1; p < DCSR_POLICY_COUNT; p++) {
-        if (strcmp(value, dcsr_policy_name((dcsr_policy)p))) continue;
-        settings.policy = (dcsr_policy)p;
-        return 0;
-    }
-    cli_usage(cli, "--op must be keep, sum, min, max, last or any, not '%s'", value);
-    return EINVAL;
-}
-
-static error_t take_read(cli_state *cli, const char *value)
-{
-    if (!strcmp(value, "bfs")) settings.read = INGEST_READ_BFS;
-    if (!strcmp(value, "spmv")) settings.read = INGEST_READ_SPMV;
-    if (settings.read) return 0;
-    cli_usage(cli, "--read must be bfs or spmv, not '%s'", value);
-    return EINVAL;
+    dcsr_policy policy = DCSR_POLICY_DEFAULT;
+    do policy++;
+    while (policy < DCSR_POLICY_COUNT && strcmp(name, dcsr_policy_name(policy)));
+    return policy;
 }
 
 static error_t take(cli_state *cli, int key, const char *value)
@@ -82,7 +67,8 @@ static error_t take(cli_state *cli, int key, const char *value)
     case KEY_BATCH:
         return cli_take_number(cli, "--batch", value, 1, MOST_IN_BATCH, &settings.batch);
     case KEY_OP:
-        return take_policy(cli, value);
+        settings.policy = policy_named(value);
+        return 0;
     case KEY_ROWS:
         return cli_take_number(cli, "--rows", value, 1, DCSR_MAX_ROWS, &settings.rows);
     case KEY_COLS:
@@ -95,7 +81,8 @@ static error_t take(cli_state *cli, int key, const char *value)
         settings.delete = true;
         return 0;
     case KEY_READ:
-        return take_read(cli, value);
+        settings.read = strcmp(value, "bfs") ? INGEST_READ_SPMV : INGEST_READ_BFS;
+        return 0;
     case KEY_SOURCE:
         settings.have_source = true;
         return cli_take_number(cli, "--source", value, 0, DCSR_MAX_ROWS - 1, &settings.source);

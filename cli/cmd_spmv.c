@@ -21,31 +21,27 @@ static struct {
 } settings = {.repeat = 10};
 
 static const struct argp_option options[] = {
-    {"kernel", KEY_KERNEL, "NAME", 0,
-     "auto, segments (walks the store in place) or csr (rows gathered first unless they lie in order "
-     "already); "
-     "default auto",
+    {"kernel", KEY_KERNEL, "auto|segments|csr", 0,
+     "segments walks the store in place, csr has rows gathered first unless they lie in order already "
+     "(default auto)",
      0},
     {"repeat", KEY_REPEAT, "R", 0, "Multiply R times after a warm-up; seconds is the median (default 10)", 0},
     {0}};
 
-static error_t take_kernel(cli_state *cli, const char *value)
+/* NULL for auto. */
+static const kernel *kernel_named(const char *name)
 {
-    settings.kernel = NULL;
-    if (!strcmp(value, "auto")) return 0;
-    for (int k = 0; k < KERNELS; k++) {
-        if (!strcmp(value, kernels[k].name)) settings.kernel = &kernels[k];
-    }
-    if (settings.kernel) return 0;
-    cli_usage(cli, "there is no kernel '%s'; the kernels are auto, segments, csr", value);
-    return EINVAL;
+    for (int k = 0; k < KERNELS; k++)
+        if (!strcmp(name, kernels[k].name)) return &kernels[k];
+    return NULL;
 }
 
 static error_t take(cli_state *cli, int key, const char *value)
 {
     switch (key) {
     case KEY_KERNEL:
-        return take_kernel(cli, value);
+        settings.kernel = kernel_named(value);
+        return 0;
     case KEY_REPEAT:
         return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
     default:

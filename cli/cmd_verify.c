@@ -31,6 +31,9 @@ static int run(cli_state *cli)
     cli_put_bytes(&report, "bytes", "read", check.bytes);
     cli_put_seconds(&report, "seconds", "time", seconds);
     cli_put_count(&report, "corrupt", "damaged", check.corrupt);
+    if (check.corrupt)
+        cli_fail_as(cli, "corrupt", CLI_FAILED, "%s: damaged things in the store: %llu", stored.store,
+                    (unsigned long long)check.corrupt);
     status = cli_report_print(&report);
     return check.corrupt ? CLI_FAILED : status;
 }

@@ -16,8 +16,47 @@
 enum { LABEL_WIDTH = 16 };
 static const double PROGRESS_INTERVAL = 0.1;
 
-/* One line, whatever the text holds: file names may contain anything. */
-static void print_error(cli_state *cli, const char *format, va_list list, const char *hint)
+/* ---- Failing ---- */
+
+/* What programs are told of the library's failures. */
+static const char *const status_names[] = {[-DCSR_ERROR_INVALID_ARGUMENT] = "invalid_argument",
+                                           [-DCSR_ERROR_OUT_OF_MEMORY] = "out_of_memory",
+                                           [-DCSR_ERROR_INDEX_OUT_OF_RANGE] = "index_out_of_range",
+                                           [-DCSR_ERROR_DIMENSION_MISMATCH] = "dimension_mismatch",
+                                           [-DCSR_ERROR_TYPE_MISMATCH] = "type_mismatch",
+                                           [-DCSR_ERROR_TOO_LARGE] = "too_large",
+                                           [-DCSR_ERROR_IO] = "io",
+                                           [-DCSR_ERROR_FORMAT] = "format",
+                                           [-DCSR_ERROR_NOT_BUILT] = "not_built",
+                                           [-DCSR_ERROR_NO_DEVICE] = "no_device",
+                                           [-DCSR_ERROR_CONTEXT_DESTROYED] = "context_destroyed",
+                                           [-DCSR_ERROR_BUSY] = "busy",
+                                           [-DCSR_ERROR_CANCELLED] = "cancelled",
+                                           [-DCSR_ERROR_NOT_FOUND] = "not_found",
+                                           [-DCSR_ERROR_DEVICE] = "device",
+                                           [-DCSR_ERROR_CALLBACK] = "callback",
+                                           [-DCSR_ERROR_CORRUPT] = "corrupt",
+                                           [-DCSR_ERROR_NOT_DURABLE] = "not_durable"};
+enum { STATUSES = sizeof status_names / sizeof *status_names };
+static const char failed[] = "failed";
+
+static const char *status_name(dcsr_status status)
+{
+    return status < 0 && -status < STATUSES ? status_names[-status] : failed;
+}
+
+/* The text as a JSON string, also where it is not UTF-8. */
+static json_t *json_text(char *text)
+{
+    json_t *string = json_string(text);
+    for (char *c = text; !string && *c; c++)
+        if (!isascii((unsigned char)*c)) *c = '?';
+    return string ? string : json_string(text);
+}
+
+/* Prints one line, whatever the text holds: file names may contain anything. Returns the text, allocated, or
+ * NULL. */
+static char *print_line(cli_state *cli, const char *format, va_list list, const char *hint)
 {
     cli_progress_end(cli);
     char *text = NULL;
@@ -27,42 +66,92 @@ static void print_error(cli_state *cli, const char *format, va_list list, const 
     }
     fprintf(stderr, "dcsr: %s%s", text ? text : "out of memory", hint);
     if (*hint)
-        fprintf(stderr, " '%s%s%s --help'", "dcsr", cli->command ? " " : "",
+        fprintf(stderr, " 'dcsr%s%s --help'", cli->command ? " " : "",
                 cli->command ? cli->command->name : "");
     fputc('\n', stderr);
+    return text;
+}
+
+static int fail(cli_state *cli, const char *status, int exit_status, const char *format, va_list list)
+{
+    char *text = print_line(cli, format, list, exit_status == CLI_WRONG_USAGE ? "; see" : "");
+    if (cli->json_failures && !cli->error && text)
+        cli->error =
+            json_pack("{s:s, s:i, s:o, s:s?}", "status", status, "exit_status", exit_status, "message",
+                      json_text(text), "command", cli->command ? cli->command->name : NULL);
     free(text);
+    return cli->exit_status = exit_status;
+}
+
+int cli_fail_as(cli_state *cli, const char *status, int exit_status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fail(cli, status, exit_status, format, list);
+    va_end(list);
+    return exit_status;
 }
 
 int cli_fail(cli_state *cli, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    print_error(cli, format, list, "");
+    fail(cli, failed, CLI_FAILED, format, list);
     va_end(list);
-    return cli->exit_status = CLI_FAILED;
+    return CLI_FAILED;
 }
 
-void cli_warn(cli_state *cli, const char *format, ...)
+int cli_fail_because(cli_state *cli, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    print_error(cli, format, list, "");
+    fail(cli, status_name(dcsr_context_status(cli->context)), CLI_FAILED, format, list);
     va_end(list);
+    return CLI_FAILED;
 }
 
 int cli_usage(cli_state *cli, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    print_error(cli, format, list, "; see");
+    fail(cli, "usage", CLI_WRONG_USAGE, format, list);
     va_end(list);
-    return cli->exit_status = CLI_WRONG_USAGE;
+    return CLI_WRONG_USAGE;
 }
 
 int cli_fail_library(cli_state *cli)
 {
-    return cli_fail(cli, "%s", dcsr_context_error(cli->context));
+    return cli_fail_because(cli, "%s", dcsr_context_error(cli->context));
 }
+
+void cli_warn(cli_state *cli, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    free(print_line(cli, format, list, ""));
+    va_end(list);
+}
+
+static void print_json(cli_state *cli, const json_t *object)
+{
+    json_dumpf(object, stdout, JSON_REAL_PRECISION(17));
+    putchar('\n');
+    cli->printed = true;
+}
+
+void cli_end_failures(cli_state *cli)
+{
+    json_t *object = cli->error && !cli->printed ? json_pack("{s:O}", "error", cli->error) : NULL;
+    if (object) {
+        print_json(cli, object);
+        fflush(stdout); /* where that fails, too, there is nothing left to say */
+    }
+    json_decref(object);
+    json_decref(cli->error);
+    cli->error = NULL;
+}
+
+/* ---- Results ---- */
 
 int cli_flush(cli_state *cli)
 {
@@ -175,6 +264,9 @@ void cli_report_begin(cli_report *report, cli_state *cli)
 {
     *report = (cli_report){.cli = cli, .object = json_object()};
     report->stream = open_memstream(&report->text, &report->length);
+    if (!cli->from_store) return;
+    cli_put_count(report, "pending", NULL, cli->pending);
+    cli_put_count(report, "replayed", cli->replayed ? "replayed changes" : NULL, cli->replayed);
 }
 
 void cli_put_line(cli_report *report, const char *label, const char *format, ...)
@@ -264,8 +356,8 @@ int cli_report_print(cli_report *report)
     if (!whole) {
         status = cli_fail(cli, "out of memory while the result was put together");
     } else if (cli->json) {
-        json_dumpf(report->object, stdout, JSON_REAL_PRECISION(17));
-        putchar('\n');
+        if (cli->error) json_object_set(report->object, "error", cli->error);
+        print_json(cli, report->object);
     } else {
         fputs(report->text, stdout);
     }

@@ -70,6 +70,14 @@ const char *program_real_inputs(void)
     return NULL;
 }
 
+static bool asks_for_json(const char *arguments)
+{
+    static const char option[] = "--json";
+    const char *end = strstr(arguments, "-- "), *at = strstr(arguments, option);
+    if (!at || strchr(arguments, '>') || (end && end < at)) return false;
+    return at[strlen(option)] == ' ' || !at[strlen(option)];
+}
+
 program_result program_run(const char *format, ...)
 {
     char *arguments = NULL, *command = NULL, out[] = "/tmp/dcsr-out-XXXXXX", err[] = "/tmp/dcsr-err-XXXXXX";
@@ -84,7 +92,8 @@ program_result program_run(const char *format, ...)
     int ended = system(command);
     program_result result = {.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 1000 + WTERMSIG(ended),
                              .out = program_read_file(out),
-                             .err = program_read_file(err)};
+                             .err = program_read_file(err),
+                             .wants_json = asks_for_json(arguments)};
     json_error_t error;
     result.json = json_loads(result.out, JSON_REJECT_DUPLICATES, &error);
     if (result.json && !json_is_object(result.json)) {
@@ -121,7 +130,13 @@ void program_expect_failure(const program_result *result, const char *line, int 
     cr_assert(!strncmp(err, "dcsr: ", 6) && newline && !newline[1],
               "%s: stderr is not one line \"dcsr: ...\": %s", line, err);
     cr_assert(strstr(err, words), "%s: the message lacks \"%s\": %s", line, words, err);
-    cr_assert(!*result->out, "%s failed, but printed: %s", line, result->out);
+    if (!result->wants_json) {
+        cr_assert(!*result->out, "%s failed, but printed: %s", line, result->out);
+        return;
+    }
+    cr_assert(strstr(err, program_error(result, "message")), "%s: %s is not %s", line, result->out, err);
+    cr_assert(json_integer_value(json_object_get(json_object_get(result->json, "error"), "exit_status")) ==
+              status);
 }
 
 static json_t *value_of(const program_result *result, const char *key)
@@ -129,6 +144,13 @@ static json_t *value_of(const program_result *result, const char *key)
     json_t *value = json_object_get(result->json, key);
     cr_assert(value, "the JSON object has no %s: %s", key, result->out);
     return value;
+}
+
+const char *program_error(const program_result *result, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(result->json, "error"), key));
+    cr_assert(text, "the failure has no %s: %s", key, result->out);
+    return text;
 }
 
 int64_t program_integer(const program_result *result, const char *key)

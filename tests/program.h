@@ -13,7 +13,8 @@
 typedef struct program_result {
     int status; /* exit status; 1000 + number of the signal that ended it */
     char *out, *err;
-    json_t *json; /* what was printed, when it is one JSON object and nothing else */
+    json_t *json;    /* what was printed, when it is one JSON object and nothing else */
+    bool wants_json; /* --json was among the arguments, and stdout not sent elsewhere */
 } program_result;
 
 /* For TestSuite(..., .init = program_begin, .fini = program_end). */
@@ -37,7 +38,8 @@ bool program_folder_holds(int n);
 const char *program_real_inputs(void);
 
 /* Asserts the exit status, that a success says nothing on stderr, and that a failure says exactly one line,
- * "dcsr: ...", which has the words in it, and nothing on stdout. */
+ * "dcsr: ...", which has the words in it, and nothing on stdout, but with --json an object that has the same
+ * sentence in `error`. */
 void program_expect_done(const program_result *result, const char *line);
 void program_expect_failure(const program_result *result, const char *line, int status, const char *words);
 
@@ -59,6 +61,8 @@ void program_expect_failure(const program_result *result, const char *line, int 
 int64_t program_integer(const program_result *result, const char *key);
 double program_number(const program_result *result, const char *key);
 const char *program_string(const program_result *result, const char *key);
+/* A text that the object `error` of a failure has. */
+const char *program_error(const program_result *result, const char *key);
 #define PROGRAM_INTEGER(result, key, expected)                                                          \
     do {                                                                                                \
         int64_t program_value_ = program_integer(result, key), program_expected_ = (int64_t)(expected); \

@@ -1,5 +1,6 @@
 #!/bin/sh
-# install.sh: puts the library, its headers and the program where others find them; `make install` runs it.
+# install.sh: puts the library, its headers, the program, its manual page and its completion where others find them;
+# `make install` runs it.
 #
 # usage: tools/install.sh BUILD DESTDIR PREFIX VERSION HEADER...
 #
@@ -9,8 +10,12 @@ set -eu
 build=$1 root=$2$3 prefix=$3 version=$4
 shift 4
 
-install -d "$root/bin" "$root/lib/pkgconfig"
+man=$root/share/man/man1 bash=$root/share/bash-completion/completions zsh=$root/share/zsh/site-functions
+install -d "$root/bin" "$root/lib/pkgconfig" "$man" "$bash" "$zsh"
 install "$build/dcsr" "$root/bin"
+"$build/dcsr" help --manual >"$man/dcsr.1"
+"$build/dcsr" help --completion bash >"$bash/dcsr"
+"$build/dcsr" help --completion zsh >"$zsh/_dcsr"
 install -m 644 "$build/libdcsr.a" "$root/lib"
 install -m 755 "$build/libdcsr.so.$version" "$root/lib"
 ln -sf "libdcsr.so.$version" "$root/lib/libdcsr.so.${version%%.*}"

@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
-MOST_FILE_LINES=400
+MOST_FILE_LINES=600
 MOST_FUNCTION_LINES=100
 # Longer than that, with the reason.
 LONG_FILES=()
