@@ -114,8 +114,8 @@ const cli_command cli_log_command = {
     .help =
         "Matrices by their names, versions oldest first. bytes are those of the chunks that a version "
         "consists of, on the disk; versions share those that have not changed. log counts records that a "
-        "killed 'ingest --durable' has left behind the newest version; the next command that writes under "
-        "the name brings them back.\n\n"
+        "killed 'ingest --durable' has left behind the newest version, or one that runs has written: "
+        "STORE#NAME@live shows them, and the next command that writes under the name brings them back.\n\n"
         "Example:\n  dcsr log graphs#web\n",
     .least = 1,
     .most = 1,

@@ -102,6 +102,8 @@ int cli_load_coo(cli_state *cli, dcsr_coo *coo, const char *source, uint64_t row
 {
     *coo = (dcsr_coo){0};
     if (is_stored(source)) return load_stored_coo(cli, coo, source);
+    int refused = cli_stored_refuse_folder(cli, source);
+    if (refused) return refused;
     cli_progress(cli, "loading %s", source);
     dcsr_status status = dcsr_generate(coo, cli->context, source);
     if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_context_error(cli->context));
@@ -121,7 +123,7 @@ static int restore(cli_state *cli, dcsr_matrix **matrix, const char *source)
     int status = cli_stored_parse(cli, &stored, source, CLI_STORE_NAME_VERSION);
     if (status) return status;
     cli_progress(cli, "restoring %s", source);
-    return cli_stored_restore(cli, &stored, matrix);
+    return cli_stored_load(cli, &stored, matrix, NULL);
 }
 
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds)

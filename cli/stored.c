@@ -9,14 +9,15 @@
 
 /* ---- Arguments ---- */
 
-static int parse_version(cli_state *cli, uint64_t *version, const char *text, const char *argument)
+static int parse_version(cli_state *cli, cli_stored *stored, const char *text, const char *argument)
 {
     char *end = NULL;
     errno = 0;
-    unsigned long long number = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
-    *version = number;
-    if (end && !*end && !errno && number) return CLI_DONE;
-    return cli_usage(cli, "'%s': the version must be a whole number from 1 on, not '%s'", argument, text);
+    stored->live = !strcmp(text, "live");
+    stored->version = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : 0;
+    if (stored->live || (end && !*end && !errno && stored->version)) return CLI_DONE;
+    return cli_usage(cli, "'%s': the version must be a whole number from 1 on, or 'live', not '%s'", argument,
+                     text);
 }
 
 static int parse_name(cli_state *cli, char *name, const char *text, size_t length, const char *argument)
@@ -50,7 +51,7 @@ int cli_stored_parse(cli_state *cli, cli_stored *stored, const char *argument, c
     if (status || !at) return status;
     if (form != CLI_STORE_NAME_VERSION)
         return cli_usage(cli, "'%s': a version is not wanted here, the name of the matrix is", argument);
-    return parse_version(cli, &stored->version, at + 1, argument);
+    return parse_version(cli, stored, at + 1, argument);
 }
 
 /* ---- Stores ---- */
@@ -192,20 +193,72 @@ int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_in
         return cli_fail_library(cli);
     *recovery = found;
     if (dcsr_store_snapshot(store, stored->name, matrix, info))
-        status = cli_fail(cli, "%s#%s: what its log holds must become a version first: %s", stored->store,
-                          stored->name, dcsr_context_error(cli->context));
+        status = cli_fail_because(cli, "%s#%s: what its log holds must become a version first: %s",
+                                  stored->store, stored->name, dcsr_context_error(cli->context));
     dcsr_matrix_destroy(matrix);
     return status;
 }
 
-int cli_stored_restore(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix)
+static int load_live(cli_state *cli, dcsr_store *store, const cli_stored *stored, dcsr_matrix **matrix,
+                     uint64_t *version)
+{
+    dcsr_recovery found;
+    if (dcsr_store_recover(matrix, cli->context, store, stored->name, NULL, &found))
+        return cli_fail_library(cli);
+    cli->replayed += found.log_records;
+    *version = found.version;
+    return CLI_DONE;
+}
+
+static int load_version(cli_state *cli, dcsr_store *store, const cli_stored *stored, dcsr_matrix **matrix,
+                        uint64_t *version)
+{
+    dcsr_version_info info;
+    char records[CLI_NUMBER];
+    /* By its number, as another process may be making versions. */
+    if (dcsr_store_find(store, stored->name, stored->version, &info) ||
+        dcsr_store_restore(matrix, cli->context, store, stored->name, info.version, NULL))
+        return cli_fail_library(cli);
+    *version = info.version;
+    if (stored->version || !info.log_records) return CLI_DONE;
+    cli->pending += info.log_records;
+    cli_warn(cli, "%s#%s: this is version %llu; %s record%s of the log came after it: %s#%s@live shows all",
+             stored->store, stored->name, (unsigned long long)info.version,
+             cli_grouped(records, info.log_records), info.log_records == 1 ? "" : "s", stored->store,
+             stored->name);
+    return CLI_DONE;
+}
+
+int cli_stored_load(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix, uint64_t *version)
 {
     dcsr_store *store;
+    uint64_t loaded = 0;
     int status = cli_store_open(cli, &store, stored->store, &(dcsr_store_options){.read_only = true});
-    if (status) return status;
-    return dcsr_store_restore(matrix, cli->context, store, stored->name, stored->version, NULL)
-               ? cli_fail_library(cli)
-               : CLI_DONE;
+    if (!status) status = (stored->live ? load_live : load_version)(cli, store, stored, matrix, &loaded);
+    cli->from_store = true;
+    if (version) *version = loaded;
+    return status;
+}
+
+int cli_stored_refuse_folder(cli_state *cli, const char *path)
+{
+    enum { FEW = 5 };
+    struct stat folder;
+    dcsr_store *store;
+    char **names, text[FEW * (CLI_MOST_PATH + DCSR_STORE_MAX_NAME)] = "";
+    uint64_t count;
+    bool missing;
+    if (stat(path, &folder) || !S_ISDIR(folder.st_mode)) return CLI_DONE;
+    int status = open_store(cli, &store, path, &(dcsr_store_options){.read_only = true}, &missing);
+    if (status || missing) return status;
+    if (dcsr_store_list(store, &names, &count)) return cli_fail_library(cli);
+    for (uint64_t n = 0; n < count && count <= FEW; n++) {
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%s#%s", n ? ", " : ": ", path, names[n]);
+    }
+    dcsr_store_free_list(names);
+    return cli_fail(cli, "%s: this is a store: try `dcsr log %s`, or name a matrix of it%s", path, path,
+                    text);
 }
 
 /* ---- Reports ---- */

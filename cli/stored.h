@@ -2,13 +2,15 @@
  *
  *      web.store#friends@3       version 3 of the matrix `friends` in the store that is the folder web.store
  *      web.store#friends         its newest version
+ *      web.store#friends@live    that, and what the log holds beyond
  *
  * A process may open a store only once (persist/persist.h), while a command may name one several times, and
  * write into what it reads from. So stores are opened here, each once, and closed when the command is done.
  *
- * What a killed `ingest --durable` has left in the log of a matrix is in no version. A command that is about
- * to write under a name makes a version of it first (cli_stored_prepare()); those that read see the newest
- * version. */
+ * What a killed `ingest --durable` has left in the log of a matrix, or one that runs has written there, is in
+ * no version. A command that is about to write under a name makes a version of it first
+ * (cli_stored_prepare()); those that read see the newest version, say that there is more, or show it where
+ * they are asked for @live. */
 #ifndef DCSR_CLI_STORED_H
 #define DCSR_CLI_STORED_H
 
@@ -21,11 +23,12 @@ typedef struct cli_stored {
     char store[CLI_MOST_PATH];          /* the folder */
     char name[DCSR_STORE_MAX_NAME + 1]; /* empty: none was given */
     uint64_t version;                   /* 0: none was given */
+    bool live;
 } cli_stored;
 
 /* What an argument may be. */
 typedef enum cli_stored_form {
-    CLI_STORE_NAME_VERSION, /* STORE#NAME[@VERSION] */
+    CLI_STORE_NAME_VERSION, /* STORE#NAME[@VERSION], STORE#NAME@live */
     CLI_STORE_NAME,         /* STORE#NAME */
     CLI_STORE_OR_NAME       /* STORE[#NAME] */
 } cli_stored_form;
@@ -71,8 +74,11 @@ int cli_stored_find(cli_state *cli, const cli_stored *stored, dcsr_version_info 
  * the log holds nothing, and then no data is read. */
 int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_info *info,
                        dcsr_recovery *recovery);
-/* Restores a version. Exit status. */
-int cli_stored_restore(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix);
+/* What a MATRIX argument names; *version (may be NULL) is which that was. Says on stderr what the log holds
+ * beyond, and has reports tell of it. Exit status. */
+int cli_stored_load(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix, uint64_t *version);
+/* Fails where a MATRIX argument is the folder of a store, and says how its matrices are named. */
+int cli_stored_refuse_folder(cli_state *cli, const char *path);
 
 /* What there was in a log, and the version that was made. */
 void cli_put_recovery(cli_report *report, const dcsr_recovery *recovery);

@@ -284,6 +284,7 @@ Test(cli_store, verify_finds_what_is_damaged)
     cr_assert(r.status == 1 && r.json, "%d: %s", r.status, r.out);
     PROGRAM_INTEGER(&r, "corrupt", 1);
     cr_assert(!strncmp(r.err, "dcsr: ", 6) && strstr(r.err, "s#m@1"), "%s", r.err);
+    cr_assert_str_eq(program_error(&r, "status"), "corrupt");
     program_free(&r);
     PROGRAM_FAILS(1, "s#m@1", "info s#m@1");
     PROGRAM_JSON(r, "--json info s#m@2");
@@ -309,6 +310,10 @@ Test(cli_store, says_what_is_wrong)
                  {2, "info s#m@0", "whole number from 1"},
                  {2, "info s#m@-1", "whole number"},
                  {2, "info s#m@1x", "'1x'"},
+                 {2, "info s#m@alive", "or 'live', not 'alive'"},
+                 {1, "info no#m@live", "no: there is no store"},
+                 {1, "info s#x@live", "no matrix 'x'"},
+                 {2, "snapshot small.mtx s#m@live", "a version is not wanted"},
                  {2, "info s#m@99999999999999999999", "whole number"},
                  {2, "info s#", "no name of a matrix"},
                  {2, "info s#a/b", "'a/b' is no name"},
@@ -351,6 +356,48 @@ Test(cli_store, says_what_is_wrong)
         program_free(&r);
     }
     cr_assert(program_folder_holds(4), "a command that failed has left something");
+}
+
+Test(cli_store, says_that_a_folder_is_a_store)
+{
+    static const char *const lines[] = {
+        "info s",          "convert ./s x.el",          "spy s x.png",          "ingest s",
+        "ingest path:3 s", "ingest path:3 --delete s/", "bench mxv --matrix s", "snapshot s t#m"};
+    program_result r;
+    store_two_versions();
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        PROGRAM_FAILS(1, "this is a store: try `dcsr log ", "%s", lines[i]);
+    PROGRAM_JSON(r, "--json snapshot path:9 s#a");
+    program_free(&r);
+    PROGRAM_FAILS(1, "or name a matrix of it: s#a, s#m", "info s");
+    for (char name[] = "b"; *name < 'f'; ++*name) {
+        PROGRAM_JSON(r, "--json snapshot path:9 s#%s", name);
+        program_free(&r);
+    }
+    r = program_run("info s");
+    program_expect_failure(&r, "info s", 1, "`dcsr log s`, or name a matrix of it");
+    cr_assert(!strstr(r.err, "s#a"), "too many to be listed: %s", r.err);
+    program_free(&r);
+    cr_assert(system("mkdir folder") == 0);
+    r = program_run("info folder");
+    program_expect_failure(&r, "info folder", 1, "folder");
+    cr_assert(!strstr(r.err, "store"), "%s", r.err);
+    program_free(&r);
+}
+
+Test(cli_store, live_is_the_newest_version_where_the_log_is_empty)
+{
+    program_result r;
+    store_two_versions();
+    PROGRAM_JSON(r, "--json restore s#m@live x.mtx");
+    PROGRAM_INTEGER(&r, "version", 2);
+    PROGRAM_INTEGER(&r, "nnz", 2);
+    PROGRAM_INTEGER(&r, "pending", 0);
+    PROGRAM_INTEGER(&r, "replayed", 0);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info path:3");
+    cr_assert(!json_object_get(r.json, "pending"), "no stored matrix was read");
+    program_free(&r);
 }
 
 Test(cli_store, a_file_of_that_name_is_a_file)
