@@ -16,6 +16,7 @@ enum {
     KEY_INTO,
     KEY_DURABLE
 };
+enum { SHELL_SIGNALS = 128 }; /* what shells add to a signal's number */
 static const uint64_t MOST_IN_BATCH = (uint64_t)1 << 31;
 
 static struct {
@@ -198,9 +199,10 @@ static int stream_all(ingest_stream *stream, ingest_reader **reader)
 {
     cli_state *cli = stream->cli;
     int status = CLI_DONE;
-    for (int s = 0; s < cli->argument_count && !status; s++) {
+    for (int s = 0; s < cli->argument_count && !status && !ingest_interrupted(); s++) {
         dcsr_coo coo = {0};
         status = ingest_open(stream, &coo, s);
+        if (!status && !s) ingest_interrupt_begin();
         if (!status && settings.read && !*reader) {
             uint64_t source = settings.have_source ? settings.source : stream->first_source;
             status = ingest_reader_start(reader, cli, stream->matrix, settings.read, source);
@@ -211,6 +213,23 @@ static int stream_all(ingest_stream *stream, ingest_reader **reader)
     return status ? status : ingest_wait(stream);
 }
 
+/* What an interruption has left, which is said before the report; the exit status is that of a shell. */
+static int tell_interruption(const ingest_stream *stream, const dcsr_matrix_info *info)
+{
+    char edges[CLI_NUMBER], batches[CLI_NUMBER];
+    const ingest_target *target = stream->target;
+    uint64_t done = info->inserted + info->deleted - stream->before.inserted - stream->before.deleted;
+    cli_grouped(edges, done);
+    cli_grouped(batches, stream->batches);
+    int status = SHELL_SIGNALS + ingest_interrupted();
+    if (!target)
+        return cli_fail_as(stream->cli, "interrupted", status,
+                           "interrupted: %s edges in %s batches were ingested", edges, batches);
+    return cli_fail_as(stream->cli, "interrupted", status,
+                       "interrupted: %s edges in %s batches are safe, in %s#%s@%llu", edges, batches,
+                       target->stored.store, target->stored.name, (unsigned long long)target->newest.version);
+}
+
 static int print(const ingest_stream *stream, const ingest_reader *reader, double seconds)
 {
     cli_state *cli = stream->cli;
@@ -219,12 +238,15 @@ static int print(const ingest_stream *stream, const ingest_reader *reader, doubl
     cli_report report;
     if (dcsr_matrix_get_info(stream->matrix, &info) || dcsr_matrix_nnz(stream->matrix, &nnz))
         return cli_fail_library(cli);
+    int status = stream->target ? ingest_target_verdict(stream->target) : CLI_DONE;
+    if (ingest_interrupted()) status = tell_interruption(stream, &info);
     cli_report_begin(&report, cli);
     put_rates(&report, stream, &info, seconds);
     put_matrix(&report, stream, &info, nnz);
     if (stream->target) ingest_target_put(stream->target, &report);
     if (reader) ingest_reader_put(reader, &report);
-    return cli_report_print(&report);
+    int printed = cli_report_print(&report);
+    return status ? status : printed;
 }
 
 static int run(cli_state *cli)
@@ -241,15 +263,18 @@ static int run(cli_state *cli)
     int reading = reader ? ingest_reader_stop(reader) : CLI_DONE;
     if (!status && stream.target) status = ingest_target_store(&target, stream.matrix);
     if (!status) status = reading;
-    if (!status && settings.have_source && settings.source >= stream.rows) {
+    if (!status && settings.have_source && settings.source >= stream.rows && !ingest_interrupted()) {
         status = cli_fail(cli, "--source %llu is not a vertex; there are %llu, counted from 0",
                           (unsigned long long)settings.source, (unsigned long long)stream.rows);
     }
     if (!status) status = print(&stream, reader, seconds);
-    if (!status) status = ingest_target_verdict(&target);
     ingest_reader_free(reader);
     ingest_close(&stream);
     ingest_target_free(&target);
+    if (ingest_interrupted()) {
+        cli_end_failures(cli);
+        ingest_interrupt_end();
+    }
     return status;
 }
 
@@ -263,6 +288,9 @@ const cli_command cli_ingest_command = {
         "are inserted (pattern, int64, "
         "fp64); entries without a value have the "
         "value 1. Edges to delete that lie outside the matrix are left out.\n\n"
+        "SIGINT (Ctrl-C) and SIGTERM end the EDGES early: what was sent by then is kept and reported. A "
+        "second "
+        "one ends at once.\n\n"
         "edges/s counts the time that the store spent applying changes, wall time also reading or "
         "generating.\n\n"
         "Examples:\n"

@@ -5,6 +5,8 @@
  *                                                        |                                        |    |
  *      ingest_target.c: open; tickets of batches <-------+    at the end a version  <-------------+    |
  *      ingest_reader.c, a thread: take a view, search or multiply, note the time, again  <-------------+
+ *
+ *      ingest_interrupt.c: SIGINT and SIGTERM end the sources early; all that follows is as ever
  */
 #ifndef DCSR_CLI_INGEST_H
 #define DCSR_CLI_INGEST_H
@@ -53,7 +55,8 @@ int ingest_target_wait(ingest_target *target, dcsr_matrix *matrix);
 /* Makes the version in the end. */
 int ingest_target_store(ingest_target *target, dcsr_matrix *matrix);
 void ingest_target_put(const ingest_target *target, cli_report *report);
-/* Failure, with a line that says so, where a version has in the end what was not safe for a while. */
+/* Failure, with a line that says so, where a version has in the end what was not safe for a while. Before the
+ * report, which tells of it too. */
 int ingest_target_verdict(const ingest_target *target);
 void ingest_target_free(ingest_target *target);
 
@@ -73,14 +76,25 @@ typedef struct ingest_stream {
     uint64_t staging; /* entries that fit there */
 } ingest_stream;
 
-/* Loads source number s, and creates or opens the matrix (the first time) or grows it to fit. Exit status. */
+/* Loads source number s, and creates or opens the matrix (the first time) or grows it to fit. Nothing is
+ * loaded where that is interrupted. Exit status. */
 int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s);
-/* Queues the triples of source number s in batches. Exit status. */
+/* Queues the triples of source number s in batches, until it is interrupted. Exit status. */
 int ingest_send(ingest_stream *stream, const dcsr_coo *coo, int s);
 /* Waits for all of it. Exit status. */
 int ingest_wait(ingest_stream *stream);
 /* Frees staging and matrix. */
 void ingest_close(ingest_stream *stream);
+
+/* From here on the first SIGINT or SIGTERM is noted and the second ends the process; before, both do. */
+void ingest_interrupt_begin(void);
+/* The signal, or 0. */
+int ingest_interrupted(void);
+/* Does the work in a thread of its own. False when that is interrupted: the thread is left alone then, and
+ * what it uses must be left to it. */
+bool ingest_interruptible(void (*work)(void *user), void *user);
+/* Ends the process as the signal does. */
+void ingest_interrupt_end(void);
 
 typedef enum ingest_read { INGEST_READ_NONE = 0, INGEST_READ_BFS, INGEST_READ_SPMV } ingest_read;
 

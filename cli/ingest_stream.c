@@ -78,13 +78,46 @@ static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
     return check_fixed(stream);
 }
 
+/* A source that is being loaded, with a copy of the program's state: this may be left behind. */
+typedef struct loading {
+    cli_state cli;
+    dcsr_coo coo;
+    const char *source;
+    uint64_t rows, cols;
+    int status;
+} loading;
+
+static void load(void *user)
+{
+    loading *l = user;
+    l->status = cli_load_coo(&l->cli, &l->coo, l->source, l->rows, l->cols);
+}
+
+/* Loading may take long, or for ever where it is from a pipe, and nothing waits for it that was sent. */
+static int load_source(ingest_stream *stream, dcsr_coo *coo, int s, bool bound)
+{
+    cli_state *cli = stream->cli;
+    const ingest_plan *plan = stream->plan;
+    uint64_t rows = bound ? plan->rows : 0, cols = bound ? plan->cols : 0;
+    if (!stream->matrix) return cli_load_coo(cli, coo, cli->arguments[s], rows, cols);
+    loading *l = malloc(sizeof *l);
+    if (!l) return cli_fail(cli, "out of memory for %s", cli->arguments[s]);
+    *l = (loading){.cli = *cli, .source = cli->arguments[s], .rows = rows, .cols = cols};
+    if (!ingest_interruptible(load, l)) return CLI_DONE;
+    int status = l->status;
+    *cli = l->cli;
+    *coo = l->coo;
+    free(l);
+    return status;
+}
+
 int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s)
 {
     cli_state *cli = stream->cli;
     const ingest_plan *plan = stream->plan;
     bool bound = !deletes(stream, s);
-    int status = cli_load_coo(cli, coo, cli->arguments[s], bound ? plan->rows : 0, bound ? plan->cols : 0);
-    if (status) return status;
+    int status = load_source(stream, coo, s, bound);
+    if (status || ingest_interrupted()) return status;
     uint64_t rows, cols;
     needed_size(stream, coo, &rows, &cols);
     if (!stream->matrix) {
@@ -208,7 +241,7 @@ static int queue(ingest_stream *stream, const batch *b)
     dcsr_ticket *ticket = NULL, **wanted = stream->target && stream->target->durable ? &ticket : NULL;
     if (b->deleting ? dcsr_matrix_remove(stream->matrix, n, row, col, wanted)
                     : dcsr_matrix_insert(stream->matrix, n, row, col, plan->type ? values : NULL, wanted))
-        return cli_fail(stream->cli, "%s: %s", b->source, dcsr_context_error(stream->cli->context));
+        return cli_fail_because(stream->cli, "%s: %s", b->source, dcsr_context_error(stream->cli->context));
     return ticket ? ingest_target_take(stream->target, ticket) : CLI_DONE;
 }
 
@@ -238,7 +271,7 @@ int ingest_send(ingest_stream *stream, const dcsr_coo *coo, int s)
         return cli_fail(cli, "out of memory for a batch of %llu edges; use a smaller --batch",
                         (unsigned long long)most);
     }
-    for (; b.first < coo->nnz; b.first += b.n) {
+    for (; b.first < coo->nnz && !ingest_interrupted(); b.first += b.n) {
         b.n = coo->nnz - b.first < most ? coo->nnz - b.first : most;
         cli_progress(cli, "%s %s: %3.0f%%", b.deleting ? "deleting" : "inserting", b.source,
                      100.0 * (double)b.first / (double)coo->nnz);

@@ -39,7 +39,10 @@ static int open_volatile(ingest_target *target, dcsr_matrix **matrix, const inge
     const cli_stored *stored = &target->stored;
     dcsr_matrix_options options = {.policy = plan->policy};
     dcsr_version_info now;
-    if (target->newest.version) return cli_stored_restore(cli, stored, matrix);
+    if (target->newest.version)
+        return dcsr_store_restore(matrix, cli->context, target->store, stored->name, 0, NULL)
+                   ? cli_fail_library(cli)
+                   : CLI_DONE;
     int status = cli_stored_find(cli, stored, &now);
     if (status) return status;
     if (now.version)
@@ -115,11 +118,12 @@ int ingest_target_store(ingest_target *target, dcsr_matrix *matrix)
     if (!status) return CLI_DONE;
     const char *why = dcsr_context_error(cli->context);
     if (!target->durable)
-        return cli_fail(cli, "%s#%s: nothing of this was stored: %s", stored->store, stored->name, why);
+        return cli_fail_because(cli, "%s#%s: nothing of this was stored: %s", stored->store, stored->name,
+                                why);
     if (!target->broken)
-        return cli_fail(cli, "%s#%s: all batches are safe in the log, but no version was made: %s",
-                        stored->store, stored->name, why);
-    return cli_fail(
+        return cli_fail_because(cli, "%s#%s: all batches are safe in the log, but no version was made: %s",
+                                stored->store, stored->name, why);
+    return cli_fail_because(
         cli,
         "%s#%s: %llu of %llu batches are lost, those before them are in the log: no version could be "
         "made either: %s",
@@ -130,10 +134,11 @@ int ingest_target_verdict(const ingest_target *target)
 {
     const cli_stored *stored = &target->stored;
     if (!target->broken) return CLI_DONE;
-    return cli_fail(target->cli,
-                    "%s#%s: %llu of %llu batches were in memory alone for a while; version %llu has them all",
-                    stored->store, stored->name, (unsigned long long)target->lost,
-                    (unsigned long long)target->sent, (unsigned long long)target->newest.version);
+    return cli_fail_as(
+        target->cli, "not_durable", CLI_FAILED,
+        "%s#%s: %llu of %llu batches were in memory alone for a while; version %llu has them all",
+        stored->store, stored->name, (unsigned long long)target->lost, (unsigned long long)target->sent,
+        (unsigned long long)target->newest.version);
 }
 
 void ingest_target_put(const ingest_target *target, cli_report *report)

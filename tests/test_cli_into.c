@@ -4,6 +4,7 @@
 #include "tests/support_store.h"
 #include <fcntl.h>
 #include <limits.h>
+#include <lmdb.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,8 +27,9 @@ static void begin(void)
 
 TestSuite(cli_into, .init = begin, .fini = program_end);
 
-/* Starts `dcsr ARGUMENTS`, which are separated by single blanks, and does not wait for it. */
-static pid_t start(const char *arguments)
+/* Starts `dcsr ARGUMENTS`, which are separated by single blanks, and does not wait for it. What it prints
+ * goes into these files. */
+static pid_t start_into(const char *arguments, const char *out, const char *err)
 {
     char copy[200], *argv[20] = {program};
     int argc = 1;
@@ -35,10 +38,17 @@ static pid_t start(const char *arguments)
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (err)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     cr_assert(!posix_spawn(&process, program, &actions, NULL, argv, environ));
     posix_spawn_file_actions_destroy(&actions);
     return process;
+}
+
+static pid_t start(const char *arguments)
+{
+    return start_into(arguments, "/dev/null", NULL);
 }
 
 static bool has_ended(pid_t process, int *how)
@@ -202,7 +212,7 @@ Test(cli_into, waits_for_another_process_that_writes)
 static int64_t count_in_store(const char *what)
 {
     program_result r = program_run("--json --device cpu verify s");
-    int64_t count = r.json ? program_integer(&r, what) : 0;
+    int64_t count = json_object_get(r.json, what) ? program_integer(&r, what) : 0;
     program_free(&r);
     return count;
 }
@@ -224,19 +234,46 @@ static void kill_in_the_middle(void)
 
 /* The log holds the first batches and nothing else, so a search from the beginning of the path gets as far as
  * there are entries. */
-static void expect_first_batches(const char *name, int64_t entries)
+static void expect_first_batches(const char *name, int64_t entries, int64_t batch)
 {
     program_result r;
-    cr_assert(entries > 0 && entries < 2999999 && entries % 100 == 0);
+    cr_assert(entries > 0 && entries < 2999999 && entries % batch == 0);
     PROGRAM_JSON(r, "--json --device cpu bfs %s --source 0 --repeat 1", name);
     PROGRAM_INTEGER(&r, "reached", entries + 1);
     program_free(&r);
+}
+
+/* A command that reads the newest version says what the log holds beyond; @live shows it. Returns the
+ * entries. */
+static int64_t look_without_recovering(void)
+{
+    int64_t records = count_in_store("log_records");
+    program_result r = program_run("--json --device cpu bfs s#m --source 0 --repeat 1");
+    cr_assert(!r.status && r.json && !strncmp(r.err, "dcsr: s#m: this is version 1; ", 30), "%s", r.err);
+    cr_assert(strstr(r.err, "records of the log came after it: s#m@live shows all\n"), "%s", r.err);
+    PROGRAM_INTEGER(&r, "reached", 1);
+    PROGRAM_INTEGER(&r, "pending", records);
+    PROGRAM_INTEGER(&r, "replayed", 0);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json --device cpu info s#m@1"); /* as it was asked for */
+    PROGRAM_INTEGER(&r, "pending", 0);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json --device cpu restore s#m@live x.mtx");
+    int64_t entries = program_integer(&r, "nnz");
+    PROGRAM_INTEGER(&r, "version", 1);
+    PROGRAM_INTEGER(&r, "pending", 0);
+    cr_assert(program_integer(&r, "replayed") > 0);
+    program_free(&r);
+    expect_first_batches("s#m@live", entries, 100);
+    cr_assert_eq(count_in_store("log_records"), records, "looking has changed the store");
+    return entries;
 }
 
 Test(cli_into, goes_on_after_being_killed, .timeout = 300)
 {
     program_result r;
     kill_in_the_middle();
+    int64_t seen = look_without_recovering();
     cr_assert(system("cp -r s again && cp -r s other") == 0);
     PROGRAM_JSON(r, "--json log s#m");
     json_t *newest = json_array_get(json_object_get(r.json, "versions"), 0);
@@ -244,12 +281,13 @@ Test(cli_into, goes_on_after_being_killed, .timeout = 300)
     program_free(&r);
     PROGRAM_JSON(r, "--json --device cpu ingest path:2 --into s#m --durable");
     int64_t entries = program_integer(&r, "recovered_entries");
+    cr_assert_eq(entries, seen);
     PROGRAM_INTEGER(&r, "recovered_version", 1);
     cr_assert(program_integer(&r, "recovered_records") > 0);
     PROGRAM_INTEGER(&r, "inserted", 1); /* what was recovered is not counted */
     PROGRAM_INTEGER(&r, "nnz", entries);
     program_free(&r);
-    expect_first_batches("s#m", entries);
+    expect_first_batches("s#m", entries, 100);
     PROGRAM_JSON(r, "--json --device cpu ingest path:3000000 --into s#m --durable");
     PROGRAM_INTEGER(&r, "nnz", 2999999);
     PROGRAM_INTEGER(&r, "recovered_records", 0);
@@ -263,8 +301,115 @@ Test(cli_into, goes_on_after_being_killed, .timeout = 300)
     PROGRAM_INTEGER(&r, "recovered_entries", entries);
     PROGRAM_INTEGER(&r, "version", 3);
     program_free(&r);
-    expect_first_batches("other#m@2", entries);
+    expect_first_batches("other#m@2", entries, 100);
 }
+
+/* ---- Being interrupted ---- */
+
+/* Waits for a process that ends by this signal, and takes what it has printed. */
+static program_result interrupted_by(int number, pid_t process)
+{
+    int how;
+    cr_assert(waitpid(process, &how, 0) == process);
+    program_result r = {.out = program_read_file("out"), .err = program_read_file("err")};
+    cr_assert(WIFSIGNALED(how) && WTERMSIG(how) == number, "%#x: %s%s", how, r.out, r.err);
+    r.json = json_loads(r.out, 0, NULL);
+    return r;
+}
+
+/* Between batches, in the middle of a source. What is reported is stored, and goes on from there. */
+Test(cli_into, an_interrupted_ingestion_keeps_what_was_sent, .timeout = 300)
+{
+    int how;
+    bool ended = false;
+    program_result r;
+    pid_t process;
+    do {
+        cr_assert(system("rm -rf s") == 0);
+        process = start_into("--json --device cpu ingest path:3000000 --batch 10 --into s#m --durable", "out",
+                             "err");
+        while (count_in_store("log_records") < 3 && !(ended = has_ended(process, &how))) continue;
+    } while (ended);
+    PROGRAM_JSON(r,
+                 "--json --device cpu bfs s#m@live --source 0 --repeat 1"); /* beside the one that writes */
+    cr_assert(program_integer(&r, "reached") % 10 == 1 && program_integer(&r, "replayed") >= 1);
+    program_free(&r);
+    kill(process, SIGINT);
+    r = interrupted_by(SIGINT, process);
+    int64_t entries = program_integer(&r, "inserted");
+    PROGRAM_INTEGER(&r, "batches", entries / 10);
+    PROGRAM_INTEGER(&r, "version", 2);
+    cr_assert_str_eq(program_error(&r, "status"), "interrupted");
+    cr_assert(strstr(r.err, "dcsr: interrupted: ") && strstr(r.err, " batches are safe, in s#m@2\n"), "%s",
+              r.err);
+    cr_assert(strstr(r.err, program_error(&r, "message")));
+    program_free(&r);
+    expect_first_batches("s#m", entries, 10);
+    cr_assert(count_in_store("log_records") == 0 && count_in_store("versions") == 2);
+}
+
+/* While it waits for a source: a pipe into which nobody writes. */
+Test(cli_into, is_interrupted_while_it_waits_for_edges, .timeout = 300)
+{
+    static const struct {
+        const char *into, *said;
+        int number;
+    } ways[] = {
+        {"", "interrupted: 999 edges in 10 batches were ingested\n", SIGINT},
+        {"--into s#m", "interrupted: 999 edges in 10 batches are safe, in s#m@1\n", SIGTERM},
+        {"--into s#d --durable", "interrupted: 999 edges in 10 batches are safe, in s#d@2\n", SIGINT}};
+    cr_assert(!mkfifo("pipe.el", 0666));
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        char line[200];
+        snprintf(line, sizeof line,
+                 "--json --device cpu ingest path:1000 --batch 100 --read bfs %s%s--delete pipe.el",
+                 ways[w].into, *ways[w].into ? " " : "");
+        pid_t process = start_into(line, "out", "err");
+        int pipe = open("pipe.el", O_WRONLY | O_CLOEXEC); /* once it is open for reading */
+        cr_assert(pipe >= 0);
+        kill(process, ways[w].number);
+        program_result r = interrupted_by(ways[w].number, process);
+        close(pipe);
+        cr_assert(strstr(r.err, ways[w].said), "%s", r.err);
+        PROGRAM_INTEGER(&r, "nnz", 999);
+        PROGRAM_INTEGER(&r, "read_reached", 1000);
+        cr_assert_eq(json_integer_value(json_object_get(json_object_get(r.json, "error"), "exit_status")),
+                     128 + ways[w].number);
+        program_free(&r);
+    }
+    PROGRAM_FAILS(1, "s: this is a store", "info s");
+    program_result r;
+    PROGRAM_JSON(r, "--json --device cpu info s#m");
+    PROGRAM_INTEGER(&r, "nnz", 999);
+    program_free(&r);
+}
+
+/* What the first signal asks for is kept from coming to its end; another one ends the process. */
+Test(cli_into, a_second_signal_ends_it_at_once, .timeout = 300)
+{
+    int how, given = 0;
+    MDB_env *environment;
+    MDB_txn *holds_the_log;
+    pid_t process =
+        start_into("--device cpu ingest path:3000000 --batch 10 --into s#m --durable", "out", "err");
+    while (count_in_store("log_records") < 3) cr_assert(!has_ended(process, &how));
+    cr_assert(!mdb_env_create(&environment) && !mdb_env_set_mapsize(environment, (size_t)1 << 32) &&
+              !mdb_env_open(environment, "s", 0, 0666) &&
+              !mdb_txn_begin(environment, NULL, 0, &holds_the_log));
+    for (; !has_ended(process, &how); given++) {
+        kill(process, SIGINT);
+        store_pause(100);
+    }
+    mdb_txn_abort(holds_the_log);
+    mdb_env_close(environment);
+    program_result r = {.out = program_read_file("out"), .err = program_read_file("err")};
+    cr_assert(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT && given >= 2, "%#x after %d", how, given);
+    cr_assert(!*r.out && !*r.err, "%s%s", r.out, r.err);
+    program_free(&r);
+    cr_assert(count_in_store("log_records") >= 3 && count_in_store("corrupt") == 0);
+}
+
+/* ---- Full disks ---- */
 
 /* Files may not grow beyond so many bytes, as on a disk that is full then. */
 static void limit_files(rlim_t bytes)
@@ -314,6 +459,7 @@ Test(cli_into, a_version_in_the_end_saves_what_the_log_could_not)
     fclose(file);
     limit_files(1 << 19);
     r = program_run("--json --device cpu ingest same.el --into s#m --durable --batch 10k");
+    cr_assert_str_eq(program_error(&r, "status"), "not_durable");
     cr_assert(r.status == 1 && r.json && count_lines(r.err) == 2, "%d: %s%s", r.status, r.out, r.err);
     cr_assert(strstr(r.err, "going on in memory") && strstr(r.err, "version 2 has them all"), "%s", r.err);
     cr_assert(program_integer(&r, "not_durable") > 0);
