@@ -4,7 +4,7 @@
  *
  * Session N + k has the seed N + k. One that fails says its seed, step and call, and ends; `--seed N
  * --sessions 1` plays it again. The last line counts steps that agreed and sessions that failed. */
-#include "tests/peers/peers.h"
+#include "tests/peers/differential.h"
 
 #include <string.h>
 

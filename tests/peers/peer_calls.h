@@ -2,7 +2,7 @@
 #ifndef DCSR_TESTS_PEER_CALLS_H
 #define DCSR_TESTS_PEER_CALLS_H
 
-#include "tests/peers/peers.h"
+#include "tests/peers/differential.h"
 
 /* One call: its objects, its mask, its description, in both libraries. */
 typedef struct frame {

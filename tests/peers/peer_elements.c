@@ -13,7 +13,7 @@ static void ewise(session *s, bool add)
     const bool transposed = f.desc.transpose_a || f.desc.transpose_b;
     do {
         f.op = draw_binary(&s->draw, draw_type(s));
-    } while (add && transposed && strlen(f.op.name) == 2); /* eq, lt, ...: see peers.h */
+    } while (add && transposed && strlen(f.op.name) == 2); /* eq, lt, ...: see differential.h */
     f.C = pick_matrix(s, &f, m, n);
     f.A = f.desc.transpose_a ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
     f.B = f.desc.transpose_b ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);

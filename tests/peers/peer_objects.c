@@ -1,5 +1,5 @@
 /* peer_objects.c: matrices and vectors that are in both libraries. */
-#include "tests/peers/peers.h"
+#include "tests/peers/differential.h"
 
 #include <stdarg.h>
 #include <string.h>

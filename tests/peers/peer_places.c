@@ -146,7 +146,7 @@ static void assign_line(session *s, bool row)
     if (!lines) return;
     const uint64_t line = draw_below(&s->draw, lines);
     f.u = pick_vector(s, &f, length);
-    /* Theirs sees to this mask in its one step, and has its troubles: see peers.h. */
+    /* Theirs sees to this mask in its one step, and has its troubles: see differential.h. */
     if (!f.accum.binary) mask_of_vector(s, &f, length);
     f.desc.mask_structure |= f.desc.mask_complement;
     ready(s, &f, row ? "assign_row" : "assign_column");

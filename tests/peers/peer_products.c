@@ -158,7 +158,8 @@ static void reduce(session *s, bool matrix)
         X(BOOL)
         X(INT8)
         X(INT16)
-        X(INT32) X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
+        X(INT32)
+        X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
 #undef X
             default : break;
     }

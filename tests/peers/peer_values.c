@@ -1,5 +1,5 @@
 /* peer_values.c: types, values and operators of both libraries. */
-#include "tests/peers/peers.h"
+#include "tests/peers/differential.h"
 
 #include <math.h>
 #include <string.h>

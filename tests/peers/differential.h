@@ -1,4 +1,4 @@
-/* peers.h: the same matrices and vectors in dcsr and in SuiteSparse:GraphBLAS.
+/* differential.h: the same matrices and vectors in dcsr and in SuiteSparse:GraphBLAS.
  *
  * A differential test: pairs of objects go through a random sequence of changes and operations, once in each
  * library, and are compared after each step. It shares nothing with dcsr but its public headers, and nothing
@@ -36,8 +36,8 @@
  *      GrB_Col_extract                                 crashes on some inputs: columns are taken out by hand
  *      the thunk of DIAGINDEX                          has the other sign: it is 0
  */
-#ifndef DCSR_TESTS_PEERS_H
-#define DCSR_TESTS_PEERS_H
+#ifndef DCSR_TESTS_DIFFERENTIAL_H
+#define DCSR_TESTS_DIFFERENTIAL_H
 
 #include "dcsr/dcsr.h"
 #include "ops/apply.h"
