@@ -72,6 +72,10 @@ static inline bool draw_once_in(draw *d, uint64_t n)
     return draw_below(d, n) == 0;
 }
 
+/* X(NAME) for each type that has values. */
+#define FOR_TYPES(X) \
+    X(BOOL) X(INT8) X(INT16) X(INT32) X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
+
 /* Room for one value of any type. */
 typedef union scalar {
     uint64_t bits;

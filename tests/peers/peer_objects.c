@@ -60,9 +60,6 @@ static entries gather(uint64_t n, const uint64_t *rows, const uint64_t *cols, co
     return list;
 }
 
-#define FOR_TYPES(X) \
-    X(BOOL) X(INT8) X(INT16) X(INT32) X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
-
 static entries their_entries(GrB_Matrix matrix, GrB_Vector vector, dcsr_type type)
 {
     GrB_Index n;

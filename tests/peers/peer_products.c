@@ -155,13 +155,10 @@ static void reduce(session *s, bool matrix)
         theirs = E ? GrB_Matrix_reduce_##NAME((void *)&wanted, NULL, f.op.their_monoid, E, NULL)  \
                    : GrB_Vector_reduce_##NAME((void *)&wanted, NULL, f.op.their_monoid, e, NULL); \
         break;
-        X(BOOL)
-        X(INT8)
-        X(INT16)
-        X(INT32)
-        X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
+        FOR_TYPES(X)
 #undef X
-            default : break;
+    default:
+        break;
     }
     THEIRS(GrB_Vector_free(&nothing));
     char text[2][32];
