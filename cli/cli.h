@@ -178,6 +178,8 @@ extern const cli_command cli_restore_command;
 extern const cli_command cli_log_command;
 extern const cli_command cli_verify_command;
 extern const cli_command cli_gc_command;
+extern const cli_command cli_compact_command;
+extern const cli_command cli_backup_command;
 extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_bfs_command;

@@ -53,6 +53,24 @@ static dcsr_status put_matrix(const table *t, const char *name)
     return DCSR_OK;
 }
 
+static dcsr_status put_readers(cli_report *report, dcsr_store *store)
+{
+    char held[CLI_NUMBER];
+    dcsr_store_readers readers;
+    dcsr_status status = dcsr_store_get_readers(store, &readers);
+    if (status) return status;
+    if (readers.count)
+        cli_put_line(report, NULL, "read by process %llu, state %llu of %llu, which holds back %s",
+                     (unsigned long long)readers.process, (unsigned long long)readers.state,
+                     (unsigned long long)readers.newest_state, cli_bytes(held, readers.held_bytes));
+    cli_put_count(report, "readers", NULL, readers.count);
+    cli_put_count(report, "reader_process", NULL, readers.process);
+    cli_put_count(report, "reader_state", NULL, readers.state);
+    cli_put_count(report, "newest_state", NULL, readers.newest_state);
+    cli_put_count(report, "held_bytes", NULL, readers.held_bytes);
+    return DCSR_OK;
+}
+
 static dcsr_status put_store(cli_report *report, dcsr_store *store, const char *path)
 {
     char all[CLI_NUMBER], unused[CLI_NUMBER];
@@ -69,7 +87,7 @@ static dcsr_status put_store(cli_report *report, dcsr_store *store, const char *
     cli_put_count(report, "free_bytes", NULL, info.free_bytes);
     cli_put_count(report, "chunk_bytes", NULL, info.chunk_bytes);
     cli_put_integer(report, "compression", info.compression);
-    return DCSR_OK;
+    return put_readers(report, store);
 }
 
 /* All matrices, or the one that is named. */
@@ -115,7 +133,9 @@ const cli_command cli_log_command = {
         "Matrices by their names, versions oldest first. bytes are those of the chunks that a version "
         "consists of, on the disk; versions share those that have not changed. log counts records that a "
         "killed 'ingest --durable' has left behind the newest version, or one that runs has written: "
-        "STORE#NAME@live shows them, and the next command that writes under the name brings them back.\n\n"
+        "STORE#NAME@live shows them, and the next command that writes under the name brings them back. Where "
+        "processes read the store, the one that reads its oldest state is shown: what was deleted since is "
+        "not used again before it ends, so that the file grows.\n\n"
         "Example:\n  dcsr log graphs#web\n",
     .least = 1,
     .most = 1,

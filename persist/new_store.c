@@ -44,14 +44,6 @@ static dcsr_status make_environment(dcsr_store *store, const char *folder)
     return status;
 }
 
-static bool sync_folder(const dcsr_store *store, const char *name)
-{
-    int folder = dcsr_i_store_open_file(store, name, O_RDONLY | O_DIRECTORY);
-    bool synced = folder < 0 ? errno == EACCES : !fsync(folder); /* what may not be read can't be synced */
-    if (folder >= 0) close(folder);
-    return synced;
-}
-
 dcsr_status dcsr_i_store_make(dcsr_store *store)
 {
     char folder[DCSR_I_LONGEST_PATH], data[DCSR_I_LONGEST_PATH], lock[DCSR_I_LONGEST_PATH],
@@ -69,7 +61,8 @@ dcsr_status dcsr_i_store_make(dcsr_store *store)
     if (mkdir(folder, DCSR_I_STORE_FOLDER_MODE) && errno != EEXIST)
         return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s", folder, strerror(errno));
     dcsr_status status = make_environment(store, folder);
-    if (status == DCSR_OK && (rename(data, whole) || !sync_folder(store, ".") || !sync_folder(store, "..")))
+    if (status == DCSR_OK && (rename(data, whole) || !dcsr_i_sync_folder(store->path, ".") ||
+                              !dcsr_i_sync_folder(store->path, "..")))
         status = dcsr_i_fail(DCSR_ERROR_IO, "%s: making a store: %s", store->path, strerror(errno));
     unlink(data);
     unlink(lock);

@@ -1,5 +1,5 @@
 /* open.c: opening and closing stores: the folder, the lock of the process that writes, LMDB's environment,
- * the databases; and what a store tells about itself. */
+ * the databases. */
 #include "persist/pages.h"
 #include "persist/store_data.h"
 #include "dcsr/alloc.h"
@@ -61,12 +61,17 @@ static void leave(const dcsr_store *store)
 
 /* ---- The folder ---- */
 
-const char *dcsr_i_store_path(char path[DCSR_I_LONGEST_PATH], const dcsr_store *store, const char *name)
+const char *dcsr_i_path_join(char path[DCSR_I_LONGEST_PATH], const char *folder, const char *name)
 {
-    int length = snprintf(path, DCSR_I_LONGEST_PATH, "%s/%s", store->path, name);
+    int length = snprintf(path, DCSR_I_LONGEST_PATH, "%s/%s", folder, name);
     if (length > 0 && length < DCSR_I_LONGEST_PATH) return path;
     errno = ENAMETOOLONG;
     return NULL;
+}
+
+const char *dcsr_i_store_path(char path[DCSR_I_LONGEST_PATH], const dcsr_store *store, const char *name)
+{
+    return dcsr_i_path_join(path, store->path, name);
 }
 
 int dcsr_i_store_open_file(const dcsr_store *store, const char *name, int flags)
@@ -76,16 +81,17 @@ int dcsr_i_store_open_file(const dcsr_store *store, const char *name, int flags)
     return open(path, flags | O_CLOEXEC, DCSR_I_STORE_FILE_MODE);
 }
 
-/* Nothing that somebody else may have put there; what a store that is being made has is nothing else's. */
-static bool holds_other_files(const char *path)
+bool dcsr_i_folder_has_others(const char *path, const char *const *names)
 {
     DIR *folder = opendir(path);
     bool others = false;
     if (!folder) return false;
-    for (struct dirent *entry; (entry = readdir(folder));)
-        others |= strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-                  strcmp(entry->d_name, "writer") && strcmp(entry->d_name, "lock.mdb") &&
-                  strcmp(entry->d_name, DCSR_I_UNFINISHED);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *const *n = names;
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        while (*n && strcmp(entry->d_name, *n)) n++;
+        others |= !*n;
+    }
     closedir(folder);
     return others;
 }
@@ -105,8 +111,22 @@ dcsr_status dcsr_i_store_look(const dcsr_store *store, bool *there)
                        store->path);
 }
 
+/* A folder without the file of a store. */
+static dcsr_status fail_without_file(const dcsr_store *store, bool make)
+{
+    char path[DCSR_I_LONGEST_PATH];
+    if (dcsr_i_store_path(path, store, DCSR_I_COPY) && !access(path, F_OK))
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: this folder is no store: it has a backup that was never finished; make it again",
+            store->path);
+    return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this folder is no store%s", store->path,
+                       make ? ", and as there are files in it none is made there; name another" : "");
+}
+
 static dcsr_status find_folder(const dcsr_store *store, bool make)
 {
+    static const char *const our_names[] = {"writer", "lock.mdb", DCSR_I_UNFINISHED, NULL};
     if (make && mkdir(store->path, DCSR_I_STORE_FOLDER_MODE) && errno != EEXIST)
         return dcsr_i_fail(DCSR_ERROR_IO, "%s: making the folder of a store: %s", store->path,
                            strerror(errno));
@@ -120,9 +140,8 @@ static dcsr_status find_folder(const dcsr_store *store, bool make)
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a store is a folder, and this is a file", store->path);
     bool there;
     DCSR_TRY(dcsr_i_store_look(store, &there));
-    if (!there && (!make || holds_other_files(store->path)))
-        return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this folder is no store%s", store->path,
-                           make ? ", and as there are files in it none is made there; name another" : "");
+    if (!there && (!make || dcsr_i_folder_has_others(store->path, our_names)))
+        return fail_without_file(store, make);
     return DCSR_OK;
 }
 
@@ -143,6 +162,36 @@ static dcsr_status lock_for_writing(dcsr_store *store, bool refuse)
     return dcsr_i_fail(DCSR_ERROR_IO, "%s/writer: locking it: %s", store->path, strerror(errno));
 }
 
+int dcsr_i_folder_lock(const char *path, int how)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result;
+    if (folder < 0) return -1;
+    do result = flock(folder, how);
+    while (result && errno == EINTR);
+    if (!result) return folder;
+    int reason = errno;
+    close(folder);
+    errno = reason;
+    return -1;
+}
+
+/* While it is locked, nobody replaces the store's file. Who may not read the folder could not lock it. */
+static dcsr_status lock_folder(dcsr_store *store, bool refuse)
+{
+    store->folder = dcsr_i_folder_lock(store->path, LOCK_SH | (refuse ? LOCK_NB : 0));
+    if (store->folder >= 0 || errno == EACCES) return DCSR_OK;
+    if (errno == EWOULDBLOCK)
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: another process compacts the store; try again when it is done", store->path);
+    return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", store->path, strerror(errno));
+}
+
+static void unlock_folder(dcsr_store *store)
+{
+    if (store->folder >= 0) close(store->folder);
+    store->folder = -1;
+}
+
 /* LMDB makes its table of readers as a file with a hole and writes it through a map: where the disk is full
  * that would kill the process. This takes the room before. Nobody has locks on the file yet that closing it
  * would drop. */
@@ -154,6 +203,27 @@ static dcsr_status make_room_for_readers(const dcsr_store *store, const char *na
     if (file >= 0) close(file);
     if (!reason || reason == EOPNOTSUPP || reason == EINVAL) return DCSR_OK;
     return dcsr_i_store_fail(store, reason, "making room for its readers");
+}
+
+/* Each process that has LMDB's file open has a part of a lock on its table of readers. Who has all of it is
+ * alone; LMDB's own use of the table would give the lock away, and is not needed then. */
+static dcsr_status lock_alone(dcsr_store *store)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    store->folder = dcsr_i_folder_lock(store->path, LOCK_EX);
+    if (store->folder < 0)
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", store->path, strerror(errno));
+    DCSR_TRY(make_room_for_readers(store, "lock.mdb"));
+    store->alone = dcsr_i_store_open_file(store, "lock.mdb", O_RDWR | O_CREAT);
+    if (store->alone >= 0 && !fcntl(store->alone, F_SETLK, &all)) return DCSR_OK;
+    if (store->alone < 0 || (errno != EACCES && errno != EAGAIN))
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s/lock.mdb: locking it: %s", store->path, strerror(errno));
+    if (fcntl(store->alone, F_GETLK, &all) || all.l_type == F_UNLCK || all.l_pid <= 0)
+        return dcsr_i_fail(DCSR_ERROR_BUSY, "%s: another process has the store open; end it first",
+                           store->path);
+    return dcsr_i_fail(DCSR_ERROR_BUSY,
+                       "%s: process %ld has the store open, and others may; try again when it is done",
+                       store->path, (long)all.l_pid);
 }
 
 /* ---- The environment ---- */
@@ -172,7 +242,7 @@ static dcsr_status fail_to_open(const dcsr_store *store, int code)
 
 dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_t addresses)
 {
-    if (!store->read_only)
+    if (!store->read_only && store->alone < 0)
         DCSR_TRY(
             make_room_for_readers(store, folder == store->path ? "lock.mdb" : DCSR_I_UNFINISHED "/lock.mdb"));
     int code = mdb_env_create(&store->env);
@@ -180,8 +250,10 @@ dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_
     mdb_env_set_maxdbs(store->env, DCSR_I_DATABASES);
     mdb_env_set_maxreaders(store->env, MOST_READERS);
     mdb_env_set_mapsize(store->env, addresses);
-    code = mdb_env_open(store->env, folder, MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0),
-                        DCSR_I_STORE_FILE_MODE);
+    code =
+        mdb_env_open(store->env, folder,
+                     MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) | (store->alone >= 0 ? MDB_NOLOCK : 0),
+                     DCSR_I_STORE_FILE_MODE);
     if (!code) return DCSR_OK;
     mdb_env_close(store->env);
     store->env = NULL;
@@ -238,15 +310,25 @@ static dcsr_status check_options(const dcsr_store_options *options)
     return DCSR_OK;
 }
 
-static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *options)
+/* What was killed while it compacted the store has left the copy. */
+static void remove_copy(const dcsr_store *store)
+{
+    char path[DCSR_I_LONGEST_PATH];
+    if (dcsr_i_store_path(path, store, DCSR_I_COPY)) unlink(path);
+}
+
+static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *options, bool alone)
 {
     bool make = !options->read_only && !options->must_exist;
     DCSR_TRY(find_folder(store, make));
     DCSR_TRY(enter(store));
     if (!store->read_only) DCSR_TRY(lock_for_writing(store, options->refuse_locked));
+    DCSR_TRY(alone ? lock_alone(store) : lock_folder(store, options->refuse_locked));
+    if (!store->read_only) remove_copy(store);
     if (make) DCSR_TRY(dcsr_i_store_make(store));
     DCSR_TRY(dcsr_i_pages_check_file(store->path));
     DCSR_TRY(dcsr_i_store_open_env(store, store->path, store->max_bytes ? store->max_bytes : most_addresses));
+    if (!alone) unlock_folder(store);
     DCSR_TRY(open_databases(store));
     if (store->read_only) return DCSR_OK;
     int dead;
@@ -254,20 +336,15 @@ static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *optio
     return dcsr_i_store_sweep(store);
 }
 
-dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options)
+static dcsr_status make_handle(dcsr_store **store, const char *path, const dcsr_store_options *options,
+                               bool alone)
 {
-    static const dcsr_store_options defaults;
-    if (!store || !path)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open: %s is NULL",
-                           store ? "path" : "store");
     *store = NULL;
-    if (!options) options = &defaults;
-    DCSR_TRY(check_options(options));
     dcsr_store *opened = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *opened);
     if (!opened) return DCSR_ERROR_OUT_OF_MEMORY;
     size_t length = strlen(path) + 1;
     opened->path = dcsr_i_alloc(NULL, DCSR_I_MATRIX, length, 1);
-    opened->writer = -1;
+    opened->writer = opened->folder = opened->alone = -1;
     opened->process = getpid();
     opened->read_only = options->read_only;
     opened->max_bytes = options->max_bytes;
@@ -279,13 +356,30 @@ dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_sto
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     if (opened->path) {
         memcpy(opened->path, path, length);
-        status = open_store(opened, options);
+        status = open_store(opened, options, alone);
     }
     if (status == DCSR_OK)
         *store = opened;
     else
         dcsr_store_close(opened);
     return status;
+}
+
+dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options)
+{
+    static const dcsr_store_options defaults;
+    if (!store || !path)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open: %s is NULL",
+                           store ? "path" : "store");
+    *store = NULL;
+    if (!options) options = &defaults;
+    DCSR_TRY(check_options(options));
+    return make_handle(store, path, options, false);
+}
+
+dcsr_status dcsr_i_store_open_alone(dcsr_store **store, const char *path)
+{
+    return make_handle(store, path, &(dcsr_store_options){.must_exist = true, .refuse_locked = true}, true);
 }
 
 void dcsr_store_close(dcsr_store *store)
@@ -296,6 +390,8 @@ void dcsr_store_close(dcsr_store *store)
     leave(store);
     /* In a forked child the environment, its threads and its locks are the parent's. */
     if (ours && store->env) mdb_env_close(store->env);
+    if (store->alone >= 0) close(store->alone);
+    unlock_folder(store);
     if (store->writer >= 0) close(store->writer);
     while (store->bases) {
         dcsr_i_base *base = store->bases;
@@ -307,48 +403,4 @@ void dcsr_store_close(dcsr_store *store)
     pthread_mutex_destroy(&store->changing);
     if (store->path) dcsr_i_free(NULL, DCSR_I_MATRIX, store->path, strlen(store->path) + 1, 1);
     dcsr_i_free(NULL, DCSR_I_MATRIX, store, 1, sizeof *store);
-}
-
-/* ---- What it tells ---- */
-
-/* LMDB keeps a list of free pages, in database 0, by the transaction that freed them: how many, then which.
- */
-static uint64_t free_pages(MDB_txn *txn)
-{
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    uint64_t pages = 0;
-    if (mdb_cursor_open(txn, 0, &cursor)) return 0;
-    while (!mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        size_t count;
-        memcpy(&count, value.mv_data, sizeof count);
-        pages += count;
-    }
-    mdb_cursor_close(cursor);
-    return pages;
-}
-
-dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
-{
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_get_info", store, false));
-    if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_get_info: info is NULL");
-    MDB_txn *txn;
-    MDB_stat stat;
-    mdb_filehandle_t file;
-    struct stat data;
-    if (mdb_env_get_fd(store->env, &file) || fstat(file, &data))
-        return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: %s", store->path, strerror(errno));
-    DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
-    int code = mdb_stat(txn, store->database[DCSR_I_DB_MATRICES], &stat);
-    uint64_t pages = free_pages(txn);
-    mdb_txn_abort(txn);
-    if (code) return dcsr_i_store_fail(store, code, "counting its matrices");
-    *info = (dcsr_store_info){.matrices = stat.ms_entries,
-                              .file_bytes = (uint64_t)data.st_size,
-                              .free_bytes = pages * stat.ms_psize,
-                              .chunk_bytes = store->chunk_bytes,
-                              .compression = store->compression,
-                              .read_only = store->read_only,
-                              .format = DCSR_I_STORE_FORMAT};
-    return DCSR_OK;
 }

@@ -12,12 +12,20 @@
  *                      newest version + log = the matrix, after whatever ended the process:
  *                      dcsr_store_open_matrix() to go on with, dcsr_store_recover() to look at
  *
+ *      store --dcsr_store_backup()--> another folder, checked      --dcsr_store_compact()--> itself, smaller
+ *
  * A snapshot is of a view, so inserting goes on meanwhile. It is published by one transaction: whenever the
  * process is killed or the machine fails, a store holds the old version or the new one.
  *
  * Processes: one writes at a time, any number read meanwhile (MAX_READERS at most). A process opens a store
  * once; a second dcsr_store_open() of it by the same process is refused. A store is of no use in a child of
  * the process that opened it. Not on network file systems, where neither locks nor the map can be relied on.
+ *
+ * Room: the file never shrinks by itself. What is deleted is room that is used next, but for what a reader
+ * may still see: who reads a state of the store - a view of dcsr_store_view(), a call that is on its way, a
+ * backup - holds back every page that any process has freed since. While one reader stays, each snapshot and
+ * each batch of a log makes the file longer, however much gc deletes. dcsr_store_get_readers() tells who it
+ * is.
  *
  * Threads: any number may use one store; those that write take turns. dcsr_store_close() is the last call.
  * Strings are copied. Every call that reads data checks its checksums, so that a damaged store gives
@@ -75,6 +83,19 @@ typedef struct dcsr_store_info {
 } dcsr_store_info;
 DCSR_API dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info);
 
+/* Who reads the store, of all processes, and what the one with the oldest state keeps from being used again.
+ * A state is what a transaction has left, and has its number; each snapshot, gc and write of a log makes
+ * some. */
+typedef struct dcsr_store_readers {
+    uint64_t count;        /* views that are lent, and calls that are on their way; 0: the rest is 0, too */
+    uint64_t process;      /* of the oldest */
+    uint64_t state;        /* that it reads */
+    uint64_t held_bytes;   /* pages of the file that could be used next, were it not for that */
+    uint64_t newest_state; /* the store's; always set */
+} dcsr_store_readers;
+/* Slots of readers that are gone are given free first. Errors: IO. Cost: O(free pages / 1000). */
+DCSR_API dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *readers);
+
 /* ---- Snapshots ---- */
 
 /* One version of one matrix. */
@@ -118,7 +139,8 @@ DCSR_API dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *cont
 
 /* A view (CSR) of a version, on the cpu. A version of a single chunk that is not compressed is lent from the
  * map, without a copy (dcsr_view_info.lent): choose chunk_bytes accordingly. Others are copied into memory.
- * While the view lives the store's file cannot reuse what it shows. Destroy it before the store is closed.
+ * While a lent view lives, nothing is used again that any process deletes: the file grows with all that is
+ * written. Destroy it soon, and before the store is closed.
  * Errors: as for restoring; INVALID_ARGUMENT on a cuda context. */
 DCSR_API dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store *store,
                                      const char *name, uint64_t version);
@@ -154,14 +176,46 @@ typedef struct dcsr_store_freed {
 } dcsr_store_freed;
 /* Keeps the newest `keep` versions of each matrix (at least 1), or of `name` alone where it is not NULL, and
  * frees what no other version uses; also what killed processes have left: chunks that no version names, slots
- * of readers that are gone. The file gets no smaller; what is written next goes there.
- * Errors: INVALID_ARGUMENT, IO, NOT_FOUND, CORRUPT; the store is as it was then. */
+ * of readers that are gone. The file gets no smaller: what is written next goes there, once nobody reads an
+ * older state any more (dcsr_store_get_readers()); dcsr_store_compact() makes it smaller. Errors:
+ * INVALID_ARGUMENT, IO, NOT_FOUND, CORRUPT; the store is as it was then. */
 DCSR_API dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep,
                                    dcsr_store_freed *freed);
 
 /* Deletes a matrix with all its versions and its log. Errors: NOT_FOUND, BUSY (it is open as a durable one),
  * IO. */
 DCSR_API dcsr_status dcsr_store_delete(dcsr_store *store, const char *name);
+
+/* ---- Copies ---- */
+
+/* Called now and then by the thread that made the call: what it is doing ("copying", "checking the copy"),
+ * and how many bytes of how many are done. It may not use the store. */
+typedef void (*dcsr_store_progress)(void *user, const char *doing, uint64_t bytes, uint64_t of);
+typedef struct dcsr_store_copied {
+    uint64_t bytes_before, bytes_after; /* of the data file, and of the copy's */
+    dcsr_store_check check;             /* what the copy has; nothing of it is damaged */
+} dcsr_store_copied;
+
+/* Writes a copy of the store, as one moment has it, to the folder `path`, which is made and may be there if
+ * it is empty: all matrices with all versions, and what the log of durable matrices holds. Others write to
+ * the store meanwhile, this process, too; what they free until the copy is written is not used again before.
+ * The copy is a store by itself, with the same names and version numbers. It is read once more, and every
+ * checksum is compared, so that nothing damaged is backed up. It gets its name, data.mdb, when it is whole
+ * and synced: where the process is killed, the folder is no store, and may be given again. The store may be
+ * open read_only. progress and copied may be NULL. Errors: IO (also a folder that is not empty; lack of room:
+ * the message has the bytes that are needed), CORRUPT (nothing is kept then), BUSY (another backup goes
+ * there), OUT_OF_MEMORY. Cost: reads what is in use, writes it, reads that. */
+DCSR_API dcsr_status dcsr_store_backup(dcsr_store *store, const char *path, dcsr_store_progress progress,
+                                       void *user, dcsr_store_copied *copied);
+
+/* Makes the file of the store in folder `path` as small as it can be: a copy as above takes its place, so
+ * there has to be room for it beside. No process may have the store open, this one neither; those that open
+ * it meanwhile wait. Whenever the process is killed or the machine fails, the store is the old one or the new
+ * one, which hold the same; a copy that was not finished is deleted by whoever opens the store for writing
+ * next. Errors: as above, and BUSY (the message names a process), NOT_FOUND, as dcsr_store_open(); the store
+ * is as it was then. */
+DCSR_API dcsr_status dcsr_store_compact(const char *path, dcsr_store_progress progress, void *user,
+                                        dcsr_store_copied *copied);
 
 /* ---- Durable matrices ---- */
 

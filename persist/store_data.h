@@ -11,6 +11,8 @@
  *      journal.c    durable matrices, and the thread of their log; log_write.c writes it,
  *                   log_record.c has its records, recover.c replays it
  *      verify.c     reads everything; pages.c: LMDB's own pages
+ *      copy.c       a checked copy of all that there is; backup.c puts it in place, or elsewhere
+ *      store_info.c what a store tells about itself: size, readers
  *      gc.c         deletes versions, matrices, and what nobody names
  *
  * Locks, outermost first: `changing` (one snapshot, gc or deletion at a time), `writing` (one transaction
@@ -59,6 +61,8 @@ struct dcsr_store {
     MDB_env *env;
     MDB_dbi database[DCSR_I_DATABASES];
     int writer; /* descriptor that holds the lock of the writing process; -1 */
+    int folder; /* that of the folder, locked; while the store is being opened, or when it is alone; -1 */
+    int alone;  /* that of lock.mdb, locked, so that no other process has the store open; -1 */
     pid_t process;
     dev_t device; /* of the data file: which store it is */
     ino_t inode;
@@ -84,6 +88,7 @@ dcsr_status dcsr_i_store_check(const char *call, const dcsr_store *store, bool w
 /* Files of the store, in its folder. The path is written to the buffer and returned; NULL when it is too
  * long, with errno. */
 enum { DCSR_I_LONGEST_PATH = 4096, DCSR_I_STORE_FILE_MODE = 0666, DCSR_I_STORE_FOLDER_MODE = 0777 };
+const char *dcsr_i_path_join(char path[DCSR_I_LONGEST_PATH], const char *folder, const char *name);
 const char *dcsr_i_store_path(char path[DCSR_I_LONGEST_PATH], const dcsr_store *store, const char *name);
 int dcsr_i_store_open_file(const dcsr_store *store, const char *name, int flags);
 /* Whether the folder has the file of a store. */
@@ -95,6 +100,15 @@ extern const char *const dcsr_i_database_names[DCSR_I_DATABASES];
 dcsr_status dcsr_i_store_make(dcsr_store *store);
 /* The folder in which that is done, in that of the store. */
 #define DCSR_I_UNFINISHED ".new"
+
+/* Opens a store that is there for writing, so that no other process has it open, nor opens it until it is
+ * closed: those wait. Errors: as dcsr_store_open(), BUSY (the message names a process that has it open). */
+dcsr_status dcsr_i_store_open_alone(dcsr_store **store, const char *path);
+/* Locks a folder; the descriptor, or -1 with errno: EWOULDBLOCK where LOCK_NB is in `how`. Who opens the
+ * store in it has it shared meanwhile, who replaces its file has it alone. */
+int dcsr_i_folder_lock(const char *path, int how);
+/* Whether there is anything in a folder but these names, of which the last is NULL. */
+bool dcsr_i_folder_has_others(const char *path, const char *const *names);
 
 /* ---- txn.c ---- */
 
@@ -197,6 +211,33 @@ extern uint64_t dcsr_i_store_transaction_bytes;
  * transaction deletes the log records that the version holds. */
 dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                        dcsr_version_info *info);
+
+/* ---- copy.c, verify.c ---- */
+
+/* Tells a caller how far something long has come. Zero-initialise; without a `call` it tells nothing. */
+typedef struct dcsr_i_progress {
+    dcsr_store_progress call;
+    void *user;
+    const char *doing;
+    uint64_t done, of, told; /* bytes */
+} dcsr_i_progress;
+void dcsr_i_progress_tell(dcsr_i_progress *progress, uint64_t bytes);
+
+/* dcsr_store_verify(), with progress. */
+dcsr_status dcsr_i_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
+                                dcsr_i_progress *progress, dcsr_store_check *check);
+
+/* The file of a copy that is not finished, in a folder that is to have it as its data.mdb. */
+#define DCSR_I_COPY ".copy.mdb"
+/* Writes a dense copy of what the store holds to that file, checks it, and syncs it. On failure there is no
+ * such file. Errors: CORRUPT, IO (also lack of room: the message has the bytes that are needed),
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_store_copy(dcsr_store *store, const char *folder, dcsr_store_progress progress, void *user,
+                              dcsr_store_copied *copied);
+/* Gives it its name, and syncs the folder and that above. */
+dcsr_status dcsr_i_store_name_copy(const char *folder);
+/* Syncs the folder `name` of a folder; whether that was possible, else errno. */
+bool dcsr_i_sync_folder(const char *path, const char *name);
 
 /* ---- journal.c: all with `writing` held ---- */
 

@@ -9,6 +9,7 @@ typedef struct checking {
     dcsr_store_damage damage;
     void *user;
     dcsr_store_check *check;
+    dcsr_i_progress *progress;
     /* Of the matrix that is being looked at: */
     const char *name;
     dcsr_i_matrix_record record;
@@ -27,6 +28,12 @@ static dcsr_status note(checking *c, dcsr_status status)
     return DCSR_OK;
 }
 
+static void count_bytes(checking *c, uint64_t bytes)
+{
+    c->check->bytes += bytes;
+    dcsr_i_progress_tell(c->progress, bytes);
+}
+
 /* The chunks of a version that no version before has. */
 static dcsr_status check_chunks(checking *c, const dcsr_i_version *version)
 {
@@ -40,7 +47,7 @@ static dcsr_status check_chunks(checking *c, const dcsr_i_version *version)
         if (status == DCSR_OK) status = dcsr_i_chunk_check(c->store, c->name, version, k, &data);
         dcsr_i_chunk_close(&data);
         c->check->chunks++;
-        c->check->bytes += chunk->stored;
+        count_bytes(c, chunk->stored);
         DCSR_TRY(note(c, status));
         DCSR_TRY(dcsr_i_number_list_append(&c->seen, chunk->number));
     }
@@ -53,7 +60,7 @@ static dcsr_status check_version(void *user, MDB_cursor *cursor, uint64_t number
     (void)cursor;
     checking *c = user;
     c->check->versions++;
-    c->check->bytes += value->mv_size;
+    count_bytes(c, value->mv_size);
     c->has_newest |= number == c->record.newest;
     if (!number)
         return note(c, dcsr_i_fail(DCSR_ERROR_CORRUPT,
@@ -78,7 +85,7 @@ static dcsr_status check_log(void *user, MDB_cursor *cursor, uint64_t number, co
     dcsr_i_log_record log;
     const char *why = "it is behind the last that was written";
     c->check->log_records++;
-    c->check->bytes += value->mv_size;
+    count_bytes(c, value->mv_size);
     if (!dcsr_i_log_record_is_wrong(&log, value->mv_data, value->mv_size, c->record.number, number, &why) &&
         number < c->record.next_position)
         return DCSR_OK;
@@ -139,16 +146,22 @@ static dcsr_status check_all(checking *c)
     return check_for_strangers(c);
 }
 
-dcsr_status dcsr_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
-                              dcsr_store_check *check)
+dcsr_status dcsr_i_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
+                                dcsr_i_progress *progress, dcsr_store_check *check)
 {
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_verify", store, false));
-    if (!check) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_verify: check is NULL");
     *check = (dcsr_store_check){0};
-    checking c = {.store = store, .damage = damage, .user = user, .check = check};
+    checking c = {.store = store, .damage = damage, .user = user, .check = check, .progress = progress};
     DCSR_TRY(dcsr_i_txn_begin(&c.txn, store, false));
     dcsr_status status = check_all(&c);
     mdb_txn_abort(c.txn);
     dcsr_i_number_list_free(&c.seen);
     return status;
+}
+
+dcsr_status dcsr_store_verify(dcsr_store *store, dcsr_store_damage damage, void *user,
+                              dcsr_store_check *check)
+{
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_verify", store, false));
+    if (!check) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_verify: check is NULL");
+    return dcsr_i_store_verify(store, damage, user, &(dcsr_i_progress){0}, check);
 }

@@ -56,6 +56,15 @@ __attribute__((format(printf, 2, 3), noreturn)) void store_child_fail(store_chil
             store_child_fail(child, "%s: %s: %s (%s)", (child)->now, #expression,     \
                              dcsr_strerror(store_status_), dcsr_context_error(NULL)); \
     } while (0)
+/* The same, that it fails with that status, and a sentence with the words in it. */
+#define STORE_FAILS(child, expected, words, expression)                                                 \
+    do {                                                                                                \
+        dcsr_status store_status_ = (expression);                                                       \
+        if (store_status_ != (expected) || !test_says(words))                                           \
+            store_child_fail(child, "%s is \"%s\" (%s); it should be \"%s\", with \"%s\"", #expression, \
+                             dcsr_strerror(store_status_), dcsr_context_error(NULL),                    \
+                             dcsr_strerror(expected), words);                                           \
+    } while (0)
 /* In the child: a context on the cpu whose matrices reserve little address space. */
 dcsr_context *store_context(store_child *child, int threads);
 

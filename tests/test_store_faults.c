@@ -18,16 +18,6 @@
 enum { NOBODY = 65534 };
 static const char *const plain = "plain";
 
-/* In a child: asserts that a call fails with the status, and a sentence with the words in it. */
-#define EXPECT(child, expected, words, expression)                                                      \
-    do {                                                                                                \
-        dcsr_status expect_status_ = (expression);                                                      \
-        if (expect_status_ != (expected) || !test_says(words))                                          \
-            store_child_fail(child, "%s is \"%s\" (%s); it should be \"%s\", with \"%s\"", #expression, \
-                             dcsr_strerror(expect_status_), dcsr_context_error(NULL),                   \
-                             dcsr_strerror(expected), words);                                           \
-    } while (0)
-
 /* A folder with a store in it, and the path of that. */
 typedef struct place {
     char *folder;
@@ -97,24 +87,24 @@ static void open_what_is_none(void *user, store_child *child)
     dcsr_store *store = NULL;
     dcsr_store_options reading = {.read_only = true}, there = {.must_exist = true};
     snprintf(path, sizeof path, "%s/none", p->folder);
-    EXPECT(child, DCSR_ERROR_NOT_FOUND, "none", dcsr_store_open(&store, path, &reading));
-    EXPECT(child, DCSR_ERROR_NOT_FOUND, "none", dcsr_store_open(&store, path, &there));
+    STORE_FAILS(child, DCSR_ERROR_NOT_FOUND, "none", dcsr_store_open(&store, path, &reading));
+    STORE_FAILS(child, DCSR_ERROR_NOT_FOUND, "none", dcsr_store_open(&store, path, &there));
     if (store || !access(path, F_OK)) store_child_fail(child, "a store was made that should be there");
     snprintf(path, sizeof path, "%s/none/below", p->folder);
-    EXPECT(child, DCSR_ERROR_IO, "below", dcsr_store_open(&store, path, NULL));
+    STORE_FAILS(child, DCSR_ERROR_IO, "below", dcsr_store_open(&store, path, NULL));
     store_write_file(p->folder, "file", "text", 4);
     snprintf(path, sizeof path, "%s/file", p->folder);
-    EXPECT(child, DCSR_ERROR_FORMAT, "file", dcsr_store_open(&store, path, NULL));
-    EXPECT(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, p->folder, NULL));
-    EXPECT(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, p->folder, &reading));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "file", dcsr_store_open(&store, path, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, p->folder, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, p->folder, &reading));
     snprintf(path, sizeof path, "%s/other", p->folder);
     if (mkdir(path, 0777)) store_child_fail(child, "cannot make a folder");
     store_write_file(path, "data.mdb",
                      "this is a text and not what LMDB makes of it, and longer than a page's head is, "
                      "since what is shorter is told apart from it as a file that has been cut off.....",
                      160);
-    EXPECT(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, path, NULL));
-    EXPECT(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, path, &reading));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, path, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "no store", dcsr_store_open(&store, path, &reading));
 }
 
 Test(store_faults, what_is_no_store_is_refused_and_left_alone)
@@ -151,10 +141,10 @@ static void open_newer(void *user, store_child *child)
     dcsr_store *store;
     dcsr_store_options reading = {.read_only = true};
     change_record(p->store, child, DCSR_I_STORE_FORMAT + 1, false);
-    EXPECT(child, DCSR_ERROR_FORMAT, "newer", dcsr_store_open(&store, p->store, NULL));
-    EXPECT(child, DCSR_ERROR_FORMAT, "newer", dcsr_store_open(&store, p->store, &reading));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "newer", dcsr_store_open(&store, p->store, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "newer", dcsr_store_open(&store, p->store, &reading));
     change_record(p->store, child, DCSR_I_STORE_FORMAT, true);
-    EXPECT(child, DCSR_ERROR_FORMAT, "not a store", dcsr_store_open(&store, p->store, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "not a store", dcsr_store_open(&store, p->store, NULL));
 }
 
 Test(store_faults, a_store_of_a_newer_format_is_refused)
@@ -177,7 +167,7 @@ static void open_foreign(void *user, store_child *child)
         mdb_txn_commit(txn))
         store_child_fail(child, "LMDB makes no environment");
     mdb_env_close(env);
-    EXPECT(child, DCSR_ERROR_FORMAT, "not a store", dcsr_store_open(&store, path, NULL));
+    STORE_FAILS(child, DCSR_ERROR_FORMAT, "not a store", dcsr_store_open(&store, path, NULL));
 }
 
 Test(store_faults, an_environment_of_another_program_is_refused)
@@ -199,9 +189,10 @@ static void open_without_permission(void *user, store_child *child)
     dcsr_store *store;
     dcsr_store_options reading = {.read_only = true};
     become_nobody(child);
-    EXPECT(child, DCSR_ERROR_IO, "Permission denied", dcsr_store_open(&store, ((place *)user)->store, NULL));
-    EXPECT(child, DCSR_ERROR_IO, "ermission denied",
-           dcsr_store_open(&store, ((place *)user)->store, &reading));
+    STORE_FAILS(child, DCSR_ERROR_IO, "Permission denied",
+                dcsr_store_open(&store, ((place *)user)->store, NULL));
+    STORE_FAILS(child, DCSR_ERROR_IO, "ermission denied",
+                dcsr_store_open(&store, ((place *)user)->store, &reading));
 }
 
 static void set_modes(const place *p, mode_t folder, mode_t data, mode_t others)
@@ -251,10 +242,11 @@ static void read_without_writing(void *user, store_child *child)
     dcsr_store_options reading = {.read_only = true};
     dcsr_context *context = store_context(child, 1);
     become_nobody(child);
-    EXPECT(child, DCSR_ERROR_IO, "ermission denied", dcsr_store_open(&store, ((place *)user)->store, NULL));
+    STORE_FAILS(child, DCSR_ERROR_IO, "ermission denied",
+                dcsr_store_open(&store, ((place *)user)->store, NULL));
     STORE_OK(child, dcsr_store_open(&store, ((place *)user)->store, &reading));
     expect_version(child, store, context, 10);
-    EXPECT(child, DCSR_ERROR_INVALID_ARGUMENT, "reading only", dcsr_store_gc(store, NULL, 1, NULL));
+    STORE_FAILS(child, DCSR_ERROR_INVALID_ARGUMENT, "reading only", dcsr_store_gc(store, NULL, 1, NULL));
     dcsr_store_close(store);
     dcsr_context_destroy(context);
 }
@@ -270,7 +262,7 @@ static void create_without_permission(void *user, store_child *child)
     char path[400];
     snprintf(path, sizeof path, "%s/new", ((place *)user)->folder);
     become_nobody(child);
-    EXPECT(child, DCSR_ERROR_IO, "ermission denied", dcsr_store_open(&store, path, NULL));
+    STORE_FAILS(child, DCSR_ERROR_IO, "ermission denied", dcsr_store_open(&store, path, NULL));
     if (!access(path, F_OK)) store_child_fail(child, "it has left a folder");
 }
 
@@ -309,8 +301,8 @@ static void open_locked(void *user, store_child *child)
     dcsr_store *store;
     dcsr_context *context = store_context(child, 1);
     dcsr_store_options refuse = {.refuse_locked = true}, reading = {.read_only = true};
-    EXPECT(child, DCSR_ERROR_BUSY, "another process",
-           dcsr_store_open(&store, ((place *)user)->store, &refuse));
+    STORE_FAILS(child, DCSR_ERROR_BUSY, "another process",
+                dcsr_store_open(&store, ((place *)user)->store, &refuse));
     STORE_OK(child, dcsr_store_open(&store, ((place *)user)->store, &reading));
     expect_version(child, store, context, 10);
     dcsr_store_close(store);
