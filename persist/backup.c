@@ -20,16 +20,13 @@ static dcsr_status find_folder(const dcsr_store *store, const char *path, bool *
     return dcsr_i_fail(DCSR_ERROR_IO, "%s: making the folder of a backup: %s", path, strerror(errno));
 }
 
-static dcsr_status fill_folder(dcsr_store *store, const char *path, dcsr_store_progress progress, void *user,
-                               dcsr_store_copied *copied)
+static dcsr_status expect_empty(const char *path)
 {
     static const char *const unfinished[] = {DCSR_I_COPY, NULL};
-    if (dcsr_i_folder_has_others(path, unfinished))
-        return dcsr_i_fail(DCSR_ERROR_IO,
-                           "%s: there are files in it, and a backup goes into an empty folder; name another",
-                           path);
-    DCSR_TRY(dcsr_i_store_copy(store, path, progress, user, copied));
-    return dcsr_i_store_name_copy(path);
+    if (!dcsr_i_folder_has_others(path, unfinished)) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_IO,
+                       "%s: there are files in it, and a backup goes into an empty folder; name another",
+                       path);
 }
 
 dcsr_status dcsr_store_backup(dcsr_store *store, const char *path, dcsr_store_progress progress, void *user,
@@ -42,12 +39,16 @@ dcsr_status dcsr_store_backup(dcsr_store *store, const char *path, dcsr_store_pr
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_backup: path is %s",
                            path ? "empty" : "NULL");
     DCSR_TRY(find_folder(store, path, &ours));
+    DCSR_TRY(expect_empty(path));
     int folder = dcsr_i_folder_lock(path, LOCK_EX | LOCK_NB);
     if (folder < 0 && errno == EWOULDBLOCK)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
                            "%s: another process makes a backup or a store there; name another folder", path);
     if (folder < 0) return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", path, strerror(errno));
-    dcsr_status status = fill_folder(store, path, progress, user, copied ? copied : &unasked);
+    dcsr_status status = expect_empty(path); /* once more, as it may have been made just now */
+    if (status == DCSR_OK)
+        status = dcsr_i_store_copy(store, path, progress, user, copied ? copied : &unasked);
+    if (status == DCSR_OK) status = dcsr_i_store_name_copy(path);
     if (status != DCSR_OK && ours) rmdir(path);
     close(folder);
     return status;

@@ -175,7 +175,8 @@ int dcsr_i_folder_lock(const char *path, int how)
     return -1;
 }
 
-/* While it is locked, nobody replaces the store's file. Who may not read the folder could not lock it. */
+/* Whoever has the store open has its folder locked, shared; who replaces its file has it alone. Who may not
+ * read the folder cannot lock it. */
 static dcsr_status lock_folder(dcsr_store *store, bool refuse)
 {
     store->folder = dcsr_i_folder_lock(store->path, LOCK_SH | (refuse ? LOCK_NB : 0));
@@ -184,12 +185,6 @@ static dcsr_status lock_folder(dcsr_store *store, bool refuse)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
                            "%s: another process compacts the store; try again when it is done", store->path);
     return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", store->path, strerror(errno));
-}
-
-static void unlock_folder(dcsr_store *store)
-{
-    if (store->folder >= 0) close(store->folder);
-    store->folder = -1;
 }
 
 /* LMDB makes its table of readers as a file with a hole and writes it through a map: where the disk is full
@@ -205,25 +200,27 @@ static dcsr_status make_room_for_readers(const dcsr_store *store, const char *na
     return dcsr_i_store_fail(store, reason, "making room for its readers");
 }
 
-/* Each process that has LMDB's file open has a part of a lock on its table of readers. Who has all of it is
- * alone; LMDB's own use of the table would give the lock away, and is not needed then. */
+/* Nobody else has the store open, and who opens it waits. LMDB has a lock on its table of readers, of which
+ * each process that has the file open has a share, and which tells who that is: it is taken as well, and
+ * kept. LMDB's own use of the table would give it away, and is not needed by who is alone. */
 static dcsr_status lock_alone(dcsr_store *store)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    store->folder = dcsr_i_folder_lock(store->path, LOCK_EX);
-    if (store->folder < 0)
-        return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", store->path, strerror(errno));
+    char who[40] = "another process";
     DCSR_TRY(make_room_for_readers(store, "lock.mdb"));
-    store->alone = dcsr_i_store_open_file(store, "lock.mdb", O_RDWR | O_CREAT);
-    if (store->alone >= 0 && !fcntl(store->alone, F_SETLK, &all)) return DCSR_OK;
-    if (store->alone < 0 || (errno != EACCES && errno != EAGAIN))
-        return dcsr_i_fail(DCSR_ERROR_IO, "%s/lock.mdb: locking it: %s", store->path, strerror(errno));
-    if (fcntl(store->alone, F_GETLK, &all) || all.l_type == F_UNLCK || all.l_pid <= 0)
-        return dcsr_i_fail(DCSR_ERROR_BUSY, "%s: another process has the store open; end it first",
-                           store->path);
-    return dcsr_i_fail(DCSR_ERROR_BUSY,
-                       "%s: process %ld has the store open, and others may; try again when it is done",
-                       store->path, (long)all.l_pid);
+    store->alone = dcsr_i_store_open_file(store, "lock.mdb", O_RDWR);
+    if (store->alone < 0) return dcsr_i_fail(DCSR_ERROR_IO, "%s/lock.mdb: %s", store->path, strerror(errno));
+    bool failed = fcntl(store->alone, F_SETLK, &all);
+    if (!failed) {
+        store->folder = dcsr_i_folder_lock(store->path, LOCK_EX | LOCK_NB);
+        if (store->folder >= 0) return DCSR_OK;
+    }
+    if (errno != EACCES && errno != EAGAIN && errno != EWOULDBLOCK)
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking it: %s", store->path, strerror(errno));
+    if (failed && !fcntl(store->alone, F_GETLK, &all) && all.l_type != F_UNLCK && all.l_pid > 0)
+        snprintf(who, sizeof who, "process %ld", (long)all.l_pid);
+    return dcsr_i_fail(DCSR_ERROR_BUSY, "%s: %s has the store open; try again when nobody has", store->path,
+                       who);
 }
 
 /* ---- The environment ---- */
@@ -328,7 +325,6 @@ static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *optio
     if (make) DCSR_TRY(dcsr_i_store_make(store));
     DCSR_TRY(dcsr_i_pages_check_file(store->path));
     DCSR_TRY(dcsr_i_store_open_env(store, store->path, store->max_bytes ? store->max_bytes : most_addresses));
-    if (!alone) unlock_folder(store);
     DCSR_TRY(open_databases(store));
     if (store->read_only) return DCSR_OK;
     int dead;
@@ -391,7 +387,8 @@ void dcsr_store_close(dcsr_store *store)
     /* In a forked child the environment, its threads and its locks are the parent's. */
     if (ours && store->env) mdb_env_close(store->env);
     if (store->alone >= 0) close(store->alone);
-    unlock_folder(store);
+    if (ours && store->folder >= 0) flock(store->folder, LOCK_UN);
+    if (store->folder >= 0) close(store->folder);
     if (store->writer >= 0) close(store->writer);
     while (store->bases) {
         dcsr_i_base *base = store->bases;

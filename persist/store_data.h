@@ -61,7 +61,7 @@ struct dcsr_store {
     MDB_env *env;
     MDB_dbi database[DCSR_I_DATABASES];
     int writer; /* descriptor that holds the lock of the writing process; -1 */
-    int folder; /* that of the folder, locked; while the store is being opened, or when it is alone; -1 */
+    int folder; /* that of the folder, locked, shared or alone; -1 */
     int alone;  /* that of lock.mdb, locked, so that no other process has the store open; -1 */
     pid_t process;
     dev_t device; /* of the data file: which store it is */
@@ -104,8 +104,7 @@ dcsr_status dcsr_i_store_make(dcsr_store *store);
 /* Opens a store that is there for writing, so that no other process has it open, nor opens it until it is
  * closed: those wait. Errors: as dcsr_store_open(), BUSY (the message names a process that has it open). */
 dcsr_status dcsr_i_store_open_alone(dcsr_store **store, const char *path);
-/* Locks a folder; the descriptor, or -1 with errno: EWOULDBLOCK where LOCK_NB is in `how`. Who opens the
- * store in it has it shared meanwhile, who replaces its file has it alone. */
+/* Locks a folder, as flock() has it; the descriptor, or -1 with errno. */
 int dcsr_i_folder_lock(const char *path, int how);
 /* Whether there is anything in a folder but these names, of which the last is NULL. */
 bool dcsr_i_folder_has_others(const char *path, const char *const *names);
