@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECTOR = 512, MOST_FILES = 32, NAME = 256 };
+enum { SECTOR = 512, MOST_FILES = 64, NAME = 256 };
 
 /* A file twice: as programs see it, and as it is on the disk. */
 typedef struct content {
@@ -17,10 +17,12 @@ typedef struct content {
 } content;
 
 typedef struct disk_file {
-    char name[NAME];     /* as programs see it */
+    char name[NAME];     /* as programs see it; empty: it is gone */
     char old_name[NAME]; /* on the disk; not empty while a new name may not have reached it */
     content seen, disk;
-    bool synced; /* since it was made */
+    bool synced;                   /* since it was made */
+    struct disk_file *replaced_by; /* what has its name now; NULL */
+    bool late;                     /* that it has another name, or none, has not reached the disk */
 } disk_file;
 
 typedef struct disk {
@@ -148,15 +150,23 @@ static void sync_file(disk_file *file)
     if (file->seen.bytes) memcpy(file->disk.data, file->seen.data, file->seen.bytes);
 }
 
-/* Names are on the disk once their folder is synced. */
+/* Names are on the disk once their folder is synced, and names that are gone from it. */
 static void sync_names(disk *d, const char *folder)
 {
     size_t length = strlen(folder);
     for (int f = 0; f < d->files; f++) {
-        const char *name = d->file[f].name, *slash = strrchr(name, '/');
+        const char *name = *d->file[f].name ? d->file[f].name : d->file[f].old_name;
+        const char *slash = strrchr(name, '/');
         if ((size_t)(slash ? slash - name : 0) == length && !strncmp(name, folder, length))
             d->file[f].old_name[0] = '\0';
     }
+}
+
+/* With an empty name it is gone. */
+static void give_name(disk_file *file, const char *name)
+{
+    if (!file->old_name[0]) memcpy(file->old_name, file->name, sizeof file->old_name);
+    snprintf(file->name, sizeof file->name, "%s", name);
 }
 
 static void rename_file(disk *d, char both[2 * NAME])
@@ -164,11 +174,13 @@ static void rename_file(disk *d, char both[2 * NAME])
     char *to = strchr(both, '\n');
     cr_assert(to);
     *to++ = '\0';
-    for (int f = 0; f < d->files; f++)
-        if (!strcmp(d->file[f].name, to)) d->file[f].name[0] = '\0'; /* replaced */
     disk_file *file = find_file(d, both);
-    if (!file->old_name[0]) memcpy(file->old_name, file->name, sizeof file->old_name);
-    snprintf(file->name, sizeof file->name, "%s", to);
+    for (int f = 0; f < d->files; f++)
+        if (!strcmp(d->file[f].name, to)) {
+            give_name(&d->file[f], "");
+            d->file[f].replaced_by = file;
+        }
+    give_name(file, to);
 }
 
 static bool is_file(const disk *d, const char *name)
@@ -203,6 +215,9 @@ static void happen(disk *d, const power_log *log, size_t i)
     case POWER_RENAME:
         rename_file(d, name);
         break;
+    case POWER_REMOVE:
+        give_name(find_file(d, name), "");
+        break;
     default:
         cr_assert_fail("an unknown event");
     }
@@ -213,8 +228,7 @@ static void happen(disk *d, const power_log *log, size_t i)
 static void make_file(disk *d, disk_file *file, const char *to)
 {
     char path[4096];
-    bool old = file->old_name[0] && test_random_once_in(d->random, 2);
-    const char *name = old ? file->old_name : file->name;
+    const char *name = file->late ? file->old_name : file->name;
     if (!*name || (!file->synced && test_random_once_in(d->random, 4))) return; /* a name that was lost */
     int length = snprintf(path, sizeof path, "%s/%s", to, name);
     for (char *slash = path + strlen(to) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
@@ -236,6 +250,10 @@ void power_cut(const power_log *log, size_t upto, test_random *random, unsigned 
     disk *d = test_allocate(1, sizeof *d);
     *d = (disk){.random = random, .chance = chance};
     for (size_t i = 0; i < upto; i++) happen(d, log, i);
+    for (int f = 0; f < d->files; f++)
+        d->file[f].late = d->file[f].old_name[0] && test_random_once_in(random, 2);
+    for (int f = 0; f < d->files; f++) /* of two with one name one has lost it by the other */
+        if (d->file[f].replaced_by) d->file[f].late = d->file[f].old_name[0] && d->file[f].replaced_by->late;
     for (int f = 0; f < d->files; f++) {
         make_file(d, &d->file[f], to);
         free(d->file[f].seen.data);

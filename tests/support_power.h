@@ -2,9 +2,9 @@
  * leave of it.
  *
  * A disk keeps what was synced. Of what was written since, each sector of 512 bytes may have reached it or
- * not, in any order and any of its contents since the last sync; so may the length of a file and a new name.
- * What is taken for granted is what file systems with a journal do: that a file whose content was synced is
- * there under the name that it was made with. */
+ * not, in any order and any of its contents since the last sync; so may the length of a file, a new name, and
+ * that a name is gone. What is taken for granted is what file systems with a journal do: that a file whose
+ * content was synced is there under the name that it was made with. */
 #ifndef DCSR_TESTS_SUPPORT_POWER_H
 #define DCSR_TESTS_SUPPORT_POWER_H
 
@@ -16,7 +16,8 @@ typedef enum power_kind {
     POWER_SYNCED_WRITE, /* on the disk when it returned (O_DSYNC) */
     POWER_SYNC,         /* of a file; with an empty name, of the folder */
     POWER_LENGTH,       /* `offset` bytes from now on */
-    POWER_RENAME        /* the name is two, with a newline between */
+    POWER_RENAME,       /* the name is two, with a newline between */
+    POWER_REMOVE
 } power_kind;
 
 /* In the log, then the name, then the data. */

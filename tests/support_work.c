@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROWS = WORK_ROWS, COLS = WORK_COLS, MOST_ENTRIES = 160, PLAIN = WORK_PLAIN, MOST_AT_ONCE = 4 };
 enum { LEAST_KEPT = 4, MOST_KEPT = 8 }; /* versions, by gc */
+enum { SESSION = 20 };                  /* steps, after which the store is opened again, compacted or not */
 const char *const work_names[WORK_DURABLE + 1] = {"first", "second", "plain"};
 const dcsr_policy work_policies[WORK_DURABLE + 1] = {DCSR_POLICY_SUM, DCSR_POLICY_LAST, DCSR_POLICY_SUM};
 static const dcsr_store_options settings[2] = {{.chunk_bytes = 4096},
@@ -184,9 +186,56 @@ static void snapshot_plain(work *w, uint64_t batches)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* ---- Copies ---- */
+
+static void backup_path(const char *folder, const char *name, char path[4096])
+{
+    snprintf(path, 4096, "%s/backup%s", folder, name);
+}
+
+static void remove_backup(const char *folder)
+{
+    static const char *const names[] = {"/data.mdb", "/lock.mdb", "/writer"};
+    char path[4096];
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        backup_path(folder, names[n], path);
+        unlink(path);
+    }
+}
+
+static void back_up(work *w)
+{
+    char path[4096];
+    uint64_t acknowledged[WORK_DURABLE];
+    backup_path(w->folder, "", path);
+    say(w, &w->state.backup, 0);
+    remove_backup(w->folder);
+    pthread_mutex_lock(&w->lock);
+    memcpy(acknowledged, w->state.acknowledged, sizeof acknowledged);
+    pthread_mutex_unlock(&w->lock);
+    STORE_OK(w->child, dcsr_store_backup(w->store, path, NULL, NULL, NULL));
+    pthread_mutex_lock(&w->lock);
+    memcpy(w->state.backed_up, acknowledged, sizeof acknowledged);
+    w->state.backup = w->state.version + 1;
+    work_write_state(w->folder, &w->state);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Before every other session of a store that is there. */
+static void compact(work *w, uint64_t session)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/store/data.mdb", w->folder);
+    if ((w->state.round + session) % 2 || access(path, F_OK)) return;
+    snprintf(path, sizeof path, "%s/store", w->folder);
+    STORE_OK(w->child, dcsr_store_compact(path, NULL, NULL, NULL));
+}
+
+/* ---- Steps ---- */
+
 static void do_step(work *w, test_random *random)
 {
-    uint64_t choice = test_random_below(random, 20);
+    uint64_t choice = test_random_below(random, 21);
     if (choice < 10) {
         snapshot_plain(w, 1 + test_random_below(random, 3));
     } else if (choice < 14) {
@@ -197,10 +246,21 @@ static void do_step(work *w, test_random *random)
         if (w->state.version >= w->state.oldest + keep) say(w, &w->state.oldest, w->state.version - keep + 1);
         STORE_OK(w->child, dcsr_store_gc(w->store, choice % 2 || !w->state.version ? NULL : work_names[PLAIN],
                                          keep, NULL));
+    } else if (choice == 18) {
+        back_up(w);
     } else {
         STORE_OK(w->child, dcsr_store_snapshot(w->store, "passing", w->matrix[choice % WORK_DURABLE], NULL));
         STORE_OK(w->child, dcsr_store_delete(w->store, "passing"));
     }
+}
+
+static dcsr_matrix *open_durable(work *w, int d)
+{
+    dcsr_matrix *matrix;
+    STORE_OK(w->child,
+             dcsr_store_open_matrix(&matrix, w->context, w->store, work_names[d], DCSR_INT64, ROWS, COLS,
+                                    &(dcsr_matrix_options){.policy = work_policies[d]}, NULL));
+    return matrix;
 }
 
 static void open_all(work *w)
@@ -209,10 +269,7 @@ static void open_all(work *w)
     snprintf(path, sizeof path, "%s/store", w->folder);
     w->context = store_context(w->child, 2);
     STORE_OK(w->child, dcsr_store_open(&w->store, path, &settings[w->state.round / 8 % 2]));
-    for (int d = 0; d < WORK_DURABLE; d++)
-        STORE_OK(w->child,
-                 dcsr_store_open_matrix(&w->matrix[d], w->context, w->store, work_names[d], DCSR_INT64, ROWS,
-                                        COLS, &(dcsr_matrix_options){.policy = work_policies[d]}, NULL));
+    for (int d = 0; d < WORK_DURABLE; d++) w->matrix[d] = open_durable(w, d);
     if (w->state.version)
         STORE_OK(w->child,
                  dcsr_store_restore(&w->matrix[PLAIN], w->context, w->store, work_names[PLAIN], 0, NULL));
@@ -228,22 +285,33 @@ static void close_all(work *w)
     dcsr_context_destroy(w->context);
 }
 
+static void run_session(work *w, uint64_t steps, test_random *random)
+{
+    durable_thread threads[WORK_DURABLE];
+    open_all(w);
+    atomic_store(&w->done, false);
+    for (int d = 0; d < WORK_DURABLE; d++) {
+        threads[d] = (durable_thread){.work = w, .which = d};
+        if (pthread_create(&threads[d].thread, NULL, insert_durably, &threads[d])) abort();
+    }
+    for (uint64_t s = 0; s < steps; s++) do_step(w, random);
+    atomic_store(&w->done, true);
+    for (int d = 0; d < WORK_DURABLE; d++) pthread_join(threads[d].thread, NULL);
+    close_all(w);
+}
+
 void work_run(const char *folder, uint64_t steps, store_child *child)
 {
     work w = {.folder = folder, .child = child, .state = work_read_state(folder)};
-    durable_thread threads[WORK_DURABLE];
     pthread_mutex_init(&w.lock, NULL);
     snprintf(child->now, sizeof child->now, "work in round %llu", (unsigned long long)w.state.round);
     test_random random = {w.state.round};
-    open_all(&w);
-    for (int d = 0; d < WORK_DURABLE; d++) {
-        threads[d] = (durable_thread){.work = &w, .which = d};
-        if (pthread_create(&threads[d].thread, NULL, insert_durably, &threads[d])) abort();
+    for (uint64_t session = 0; steps; session++) {
+        uint64_t some = steps < SESSION ? steps : SESSION;
+        compact(&w, session);
+        run_session(&w, some, &random);
+        steps -= some;
     }
-    for (uint64_t s = 0; s < steps; s++) do_step(&w, &random);
-    atomic_store(&w.done, true);
-    for (int d = 0; d < WORK_DURABLE; d++) pthread_join(threads[d].thread, NULL);
-    close_all(&w);
     pthread_mutex_destroy(&w.lock);
 }
 
@@ -281,10 +349,7 @@ static uint64_t find_batches(work *w, dcsr_matrix *matrix, int which, uint64_t l
 
 static void check_durable(work *w, int d)
 {
-    dcsr_matrix *matrix;
-    STORE_OK(w->child,
-             dcsr_store_open_matrix(&matrix, w->context, w->store, work_names[d], DCSR_INT64, ROWS, COLS,
-                                    &(dcsr_matrix_options){.policy = work_policies[d]}, NULL));
+    dcsr_matrix *matrix = open_durable(w, d);
     uint64_t j = find_batches(w, matrix, d, w->state.acknowledged[d], w->state.issued[d]);
     w->state.acknowledged[d] = w->state.issued[d] = j;
     dcsr_matrix_destroy(matrix);
@@ -323,6 +388,39 @@ static void keep_damage(void *user, const char *text)
     if (!child->why[0]) snprintf(child->why, sizeof child->why, "%s: verify: %s", child->now, text);
 }
 
+/* What is called a backup is one, and has all that was acknowledged before it was begun. */
+static void check_backup(work *w)
+{
+    char path[4096];
+    dcsr_store_check check;
+    dcsr_matrix *plain;
+    dcsr_store *store = w->store;
+    backup_path(w->folder, "/data.mdb", path);
+    if (access(path, F_OK)) {
+        if (w->state.backup) store_child_fail(w->child, "%s: the backup is not there", w->child->now);
+        return;
+    }
+    backup_path(w->folder, "", path);
+    STORE_OK(w->child, dcsr_store_open(&w->store, path, NULL));
+    STORE_OK(w->child, dcsr_store_verify(w->store, keep_damage, w->child, &check));
+    if (check.corrupt) _exit(1);
+    dcsr_status status = dcsr_store_restore(&plain, w->context, w->store, work_names[PLAIN], 0, NULL);
+    if (status == DCSR_OK) {
+        find_batches(w, plain, PLAIN, 0, w->state.begun);
+        dcsr_matrix_destroy(plain);
+    } else if (status != DCSR_ERROR_NOT_FOUND || w->state.backup > 1) {
+        STORE_OK(w->child, status);
+    }
+    for (int d = 0; d < WORK_DURABLE; d++) {
+        dcsr_matrix *matrix = open_durable(w, d);
+        find_batches(w, matrix, d, w->state.backup ? w->state.backed_up[d] : 0, w->state.issued[d]);
+        dcsr_matrix_destroy(matrix);
+    }
+    dcsr_store_close(w->store);
+    w->store = store;
+    w->state.backup = 0;
+}
+
 void work_check(const char *folder, store_child *child)
 {
     char path[4096];
@@ -336,6 +434,8 @@ void work_check(const char *folder, store_child *child)
     if (check.corrupt) _exit(1);
     check_versions(&w);
     for (int d = 0; d < WORK_DURABLE; d++) check_durable(&w, d);
+    check_backup(&w);
+    remove_backup(folder);
     STORE_OK(child, dcsr_store_gc(w.store, NULL, MOST_KEPT, NULL));
     if (w.state.version >= w.state.oldest + MOST_KEPT) w.state.oldest = w.state.version - MOST_KEPT + 1;
     STORE_OK(child, dcsr_store_verify(w.store, keep_damage, child, &check));

@@ -4,7 +4,8 @@
  * each with a thread that inserts. Batch j of a matrix is drawn from the number j alone, so that the oracle
  * of the matrix after j batches can be made anew at any time. Each batch that inserts counts at place (0, 0),
  * which so says how many a stored matrix has seen; policies are sum and last, so that a batch that is
- * missing, is there twice or out of its turn shows.
+ * missing, is there twice or out of its turn shows. From time to time the store is backed up to
+ * FOLDER/backup, and closed, compacted and opened again.
  *
  * What is about to be done, and what has been acknowledged by the library, is written into a file beside the
  * store, FOLDER/acknowledged, with a write for each change. The check compares with it:
@@ -25,6 +26,8 @@ typedef struct work_state {
     uint64_t version;     /* the newest that was acknowledged */
     uint64_t oldest;      /* versions from this one on have not been given to gc */
     uint64_t round;       /* so that each goes another way */
+    uint64_t backup;      /* 0: none was acknowledged; else the version that it has at least, and 1 */
+    uint64_t backed_up[WORK_DURABLE]; /* batches that had been acknowledged when it was begun */
 } work_state;
 
 /* Reads and writes FOLDER/acknowledged; all zero where there is none. */

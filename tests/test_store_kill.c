@@ -102,6 +102,9 @@ Test(store_kill, at_every_point_loses_nothing_that_was_acknowledged)
                                          "log: committed",
                                          "gc: deleted",
                                          "gc: committed",
+                                         "copy: written",
+                                         "copy: synced",
+                                         "copy: named",
                                          "recovery: restored",
                                          "recovery: replayed"};
     enum { POINTS = sizeof points / sizeof *points };

@@ -34,6 +34,7 @@ static int (*real_fsync)(int), (*real_fdatasync)(int);
 static int (*real_msync)(void *, size_t, int);
 static int (*real_ftruncate)(int, off_t);
 static int (*real_rename)(const char *, const char *);
+static int (*real_unlink)(const char *);
 
 /* ISO C does not convert what dlsym() gives; POSIX says that this works. */
 #define FIND(name) (*(void **)&real_##name = dlsym(RTLD_NEXT, #name))
@@ -42,7 +43,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *named = getenv("DCSR_POWERLOSS"), *log = getenv("DCSR_POWERLOSS_LOG");
     FIND(write), FIND(pwrite), FIND(writev), FIND(pwritev);
-    FIND(fsync), FIND(fdatasync), FIND(msync), FIND(ftruncate), FIND(rename);
+    FIND(fsync), FIND(fdatasync), FIND(msync), FIND(ftruncate), FIND(rename), FIND(unlink);
     if (!named || !log || !realpath(named, folder)) return;
     record = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
@@ -186,4 +187,12 @@ EXPORT int rename(const char *from, const char *to)
     const char *below = realpath(parent, path) ? strcmp(path, folder) ? name_below(path) : "" : NULL;
     if (below) snprintf(both, sizeof both, "%s%c%s%s%s", name, '\n', below, *below ? "/" : "", slash + 1);
     return told(real_rename(from, to), POWER_RENAME, below ? both : NULL, 0);
+}
+
+EXPORT int unlink(const char *path)
+{
+    char old[PATH_MAX];
+    const char *name = record >= 0 && realpath(path, old) ? name_below(old) : NULL;
+    pthread_mutex_lock(&lock);
+    return told(real_unlink(path), POWER_REMOVE, name, 0);
 }
