@@ -123,6 +123,26 @@ static void go_on(damage_test *test, store_child *child, dcsr_store *store)
     expect_right(test, child, "a new snapshot", status, matrix, &test->version[0]);
 }
 
+/* What verify finds is in no backup; else what is restored from that is right. */
+static void back_up(damage_test *test, store_child *child, dcsr_store *store)
+{
+    char path[400];
+    dcsr_store *backup;
+    dcsr_matrix *matrix;
+    snprintf(path, sizeof path, "%s.backup", test->folder);
+    dcsr_status status = dcsr_store_backup(store, path, NULL, NULL, NULL);
+    if (test->damage_seen) {
+        if (!is_refusal(status)) complain(child, "backup", "what is damaged was copied");
+        return;
+    }
+    STORE_OK(child, status);
+    STORE_OK(child, dcsr_store_open(&backup, path, &(dcsr_store_options){.read_only = true}));
+    status = dcsr_store_restore(&matrix, test->context, backup, work_names[WORK_PLAIN], 1, NULL);
+    expect_right(test, child, "a backup", status, matrix, &test->version[0]);
+    dcsr_store_close(backup);
+    store_remove_folder(test_copy(path, strlen(path) + 1));
+}
+
 /* The first `bytes` of `changed` in place of the file. */
 static void try_file(damage_test *test, store_child *child, size_t bytes)
 {
@@ -140,6 +160,7 @@ static void try_file(damage_test *test, store_child *child, size_t bytes)
     if (status != DCSR_OK && !is_refusal(status)) complain(child, "verify", dcsr_context_error(NULL));
     test->damage_seen = status != DCSR_OK || check.corrupt;
     restore_all(test, child, store);
+    if (test->read_only) back_up(test, child, store);
     if (!test->damage_seen && !test->read_only && !child->why[0]) go_on(test, child, store);
     dcsr_store_close(store);
     atomic_fetch_add(&child->count[test->damage_seen ? 1 : 2], 1);

@@ -239,6 +239,47 @@ Test(store_full, gc_without_room_loses_nothing)
     run_on_disk(collect_on_full_disk);
 }
 
+/* A copy has room or leaves nothing, and the store is as it was. */
+static void copy_on_full_disk(void *user, store_child *child)
+{
+    disk *d = user;
+    dcsr_store *store;
+    uint64_t j = 0;
+    char backup[400], copy[400];
+    mount_disk(d, child);
+    snprintf(backup, sizeof backup, "%s/backup", d->folder);
+    snprintf(copy, sizeof copy, "%s/.copy.mdb", d->store);
+    dcsr_store_options options = {.chunk_bytes = PAGE};
+    dcsr_matrix *plain = make_plain(child, d->context);
+    for (uint64_t pages = 0; pages < 40; pages++) {
+        snprintf(child->now, sizeof child->now, "a copy with room for %llu pages", (unsigned long long)pages);
+        STORE_OK(child, dcsr_store_open(&store, d->store, &options));
+        insert_more(child, plain, WORK_PLAIN, &j, 2);
+        STORE_OK(child, dcsr_store_snapshot(store, work_names[WORK_PLAIN], plain, NULL));
+        STORE_OK(child, dcsr_store_gc(store, NULL, 1, NULL));
+        leave_room(d, child, pages);
+        dcsr_status status = dcsr_store_backup(store, backup, NULL, NULL, NULL);
+        bool lacks = lacks_room(child, "backup", status, DCSR_ERROR_IO, "bytes are needed");
+        if (lacks != !!access(backup, F_OK)) store_child_fail(child, "%s: something is left", child->now);
+        dcsr_store_close(store);
+        if (!lacks) store_remove_folder(test_copy(backup, strlen(backup) + 1));
+        leave_room(d, child, pages);
+        status = dcsr_store_compact(d->store, NULL, NULL, NULL);
+        lacks_room(child, "compacting", status, DCSR_ERROR_IO, "bytes are needed");
+        if (!access(copy, F_OK)) store_child_fail(child, "%s: the copy is left", child->now);
+        leave_room(d, child, UINT64_MAX);
+        STORE_OK(child, dcsr_store_open(&store, d->store, &options));
+        expect_stored(child, d->context, store, j);
+        dcsr_store_close(store);
+    }
+    dcsr_matrix_destroy(plain);
+}
+
+Test(store_full, a_copy_without_room_leaves_the_store_and_nothing_else)
+{
+    run_on_disk(copy_on_full_disk);
+}
+
 /* A durable matrix goes on in memory and says so, until a snapshot has succeeded. What is recovered in
  * between has all that was acknowledged. */
 static void log_on_full_disk(void *user, store_child *child)

@@ -140,6 +140,9 @@ static void hold_view(void *user, store_child *child)
     dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
     STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+    dcsr_view_info info;
+    STORE_OK(child, dcsr_view_get_info(view, &info));
+    if (!info.lent) store_child_fail(child, "the view is a copy");
     atomic_store(&child->count[0], 1);
     pause();
 }
@@ -149,9 +152,8 @@ static void hold_view(void *user, store_child *child)
 static void write_in_phases(void *user, store_child *child)
 {
     dcsr_store *store;
-    dcsr_store_options options = {.chunk_bytes = 4096};
     dcsr_context *context = store_context(child, 1);
-    STORE_OK(child, dcsr_store_open(&store, user, &options));
+    STORE_OK(child, dcsr_store_open(&store, user, NULL)); /* a version is one chunk, which is lent */
     for (int phase = 0; phase < 3; phase++) {
         uint64_t bytes = write_more(child, store, context, phase < 2 ? VERSIONS : 4 * VERSIONS);
         atomic_store(&child->count[4 + phase], bytes);
@@ -184,6 +186,56 @@ Test(store_processes, a_killed_reader_holds_back_nothing_after_gc)
     cr_assert(after <= held + held / 10, "a killed reader still holds back pages");
     store_child_free(writer);
     store_child_free(reader);
+    store_remove_folder(folder);
+}
+
+/* ---- Who reads ---- */
+
+/* Versions are written while another process holds a view: the file grows, and it is told for whom. */
+static void tell_reader(void *user, store_child *child)
+{
+    dcsr_store *store;
+    dcsr_store_readers readers;
+    dcsr_store_info info;
+    store_child *reader = store_child_new();
+    dcsr_context *context = store_context(child, 1);
+    STORE_OK(child, dcsr_store_open(&store, user, NULL));
+    uint64_t before = write_more(child, store, context, VERSIONS);
+    STORE_OK(child, dcsr_store_get_readers(store, &readers));
+    if (readers.count || readers.process || readers.state || readers.held_bytes || !readers.newest_state)
+        store_child_fail(child, "somebody reads, and nobody does");
+    uint64_t state = readers.newest_state;
+    pid_t process = store_child_start(reader, hold_view, user);
+    wait_until(reader, 0, 1);
+    uint64_t after = write_more(child, store, context, VERSIONS);
+    STORE_OK(child, dcsr_store_get_readers(store, &readers));
+    STORE_OK(child, dcsr_store_get_info(store, &info));
+    if (readers.count != 1 || readers.process != (uint64_t)process || readers.state != state ||
+        readers.newest_state <= state + VERSIONS)
+        store_child_fail(child, "%llu read, the oldest is %llu, state %llu of %llu",
+                         (unsigned long long)readers.count, (unsigned long long)readers.process,
+                         (unsigned long long)readers.state, (unsigned long long)readers.newest_state);
+    if (readers.held_bytes < after - before || readers.held_bytes > info.free_bytes)
+        store_child_fail(child, "%llu bytes are held, of %llu that are free; the file has %llu more",
+                         (unsigned long long)readers.held_bytes, (unsigned long long)info.free_bytes,
+                         (unsigned long long)(after - before));
+    kill(process, SIGKILL);
+    store_child_wait(process);
+    STORE_OK(child, dcsr_store_get_readers(store, &readers));
+    if (readers.count || readers.held_bytes) store_child_fail(child, "a killed reader still reads");
+    if (write_more(child, store, context, VERSIONS) > after)
+        store_child_fail(child, "what it held back is not used again");
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
+    store_child_free(reader);
+}
+
+Test(store_processes, it_is_told_who_reads_the_oldest_state_and_what_that_holds_back)
+{
+    char *folder = store_new_folder();
+    store_child *child = store_child_new();
+    store_child_expect(child, tell_reader, folder);
+    store_child_free(child);
     store_remove_folder(folder);
 }
 
