@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(cli_store, .init = program_begin, .fini = program_end);
 
@@ -251,6 +252,90 @@ Test(cli_store, gc_deletes_old_versions_and_matrices)
     PROGRAM_JSON(r, "--json log s");
     cr_assert(count_listed(&r) == 1);
     program_free(&r);
+}
+
+Test(cli_store, compact_gives_room_back)
+{
+    program_result r;
+    for (int v = 0; v < 3; v++) {
+        PROGRAM_JSON(r, "--json snapshot rmat:12,16,%d s#m", v);
+        program_free(&r);
+    }
+    PROGRAM_JSON(r, "--json gc s");
+    int64_t before = program_integer(&r, "file_bytes");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json compact s");
+    PROGRAM_INTEGER(&r, "bytes_before", before);
+    int64_t after = program_integer(&r, "bytes_after");
+    cr_assert(after < before / 2 && program_number(&r, "seconds") > 0);
+    PROGRAM_INTEGER(&r, "versions", 1);
+    PROGRAM_INTEGER(&r, "chunks", 1);
+    PROGRAM_INTEGER(&r, "log_records", 0);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json log s");
+    PROGRAM_INTEGER(&r, "file_bytes", after);
+    cr_assert(listed(&r, 0, "version") == 3);
+    program_free(&r);
+    PROGRAM_FAILS(1, "no store", "compact none");
+    PROGRAM_FAILS(2, "without '#m'", "compact s#m");
+}
+
+Test(cli_store, backup_makes_a_store)
+{
+    program_result r;
+    store_two_versions();
+    PROGRAM_JSON(r, "--json backup s copy");
+    cr_assert_str_eq(program_string(&r, "backup"), "copy");
+    PROGRAM_INTEGER(&r, "versions", 2);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info copy#m@1");
+    PROGRAM_INTEGER(&r, "nnz", 3);
+    program_free(&r);
+    PROGRAM_FAILS(1, "files in it", "backup s copy");
+    PROGRAM_FAILS(2, "without '#m'", "backup s#m other");
+    PROGRAM_FAILS(1, "no store", "backup none other");
+    r = program_run("backup s text");
+    program_expect_done(&r, "backup");
+    cr_assert(strstr(r.out, "the copy") && strstr(r.out, "text"), "%s", r.out);
+    program_free(&r);
+}
+
+/* This test's own process reads. */
+Test(cli_store, log_tells_who_holds_back_room)
+{
+    program_result r;
+    dcsr_context *context;
+    dcsr_store *store;
+    dcsr_view *view;
+    dcsr_store_options reading = {.read_only = true};
+    store_two_versions();
+    PROGRAM_JSON(r, "--json log s");
+    PROGRAM_INTEGER(&r, "readers", 0);
+    PROGRAM_INTEGER(&r, "reader_process", 0);
+    PROGRAM_INTEGER(&r, "held_bytes", 0);
+    program_free(&r);
+    cr_assert(!dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU}) &&
+              !dcsr_store_open(&store, "s", &reading) &&
+              !dcsr_store_view(&view, context, store, "m", 1)); /* a single chunk, which is lent */
+    PROGRAM_JSON(r, "--json gc s");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json log s");
+    PROGRAM_INTEGER(&r, "readers", 1);
+    PROGRAM_INTEGER(&r, "reader_process", getpid());
+    cr_assert(program_integer(&r, "held_bytes") > 0);
+    cr_assert(program_integer(&r, "reader_state") < program_integer(&r, "newest_state"));
+    program_free(&r);
+    char words[60];
+    snprintf(words, sizeof words, "read by process %ld", (long)getpid());
+    r = program_run("log s");
+    program_expect_done(&r, "log");
+    cr_assert(strstr(r.out, words), "%s", r.out);
+    program_free(&r);
+    snprintf(words, sizeof words, "process %ld has the store open", (long)getpid());
+    PROGRAM_FAILS(1, words, "compact s");
+    dcsr_view_destroy(view);
+    dcsr_store_close(store);
+    dcsr_context_destroy(context);
 }
 
 /* Changes one byte of a number wherever the data file has it; LMDB leaves old copies of small things behind.
