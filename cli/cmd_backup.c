@@ -84,7 +84,7 @@ const cli_command cli_compact_command = {
             "the place "
             "of the file, so the disk needs room for both. Nobody else may have the store open; who opens it "
             "meanwhile waits. Whenever it is killed, the store is whole.\n\n"
-            "Example:\n  dcsr gc graphs && dcsr compact graphs\n",
+            "Example:\n  dcsr gc graphs --keep 2\n  dcsr compact graphs\n",
     .least = 1,
     .most = 1,
     .run = run_compact,
