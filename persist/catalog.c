@@ -46,7 +46,7 @@ dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const 
     return dcsr_i_fail(
         DCSR_ERROR_CORRUPT,
         "%s: the name or record of a matrix is damaged, so it cannot be told whether '%s' is new; "
-        "restore the store from a copy",
+        "restore the store from a backup",
         store->path, name);
 }
 

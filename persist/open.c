@@ -107,7 +107,7 @@ dcsr_status dcsr_i_store_look(const dcsr_store *store, bool *there)
     if (result)
         return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: opening it: %s", store->path, strerror(reason));
     if (data.st_size) return DCSR_OK;
-    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s/data.mdb: the file is empty; restore it from a copy",
+    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s/data.mdb: the file is empty; restore it from a backup",
                        store->path);
 }
 

@@ -28,7 +28,7 @@ typedef struct node {
 dcsr_status dcsr_i_page_damaged(const dcsr_i_page_walk *w, uint64_t page, const char *what)
 {
     return dcsr_i_fail(DCSR_ERROR_CORRUPT,
-                       "%s/data.mdb: page %llu is damaged: %s; restore the store from a copy", w->path,
+                       "%s/data.mdb: page %llu is damaged: %s; restore the store from a backup", w->path,
                        (unsigned long long)page, what);
 }
 

@@ -90,7 +90,7 @@ dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doi
                            doing);
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
-        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: %s: the file is damaged (%s); restore it from a copy",
+        return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s: %s: the file is damaged (%s); restore it from a backup",
                            path, doing, mdb_strerror(code));
     default:
         return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s: %s", path, doing, mdb_strerror(code));
@@ -175,7 +175,7 @@ static dcsr_status check_age(const dcsr_store *store, MDB_txn *txn, const char *
     if (!version && !log) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_CORRUPT,
                        "%s#%s: the record of the matrix is older than the last of its %s; versions can be "
-                       "restored by their numbers, or the store from a copy",
+                       "restored by their numbers, or the store from a backup",
                        store->path, name, version ? "versions" : "records in the log");
 }
 
