@@ -66,8 +66,7 @@ const cli_command cli_backup_command = {
         "FOLDER must not be there, or be empty. The copy is a store by itself, with all versions of all "
         "matrices and what the log of a durable one holds, as one moment has them. Every checksum in it is "
         "compared: of a damaged store there is no backup. A backup that was killed leaves a FOLDER that is "
-        "no "
-        "store, and that may be given again.\n\n"
+        "no store, and that may be given again.\n\n"
         "Examples:\n"
         "  dcsr backup graphs /backup/graphs-monday\n"
         "  dcsr log /backup/graphs-monday\n",
@@ -81,9 +80,8 @@ const cli_command cli_compact_command = {
     .arguments = "STORE",
     .summary = "Make the file of a store as small as it can be",
     .help = "Gives back the room that deleted versions have left ('gc' deletes them). A checked copy takes "
-            "the place "
-            "of the file, so the disk needs room for both. Nobody else may have the store open; who opens it "
-            "meanwhile waits. Whenever it is killed, the store is whole.\n\n"
+            "the place of the file, so the disk needs room for both. Nobody else may have the store open; "
+            "who opens it meanwhile waits. Whenever it is killed, the store is whole.\n\n"
             "Example:\n  dcsr gc graphs --keep 2\n  dcsr compact graphs\n",
     .least = 1,
     .most = 1,

@@ -35,11 +35,10 @@ typedef struct copying {
 
 static dcsr_status lacks_room(const copying *c, const char *what)
 {
-    return dcsr_i_fail(
-        DCSR_ERROR_IO,
-        "%s: copying it into %s: %s; some %llu bytes are needed there. The store is as it was, "
-        "and nothing was kept of the copy: make room and try again",
-        c->from->path, c->folder, what, (unsigned long long)c->needed);
+    return dcsr_i_fail(DCSR_ERROR_IO,
+                       "%s: copying it into %s: %s; about %llu bytes are needed there. The store is as it "
+                       "was, and nothing was kept of the copy: make room and try again",
+                       c->from->path, c->folder, what, (unsigned long long)c->needed);
 }
 
 static dcsr_status fail(const copying *c, int code)
@@ -49,16 +48,29 @@ static dcsr_status fail(const copying *c, int code)
     return dcsr_i_store_fail(c->from, code, "copying it");
 }
 
-/* Before a disk is filled on which others write, too: at once where there cannot be enough room. */
+/* ---- Copying ---- */
+
+/* The bytes of all trees. */
+static dcsr_status measure(copying *c)
+{
+    for (int d = 0; d < DCSR_I_DATABASES; d++) {
+        MDB_stat stat;
+        int code = mdb_stat(c->reading, c->from->database[d], &stat);
+        if (code) return fail(c, code);
+        c->needed += (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * stat.ms_psize;
+    }
+    c->progress.of = c->needed;
+    return DCSR_OK;
+}
+
+/* At once where there cannot be room, before a disk is filled on which others write, too. */
 static dcsr_status look_for_room(const copying *c)
 {
     struct statvfs disk;
     if (statvfs(c->folder, &disk)) return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s", c->folder, strerror(errno));
-    return (uint64_t)disk.f_bavail * disk.f_frsize < c->needed ? lacks_room(c, "the disk has not the room")
-                                                               : DCSR_OK;
+    if ((uint64_t)disk.f_bavail * disk.f_frsize >= c->needed) return DCSR_OK;
+    return lacks_room(c, "there is not enough room on the disk");
 }
-
-/* ---- Copying ---- */
 
 static dcsr_status begin_copy(copying *c, const char *path)
 {
@@ -103,10 +115,13 @@ static dcsr_status copy_database(copying *c, int database)
     return code == MDB_NOTFOUND ? DCSR_OK : fail(c, code);
 }
 
-static dcsr_status copy_all(copying *c)
+static dcsr_status copy_all(copying *c, const char *path)
 {
     DCSR_TRY(dcsr_i_txn_begin(&c->reading, c->from, false));
     DCSR_TRY(dcsr_i_pages_check_all(c->from, c->reading)); /* LMDB would stumble over what is wrong there */
+    DCSR_TRY(measure(c));
+    DCSR_TRY(look_for_room(c));
+    DCSR_TRY(begin_copy(c, path));
     for (int d = 0; d < DCSR_I_DATABASES; d++) DCSR_TRY(copy_database(c, d));
     int code = commit_copied(c);
     return code ? fail(c, code) : DCSR_OK;
@@ -134,7 +149,7 @@ static dcsr_status check_copy(copying *c, dcsr_store_check *check)
 }
 
 /* On the disk, with the owner, where that is allowed, and the mode of what was copied. */
-static dcsr_status finish_copy(copying *c, uint64_t *bytes)
+static dcsr_status finish_copy(copying *c, dcsr_store_copied *copied)
 {
     mdb_filehandle_t original, copy;
     struct stat old, made;
@@ -146,7 +161,8 @@ static dcsr_status finish_copy(copying *c, uint64_t *bytes)
     bool owned = !fchown(copy, old.st_uid, old.st_gid) || !fchown(copy, (uid_t)-1, old.st_gid);
     (void)owned;
     if (fchmod(copy, old.st_mode & ALLPERMS) || fsync(copy)) return fail(c, errno);
-    *bytes = (uint64_t)made.st_size;
+    copied->bytes_before = (uint64_t)old.st_size;
+    copied->bytes_after = (uint64_t)made.st_size;
     return DCSR_OK;
 }
 
@@ -156,25 +172,19 @@ dcsr_status dcsr_i_store_copy(dcsr_store *store, const char *folder, dcsr_store_
                               dcsr_store_copied *copied)
 {
     char path[DCSR_I_LONGEST_PATH];
-    dcsr_store_info info;
     if (!dcsr_i_path_join(path, folder, DCSR_I_COPY))
         return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s", folder, strerror(errno));
-    DCSR_TRY(dcsr_store_get_info(store, &info));
     copying c = {.from = store,
                  .to = {.path = store->path, .process = store->process},
                  .folder = folder,
-                 .needed = info.file_bytes - info.free_bytes};
-    c.progress = (dcsr_i_progress){.call = progress, .user = user, .doing = "copying", .of = c.needed};
-    *copied = (dcsr_store_copied){.bytes_before = info.file_bytes};
+                 .progress = {.call = progress, .user = user, .doing = "copying"}};
     unlink(path);
-    dcsr_status status = look_for_room(&c);
-    if (status == DCSR_OK) status = begin_copy(&c, path);
-    if (status == DCSR_OK) status = copy_all(&c);
+    dcsr_status status = copy_all(&c, path);
     if (c.writing) mdb_txn_abort(c.writing);
     if (c.reading) mdb_txn_abort(c.reading);
     DCSR_I_POINT("copy: written");
     if (status == DCSR_OK) status = check_copy(&c, &copied->check);
-    if (status == DCSR_OK) status = finish_copy(&c, &copied->bytes_after);
+    if (status == DCSR_OK) status = finish_copy(&c, copied);
     if (c.to.env) mdb_env_close(c.to.env);
     if (status != DCSR_OK) unlink(path);
     DCSR_I_POINT("copy: synced");

@@ -175,16 +175,14 @@ int dcsr_i_folder_lock(const char *path, int how)
     return -1;
 }
 
-/* Whoever has the store open has its folder locked, shared; who replaces its file has it alone. Who may not
- * read the folder cannot lock it. */
+/* Whoever has the store open has its folder locked, shared; who replaces its file has it alone. It is not
+ * locked by who may not read it, nor where the file system has no such locks. */
 static dcsr_status lock_folder(dcsr_store *store, bool refuse)
 {
     store->folder = dcsr_i_folder_lock(store->path, LOCK_SH | (refuse ? LOCK_NB : 0));
-    if (store->folder >= 0 || errno == EACCES) return DCSR_OK;
-    if (errno == EWOULDBLOCK)
-        return dcsr_i_fail(DCSR_ERROR_BUSY,
-                           "%s: another process compacts the store; try again when it is done", store->path);
-    return dcsr_i_fail(DCSR_ERROR_IO, "%s: locking the folder: %s", store->path, strerror(errno));
+    if (store->folder >= 0 || errno != EWOULDBLOCK) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_BUSY, "%s: another process compacts the store; try again when it is done",
+                       store->path);
 }
 
 /* LMDB makes its table of readers as a file with a hole and writes it through a map: where the disk is full

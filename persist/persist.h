@@ -55,7 +55,8 @@ DCSR_API bool dcsr_store_is_name(const char *text, size_t length);
 typedef struct dcsr_store_options {
     bool read_only;       /* nothing is written, and the store must be there */
     bool must_exist;      /* do not make a new store where there is none */
-    bool refuse_locked;   /* DCSR_ERROR_BUSY where another process writes; else wait until it is done */
+    bool refuse_locked;   /* DCSR_ERROR_BUSY where another process writes, or compacts; else wait until it is
+                             done */
     uint64_t max_bytes;   /* the file may not grow beyond; 0: as far as the disk allows */
     uint64_t chunk_bytes; /* of a new store: data goes into chunks of some so many bytes; 0: 1 MiB */
     int compression;      /* of a new store: zstd's level, 1 to 19; 0: data is stored as it is */
