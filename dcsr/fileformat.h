@@ -14,6 +14,11 @@ typedef enum dcsr_i_format {
 /* By the end of the name, in any case; *compressed tells whether .gz follows. */
 dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed);
 
+/* The descriptor that /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N stands for; -1 for
+ * other names. Opening such a name would begin a file anew, and fails for a socket; the descriptor is to be
+ * duplicated. */
+int dcsr_i_descriptor_of(const char *path);
+
 /* FORMAT, for a name that dcsr_i_format_of() does not know. */
 dcsr_status dcsr_i_unknown_format(const char *path);
 
@@ -42,5 +47,8 @@ dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_input *inpu
 /* The readers proper. On failure *coo is all zero. */
 dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_input *input);
 dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_input *input, const dcsr_read_options *options);
+
+/* The type that the values will have, by the banner alone. Errors: FORMAT. */
+dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_input *input);
 
 #endif

@@ -40,6 +40,8 @@ DCSR_API dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, ui
  * Errors: INVALID_ARGUMENT with what is wrong and an example; NOT_FOUND when the text does not begin with the
  * name of a generator and a colon. */
 DCSR_API dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text);
+/* The type of what a text names, without making it. Errors: NOT_FOUND as above. */
+DCSR_API dcsr_status dcsr_generated_type(dcsr_type *type, const char *text);
 
 /* The generators that it knows: number 0, 1, ..., NULL beyond the last. The texts are constant. */
 typedef struct dcsr_generator {

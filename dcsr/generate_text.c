@@ -11,7 +11,7 @@ typedef struct generator {
     int least, most; /* numbers that may follow */
     dcsr_status (*make)(dcsr_coo *coo, dcsr_context *context, const struct generator *self,
                         const uint64_t *number);
-    int dimension, points; /* of a stencil */
+    int dimension, points; /* of a stencil, which has values; else 0 */
 } generator;
 
 static dcsr_status make_rmat(dcsr_coo *coo, dcsr_context *context, const generator *self,
@@ -63,12 +63,21 @@ const dcsr_generator *dcsr_generator_at(uint64_t number)
     return number < GENERATORS ? &generators[number].shown : NULL;
 }
 
-static const generator *find_generator(const char *text, size_t length)
+/* What the text begins with, up to the colon; *numbers begin behind that. */
+static dcsr_status find_generator(const generator **found, const char **numbers, const char *text)
 {
-    for (size_t i = 0; i < GENERATORS; i++)
-        if (strlen(generators[i].shown.name) == length && !memcmp(generators[i].shown.name, text, length))
-            return &generators[i];
-    return NULL;
+    const size_t length = strcspn(text, ":");
+    *numbers = text + length + 1;
+    for (size_t i = 0; text[length] && i < GENERATORS; i++) {
+        *found = &generators[i];
+        const char *name = generators[i].shown.name;
+        if (strlen(name) == length && !memcmp(name, text, length)) return DCSR_OK;
+    }
+    return dcsr_i_fail(
+        DCSR_ERROR_NOT_FOUND,
+        "%.80s: no generator; there are rmat, er, poisson2d5, poisson2d9, poisson3d7, poisson3d27, path, "
+        "each followed by a colon",
+        text);
 }
 
 static dcsr_status complain(const generator *g, const char *text, const char *why)
@@ -104,15 +113,22 @@ dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text
 {
     if (coo) memset(coo, 0, sizeof *coo);
     if (!text) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generate: the text is NULL");
-    size_t length = strcspn(text, ":");
-    const generator *g = text[length] == ':' ? find_generator(text, length) : NULL;
-    if (!g)
-        return dcsr_i_fail(
-            DCSR_ERROR_NOT_FOUND,
-            "%.80s: no generator; there are rmat, er, poisson2d5, poisson2d9, poisson3d7, poisson3d27, path, "
-            "each followed by a colon",
-            text);
+    const generator *g;
+    const char *numbers;
+    DCSR_TRY(find_generator(&g, &numbers, text));
     uint64_t number[MOST_NUMBERS] = {0, 0, DEFAULT_SEED};
-    DCSR_TRY(read_numbers(g, text, text + length + 1, number));
+    DCSR_TRY(read_numbers(g, text, numbers, number));
     return g->make(coo, context, g, number);
+}
+
+dcsr_status dcsr_generated_type(dcsr_type *type, const char *text)
+{
+    if (!type || !text)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generated_type: %s is NULL",
+                           type ? "the text" : "type");
+    const generator *g;
+    const char *numbers;
+    DCSR_TRY(find_generator(&g, &numbers, text));
+    *type = g->points ? DCSR_FP64 : DCSR_PATTERN;
+    return DCSR_OK;
 }

@@ -204,6 +204,19 @@ static dcsr_status expand(dcsr_coo *coo, uint64_t listed, bool negate, uint64_t 
     return DCSR_OK;
 }
 
+/* -- The type -------------------------------------------------------------------------------------------- */
+
+static const dcsr_type types[] = {
+    [DCSR_I_REAL] = DCSR_FP64, [DCSR_I_INTEGER] = DCSR_INT64, [DCSR_I_NO_FIELD] = DCSR_PATTERN};
+
+dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_input *input)
+{
+    dcsr_i_mtx_head head = {0};
+    DCSR_TRY(read_banner(&head, input));
+    *type = types[head.field];
+    return DCSR_OK;
+}
+
 /* -- The whole file -------------------------------------------------------------------------------------- */
 
 static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const dcsr_i_lines *lines,
@@ -220,7 +233,6 @@ static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const d
 
 dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_input *input)
 {
-    static const dcsr_type types[] = {DCSR_FP64, DCSR_INT64, DCSR_PATTERN};
     static const dcsr_i_triangle triangles[] = {DCSR_I_WHOLE, DCSR_I_LOWER, DCSR_I_STRICTLY_LOWER};
     dcsr_i_mtx_head head;
     memset(coo, 0, sizeof *coo);

@@ -6,6 +6,11 @@
  *   .el .tsv .csv .txt .facts     edge lists: `row col [value]` a line, ids from 0, separated by blanks, tabs
  *                                 or one comma; empty lines and lines that begin with # or % are skipped
  *
+ * A file is opened once and read once, from front to back. So it may be a stream: a pipe, a device, or one of
+ * /dev/stdin, /dev/fd/N and /proc/self/fd/N, which stand for a descriptor that the process has open and are
+ * read from where that is. A stream needs no ending: without one, what its first bytes are decides whether
+ * it is compressed, and whether it is Matrix Market (it begins with %%MatrixMarket) or an edge list.
+ *
  * A malformed file is refused with DCSR_ERROR_FORMAT and a message of the form "FILE:LINE: what is wrong",
  * which is about the first thing wrong in the file. Refused are also: complex and hermitian files; an entry
  * above the diagonal of a symmetric file, or on that of a skew-symmetric one (such a file lists what is
@@ -20,8 +25,16 @@
 extern "C" {
 #endif
 
-/* Reports progress: bytes of the file read so far, and in all (of the compressed file for .gz). */
+/* Reports progress: bytes of the file read so far, and in all (of the compressed file for .gz); `total` is 0
+ * as long as nobody knows it, of a stream. */
 typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
+
+/* What is worth telling of a file that was read. */
+typedef struct dcsr_read_report {
+    /* Bytes behind the compressed data that are no part of them and were ignored, and where in the file they
+     * begin. */
+    uint64_t ignored_bytes, ignored_from;
+} dcsr_read_report;
 
 typedef struct dcsr_read_options {
     /* Dimensions of an edge list; an id beyond is an error. Both 0: the matrix is square, since it is a
@@ -29,6 +42,12 @@ typedef struct dcsr_read_options {
     uint64_t rows, cols;
     dcsr_progress progress; /* may be NULL; called by the calling thread, every few MiB and at the end */
     void *user;
+    /* A stream that is not compressed (nor a file on a disk, as /dev/stdin may be) must end with a newline,
+     * else FORMAT: where its writer has stopped in the middle of a number, nothing else tells. */
+    bool whole_lines;
+    /* May be NULL; filled once the file has been read. Without it, what would have to be reported is an
+     * error: bytes behind compressed data that are neither those of another member nor zeros. */
+    dcsr_read_report *report;
 } dcsr_read_options;
 
 /* Reads a matrix. Entries stand in the order of the file, whatever the number of threads. Symmetric files
@@ -40,6 +59,20 @@ typedef struct dcsr_read_options {
  * range, dimensions beyond the maxima, damaged .gz), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_read_matrix(dcsr_coo *coo, dcsr_context *context, const char *path,
                                       const dcsr_read_options *options);
+
+/* The same in steps, for a file that is to be looked at before it is read: what was looked at is kept, so
+ * that a stream loses nothing. An input is used by one thread at a time, and closed before its context is
+ * destroyed. */
+typedef struct dcsr_input dcsr_input;
+/* *input is NULL on failure. Opening a pipe waits until it has a writer. Errors: as dcsr_read_matrix(). */
+DCSR_API dcsr_status dcsr_input_open(dcsr_input **input, dcsr_context *context, const char *path);
+/* Tells the type of the values to come, and whether it is a stream; either may be NULL. For the type it reads
+ * as far as the first entry (of Matrix Market, the first line), which of a stream it waits for; pattern where
+ * there is no entry. Errors: as dcsr_read_matrix(), as far as it got; INVALID_ARGUMENT (it was read). */
+DCSR_API dcsr_status dcsr_input_look(dcsr_input *input, dcsr_type *type, bool *stream);
+/* Reads it to the end, once, as dcsr_read_matrix() does. */
+DCSR_API dcsr_status dcsr_input_read(dcsr_coo *coo, dcsr_input *input, const dcsr_read_options *options);
+DCSR_API void dcsr_input_close(dcsr_input *input);
 
 /* The same from a buffer in memory (not compressed); `name` decides the format and stands in messages; .gz at
  * its end counts for nothing. */

@@ -319,7 +319,7 @@ int dcsr_i_edge_values(const char *text, const char *end)
     static const dcsr_i_lines edges = {.edges = true};
     uint64_t line = 0;
     const char *p = next_entry(&edges, text, end, &line);
-    if (p == end) return 0;
+    if (p == end) return -1;
     for (int column = 0; column < 2; column++) p = skip_separator(&edges, dcsr_i_word_end(p));
     return *p != '\n';
 }

@@ -57,7 +57,7 @@ void dcsr_i_chunks_free(dcsr_i_chunks *chunks);
 /* The most entries that a text of so many bytes has room for. */
 uint64_t dcsr_i_most_entries(const dcsr_i_lines *lines, uint64_t bytes);
 
-/* The number of value columns of the first entry of an edge list: 0 or 1. */
+/* The number of value columns of the first entry of an edge list: 0 or 1; -1 when there is no entry. */
 int dcsr_i_edge_values(const char *text, const char *end);
 
 #endif

@@ -94,12 +94,14 @@ dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcs
         return dcsr_i_fail(
             DCSR_ERROR_FORMAT,
             "%s: a vector is read from a name that ends in .mtx or .txt, or in one of them and .gz", path);
-    dcsr_i_text text;
-    DCSR_TRY(dcsr_i_text_load(&text, context, path, NULL));
-    dcsr_i_input input = {context, path, text.data, text.data + text.length};
-    dcsr_status status = format == DCSR_I_MATRIX_MARKET ? read_array(values, rows, cols, &input)
-                                                        : read_plain(values, rows, cols, &input);
-    dcsr_i_text_free(&text);
+    dcsr_i_textfile file;
+    DCSR_TRY(dcsr_i_textfile_open(&file, context, path));
+    dcsr_status status = dcsr_i_textfile_finish(&file, NULL);
+    if (status == DCSR_OK) {
+        dcsr_i_input input = {context, path, file.text.data, file.text.data + file.text.length};
+        status = (format == DCSR_I_MATRIX_MARKET ? read_array : read_plain)(values, rows, cols, &input);
+    }
+    dcsr_i_textfile_close(&file);
     return status;
 }
 

@@ -235,7 +235,10 @@ Test(generate, poisson_sizes)
     dcsr_context *context = test_context(2);
     for (int i = 0; i < 4; i++) {
         dcsr_coo coo;
+        dcsr_type type;
         TEST_OK(dcsr_generate(&coo, context, cases[i].text));
+        TEST_OK(dcsr_generated_type(&type, cases[i].text));
+        cr_assert_eq(type, coo.type);
         cr_assert(coo.rows == cases[i].rows && coo.cols == cases[i].rows && coo.nnz == cases[i].nnz, "%s",
                   cases[i].text);
         dcsr_coo_free(&coo);
@@ -331,6 +334,13 @@ Test(generate, bad_texts)
         TEST_REFUSED(cases[i].status, cases[i].words, dcsr_generate(&coo, context, cases[i].text));
         cr_assert(test_is_zero(&coo));
     }
+    dcsr_type type;
+    TEST_OK(dcsr_generated_type(&type, "rmat:9,9"));
+    cr_assert_eq(type, DCSR_PATTERN);
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generated_type(&type, "poisson2d5"));
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generated_type(&type, ":"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generated_type(NULL, "path:5"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generated_type(&type, NULL));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate(NULL, context, "path:5"));
     dcsr_coo coo;
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate(&coo, context, NULL));

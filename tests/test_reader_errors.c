@@ -217,6 +217,17 @@ Test(reader_errors, arguments)
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_read_matrix_buffer(&coo, context, "a.el", NULL, 5, NULL));
     TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_read_matrix(&coo, context, test_path("none.mtx"), NULL));
     TEST_STATUS(DCSR_ERROR_IO, dcsr_read_matrix(&coo, context, test_path("none.el.gz"), NULL));
+    dcsr_input *input;
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_open(NULL, context, "a.mtx"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_open(&input, NULL, "a.mtx"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_open(&input, context, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_look(NULL, NULL, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_read(&coo, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/fd/999: cannot be opened",
+                 dcsr_input_open(&input, context, "/dev/fd/999"));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_input_open(&input, context, "/tmp"));
+    cr_assert(!input);
+    dcsr_input_close(NULL);
     const char *folder = test_path("folder.el");
     cr_assert_eq(symlink("/tmp", folder), 0);
     TEST_REFUSED(DCSR_ERROR_IO, "irectory", dcsr_read_matrix(&coo, context, folder, NULL));
@@ -239,6 +250,20 @@ static size_t pack(const char *data, unsigned char *packed, size_t room)
     cr_assert_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
     deflateEnd(&stream);
     return room - stream.avail_out;
+}
+
+/* Two edges with something behind them, which is reported to who asks. */
+static void check_report(dcsr_context *context, const unsigned char *packed, size_t length, uint64_t from,
+                         uint64_t ignored)
+{
+    dcsr_coo coo;
+    dcsr_read_report report = {7, 7};
+    const dcsr_read_options options = {.report = &report};
+    const char *path = test_write_file("tail.el.gz", packed, length);
+    TEST_OK(dcsr_read_matrix(&coo, context, path, &options));
+    cr_assert(coo.nnz == 2 && report.ignored_bytes == ignored && report.ignored_from == from);
+    dcsr_coo_free(&coo);
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "something after", dcsr_read_matrix(&coo, context, path, NULL));
 }
 
 Test(reader_errors, compressed_files)
@@ -274,6 +299,20 @@ Test(reader_errors, compressed_files)
     packed[whole + 50] = 'x';
     TEST_REFUSED(DCSR_ERROR_FORMAT, "something after",
                  dcsr_read_matrix(&coo, context, test_write_file("tail.el.gz", packed, whole + 100), NULL));
+    check_report(context, packed, whole + 100, whole + 50, 50);
+    packed[whole] = 'x';
+    check_report(context, packed, whole + 100, whole, 100);
+    check_report(context, packed, whole + 1, whole, 1);
+    packed[whole] = 0x1f; /* one byte of a member more */
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "truncated",
+                 dcsr_read_matrix(&coo, context, test_write_file("tail.el.gz", packed, whole + 1), NULL));
+    memmove(packed + whole + 7, packed, first); /* a member behind padding counts */
+    memset(packed + whole, 0, 7);
+    TEST_OK(dcsr_read_matrix(&coo, context, test_write_file("more.el.gz", packed, whole + 7), NULL));
+    dcsr_coo_free(&coo);
+    TEST_REFUSED(
+        DCSR_ERROR_FORMAT, "more.el.gz:4: expected a column",
+        dcsr_read_matrix(&coo, context, test_write_file("more.el.gz", packed, whole + 7 + first), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, "not a gzip file",
                  dcsr_read_matrix(&coo, context, test_write_file("plain.el.gz", "0 1\n", 4), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, "not a gzip file",
