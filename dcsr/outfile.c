@@ -5,6 +5,7 @@
 #include "dcsr/fileformat.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,26 @@ enum { MOST_TRIES = 100, GZIP_MEMORY = 8 };
 
 static dcsr_status io_error(const dcsr_i_output *out, const char *what)
 {
-    return dcsr_i_fail(DCSR_ERROR_IO, "%s: cannot be %s: %s; what was there before is unchanged", out->path,
-                       what, strerror(errno));
+    return dcsr_i_fail(DCSR_ERROR_IO, "%s: cannot be %s: %s%s", out->path, what, strerror(errno),
+                       out->straight ? "" : "; what was there before is unchanged");
 }
 
 /* -- Opening --------------------------------------------------------------------------------------------- */
+
+bool dcsr_i_is_stream(const char *path)
+{
+    struct stat there;
+    if (dcsr_i_descriptor_of(path) >= 0) return true;
+    return stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+static dcsr_status open_stream(dcsr_i_output *out)
+{
+    const int given = dcsr_i_descriptor_of(out->path);
+    out->descriptor =
+        given < 0 ? open(out->path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : fcntl(given, F_DUPFD_CLOEXEC, 0);
+    return out->descriptor < 0 ? io_error(out, "written") : DCSR_OK;
+}
 
 /* The file to be replaced: what a symbolic link points to, not the link. */
 static dcsr_status find_target(dcsr_i_output *out, struct stat *old, bool *exists)
@@ -38,7 +54,7 @@ static dcsr_status find_target(dcsr_i_output *out, struct stat *old, bool *exist
 }
 
 /* A new file beside the target, under a name that no other thread or process uses. */
-static dcsr_status open_temporary(dcsr_i_output *out)
+static dcsr_status make_temporary(dcsr_i_output *out)
 {
     static atomic_uint serial;
     for (int tries = 0; tries < MOST_TRIES; tries++) {
@@ -51,6 +67,17 @@ static dcsr_status open_temporary(dcsr_i_output *out)
         if (errno != EEXIST) break;
     }
     return io_error(out, "written");
+}
+
+/* With the mode of the file that it will replace. */
+static dcsr_status open_temporary(dcsr_i_output *out)
+{
+    struct stat old;
+    bool exists;
+    DCSR_TRY(find_target(out, &old, &exists));
+    DCSR_TRY(make_temporary(out));
+    if (exists && fchmod(out->descriptor, old.st_mode & 07777) != 0) out->status = io_error(out, "written");
+    return DCSR_OK;
 }
 
 static void release(dcsr_i_output *out)
@@ -78,20 +105,14 @@ static dcsr_status allocate(dcsr_i_output *out)
 
 dcsr_status dcsr_i_output_open(dcsr_i_output *out, dcsr_context *context, const char *path)
 {
-    struct stat old;
-    bool exists;
     memset(out, 0, sizeof *out);
     out->context = context;
     out->path = path;
-    DCSR_TRY(find_target(out, &old, &exists));
+    out->straight = dcsr_i_is_stream(path);
     dcsr_status status = allocate(out);
-    if (status == DCSR_OK) status = open_temporary(out);
-    if (status != DCSR_OK) {
-        release(out);
-        return status;
-    }
-    if (exists && fchmod(out->descriptor, old.st_mode & 07777) != 0) out->status = io_error(out, "written");
-    return DCSR_OK;
+    if (status == DCSR_OK) status = out->straight ? open_stream(out) : open_temporary(out);
+    if (status != DCSR_OK) release(out);
+    return status;
 }
 
 /* -- Writing --------------------------------------------------------------------------------------------- */
@@ -103,6 +124,9 @@ static void write_all(dcsr_i_output *out, const char *data, size_t length)
         if (done > 0) {
             data += done;
             length -= (size_t)done;
+        } else if (done < 0 &&
+                   errno == EAGAIN) { /* whoever shares a descriptor may have told it not to wait */
+            poll(&(struct pollfd){.fd = out->descriptor, .events = POLLOUT}, 1, -1);
         } else if (done == 0 || errno != EINTR) {
             if (done == 0) errno = ENOSPC;
             out->status = io_error(out, "written");
@@ -135,6 +159,18 @@ char *dcsr_i_output_room(dcsr_i_output *out)
     return out->buffer + out->used;
 }
 
+void dcsr_i_output_put(dcsr_i_output *out, const void *bytes, size_t length)
+{
+    for (const char *from = bytes; length;) {
+        char *to = dcsr_i_output_room(out);
+        const size_t room = DCSR_I_OUTPUT_BUFFER - out->used, part = length < room ? length : room;
+        memcpy(to, from, part);
+        dcsr_i_output_take(out, to + part);
+        from += part;
+        length -= part;
+    }
+}
+
 /* -- Closing --------------------------------------------------------------------------------------------- */
 
 /* A name is durable only once its folder has been written. Some file systems cannot do that; the file itself
@@ -158,13 +194,13 @@ dcsr_status dcsr_i_output_close(dcsr_i_output *out)
 {
     flush(out, true);
     dcsr_status status = out->status;
-    if (status == DCSR_OK && fsync(out->descriptor) != 0) status = io_error(out, "written");
+    const bool replaces = !out->straight;
+    if (replaces && status == DCSR_OK && fsync(out->descriptor) != 0) status = io_error(out, "written");
     if (close(out->descriptor) != 0 && status == DCSR_OK) status = io_error(out, "written");
-    if (status == DCSR_OK && rename(out->temporary, out->target) != 0) status = io_error(out, "put in place");
-    if (status == DCSR_OK)
-        sync_folder(out->target);
-    else
-        unlink(out->temporary);
+    if (replaces && status == DCSR_OK && rename(out->temporary, out->target) != 0)
+        status = io_error(out, "put in place");
+    if (replaces && status == DCSR_OK) sync_folder(out->target);
+    if (replaces && status != DCSR_OK) unlink(out->temporary);
     release(out);
     return status;
 }

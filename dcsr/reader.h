@@ -84,8 +84,10 @@ DCSR_API dcsr_status dcsr_read_matrix_buffer(dcsr_coo *coo, dcsr_context *contex
  * through a temporary file that is renamed when it is whole and on the disk, so that a failure leaves what
  * was there before. Reading it back gives the same triples, bit for bit; of a NaN only the sign is kept,
  * integers and bool come back as int64, fp32 as fp64, values of edge lists always as fp64, and an edge list
- * does not tell its dimensions. Errors: IO, FORMAT (unknown ending), INDEX_OUT_OF_RANGE (triples that
- * contradict themselves), TOO_LARGE (a uint64 beyond int64), OUT_OF_MEMORY. */
+ * does not tell its dimensions. A stream (a pipe, a device, /dev/stdout, /dev/fd/N) is written straight, as
+ * .mtx where its name has no ending. Errors: IO, FORMAT (unknown ending),
+ * INDEX_OUT_OF_RANGE (triples that contradict themselves), TOO_LARGE (a uint64 beyond int64), OUT_OF_MEMORY.
+ */
 DCSR_API dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path);
 
 /* Reads a dense vector: Matrix Market array (rows x 1), or one number a line in a .txt. *values is allocated
@@ -99,6 +101,10 @@ DCSR_API dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *
 /* Writes a dense vector as Matrix Market array real general, as dcsr_write_matrix() does. */
 DCSR_API dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context,
                                        const char *path);
+/* Writes any bytes (a picture, say) in the same way: whole or not at all, through gzip where the name ends in
+ * .gz. Errors: IO, OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_write_file(const void *bytes, size_t length, dcsr_context *context,
+                                     const char *path);
 
 #ifdef __cplusplus
 }

@@ -154,7 +154,10 @@ dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
     if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_matrix: path is NULL");
     bool compressed;
     dcsr_i_format format = dcsr_i_format_of(path, &compressed);
-    if (format == DCSR_I_UNKNOWN) return dcsr_i_unknown_format(path);
+    if (format == DCSR_I_UNKNOWN) {
+        if (!dcsr_i_is_stream(path)) return dcsr_i_unknown_format(path);
+        format = DCSR_I_MATRIX_MARKET;
+    }
     DCSR_TRY(check_entries(coo, path));
 
     dcsr_i_output out;
@@ -190,5 +193,19 @@ dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_contex
         *to++ = '\n';
         dcsr_i_output_take(&out, to);
     }
+    return dcsr_i_output_close(&out);
+}
+
+/* -- Others ---------------------------------------------------------------------------------------------- */
+
+dcsr_status dcsr_write_file(const void *bytes, size_t length, dcsr_context *context, const char *path)
+{
+    DCSR_TRY(dcsr_i_context_check(context));
+    if (!path || (length && !bytes))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_file: %s is NULL",
+                           path ? "bytes" : "path");
+    dcsr_i_output out;
+    DCSR_TRY(dcsr_i_output_open(&out, context, path));
+    dcsr_i_output_put(&out, bytes, length);
     return dcsr_i_output_close(&out);
 }

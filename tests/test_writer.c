@@ -144,6 +144,62 @@ Test(writer, every_type_is_read_back)
     test_remove_files();
 }
 
+/* A pipe gets the file as it is, and nothing is put beside it. */
+Test(writer, streams_are_written_straight)
+{
+    static const struct {
+        const char *name, *content;
+    } cases[] = {{"p.el", "0\t1\n1\t2\n"},
+                 {"p.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"},
+                 {"", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"}};
+    dcsr_context *context = test_context(1);
+    dcsr_coo coo;
+    TEST_OK(dcsr_generate(&coo, context, "path:3"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int ends[2];
+        char descriptor[40], content[200] = "";
+        cr_assert_eq(pipe(ends), 0);
+        snprintf(descriptor, sizeof descriptor, "/dev/fd/%d", ends[1]);
+        const char *path = *cases[i].name ? test_path(cases[i].name) : descriptor;
+        if (*cases[i].name) cr_assert_eq(symlink(descriptor, path), 0);
+        TEST_OK(dcsr_write_matrix(&coo, path));
+        TEST_OK(dcsr_write_file("end", 3, context, path));
+        close(ends[1]);
+        cr_assert(read(ends[0], content, sizeof content - 1) > 0);
+        cr_assert(!strncmp(content, cases[i].content, strlen(cases[i].content)), "%s", content);
+        cr_assert_str_eq(content + strlen(cases[i].content), "end");
+        close(ends[0]);
+    }
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/full: cannot be written", dcsr_write_matrix(&coo, "/dev/full"));
+    cr_assert(!test_says("unchanged"));
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/fd/999: cannot be written", dcsr_write_matrix(&coo, "/dev/fd/999"));
+    dcsr_coo_free(&coo);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 2);
+}
+
+Test(writer, any_bytes)
+{
+    dcsr_context *context = test_context(1);
+    const size_t length = 1000003;
+    char *bytes = test_allocate(length, 1);
+    for (size_t i = 0; i < length; i++) bytes[i] = (char)(i * i >> 3);
+    for (size_t n = length;; n /= 2) {
+        size_t found;
+        const char *path = test_path("a.png");
+        TEST_OK(dcsr_write_file(bytes, n, context, path));
+        char *data = test_read_file(path, &found);
+        cr_assert(found == n && !memcmp(data, bytes, n));
+        free(data);
+        if (!n) break;
+    }
+    free(bytes);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 1);
+}
+
 Test(writer, large_files)
 {
     dcsr_context *context = test_context(2);
@@ -226,6 +282,9 @@ Test(writer, bad_arguments)
     TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "18446744073709551615", dcsr_write_matrix(&coo, test_path("a.mtx")));
     value[1] = INT64_MAX;
     TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_write_matrix(&coo, test_path("no/folder/a.mtx")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file(NULL, 1, context, test_path("a.png")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, context, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, NULL, test_path("a.png")));
     cr_assert_eq(mkdir(test_path("a.mtx"), 0777), 0);
     TEST_REFUSED(DCSR_ERROR_IO, "not a plain file", dcsr_write_matrix(&coo, test_path("a.mtx")));
     cr_assert_eq(rmdir(test_path("a.mtx")), 0);
