@@ -1,4 +1,4 @@
-/* edgelist.c: edge lists: `row col [value]` a line, ids from 0. */
+/* edgelist.c: edge lists: `row col [value]` a line, of a relation `row col`; ids from 0. */
 #include "dcsr/coo_internal.h"
 #include "dcsr/error.h"
 #include "dcsr/fileformat.h"
@@ -39,13 +39,17 @@ static dcsr_status read_lines(dcsr_coo *coo, const dcsr_i_lines *lines, const dc
 dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_input *input, const dcsr_read_options *options)
 {
     memset(coo, 0, sizeof *coo);
+    bool compressed;
+    const bool relation = dcsr_i_format_of(input->name, &compressed) == DCSR_I_RELATION;
+    const bool valued = !relation && dcsr_i_edge_values(input->text, input->end) > 0;
     dcsr_i_lines lines = {.name = input->name,
                           .text = input->text,
                           .end = input->end,
                           .first_line = 1,
                           .indexed = true,
                           .edges = true,
-                          .type = dcsr_i_edge_values(input->text, input->end) ? DCSR_FP64 : DCSR_PATTERN,
+                          .relation = relation,
+                          .type = valued ? DCSR_FP64 : DCSR_PATTERN,
                           .announced = UINT64_MAX};
     DCSR_TRY(set_bounds(&lines, options));
     dcsr_i_chunks chunks;

@@ -7,7 +7,8 @@
 typedef enum dcsr_i_format {
     DCSR_I_UNKNOWN,
     DCSR_I_MATRIX_MARKET, /* .mtx */
-    DCSR_I_EDGE_LIST,     /* .el .tsv .csv .facts */
+    DCSR_I_EDGE_LIST,     /* .el .tsv .csv */
+    DCSR_I_RELATION,      /* .facts: an edge list without values */
     DCSR_I_PLAIN_TEXT     /* .txt: an edge list, or a vector of one number a line */
 } dcsr_i_format;
 

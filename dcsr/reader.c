@@ -25,8 +25,8 @@ dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed)
     static const struct {
         const char *suffix;
         dcsr_i_format format;
-    } known[] = {{".mtx", DCSR_I_MATRIX_MARKET}, {".el", DCSR_I_EDGE_LIST},    {".tsv", DCSR_I_EDGE_LIST},
-                 {".csv", DCSR_I_EDGE_LIST},     {".facts", DCSR_I_EDGE_LIST}, {".txt", DCSR_I_PLAIN_TEXT}};
+    } known[] = {{".mtx", DCSR_I_MATRIX_MARKET}, {".el", DCSR_I_EDGE_LIST},   {".tsv", DCSR_I_EDGE_LIST},
+                 {".csv", DCSR_I_EDGE_LIST},     {".facts", DCSR_I_RELATION}, {".txt", DCSR_I_PLAIN_TEXT}};
     size_t length = strlen(path);
     *compressed = strip_suffix(path, &length, ".gz");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -3,8 +3,10 @@
  * Formats, by the end of the name (in any case), each also with .gz after it:
  *   .mtx                          Matrix Market: coordinate real|integer|pattern,
  *                                 general|symmetric|skew-symmetric; array real|integer general for vectors
- *   .el .tsv .csv .txt .facts     edge lists: `row col [value]` a line, ids from 0, separated by blanks, tabs
+ *   .el .tsv .csv .txt            edge lists: `row col [value]` a line, ids from 0, separated by blanks, tabs
  *                                 or one comma; empty lines and lines that begin with # or % are skipped
+ *   .facts                        a binary relation: an edge list without values. More than two columns are
+ *                                 refused, whatever they are
  *
  * A file is opened once and read once, from front to back. So it may be a stream: a pipe, a device, or one of
  * /dev/stdin, /dev/fd/N and /proc/self/fd/N, which stand for a descriptor that the process has open and are
@@ -85,7 +87,7 @@ DCSR_API dcsr_status dcsr_read_matrix_buffer(dcsr_coo *coo, dcsr_context *contex
  * was there before. Reading it back gives the same triples, bit for bit; of a NaN only the sign is kept,
  * integers and bool come back as int64, fp32 as fp64, values of edge lists always as fp64, and an edge list
  * does not tell its dimensions. A stream (a pipe, a device, /dev/stdout, /dev/fd/N) is written straight, as
- * .mtx where its name has no ending. Errors: IO, FORMAT (unknown ending),
+ * .mtx where its name has no ending. Errors: IO, FORMAT (unknown ending, values into .facts),
  * INDEX_OUT_OF_RANGE (triples that contradict themselves), TOO_LARGE (a uint64 beyond int64), OUT_OF_MEMORY.
  */
 DCSR_API dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path);

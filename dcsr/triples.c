@@ -65,6 +65,8 @@ static const char *bad_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, con
     uint64_t number;
     const char *digits = *p == '-' ? p + 1 : p, *end = dcsr_i_scan_unsigned(digits, &number);
     const char *word = dcsr_i_quote(quoted, p);
+    if ((end == digits || !at_boundary(lines, end)) && lines->relation)
+        return COMPLAIN(chunk, "%s is no %s number: symbols must be numbered first, from 0 on", word, what);
     if (end == digits || !at_boundary(lines, end))
         return COMPLAIN(chunk, "expected a %s number, found %s", what, word);
     if (*p == '-') return COMPLAIN(chunk, "%s %s is negative; the first is %d", what, word, (int)lines->base);
@@ -147,9 +149,21 @@ static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *l
     if (*p == '\n') return p;
     char quoted[DCSR_I_QUOTED];
     const char *word = dcsr_i_quote(quoted, p);
-    if (lines->edges && lines->type == DCSR_PATTERN)
+    if (lines->edges && lines->type == DCSR_PATTERN && !lines->relation)
         return COMPLAIN(chunk, "%s after the column, but the first entry of the file has no value", word);
     return COMPLAIN(chunk, "%s after the end of the entry", word);
+}
+
+/* A line of a relation that is no edge, from p on: the number of its columns says more than the first of them
+ * that is wrong. */
+static void count_columns(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p)
+{
+    int columns = 0;
+    for (; *p != '\n'; columns++) p = skip_separator(lines, dcsr_i_word_end(p));
+    if (columns == 2) return;
+    snprintf(chunk->reason, REASON,
+             "a relation of %d column%s; an edge has two: write those two to a file of their own", columns,
+             columns == 1 ? "" : "s");
 }
 
 /* -- One chunk ------------------------------------------------------------------------------------------- */
@@ -177,8 +191,10 @@ static void parse_chunk(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const ta
     uint64_t line = chunk->first_line, at = chunk->offset;
     const char *p = next_entry(lines, chunk->begin, chunk->end, &line);
     while (p < chunk->end) {
+        const char *entry = p;
         p = parse_entry(chunk, lines, p, to, at);
         if (!p) {
+            if (lines->relation) count_columns(chunk, lines, entry);
             chunk->error_line = line;
             break;
         }

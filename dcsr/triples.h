@@ -27,6 +27,7 @@ typedef struct dcsr_i_lines {
     uint64_t first_line;    /* number of the first */
     bool indexed;           /* each line begins with a row and a column number */
     bool edges;             /* edge list: commas may separate, and # begins a comment as % does */
+    bool relation;          /* edge list of a relation: two columns, and no other */
     dcsr_type type;         /* of the value: DCSR_PATTERN (none), DCSR_INT64 or DCSR_FP64 */
     uint64_t base;          /* the number of the first row and column: 0 or 1 */
     uint64_t rows, cols;    /* how many there may be */

@@ -158,6 +158,11 @@ dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
         if (!dcsr_i_is_stream(path)) return dcsr_i_unknown_format(path);
         format = DCSR_I_MATRIX_MARKET;
     }
+    if (format == DCSR_I_RELATION && coo->type != DCSR_PATTERN)
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: a relation has no place for the values of the matrix, which are %s; write .el or .tsv", path,
+            dcsr_type_name(coo->type));
     DCSR_TRY(check_entries(coo, path));
 
     dcsr_i_output out;

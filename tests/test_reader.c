@@ -110,8 +110,9 @@ Test(reader, edge_lists)
         check(endings[i], "0 2\n7 1\n0 2\n", pattern);
         check(endings[i], "0\t2\r\n7\t1\r\n0\t2", pattern);
         check(endings[i], "# c\n% d\n\n0,2\n 7 , 1\n  # e\n\r\n0 ,2\n\n", pattern);
-        check(endings[i], "0 2 1.5\n7,1,-2\n1\t1\t3\n",
-              (expected){DCSR_FP64, 8, 8, 3, {0, 7, 1}, {2, 1, 1}, {1.5, -2, 3}});
+        if (strcmp(endings[i], "a.facts")) /* which has two columns, and no other */
+            check(endings[i], "0 2 1.5\n7,1,-2\n1\t1\t3\n",
+                  (expected){DCSR_FP64, 8, 8, 3, {0, 7, 1}, {2, 1, 1}, {1.5, -2, 3}});
         check(endings[i], "", (expected){DCSR_PATTERN, 0, 0, 0, {0}, {0}, {0}});
         check(endings[i], "# nothing\n\n", (expected){DCSR_PATTERN, 0, 0, 0, {0}, {0}, {0}});
     }

@@ -120,6 +120,18 @@ static const malformed edge_lists[] = {
      "?'"},
 };
 
+static const malformed relations[] = {
+    {"0 1\n# c\n1\t2\t3\n", 3, "a relation of 3 columns; an edge has two"},
+    {"0 1 2.5\n", 1, "a relation of 3 columns; an edge has two"},
+    {"a\tb\tc\td\n", 1, "a relation of 4 columns; an edge has two"},
+    {"0 1\n2\n", 2, "a relation of 1 column; an edge has two"},
+    {"0 1\nalice bob\n", 2, "'alice' is no row number: symbols must be numbered first"},
+    {"0\tbob\n", 1, "'bob' is no column number: symbols must be numbered first"},
+    {"0 1x\n", 1, "'1x' is no column number"},
+    {"0 1\n-1 2\n", 2, "row '-1' is negative"},
+    {"0 1,\n", 1, "',' after the end of the entry"},
+};
+
 static void check_refused(const char *name, const malformed *m, const dcsr_read_options *options)
 {
     dcsr_context *context = test_context(1);
@@ -147,6 +159,14 @@ Test(reader_errors, edge_lists)
 {
     for (size_t i = 0; i < sizeof edge_lists / sizeof *edge_lists; i++)
         check_refused("a.el", &edge_lists[i], NULL);
+}
+
+Test(reader_errors, relations)
+{
+    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
+        check_refused("a.facts", &relations[i], NULL);
+        check_refused("A.FACTS.gz", &relations[i], NULL);
+    }
 }
 
 Test(reader_errors, edge_list_dimensions)

@@ -282,9 +282,13 @@ Test(writer, bad_arguments)
     TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "18446744073709551615", dcsr_write_matrix(&coo, test_path("a.mtx")));
     value[1] = INT64_MAX;
     TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_write_matrix(&coo, test_path("no/folder/a.mtx")));
+    coo.type = DCSR_INT64;
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "a relation has no place for the values",
+                 dcsr_write_matrix(&coo, test_path("a.facts")));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file(NULL, 1, context, test_path("a.png")));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, context, NULL));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, NULL, test_path("a.png")));
+    coo.type = DCSR_UINT64;
     cr_assert_eq(mkdir(test_path("a.mtx"), 0777), 0);
     TEST_REFUSED(DCSR_ERROR_IO, "not a plain file", dcsr_write_matrix(&coo, test_path("a.mtx")));
     cr_assert_eq(rmdir(test_path("a.mtx")), 0);
