@@ -156,17 +156,29 @@ const char *cli_grouped(char buffer[CLI_NUMBER], uint64_t value);
 const char *cli_bytes(char buffer[CLI_NUMBER], uint64_t bytes);
 const char *cli_duration(char buffer[CLI_NUMBER], double seconds);
 
-/* MATRIX arguments (source.c). On failure these have printed the reason and return the exit status. */
+/* MATRIX arguments (source.c). On failure these have printed the reason and return the exit status. A file is
+ * opened once and read from front to back, so that it may be a pipe. */
 
-/* The triples that a MATRIX argument names, of type pattern, int64 or fp64. rows and cols bound an edge list;
- * 0: as its ids need. */
-int cli_load_coo(cli_state *cli, dcsr_coo *coo, const char *source, uint64_t rows, uint64_t cols);
-/* The matrix that it names; of a stored one type, policy and options too. *seconds (may be NULL) gets the
- * time that inserting took, or restoring. */
+/* A MATRIX that is looked at before it is read. Set the first three, leave the others zero. */
+typedef struct cli_source {
+    const char *name;
+    uint64_t rows, cols; /* bound an edge list; 0: as its ids need */
+    dcsr_input *input;   /* a file that is open */
+    dcsr_coo coo;        /* what has been read already */
+    bool loaded;
+} cli_source;
+
+/* The type that its triples will have. Of several sources that are looked at, a pipe which is not the last is
+ * read to its end, since whoever writes may write one after the other. */
+int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *type);
+/* Its triples, of type pattern, int64 or fp64, once. */
+int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo);
+/* Frees what has not been loaded. */
+void cli_source_close(cli_source *source);
+
+/* The matrix that a MATRIX names; of a stored one type, policy and options too. *seconds (may be NULL) gets
+ * the time that inserting took, or restoring. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
-/* The type that the triples will have, from a look at the beginning of the file or at the version's record.
- */
-int cli_peek_type(cli_state *cli, dcsr_type *type, const char *source);
 
 /* Writes a matrix to a file and reports that (cmd_convert.c); `version` of a stored one, else 0. */
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);

@@ -2,7 +2,9 @@
 #include "cli/ingest.h"
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     KEY_BATCH = 1,
@@ -144,12 +146,47 @@ static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
     if (!status && settings.into)
         status = cli_stored_parse(cli, &target->stored, settings.into, CLI_STORE_NAME);
     if (!status && settings.into) status = ingest_target_find(target);
-    for (int s = 0; s < plan->first_delete && !status; s++) {
+    return status ? status : follow_target(cli, plan, target);
+}
+
+/* Descriptors for all the files that are looked at before the first is read. */
+static void allow_open_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static cli_source *name_sources(const cli_state *cli, const ingest_plan *plan)
+{
+    cli_source *sources = calloc((size_t)cli->argument_count, sizeof *sources);
+    for (int s = 0; sources && s < cli->argument_count; s++) {
+        sources[s].name = cli->arguments[s];
+        if (s >= plan->first_delete) continue;
+        sources[s].rows = plan->rows;
+        sources[s].cols = plan->cols;
+    }
+    return sources;
+}
+
+/* The type of a new matrix is the widest of the sources that are inserted. */
+static int choose_type(cli_state *cli, ingest_plan *plan, cli_source *sources)
+{
+    int status = CLI_DONE;
+    if (plan->first_delete > 1) allow_open_files();
+    for (int s = 0; s < plan->first_delete && plan->type != DCSR_FP64 && !status; s++) {
         dcsr_type type;
-        status = cli_peek_type(cli, &type, cli->arguments[s]);
+        status = cli_source_look(cli, &sources[s], s + 1 == plan->first_delete, &type);
         if (!status && type > plan->type) plan->type = type;
     }
-    return status ? status : follow_target(cli, plan, target);
+    return status;
+}
+
+static void free_sources(const cli_state *cli, cli_source *sources)
+{
+    for (int s = 0; s < cli->argument_count; s++) cli_source_close(&sources[s]);
+    free(sources);
 }
 
 static void put_rates(cli_report *report, const ingest_stream *stream, const dcsr_matrix_info *info,
@@ -258,7 +295,10 @@ static int run(cli_state *cli)
     ingest_stream stream = {.cli = cli, .plan = &plan, .target = settings.into ? &target : NULL};
     ingest_reader *reader = NULL;
     double start = cli_now();
-    status = stream_all(&stream, &reader);
+    stream.sources = name_sources(cli, &plan);
+    if (!stream.sources) return cli_fail(cli, "out of memory for %d names", cli->argument_count);
+    if (!target.newest.version) status = choose_type(cli, &plan, stream.sources);
+    if (!status) status = stream_all(&stream, &reader);
     double seconds = cli_now() - start;
     int reading = reader ? ingest_reader_stop(reader) : CLI_DONE;
     if (!status && stream.target) status = ingest_target_store(&target, stream.matrix);
@@ -270,6 +310,7 @@ static int run(cli_state *cli)
     if (!status) status = print(&stream, reader, seconds);
     ingest_reader_free(reader);
     ingest_close(&stream);
+    free_sources(cli, stream.sources);
     ingest_target_free(&target);
     if (ingest_interrupted()) {
         cli_end_failures(cli);

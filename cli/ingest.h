@@ -64,6 +64,7 @@ typedef struct ingest_stream {
     cli_state *cli;
     const ingest_plan *plan;
     ingest_target *target;   /* NULL: in memory alone */
+    cli_source *sources;     /* one an argument */
     dcsr_matrix *matrix;     /* NULL until the first source is loaded */
     dcsr_matrix_info before; /* what a stored matrix was when it was opened */
     uint64_t rows, cols;     /* once all that is queued is applied */

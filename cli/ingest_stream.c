@@ -81,28 +81,27 @@ static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
 /* A source that is being loaded, with a copy of the program's state: this may be left behind. */
 typedef struct loading {
     cli_state cli;
+    cli_source source;
     dcsr_coo coo;
-    const char *source;
-    uint64_t rows, cols;
     int status;
 } loading;
 
 static void load(void *user)
 {
     loading *l = user;
-    l->status = cli_load_coo(&l->cli, &l->coo, l->source, l->rows, l->cols);
+    l->status = cli_source_load(&l->cli, &l->source, &l->coo);
 }
 
 /* Loading may take long, or for ever where it is from a pipe, and nothing waits for it that was sent. */
-static int load_source(ingest_stream *stream, dcsr_coo *coo, int s, bool bound)
+static int load_source(ingest_stream *stream, dcsr_coo *coo, int s)
 {
     cli_state *cli = stream->cli;
-    const ingest_plan *plan = stream->plan;
-    uint64_t rows = bound ? plan->rows : 0, cols = bound ? plan->cols : 0;
-    if (!stream->matrix) return cli_load_coo(cli, coo, cli->arguments[s], rows, cols);
+    cli_source *source = &stream->sources[s];
+    if (!stream->matrix) return cli_source_load(cli, source, coo);
     loading *l = malloc(sizeof *l);
-    if (!l) return cli_fail(cli, "out of memory for %s", cli->arguments[s]);
-    *l = (loading){.cli = *cli, .source = cli->arguments[s], .rows = rows, .cols = cols};
+    if (!l) return cli_fail(cli, "out of memory for %s", source->name);
+    *l = (loading){.cli = *cli, .source = *source};
+    *source = (cli_source){.name = source->name};
     if (!ingest_interruptible(load, l)) return CLI_DONE;
     int status = l->status;
     *cli = l->cli;
@@ -115,8 +114,8 @@ int ingest_open(ingest_stream *stream, dcsr_coo *coo, int s)
 {
     cli_state *cli = stream->cli;
     const ingest_plan *plan = stream->plan;
-    bool bound = !deletes(stream, s);
-    int status = load_source(stream, coo, s, bound);
+    const bool bound = !deletes(stream, s);
+    int status = load_source(stream, coo, s);
     if (status || ingest_interrupted()) return status;
     uint64_t rows, cols;
     needed_size(stream, coo, &rows, &cols);

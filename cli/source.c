@@ -1,21 +1,7 @@
 /* source.c: turns a MATRIX argument into triples or a matrix: a file, a generator, a stored matrix. */
 #include "cli/stored.h"
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
-#include <zlib.h>
-
-typedef struct reading {
-    cli_state *cli;
-    const char *source;
-} reading;
-
-static void show_reading(void *user, uint64_t done, uint64_t total)
-{
-    reading *r = user;
-    if (total) cli_progress(r->cli, "reading %s: %3.0f%%", r->source, 100.0 * (double)done / (double)total);
-}
 
 /* STORE#NAME[@VERSION], unless a file has that very name. */
 static bool is_stored(const char *source)
@@ -83,11 +69,20 @@ static int widen(cli_state *cli, dcsr_coo *coo, const char *source)
     return CLI_DONE;
 }
 
+static int restore(cli_state *cli, dcsr_matrix **matrix, const char *source)
+{
+    cli_stored stored;
+    int status = cli_stored_parse(cli, &stored, source, CLI_STORE_NAME_VERSION);
+    if (status) return status;
+    cli_progress(cli, "restoring %s", source);
+    return cli_stored_load(cli, &stored, matrix, NULL);
+}
+
 static int load_stored_coo(cli_state *cli, dcsr_coo *coo, const char *source)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
-    int status = cli_load_matrix(cli, &matrix, source, NULL);
+    int status = restore(cli, &matrix, source);
     if (status) return status;
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) || dcsr_view_to_coo(coo, view))
         status = cli_fail_library(cli);
@@ -98,110 +93,123 @@ static int load_stored_coo(cli_state *cli, dcsr_coo *coo, const char *source)
     return status;
 }
 
-int cli_load_coo(cli_state *cli, dcsr_coo *coo, const char *source, uint64_t rows, uint64_t cols)
+/* ---- Files ---- */
+
+typedef struct reading {
+    cli_state *cli;
+    const char *source;
+} reading;
+
+static void show_reading(void *user, uint64_t done, uint64_t total)
 {
-    *coo = (dcsr_coo){0};
-    if (is_stored(source)) return load_stored_coo(cli, coo, source);
-    int refused = cli_stored_refuse_folder(cli, source);
+    reading *r = user;
+    char bytes[CLI_NUMBER];
+    if (total)
+        cli_progress(r->cli, "reading %s: %3.0f%%", r->source, 100.0 * (double)done / (double)total);
+    else
+        cli_progress(r->cli, "reading %s: %s", r->source, cli_bytes(bytes, done));
+}
+
+/* Opens it, unless it is open, reads it and closes it. */
+static int read_file(cli_state *cli, cli_source *source, dcsr_coo *coo)
+{
+    reading user = {cli, source->name};
+    dcsr_read_report report = {0};
+    dcsr_read_options options = {.rows = source->rows,
+                                 .cols = source->cols,
+                                 .progress = show_reading,
+                                 .user = &user,
+                                 .whole_lines = true,
+                                 .report = &report};
+    if (!source->input && dcsr_input_open(&source->input, cli->context, source->name))
+        return cli_fail_library(cli);
+    int status = dcsr_input_read(coo, source->input, &options) ? cli_fail_library(cli) : CLI_DONE;
+    dcsr_input_close(source->input);
+    source->input = NULL;
+    if (!status && report.ignored_bytes)
+        cli_warn(
+            cli,
+            "%s: %llu bytes behind the compressed data, from byte %llu on, were ignored: they are not gzip",
+            source->name, (unsigned long long)report.ignored_bytes, (unsigned long long)report.ignored_from);
+    return status;
+}
+
+/* ---- Sources ---- */
+
+static int look_at_stored(cli_state *cli, dcsr_type *type, const char *name)
+{
+    cli_stored stored;
+    dcsr_version_info info;
+    int status = cli_stored_parse(cli, &stored, name, CLI_STORE_NAME_VERSION);
+    if (!status) status = cli_stored_find(cli, &stored, &info);
+    if (!status) *type = triple_type(info.type);
+    return status;
+}
+
+int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *type)
+{
+    bool stream;
+    *type = DCSR_PATTERN;
+    if (is_stored(source->name)) return look_at_stored(cli, type, source->name);
+    if (!dcsr_generated_type(type, source->name)) return CLI_DONE;
+    int status = cli_stored_refuse_folder(cli, source->name);
+    if (status) return status;
+    if (dcsr_input_open(&source->input, cli->context, source->name) ||
+        dcsr_input_look(source->input, NULL, &stream))
+        return cli_fail_library(cli);
+    if (last || !stream) return dcsr_input_look(source->input, type, NULL) ? cli_fail_library(cli) : CLI_DONE;
+    status = read_file(cli, source, &source->coo);
+    source->loaded = !status;
+    *type = source->coo.type;
+    return status;
+}
+
+int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo)
+{
+    *coo = source->coo;
+    source->coo = (dcsr_coo){0};
+    if (source->loaded) return CLI_DONE;
+    if (source->input) return read_file(cli, source, coo);
+    if (is_stored(source->name)) return load_stored_coo(cli, coo, source->name);
+    int refused = cli_stored_refuse_folder(cli, source->name);
     if (refused) return refused;
-    cli_progress(cli, "loading %s", source);
-    dcsr_status status = dcsr_generate(coo, cli->context, source);
+    cli_progress(cli, "loading %s", source->name);
+    dcsr_status status = dcsr_generate(coo, cli->context, source->name);
     if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_context_error(cli->context));
-    if (status == DCSR_ERROR_NOT_FOUND) {
-        reading user = {cli, source};
-        dcsr_read_options options = {.rows = rows, .cols = cols, .progress = show_reading, .user = &user};
-        status = dcsr_read_matrix(coo, cli->context, source, &options);
-    }
+    if (status == DCSR_ERROR_NOT_FOUND) return read_file(cli, source, coo);
     return status ? cli_fail_library(cli) : CLI_DONE;
+}
+
+void cli_source_close(cli_source *source)
+{
+    dcsr_input_close(source->input);
+    dcsr_coo_free(&source->coo);
 }
 
 /* ---- Matrices ---- */
 
-static int restore(cli_state *cli, dcsr_matrix **matrix, const char *source)
-{
-    cli_stored stored;
-    int status = cli_stored_parse(cli, &stored, source, CLI_STORE_NAME_VERSION);
-    if (status) return status;
-    cli_progress(cli, "restoring %s", source);
-    return cli_stored_load(cli, &stored, matrix, NULL);
-}
-
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds)
 {
+    cli_source file = {.name = source};
     dcsr_coo coo = {0};
-    double start = cli_now();
+    double start = cli_now(), took;
     int status;
+    *matrix = NULL;
     if (is_stored(source)) {
         status = restore(cli, matrix, source);
+        took = cli_now() - start;
     } else {
-        status = cli_load_coo(cli, &coo, source, 0, 0);
+        status = cli_source_load(cli, &file, &coo);
         if (status) return status;
         cli_progress(cli, "inserting %s", source);
         start = cli_now();
         if (dcsr_matrix_from_coo(matrix, cli->context, &coo, NULL)) status = cli_fail_library(cli);
+        took = cli_now() - start;
     }
-    if (seconds) *seconds = cli_now() - start;
+    if (seconds) *seconds = took;
     dcsr_coo_free(&coo);
-    return status;
-}
-
-/* ---- Types ---- */
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), part = strlen(end);
-    return length >= part && !strcasecmp(text + length - part, end);
-}
-
-/* Fields of an edge list line: blanks, tabs and commas separate. */
-static int count_fields(const char *line)
-{
-    int fields = 0;
-    for (const char *c = line; *c;) {
-        size_t gap = strspn(c, " \t\r\n,"), field = strcspn(c + gap, " \t\r\n,");
-        if (!field) break;
-        fields++;
-        c += gap + field;
-    }
-    return fields;
-}
-
-/* A pattern, where there is nothing to look at; loading says why. */
-static dcsr_type peek_file(const char *source)
-{
-    if (!strncmp(source, "poisson", strlen("poisson")) && access(source, F_OK)) return DCSR_FP64;
-    gzFile file = gzopen(source, "rb"); /* reads plain files as they are */
-    if (!file) return DCSR_PATTERN;
-    bool market = ends_with(source, ".mtx") || ends_with(source, ".mtx.gz");
-    dcsr_type type = DCSR_PATTERN;
-    char line[4096];
-    while (gzgets(file, line, sizeof line)) {
-        for (char *c = line; *c; c++) *c = (char)tolower((unsigned char)*c);
-        if (market) {
-            if (strstr(line, " real")) type = DCSR_FP64;
-            if (strstr(line, " integer")) type = DCSR_INT64;
-            break;
-        }
-        int fields = *line == '#' || *line == '%' ? 0 : count_fields(line);
-        if (!fields) continue;
-        if (fields > 2) type = DCSR_FP64;
-        break;
-    }
-    gzclose(file);
-    return type;
-}
-
-int cli_peek_type(cli_state *cli, dcsr_type *type, const char *source)
-{
-    cli_stored stored;
-    dcsr_version_info info;
-    *type = DCSR_PATTERN;
-    if (!is_stored(source)) {
-        *type = peek_file(source);
-        return CLI_DONE;
-    }
-    int status = cli_stored_parse(cli, &stored, source, CLI_STORE_NAME_VERSION);
-    if (!status) status = cli_stored_find(cli, &stored, &info);
-    if (!status) *type = triple_type(info.type);
+    if (!status) return CLI_DONE;
+    dcsr_matrix_destroy(*matrix);
+    *matrix = NULL;
     return status;
 }
