@@ -180,8 +180,22 @@ void cli_source_close(cli_source *source);
  * the time that inserting took, or restoring. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
 
-/* Writes a matrix to a file and reports that (cmd_convert.c); `version` of a stored one, else 0. */
+/* Files that are written (files.c): beside their place and renamed when they are whole, by the library; pipes
+ * and devices straight. */
+
+/* Writes a matrix to a file and reports that, unless it went to standard output; `version` of a stored one,
+ * else 0. */
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
+
+/* A kind of file that is no matrix. */
+typedef struct cli_file_kind {
+    const char *name;   /* "a PNG picture" */
+    const char *ending; /* of the names of such files, ".png" */
+    const char *magic;  /* what they begin with */
+    size_t magic_length;
+} cli_file_kind;
+/* Refuses a name without that ending, and one under which there is a file of another kind. */
+int cli_check_target(cli_state *cli, const char *file, const cli_file_kind *kind);
 
 extern const cli_command cli_info_command;
 extern const cli_command cli_convert_command;

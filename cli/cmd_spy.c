@@ -1,16 +1,12 @@
 /* cmd_spy.c: `dcsr spy`: a picture of where the entries are.
  *
  * The matrix is laid over a grid of at most one cell a pixel; the darker a cell, the more entries it has, on
- * a logarithmic scale. A matrix smaller than the picture has one cell an entry, several pixels wide. The file
- * is replaced only by a whole one. */
+ * a logarithmic scale. A matrix smaller than the picture has one cell an entry, several pixels wide. */
 #include "cli/cli.h"
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { KEY_SIZE = 1, LEAST_SIZE = 16, MOST_SIZE = 16384, BORDER = 2, CHANNELS = 3 };
 
@@ -26,6 +22,8 @@ static error_t take(cli_state *cli, int key, const char *value)
     if (key != KEY_SIZE) return ARGP_ERR_UNKNOWN;
     return cli_take_number(cli, "--size", value, LEAST_SIZE, MOST_SIZE, &settings.size);
 }
+
+static const cli_file_kind png = {"a PNG picture", ".png", "\x89PNG\r\n\x1a\n", 8};
 
 /* The picture: an inner area of the matrix's shape, cut into cells, and a border around it. */
 typedef struct picture {
@@ -103,47 +101,21 @@ static void paint(picture *p)
     }
 }
 
-/* Writes to a temporary file beside the wanted one and renames it. */
 static int write_picture(cli_state *cli, const picture *p, const char *path)
 {
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = (png_uint_32)(p->width + 2 * BORDER),
                        .height = (png_uint_32)(p->height + 2 * BORDER),
                        .format = PNG_FORMAT_RGB};
-    struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        return cli_fail(cli, "%s: it is there and is not a regular file; choose another place", path);
-    }
-    char *target = realpath(path, NULL),
-         *temporary = NULL; /* what a link points to is replaced, not the link */
-    if (asprintf(&temporary, "%s.XXXXXX", target ? target : path) < 0) {
-        free(target);
-        return cli_fail(cli, "out of memory");
-    }
-    int status = CLI_DONE, descriptor = mkstemp(temporary);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-    if (!file) {
-        status = cli_fail(cli, "%s: cannot be written: %s; choose another place", path, strerror(errno));
-        if (descriptor >= 0) close(descriptor);
-        goto done;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    errno = 0;
-    bool good = png_image_write_to_stdio(&image, file, 0, p->pixels, 0, NULL);
-    good = fflush(file) == 0 && good;
-    good = fclose(file) == 0 && good;
-    if (!good) {
-        status = cli_fail(cli, "%s: cannot be written: %s; what was there is unchanged", path,
-                          errno ? strerror(errno) : image.message);
-    } else if (rename(temporary, target ? target : path)) {
-        status = cli_fail(cli, "%s: cannot be replaced: %s; choose another place", path, strerror(errno));
-    }
-done:
-    if (descriptor >= 0 && status) unlink(temporary);
-    free(temporary);
-    free(target);
+    png_alloc_size_t room = PNG_IMAGE_PNG_SIZE_MAX(image), length = room;
+    void *bytes = malloc(room);
+    int status = CLI_DONE;
+    if (!bytes || !png_image_write_to_memory(&image, bytes, &length, 0, p->pixels, 0, NULL))
+        status = cli_fail(cli, "%s: cannot be drawn: %s; use a smaller --size", path,
+                          bytes ? image.message : "out of memory");
+    else if (dcsr_write_file(bytes, length, cli->context, path))
+        status = cli_fail_library(cli);
+    free(bytes);
     return status;
 }
 
@@ -172,7 +144,8 @@ static int run(cli_state *cli)
     dcsr_view *view = NULL;
     dcsr_csr csr;
     picture p = {0};
-    int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    int status = cli_check_target(cli, path, &png);
+    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_csr_on_host(view, &csr)) {
         status = cli_fail_library(cli);
@@ -195,10 +168,10 @@ const cli_command cli_spy_command = {
     .name = "spy",
     .arguments = "MATRIX FILE.png",
     .summary = "Draw where the entries of a matrix are",
-    .help = "The darker a spot, the more entries it stands for, on a logarithmic scale. FILE is replaced "
-            "only when the new "
-            "one is whole.\n\n"
-            "Example:\n  dcsr spy rmat:16,16 rmat.png --size 1200\n",
+    .help =
+        "The darker a spot, the more entries it stands for, on a logarithmic scale. FILE must "
+        "end in .png; a picture that is there is replaced when the new one is whole, and nothing else is.\n\n"
+        "Example:\n  dcsr spy rmat:16,16 rmat.png --size 1200\n",
     .least = 2,
     .most = 2,
     .options = options,
