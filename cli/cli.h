@@ -50,6 +50,9 @@ struct cli_state {
     struct cli_open_store *stores; /* that are open (stored.h) */
     bool from_store;               /* a MATRIX was a stored one; then reports tell of the following */
     uint64_t pending, replayed;    /* records that its log holds beyond; changes that @live has replayed */
+    dcsr_policy op;                /* what --op says; DCSR_POLICY_DEFAULT: it was not given */
+    bool loaded;                   /* a MATRIX has been, as a matrix; then reports tell of the following */
+    uint64_t combined;             /* entries of it that were combined with others as it was loaded */
     double progress_last;          /* when progress was last shown */
     bool progress_shown;
 };
@@ -176,9 +179,22 @@ int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo);
 /* Frees what has not been loaded. */
 void cli_source_close(cli_source *source);
 
-/* The matrix that a MATRIX names; of a stored one type, policy and options too. *seconds (may be NULL) gets
- * the time that inserting took, or restoring. */
+/* The matrix that a MATRIX names; of a stored one type, policy and options too. Sets cli->combined, and says
+ * on stderr what has become of a file's entries that stand more than once. *seconds (may be NULL) gets the
+ * time that inserting took, or restoring. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
+
+/* What equal entries of a MATRIX mean. CLI_OP_OPTION stands in the table of a command's options, and its
+ * take() ends with cli_op_take(), which may be take() itself. */
+enum { CLI_KEY_OP = 600 };
+#define CLI_OP_OPTION                                                                                 \
+    {                                                                                                 \
+        "op", CLI_KEY_OP, "keep|sum|min|max|last|any", 0,                                             \
+            "What an entry means that is there already; with keep both stand side by side and count " \
+            "(default any for pattern matrices, last for valued ones)",                               \
+            0                                                                                         \
+    }
+error_t cli_op_take(cli_state *cli, int key, const char *value);
 
 /* Files that are written (files.c): beside their place and renamed when they are whole, by the library; pipes
  * and devices straight. */

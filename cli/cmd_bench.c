@@ -31,6 +31,7 @@ static const struct argp_option options[] = {
      "mask)",
      0},
     {"repeat", KEY_REPEAT, "R", 0, "Run R times after a warm-up; seconds is the median (default 10)", 0},
+    CLI_OP_OPTION,
     {0}};
 
 static error_t take_share(cli_state *cli, const char *option, const char *value, double *share)
@@ -69,7 +70,7 @@ static error_t take(cli_state *cli, int key, const char *value)
     case KEY_REPEAT:
         return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_op_take(cli, key, value);
     }
 }
 

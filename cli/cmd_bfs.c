@@ -14,6 +14,7 @@ static struct {
 static const struct argp_option options[] = {
     {"source", KEY_SOURCE, "V", 0, "The vertex to start from, counted from 0 (needed)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Search R times; seconds is the median (default 3)", 0},
+    CLI_OP_OPTION,
     {0}};
 
 static error_t take(cli_state *cli, int key, const char *value)
@@ -25,7 +26,7 @@ static error_t take(cli_state *cli, int key, const char *value)
     case KEY_REPEAT:
         return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_op_take(cli, key, value);
     }
 }
 

@@ -1,6 +1,8 @@
 /* cmd_convert.c: `dcsr convert`: from any MATRIX to a file of any format. */
 #include "cli/cli.h"
 
+static const struct argp_option options[] = {CLI_OP_OPTION, {0}};
+
 static int run(cli_state *cli)
 {
     dcsr_matrix *matrix;
@@ -17,7 +19,7 @@ const cli_command cli_convert_command = {
     .summary = "Write a matrix to a file of another format",
     .help = "The ending of FILE decides the format: .mtx, or an edge list .el .tsv .csv .txt .facts, each "
             "also .gz. "
-            "Symmetric inputs come out expanded, duplicates combined, rows and columns "
+            "Symmetric inputs come out expanded, equal entries combined as --op says, rows and columns "
             "ascending. An edge "
             "list does not "
             "tell its size: rows and columns that are empty at the end are lost. FILE is replaced only when "
@@ -28,5 +30,7 @@ const cli_command cli_convert_command = {
             "Example:\n  dcsr convert poisson2d5:100 grid.mtx.gz\n",
     .least = 2,
     .most = 2,
+    .options = options,
+    .take = cli_op_take,
     .run = run,
 };

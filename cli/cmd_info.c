@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+static const struct argp_option options[] = {CLI_OP_OPTION, {0}};
+
 static const char *device_text(dcsr_device device)
 {
     return device == DCSR_DEVICE_CUDA ? "cuda" : "cpu";
@@ -116,5 +118,7 @@ const cli_command cli_info_command = {
             "Example:\n  dcsr info rmat:16,16\n",
     .least = 0,
     .most = 1,
+    .options = options,
+    .take = cli_op_take,
     .run = run,
 };

@@ -8,7 +8,6 @@
 
 enum {
     KEY_BATCH = 1,
-    KEY_OP,
     KEY_ROWS,
     KEY_COLS,
     KEY_SYMMETRIC,
@@ -23,7 +22,6 @@ static const uint64_t MOST_IN_BATCH = (uint64_t)1 << 31;
 
 static struct {
     uint64_t batch, rows, cols, source;
-    dcsr_policy policy;
     ingest_read read;
     const char *into;
     cli_new_store made;
@@ -33,8 +31,7 @@ static struct {
 
 static const struct argp_option options[] = {
     {"batch", KEY_BATCH, "N", 0, "Edges a batch (default 1M)", 0},
-    {"op", KEY_OP, "keep|sum|min|max|last|any", 0,
-     "What an edge that is stored already means (default any for pattern matrices, last for valued ones)", 0},
+    CLI_OP_OPTION,
     {"rows", KEY_ROWS, "N", 0, "Fix the number of rows; an edge beyond is an error (default: grow as needed)",
      0},
     {"cols", KEY_COLS, "N", 0, "The same for columns", 0},
@@ -56,22 +53,13 @@ static const struct argp_option options[] = {
     CLI_NEW_STORE_OPTIONS,
     {0}};
 
-static dcsr_policy policy_named(const char *name)
-{
-    dcsr_policy policy = DCSR_POLICY_DEFAULT;
-    do policy++;
-    while (policy < DCSR_POLICY_COUNT && strcmp(name, dcsr_policy_name(policy)));
-    return policy;
-}
-
 static error_t take(cli_state *cli, int key, const char *value)
 {
     switch (key) {
     case KEY_BATCH:
         return cli_take_number(cli, "--batch", value, 1, MOST_IN_BATCH, &settings.batch);
-    case KEY_OP:
-        settings.policy = policy_named(value);
-        return 0;
+    case CLI_KEY_OP:
+        return cli_op_take(cli, key, value);
     case KEY_ROWS:
         return cli_take_number(cli, "--rows", value, 1, DCSR_MAX_ROWS, &settings.rows);
     case KEY_COLS:
@@ -135,7 +123,7 @@ static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
     *plan = (ingest_plan){.batch = settings.batch,
                           .rows = settings.rows,
                           .cols = settings.cols,
-                          .policy = settings.policy,
+                          .policy = cli->op,
                           .symmetric = settings.symmetric,
                           .square = settings.read == INGEST_READ_BFS,
                           .first_delete = cli->argument_count};

@@ -3,11 +3,12 @@
 
 static cli_new_store made;
 
-static const struct argp_option options[] = {CLI_NEW_STORE_OPTIONS, {0}};
+static const struct argp_option options[] = {CLI_OP_OPTION, CLI_NEW_STORE_OPTIONS, {0}};
 
 static error_t take(cli_state *cli, int key, const char *value)
 {
-    return cli_new_store_take(cli, &made, key, value);
+    error_t taken = cli_op_take(cli, key, value);
+    return taken == ARGP_ERR_UNKNOWN ? cli_new_store_take(cli, &made, key, value) : taken;
 }
 
 static int print(cli_state *cli, const cli_stored *stored, const dcsr_version_info *info,

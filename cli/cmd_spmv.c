@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
      "(default auto)",
      0},
     {"repeat", KEY_REPEAT, "R", 0, "Multiply R times after a warm-up; seconds is the median (default 10)", 0},
+    CLI_OP_OPTION,
     {0}};
 
 /* NULL for auto. */
@@ -45,7 +46,7 @@ static error_t take(cli_state *cli, int key, const char *value)
     case KEY_REPEAT:
         return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return cli_op_take(cli, key, value);
     }
 }
 

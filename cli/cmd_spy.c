@@ -15,11 +15,11 @@ static struct {
 } settings = {.size = 800};
 
 static const struct argp_option options[] = {
-    {"size", KEY_SIZE, "PIXELS", 0, "The longer side of the picture (default 800)", 0}, {0}};
+    {"size", KEY_SIZE, "PIXELS", 0, "The longer side of the picture (default 800)", 0}, CLI_OP_OPTION, {0}};
 
 static error_t take(cli_state *cli, int key, const char *value)
 {
-    if (key != KEY_SIZE) return ARGP_ERR_UNKNOWN;
+    if (key != KEY_SIZE) return cli_op_take(cli, key, value);
     return cli_take_number(cli, "--size", value, LEAST_SIZE, MOST_SIZE, &settings.size);
 }
 

@@ -264,6 +264,7 @@ void cli_report_begin(cli_report *report, cli_state *cli)
 {
     *report = (cli_report){.cli = cli, .object = json_object()};
     report->stream = open_memstream(&report->text, &report->length);
+    if (cli->loaded) cli_put_count(report, "combined", NULL, cli->combined);
     if (!cli->from_store) return;
     cli_put_count(report, "pending", NULL, cli->pending);
     cli_put_count(report, "replayed", cli->replayed ? "replayed changes" : NULL, cli->replayed);

@@ -188,6 +188,71 @@ void cli_source_close(cli_source *source)
 
 /* ---- Matrices ---- */
 
+error_t cli_op_take(cli_state *cli, int key, const char *value)
+{
+    if (key != CLI_KEY_OP) return ARGP_ERR_UNKNOWN;
+    cli->op = DCSR_POLICY_DEFAULT;
+    do cli->op++;
+    while (cli->op < DCSR_POLICY_COUNT && strcmp(value, dcsr_policy_name(cli->op)));
+    return 0;
+}
+
+/* A stored matrix keeps the policy that it was made with. */
+static int check_op(cli_state *cli, dcsr_matrix *matrix, const char *source)
+{
+    dcsr_matrix_info info;
+    if (dcsr_matrix_get_info(matrix, &info)) return cli_fail_library(cli);
+    if (!cli->op || info.policy == cli->op) return CLI_DONE;
+    return cli_fail(cli, "--op %s: %s has been made with --op %s, and keeps that; leave --op out",
+                    dcsr_policy_name(cli->op), source, dcsr_policy_name(info.policy));
+}
+
+/* Entries that stand behind an equal one in a matrix that keeps them. */
+static dcsr_status count_repeated(dcsr_matrix *matrix, uint64_t *repeated)
+{
+    dcsr_view *view = NULL;
+    dcsr_coo coo = {0};
+    *repeated = 0;
+    dcsr_status status = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    if (!status) status = dcsr_view_to_coo(&coo, view);
+    for (uint64_t e = 1; e < coo.nnz; e++)
+        *repeated += coo.row[e] == coo.row[e - 1] && coo.col[e] == coo.col[e - 1];
+    dcsr_coo_free(&coo);
+    dcsr_view_destroy(view);
+    return status;
+}
+
+/* Counts what has become of `read` triples in a matrix that was empty; what a generator makes is as it should
+ * be, and needs no word. */
+static int tell_combined(cli_state *cli, dcsr_matrix *matrix, const char *source, uint64_t read)
+{
+    static const char *const done[] = {[DCSR_POLICY_SUM] = "values were added",
+                                       [DCSR_POLICY_MIN] = "the least value stays",
+                                       [DCSR_POLICY_MAX] = "the largest value stays",
+                                       [DCSR_POLICY_LAST] = "the last value stays",
+                                       [DCSR_POLICY_ANY] = "one of them stays"};
+    dcsr_matrix_info info;
+    dcsr_type made;
+    uint64_t nnz, kept = 0;
+    if (dcsr_matrix_get_info(matrix, &info) || dcsr_matrix_nnz(matrix, &nnz)) return cli_fail_library(cli);
+    cli->combined = read - nnz;
+    if (!dcsr_generated_type(&made, source)) return CLI_DONE;
+    if (info.policy == DCSR_POLICY_KEEP && count_repeated(matrix, &kept)) return cli_fail_library(cli);
+    const unsigned long long all = read, number = kept ? kept : cli->combined;
+    if (kept)
+        cli_warn(
+            cli,
+            "%s: %llu of %llu entries repeat an earlier one; with --op keep they stand side by side, and nnz "
+            "counts them",
+            source, number, all);
+    else if (number)
+        cli_warn(cli,
+                 "%s: %llu of %llu entries repeat an earlier one and were combined with it: %s (--op %s)",
+                 source, number, all, info.type == DCSR_PATTERN ? "one of them stays" : done[info.policy],
+                 dcsr_policy_name(info.policy));
+    return CLI_DONE;
+}
+
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds)
 {
     cli_source file = {.name = source};
@@ -195,16 +260,21 @@ int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, do
     double start = cli_now(), took;
     int status;
     *matrix = NULL;
+    cli->loaded = true;
+    cli->combined = 0;
     if (is_stored(source)) {
         status = restore(cli, matrix, source);
         took = cli_now() - start;
+        if (!status) status = check_op(cli, *matrix, source);
     } else {
+        dcsr_matrix_options options = {.policy = cli->op};
         status = cli_source_load(cli, &file, &coo);
         if (status) return status;
         cli_progress(cli, "inserting %s", source);
         start = cli_now();
-        if (dcsr_matrix_from_coo(matrix, cli->context, &coo, NULL)) status = cli_fail_library(cli);
+        if (dcsr_matrix_from_coo(matrix, cli->context, &coo, &options)) status = cli_fail_library(cli);
         took = cli_now() - start;
+        if (!status) status = tell_combined(cli, *matrix, source, coo.nnz);
     }
     if (seconds) *seconds = took;
     dcsr_coo_free(&coo);
