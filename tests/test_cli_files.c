@@ -227,7 +227,7 @@ Test(cli_files, a_picture_that_cannot_be_written_leaves_the_old_one)
     limit.rlim_cur = 2000;
     cr_assert(!setrlimit(RLIMIT_FSIZE, &limit));
     PROGRAM_FAILS(1, "p.png: cannot be written: File too large; what was there before is unchanged",
-                  "spy er:300,9000 p.png");
+                  "--device cpu spy er:300,9000 p.png");
     cr_assert(stat("p.png", &after) == 0 && after.st_ino == before.st_ino && after.st_size == before.st_size);
     cr_assert(is_picture("p.png") && program_folder_holds(1));
 }
