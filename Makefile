@@ -35,6 +35,8 @@ C_FLAGS  := -std=c11 -Wstrict-prototypes -Wmissing-prototypes
 BASE     := -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -fopenmp -pthread -MMD -MP $(WARNINGS)
 LIBS     := -llmdb -lxxhash -lzstd -lz -lm
 PLAIN    := $(CFLAGS) -DDCSR_JEMALLOC
+# References to it are weak, so that a linker that leaves out what nobody needs would leave it out.
+JEMALLOC := -Wl,--push-state,--no-as-needed -ljemalloc -Wl,--pop-state
 # The C++ compiler that goes with a C compiler.
 cxx      = $(or $(filter %++ clang++-% g++-%,$(subst gcc,g++,$(subst clang,clang++,$(1)))),g++)
 # Recipes show what they make; `make V=1` shows the commands.
@@ -176,7 +178,7 @@ $(POWERLOSS): tests/preload/powerloss.c | $(DEPS)
 $(foreach folder,$(BUILD) $(BUILD)/asan $(BUILD)/tsan $(BUILD)/simt,$(folder)/tests/test_store_power): | $(POWERLOSS)
 
 runner = $(call objects,$(BUILD)/$(1),$(RUNNER))
-$(eval $(call variant,$(BUILD),$(CC),$(PLAIN),-ljemalloc,,$(DEVICE)))
+$(eval $(call variant,$(BUILD),$(CC),$(PLAIN),$(JEMALLOC),,$(DEVICE)))
 $(eval $(call variant,$(BUILD)/asan,$(CC),$(ASAN),,$(call runner,asan)))
 $(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
@@ -187,7 +189,7 @@ $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)
 
 $(BUILD)/libdcsr.so: $(call objects,$(BUILD),$(LIBRARY) $($(DEVICE)_SOURCES)) dcsr.map
 	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=dcsr.map -Wl,-z,defs \
-	    $(filter %.o,$^) $(LIBS) $($(DEVICE)_LIBS) -ljemalloc -o $(@D)/libdcsr.so.$(VERSION)
+	    $(filter %.o,$^) $(LIBS) $($(DEVICE)_LIBS) -o $(@D)/libdcsr.so.$(VERSION)
 	@ln -sf libdcsr.so.$(VERSION) $(@D)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
@@ -196,7 +198,7 @@ $(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz_%.o $(BUILD)/fuzz/libdcsr.a
 
 $(BUILD)/tools/%: $(BUILD)/obj/tools/%.o $(BUILD)/libdcsr.a
 	@mkdir -p $(@D)
-	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) $^ $(LIBS) $($(DEVICE)_LIBS) -ljemalloc -o $@
+	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) $^ $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
 
 # -- Test ------------------------------------------------------------------------------------------------------------
 
@@ -264,7 +266,7 @@ PEER_PATH = $(if $(DEVICE),$(addprefix -Xlinker -rpath -Xlinker ,$(abspath $(dir
 
 $(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(PEERS)) $(BUILD)/$(ENGINE)
 	@mkdir -p $(@D)
-	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) $($(DEVICE)_LIBS) -ljemalloc -o $@
+	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
 
 benches: $(BENCHES:%.c=$(BUILD)/%)
 

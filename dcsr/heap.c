@@ -1,229 +1,41 @@
-/* heap.c: memory of the host for matrices and for temporary work.
+/* heap.c: memory of the host for matrices and for temporary work: by jemalloc where the process has it, else by the
+ * system.
  *
- * With jemalloc each pool is an arena, made once per process: contexts come and go without leaving arenas
- * behind, and are told apart by their counters. An explicit arena alone would bypass jemalloc's thread
- * caches, so every thread that allocates gets an explicit cache per pool, which goes when the thread ends.
- * Without jemalloc (sanitizer builds) both pools are the system's allocator.
- *
- * Blocks of LARGE bytes and more are aligned to huge pages and ask for them. The alignment follows from the
- * size alone, and so is known again when the block is freed. */
+ * Blocks of LARGE bytes and more are aligned to huge pages and ask for them. The alignment follows from the size alone,
+ * and so is known again when the block is freed. */
 #include "dcsr/heap.h"
 #include "dcsr/cuda.h"
 #include "dcsr/runtime.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#ifdef DCSR_JEMALLOC
-#include <jemalloc/jemalloc.h>
-#include <stdio.h>
-#endif
 
-#define HUGE_PAGE ((size_t)2 << 20)
-#define LARGE     ((size_t)4 << 20)
+#define LARGE ((size_t)4 << 20)
 
-enum { HEAPS = 2 }; /* of the pools: MATRIX and SCRATCH */
-
-static size_t alignment_of(size_t bytes)
+size_t dcsr_i_heap_alignment(size_t bytes)
 {
-    return bytes >= LARGE ? HUGE_PAGE : DCSR_I_ALIGNMENT;
+    return bytes >= LARGE ? DCSR_I_HUGE_PAGE : DCSR_I_ALIGNMENT;
 }
 
-/* The whole huge pages of a large block; its tail stays on small pages rather than commit more than was asked
- * for. */
-static void *with_huge_pages(void *block, size_t bytes)
+void *dcsr_i_heap_on_huge_pages(void *block, size_t bytes)
 {
-    if (block && bytes >= LARGE) madvise(block, bytes & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
+    if (block && bytes >= LARGE) madvise(block, bytes & ~(DCSR_I_HUGE_PAGE - 1), MADV_HUGEPAGE);
     return block;
 }
 
-#ifdef DCSR_JEMALLOC
+/* -- The system's allocator: both pools are one ---------------------------------------------------------------- */
 
-static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end;
-static bool caching; /* whether the end of a thread can be noticed, without which caches would leak */
-static unsigned arena[HEAPS]; /* 0, jemalloc's own first arena, where none could be made */
-static char name[64];
-
-/* jemalloc's flags for the calling thread: the pool's arena and the thread's cache over it; 0 before its
- * first call. */
-static _Thread_local int flags[HEAPS];
-static _Thread_local unsigned cache[HEAPS];
-
-static void drop_caches(void *unused)
+static const char *name(void)
 {
-    (void)unused;
-    for (int pool = 0; pool < HEAPS; pool++) {
-        if (cache[pool] != UINT32_MAX)
-            mallctl("tcache.destroy", NULL, NULL, &cache[pool], sizeof cache[pool]);
-        flags[pool] = 0;
-    }
-}
-
-static void set_of_arena(unsigned index, const char *what, const void *value, size_t size)
-{
-    char key[64];
-    snprintf(key, sizeof key, "arena.%u.%s", index, what);
-    mallctl(key, NULL, NULL, (void *)(uintptr_t)value, size);
-}
-
-/* By default jemalloc returns a freed block of 8 MiB and more to the system at once, and others little by
- * little; and temporary work, which asks for the same again soon, would pay for every page anew. A worker
- * that has been idle for a while gives it back (dcsr_i_allocator_trim). */
-static void keep_freed_blocks(unsigned index)
-{
-    set_of_arena(index, "oversize_threshold", &(size_t){SIZE_MAX}, sizeof(size_t));
-    set_of_arena(index, "dirty_decay_ms", &(ssize_t){-1}, sizeof(ssize_t));
-}
-
-/* Row tables are many small blocks that a batch touches in no order: on small pages each would cost a page
- * walk, and each new one a fault. So the arena of matrices maps memory for them in huge pages. */
-static extent_hooks_t huge_hooks;
-static extent_alloc_t *map_extent; /* jemalloc's own */
-
-static void *map_huge_extent(extent_hooks_t *hooks, void *place, size_t size, size_t align, bool *zero,
-                             bool *commit, unsigned index)
-{
-    bool huge = !place && size >= HUGE_PAGE;
-    void *extent =
-        map_extent(hooks, place, size, huge && align < HUGE_PAGE ? HUGE_PAGE : align, zero, commit, index);
-    if (extent && huge) madvise(extent, size & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
-    return extent;
-}
-
-static void use_huge_extents(unsigned index)
-{
-    char key[64];
-    extent_hooks_t *hooks = NULL, *ours = &huge_hooks;
-    size_t size = sizeof hooks;
-    snprintf(key, sizeof key, "arena.%u.extent_hooks", index);
-    if (mallctl(key, &hooks, &size, NULL, 0) || !hooks) return;
-    huge_hooks = *hooks;
-    map_extent = hooks->alloc;
-    huge_hooks.alloc = map_huge_extent;
-    set_of_arena(index, "extent_hooks", &ours, sizeof ours);
-}
-
-static void prepare(void)
-{
-    const char *version = "";
-    size_t size = sizeof version;
-    mallctl("version", &version, &size, NULL, 0);
-    snprintf(name, sizeof name, "jemalloc %.*s", (int)strcspn(version, "-"), version);
-    for (int pool = 0; pool < HEAPS; pool++) {
-        size = sizeof arena[pool];
-        if (mallctl("arenas.create", &arena[pool], &size, NULL, 0)) arena[pool] = 0;
-    }
-    keep_freed_blocks(arena[DCSR_I_SCRATCH]);
-    use_huge_extents(arena[DCSR_I_MATRIX]);
-    caching = !pthread_key_create(&thread_end, drop_caches);
-}
-
-static void prepare_thread(void)
-{
-    pthread_once(&prepared, prepare);
-    for (int pool = 0; pool < HEAPS; pool++) {
-        size_t size = sizeof cache[pool];
-        bool cached = caching && !mallctl("tcache.create", &cache[pool], &size, NULL, 0);
-        if (!cached) cache[pool] = UINT32_MAX;
-        flags[pool] = (int)MALLOCX_ARENA(arena[pool]) |
-                      (cached ? (int)MALLOCX_TCACHE(cache[pool]) : (int)MALLOCX_TCACHE_NONE);
-    }
-    if (caching) pthread_setspecific(thread_end, cache);
-}
-
-static int flags_of(dcsr_i_pool pool, size_t bytes)
-{
-    if (!flags[pool]) prepare_thread();
-    return flags[pool] | MALLOCX_ALIGN(alignment_of(bytes));
-}
-
-static void *take(dcsr_i_pool pool, size_t bytes, bool zero)
-{
-    return with_huge_pages(mallocx(bytes, flags_of(pool, bytes) | (zero ? MALLOCX_ZERO : 0)), bytes);
-}
-
-static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes)
-{
-    (void)old_bytes;
-    return with_huge_pages(rallocx(block, bytes, flags_of(pool, bytes)), bytes);
-}
-
-static void give(dcsr_i_pool pool, void *block, size_t bytes)
-{
-    sdallocx(block, bytes, flags_of(pool, bytes));
-}
-
-const char *dcsr_i_allocator_name(void)
-{
-    pthread_once(&prepared, prepare);
-    return name;
-}
-
-static size_t arena_statistic(unsigned index, const char *what)
-{
-    char key[64];
-    size_t value = 0, size = sizeof value;
-    snprintf(key, sizeof key, "stats.arenas.%u.%s", index, what);
-    return mallctl(key, &value, &size, NULL, 0) ? 0 : value;
-}
-
-static void usage(uint64_t *active, uint64_t *resident)
-{
-    pthread_once(&prepared, prepare);
-    uint64_t epoch = 1;
-    size_t page = 0, size = sizeof page;
-    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch); /* statistics are as of the last time this was set */
-    if (mallctl("arenas.page", &page, &size, NULL, 0)) page = 0;
-    *active = *resident = 0;
-    for (int pool = 0; pool < HEAPS; pool++) {
-        *active += (uint64_t)arena_statistic(arena[pool], "pactive") * page;
-        *resident += arena_statistic(arena[pool], "resident");
-    }
-}
-
-unsigned dcsr_i_allocator_enter(dcsr_i_pool pool)
-{
-    unsigned before = 0, within;
-    size_t size = sizeof before;
-    pthread_once(&prepared, prepare);
-    within = arena[pool];
-    if (mallctl("thread.arena", &before, &size, &within, sizeof within)) return 0;
-    return before;
-}
-
-void dcsr_i_allocator_leave(unsigned before)
-{
-    mallctl("thread.arena", NULL, NULL, &before, sizeof before);
-}
-
-static void trim(void)
-{
-    pthread_once(&prepared, prepare);
-    for (int pool = 0; pool < HEAPS; pool++) {
-        char key[64];
-        snprintf(key, sizeof key, "arena.%u.purge", arena[pool]);
-        mallctl(key, NULL, NULL, NULL, 0);
-    }
-}
-
-#else
-
-unsigned dcsr_i_allocator_enter(dcsr_i_pool pool)
-{
-    return (unsigned)pool;
-}
-
-void dcsr_i_allocator_leave(unsigned before)
-{
-    (void)before;
+    return "system";
 }
 
 static void *take(dcsr_i_pool pool, size_t bytes, bool zero)
 {
     (void)pool;
-    size_t alignment = alignment_of(bytes);
+    size_t alignment = dcsr_i_heap_alignment(bytes);
     void *block = aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
-    with_huge_pages(block, bytes);
+    dcsr_i_heap_on_huge_pages(block, bytes);
     return block && zero ? memset(block, 0, bytes) : block;
 }
 
@@ -242,29 +54,55 @@ static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t byte
     return moved;
 }
 
-const char *dcsr_i_allocator_name(void)
-{
-    return "system";
-}
-
 static void usage(uint64_t *active, uint64_t *resident)
 {
-    *active = *resident = 0;
+    *active = *resident = 0; /* it does not say */
+}
+
+static unsigned enter(dcsr_i_pool pool)
+{
+    return (unsigned)pool;
+}
+
+static void leave(unsigned before)
+{
+    (void)before;
 }
 
 static void trim(void) {}
 
-#endif
+static const dcsr_i_heap of_system = {name, take, retake, give, usage, enter, leave, trim};
 
-/* -- What heap.h and runtime.h say
- * ------------------------------------------------------------------------------- */
+/* The same for as long as the process lasts. */
+static const dcsr_i_heap *chosen(void)
+{
+    const dcsr_i_heap *jemalloc = dcsr_i_jemalloc();
+    return jemalloc ? jemalloc : &of_system;
+}
+
+/* -- What heap.h and runtime.h say ----------------------------------------------------------------------------- */
+
+const char *dcsr_i_allocator_name(void)
+{
+    return chosen()->name();
+}
+
+unsigned dcsr_i_allocator_enter(dcsr_i_pool pool)
+{
+    return chosen()->enter(pool);
+}
+
+void dcsr_i_allocator_leave(unsigned before)
+{
+    chosen()->leave(before);
+}
 
 void *dcsr_i_heap_take(dcsr_i_pool pool, size_t bytes, bool zero)
 {
 #ifdef DCSR_CUDA
     if (pool == DCSR_I_PINNED) return dcsr_i_pinned_take(bytes, zero);
 #endif
-    return take(pool, bytes, zero);
+    return chosen()->take(pool, bytes, zero);
 }
 
 void *dcsr_i_heap_retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes)
@@ -272,7 +110,7 @@ void *dcsr_i_heap_retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t
 #ifdef DCSR_CUDA
     if (pool == DCSR_I_PINNED) return dcsr_i_pinned_retake(block, old_bytes, bytes);
 #endif
-    return retake(pool, block, old_bytes, bytes);
+    return chosen()->retake(pool, block, old_bytes, bytes);
 }
 
 void dcsr_i_heap_give(dcsr_i_pool pool, void *block, size_t bytes)
@@ -283,12 +121,12 @@ void dcsr_i_heap_give(dcsr_i_pool pool, void *block, size_t bytes)
         return;
     }
 #endif
-    give(pool, block, bytes);
+    chosen()->give(pool, block, bytes);
 }
 
 void dcsr_i_allocator_usage(uint64_t *active, uint64_t *resident)
 {
-    usage(active, resident);
+    chosen()->usage(active, resident);
 #ifdef DCSR_CUDA
     dcsr_i_pinned_usage(active, resident);
 #endif
@@ -296,7 +134,7 @@ void dcsr_i_allocator_usage(uint64_t *active, uint64_t *resident)
 
 void dcsr_i_allocator_trim(void)
 {
-    trim();
+    chosen()->trim();
 #ifdef DCSR_CUDA
     dcsr_i_pinned_trim();
     dcsr_cuda_trim();

@@ -1,13 +1,44 @@
 /* heap.h: the allocators below alloc.c, which counts what they hand out (internal; for alloc.c alone).
  *
- * MATRIX and SCRATCH: jemalloc or the system (heap.c). PINNED: jemalloc over memory that CUDA has pinned, or
- * CUDA directly (heap_pinned.c). Bytes are never zero. */
+ * MATRIX and SCRATCH: jemalloc (heap_jemalloc.c) or the system (heap.c). PINNED: jemalloc over memory that CUDA has
+ * pinned, or CUDA directly (heap_pinned.c). Bytes are never zero. */
 #ifndef DCSR_HEAP_H
 #define DCSR_HEAP_H
 
 #include "dcsr/alloc.h"
+#ifdef DCSR_JEMALLOC
+/* Weak: a library that needed jemalloc could not be loaded by a running program, as jemalloc wants storage per thread
+ * from the start. A process has it that links or preloads it, as the program dcsr does. */
+#pragma weak mallocx
+#pragma weak rallocx
+#pragma weak sdallocx
+#pragma weak mallctl
+#include <jemalloc/jemalloc.h>
+#endif
 
 enum { DCSR_I_ALIGNMENT = 64 };
+#define DCSR_I_HUGE_PAGE ((size_t)2 << 20)
+
+/* An allocator for MATRIX and SCRATCH. enter() and leave() are as in runtime.h. */
+typedef struct dcsr_i_heap {
+    const char *(*name)(void);
+    void *(*take)(dcsr_i_pool pool, size_t bytes, bool zero);
+    void *(*retake)(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes);
+    void (*give)(dcsr_i_pool pool, void *block, size_t bytes);
+    void (*usage)(uint64_t *active, uint64_t *resident);
+    unsigned (*enter)(dcsr_i_pool pool);
+    void (*leave)(unsigned before);
+    void (*trim)(void);
+} dcsr_i_heap;
+
+/* NULL where the process has no jemalloc, or the library was built without it, as for sanitizers. */
+const dcsr_i_heap *dcsr_i_jemalloc(void);
+
+/* To what a block of that many bytes is aligned. */
+size_t dcsr_i_heap_alignment(size_t bytes);
+/* Asks for huge pages where the block is large: for whole ones, its tail stays on small pages rather than commit more
+ * than was asked for. Returns the block, which may be NULL. */
+void *dcsr_i_heap_on_huge_pages(void *block, size_t bytes);
 
 /* NULL when the system refuses. */
 void *dcsr_i_heap_take(dcsr_i_pool pool, size_t bytes, bool zero);

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
 #ifdef DCSR_JEMALLOC
-#include <jemalloc/jemalloc.h>
 
 /* What CUDA pinned at once, in its own first bytes. */
 typedef struct piece {
@@ -98,7 +98,7 @@ static int flags(void)
     return (int)MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(DCSR_I_ALIGNMENT);
 }
 
-void *dcsr_i_pinned_take(size_t bytes, bool zero)
+static void *arena_take(size_t bytes, bool zero)
 {
     pthread_mutex_lock(&lock);
     void *block = make_arena() ? mallocx(bytes, flags() | (zero ? MALLOCX_ZERO : 0)) : NULL;
@@ -107,7 +107,7 @@ void *dcsr_i_pinned_take(size_t bytes, bool zero)
     return block;
 }
 
-void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
+static void *arena_retake(void *block, size_t old_bytes, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     void *moved = rallocx(block, bytes, flags());
@@ -116,7 +116,7 @@ void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
     return moved;
 }
 
-void dcsr_i_pinned_give(void *block, size_t bytes)
+static void arena_give(void *block, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     sdallocx(block, bytes, flags());
@@ -124,7 +124,7 @@ void dcsr_i_pinned_give(void *block, size_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-void dcsr_i_pinned_trim(void)
+static void arena_trim(void)
 {
     pthread_mutex_lock(&lock);
     pthread_mutex_lock(&pieces_lock);
@@ -148,14 +148,14 @@ void dcsr_i_pinned_trim(void)
     pthread_mutex_unlock(&lock);
 }
 
-void dcsr_i_pinned_keep(int contexts)
+static void arena_keep(int contexts)
 {
     pthread_mutex_lock(&pieces_lock);
     open_contexts += contexts;
     pthread_mutex_unlock(&pieces_lock);
 }
 
-void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
+static void arena_usage(uint64_t *active, uint64_t *resident)
 {
     pthread_mutex_lock(&lock);
     *active += bytes_in_use;
@@ -165,10 +165,17 @@ void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
     pthread_mutex_unlock(&pieces_lock);
 }
 
+#define BY_ARENA(call) \
+    if (dcsr_i_jemalloc()) call
 #else
+#define BY_ARENA(call)
+#endif
+
+/* -- What heap.h says: without an arena every block is pinned by itself, and nothing is kept --------------------- */
 
 void *dcsr_i_pinned_take(size_t bytes, bool zero)
 {
+    BY_ARENA(return arena_take(bytes, zero));
     void *block = dcsr_cuda_pin(bytes);
     return block && zero ? memset(block, 0, bytes) : block;
 }
@@ -176,11 +183,16 @@ void *dcsr_i_pinned_take(size_t bytes, bool zero)
 void dcsr_i_pinned_give(void *block, size_t bytes)
 {
     (void)bytes;
+    BY_ARENA({
+        arena_give(block, bytes);
+        return;
+    });
     dcsr_cuda_unpin(block);
 }
 
 void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
 {
+    BY_ARENA(return arena_retake(block, old_bytes, bytes));
     void *moved = dcsr_i_pinned_take(bytes, false);
     if (!moved) return NULL;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
@@ -188,17 +200,21 @@ void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
     return moved;
 }
 
-void dcsr_i_pinned_trim(void) {}
+void dcsr_i_pinned_trim(void)
+{
+    BY_ARENA(arena_trim());
+}
 
 void dcsr_i_pinned_keep(int contexts)
 {
-    (void)contexts; /* nothing is kept */
+    (void)contexts;
+    BY_ARENA(arena_keep(contexts));
 }
 
 void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
 {
-    (void)active, (void)resident; /* as for the other pools, the system does not say */
+    (void)active, (void)resident;
+    BY_ARENA(arena_usage(active, resident));
 }
 
-#endif
 #endif

@@ -42,7 +42,7 @@ ALL_SUITES := $(call objects,$(BUILD),$(GPU_SUITES:%=tests/%.c)) $(BUILD)/tests/
 $(BUILD)/tests/test_all: $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all_forked: $(call objects,$(BUILD),$(RUNNER)) $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all $(BUILD)/tests/test_all_forked:
-	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) $^ -lcriterion -ljansson $(LIBS) $($(DEVICE)_LIBS) -ljemalloc -o $@
+	$(SHOW)$($(BUILD)_LINK) $(LDFLAGS) $^ -lcriterion -ljansson $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
 
 sanitize-gpu: $(BUILD)/tests/test_all_forked ## chosen suites on a GPU, under the four tools of compute-sanitizer
 	@CUDA_ROOT=$(CUDA_ROOT) tools/sanitize.sh $(BUILD)
