@@ -36,7 +36,8 @@ static const char *const status_names[] = {[-DCSR_ERROR_INVALID_ARGUMENT] = "inv
                                            [-DCSR_ERROR_DEVICE] = "device",
                                            [-DCSR_ERROR_CALLBACK] = "callback",
                                            [-DCSR_ERROR_CORRUPT] = "corrupt",
-                                           [-DCSR_ERROR_NOT_DURABLE] = "not_durable"};
+                                           [-DCSR_ERROR_NOT_DURABLE] = "not_durable",
+                                           [-DCSR_ERROR_DEADLOCK] = "deadlock"};
 enum { STATUSES = sizeof status_names / sizeof *status_names };
 static const char failed[] = "failed";
 

@@ -1,5 +1,6 @@
 /* change.c: the calls that change a matrix: what they ask for is checked and put into its queue. */
 #include "dcsr/entries.h"
+#include "dcsr/turn.h"
 #include "dcsr/twin.h"
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
@@ -15,17 +16,23 @@ enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
 
 /* ---- The queue ---- */
 
+static bool is_full(const dcsr_matrix *matrix)
+{
+    return matrix->pending_bytes >= matrix->queue_limit && !matrix->stopping;
+}
+
 /* Waits until the queue has room. Called and returns with the queue's lock. */
 static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
-    while (matrix->pending_bytes >= matrix->queue_limit && !matrix->stopping) {
-        if (matrix->refuse_when_full)
-            return dcsr_i_fail(
-                DCSR_ERROR_BUSY,
-                "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later", e->call,
-                (unsigned long long)matrix->pending_bytes);
-        pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
-    }
+    if (!is_full(matrix)) return DCSR_OK;
+    if (matrix->refuse_when_full)
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
+                           e->call, (unsigned long long)matrix->pending_bytes);
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, e->call, matrix->serial));
+    while (is_full(matrix)) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    dcsr_i_turn_wait_end(&wait);
     return DCSR_OK;
 }
 
@@ -269,7 +276,7 @@ dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope sc
 dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    dcsr_i_queue_wait_until_told(matrix);
+    DCSR_TRY(dcsr_i_queue_wait_until_told(matrix, "dcsr_matrix_wait"));
     pthread_mutex_lock(&matrix->queue_lock);
     dcsr_status status = matrix->unwatched;
     if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->unwatched_message);

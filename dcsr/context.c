@@ -2,6 +2,7 @@
 #include "dcsr/context_gpu.h"
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
+#include "dcsr/turn.h"
 #include <assert.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -103,6 +104,12 @@ static dcsr_i_member *take_member(dcsr_context *context)
 void dcsr_context_destroy(dcsr_context *context)
 {
     if (!context) return;
+    if (dcsr_i_turn_is_in_context(context)) {
+        dcsr_i_fail(DCSR_ERROR_DEADLOCK,
+                    "dcsr_context_destroy: an operator of an operation in this context "
+                    "calls it, and would wait until that has ended; make the call afterwards");
+        return;
+    }
     pthread_mutex_lock(&context->lock);
     atomic_store(&context->closed, true);
     pthread_mutex_unlock(&context->lock);

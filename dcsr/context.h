@@ -64,7 +64,8 @@ typedef struct dcsr_context_info {
 DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_options *options);
 
 /* Waits until the queued work of its matrices has been applied, then closes the context. Objects that are
- * still held stay valid to destroy, and only that. NULL does nothing. */
+ * still held stay valid to destroy, and only that. NULL does nothing, and so does a call by an operator of an
+ * operation into a matrix of the context (ops/operators.h). */
 DCSR_API void dcsr_context_destroy(dcsr_context *context);
 
 /* One sentence about the last failure of a call that the calling thread made, on any object: what failed,

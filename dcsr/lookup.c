@@ -76,23 +76,28 @@ static dcsr_status look_up_places(const dcsr_matrix *matrix, const dcsr_i_rows *
                                    p->stored);
 }
 
-dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
-                                 void *values, bool *stored)
+/* Of a matrix, once what is queued has been applied. */
+static dcsr_status look_up_latest(dcsr_matrix *matrix, const places *p)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    dcsr_i_queue_wait(matrix);
+    DCSR_TRY(dcsr_i_queue_wait(matrix, p->call));
     dcsr_i_snapshot *snapshot;
     DCSR_TRY(dcsr_i_snapshot_create(&snapshot, matrix));
     dcsr_i_rows of = matrix->engine->rows_of(matrix, snapshot->base);
-    dcsr_status status =
-        look_up_places(matrix, &of, &(places){"dcsr_matrix_get_many", n, rows, cols, values, stored});
+    dcsr_status status = look_up_places(matrix, &of, p);
     dcsr_i_snapshot_release(snapshot);
     return status;
 }
 
+dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+                                 void *values, bool *stored)
+{
+    return look_up_latest(matrix, &(places){"dcsr_matrix_get_many", n, rows, cols, values, stored});
+}
+
 dcsr_status dcsr_matrix_get(dcsr_matrix *matrix, uint64_t row, uint64_t col, void *value, bool *stored)
 {
-    return dcsr_matrix_get_many(matrix, 1, &row, &col, value, stored);
+    return look_up_latest(matrix, &(places){"dcsr_matrix_get", 1, &row, &col, value, stored});
 }
 
 dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,

@@ -1,5 +1,6 @@
 /* matrix.c: creating and destroying matrices; what a matrix tells about itself. */
 #include "dcsr/journal.h"
+#include "dcsr/turn.h"
 #include "dcsr/twin.h"
 #include <stdio.h>
 #include <string.h>
@@ -186,9 +187,11 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
 
 void dcsr_matrix_destroy(dcsr_matrix *matrix)
 {
-    if (!matrix) return;
+    dcsr_i_turn_wait wait;
+    if (!matrix || dcsr_i_turn_wait_begin(&wait, "dcsr_matrix_destroy", matrix->serial) != DCSR_OK) return;
     dcsr_i_context_leave(matrix->context, &matrix->member);
     dcsr_i_queue_stop(matrix, false);
+    dcsr_i_turn_wait_end(&wait);
     if (matrix->journal) matrix->journal->close(matrix->journal);
     /* What is cached may hold a version, and so the matrix. */
     dcsr_i_csr_forget(matrix);

@@ -14,7 +14,9 @@
  *
  * Threads: any number of threads may call any function here on the same matrix, except that
  * dcsr_matrix_destroy() must be the last call made on it. Changes queued by one thread are applied in its
- * order; those of several threads in the order in which their calls reached the queue. */
+ * order; those of several threads in the order in which their calls reached the queue. What waits for the
+ * queue fails with DCSR_ERROR_DEADLOCK where an operator of an operation into the matrix calls it, since the
+ * operation waits for the operator (ops/operators.h). */
 #ifndef DCSR_MATRIX_H
 #define DCSR_MATRIX_H
 
@@ -96,7 +98,8 @@ DCSR_API dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *cont
 
 /* Drops the caller's hold on the matrix. Changes that have not begun are cancelled: their tickets say
  * DCSR_ERROR_CANCELLED. (Call dcsr_matrix_wait() first to have them applied; it also tells what failed.)
- * Views of the matrix stay readable until they are destroyed. NULL does nothing. */
+ * Views of the matrix stay readable until they are destroyed. NULL does nothing, and so does a call by an
+ * operator of an operation into the matrix (ops/operators.h). */
 DCSR_API void dcsr_matrix_destroy(dcsr_matrix *matrix);
 
 /* Queues n entries for insertion: (rows[i], cols[i]) with values[i]. values points to n values of the

@@ -4,6 +4,7 @@
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
  * reference of its own. */
 #include "dcsr/journal.h"
+#include "dcsr/turn.h"
 #include "dcsr/twin.h"
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
@@ -32,7 +33,7 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_BUILD_TWIN:
         return dcsr_i_twin_build(matrix);
     case DCSR_I_REPLACE:
-        return operation->replace(matrix, operation->user);
+        return dcsr_i_turn_run(matrix, operation->replace, operation->user);
     }
     return DCSR_OK;
 }
@@ -250,6 +251,7 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     else
         matrix->first = operation;
     matrix->last = operation;
+    operation->matrix = matrix->serial;
     matrix->pending_bytes += dcsr_i_operation_bytes(operation);
     matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
     matrix->queued++;
@@ -279,12 +281,16 @@ bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
     return idle;
 }
 
-void dcsr_i_queue_wait(dcsr_matrix *matrix)
+dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
 {
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue_lock);
     uint64_t target = matrix->queued;
     while (matrix->applied < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
     pthread_mutex_unlock(&matrix->queue_lock);
+    dcsr_i_turn_wait_end(&wait);
+    return DCSR_OK;
 }
 
 /* Waits until all that the journal has now is settled. With the lock. */
@@ -294,12 +300,13 @@ static void wait_for_journal(dcsr_matrix *matrix)
     while (matrix->settled < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
 }
 
-void dcsr_i_queue_wait_until_told(dcsr_matrix *matrix)
+dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call)
 {
-    dcsr_i_queue_wait(matrix);
+    DCSR_TRY(dcsr_i_queue_wait(matrix, call));
     pthread_mutex_lock(&matrix->queue_lock);
     wait_for_journal(matrix);
     pthread_mutex_unlock(&matrix->queue_lock);
+    return DCSR_OK;
 }
 
 /* Tells the tickets of operations that were taken out of the queue. Called with the lock. */

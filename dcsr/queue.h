@@ -64,6 +64,7 @@ typedef struct dcsr_i_operation {
     bool of_twin;                /* it is the twin alone that is to be tidied or built */
     dcsr_i_replace *replace;     /* replace */
     void *user;
+    uint64_t matrix; /* the serial number of the one in whose queue it is */
 
     /* Of a durable matrix: what its journal keeps of it; the version of the matrix that shows it. */
     void *record;
@@ -123,7 +124,8 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
 /* A worker for what a caller that had its place has freed in the arena: where none runs, nothing else would
  * give it back. Small matrices keep it. With queue_lock. */
 void dcsr_i_queue_trim_later(dcsr_matrix *matrix);
-/* Waits until it has been applied or has failed, and returns what became of it. */
+/* Waits until it has been applied or has failed, and returns what became of it. The caller has seen to it
+ * that this ends (turn.h). */
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
 /* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the cpu.
  * So before they sleep, a worker that has run out of work and a caller that waits for a change look around
@@ -143,12 +145,13 @@ void dcsr_i_pause(void);
 uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward */
 /* A ticket on an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
-/* Waits until what is queued now has been applied; does not report failures. */
-void dcsr_i_queue_wait(dcsr_matrix *matrix);
+/* Waits until what is queued now has been applied; does not report what failed of it. Fails at once, with
+ * DCSR_ERROR_DEADLOCK, where that would never be (turn.h). */
+dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call);
 /* The same until all of it has been told of: of a durable matrix that is when it is safe. */
-void dcsr_i_queue_wait_until_told(dcsr_matrix *matrix);
+dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
- * rest. What was applied has been told of then. */
+ * rest. What was applied has been told of then. The caller has seen to it that this ends (turn.h). */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
 /* Whether nothing is queued or being applied. */
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);

@@ -1,6 +1,7 @@
 /* result.c: rows that are computed go into the arena as they come, into pages of a new table. Where nothing
  * is kept, publishing it leaves the old content to the grave, as whole defragmentation does. */
 #include "dcsr/result.h"
+#include "dcsr/turn.h"
 #include "dcsr/twin.h"
 #include <assert.h>
 #include <string.h>
@@ -30,8 +31,10 @@ static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, 
     return status;
 }
 
-dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *replace, void *user)
 {
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue_lock);
     bool here = !matrix->first && !matrix->running && !matrix->stopping && !matrix->journal;
     if (here) {
@@ -39,8 +42,10 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, voi
         matrix->queued++;
     }
     pthread_mutex_unlock(&matrix->queue_lock);
-    if (!here) return turn_of_worker(matrix, replace, user);
-    dcsr_status status = replace(matrix, user);
+    dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
+    dcsr_i_turn_wait_end(&wait);
+    if (!here) return status;
+    status = dcsr_i_turn_run(matrix, replace, user);
     pthread_mutex_lock(&matrix->queue_lock);
     matrix->running = false;
     matrix->applied++;

@@ -74,12 +74,14 @@ typedef struct dcsr_i_result {
 
 /* Has compute(matrix, user) called with the matrix's turn in its queue: what is queued before is applied
  * first, what is queued meanwhile after. compute() builds a result of the shape that matrix->current has
- * then, and publishes it; or fails and leaves the matrix as it was. Returns what it returns.
+ * then, and publishes it; or fails and leaves the matrix as it was. Returns what it returns;
+ * DCSR_ERROR_DEADLOCK, naming `call`, where a function of the user's makes the call and the turn would never
+ * come (turn.h).
  *
  * While the queue is idle the calling thread has the worker's place meanwhile, so that little work wakes no
  * thread and makes no operation; but of a durable matrix, whose journal wants one, and elsewhere the worker
  * does it. */
-dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, dcsr_i_replace *compute, void *user);
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *compute, void *user);
 
 /* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess
  * that decides in which portions room is taken. `keep`: rows that are not added stay as they are; not for a

@@ -42,6 +42,8 @@ const char *dcsr_strerror(dcsr_status status)
         return "stored data is damaged";
     case DCSR_ERROR_NOT_DURABLE:
         return "not durable";
+    case DCSR_ERROR_DEADLOCK:
+        return "would wait for itself";
     }
     return "unknown status";
 }

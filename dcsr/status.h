@@ -27,14 +27,16 @@ typedef enum dcsr_status {
     DCSR_ERROR_NOT_BUILT = -9,          /* the feature was left out when the library was built */
     DCSR_ERROR_NO_DEVICE = -10,         /* the asked-for device is not there */
     DCSR_ERROR_CONTEXT_DESTROYED =
-        -11,                     /* the object outlived its context; all that is left is to destroy it */
-    DCSR_ERROR_BUSY = -12,       /* a queue is full, a store is locked, and the caller asked not to wait */
-    DCSR_ERROR_CANCELLED = -13,  /* the queued change was dropped because its matrix was destroyed */
-    DCSR_ERROR_NOT_FOUND = -14,  /* nothing of that name, place or version is there */
-    DCSR_ERROR_DEVICE = -15,     /* the device has failed: its context can only be destroyed */
-    DCSR_ERROR_CALLBACK = -16,   /* a function that the caller gave to an operation returned false */
-    DCSR_ERROR_CORRUPT = -17,    /* what is stored is not what was written: the message says where */
-    DCSR_ERROR_NOT_DURABLE = -18 /* applied in memory, but not safe on the disk: the message says why */
+        -11,                      /* the object outlived its context; all that is left is to destroy it */
+    DCSR_ERROR_BUSY = -12,        /* a queue is full, a store is locked, and the caller asked not to wait */
+    DCSR_ERROR_CANCELLED = -13,   /* the queued change was dropped because its matrix was destroyed */
+    DCSR_ERROR_NOT_FOUND = -14,   /* nothing of that name, place or version is there */
+    DCSR_ERROR_DEVICE = -15,      /* the device has failed: its context can only be destroyed */
+    DCSR_ERROR_CALLBACK = -16,    /* a function that the caller gave to an operation returned false */
+    DCSR_ERROR_CORRUPT = -17,     /* what is stored is not what was written: the message says where */
+    DCSR_ERROR_NOT_DURABLE = -18, /* applied in memory, but not safe on the disk: the message says why */
+    DCSR_ERROR_DEADLOCK = -19     /* a user's operator made a call that would wait for the operation itself:
+                                     ops/operators.h says which may be made */
 } dcsr_status;
 
 /* A short name of the status in words ("out of memory"); never NULL, also for numbers that are no status.

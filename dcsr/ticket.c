@@ -1,5 +1,5 @@
 /* ticket.c: operations, waiting for one, and what a caller holds to do so. */
-#include "dcsr/queue.h"
+#include "dcsr/turn.h"
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -134,7 +134,12 @@ dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
 dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
 {
     if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
-    return dcsr_i_operation_wait(ticket->operation);
+    if (atomic_load(&ticket->operation->done)) return dcsr_i_operation_wait(ticket->operation);
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, "dcsr_ticket_wait", ticket->operation->matrix));
+    dcsr_status status = dcsr_i_operation_wait(ticket->operation);
+    dcsr_i_turn_wait_end(&wait);
+    return status;
 }
 
 void dcsr_ticket_destroy(dcsr_ticket *ticket)

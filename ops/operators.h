@@ -19,6 +19,22 @@
  * A user's own are functions on the host; they are called by several threads at once, and operations that use
  * them run on the CPU, whatever the device.
  *
+ * They may call the library, but for what would wait for the operation that calls them. An operation into a
+ * matrix C keeps C's queue waiting until it has ended, so its operators
+ *
+ *      may         create views of C (of the version before the operation), dcsr_matrix_get_info(), _nnz();
+ *                  queue changes of C (insert, remove, resize, defragment, add), which come after the
+ *                  operation, and poll their tickets
+ *      may not     read or wait through C's queue: dcsr_matrix_get(), _get_many(), _wait(),
+ *                  dcsr_ticket_wait() on a change of C; insert or remove where the queue is full and they
+ *                  would wait for room; run another operation into C
+ *
+ * What they may not do fails with DCSR_ERROR_DEADLOCK, on whatever thread the operation calls them; the
+ * operation goes on. dcsr_matrix_destroy(C), dcsr_context_destroy() and, where C is durable,
+ * dcsr_store_close() leave the same message and do nothing. All calls may be made on other matrices; but
+ * where operators of two operations wait for each other's outputs, whichever call comes last is refused so.
+ * Threads that an operator starts itself are not known to be the operation's: on these, such calls hang.
+ *
  * Threads: these objects never change; any number of threads may use one. */
 #ifndef DCSR_OPERATORS_H
 #define DCSR_OPERATORS_H

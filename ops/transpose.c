@@ -112,7 +112,7 @@ static dcsr_status transpose_into(dcsr_matrix *C, dcsr_view *A, const dcsr_desc 
 {
     dcsr_i_input a;
     DCSR_TRY(dcsr_i_input_of(&a, A, false));
-    DCSR_TRY(dcsr_i_result_turn(C, compute, (void *)a.rows));
+    DCSR_TRY(dcsr_i_result_turn(C, call, compute, (void *)a.rows));
     dcsr_i_report(desc, dcsr_i_rows_stored(a.rows));
     return DCSR_OK;
 }

@@ -2,6 +2,7 @@
  *
  * Threads take pages of 64 rows (write_page.c). Where few rows can change, the others are kept as they are,
  * and not looked at. */
+#include "dcsr/turn.h"
 #include "ops/row_block.h"
 #include "ops/write_page.h"
 #include <stdio.h>
@@ -21,6 +22,7 @@ static void work(dcsr_i_writing *j, int number)
 {
     dcsr_context *context = j->C->context;
     dcsr_i_few few[5];
+    const dcsr_i_turn *before = dcsr_i_turn_enter(j->turn);
     dcsr_i_writer t = {.number = number,
                        .old = dcsr_i_old_reader_of(context, &j->holds),
                        .mask = dcsr_i_row_reader_of(context, j->mask),
@@ -47,6 +49,7 @@ static void work(dcsr_i_writing *j, int number)
     dcsr_i_scratch_free(&t.values, context);
     dcsr_i_scratch_free(&t.mask_columns, context);
     dcsr_i_scratch_free(&t.mask_truth, context);
+    dcsr_i_turn_enter(before);
 }
 
 /* How many rows of C may change, at most. */
@@ -97,6 +100,7 @@ static dcsr_status compute_rows(dcsr_i_writing *j)
             return status;
         }
     }
+    j->turn = dcsr_i_turn_of_thread();
     pthread_mutex_init(&j->lock, NULL);
     if (threads == 1)
         work(j, 0);
@@ -173,7 +177,7 @@ dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
         j.fills = op->scalar && j.mask_is_pattern && !desc->mask_complement && !op->accum;
         if (j.fills) j.value = dcsr_i_scalar_as(op->C->type, op->type, op->scalar);
     }
-    DCSR_TRY(dcsr_i_result_turn(op->C, compute, &j));
+    DCSR_TRY(dcsr_i_result_turn(op->C, op->call, compute, &j));
     dcsr_i_report(op->desc, op->work);
     return DCSR_OK;
 }

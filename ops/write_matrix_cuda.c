@@ -227,7 +227,7 @@ dcsr_status dcsr_cuda_matrix_run(const dcsr_cuda_matrix_output *out, dcsr_cuda_c
     dcsr_cuda_stream *stream = dcsr_i_stream_borrow(out->C->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = out->in_turn ? DCSR_OK : compute_before(&w, stream);
-    if (status == DCSR_OK) status = dcsr_i_result_turn(out->C, write_in_turn, &w);
+    if (status == DCSR_OK) status = dcsr_i_result_turn(out->C, out->call, write_in_turn, &w);
     dcsr_cuda_list_close(&w.T, stream);
     dcsr_i_stream_return(out->C->context, stream);
     if (status == DCSR_OK && desc && desc->report)

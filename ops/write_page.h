@@ -33,6 +33,7 @@ typedef struct dcsr_i_writing {
     dcsr_i_result result;
     uint64_t pages, portion; /* that a thread takes at once */
     _Atomic uint64_t next;
+    const struct dcsr_i_turn *turn; /* C's, which all threads work in */
     /* The first failure. */
     pthread_mutex_t lock;
     atomic_bool failed;

@@ -66,12 +66,12 @@ static dcsr_status start_log(dcsr_store *store)
     return DCSR_OK;
 }
 
-void dcsr_i_journal_close(dcsr_store *store)
+dcsr_status dcsr_i_journal_close(dcsr_store *store)
 {
     dcsr_i_log_writer *log = store->log;
-    if (!log) return;
+    if (!log) return DCSR_OK;
     for (const dcsr_i_durable *d = store->durable; d; d = d->next)
-        if (d->matrix) dcsr_i_queue_wait(d->matrix);
+        if (d->matrix) DCSR_TRY(dcsr_i_queue_wait(d->matrix, "dcsr_store_close"));
     pthread_mutex_lock(&log->lock);
     log->ending = true;
     pthread_cond_signal(&log->changed);
@@ -80,6 +80,7 @@ void dcsr_i_journal_close(dcsr_store *store)
     store->durable = NULL;
     store->log = NULL;
     let_go(log);
+    return DCSR_OK;
 }
 
 /* ---- What waits ---- */

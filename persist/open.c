@@ -380,7 +380,7 @@ void dcsr_store_close(dcsr_store *store)
 {
     if (!store) return;
     bool ours = store->process == getpid();
-    if (ours) dcsr_i_journal_close(store);
+    if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
     leave(store);
     /* In a forked child the environment, its threads and its locks are the parent's. */
     if (ours && store->env) mdb_env_close(store->env);

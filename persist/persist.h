@@ -70,7 +70,8 @@ typedef struct dcsr_store_options {
 DCSR_API dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options);
 
 /* Closes it, once the log of its durable matrices is written; these should be destroyed before, and views
- * that dcsr_store_view() gave must be. NULL does nothing. */
+ * that dcsr_store_view() gave must be. NULL does nothing, and so does a call by an operator of an operation
+ * into a durable matrix of the store (ops/operators.h). */
 DCSR_API void dcsr_store_close(dcsr_store *store);
 
 typedef struct dcsr_store_info {

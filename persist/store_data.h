@@ -245,7 +245,7 @@ bool dcsr_i_sync_folder(const char *path, const char *name);
 void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version);
 /* The matrix that `name` is open as for durable work; NULL when it is not. */
 dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name);
-/* Ends the thread of the log. */
-void dcsr_i_journal_close(dcsr_store *store);
+/* Ends the thread of the log. Fails, and leaves all as it is, where a durable matrix waits for the caller. */
+dcsr_status dcsr_i_journal_close(dcsr_store *store);
 
 #endif

@@ -280,7 +280,7 @@ Test(result_keep, a_page_at_once)
         memset(expected.has + dense_at(&expected, 64 + r, 0), 0, COLS * sizeof *expected.has);
         dense_set(&expected, 64 + r, r % COLS, (double)r);
     }
-    TEST_OK(dcsr_i_result_turn(C, write_page, NULL));
+    TEST_OK(dcsr_i_result_turn(C, "write", write_page, NULL));
     dense found = dense_of_matrix(C);
     dense_compare(&found, &expected, "a page");
     check_table(C);
