@@ -132,7 +132,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     pthread_mutex_init(&created->queue_lock, NULL);
     pthread_mutex_init(&created->remains_lock, NULL);
     pthread_cond_init(&created->queue_changed, NULL);
-    pthread_cond_init(&created->queue_filled, NULL);
+    dcsr_i_condition_init(&created->queue_filled);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
     if (status != DCSR_OK) {

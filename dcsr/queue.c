@@ -9,7 +9,6 @@
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
 #endif
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,13 +51,9 @@ static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 /* Waits for an operation, so long at most. Called and returns with the lock. */
 static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += milliseconds % 1000 * 1000000L;
-    until.tv_sec += milliseconds / 1000 + until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
+    uint64_t until = dcsr_i_nanoseconds() + (uint64_t)milliseconds * 1000000u;
     while (!matrix->first && !matrix->stopping)
-        if (pthread_cond_timedwait(&matrix->queue_filled, &matrix->queue_lock, &until) == ETIMEDOUT) break;
+        if (!dcsr_i_condition_wait(&matrix->queue_filled, &matrix->queue_lock, until)) break;
     return matrix->first != NULL;
 }
 

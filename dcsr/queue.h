@@ -142,7 +142,11 @@ static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
     return DCSR_I_SPIN_NANOSECONDS;
 }
 void dcsr_i_pause(void);
-uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward */
+uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward, and that nobody sets */
+/* A condition to wait for until a time of that clock. */
+void dcsr_i_condition_init(pthread_cond_t *condition);
+/* Waits for the condition, with the lock; false when it was not signalled until then. */
+bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until);
 /* A ticket on an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
 /* Waits until what is queued now has been applied; does not report what failed of it. Fails at once, with

@@ -1,5 +1,6 @@
 /* ticket.c: operations, waiting for one, and what a caller holds to do so. */
 #include "dcsr/turn.h"
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -92,6 +93,22 @@ uint64_t dcsr_i_nanoseconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void dcsr_i_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until)
+{
+    const struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
+                                  .tv_nsec = (long)(until % 1000000000u)};
+    return pthread_cond_timedwait(condition, lock, &time) != ETIMEDOUT;
 }
 
 void dcsr_i_pause(void)

@@ -2,7 +2,19 @@
 #include "tests/support.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How far ahead the system's clock, which anybody may set, is to this program. */
+static atomic_int seconds_ahead;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int error = (int)syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_REALTIME) now->tv_sec += atomic_load(&seconds_ahead);
+    return error;
+}
 
 static dcsr_ticket *insert_one(dcsr_matrix *matrix, uint64_t row, uint64_t col, double value)
 {
@@ -215,6 +227,34 @@ Test(queue, works_on_after_a_rest)
     sleep(3); /* an idle worker may have gone by now */
     TEST_INSERT(matrix, {1, 0, 2});
     TEST_SHOWS(matrix, {1, 0, 3});
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* A worker that is idle soon gives back what was freed, also where the clock is set back by an hour
+ * meanwhile. */
+Test(queue, rests_by_a_clock_that_nobody_sets)
+{
+    enum { ENTRIES = 1 << 18 };
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, ENTRIES, 1, DCSR_POLICY_LAST);
+    uint64_t *rows = test_allocate(ENTRIES, sizeof *rows), *cols = test_allocate(ENTRIES, sizeof *cols);
+    double *values = test_allocate(ENTRIES, sizeof *values);
+    for (uint64_t i = 0; i < ENTRIES; i++) rows[i] = i;
+    atomic_store(&seconds_ahead, 3600);
+    TEST_OK(dcsr_matrix_insert(matrix, ENTRIES, rows, cols, values, NULL));
+    TEST_OK(dcsr_matrix_resize(matrix, 0, 1, NULL));
+    TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    uint64_t bytes = test_info(matrix).bytes;
+    for (int tries = 0; tries < 500 && bytes >= ENTRIES * 12; tries++) {
+        usleep(10000);
+        bytes = test_info(matrix).bytes;
+    }
+    cr_assert(bytes < ENTRIES * 12, "%lu bytes", (unsigned long)bytes);
+    free(rows);
+    free(cols);
+    free(values);
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }
