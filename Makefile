@@ -1,7 +1,7 @@
 # dcsr: builds, tests, measures and installs everything; `make help` lists the targets.
 #
 #   make CC=clang BUILD=build/clang      another compiler, in a folder of its own
-#   make ARCH=x86-64-v3                  for other machines than this one
+#   make ARCH=x86-64-v3                  for other machines than this one; ARCH= for any of this kind
 #   make CUDA=no                         without the device cuda, which is there by default where nvcc is found
 #   make CUDA_ARCH=90                    for one kind of GPU, which takes less time than for all
 #
@@ -21,7 +21,8 @@ endif
 CLANG  ?= clang
 BUILD  ?= build
 ARCH   ?= native
-CFLAGS ?= -O3 -march=$(ARCH) -g
+MARCH  := $(ARCH:%=-march=%)
+CFLAGS ?= -O3 $(MARCH) -g
 CUDA   ?= auto
 CUDA_ARCH ?= 75 80 86 89 90
 PREFIX ?= /usr/local
@@ -87,12 +88,14 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all plain help test test-peers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
+.PHONY: all objects plain help test test-peers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
         lint format coverage bench benches demo deps install clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(BUILD)/libdcsr.a $(BUILD)/libdcsr.so $(BUILD)/dcsr ## the library, static and shared, and the program dcsr
+
+objects: $(call objects,$(BUILD),$(LIBRARY) $(CLI)) ## what these consist of, compiled and not linked
 
 plain: all $(SUITES:%=$(BUILD)/tests/%) $(TOOLS:%.c=$(BUILD)/%) benches ## and what else there is to compile: tests, tools, benchmarks
 
@@ -164,7 +167,7 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 -include $(wildcard $(1)/obj/*/*.d $(1)/obj/tests/simt/*.d $(1)/obj/tests/peers/*.d)
 endef
 # With the instructions of ARCH, so that kernels for them are looked at too.
-ASAN := -O1 -g -march=$(ARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+ASAN := -O1 -g $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 TSAN := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 SIMT := -O2 -g
 FUZZ := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all

@@ -111,9 +111,19 @@ bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uin
     return pthread_cond_timedwait(condition, lock, &time) != ETIMEDOUT;
 }
 
+/* Tells the core that this thread only waits. */
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 void dcsr_i_pause(void)
 {
-    for (int i = 0; i < 16; i++) __builtin_ia32_pause();
+    for (int i = 0; i < 16; i++) relax();
     sched_yield();
 }
 
