@@ -2,6 +2,7 @@
 #
 #   make CC=clang BUILD=build/clang      another compiler, in a folder of its own
 #   make ARCH=x86-64-v3                  for other machines than this one; ARCH= for any of this kind
+#   make -j1                             one compiler at a time; by default as many as cores and memory allow
 #   make CUDA=no                         without the device cuda, which is there by default where nvcc is found
 #   make CUDA_ARCH=90                    for one kind of GPU, which takes less time than for all
 #
@@ -73,6 +74,12 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_operator_calls test_result_room test_mxv_random test_spmm test_mxm test_mxm_calls \
               test_algebra_vectors test_algebra_products test_algebra_matrices \
               test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill test_durable_turns,$(SUITES))
+
+# As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does one in the
+# environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the others begin.
+ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS"))$(filter clean deps%,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell tools/jobs.sh)
+endif
 
 # Targets that set up the machine first install what they need; a plain `make` installs nothing.
 goal = $(filter $(1),$(MAKECMDGOALS))
