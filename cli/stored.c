@@ -73,7 +73,7 @@ static cli_open_store *find_open(const cli_state *cli, const char *path)
     return open;
 }
 
-/* Says, on a terminal, that it waits for a process that writes. */
+/* Says, on a terminal, that it waits for other processes. */
 static dcsr_status open_in_turn(cli_state *cli, dcsr_store **store, const char *path,
                                 const dcsr_store_options *options)
 {
@@ -81,7 +81,7 @@ static dcsr_status open_in_turn(cli_state *cli, dcsr_store **store, const char *
     now.refuse_locked = true;
     dcsr_status status = dcsr_store_open(store, path, &now);
     if (status != DCSR_ERROR_BUSY) return status;
-    cli_progress(cli, "waiting for another process that writes to %s", path);
+    cli_progress(cli, "waiting for other processes that have %s open", path);
     return dcsr_store_open(store, path, options);
 }
 

@@ -124,7 +124,7 @@ dcsr_status dcsr_store_list(dcsr_store *store, char ***names, uint64_t *count)
         status = make_names(names, count, cursor);
         mdb_cursor_close(cursor);
     }
-    mdb_txn_abort(txn);
+    dcsr_i_txn_abort(txn, store);
     return status;
 }
 
@@ -176,7 +176,7 @@ dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_versio
     listing l = {.store = store, .name = name};
     DCSR_TRY(dcsr_i_txn_begin(&l.txn, store, false));
     dcsr_status status = list_versions(&l);
-    mdb_txn_abort(l.txn);
+    dcsr_i_txn_abort(l.txn, store);
     if (status != DCSR_OK) {
         free(l.versions);
         return status;
@@ -202,6 +202,6 @@ dcsr_status dcsr_store_find(dcsr_store *store, const char *name, uint64_t versio
     dcsr_status status = dcsr_i_version_get(store, txn, name, version, &found);
     if (status == DCSR_OK) *info = dcsr_i_version_describe(&found.matrix, &found.record);
     dcsr_i_version_free(&found);
-    mdb_txn_abort(txn);
+    dcsr_i_txn_abort(txn, store);
     return status;
 }

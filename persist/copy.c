@@ -181,7 +181,7 @@ dcsr_status dcsr_i_store_copy(dcsr_store *store, const char *folder, dcsr_store_
     unlink(path);
     dcsr_status status = copy_all(&c, path);
     if (c.writing) mdb_txn_abort(c.writing);
-    if (c.reading) mdb_txn_abort(c.reading);
+    dcsr_i_txn_abort(c.reading, store);
     DCSR_I_POINT("copy: written");
     if (status == DCSR_OK) status = check_copy(&c, &copied->check);
     if (status == DCSR_OK) status = finish_copy(&c, copied);

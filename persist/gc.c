@@ -66,7 +66,7 @@ dcsr_status dcsr_i_store_sweep(dcsr_store *store)
     if (status == DCSR_OK)
         status = dcsr_i_txn_commit(txn, store);
     else
-        mdb_txn_abort(txn);
+        dcsr_i_txn_abort(txn, store);
     return status == DCSR_ERROR_OUT_OF_MEMORY ? status : DCSR_OK;
 }
 
@@ -146,9 +146,9 @@ static void pass_on_room(const dcsr_store *store)
     if (dcsr_i_txn_begin(&txn, store, true) != DCSR_OK) return;
     if (dcsr_i_store_record_get(store, txn, &record) == DCSR_OK &&
         dcsr_i_store_record_put(store, txn, &record) == DCSR_OK)
-        mdb_txn_commit(txn);
+        dcsr_i_txn_commit(txn, store);
     else
-        mdb_txn_abort(txn);
+        dcsr_i_txn_abort(txn, store);
 }
 
 static dcsr_status find_name(const dcsr_store *store, MDB_txn *txn, const char *name)
@@ -168,8 +168,7 @@ dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dc
     if (!keep)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_store_gc: keep is 0; keep one version at least, or delete the matrix");
-    int dead;
-    mdb_reader_check(store->env, &dead);
+    mdb_reader_check(store->env, NULL);
     MDB_txn *txn;
     dcsr_i_store_lock(store);
     dcsr_status status = dcsr_i_txn_begin(&txn, store, true);
@@ -180,7 +179,7 @@ dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dc
         if (status == DCSR_OK)
             status = dcsr_i_txn_commit(txn, store);
         else
-            mdb_txn_abort(txn);
+            dcsr_i_txn_abort(txn, store);
         DCSR_I_POINT("gc: committed");
         if (status == DCSR_OK && collected.freed.bytes) pass_on_room(store);
     }
@@ -222,7 +221,7 @@ dcsr_status dcsr_store_delete(dcsr_store *store, const char *name)
         if (status == DCSR_OK)
             status = dcsr_i_txn_commit(txn, store);
         else
-            mdb_txn_abort(txn);
+            dcsr_i_txn_abort(txn, store);
     }
     dcsr_i_store_unlock(store);
     return status;

@@ -197,7 +197,7 @@ dcsr_status dcsr_i_durable_attach(dcsr_i_durable *durable, dcsr_store *store, dc
     dcsr_status status = dcsr_i_txn_begin(&txn, store, false);
     if (status == DCSR_OK) {
         status = dcsr_i_matrix_record_get(store, txn, durable->name, &now);
-        mdb_txn_abort(txn);
+        dcsr_i_txn_abort(txn, store);
     }
     if (status == DCSR_ERROR_NOT_FOUND || (status == DCSR_OK && memcmp(record, &now, sizeof now) != 0))
         status =

@@ -88,7 +88,7 @@ static dcsr_status write_groups(dcsr_store *store)
     for (dcsr_i_durable *d = store->durable; d && status == DCSR_OK; d = d->next)
         if (d->group) status = put_group(store, txn, d);
     if (status != DCSR_OK) {
-        mdb_txn_abort(txn);
+        dcsr_i_txn_abort(txn, store);
         return status;
     }
     DCSR_I_POINT("log: written");

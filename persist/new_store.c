@@ -37,7 +37,7 @@ static dcsr_status make_environment(dcsr_store *store, const char *folder)
         if (status == DCSR_OK)
             status = dcsr_i_txn_commit(txn, store);
         else
-            mdb_txn_abort(txn);
+            dcsr_i_txn_abort(txn, store);
     }
     mdb_env_close(store->env);
     store->env = NULL;

@@ -16,7 +16,7 @@
  * had, as under a limit of address space, half of that, and so on. */
 static const uint64_t most_addresses = (uint64_t)1 << 40, least_addresses = (uint64_t)1 << 26;
 static const uint64_t default_chunk = (uint64_t)1 << 20;
-enum { MOST_READERS = 1022, MOST_LEVEL = 19 };
+enum { MOST_LEVEL = 19 };
 
 const char *const dcsr_i_database_names[DCSR_I_DATABASES] = {"store", "matrices", "versions", "chunks",
                                                              "log"};
@@ -155,7 +155,10 @@ static dcsr_status lock_for_writing(dcsr_store *store, bool refuse)
     int result;
     do result = flock(store->writer, LOCK_EX | (refuse ? LOCK_NB : 0));
     while (result && errno == EINTR);
-    if (!result) return DCSR_OK;
+    if (!result) {
+        dcsr_i_readers_note_writer(store);
+        return DCSR_OK;
+    }
     if (errno == EWOULDBLOCK)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
                            "%s: another process writes to the store; try again when it is done", store->path);
@@ -192,7 +195,8 @@ static dcsr_status make_room_for_readers(const dcsr_store *store, const char *na
 {
     enum { BYTES_A_READER = 64, BYTES_BEFORE = 256 };
     int file = dcsr_i_store_open_file(store, name, O_RDWR | O_CREAT);
-    int reason = file < 0 ? errno : posix_fallocate(file, 0, MOST_READERS * BYTES_A_READER + BYTES_BEFORE);
+    int reason =
+        file < 0 ? errno : posix_fallocate(file, 0, DCSR_I_MOST_READERS * BYTES_A_READER + BYTES_BEFORE);
     if (file >= 0) close(file);
     if (!reason || reason == EOPNOTSUPP || reason == EINVAL) return DCSR_OK;
     return dcsr_i_store_fail(store, reason, "making room for its readers");
@@ -228,11 +232,35 @@ static dcsr_status fail_to_open(const dcsr_store *store, int code)
     if (code == MDB_INVALID || code == MDB_VERSION_MISMATCH)
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s/data.mdb: %s, so this is no store", store->path,
                            mdb_strerror(code));
-    if (code == EACCES || code == EPERM || code == EROFS)
-        return dcsr_i_fail(DCSR_ERROR_IO,
-                           "%s: %s; also who only reads a store must be able to write its file lock.mdb",
+    if (!store->read_only && (code == EACCES || code == EPERM || code == EROFS))
+        return dcsr_i_fail(DCSR_ERROR_IO, "%s: %s; a store that may not be written can be opened read_only",
                            store->path, mdb_strerror(code));
     return dcsr_i_store_fail(store, code, "opening the store");
+}
+
+static void close_env(dcsr_store *store)
+{
+    mdb_env_close(store->env);
+    store->env = NULL;
+}
+
+/* LMDB's table of readers knows a process by its number, and that it lives by a lock on the byte of that
+ * number, which is taken with the first transaction that reads. *taken: a process in another container has
+ * it. */
+static dcsr_status get_listed(const dcsr_store *store, bool *taken)
+{
+    MDB_txn *txn;
+    int code = store->unlisted ? MDB_SUCCESS : dcsr_i_txn_begin_listed(&txn, store);
+    if (!code && !store->unlisted) dcsr_i_txn_abort(txn, store);
+    *taken = code == EAGAIN || code == EACCES;
+    if (*taken)
+        return dcsr_i_fail(
+            DCSR_ERROR_BUSY,
+            "%s: a process in another container reads the store and has the number of this one, %ld, by "
+            "which LMDB tells them apart; try again when it has closed the store, or start this one so "
+            "that it gets another number",
+            store->path, (long)store->process);
+    return code ? dcsr_i_store_fail(store, code, "getting a place in the table of readers") : DCSR_OK;
 }
 
 dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_t addresses)
@@ -243,15 +271,21 @@ dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_
     int code = mdb_env_create(&store->env);
     if (code) return fail_to_open(store, code);
     mdb_env_set_maxdbs(store->env, DCSR_I_DATABASES);
-    mdb_env_set_maxreaders(store->env, MOST_READERS);
+    mdb_env_set_maxreaders(store->env, DCSR_I_MOST_READERS);
     mdb_env_set_mapsize(store->env, addresses);
-    code =
-        mdb_env_open(store->env, folder,
-                     MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) | (store->alone >= 0 ? MDB_NOLOCK : 0),
-                     DCSR_I_STORE_FILE_MODE);
-    if (!code) return DCSR_OK;
-    mdb_env_close(store->env);
-    store->env = NULL;
+    unsigned flags = MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) |
+                     (store->unlisted || store->alone >= 0 ? MDB_NOLOCK : 0);
+    code = mdb_env_open(store->env, folder, flags, DCSR_I_STORE_FILE_MODE);
+    if (!code) {
+        bool taken;
+        dcsr_status status = get_listed(store, &taken);
+        if (status == DCSR_OK) return DCSR_OK;
+        close_env(store);
+        if (!taken || !store->read_only) return status;
+        store->unlisted = true;
+        return dcsr_i_store_open_env(store, folder, addresses);
+    }
+    close_env(store);
     if (code == ENOMEM && !store->max_bytes && addresses / 2 >= least_addresses)
         return dcsr_i_store_open_env(store, folder, addresses / 2);
     return fail_to_open(store, code);
@@ -283,7 +317,7 @@ static dcsr_status open_databases(dcsr_store *store)
     dcsr_status status = dcsr_i_pages_check(store, txn);
     if (status == DCSR_OK) status = find_databases(store, txn);
     if (status == DCSR_OK) return dcsr_i_txn_commit(txn, store);
-    mdb_txn_abort(txn);
+    dcsr_i_txn_abort(txn, store);
     return status;
 }
 
@@ -322,11 +356,12 @@ static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *optio
     if (!store->read_only) remove_copy(store);
     if (make) DCSR_TRY(dcsr_i_store_make(store));
     DCSR_TRY(dcsr_i_pages_check_file(store->path));
+    store->unlisted = store->read_only && !dcsr_i_readers_can_be_listed(store);
     DCSR_TRY(dcsr_i_store_open_env(store, store->path, store->max_bytes ? store->max_bytes : most_addresses));
+    if (!store->read_only) DCSR_TRY(dcsr_i_readers_wait(store, options->refuse_locked));
     DCSR_TRY(open_databases(store));
     if (store->read_only) return DCSR_OK;
-    int dead;
-    mdb_reader_check(store->env, &dead);
+    mdb_reader_check(store->env, NULL);
     return dcsr_i_store_sweep(store);
 }
 
@@ -338,6 +373,7 @@ static dcsr_status make_handle(dcsr_store **store, const char *path, const dcsr_
     if (!opened) return DCSR_ERROR_OUT_OF_MEMORY;
     size_t length = strlen(path) + 1;
     opened->path = dcsr_i_alloc(NULL, DCSR_I_MATRIX, length, 1);
+    opened->readers = dcsr_i_readers_create();
     opened->writer = opened->folder = opened->alone = -1;
     opened->process = getpid();
     opened->read_only = options->read_only;
@@ -348,7 +384,7 @@ static dcsr_status make_handle(dcsr_store **store, const char *path, const dcsr_
     pthread_mutex_init(&opened->writing, NULL);
     pthread_mutex_init(&opened->next_to_write, NULL);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    if (opened->path) {
+    if (opened->path && opened->readers) {
         memcpy(opened->path, path, length);
         status = open_store(opened, options, alone);
     }
@@ -380,14 +416,15 @@ void dcsr_store_close(dcsr_store *store)
 {
     if (!store) return;
     bool ours = store->process == getpid();
-    if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
-    leave(store);
     /* In a forked child the environment, its threads and its locks are the parent's. */
+    if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
+    dcsr_i_readers_free(store, ours);
     if (ours && store->env) mdb_env_close(store->env);
     if (store->alone >= 0) close(store->alone);
     if (ours && store->folder >= 0) flock(store->folder, LOCK_UN);
     if (store->folder >= 0) close(store->folder);
     if (store->writer >= 0) close(store->writer);
+    leave(store);
     while (store->bases) {
         dcsr_i_base *base = store->bases;
         store->bases = base->next;

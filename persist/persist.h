@@ -17,9 +17,18 @@
  * A snapshot is of a view, so inserting goes on meanwhile. It is published by one transaction: whenever the
  * process is killed or the machine fails, a store holds the old version or the new one.
  *
- * Processes: one writes at a time, any number read meanwhile (MAX_READERS at most). A process opens a store
- * once; a second dcsr_store_open() of it by the same process is refused. A store is of no use in a child of
- * the process that opened it. Not on network file systems, where neither locks nor the map can be relied on.
+ * Processes: one writes at a time, any number read meanwhile. A process opens a store once; a second
+ * dcsr_store_open() of it by the same process is refused. Reading takes the permission to read the file, no
+ * more, and works on a read-only mount and in another container than the writer's. Readers that can write
+ * lock.mdb and are in the same container as the writer (the same space of process numbers) are never waited
+ * for; 1022 of their transactions and views are possible at a time. The others lock what they read: as long
+ * as one of them holds a view that is older than the last two changes, a process that begins to write waits
+ * (refuse_locked: BUSY). Not on network file systems, where neither locks nor the map can be relied on.
+ *
+ * Forks: a store is of no use in a child of the process that opened it. Every call there is refused, but for
+ * dcsr_store_close(), which frees the child's memory and leaves the parent's store alone. The lock for
+ * writing ends when the parent closes the store. A parent that is killed leaves it with its children, until
+ * they end or start another program.
  *
  * Room: the file never shrinks by itself. What is deleted is room that is used next, but for what a reader
  * may still see: who reads a state of the store - a view of dcsr_store_view(), a call that is on its way, a
@@ -55,8 +64,7 @@ DCSR_API bool dcsr_store_is_name(const char *text, size_t length);
 typedef struct dcsr_store_options {
     bool read_only;       /* nothing is written, and the store must be there */
     bool must_exist;      /* do not make a new store where there is none */
-    bool refuse_locked;   /* DCSR_ERROR_BUSY where another process writes, or compacts; else wait until it is
-                             done */
+    bool refuse_locked;   /* DCSR_ERROR_BUSY where another process is to be waited for; else wait */
     uint64_t max_bytes;   /* the file may not grow beyond; 0: as far as the disk allows */
     uint64_t chunk_bytes; /* of a new store: data goes into chunks of some so many bytes; 0: 1 MiB */
     int compression;      /* of a new store: zstd's level, 1 to 19; 0: data is stored as it is */
@@ -66,7 +74,9 @@ typedef struct dcsr_store_options {
  * be NULL. *store is NULL on failure.
  * Errors: IO (the folder cannot be made, opened, read or written: the message has the system's reason),
  * FORMAT (what is there is no store, or of a version that this library does not know), CORRUPT, NOT_FOUND
- * (read_only, must_exist), BUSY (refuse_locked; or this process has it open), OUT_OF_MEMORY. */
+ * (read_only, must_exist), BUSY (refuse_locked; this process has it open; a reader in another container has
+ * the number of this process: the message says what to do), TOO_LARGE (max_bytes beyond
+ * DCSR_STORE_MAX_BYTES), OUT_OF_MEMORY (also where the system has no max_bytes of addresses). */
 DCSR_API dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options);
 
 /* Closes it, once the log of its durable matrices is written; these should be destroyed before, and views
@@ -95,7 +105,8 @@ typedef struct dcsr_store_readers {
     uint64_t held_bytes;   /* pages of the file that could be used next, were it not for that */
     uint64_t newest_state; /* the store's; always set */
 } dcsr_store_readers;
-/* Slots of readers that are gone are given free first. Errors: IO. Cost: O(free pages / 1000). */
+/* Of readers that lock what they read (above) the process that writes is told, which keeps the room for them.
+ * Slots of readers that are gone are given free first. Errors: IO. Cost: O(free pages / 1000). */
 DCSR_API dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *readers);
 
 /* ---- Snapshots ---- */

@@ -168,7 +168,7 @@ static dcsr_status store_first(recovery *r)
         r->report.created = true;
         r->report.version = info.version;
         status = dcsr_i_matrix_record_get(r->store, txn, r->name, &r->record);
-        mdb_txn_abort(txn);
+        dcsr_i_txn_abort(txn, r->store);
     }
     dcsr_i_store_unlock(r->store);
     return status;

@@ -131,7 +131,7 @@ void dcsr_i_stored_close(dcsr_i_stored *stored)
 {
     free_chunks(stored);
     dcsr_i_version_free(&stored->version);
-    if (stored->txn) mdb_txn_abort(stored->txn);
+    dcsr_i_txn_abort(stored->txn, stored->store);
     *stored = (dcsr_i_stored){0};
 }
 

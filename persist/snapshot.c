@@ -189,7 +189,7 @@ dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr
     dcsr_view *view;
     DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     dcsr_status status = write_view(&s, view, info);
-    if (s.txn) mdb_txn_abort(s.txn);
+    dcsr_i_txn_abort(s.txn, store);
     store->on_its_way = (dcsr_i_on_its_way){0};
     dcsr_i_plan_free(&s.plan);
     dcsr_i_version_free(&s.base);

@@ -1,6 +1,7 @@
 /* store_data.h: what a store is made of, and transactions on it (internal).
  *
  *      open.c       opens and closes: folder, locks, environment, databases; new_store.c makes them
+ *      readers.c    readers that LMDB's table of them does not list
  *      txn.c        transactions, reading and writing records, LMDB's errors in our words
  *      records.c    the records of docs/FORMAT.md; checksums
  *      walk.c       through all matrices, through all that belongs to one
@@ -23,6 +24,7 @@
 #define DCSR_STORE_DATA_H
 
 #include "persist/persist.h"
+#include "persist/readers.h"
 #include "persist/records.h"
 #include "dcsr/error.h"
 #include <lmdb.h>
@@ -68,6 +70,8 @@ struct dcsr_store {
     ino_t inode;
     struct dcsr_store *next; /* of the process's open stores */
     bool read_only;
+    bool unlisted;           /* its transactions are not in LMDB's table of readers */
+    dcsr_i_readers *readers; /* readers.h */
     uint64_t max_bytes, chunk_bytes;
     int compression;
     atomic_uint_fast64_t views; /* that are lent */
@@ -84,6 +88,9 @@ struct dcsr_store {
 dcsr_status dcsr_i_store_check(const char *call, const dcsr_store *store, bool write);
 
 /* ---- open.c, new_store.c ---- */
+
+/* Transactions that LMDB's table of readers lists at a time, of all processes. */
+enum { DCSR_I_MOST_READERS = 1022 };
 
 /* Files of the store, in its folder. The path is written to the buffer and returned; NULL when it is too
  * long, with errno. */
@@ -119,9 +126,14 @@ void dcsr_i_store_unlock(dcsr_store *store);
 void dcsr_i_store_begin_writing(dcsr_store *store);
 void dcsr_i_store_end_writing(dcsr_store *store);
 
+/* To be ended by one of the two below: with LMDB's own calls the lock of an unlisted reader would stay. */
 dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write);
 /* Commits; on failure nothing was written. */
 dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store);
+/* Ends it; NULL does nothing. */
+void dcsr_i_txn_abort(MDB_txn *txn, const dcsr_store *store);
+/* One that reads and has a place in LMDB's table of readers; returns LMDB's code. */
+int dcsr_i_txn_begin_listed(MDB_txn **txn, const dcsr_store *store);
 /* LMDB's or the system's reason `code` in our words and status; `doing` says what was tried. */
 dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing);
 

@@ -36,7 +36,7 @@ dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
     int code = mdb_stat(txn, store->database[DCSR_I_DB_MATRICES], &stat);
     uint64_t pages = free_pages(txn, 0, UINT64_MAX);
-    mdb_txn_abort(txn);
+    dcsr_i_txn_abort(txn, store);
     if (code) return dcsr_i_store_fail(store, code, "counting its matrices");
     *info = (dcsr_store_info){.matrices = stat.ms_entries,
                               .file_bytes = (uint64_t)data.st_size,
@@ -72,7 +72,7 @@ dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *reader
     *readers = (dcsr_store_readers){0};
     MDB_txn *txn;
     MDB_stat stat;
-    int dead, code = mdb_reader_check(store->env, &dead);
+    int code = mdb_reader_check(store->env, NULL);
     if (!code) code = mdb_reader_list(store->env, note_reader, readers) < 0 ? EIO : 0;
     if (!code) code = mdb_env_stat(store->env, &stat);
     if (code) return dcsr_i_store_fail(store, code, "looking at its readers");
@@ -81,6 +81,6 @@ dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *reader
     /* What the newest transaction has freed could be used by none yet. */
     if (readers->count)
         readers->held_bytes = free_pages(txn, readers->state, readers->newest_state) * stat.ms_psize;
-    mdb_txn_abort(txn);
+    dcsr_i_txn_abort(txn, store);
     return DCSR_OK;
 }

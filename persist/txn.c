@@ -51,6 +51,7 @@ void dcsr_i_store_unlock(dcsr_store *store)
 dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing)
 {
     const char *path = store->path;
+    unsigned most = 0;
     switch (code) {
     case ENOSPC:
     case EDQUOT:
@@ -76,9 +77,12 @@ dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doi
                            "here; close it and open it again",
                            path, doing);
     case MDB_READERS_FULL:
-        return dcsr_i_fail(DCSR_ERROR_BUSY,
-                           "%s: %s: more processes and views read the store than it has slots for", path,
-                           doing);
+        mdb_env_get_maxreaders(store->env, &most);
+        return dcsr_i_fail(
+            DCSR_ERROR_BUSY,
+            "%s: %s: %u transactions and views of living processes read the store, and there may be no "
+            "more; try again when one has ended",
+            path, doing, most);
     case EIO:
         return dcsr_i_fail(
             DCSR_ERROR_IO,
@@ -99,16 +103,35 @@ dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doi
 
 /* ---- Transactions ---- */
 
+int dcsr_i_txn_begin_listed(MDB_txn **txn, const dcsr_store *store)
+{
+    int code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, txn);
+    if (code != MDB_READERS_FULL) return code;
+    mdb_reader_check(store->env, NULL); /* those that have been killed */
+    return mdb_txn_begin(store->env, NULL, MDB_RDONLY, txn);
+}
+
 dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write)
 {
-    int code = mdb_txn_begin(store->env, NULL, write ? 0 : MDB_RDONLY, txn);
+    if (store->unlisted) return dcsr_i_unlisted_begin(txn, store);
+    if (write) DCSR_TRY(dcsr_i_readers_pin(store));
+    int code = write ? mdb_txn_begin(store->env, NULL, 0, txn) : dcsr_i_txn_begin_listed(txn, store);
     return code ? dcsr_i_store_fail(store, code, "beginning a transaction") : DCSR_OK;
 }
 
 dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store)
 {
-    int code = mdb_txn_commit(txn);
+    int code = store->unlisted ? dcsr_i_unlisted_end(txn, store, true) : mdb_txn_commit(txn);
     return code ? dcsr_i_store_fail(store, code, "writing") : DCSR_OK;
+}
+
+void dcsr_i_txn_abort(MDB_txn *txn, const dcsr_store *store)
+{
+    if (!txn) return;
+    if (store->unlisted)
+        dcsr_i_unlisted_end(txn, store, false);
+    else
+        mdb_txn_abort(txn);
 }
 
 /* ---- Records ---- */

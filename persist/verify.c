@@ -153,7 +153,7 @@ dcsr_status dcsr_i_store_verify(dcsr_store *store, dcsr_store_damage damage, voi
     checking c = {.store = store, .damage = damage, .user = user, .check = check, .progress = progress};
     DCSR_TRY(dcsr_i_txn_begin(&c.txn, store, false));
     dcsr_status status = check_all(&c);
-    mdb_txn_abort(c.txn);
+    dcsr_i_txn_abort(c.txn, store);
     dcsr_i_number_list_free(&c.seen);
     return status;
 }

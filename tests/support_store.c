@@ -166,3 +166,47 @@ dcsr_context *store_context(store_child *child, int threads)
                                                                           .reserve_bytes = 64u << 20}));
     return context;
 }
+
+/* ---- Versions that are alike throughout ---- */
+
+void store_write_alike(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t v)
+{
+    enum { SIDE = STORE_SIDE };
+    dcsr_matrix *matrix;
+    uint64_t rows[SIDE * SIDE], cols[SIDE * SIDE];
+    int64_t values[SIDE * SIDE];
+    size_t n = 0;
+    for (uint64_t r = 0; r < SIDE; r++)
+        for (uint64_t c = 0; c <= v % SIDE; c++, n++) rows[n] = r, cols[n] = c, values[n] = (int64_t)v;
+    STORE_OK(child, dcsr_matrix_create(&matrix, context, DCSR_INT64, SIDE, SIDE, NULL));
+    STORE_OK(child, dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
+    STORE_OK(child, dcsr_matrix_wait(matrix));
+    STORE_OK(child, dcsr_store_snapshot(store, "alike", matrix, NULL));
+    dcsr_matrix_destroy(matrix);
+}
+
+uint64_t store_see_alike(store_child *child, dcsr_view *view)
+{
+    dcsr_csr csr;
+    STORE_OK(child, dcsr_view_csr(view, &csr));
+    const int64_t *values = csr.values;
+    uint64_t v = csr.nnz ? (uint64_t)values[0] : 0, length = v % STORE_SIDE + 1;
+    if (csr.nnz != STORE_SIDE * length)
+        store_child_fail(child, "%s: version %llu has %llu entries", child->now, (unsigned long long)v,
+                         (unsigned long long)csr.nnz);
+    for (uint64_t e = 0; e < csr.nnz; e++)
+        if ((uint64_t)values[e] != v || csr.columns[e] != e % length ||
+            csr.offsets[e / length] != e / length * length)
+            store_child_fail(child, "%s: entry %llu of version %llu is of version %lld", child->now,
+                             (unsigned long long)e, (unsigned long long)v, (long long)values[e]);
+    return v;
+}
+
+uint64_t store_read_alike(store_child *child, dcsr_matrix *matrix)
+{
+    dcsr_view *view;
+    STORE_OK(child, dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    uint64_t v = store_see_alike(child, view);
+    dcsr_view_destroy(view);
+    return v;
+}

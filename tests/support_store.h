@@ -6,6 +6,7 @@
 #ifndef DCSR_TESTS_SUPPORT_STORE_H
 #define DCSR_TESTS_SUPPORT_STORE_H
 
+#include "persist/persist.h"
 #include "tests/support.h"
 #include <stddef.h>
 
@@ -65,6 +66,14 @@ __attribute__((format(printf, 2, 3), noreturn)) void store_child_fail(store_chil
                              dcsr_strerror(store_status_), dcsr_context_error(NULL),                    \
                              dcsr_strerror(expected), words);                                           \
     } while (0)
+/* In the child: writes the next version of "alike". All rows of the matrix of version v are alike: (r, c) is
+ * v for c up to v modulo the length of a side. What is torn is not. */
+enum { STORE_SIDE = 60 };
+void store_write_alike(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t v);
+/* Which version such a matrix, or a CSR view of one, is; fails the child where it is none. */
+uint64_t store_read_alike(store_child *child, dcsr_matrix *matrix);
+uint64_t store_see_alike(store_child *child, dcsr_view *view);
+
 /* In the child: a context on the cpu whose matrices reserve little address space. */
 dcsr_context *store_context(store_child *child, int threads);
 

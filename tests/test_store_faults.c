@@ -231,11 +231,6 @@ Test(store_faults, a_folder_that_may_not_be_entered_is_refused)
 {
     run(forbid_folder, open_without_permission);
 }
-Test(store_faults, a_store_whose_lock_may_not_be_written_is_refused)
-{
-    run(forbid_writing, open_without_permission);
-}
-
 static void read_without_writing(void *user, store_child *child)
 {
     dcsr_store *store;
@@ -254,6 +249,10 @@ static void read_without_writing(void *user, store_child *child)
 Test(store_faults, a_store_that_may_only_be_read_can_be_read)
 {
     run(allow_reading, read_without_writing);
+}
+Test(store_faults, a_store_whose_lock_may_not_be_written_can_be_read)
+{
+    run(forbid_writing, read_without_writing);
 }
 
 static void create_without_permission(void *user, store_child *child)

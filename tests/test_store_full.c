@@ -164,7 +164,7 @@ static void create_on_full_disk(void *user, store_child *child)
 {
     disk *d = user;
     mount_disk(d, child);
-    for (uint64_t pages = 0; pages < 24; pages++) {
+    for (uint64_t pages = 0; pages < 28; pages++) {
         dcsr_store *store;
         char path[400];
         snprintf(child->now, sizeof child->now, "a new store with room for %llu pages",

@@ -11,51 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SIDE = 60, VERSIONS = 40 };
+enum { VERSIONS = 40 };
 static const char *const name = "alike";
-
-/* All rows of a matrix of version v are alike: (r, c) is v for c up to v modulo SIDE. What is torn is not. */
-static void write_version(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t v)
-{
-    dcsr_matrix *matrix;
-    uint64_t rows[SIDE * SIDE], cols[SIDE * SIDE];
-    int64_t values[SIDE * SIDE];
-    size_t n = 0;
-    for (uint64_t r = 0; r < SIDE; r++)
-        for (uint64_t c = 0; c <= v % SIDE; c++, n++) rows[n] = r, cols[n] = c, values[n] = (int64_t)v;
-    STORE_OK(child, dcsr_matrix_create(&matrix, context, DCSR_INT64, SIDE, SIDE, NULL));
-    STORE_OK(child, dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
-    STORE_OK(child, dcsr_matrix_wait(matrix));
-    STORE_OK(child, dcsr_store_snapshot(store, name, matrix, NULL));
-    dcsr_matrix_destroy(matrix);
-}
-
-/* Which version a matrix is; fails where it is none. */
-static uint64_t read_version(store_child *child, dcsr_matrix *matrix)
-{
-    int64_t v, value;
-    bool stored;
-    uint64_t nnz;
-    STORE_OK(child, dcsr_matrix_get(matrix, 0, 0, &v, &stored));
-    STORE_OK(child, dcsr_matrix_nnz(matrix, &nnz));
-    uint64_t length = (uint64_t)v % SIDE + 1;
-    if (!stored || nnz != SIDE * length)
-        store_child_fail(child, "it has %llu entries", (unsigned long long)nnz);
-    for (uint64_t r = 0; r < SIDE; r++) {
-        for (uint64_t c = 0; c < length; c++) {
-            STORE_OK(child, dcsr_matrix_get(matrix, r, c, &value, &stored));
-            if (!stored || value != v) store_child_fail(child, "two versions are mixed");
-        }
-    }
-    return (uint64_t)v;
-}
 
 /* Writes `count` versions after the last, of which it keeps two; returns how long the file is then. */
 static uint64_t write_more(store_child *child, dcsr_store *store, dcsr_context *context, uint64_t count)
 {
     dcsr_store_info info;
     for (uint64_t v = atomic_load(&child->count[0]) + 1; count; v++, count--) {
-        write_version(child, store, context, v);
+        store_write_alike(child, store, context, v);
         atomic_store(&child->count[0], v);
         if (v % 4 == 0) STORE_OK(child, dcsr_store_gc(store, NULL, 2, NULL));
     }
@@ -84,7 +48,7 @@ static void read_versions(void *user, store_child *child)
     for (uint64_t before = 0; before < 2 * VERSIONS;) {
         dcsr_matrix *matrix;
         STORE_OK(child, dcsr_store_restore(&matrix, context, store, name, 0, NULL));
-        uint64_t v = read_version(child, matrix);
+        uint64_t v = store_read_alike(child, matrix);
         if (v < before)
             store_child_fail(child, "version %llu after %llu", (unsigned long long)v,
                              (unsigned long long)before);
@@ -252,7 +216,7 @@ static void open_twice(void *user, store_child *child)
         dcsr_store_open(&again, path, &reading) != DCSR_ERROR_BUSY || !test_says("this process"))
         store_child_fail(child, "it can be opened twice (%s)", dcsr_context_error(NULL));
     dcsr_context *context = store_context(child, 1);
-    write_version(child, store, context, 1);
+    store_write_alike(child, store, context, 1);
     dcsr_store_close(store);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
     dcsr_store_close(store);
@@ -288,14 +252,14 @@ static void fork_with_store(void *user, store_child *child)
     dcsr_store *store;
     STORE_OK(child, dcsr_store_open(&store, user, NULL));
     dcsr_context *context = store_context(child, 1);
-    write_version(child, store, context, 1);
+    store_write_alike(child, store, context, 1);
     store_child *forked = store_child_new();
     int status = store_child_run(forked, use_inherited, store);
     if (!WIFEXITED(status) || WEXITSTATUS(status)) store_child_fail(child, "the child: %s", forked->why);
-    write_version(child, store, context, 2);
+    store_write_alike(child, store, context, 2);
     dcsr_matrix *matrix;
     STORE_OK(child, dcsr_store_restore(&matrix, context, store, name, 0, NULL));
-    if (read_version(child, matrix) != 2) store_child_fail(child, "the newest version is another");
+    if (store_read_alike(child, matrix) != 2) store_child_fail(child, "the newest version is another");
     dcsr_matrix_destroy(matrix);
     dcsr_store_close(store);
     dcsr_context_destroy(context);
