@@ -82,14 +82,22 @@ static dcsr_status view_map(dcsr_view **view, dcsr_context *context, dcsr_store 
     return status;
 }
 
-static dcsr_status view_copy(dcsr_view **view, dcsr_context *context, dcsr_store *store, const char *name,
-                             uint64_t version)
+static dcsr_status view_copy(dcsr_view **view, dcsr_context *context, dcsr_i_stored *stored)
 {
     dcsr_matrix *matrix;
-    DCSR_TRY(dcsr_store_restore(&matrix, context, store, name, version, NULL));
+    DCSR_TRY(dcsr_i_stored_restore(&matrix, context, stored, NULL));
     dcsr_status status = dcsr_view_create(view, matrix, DCSR_LAYOUT_CSR, 0);
     dcsr_matrix_destroy(matrix);
     return status;
+}
+
+/* Takes over what is stored, unless it fails. */
+static dcsr_status view_lent(dcsr_view **view, dcsr_context *context, dcsr_store *store,
+                             dcsr_i_stored *stored)
+{
+    DCSR_TRY(dcsr_i_chunk_open(store, stored->name, &stored->version, 0, stored->values, stored->data));
+    DCSR_TRY(dcsr_i_chunk_check(store, stored->name, &stored->version, 0, stored->data));
+    return view_map(view, context, store, stored);
 }
 
 dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store *store, const char *name,
@@ -105,16 +113,10 @@ dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store 
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_store_view: the map is in host memory, and the context on a device; restore the "
             "matrix there");
-    dcsr_version_info info;
-    DCSR_TRY(dcsr_store_find(store, name, version, &info));
-    if (info.chunks != 1 || store->compression) return view_copy(view, context, store, name, info.version);
     dcsr_i_stored stored;
-    DCSR_TRY(dcsr_i_stored_open(&stored, store, name, info.version));
-    bool lent = can_be_lent(&stored.version);
-    dcsr_status status = DCSR_OK;
-    if (lent) status = dcsr_i_chunk_open(store, name, &stored.version, 0, stored.values, stored.data);
-    if (lent && status == DCSR_OK) status = dcsr_i_chunk_check(store, name, &stored.version, 0, stored.data);
-    if (lent && status == DCSR_OK) status = view_map(view, context, store, &stored);
+    DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));
+    dcsr_status status = can_be_lent(&stored.version) ? view_lent(view, context, store, &stored)
+                                                      : view_copy(view, context, &stored);
     dcsr_i_stored_close(&stored);
-    return lent ? status : view_copy(view, context, store, name, info.version);
+    return status;
 }
