@@ -156,21 +156,42 @@ static dcsr_status check_type(const recovery *r, const dcsr_i_version *version, 
                        (unsigned)type < DCSR_TYPE_COUNT ? dcsr_type_name(type) : "an unknown one");
 }
 
-/* A new matrix begins with a version that is empty, so that there always is one. */
-static dcsr_status store_first(recovery *r)
+/* The record of the matrix as it is now; whether it has a version. */
+static dcsr_status read_record(recovery *r, bool *there)
+{
+    MDB_txn *txn;
+    DCSR_TRY(dcsr_i_txn_begin(&txn, r->store, false));
+    dcsr_status status = dcsr_i_matrix_record_get(r->store, txn, r->name, &r->record);
+    dcsr_i_txn_abort(txn, r->store);
+    *there = status == DCSR_OK && r->record.newest;
+    return status == DCSR_ERROR_NOT_FOUND ? DCSR_OK : status;
+}
+
+static dcsr_status write_first(recovery *r, bool *there)
 {
     dcsr_version_info info;
-    MDB_txn *txn;
+    bool written;
+    DCSR_TRY(read_record(r, there));
+    if (*there) return DCSR_OK;
+    DCSR_TRY(dcsr_i_store_write_version(r->store, r->name, r->matrix, &info));
+    r->report.created = true;
+    r->report.version = info.version;
+    return read_record(r, &written);
+}
+
+/* A new matrix begins with a version that is empty, so that there always is one. *there when another thread
+ * has stored a matrix under the name since it was looked for: that one is to be opened. */
+static dcsr_status make_new(recovery *r, dcsr_context *context, dcsr_type type, uint64_t rows, uint64_t cols,
+                            const dcsr_matrix_options *options, bool *there)
+{
+    DCSR_I_POINT("recovery: not there");
+    DCSR_TRY(dcsr_matrix_create(&r->matrix, context, type, rows, cols, options));
     dcsr_i_store_lock(r->store);
-    dcsr_status status = dcsr_i_store_write_version(r->store, r->name, r->matrix, &info);
-    if (status == DCSR_OK) status = dcsr_i_txn_begin(&txn, r->store, false);
-    if (status == DCSR_OK) {
-        r->report.created = true;
-        r->report.version = info.version;
-        status = dcsr_i_matrix_record_get(r->store, txn, r->name, &r->record);
-        dcsr_i_txn_abort(txn, r->store);
-    }
+    dcsr_status status = write_first(r, there);
     dcsr_i_store_unlock(r->store);
+    if (!*there) return status;
+    dcsr_matrix_destroy(r->matrix);
+    r->matrix = NULL;
     return status;
 }
 
@@ -200,11 +221,10 @@ dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, 
     dcsr_i_durable *durable;
     DCSR_TRY(dcsr_i_durable_open(&durable, store, name));
     recovery r = {.call = "dcsr_store_open_matrix", .store = store, .name = name};
-    bool there;
-    dcsr_status status = open_stored(&r, context, type, &there);
-    if (status == DCSR_OK && !there) {
-        status = dcsr_matrix_create(&r.matrix, context, type, rows, cols, options);
-        if (status == DCSR_OK) status = store_first(&r);
+    dcsr_status status = DCSR_OK;
+    for (bool there = true; status == DCSR_OK && there && !r.matrix;) {
+        status = open_stored(&r, context, type, &there);
+        if (status == DCSR_OK && !there) status = make_new(&r, context, type, rows, cols, options, &there);
     }
     if (status == DCSR_OK) status = dcsr_i_durable_attach(durable, store, r.matrix, &r.record);
     if (status != DCSR_OK) {

@@ -1,4 +1,5 @@
 /* test_durable.c: durable matrices: what they are after they were closed and opened again. */
+#include "persist/store_data.h"
 #include "tests/support_durable.h"
 #include "tests/support_store.h"
 #include "ops/apply.h"
@@ -20,6 +21,44 @@ Test(durable, new_one_is_empty_and_there_at_once)
     TEST_OK(dcsr_store_find(p.store, "a", 0, &info));
     cr_assert(info.version == 1 && info.rows == 10 && info.cols == 10 && info.type == DCSR_FP64 &&
               info.policy == DCSR_POLICY_SUM && !info.nnz && !info.log_position);
+    dcsr_matrix_destroy(matrix);
+    durable_close_place(&p);
+}
+
+/* Between the moment at which the name is found to be free and that at which it is taken, another thread
+ * stores a matrix under it. */
+static durable_place *place_between;
+static void store_in_between(const char *point)
+{
+    if (strcmp(point, "recovery: not there") != 0) return;
+    dcsr_i_store_point = NULL;
+    dcsr_matrix *matrix = test_matrix(place_between->context, DCSR_FP64, 10, 10, DCSR_POLICY_SUM);
+    TEST_INSERT(matrix, {1, 2, 3});
+    TEST_OK(dcsr_matrix_wait(matrix));
+    TEST_OK(dcsr_store_snapshot(place_between->store, "a", matrix, NULL));
+    dcsr_matrix_destroy(matrix);
+    place_between = NULL;
+}
+
+Test(durable, new_one_hides_no_snapshot_that_came_before)
+{
+    durable_place p = durable_open_place();
+    dcsr_recovery report;
+    dcsr_version_info info;
+    place_between = &p;
+    dcsr_i_store_point = store_in_between;
+    dcsr_matrix *matrix = durable_open_small(&p, "a", &report);
+    cr_assert(!place_between, "no snapshot was made");
+    cr_assert(!report.created && report.version == 1);
+    TEST_SHOWS(matrix, {1, 2, 3});
+    TEST_INSERT(matrix, {1, 2, 4});
+    TEST_SHOWS(matrix, {1, 2, 7});
+    TEST_OK(dcsr_store_find(p.store, "a", 0, &info));
+    cr_assert(info.version == 1 && info.nnz == 1);
+    dcsr_matrix_destroy(matrix);
+    matrix = durable_open_small(&p, "a", &report);
+    cr_assert(!report.created && report.log_records == 1);
+    TEST_SHOWS(matrix, {1, 2, 7});
     dcsr_matrix_destroy(matrix);
     durable_close_place(&p);
 }
