@@ -247,7 +247,7 @@ test-peers: $(BUILD)/tests/differential $(BUILD)/simt/tests/differential ## rand
 	$(BUILD)/tests/differential --seed $(PEER_SEED) --sessions $(PEER_SESSIONS)
 	SIMT_GUARD=0 $(BUILD)/simt/tests/differential --device cuda --seed $(PEER_SEED) --sessions $$(($(PEER_SESSIONS) / 20 + 1))
 
-torture: $(filter %_kill %_power %_damage %_pages %_full %_processes %_store_readers,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times over
+torture: $(filter %_kill %_power %_damage %_pages %_full %_processes %_store_readers %_store_opening,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times over
 	@tools/torture.sh $(BUILD)/tests
 
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html

@@ -138,10 +138,10 @@ static dcsr_status find_folder(const dcsr_store *store, bool make)
     }
     if (!S_ISDIR(folder.st_mode))
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a store is a folder, and this is a file", store->path);
-    bool there;
+    /* In this order: another process may be making the store, and gives its file the name in between. */
+    bool there, others = dcsr_i_folder_has_others(store->path, our_names);
     DCSR_TRY(dcsr_i_store_look(store, &there));
-    if (!there && (!make || dcsr_i_folder_has_others(store->path, our_names)))
-        return fail_without_file(store, make);
+    if (!there && (!make || others)) return fail_without_file(store, make);
     return DCSR_OK;
 }
 
@@ -416,13 +416,15 @@ void dcsr_store_close(dcsr_store *store)
 {
     if (!store) return;
     bool ours = store->process == getpid();
-    /* In a forked child the environment, its threads and its locks are the parent's. */
+    /* In a forked child the environment, its threads and its locks are the parent's. A lock that the parent
+     * has belongs to its children as well, until it gives it up in so many words. */
     if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
     dcsr_i_readers_free(store, ours);
     if (ours && store->env) mdb_env_close(store->env);
     if (store->alone >= 0) close(store->alone);
     if (ours && store->folder >= 0) flock(store->folder, LOCK_UN);
     if (store->folder >= 0) close(store->folder);
+    if (ours && store->writer >= 0) flock(store->writer, LOCK_UN);
     if (store->writer >= 0) close(store->writer);
     leave(store);
     while (store->bases) {

@@ -15,7 +15,7 @@ export DCSR_TORTURE=${DCSR_TORTURE:-20}
 log=$folder/torture.log
 passed=0 failed=0
 : >"$log"
-for program in "$folder"/test_store_{kill,power,damage,pages,full,processes,readers} "$folder"/test_durable_{kill,damage}; do
+for program in "$folder"/test_store_{kill,power,damage,pages,full,processes,readers,opening} "$folder"/test_durable_{kill,damage}; do
     [ -x "$program" ] || continue
     started=$SECONDS
     output=$("$program" --ignore-warnings --timeout 7200 2>&1)
