@@ -4,6 +4,7 @@
 
 #include "dcsr/status.h"
 #include <stdarg.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,11 +12,16 @@ extern "C" {
 
 /* Keeps the sentence for dcsr_context_error() of this thread and returns the status, so that a check reads
  * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to
- * do. */
+ * do. Of one that is longer than a kilobyte the middle is left out: a path comes first, the reason last. */
 __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...);
 
 /* The sentence of this thread's last failure. */
 const char *dcsr_i_error_text(void);
+
+/* Writes a sentence to where there are so many bytes (64 at least); what does not fit loses its middle too.
+ */
+__attribute__((format(printf, 3, 4))) void dcsr_i_error_format(char *to, size_t bytes, const char *format,
+                                                               ...);
 
 /* Returns from the calling function when the expression is not DCSR_OK. */
 #define DCSR_TRY(expression)                                      \

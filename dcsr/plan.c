@@ -142,7 +142,7 @@ dcsr_status dcsr_i_plan(dcsr_i_batch *b)
 #pragma omp critical(dcsr_insert_plan)
         {
             status = here;
-            strncpy(message, dcsr_i_error_text(), sizeof message - 1);
+            dcsr_i_error_format(message, sizeof message, "%s", dcsr_i_error_text());
         }
     }
     b->longest = longest;

@@ -9,7 +9,6 @@
 #ifdef DCSR_CUDA
 #include "dcsr/stage_cuda.h"
 #endif
-#include <stdio.h>
 #include <string.h>
 
 /* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
@@ -111,7 +110,7 @@ static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status s
 {
     if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
         matrix->unwatched = status;
-        snprintf(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+        dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
     }
     matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
     pthread_cond_broadcast(&matrix->queue_changed);

@@ -2,7 +2,6 @@
 #include "dcsr/turn.h"
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <time.h>
 
 /* A version costs a device about as much as this many entries, so more need not be applied at once, and who
@@ -80,7 +79,7 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
     drop_record(operation);
     pthread_mutex_lock(&operation->lock);
     operation->status = status;
-    if (status != DCSR_OK) snprintf(operation->message, sizeof operation->message, "%s", message);
+    if (status != DCSR_OK) dcsr_i_error_format(operation->message, sizeof operation->message, "%s", message);
     atomic_store(&operation->done, true);
     pthread_cond_broadcast(&operation->finished);
     pthread_mutex_unlock(&operation->lock);

@@ -5,14 +5,13 @@
 #include "dcsr/turn.h"
 #include "ops/row_block.h"
 #include "ops/write_page.h"
-#include <stdio.h>
 
 static void note_failure(dcsr_i_writing *j, dcsr_status status)
 {
     pthread_mutex_lock(&j->lock);
     if (j->status == DCSR_OK) {
         j->status = status;
-        snprintf(j->message, sizeof j->message, "%s", dcsr_i_error_text());
+        dcsr_i_error_format(j->message, sizeof j->message, "%s", dcsr_i_error_text());
     }
     pthread_mutex_unlock(&j->lock);
     atomic_store(&j->failed, true);

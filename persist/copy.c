@@ -132,7 +132,7 @@ static dcsr_status copy_all(copying *c, const char *path)
 static void keep_damage(void *user, const char *text)
 {
     copying *c = user;
-    if (!c->damage[0]) snprintf(c->damage, sizeof c->damage, "%s", text);
+    if (!c->damage[0]) dcsr_i_error_format(c->damage, sizeof c->damage, "%s", text);
 }
 
 static dcsr_status check_copy(copying *c, dcsr_store_check *check)

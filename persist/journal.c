@@ -107,9 +107,9 @@ dcsr_i_operation *dcsr_i_durable_take(dcsr_i_durable *durable)
 void dcsr_i_durable_break(dcsr_i_durable *durable, const dcsr_store *store, const char *reason)
 {
     durable->broken = true;
-    snprintf(durable->reason, sizeof durable->reason,
-             "%s#%s: changes are in memory and not in the log, until a snapshot is made: %s", store->path,
-             durable->name, reason);
+    dcsr_i_error_format(durable->reason, sizeof durable->reason,
+                        "%s#%s: changes are in memory and not in the log, until a snapshot is made: %s",
+                        store->path, durable->name, reason);
 }
 
 /* ---- What the matrix calls ---- */

@@ -229,6 +229,12 @@ static dcsr_status lock_alone(dcsr_store *store)
 
 static dcsr_status fail_to_open(const dcsr_store *store, int code)
 {
+    if (code == ENOMEM && store->max_bytes)
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "%s: the system has no %llu addresses in one piece for the map of the file; open it with a "
+            "lower max_bytes, or raise the limit of address space",
+            store->path, (unsigned long long)store->max_bytes);
     if (code == MDB_INVALID || code == MDB_VERSION_MISMATCH)
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s/data.mdb: %s, so this is no store", store->path,
                            mdb_strerror(code));
@@ -331,6 +337,12 @@ static dcsr_status check_options(const dcsr_store_options *options)
                            "dcsr_store_open: chunks of %llu bytes; give %llu to %llu, or 0 for 1 MiB",
                            (unsigned long long)options->chunk_bytes, (unsigned long long)DCSR_STORE_MIN_CHUNK,
                            (unsigned long long)DCSR_STORE_MAX_CHUNK);
+    if (options->max_bytes > DCSR_STORE_MAX_BYTES)
+        return dcsr_i_fail(
+            DCSR_ERROR_TOO_LARGE,
+            "dcsr_store_open: max_bytes of %llu; a store has at most %llu (64 TiB), for its file is "
+            "mapped as a whole; give that, or 0 for as much as the disk has",
+            (unsigned long long)options->max_bytes, (unsigned long long)DCSR_STORE_MAX_BYTES);
     if (options->compression < 0 || options->compression > MOST_LEVEL)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,

@@ -11,7 +11,6 @@
 
 enum { TRIES = 1000 };
 static const uint32_t magic = 0xBEEFC0DE, format = 1;
-static const uint64_t most_bytes = (uint64_t)1 << 46;
 
 static dcsr_status map_file(dcsr_i_page_walk *w, int file)
 {
@@ -72,7 +71,7 @@ static dcsr_status read_metas(dcsr_i_page_walk *w, dcsr_i_meta copies[DCSR_I_MET
         if (h.kind != DCSR_I_META_PAGE || h.number != i || m->magic != magic || m->version != format ||
             m->free_tree.unused != w->page_bytes)
             return dcsr_i_page_damaged(w, i, "it is not what the other of the first two makes it");
-        if (m->last_page < DCSR_I_METAS - 1 || m->last_page >= most_bytes / w->page_bytes)
+        if (m->last_page < DCSR_I_METAS - 1 || m->last_page >= DCSR_STORE_MAX_BYTES / w->page_bytes)
             return dcsr_i_page_damaged(w, i, "it says that there are more pages than there can be");
     }
     /* LMDB works on that with the higher number. A damaged number would bring back what was before. */

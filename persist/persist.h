@@ -60,12 +60,16 @@ DCSR_API bool dcsr_store_is_name(const char *text, size_t length);
 #define DCSR_STORE_MIN_CHUNK ((uint64_t)4096)
 #define DCSR_STORE_MAX_CHUNK ((uint64_t)1 << 30)
 
+/* The largest store: 64 TiB, half of the addresses that a process has for all it maps. */
+#define DCSR_STORE_MAX_BYTES ((uint64_t)1 << 46)
+
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_store_options {
     bool read_only;       /* nothing is written, and the store must be there */
     bool must_exist;      /* do not make a new store where there is none */
     bool refuse_locked;   /* DCSR_ERROR_BUSY where another process is to be waited for; else wait */
-    uint64_t max_bytes;   /* the file may not grow beyond; 0: as far as the disk allows */
+    uint64_t max_bytes;   /* the file may not grow beyond; so many addresses are set aside; 0: as far as the
+                             disk allows */
     uint64_t chunk_bytes; /* of a new store: data goes into chunks of some so many bytes; 0: 1 MiB */
     int compression;      /* of a new store: zstd's level, 1 to 19; 0: data is stored as it is */
 } dcsr_store_options;

@@ -172,3 +172,42 @@ Test(store_opening, the_first_opening_of_a_matrix_hides_no_snapshot)
             (unsigned long long)stored);
     end(&f);
 }
+
+/* ---- Sizes and long paths ---- */
+
+Test(store_opening, max_bytes_beyond_all_addresses_is_told)
+{
+    char *folder = store_new_folder();
+    dcsr_store *store;
+    static const uint64_t too_large[] = {DCSR_STORE_MAX_BYTES + 1, (uint64_t)1 << 47, UINT64_MAX};
+    for (size_t i = 0; i < sizeof too_large / sizeof *too_large; i++)
+        TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "70368744177664",
+                     dcsr_store_open(&store, folder, &(dcsr_store_options){.max_bytes = too_large[i]}));
+    store_remove_folder(folder);
+}
+
+Test(store_opening, a_long_path_hides_no_reason)
+{
+    enum { LONGEST = 3900 };
+    dcsr_store *store;
+    char *folder = store_new_folder(), *path = test_allocate(200000, 1);
+    for (int tooth = 0; tooth < 3; tooth++) {
+        size_t length = (size_t)snprintf(path, 200000, "%s", folder), most = tooth == 2 ? 150000 : LONGEST;
+        while (length < most)
+            length += (size_t)snprintf(path + length, 200000 - length, "/%s", tooth ? "\u00e4\u00f6" : "./.");
+        snprintf(path + length, 200000 - length, "/none");
+        dcsr_status status = dcsr_store_open(&store, path, &reading);
+        const char *text = dcsr_context_error(NULL);
+        cr_assert(status == (tooth == 2 ? DCSR_ERROR_IO : DCSR_ERROR_NOT_FOUND), "%s", text);
+        cr_assert(test_says(tooth == 2 ? "File name too long" : "there is no store of that name"), "%s",
+                  text);
+        cr_assert(!strncmp(text, folder, strlen(folder)) && test_says(" ... ") && test_says("/none"), "%s",
+                  text);
+        cr_assert(strlen(text) < 1024);
+        for (const char *c = text; *c; c++) /* letters of two bytes are whole */
+            cr_assert((*c & 0xC0) == 0xC0 ? (c[1] & 0xC0) == 0x80
+                                          : (*c & 0xC0) != 0x80 || (c[-1] & 0xC0) == 0xC0);
+    }
+    free(path);
+    store_remove_folder(folder);
+}
