@@ -103,14 +103,15 @@ DCSR_API dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *inf
  * A state is what a transaction has left, and has its number; each snapshot, gc and write of a log makes
  * some. */
 typedef struct dcsr_store_readers {
-    uint64_t count;        /* views that are lent, and calls that are on their way; 0: the rest is 0, too */
-    uint64_t process;      /* of the oldest */
+    uint64_t count;        /* views that are lent, and calls on their way; 0: none */
+    uint64_t process;      /* of the oldest; 0: it may only read the store, or is in another container */
     uint64_t state;        /* that it reads */
     uint64_t held_bytes;   /* pages of the file that could be used next, were it not for that */
     uint64_t newest_state; /* the store's; always set */
 } dcsr_store_readers;
-/* Of readers that lock what they read (above) the process that writes is told, which keeps the room for them.
- * Slots of readers that are gone are given free first. Errors: IO. Cost: O(free pages / 1000). */
+/* Slots of readers that are gone are given free first. Of readers that have no slot at most one counts, and
+ * what the writer keeps in their place; a process that has none itself sees only such readers, of others.
+ * Errors: IO. Cost: O(free pages / 1000). */
 DCSR_API dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *readers);
 
 /* ---- Snapshots ---- */

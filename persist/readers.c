@@ -178,7 +178,7 @@ int dcsr_i_unlisted_end(MDB_txn *txn, const dcsr_store *store, bool commit)
 
 /* The lowest number that is locked. The system tells of any lock in a range: below that one, until there is
  * none. */
-static bool find_lowest(const dcsr_store *store, uint64_t *number)
+bool dcsr_i_readers_find_lowest(const dcsr_store *store, uint64_t *number)
 {
     mdb_filehandle_t file;
     bool found = false;
@@ -223,7 +223,7 @@ dcsr_status dcsr_i_readers_pin(const dcsr_store *store)
 {
     dcsr_i_readers *readers = store->readers;
     uint64_t lowest;
-    if (!find_lowest(store, &lowest)) {
+    if (!dcsr_i_readers_find_lowest(store, &lowest)) {
         dcsr_i_readers_unpin(store);
         return DCSR_OK;
     }

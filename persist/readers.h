@@ -68,6 +68,8 @@ int dcsr_i_unlisted_end(MDB_txn *txn, const struct dcsr_store *store, bool commi
 void dcsr_i_readers_note_writer(const struct dcsr_store *store);
 /* Before its first transaction: waits for unlisted readers that no pin can help, or refuses (BUSY). */
 dcsr_status dcsr_i_readers_wait(const struct dcsr_store *store, bool refuse);
+/* The lowest state that a reader without a slot, of any other process, has locked; false: there is none. */
+bool dcsr_i_readers_find_lowest(const struct dcsr_store *store, uint64_t *number);
 /* Before each transaction that writes, with `writing`. Errors: those of LMDB. */
 dcsr_status dcsr_i_readers_pin(const struct dcsr_store *store);
 void dcsr_i_readers_unpin(const struct dcsr_store *store);

@@ -72,12 +72,19 @@ dcsr_status dcsr_store_get_readers(dcsr_store *store, dcsr_store_readers *reader
     *readers = (dcsr_store_readers){0};
     MDB_txn *txn;
     MDB_stat stat;
+    uint64_t lowest;
     int code = mdb_reader_check(store->env, NULL);
     if (!code) code = mdb_reader_list(store->env, note_reader, readers) < 0 ? EIO : 0;
     if (!code) code = mdb_env_stat(store->env, &stat);
     if (code) return dcsr_i_store_fail(store, code, "looking at its readers");
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
     readers->newest_state = mdb_txn_id(txn);
+    /* For one that is not listed the writer keeps a place in the list. */
+    if (dcsr_i_readers_find_lowest(store, &lowest) && (!readers->count || lowest <= readers->state)) {
+        readers->count += !readers->count;
+        readers->process = 0;
+        readers->state = lowest;
+    }
     /* What the newest transaction has freed could be used by none yet. */
     if (readers->count)
         readers->held_bytes = free_pages(txn, readers->state, readers->newest_state) * stat.ms_psize;

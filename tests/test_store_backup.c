@@ -238,10 +238,14 @@ Test(store_backup, a_copy_is_dense_however_it_is_written)
 
 /* ---- Others that have the store open ---- */
 
+enum { WRITES, READS, READS_UNLISTED, HOLDERS };
+
 /* Has it open until it is killed. */
 static void hold_store(void *user, store_child *child)
 {
     place *p = user;
+    /* As if those that write were in another container: then this process is not in LMDB's table. */
+    if (atomic_load(&child->count[1]) == READS_UNLISTED) store_write_file(p->store, "writer", "pid:[1]", 7);
     open_store(child, p->store, atomic_load(&child->count[1]));
     atomic_store(&child->count[0], 1);
     pause();
@@ -253,13 +257,16 @@ static void refuse_to_compact(void *user, store_child *child)
     char words[40];
     store_child *other = store_child_new();
     uint64_t before = file_bytes(p->store);
-    for (uint64_t read_only = 0; read_only < 2; read_only++) {
+    for (uint64_t holder = 0; holder < HOLDERS; holder++) {
         atomic_store(&other->count[0], 0);
-        atomic_store(&other->count[1], read_only);
+        atomic_store(&other->count[1], holder);
         pid_t process = store_child_start(other, hold_store, p);
         wait_until(other, 0, 1);
         snprintf(words, sizeof words, "process %ld has the store open", (long)process);
-        STORE_FAILS(child, DCSR_ERROR_BUSY, read_only ? words : "another process writes",
+        STORE_FAILS(child, DCSR_ERROR_BUSY,
+                    holder == WRITES  ? "another process writes"
+                    : holder == READS ? words
+                                      : "another process has the store open",
                     dcsr_store_compact(p->store, NULL, NULL, NULL));
         kill(process, SIGKILL);
         store_child_wait(process);
