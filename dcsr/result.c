@@ -304,9 +304,9 @@ static void publish(dcsr_i_result *result)
     for (int i = 0; i < result->threads; i++) table->stored += t[i].stored;
     table->contiguous = result->threads == 1 && !t->gaps;
     table->first = t->first;
-    bool ascends = true;
+    bool ascends = !result->duplicates;
     if (result->keeps) {
-        ascends = atomic_load(&matrix->ascending) == matrix->current->version;
+        ascends = ascends && atomic_load(&matrix->ascending) == matrix->current->version;
         if (!dcsr_i_keep_end(result)) {
             dcsr_i_table_free(matrix, table);
             return;
@@ -325,7 +325,7 @@ dcsr_status dcsr_i_result_publish(dcsr_i_result *result)
     if (dcsr_i_result_collects(matrix)) {
         uint64_t version = matrix->current->version + 1;
         status = dcsr_i_collect_publish(result);
-        if (status == DCSR_OK) atomic_store(&matrix->ascending, version);
+        if (status == DCSR_OK && !result->duplicates) atomic_store(&matrix->ascending, version);
     } else {
         publish(result);
     }

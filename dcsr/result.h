@@ -16,7 +16,8 @@
  *      page of the version before     rows 0 .. 63 at places of the arena     pages without rows that are
  * added its copy                       row 5: new places; all others the same  are shared themselves
  *
- * Columns ascend strictly in the rows that are added, so that there is nothing to resolve or sort in them.
+ * Columns ascend in the rows that are added, strictly unless result.duplicates is set, which a matrix of
+ * policy keep may have; so there is nothing to resolve in them.
  *
  * On a device the rows are collected in host memory, in order, and go there as CSR (result_collect.c). */
 #ifndef DCSR_RESULT_H
@@ -58,8 +59,9 @@ typedef struct dcsr_i_result {
     dcsr_matrix *matrix;
     dcsr_i_result_thread *thread, alone; /* `threads` of them, or the one */
     int threads;
-    uint64_t slab; /* entries that a thread takes room for at once, at least */
-    bool keeps;    /* rows that are not added stay as they are */
+    uint64_t slab;          /* entries that a thread takes room for at once, at least */
+    bool keeps;             /* rows that are not added stay as they are */
+    atomic_bool duplicates; /* rows were added that have a column more than once: set by who adds them */
     /* On the cpu: */
     dcsr_i_table *table;
     dcsr_i_grave *grave;

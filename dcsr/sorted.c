@@ -37,7 +37,7 @@ dcsr_i_combine dcsr_i_sorting_combiner(dcsr_type type, dcsr_policy policy)
     return dcsr_i_combiner(type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
 }
 
-uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row,
+uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row, bool keep,
                          dcsr_i_combine combine, uint32_t *columns, void *values)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
@@ -58,7 +58,7 @@ uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *row
         before = column;
         if (rows->columns[at] & DCSR_I_TOMBSTONE) {
             out = group;
-        } else if (out > group) {
+        } else if (out > group && !keep) {
             if (combine) combine((char *)values + group * size, value);
         } else {
             columns[out] = (uint32_t)column;
@@ -101,7 +101,7 @@ static dcsr_status sort_rows(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_poli
                 left[i] = csr->offsets[i + 1] - csr->offsets[i];
             } else {
                 uint64_t to = csr->offsets[i];
-                left[i] = dcsr_i_row_sort(keys, keys + longest, rows, i, combine, csr->columns + to,
+                left[i] = dcsr_i_row_sort(keys, keys + longest, rows, i, false, combine, csr->columns + to,
                                           (char *)csr->values + to * csr->value_size);
             }
         }

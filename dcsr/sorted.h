@@ -17,8 +17,8 @@ bool dcsr_i_row_ascends(const dcsr_i_rows *rows, uint64_t row);
 /* How duplicates are combined. */
 dcsr_i_combine dcsr_i_sorting_combiner(dcsr_type type, dcsr_policy policy);
 /* Writes the row to columns and values; keys and spare have room for as many words as it has entries. Returns
- * how many entries are left. */
-uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row,
+ * how many entries are left. `keep`: entries of one column stay as they are, in their order. */
+uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row, bool keep,
                          dcsr_i_combine combine, uint32_t *columns, void *values);
 
 #endif

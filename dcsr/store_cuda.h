@@ -116,10 +116,10 @@ dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
 dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 /* Makes n entries on the device the content of a matrix, and publishes that: keys row << 32 | column, which
- * ascend strictly, and values of its type. By whoever has the worker's place, and has entered its stream, on
- * which they are ready. */
+ * ascend, `strictly` but for duplicates that the policy keeps, and values of its type. By whoever has the
+ * worker's place, and has entered its stream, on which they are ready. */
 dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
-                                      uint64_t n);
+                                      uint64_t n, bool strictly);
 dcsr_status dcsr_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                               uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows

@@ -286,13 +286,13 @@ static dcsr_status take_entries(layout *l, home *old, const uint64_t *keys, cons
 }
 
 dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
-                                      uint64_t n)
+                                      uint64_t n, bool strictly)
 {
     const dcsr_i_table *base = matrix->current;
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = n};
     home old = {0};
     dcsr_status status = take_entries(&l, &old, keys, values);
     end_move(&l, &old, status);
-    if (status == DCSR_OK) atomic_store(&matrix->ascending, matrix->current->version);
+    if (status == DCSR_OK && strictly) atomic_store(&matrix->ascending, matrix->current->version);
     return status;
 }

@@ -2,13 +2,13 @@
  *
  *      assign           C<mask>(rows, cols) = accum(C(rows, cols), A)     A is of nrows x ncols
  *      assign_scalar    the same with *value, of `type`, at every place of rows x cols
- *      assign_row       C<mask>(row, :) = accum(C(row, :), u)             mask and u are vectors of C's
- * columns assign_column    C<mask>(:, col) = accum(C(:, col), u)             of C's rows
+ *      assign_row       C<mask>(row, :) = accum(C(row, :), u)             mask and u: vectors of C's columns
+ *      assign_column    C<mask>(:, col) = accum(C(:, col), u)             of C's rows
  *
  * Without accum, what C has at those places is replaced: where A has no entry, C has none. What stands at
- * other places stays. mask is of C's shape and decides about all of C: with `replace` whatever stands where
- * it is not true is dropped, also outside of rows x cols. In assign_row and assign_column it decides about
- * that row or column alone.
+ * other places stays (also duplicates: desc.h). mask is of C's shape and decides about all of C: with
+ * `replace` whatever stands where it is not true is dropped, also outside of rows x cols. In assign_row and
+ * assign_column it decides about that row or column alone.
  *
  * The lists may be in any order, but name no index twice; NULL is all of them (nrows, ncols are then
  * ignored). A value of DCSR_PATTERN is 1, and value may be NULL. Only where a mask says where, can a scalar

@@ -12,9 +12,17 @@
  *
  * A mask that is NULL is true everywhere. A mask is true where it has an entry whose value is not 0; with
  * `mask_structure` where it has an entry; with `mask_complement` exactly where it else were not. The output
- * may be an input too, also the mask. When an operation fails its output is as it was, but for
- * DCSR_ERROR_NOT_DURABLE, which says that a durable matrix has the result in memory and the disk has not
- * (persist/persist.h). */
+ * may be an input too, also the mask.
+ *
+ * A matrix of DCSR_POLICY_KEEP may have several entries at a place. As an input, and as w in accum(w, T),
+ * such a place has their sum, but for products with vectors and dense matrices, in which each counts. Of an
+ * output they stay as they are, each of them, wherever it keeps what it has: where the mask is false, where
+ * there is an accumulator but no T[i], and outside of the rows and columns that an assignment names. Where it
+ * gets what Z has, it has one entry or none afterwards. (assign_row and assign_column write all of their row
+ * or column.)
+ *
+ * When an operation fails its output is as it was, but for DCSR_ERROR_NOT_DURABLE, which says that a durable
+ * matrix has the result in memory and the disk has not (persist/persist.h). */
 #ifndef DCSR_DESC_H
 #define DCSR_DESC_H
 

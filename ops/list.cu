@@ -88,17 +88,60 @@ DCSR_CUDA_INLINE bool is_in(const uint32_t *bits, uint32_t i)
     return !bits || (bits[i / 32] >> (i & 31) & 1);
 }
 
-static __global__ void mark_outside(dcsr_cuda_list list, const uint32_t *rows, const uint32_t *cols,
-                                    uint32_t *keep)
+static __global__ void mark_duplicates(dcsr_cuda_list list, uint32_t *keep)
 {
     for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step())
-        keep[k] = !is_in(rows, (uint32_t)(list.keys[k] >> 32)) || !is_in(cols, (uint32_t)list.keys[k]);
+        keep[k] =
+            (k && list.keys[k - 1] == list.keys[k]) || (k + 1 < list.n && list.keys[k + 1] == list.keys[k]);
 }
 
-void dcsr_cuda_list_mark_outside(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, const uint32_t *rows,
-                                 const uint32_t *cols, uint32_t *keep)
+void dcsr_cuda_list_mark_duplicates(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint32_t *keep)
 {
-    dcsr_cuda_launch(stream, mark_outside, list->n, *list, rows, cols, keep);
+    dcsr_cuda_launch(stream, mark_duplicates, list->n, *list, keep);
+}
+
+DCSR_CUDA_INLINE bool has_key(const dcsr_cuda_list &list, uint64_t key)
+{
+    uint64_t low = 0, high = list.n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (list.keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list.n && list.keys[low] == key;
+}
+
+static __global__ void mark_missing(dcsr_cuda_list list, dcsr_cuda_list other, uint32_t *keep)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step())
+        keep[k] = !has_key(other, list.keys[k]);
+}
+
+void dcsr_cuda_list_mark_missing(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                                 const dcsr_cuda_list *other, uint32_t *keep)
+{
+    dcsr_cuda_launch(stream, mark_missing, list->n, *list, *other, keep);
+}
+
+DCSR_CUDA_INLINE bool stays(const dcsr_cuda_staying &how, uint64_t key)
+{
+    if (how.masked && has_key(how.places, key) == how.complement) return !how.replace;
+    if (how.accumulates) return !has_key(how.T, key);
+    return how.region && (!is_in(how.rows, (uint32_t)(key >> 32)) || !is_in(how.cols, (uint32_t)key));
+}
+
+static __global__ void mark_staying(dcsr_cuda_list list, dcsr_cuda_staying how, uint32_t *keep)
+{
+    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step())
+        keep[k] = stays(how, list.keys[k]);
+}
+
+void dcsr_cuda_list_mark_staying(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                                 const dcsr_cuda_staying *how, uint32_t *keep)
+{
+    dcsr_cuda_launch(stream, mark_staying, list->n, *list, *how, keep);
 }
 
 static __global__ void set_bits(uint32_t *bits, const uint32_t *indices, uint64_t n)

@@ -139,6 +139,15 @@ static dcsr_status combine(sorting *s, dcsr_policy policy)
     return status;
 }
 
+static dcsr_status combine_sorted(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_policy policy)
+{
+    sorting s = {.list = list, .stream = stream};
+    dcsr_status status = open_sorting(&s);
+    if (status == DCSR_OK) status = combine(&s, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
+    close_sorting(&s);
+    return status;
+}
+
 static dcsr_status sort_and_combine(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_policy policy)
 {
     sorting s = {.list = list, .stream = stream};
@@ -177,22 +186,63 @@ static dcsr_status ascends(bool *result, const dcsr_cuda_list *list, dcsr_cuda_s
     return status;
 }
 
-static dcsr_status bring_into_order(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
-                                    bool transposed, bool some)
+/* Entries k with keep[k] = 1: how many they are, and a list of them; place[] has room for one more than the
+ * list. */
+static dcsr_status count_chosen(uint64_t *n, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                                const uint32_t *keep, uint64_t *place)
+{
+    DCSR_TRY(dcsr_cuda_scan_u32(stream, keep, place, list->n));
+    return read_back(stream, place + list->n, "choosing entries", n);
+}
+static dcsr_status copy_chosen(dcsr_cuda_list *chosen, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                               const uint32_t *keep, const uint64_t *place, uint64_t n)
+{
+    DCSR_TRY(dcsr_cuda_list_open(chosen, stream, list->type, list->rows, list->cols, n));
+    dcsr_cuda_list_scatter(stream, list, keep, place, chosen);
+    return DCSR_OK;
+}
+
+/* The entries of ascending keys that stand more than once. */
+static dcsr_status copy_duplicates(dcsr_cuda_list *duplicates, dcsr_cuda_stream *stream,
+                                   const dcsr_cuda_list *list)
+{
+    uint64_t n, count = list->n + 1, *place = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
+    uint32_t *keep = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *keep);
+    dcsr_status status = place && keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) {
+        dcsr_cuda_list_mark_duplicates(stream, list, keep);
+        status = count_chosen(&n, stream, list, keep, place);
+    }
+    if (status == DCSR_OK) status = copy_chosen(duplicates, stream, list, keep, place, n);
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, keep, list->n, sizeof *keep);
+    dcsr_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
+    return status;
+}
+
+/* Where duplicates are wanted, and the policy keeps them, they are copied; NULL: they are not. */
+static dcsr_status bring_into_order(dcsr_cuda_list *list, dcsr_cuda_list *duplicates,
+                                    dcsr_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
 {
     bool in_order;
+    const dcsr_policy policy = view->matrix->policy;
     if (!transposed && atomic_load(&view->ascends)) return dcsr_cuda_wait(stream, "reading a matrix");
     DCSR_TRY(ascends(&in_order, list, stream));
-    if (!in_order) return sort_and_combine(list, stream, view->matrix->policy);
+    if (!in_order && duplicates && policy == DCSR_POLICY_KEEP) {
+        DCSR_TRY(dcsr_cuda_list_sort(list, stream));
+        DCSR_TRY(copy_duplicates(duplicates, stream, list));
+        return duplicates->n ? combine_sorted(list, stream, policy) : DCSR_OK;
+    }
+    if (!in_order) return sort_and_combine(list, stream, policy);
     if (!transposed && !some) dcsr_i_view_note_ascending(view);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_list_of_rows(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
-                                   bool transposed, const uint32_t *rows, uint64_t count)
+static dcsr_status read_rows(dcsr_cuda_list *list, dcsr_cuda_list *duplicates, dcsr_cuda_stream *stream,
+                             dcsr_view *view, bool transposed, const uint32_t *rows, uint64_t count)
 {
     dcsr_cuda_walk walk = {.rows = view->rows.device, .list = rows};
     *list = (dcsr_cuda_list){0};
+    if (duplicates) *duplicates = (dcsr_cuda_list){0};
     if (transposed) DCSR_TRY(dcsr_cuda_view_transposed(&walk.rows, view));
     walk.count = rows ? count : walk.rows.rows;
     uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
@@ -200,16 +250,32 @@ dcsr_status dcsr_cuda_list_of_rows(dcsr_cuda_list *list, dcsr_cuda_stream *strea
     walk.offsets = offsets;
     dcsr_status status = gather(list, stream, &walk, offsets);
     dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
-    if (status == DCSR_OK) status = bring_into_order(list, stream, view, transposed, rows != NULL);
-    if (status != DCSR_OK) dcsr_cuda_list_close(list, stream);
+    if (status == DCSR_OK)
+        status = bring_into_order(list, duplicates, stream, view, transposed, rows != NULL);
+    if (status != DCSR_OK) {
+        dcsr_cuda_list_close(list, stream);
+        if (duplicates) dcsr_cuda_list_close(duplicates, stream);
+    }
     if (status == DCSR_OK && !transposed) dcsr_i_view_was_read(view);
     return status;
+}
+
+dcsr_status dcsr_cuda_list_of_rows(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
+                                   bool transposed, const uint32_t *rows, uint64_t count)
+{
+    return read_rows(list, NULL, stream, view, transposed, rows, count);
 }
 
 dcsr_status dcsr_cuda_list_of_view(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
                                    bool transposed)
 {
-    return dcsr_cuda_list_of_rows(list, stream, view, transposed, NULL, 0);
+    return read_rows(list, NULL, stream, view, transposed, NULL, 0);
+}
+
+dcsr_status dcsr_cuda_list_of_output(dcsr_cuda_list *list, dcsr_cuda_list *duplicates,
+                                     dcsr_cuda_stream *stream, dcsr_view *view)
+{
+    return read_rows(list, duplicates, stream, view, false, NULL, 0);
 }
 
 /* ---- Choosing, casting, rows ---- */
@@ -219,11 +285,9 @@ static dcsr_status choose(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const 
 {
     dcsr_cuda_list chosen;
     uint64_t n;
-    DCSR_TRY(dcsr_cuda_scan_u32(stream, keep, place, list->n));
-    DCSR_TRY(read_back(stream, place + list->n, "choosing entries", &n));
+    DCSR_TRY(count_chosen(&n, stream, list, keep, place));
     if (n == list->n) return DCSR_OK;
-    DCSR_TRY(dcsr_cuda_list_open(&chosen, stream, list->type, list->rows, list->cols, n));
-    dcsr_cuda_list_scatter(stream, list, keep, place, &chosen);
+    DCSR_TRY(copy_chosen(&chosen, stream, list, keep, place, n));
     dcsr_cuda_list_close(list, stream);
     *list = chosen;
     return DCSR_OK;
@@ -236,6 +300,22 @@ dcsr_status dcsr_cuda_list_choose(dcsr_cuda_list *list, dcsr_cuda_stream *stream
     dcsr_status status = choose(list, stream, keep, place);
     dcsr_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
     return status;
+}
+
+dcsr_status dcsr_cuda_list_append(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_cuda_list *other)
+{
+    const size_t size = dcsr_type_size(list->type);
+    dcsr_cuda_list all;
+    DCSR_TRY(dcsr_cuda_list_open(&all, stream, list->type, list->rows, list->cols, list->n + other->n));
+    dcsr_cuda_copy(stream, all.keys, list->keys, list->n * sizeof *all.keys);
+    dcsr_cuda_copy(stream, all.keys + list->n, other->keys, other->n * sizeof *all.keys);
+    if (size) {
+        dcsr_cuda_copy(stream, all.values, list->values, list->n * size);
+        dcsr_cuda_copy(stream, (char *)all.values + list->n * size, other->values, other->n * size);
+    }
+    dcsr_cuda_list_close(list, stream);
+    *list = all;
+    return dcsr_cuda_list_sort(list, stream);
 }
 
 /* The values as values of another type, in memory of their own. */

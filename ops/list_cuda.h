@@ -53,6 +53,11 @@ void dcsr_cuda_list_close(dcsr_cuda_list *list, dcsr_cuda_stream *stream);
  * the matrix's policy, those of DCSR_POLICY_KEEP summed. Waits. */
 dcsr_status dcsr_cuda_list_of_view(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
                                    bool transposed);
+/* The same for a matrix that is written (desc.h): where its policy keeps duplicates, *duplicates are the
+ * entries of places that have several, equal keys in the order in which they were stored; else it is empty.
+ */
+dcsr_status dcsr_cuda_list_of_output(dcsr_cuda_list *list, dcsr_cuda_list *duplicates,
+                                     dcsr_cuda_stream *stream, dcsr_view *view);
 /* The same for a list of `count` row numbers in device memory, in any order, also repeatedly: they become
  * rows 0, 1, ... NULL: all rows. */
 dcsr_status dcsr_cuda_list_of_rows(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
@@ -66,6 +71,10 @@ dcsr_status dcsr_cuda_list_sort(dcsr_cuda_list *list, dcsr_cuda_stream *stream);
 dcsr_status dcsr_cuda_list_add_up(dcsr_cuda_list *list, dcsr_cuda_stream *stream, int name);
 /* Keeps entries k with keep[k] = 1; of the others it is 0. Waits. */
 dcsr_status dcsr_cuda_list_choose(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const uint32_t *keep);
+/* Adds the entries of another list, of one type and shape, none of whose keys it has; equal keys of that stay
+ * in their order. */
+dcsr_status dcsr_cuda_list_append(dcsr_cuda_list *list, dcsr_cuda_stream *stream,
+                                  const dcsr_cuda_list *other);
 /* Casts the values. To DCSR_PATTERN: drops them. Those of a pattern are 1. */
 dcsr_status dcsr_cuda_list_cast(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_type type);
 /* Where the entries of each row begin: rows + 1 places. */

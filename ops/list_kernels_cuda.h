@@ -19,11 +19,25 @@ void dcsr_cuda_list_count_descents(dcsr_cuda_stream *stream, const uint64_t *key
 void dcsr_cuda_list_scatter(dcsr_cuda_stream *stream, const dcsr_cuda_list *from, const uint32_t *keep,
                             const uint64_t *place, const dcsr_cuda_list *to);
 
-/* keep[k] becomes 1 where entry k's value is not 0; where it is outside of the rows and columns whose bits
- * are set (NULL: all are); else 0. */
+/* keep[k] becomes 1 where entry k's value is not 0; where it has the key of one beside it; where it has none
+ * of the other list's keys; else 0. Keys ascend. */
 void dcsr_cuda_list_mark_true(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint32_t *keep);
-void dcsr_cuda_list_mark_outside(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, const uint32_t *rows,
-                                 const uint32_t *cols, uint32_t *keep);
+void dcsr_cuda_list_mark_duplicates(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint32_t *keep);
+void dcsr_cuda_list_mark_missing(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                                 const dcsr_cuda_list *other, uint32_t *keep);
+
+/* What decides whether an entry of a matrix that is written stays as it is (desc.h). */
+typedef struct dcsr_cuda_staying {
+    bool masked, complement, replace;
+    dcsr_cuda_list places;       /* where the mask is true before it is complemented */
+    bool accumulates;            /* what T has no entry for stays */
+    dcsr_cuda_list T;            /* where the mask is true */
+    bool region;                 /* what is outside of these rows and columns stays; NULL: all of them */
+    const uint32_t *rows, *cols; /* bits */
+} dcsr_cuda_staying;
+/* keep[k] = 1 where entry k stays, else 0. */
+void dcsr_cuda_list_mark_staying(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+                                 const dcsr_cuda_staying *how, uint32_t *keep);
 /* Sets the bits of n indices. */
 void dcsr_cuda_list_set_bits(dcsr_cuda_stream *stream, uint32_t *bits, const uint32_t *indices, uint64_t n);
 

@@ -282,3 +282,45 @@ dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, boo
         return dcsr_i_fail_callback(m->call, m->accum->text);
     return DCSR_OK;
 }
+
+/* ---- Duplicates ---- */
+
+/* Where the search for a column goes on in each list; columns ascend from call to call. */
+typedef struct search {
+    uint64_t mask, region, T;
+} search;
+
+/* Whether an entry of the old row at this column stays as it is. */
+static bool stays(const dcsr_i_merging *m, bool outside, const dcsr_i_row_mask *mask, const dcsr_i_row *T,
+                  uint32_t column, search *at)
+{
+    const dcsr_i_index_list *cols = m->region ? &m->region->cols : NULL;
+    if (mask && reaches(mask->columns, mask->n, &at->mask, column) == mask->complement) return !m->replace;
+    if (m->accum) return !reaches(T->columns, T->n, &at->T, column);
+    return outside || (cols && cols->indices && !reaches(cols->indices, cols->n, &at->region, column));
+}
+
+dcsr_status dcsr_i_merge_duplicates(dcsr_i_merger *merger, const dcsr_i_merging *m, bool outside,
+                                    const dcsr_i_row_mask *mask, const dcsr_i_row *all, const dcsr_i_row *T,
+                                    dcsr_i_room room, uint32_t *length)
+{
+    uint64_t n = *length, from = 0, to = 0;
+    size_t size = room.values ? dcsr_type_size(m->type) : 0;
+    search at = {0};
+    DCSR_TRY(dcsr_i_scratch_room(&merger->columns, m->context, n * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_scratch_room(&merger->values, m->context, n * size));
+    dcsr_i_row merged = {n, merger->columns.bytes, size ? merger->values.bytes : NULL};
+    memcpy(merger->columns.bytes, room.columns, n * sizeof *room.columns);
+    if (size) memcpy(merger->values.bytes, room.values, n * size);
+    for (uint64_t e = 0, end; e < all->n; e = end) {
+        uint32_t column = all->columns[e];
+        for (end = e + 1; end < all->n && all->columns[end] == column;) end++;
+        if (end - e < 2 || !stays(m, outside, mask, T, column, &at)) continue;
+        uint64_t before = dcsr_i_list_find_near(merged.columns, from, n, column);
+        to = put(m, m->type, &merged, from, before, room, to);
+        to = put(m, m->type, all, e, end, room, to);
+        from = before + 1;
+    }
+    *length = (uint32_t)put(m, m->type, &merged, from, n, room, to);
+    return DCSR_OK;
+}

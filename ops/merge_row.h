@@ -19,7 +19,7 @@ typedef struct dcsr_i_merging {
 /* Memory of one thread. */
 typedef struct dcsr_i_merger {
     dcsr_i_scratch picks, cast, meetings;
-    dcsr_i_scratch columns, values; /* of what is left of an old row */
+    dcsr_i_scratch columns, values; /* of what is left of an old row, or of a merged one */
 } dcsr_i_merger;
 void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context);
 
@@ -28,5 +28,10 @@ void dcsr_i_merger_free(dcsr_i_merger *merger, dcsr_context *context);
 dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *merging, bool outside,
                              const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
                              dcsr_i_room room, uint32_t *length);
+/* After that, in a matrix that keeps duplicates, with the old row as it was with them: those at places that
+ * are not written take the place of their sum. Room is for all->n + T->n entries. */
+dcsr_status dcsr_i_merge_duplicates(dcsr_i_merger *merger, const dcsr_i_merging *merging, bool outside,
+                                    const dcsr_i_row_mask *mask, const dcsr_i_row *all, const dcsr_i_row *T,
+                                    dcsr_i_room room, uint32_t *length);
 
 #endif

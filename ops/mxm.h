@@ -20,9 +20,9 @@ extern "C" {
  * view is combined before, by its matrix's policy (DCSR_POLICY_KEEP: summed). The result has an entry
  * wherever there is a product, be its value what it may.
  *
- * Order of sums: on the host products are added in the order of the columns of A, beginning with the
- * identity; the result is the same for any number of threads, as each row is computed by one. On a device the
- * order is not fixed, so that sums of floating-point numbers agree up to rounding.
+ * Order of sums: on the host products are added in the order of the columns of A; the result is the same for
+ * any number of threads, as each row is computed by one. On a device the order is not fixed, so that sums of
+ * floating-point numbers agree up to rounding.
  *
  * Where: of matrices on a device, there, unless the description wants the host or an operator is a user's;
  * then they are brought to the host.

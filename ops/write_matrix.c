@@ -41,6 +41,7 @@ static void work(dcsr_i_writing *j, int number)
                 break;
             }
     }
+    if (t.duplicates) atomic_store(&j->result.duplicates, true);
     dcsr_i_old_reader_free(&t.old);
     dcsr_i_row_reader_free(&t.mask);
     dcsr_i_merger_free(&t.merger, context);
@@ -65,12 +66,10 @@ static uint64_t rows_that_change(const dcsr_i_writing *j)
     return named < most ? named : most;
 }
 
-/* Whether the rows that do not change are kept. Where most do, writing all anew leaves C in better order.
- * Where duplicates are kept, they are all summed or none. */
+/* Whether the rows that do not change are kept. Where most do, writing all anew leaves C in better order. */
 static bool keeps_rows(const dcsr_i_writing *j)
 {
-    bool can = !dcsr_i_result_collects(j->C) && (j->holds.ascends || j->C->policy != DCSR_POLICY_KEEP);
-    return can && rows_that_change(j) <= j->op->rows / 2;
+    return !dcsr_i_result_collects(j->C) && rows_that_change(j) <= j->op->rows / 2;
 }
 
 /* How many entries of C are looked at, about. */

@@ -6,7 +6,8 @@
  *      outside     what C has elsewhere; nothing with `replace`
  *      T           where the mask is true
  *
- * The new content is outside, beside accum(inside, T). */
+ * The new content is outside, beside accum(inside, T). In these C has each place once; of a matrix that keeps
+ * duplicates, those at places that are not written are put back at the end. */
 #include "ops/write_matrix_cuda.h"
 #include "dcsr/result.h"
 #include "dcsr/runtime.h"
@@ -65,27 +66,6 @@ static dcsr_status bring_bits(uint32_t **bits, dcsr_cuda_stream *stream, const d
     return *bits && indices ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-/* Keeps the entries that are not in the region. */
-static dcsr_status leave_region(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_i_region *region)
-{
-    uint64_t n = list->n, rows = list->rows, cols = list->cols;
-    uint32_t *of_rows, *of_cols = NULL, *keep = NULL;
-    dcsr_status status = bring_bits(&of_rows, stream, &region->rows, rows);
-    if (status == DCSR_OK) status = bring_bits(&of_cols, stream, &region->cols, cols);
-    if (status == DCSR_OK) {
-        keep = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
-        status = keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    if (status == DCSR_OK) {
-        dcsr_cuda_list_mark_outside(stream, list, of_rows, of_cols, keep);
-        status = dcsr_cuda_list_choose(list, stream, keep);
-    }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, of_cols, (cols + 31) / 32, sizeof *of_cols);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, of_rows, (rows + 31) / 32, sizeof *of_rows);
-    return status;
-}
-
 /* ---- Writing ---- */
 
 typedef struct writing {
@@ -96,6 +76,7 @@ typedef struct writing {
     dcsr_cuda_stream *stream; /* the matrix's */
     dcsr_cuda_list T;         /* becomes the new content */
     dcsr_cuda_list places, inside, outside;
+    dcsr_cuda_list duplicates; /* of C, at places that are not written */
 } writing;
 
 /* The list becomes what comes of merging others. */
@@ -132,14 +113,47 @@ static dcsr_status unite(writing *w, const dcsr_cuda_list *kept, const dcsr_bina
     return DCSR_OK;
 }
 
-/* What C holds, all of it as `inside`. */
+/* Keeps the entries that stay as they are. */
+static dcsr_status choose_staying(dcsr_cuda_list *list, const writing *w, dcsr_cuda_staying how)
+{
+    const dcsr_i_region *region = w->out->region;
+    uint64_t n = list->n, rows = list->rows, cols = list->cols;
+    uint32_t *of_rows = NULL, *of_cols = NULL, *keep = NULL;
+    dcsr_status status = region ? bring_bits(&of_rows, w->stream, &region->rows, rows) : DCSR_OK;
+    if (status == DCSR_OK && region) status = bring_bits(&of_cols, w->stream, &region->cols, cols);
+    if (status == DCSR_OK) {
+        keep = dcsr_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
+        status = keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == DCSR_OK) {
+        how.region = region != NULL;
+        how.rows = of_rows;
+        how.cols = of_cols;
+        dcsr_cuda_list_mark_staying(w->stream, list, &how, keep);
+        status = dcsr_cuda_list_choose(list, w->stream, keep);
+    }
+    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, of_cols, (cols + 31) / 32, sizeof *of_cols);
+    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, of_rows, (rows + 31) / 32, sizeof *of_rows);
+    return status;
+}
+
+/* What C holds, all of it as `inside`, each place once. */
 static dcsr_status read_old(writing *w)
 {
     dcsr_view *view;
-    DCSR_TRY(dcsr_view_create(&view, w->out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-    dcsr_status status = dcsr_cuda_list_of_view(&w->inside, w->stream, view, false);
+    const dcsr_cuda_matrix_output *out = w->out;
+    DCSR_TRY(dcsr_view_create(&view, out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
+    dcsr_status status = dcsr_cuda_list_of_output(&w->inside, &w->duplicates, w->stream, view);
     dcsr_view_destroy(view);
-    return status;
+    if (status != DCSR_OK || !w->duplicates.n) return status;
+    const dcsr_cuda_staying how = {.masked = out->mask != NULL,
+                                   .complement = w->complement,
+                                   .replace = w->replace,
+                                   .places = w->places,
+                                   .accumulates = out->accum != NULL,
+                                   .T = w->T};
+    return choose_staying(&w->duplicates, w, how);
 }
 
 /* Brings what may stay of C to T. With an accumulator and without `replace` that is all of C, for what stands
@@ -150,9 +164,21 @@ static dcsr_status keep_old(writing *w)
     DCSR_TRY(read_old(w));
     if (out->mask && !w->replace && !out->accum) DCSR_TRY(part_of(&w->outside, w, &w->inside, false));
     if (out->mask && (w->replace || !out->accum)) DCSR_TRY(restrict_to_mask(&w->inside, w));
-    if (out->region && !out->accum) DCSR_TRY(leave_region(&w->inside, w->stream, out->region));
+    if (out->region && !out->accum) DCSR_TRY(choose_staying(&w->inside, w, (dcsr_cuda_staying){0}));
     if (out->accum || out->region) DCSR_TRY(unite(w, &w->inside, out->accum));
     return w->outside.keys ? unite(w, &w->outside, NULL) : DCSR_OK;
+}
+
+/* Duplicates take the place of their sum in T. */
+static dcsr_status put_duplicates_back(writing *w)
+{
+    uint64_t n = w->T.n;
+    uint32_t *keep = dcsr_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_list_mark_missing(w->stream, &w->T, &w->duplicates, keep);
+    dcsr_status status = dcsr_cuda_list_choose(&w->T, w->stream, keep);
+    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    return status == DCSR_OK ? dcsr_cuda_list_append(&w->T, w->stream, &w->duplicates) : status;
 }
 
 static dcsr_status make_content(writing *w)
@@ -163,7 +189,8 @@ static dcsr_status make_content(writing *w)
         DCSR_TRY(restrict_to_mask(&w->T, w));
     }
     if (out->accum || out->region || (out->mask && !w->replace)) DCSR_TRY(keep_old(w));
-    return dcsr_cuda_list_cast(&w->T, w->stream, out->C->type);
+    DCSR_TRY(dcsr_cuda_list_cast(&w->T, w->stream, out->C->type));
+    return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }
 
 /* In C's turn, on C's stream, which the thread has entered. */
@@ -171,7 +198,9 @@ static dcsr_status write(writing *w)
 {
     dcsr_matrix *C = w->out->C;
     dcsr_status status = make_content(w);
-    if (status == DCSR_OK) status = dcsr_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n);
+    if (status == DCSR_OK)
+        status = dcsr_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n, !w->duplicates.n);
+    dcsr_cuda_list_close(&w->duplicates, w->stream);
     dcsr_cuda_list_close(&w->places, w->stream);
     dcsr_cuda_list_close(&w->inside, w->stream);
     dcsr_cuda_list_close(&w->outside, w->stream);
@@ -197,7 +226,7 @@ static dcsr_status write_in_turn(dcsr_matrix *C, void *user)
     if (status == DCSR_OK && !nowhere)
         status = write(w);
     else if (status == DCSR_OK && w->replace)
-        status = dcsr_cuda_replace_entries(C, NULL, NULL, 0);
+        status = dcsr_cuda_replace_entries(C, NULL, NULL, 0, true);
     /* Copies of the region's lists may be under way. */
     if (status != DCSR_OK) dcsr_cuda_wait(w->stream, "writing a result");
     dcsr_cuda_leave(w->stream);

@@ -103,15 +103,30 @@ static bool row_stays(const dcsr_i_writing *j, const dcsr_i_row_mask *mask, uint
     return j->keep && ((j->op->accum && !T_entries) || (j->mask && !mask->n && !mask->complement));
 }
 
+/* A row of C as it is; without entries where that does not matter. */
+typedef struct old_row {
+    dcsr_i_row row, all; /* `all`: dcsr_i_old_row() */
+} old_row;
+
+static dcsr_status read_old(const dcsr_i_writing *j, dcsr_i_writer *t, uint64_t row, old_row *old)
+{
+    *old = (old_row){0};
+    return j->old ? dcsr_i_old_row(&t->old, row, &old->row, &old->all) : DCSR_OK;
+}
+
 /* Merges T into what C holds in row r of the page. */
 static dcsr_status merge_row(dcsr_i_writing *j, dcsr_i_writer *t, const page_rows *page, unsigned r,
-                             const dcsr_i_row_mask *mask, const dcsr_i_row *old, const dcsr_i_row *T,
+                             const dcsr_i_row_mask *mask, const old_row *old, const dcsr_i_row *T,
                              dcsr_i_room room, uint32_t *length)
 {
+    const dcsr_i_row_mask *seen = j->mask ? mask : NULL;
+    bool outside = !(page->inside >> r & 1);
     *length = 0;
-    if (!old->n && !T->n) return DCSR_OK;
-    return dcsr_i_merge_row(&t->merger, &j->merging, !(page->inside >> r & 1), j->mask ? mask : NULL, old, T,
-                            room, length);
+    if (!old->row.n && !T->n) return DCSR_OK;
+    DCSR_TRY(dcsr_i_merge_row(&t->merger, &j->merging, outside, seen, &old->row, T, room, length));
+    if (!old->all.n) return DCSR_OK;
+    t->duplicates = true;
+    return dcsr_i_merge_duplicates(&t->merger, &j->merging, outside, seen, &old->all, T, room, length);
 }
 
 /* The rows of one page as they are. */
@@ -140,15 +155,15 @@ static dcsr_status merge_block(dcsr_i_writing *j, dcsr_i_writer *t, const page_r
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
     for (unsigned r = 0; r < page->count; at += of_T[r++]) {
         dcsr_i_row_mask mask = {0};
-        dcsr_i_row T = {of_T[r], made.columns + at, made.values ? (char *)made.values + at * T_size : NULL},
-                   old = {0};
+        dcsr_i_row T = {of_T[r], made.columns + at, made.values ? (char *)made.values + at * T_size : NULL};
+        old_row old;
         if (!(page->wanted >> r & 1)) continue;
         if (j->mask) DCSR_TRY(read_mask(j, t, page->first + r, &mask));
         if (row_stays(j, &mask, T.n)) {
             rows &= ~((uint64_t)1 << r);
             continue;
         }
-        if (j->old) DCSR_TRY(dcsr_i_old_row(&t->old, page->first + r, &old));
+        DCSR_TRY(read_old(j, t, page->first + r, &old));
         DCSR_TRY(merge_row(j, t, page, r, &mask, &old, &T, room, &lengths[r]));
         room.columns += lengths[r];
         if (room.values) room.values = (char *)room.values + lengths[r] * size;
@@ -180,15 +195,17 @@ static dcsr_status merge_rows(dcsr_i_writing *j, dcsr_i_writer *t, const page_ro
         unsigned r = (unsigned)__builtin_ctzll(rows);
         uint64_t row = page->first + r;
         dcsr_i_row_mask mask = {0};
-        dcsr_i_row T = {0}, old = {0};
+        dcsr_i_row T = {0};
+        old_row old;
         dcsr_i_room room;
         uint32_t length;
         if (j->mask) DCSR_TRY(read_mask(j, t, row, &mask));
         bool nowhere = page->empty || !(page->inside >> r & 1) || (j->mask && !mask.n && !mask.complement);
         if (!nowhere) DCSR_TRY(row_of_T(j, t, row, j->mask ? &mask : NULL, &T));
         if (row_stays(j, &mask, T.n)) continue;
-        if (j->old) DCSR_TRY(dcsr_i_old_row(&t->old, row, &old));
-        DCSR_TRY(dcsr_i_result_room(&j->result, t->number, old.n + T.n, &room));
+        DCSR_TRY(read_old(j, t, row, &old));
+        uint64_t held = old.all.n ? old.all.n : old.row.n;
+        DCSR_TRY(dcsr_i_result_room(&j->result, t->number, held + T.n, &room));
         DCSR_TRY(merge_row(j, t, page, r, &mask, &old, &T, room, &length));
         DCSR_TRY(dcsr_i_result_add(&j->result, t->number, row, 1, &length));
     }

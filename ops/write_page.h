@@ -14,6 +14,7 @@ typedef struct dcsr_i_writer {
     dcsr_i_merger merger;
     dcsr_i_scratch columns, values;          /* of a block of T */
     dcsr_i_scratch mask_columns, mask_truth; /* of a row of the mask */
+    bool duplicates;                         /* a row was written that has some */
 } dcsr_i_writer;
 
 typedef struct dcsr_i_writing {

@@ -211,9 +211,8 @@ Test(result_keep, resolves_what_is_touched, .timeout = 300)
     }
 }
 
-/* Where duplicates are kept an operation sums them, in all rows: what it leaves does not depend on which rows
- * it looks at. */
-Test(result_keep, sums_what_a_policy_kept)
+/* Duplicates of a policy that keeps them are shared as well, and rows that were written take some again. */
+Test(result_keep, shares_rows_with_duplicates)
 {
     dcsr_context *context = test_context(1);
     dcsr_matrix *C = test_matrix(context, DCSR_FP64, ROWS, COLS, DCSR_POLICY_KEEP);
@@ -221,12 +220,12 @@ Test(result_keep, sums_what_a_policy_kept)
     TEST_INSERT(C, {0, 1, 3}, {200, 7, 1});
     uint64_t row = 100, col = 2;
     TEST_OK(assign_five(C, &row, 1, &col, 1));
-    TEST_SHOWS(C, {0, 1, 5}, {100, 2, 5}, {200, 7, 2});
-    /* Now that there are none, rows are kept; and they take duplicates again. */
+    TEST_SHOWS(C, {0, 1, 2}, {0, 1, 3}, {100, 2, 5}, {200, 7, 1}, {200, 7, 1});
     col = 3;
     TEST_OK(assign_five(C, &row, 1, &col, 1));
     TEST_INSERT(C, {0, 1, 1}, {100, 3, 1});
-    TEST_SHOWS(C, {0, 1, 5}, {0, 1, 1}, {100, 2, 5}, {100, 3, 5}, {100, 3, 1}, {200, 7, 2});
+    TEST_SHOWS(C, {0, 1, 2}, {0, 1, 3}, {0, 1, 1}, {100, 2, 5}, {100, 3, 5}, {100, 3, 1}, {200, 7, 1},
+               {200, 7, 1});
     check_table(C);
     dcsr_matrix_destroy(C);
     test_close(context);
