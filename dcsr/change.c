@@ -269,7 +269,9 @@ dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope sc
 {
     if (ticket) *ticket = NULL;
     if ((unsigned)scope > DCSR_DEFRAGMENT_SELECTED)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_defragment: %d is no scope", (int)scope);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_matrix_defragment: scope is %d; use DCSR_DEFRAGMENT_WHOLE or _SELECTED",
+                           (int)scope);
     return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .scope = scope}, ticket);
 }
 

@@ -24,12 +24,13 @@ static dcsr_status check_options(const dcsr_context_options *options)
     if (options->device != DCSR_DEVICE_AUTO && options->device != DCSR_DEVICE_CPU &&
         options->device != DCSR_DEVICE_CUDA)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_context_create: %d is no device; use one of DCSR_DEVICE_*",
+                           "dcsr_context_create: options.device is %d; use DCSR_DEVICE_AUTO, _CPU or _CUDA",
                            (int)options->device);
     if (options->threads < 0)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_context_create: %d threads; give a positive number, or 0 for the default",
-                           options->threads);
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_context_create: options.threads is %d; give a positive number, or 0 for the default",
+            options->threads);
     return DCSR_OK;
 }
 

@@ -77,17 +77,21 @@ dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows)
 static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *options)
 {
     if ((unsigned)type >= DCSR_TYPE_COUNT)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: %d is no type", (int)type);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_matrix_create: %d is no type; use one of dcsr_type", (int)type);
     if ((unsigned)options->policy >= DCSR_POLICY_COUNT)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: %d is no policy",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_matrix_create: options.policy is %d; use one of DCSR_POLICY_*",
                            (int)options->policy);
     if (options->segments < DCSR_MIN_SEGMENTS || options->segments > DCSR_MAX_SEGMENTS)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_matrix_create: %d segments per row; give %d to %d", options->segments,
-                           DCSR_MIN_SEGMENTS, DCSR_MAX_SEGMENTS);
+                           "dcsr_matrix_create: options.segments is %d; give %d to %d, or 0 for the default",
+                           options->segments, DCSR_MIN_SEGMENTS, DCSR_MAX_SEGMENTS);
     if ((unsigned)options->defragmentation > DCSR_DEFRAGMENT_OFF)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: %d is no way of defragmentation",
-                           (int)options->defragmentation);
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_matrix_create: options.defragmentation is %d; use DCSR_DEFRAGMENT_AUTO or _OFF",
+            (int)options->defragmentation);
     return DCSR_OK;
 }
 

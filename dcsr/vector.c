@@ -92,7 +92,8 @@ dcsr_status dcsr_vector_set_format(dcsr_vector *vector, dcsr_vector_format forma
     DCSR_TRY(dcsr_i_vector_check(vector, "vector_set_format: vector"));
     if ((unsigned)format > DCSR_VECTOR_SPARSE)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "vector_set_format: %d is no form; use one of DCSR_VECTOR_*", (int)format);
+                           "vector_set_format: format is %d; use DCSR_VECTOR_AUTO, _DENSE or _SPARSE",
+                           (int)format);
     vector->format = format;
     dcsr_i_vector_put(vector, &vector->body);
     return DCSR_OK;

@@ -62,8 +62,11 @@ dcsr_status dcsr_vector_build(dcsr_vector *vector, size_t n, const uint64_t *ind
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_build: %s is NULL, but n is %zu",
                            indices ? "values" : "indices", n);
     if ((unsigned)policy >= DCSR_POLICY_COUNT || policy == DCSR_POLICY_KEEP)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "vector_build: an element has one value; use a policy other than keep");
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "vector_build: policy is %d; use one of DCSR_POLICY_* but keep, for an element has "
+            "one value",
+            (int)policy);
     if (n > DCSR_MAX_SIZE)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "vector_build: %zu entries; give at most 2^32", n);
     bool ascending;

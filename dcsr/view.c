@@ -158,8 +158,11 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     *view = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)ALL_FLAGS)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_view_create: layout %d with flags %u is not known", (int)layout, flags);
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
+            "DCSR_VIEW_* or 0",
+            (int)layout, flags);
     dcsr_i_snapshot *snapshot;
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;

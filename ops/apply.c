@@ -98,7 +98,7 @@ static dcsr_status run_on_device(const apply *a, const dcsr_cuda_matrix_output *
 static dcsr_status run(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
                        const void *operand, const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_check_output(a->call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(a->call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(a->call, "A", A, C->context));
     if (!a->text) return dcsr_i_fail_operator(a->call, "operator");
     if (!operand)

@@ -101,7 +101,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
 {
     dcsr_i_moving x = {0};
     uint64_t c_rows, c_cols;
-    DCSR_TRY(dcsr_i_check_output(call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);

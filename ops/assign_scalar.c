@@ -144,10 +144,12 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
 {
     assignment x = {.type = type, .value = value};
     uint64_t c_rows, c_cols;
-    DCSR_TRY(dcsr_i_check_output(call, C, mask));
-    if ((unsigned)type >= DCSR_TYPE_COUNT || (!value && type != DCSR_PATTERN))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s", call,
-                           value ? "the type is none" : "value is NULL; give the address of one");
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
+    if ((unsigned)type >= DCSR_TYPE_COUNT)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: type is %d; use one of dcsr_type", call,
+                           (int)type);
+    if (!value && type != DCSR_PATTERN)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: value is NULL; give the address of one", call);
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     dcsr_status status = dcsr_i_select_indices(&x.rows, x.context, call, "row", rows, nrows, c_rows, true, 0);

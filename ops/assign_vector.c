@@ -37,7 +37,7 @@ static dcsr_status write_line(assignment *x, dcsr_vector *w)
 {
     const dcsr_vector *u = x->u;
     dcsr_i_body T;
-    DCSR_TRY(dcsr_i_vector_check_output(x->call, w, x->mask));
+    DCSR_TRY(dcsr_i_vector_check_output(x->call, w, x->mask, x->desc));
     DCSR_TRY(read_line(x, w));
     DCSR_TRY(dcsr_i_body_to_sparse(&T, &u->body, u->context, u->value_size, u->size));
     DCSR_TRY(dcsr_i_vector_write(x->call, w, x->mask, x->accum, x->desc, u->type, &T));
@@ -97,7 +97,7 @@ static dcsr_status run(assignment *x)
     dcsr_i_index_list one = {.indices = &index, .n = 1}, all = {0};
     dcsr_i_region region = {x->column ? all : one, x->column ? one : all};
     uint64_t rows, cols;
-    DCSR_TRY(dcsr_i_check_output(x->call, x->C, NULL));
+    DCSR_TRY(dcsr_i_check_output(x->call, x->C, NULL, x->desc));
     DCSR_TRY(dcsr_i_vector_admit(x->u, "matrix_assign_row, matrix_assign_column: u"));
     if (x->u->context != x->C->context)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: u is of another context than C", x->call);
@@ -113,7 +113,7 @@ static dcsr_status run(assignment *x)
     const dcsr_cuda_matrix_output there = {
         .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
     if (dcsr_cuda_matrix_takes(&there, false)) {
-        DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask));
+        DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask, x->desc));
         return dcsr_cuda_matrix_assign_line(&there, x->mask, x->u, x->index, x->column);
     }
 #endif

@@ -49,7 +49,8 @@ typedef struct dcsr_report {
 } dcsr_report;
 
 /* Zero-initialise, then set what should differ from the default. NULL, where an operation takes one, is all
- * defaults. */
+ * defaults. A direction or a device that is none of those named, and cuda in a context on the cpu, are
+ * refused: INVALID_ARGUMENT. */
 typedef struct dcsr_desc {
     bool transpose_a, transpose_b; /* the first, the second matrix of the inputs */
     bool mask_complement, mask_structure;

@@ -238,7 +238,7 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
                                 const dcsr_binary_op *op, dcsr_view *A, dcsr_view *B, const dcsr_desc *desc)
 {
     ewise e = {.call = add ? "matrix_ewise_add" : "matrix_ewise_mult", .op = op, .add = add};
-    DCSR_TRY(dcsr_i_check_output(e.call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(e.call, C, mask, desc));
     e.context = C->context;
     DCSR_TRY(dcsr_i_check_view(e.call, "A", A, e.context));
     DCSR_TRY(dcsr_i_check_view(e.call, "B", B, e.context));

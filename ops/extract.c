@@ -123,7 +123,7 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
                                 const dcsr_desc *desc)
 {
     dcsr_i_moving x = {0};
-    DCSR_TRY(dcsr_i_check_output(call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
 #ifdef DCSR_CUDA

@@ -69,7 +69,7 @@ static dcsr_status extract(const char *call, dcsr_vector *w, const dcsr_vector *
                            const dcsr_binary_op *accum, dcsr_view *A, bool column, uint64_t index,
                            const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_check_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_check_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, w->context));
     if (desc && desc->transpose_a) column = !column;
     const dcsr_i_rows *shape = dcsr_i_view_rows(A);

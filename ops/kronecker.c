@@ -139,7 +139,7 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
                            const dcsr_binary_op *op, dcsr_view *A, dcsr_view *B, const dcsr_desc *desc)
 {
     product p = {.op = op};
-    DCSR_TRY(dcsr_i_check_output(call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
     p.context = C->context;
     DCSR_TRY(dcsr_i_check_view(call, "A", A, p.context));
     DCSR_TRY(dcsr_i_check_view(call, "B", B, p.context));

@@ -1,6 +1,7 @@
 /* mask_vector.c: masks of vectors. */
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
+#include "ops/placing.h"
 #include "ops/vector_block.h"
 #include <string.h>
 
@@ -104,9 +105,11 @@ dcsr_status dcsr_i_vector_admit_input(const char *call, const char *name, const 
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_vector_admit_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask)
+dcsr_status dcsr_i_vector_admit_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
+                                       const dcsr_desc *desc)
 {
     DCSR_TRY(dcsr_i_vector_admit_input(call, "w", w, NULL));
+    DCSR_TRY(dcsr_i_check_desc(call, desc, w->context));
     if (!mask) return DCSR_OK;
     DCSR_TRY(dcsr_i_vector_admit_input(call, "the mask", mask, w));
     if (mask->size != w->size)
@@ -130,9 +133,10 @@ dcsr_status dcsr_i_vector_check_input(const char *call, const char *name, const 
     return dcsr_i_vector_check(u, name);
 }
 
-dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask)
+dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
+                                       const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_check(w, "w"));
     return mask ? dcsr_i_vector_check(mask, "the mask") : DCSR_OK;
 }

@@ -58,7 +58,7 @@ static dcsr_status copy_entries(const entries *e, dcsr_context *context, dcsr_ty
 dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
-    DCSR_TRY(dcsr_i_check_output(call, C, NULL));
+    DCSR_TRY(dcsr_i_check_output(call, C, NULL, NULL));
     dcsr_context *context = C->context;
     DCSR_TRY(dcsr_i_check_view(call, "B", B, context));
     const dcsr_i_rows *rows = dcsr_i_view_rows(B);

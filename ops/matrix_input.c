@@ -1,5 +1,6 @@
 /* matrix_input.c: what operations on matrices check, and how their inputs are brought into order. */
 #include "dcsr/sorted.h"
+#include "ops/placing.h"
 #include "ops/write_matrix.h"
 
 dcsr_status dcsr_i_check_view(const char *call, const char *what, const dcsr_view *view,
@@ -13,10 +14,12 @@ dcsr_status dcsr_i_check_view(const char *call, const char *what, const dcsr_vie
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dcsr_view *mask)
+dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dcsr_view *mask,
+                                const dcsr_desc *desc)
 {
     if (!C) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: C is NULL; create a matrix first", call);
     DCSR_TRY(dcsr_i_matrix_check(C));
+    DCSR_TRY(dcsr_i_check_desc(call, desc, C->context));
     return mask ? dcsr_i_check_view(call, "the mask", mask, C->context) : DCSR_OK;
 }
 

@@ -135,7 +135,7 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
 {
     static const dcsr_desc defaults;
     const dcsr_desc *how = desc ? desc : &defaults;
-    DCSR_TRY(dcsr_i_check_output("mxm", C, mask));
+    DCSR_TRY(dcsr_i_check_output("mxm", C, mask, desc));
     if (!semiring)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "mxm: the semiring is NULL: there is none of that name on that type");

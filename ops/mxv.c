@@ -29,7 +29,7 @@ static dcsr_status check_shapes(const dcsr_i_mxv_call *c)
 
 static dcsr_status check(const dcsr_i_mxv_call *c)
 {
-    DCSR_TRY(dcsr_i_vector_admit_output(c->name, c->w, c->mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(c->name, c->w, c->mask, c->desc));
     DCSR_TRY(dcsr_i_vector_admit_input(c->name, "u", c->u, c->w));
     DCSR_TRY(dcsr_i_view_check(c->A));
     if (!c->semiring)

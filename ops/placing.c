@@ -4,6 +4,25 @@
 #include "dcsr/vectordata.h"
 #include "ops/operator.h"
 
+dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcsr_context *context)
+{
+    if (!desc) return DCSR_OK;
+    if ((unsigned)desc->direction > DCSR_DIRECTION_PULL)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: desc.direction is %d; use DCSR_DIRECTION_AUTO, _PUSH or _PULL", call,
+                           (int)desc->direction);
+    if ((unsigned)desc->device > DCSR_DEVICE_CUDA)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: desc.device is %d; use DCSR_DEVICE_AUTO, _CPU or _CUDA", call,
+                           (int)desc->device);
+    if (desc->device == DCSR_DEVICE_CUDA && context->device != DCSR_DEVICE_CUDA)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: desc.device is DCSR_DEVICE_CUDA, but the context is on the cpu; use "
+                           "DCSR_DEVICE_AUTO or _CPU, or a context on cuda",
+                           call);
+    return DCSR_OK;
+}
+
 uint64_t dcsr_i_vector_work(const dcsr_vector *vector)
 {
     if (!vector) return 0;

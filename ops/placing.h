@@ -18,6 +18,10 @@ enum { DCSR_I_WORTH_DEVICE = 1 << 20, DCSR_I_WORTH_STAYING = 2048, DCSR_I_PRODUC
 dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
                          uint64_t work, const dcsr_vector *const *vectors, int count);
 
+/* Checks the description of a call on this context, which may be NULL: INVALID_ARGUMENT where a field has a
+ * value that means nothing, or wants a device that the context has not. */
+dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcsr_context *context);
+
 /* Entries that are gone through to read a vector; 0 for NULL. */
 uint64_t dcsr_i_vector_work(const dcsr_vector *vector);
 /* The same for an operation on vectors, the work of which is reading u and, if that is not NULL, v. `users`:

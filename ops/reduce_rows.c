@@ -286,7 +286,7 @@ static dcsr_status place(bool *on_device, const dcsr_vector *w, const dcsr_vecto
 dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                     const dcsr_monoid *monoid, dcsr_view *A, const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, w->context));
     if (!monoid) return dcsr_i_fail_operator(call, "monoid");
     bool transposed = desc && desc->transpose_a;

@@ -255,7 +255,7 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
                                const dcsr_desc *desc)
 {
     selection s = {.call = "matrix_select", .op = op, .thunk = thunk};
-    DCSR_TRY(dcsr_i_check_output(s.call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(s.call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(s.call, "A", A, C->context));
     if (!op) return dcsr_i_fail_operator(s.call, "operator");
     if (!thunk)

@@ -2,6 +2,7 @@
  *
  * A row of Y is computed where it is to be, unless accum stands in between: then in a row of the thread's
  * own. Where a function of a user's may fail, Y is a copy until all is done. */
+#include "ops/placing.h"
 #include "ops/semiring.h"
 #include "ops/spmm.h"
 #include "ops/spmm_share.h"
@@ -129,9 +130,11 @@ static bool run(const dcsr_i_spmm *p)
 /* ---- The operation ---- */
 
 static dcsr_status check(void *Y, const dcsr_vector *mask, const dcsr_semiring *semiring, const dcsr_view *A,
-                         const void *X, uint64_t columns, bool transpose)
+                         const void *X, uint64_t columns, const dcsr_desc *desc)
 {
+    bool transpose = desc && desc->transpose_a;
     DCSR_TRY(dcsr_i_view_check(A));
+    DCSR_TRY(dcsr_i_check_desc("spmm", desc, dcsr_i_view_context(A)));
     if (!semiring)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "spmm: the semiring is NULL: there is none of that name on that type");
@@ -185,9 +188,11 @@ dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector 
                          const void *X, uint64_t columns, const dcsr_desc *desc)
 {
     bool transpose = desc && desc->transpose_a;
-    DCSR_TRY(check(Y, mask, semiring, A, X, columns, transpose));
+    DCSR_TRY(check(Y, mask, semiring, A, X, columns, desc));
     if (!mapping || (unsigned)*mapping > DCSR_SPMM_MERGE)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmm: the mapping is NULL or none that is known");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "spmm: the mapping is %s; use DCSR_SPMM_AUTO, _ROW_SPLIT or _MERGE",
+                           mapping ? "none of those" : "NULL");
 #ifdef DCSR_CUDA
     const dcsr_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
     bool takes;

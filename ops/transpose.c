@@ -120,7 +120,7 @@ static dcsr_status transpose_into(dcsr_matrix *C, dcsr_view *A, const dcsr_desc 
 dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
                                   const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_check_output(call, C, mask));
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     bool copied = desc && desc->transpose_a;
 #ifdef DCSR_CUDA

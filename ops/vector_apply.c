@@ -7,9 +7,9 @@
 /* ---- What all have in common ---- */
 
 static dcsr_status check(const char *call, const dcsr_vector *w, const dcsr_vector *mask, const void *op,
-                         const dcsr_vector *u)
+                         const dcsr_vector *u, const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
     if (!op) return dcsr_i_fail_no_operator(call);
     if (u->size != w->size)
@@ -62,7 +62,7 @@ static bool produce_image(const void *operands, const dcsr_i_at *at, dcsr_i_elem
 dcsr_status dcsr_vector_apply(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                               const dcsr_unary_op *op, const dcsr_vector *u, const dcsr_desc *desc)
 {
-    DCSR_TRY(check("vector_apply", w, mask, op, u));
+    DCSR_TRY(check("vector_apply", w, mask, op, u, desc));
     bool on_device;
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
@@ -102,7 +102,7 @@ static dcsr_status apply_bound(const char *call, dcsr_vector *w, const dcsr_vect
                                const dcsr_binary_op *accum, const dcsr_binary_op *op, const void *scalar,
                                bool first, const dcsr_vector *u, const dcsr_desc *desc)
 {
-    DCSR_TRY(check(call, w, mask, op, u));
+    DCSR_TRY(check(call, w, mask, op, u, desc));
     DCSR_TRY(check_scalar(call, first ? "x" : "y", scalar));
     bool on_device;
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
@@ -195,7 +195,7 @@ static dcsr_status apply_indexed(const char *call, dcsr_vector *w, const dcsr_ve
                                  const dcsr_binary_op *accum, const dcsr_index_op *op, const dcsr_vector *u,
                                  const void *thunk, bool select, const dcsr_desc *desc)
 {
-    DCSR_TRY(check(call, w, mask, op, u));
+    DCSR_TRY(check(call, w, mask, op, u, desc));
     DCSR_TRY(check_scalar(call, "thunk", thunk));
     bool on_device;
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));

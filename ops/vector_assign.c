@@ -73,7 +73,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
                                const dcsr_desc *desc)
 {
     const char *call = "vector_assign";
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
     uint64_t length = indices ? n : w->size;
     if (length != u->size)
@@ -145,7 +145,7 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
                                       const dcsr_desc *desc)
 {
     const char *call = "vector_assign_scalar";
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     if (!value || !dcsr_type_size(type))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: value is NULL, or %d is none of the value types; give one value and its type",

@@ -6,9 +6,10 @@
 #include "ops/vector_run.h"
 
 static dcsr_status check(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
-                         const dcsr_binary_op *op, const dcsr_vector *u, const dcsr_vector *v)
+                         const dcsr_binary_op *op, const dcsr_vector *u, const dcsr_vector *v,
+                         const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "v", v, w));
     if (!op) return dcsr_i_fail_no_operator(call);
@@ -91,7 +92,7 @@ static dcsr_status ewise(const char *call, bool adds, dcsr_vector *w, const dcsr
                          const dcsr_binary_op *accum, const dcsr_binary_op *op, const dcsr_vector *u,
                          const dcsr_vector *v, const dcsr_desc *desc)
 {
-    DCSR_TRY(check(call, w, mask, op, u, v));
+    DCSR_TRY(check(call, w, mask, op, u, v, desc));
     bool on_device;
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, v));
 #ifdef DCSR_CUDA

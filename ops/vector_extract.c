@@ -65,7 +65,7 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
                                 const dcsr_desc *desc)
 {
     const char *call = "vector_extract";
-    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask));
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
     uint64_t length = indices ? n : u->size;
     if (length != w->size)

@@ -156,7 +156,7 @@ dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
                         .nowhere = !op->mask && desc->mask_complement,
                         .plain = !op->mask && !op->accum && !op->region,
                         .complement = desc->mask_complement};
-    DCSR_TRY(dcsr_i_check_output(op->call, op->C, op->mask));
+    DCSR_TRY(dcsr_i_check_output(op->call, op->C, op->mask, op->desc));
     j.values = dcsr_i_rowwise_wants_values(op);
     j.merging =
         (dcsr_i_merging){.call = op->call,

@@ -83,8 +83,9 @@ bool dcsr_i_rowwise_wants_values(const dcsr_i_rowwise *op);
 /* INVALID_ARGUMENT when a view is NULL (`what` names it), CONTEXT_DESTROYED, or of another context. */
 dcsr_status dcsr_i_check_view(const char *call, const char *what, const dcsr_view *view,
                               const dcsr_context *context);
-/* C and the mask that may be NULL. */
-dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dcsr_view *mask);
+/* C, and the mask and the description, which may be NULL. */
+dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dcsr_view *mask,
+                                const dcsr_desc *desc);
 /* Fails with INVALID_ARGUMENT for an operator, monoid, ... (`what`) that is NULL. */
 dcsr_status dcsr_i_fail_operator(const char *call, const char *what);
 /* DIMENSION_MISMATCH when the shapes differ, naming both: "C", "the result". */

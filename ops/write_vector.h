@@ -62,15 +62,17 @@ static inline uint64_t dcsr_i_mask_word(const dcsr_i_mask *mask, uint64_t w)
     return (mask->bits ? mask->bits[w] : UINT64_MAX) ^ (mask->complement ? UINT64_MAX : 0);
 }
 
-/* Checks the output of an operation, and its mask, if any: that they may be used, are of one context and one
- * size. Errors: INVALID_ARGUMENT, CONTEXT_DESTROYED, DIMENSION_MISMATCH. */
-dcsr_status dcsr_i_vector_admit_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask);
+/* Checks the output of an operation, and its mask and description, if any: that they may be used, are of one
+ * context and one size. Errors: INVALID_ARGUMENT, CONTEXT_DESTROYED, DIMENSION_MISMATCH. */
+dcsr_status dcsr_i_vector_admit_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
+                                       const dcsr_desc *desc);
 /* The same of an input, which may be of any size: `name` is the argument's. */
 dcsr_status dcsr_i_vector_admit_input(const char *call, const char *name, const dcsr_vector *u,
                                       const dcsr_vector *w);
 /* The same for operations that run on the host: also brings the elements there where a device has the newest
  * (OUT_OF_MEMORY). Those that may run on either go on with dcsr_i_place(). */
-dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask);
+dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
+                                       const dcsr_desc *desc);
 dcsr_status dcsr_i_vector_check_input(const char *call, const char *name, const dcsr_vector *u,
                                       const dcsr_vector *w);
 

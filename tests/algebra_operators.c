@@ -110,12 +110,20 @@ static bool differs_on_gpu(const problem *p, dcsr_binary_name name)
            test_on_device(p->context);
 }
 
+/* What makes of the two zeros, which are equal, numbers that are not: which of them a sum is depends on the
+ * way in which it is taken. */
+static bool tells_zeros_apart(dcsr_binary_name name)
+{
+    return name == DCSR_BINARY_DIV || name == DCSR_BINARY_RDIV || name == DCSR_BINARY_POW;
+}
+
 const dcsr_binary_op *draw_binary(problem *p)
 {
     const dcsr_binary_op *op = NULL;
     while (!op) {
         dcsr_binary_name name = (dcsr_binary_name)draw_below(p, DCSR_BINARY_NAMES);
-        if (!differs_on_gpu(p, name)) op = dcsr_binary_op_of(name, draw_type(p));
+        if (!differs_on_gpu(p, name) && !(p->product && tells_zeros_apart(name)))
+            op = dcsr_binary_op_of(name, draw_type(p));
     }
     if (!wants_users(p)) return op;
     const dcsr_type ztype = draw_type(p), xtype = draw_type(p);

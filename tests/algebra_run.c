@@ -338,6 +338,23 @@ static void refuse_places(problem *p)
     }
 }
 
+/* Descriptions that mean nothing, or want what the context has not. */
+static void refuse_descriptions(problem *p)
+{
+    const dcsr_desc desc = p->desc;
+    const char *const values[] = {"DCSR_DIRECTION_AUTO", "DCSR_DEVICE_AUTO", "context is on the cpu"};
+    if (!(p->operation->takes & TAKES_MASK)) return; /* nor a description */
+    for (int k = 0; k < (test_on_device(p->context) ? 2 : 3); k++) {
+        if (k == 0)
+            p->desc.direction = (dcsr_direction)9;
+        else
+            p->desc.device = k == 1 ? (dcsr_device)9 : DCSR_DEVICE_CUDA;
+        refuse(p, DCSR_ERROR_INVALID_ARGUMENT, ", with a description that means nothing");
+        cr_assert(test_says(values[k]), "%s: %s", p->operation->name, dcsr_context_error(NULL));
+        p->desc = desc;
+    }
+}
+
 static void refuse_all(const algebra_operation *operation, uint64_t seed)
 {
     problem p;
@@ -345,6 +362,7 @@ static void refuse_all(const algebra_operation *operation, uint64_t seed)
     refuse_null(&p);
     refuse_strangers(&p);
     refuse_places(&p);
+    refuse_descriptions(&p);
     dcsr_context_destroy(p.context);
     assert_status(&p, operation->call(&p), DCSR_ERROR_CONTEXT_DESTROYED, ", without its context");
     free_objects(&p);

@@ -95,8 +95,9 @@ Test(context, wrong_options)
         TEST_REFUSED(status, words, dcsr_context_create(&context, &(dcsr_context_options){__VA_ARGS__})); \
         cr_assert_null(context);                                                                          \
     } while (0)
-    REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "7 is no device", .device = (dcsr_device)7);
-    REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "-1 threads", .threads = -1);
+    REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "options.device is 7; use DCSR_DEVICE_AUTO, _CPU or _CUDA",
+            .device = (dcsr_device)7);
+    REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "options.threads is -1", .threads = -1);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "context is NULL", dcsr_context_create(NULL, NULL));
     dcsr_context_info info;
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "context is NULL", dcsr_context_get_info(NULL, &info));

@@ -67,7 +67,7 @@ Test(matrix_calls, refuse_what_they_cannot_do)
                  dcsr_matrix_assign(f.C, NULL, NULL, f.a, two, 2, NULL, 0, NULL));
     TEST_REFUSED(argument, "value is NULL",
                  dcsr_matrix_assign_scalar(f.C, NULL, NULL, NULL, DCSR_FP64, NULL, 0, NULL, 0, NULL));
-    TEST_REFUSED(argument, "the type is none",
+    TEST_REFUSED(argument, "type is 99; use one of dcsr_type",
                  dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, (dcsr_type)99, NULL, 0, NULL, 0, NULL));
     TEST_REFUSED(argument, "a row stands more than once",
                  dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, DCSR_FP64, twice, 2, NULL, 0, NULL));
