@@ -9,10 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Below LEAST_SHARED_WORK entries a parallel region costs more than it saves; above it each thread should get
- * WORK_PER_THREAD. */
-enum { LEAST_SHARED_WORK = 32768, WORK_PER_THREAD = 16384 };
-
 static uint64_t twice_physical_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
@@ -207,11 +203,4 @@ void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member)
         context->matrices--;
     }
     pthread_mutex_unlock(&context->lock);
-}
-
-int dcsr_i_threads(const dcsr_context *context, uint64_t work)
-{
-    if (work < LEAST_SHARED_WORK || omp_in_parallel()) return 1;
-    uint64_t useful = work / WORK_PER_THREAD;
-    return useful < (uint64_t)context->threads ? (int)useful : context->threads;
 }

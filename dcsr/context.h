@@ -28,7 +28,8 @@ typedef enum dcsr_device {
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_context_options {
     dcsr_device device; /* default DCSR_DEVICE_AUTO */
-    int threads; /* threads an operation may use; 0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
+    int threads; /* threads an operation may use, little work on a busy machine fewer (docs/PERFORMANCE.md);
+                    0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
     uint64_t memory_limit;  /* bytes that all objects together may take, on the host and on the device; 0: no
                                limit  but the machine's */
     uint64_t reserve_bytes; /* address space set aside per matrix, which bounds its growth in place; 0: twice

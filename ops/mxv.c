@@ -233,7 +233,9 @@ static dcsr_status multiply(const dcsr_i_mxv_call *c)
     } else if (status == DCSR_OK) {
         uint64_t allowed = wanted(c, &mask);
         double mean = x.any ? 1 : (double)x.entries / (double)(x.n + 1);
-        x.threads = dcsr_i_threads(x.context, (uint64_t)((double)allowed * (1 + mean)));
+        const uint64_t pulled = (uint64_t)((double)allowed * (1 + mean));
+        x.shares = dcsr_i_shares(x.context, pulled);
+        x.threads = dcsr_i_threads(x.context, pulled);
         status = choose_way(&x, &way, &work, c, allowed, &mask);
         if (status == DCSR_OK) status = prepare_mask(&x, &mask, way, work);
         if (status == DCSR_OK) status = compute(&t, &x, way, work, c->u);

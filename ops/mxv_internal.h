@@ -77,8 +77,8 @@ typedef struct dcsr_i_mxv {
     const void *u_values;
 
     const dcsr_i_mask *mask; /* which elements of t are wanted; NULL: all. Bits, or to pull a list */
-    int threads;
-    uint64_t looked_at; /* entries, for the report */
+    int threads, shares;     /* to pull: of the work, on which sums of long rows depend */
+    uint64_t looked_at;      /* entries, for the report */
 } dcsr_i_mxv;
 
 /* ---- Which way (mxv_direction.c) ---- */
@@ -194,8 +194,8 @@ typedef struct dcsr_i_scatter {
  * OUT_OF_MEMORY. */
 dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool lazy);
 void dcsr_i_scatter_close(dcsr_i_scatter *s, dcsr_context *context);
-/* What several threads found, in parts[0]. False when a user's function failed. */
-bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x);
+/* What n shares found, in parts[0], by so many threads. False when a user's function failed. */
+bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_i_mxv *x);
 /* What was found, as a body; the scatter is left without what became part of it. */
 dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x);
 

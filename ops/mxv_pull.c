@@ -186,14 +186,14 @@ static void add_parts(pull *p, uint64_t position, const char *sums, const uint64
 static dcsr_status pull_long_rows(pull *p)
 {
     dcsr_context *context = p->x->context;
-    uint64_t parts = (uint64_t)p->x->threads * PARTS;
+    uint64_t parts = (uint64_t)p->x->shares * PARTS;
     char *sums = dcsr_i_calloc(context, DCSR_I_SCRATCH, parts, p->x->size);
     uint64_t *found = sums ? dcsr_i_alloc(context, DCSR_I_SCRATCH, parts, sizeof *found) : NULL;
     for (uint64_t r = 0; found && r < p->long_count && !p->failed; r++) {
         uint64_t position = p->long_positions[r], row = p->list ? p->list[position] : position;
         uint64_t length = dcsr_i_rows_length(p->x->rows, row);
         memset(found, 0, parts * sizeof *found);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(p->x->threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(p->x->threads) if (p->x->threads > 1)
         for (uint64_t part = 0; part < parts; part++)
             pull_part(p, row, length * part / parts, length * (part + 1) / parts, sums + part * p->x->size,
                       &found[part]);
@@ -210,9 +210,9 @@ static dcsr_status pull_long_rows(pull *p)
 static dcsr_status pull_all(pull *p)
 {
     dcsr_i_mxv *x = p->x;
-    uint64_t share = x->entries / ((uint64_t)x->threads * LONG_ROWS), most = 0;
+    uint64_t share = x->entries / ((uint64_t)x->shares * LONG_ROWS), most = 0;
     p->long_length = UINT64_MAX;
-    if (x->threads > 1) {
+    if (x->shares > 1) {
         p->long_length = share > LEAST_LONG_ROW ? share : LEAST_LONG_ROW;
         most = x->entries / p->long_length + 1;
         p->long_positions = dcsr_i_alloc(x->context, DCSR_I_SCRATCH, most, sizeof *p->long_positions);

@@ -2,25 +2,25 @@
  *
  *      u's list          j0      j1            j2      j3 ...
  *      columns of M      | a b c | d e f g h i | j | k l m n ... |      rows of M's transpose
- *      threads           |  thread 0     |  thread 1     | ...          equal shares of the entries
+ *      shares            |  share 0      |  share 1      | ...          equal in entries, for a thread each
  *
- * Each thread collects sums of its own (mxv_scatter.c). A share begins and ends anywhere in a column, so a
+ * Each share collects sums of its own (mxv_scatter.c). A share begins and ends anywhere in a column, so a
  * column that holds most of the entries is no worse than others. Where there is so little to do that even the
  * words of a bitmap would be too many, products are sorted instead (mxv_sorted.c). */
 #include "dcsr/alloc.h"
 #include "ops/mxv_internal.h"
 
 enum {
-    STRETCHES = 64,   /* of the list, for each thread, whose entries are counted to cut it into shares */
-    MOST_THREADS = 32 /* each has sums of its own */
+    STRETCHES = 64,  /* of the list, for each share, whose entries are counted to cut it into shares */
+    MOST_SHARES = 32 /* each has sums of its own */
 };
 
 typedef struct push {
     const dcsr_i_mxv *x;
     uint64_t elements;
-    int threads;
-    dcsr_i_place cut[MOST_THREADS + 1];
-    dcsr_i_scatter part[MOST_THREADS];
+    int shares, threads;
+    dcsr_i_place cut[MOST_SHARES + 1];
+    dcsr_i_scatter part[MOST_SHARES];
 } push;
 
 static inline uint64_t row_of(const dcsr_i_mxv *x, uint64_t element)
@@ -40,14 +40,14 @@ static uint64_t entries_of(const push *p, uint64_t first, uint64_t end)
 /* Cuts the entries into equal shares. */
 static void share_out(push *p)
 {
-    uint64_t stretches = (uint64_t)p->threads * STRETCHES, work[MOST_THREADS * STRETCHES], sum = 0;
-#pragma omp parallel for num_threads(p->threads)
+    uint64_t stretches = (uint64_t)p->shares * STRETCHES, work[MOST_SHARES * STRETCHES], sum = 0;
+#pragma omp parallel for num_threads(p->threads) if (p->threads > 1)
     for (uint64_t s = 0; s < stretches; s++)
         work[s] = entries_of(p, p->elements * s / stretches, p->elements * (s + 1) / stretches);
     for (uint64_t s = 0; s < stretches; s++) sum += work[s];
     uint64_t s = 0, before = 0; /* entries before stretch s */
-    for (int t = 1; t < p->threads; t++) {
-        uint64_t goal = sum * (uint64_t)t / (uint64_t)p->threads;
+    for (int t = 1; t < p->shares; t++) {
+        uint64_t goal = sum * (uint64_t)t / (uint64_t)p->shares;
         while (s < stretches && before + work[s] <= goal) before += work[s++];
         dcsr_i_place cut = {p->elements * s / stretches, goal - before};
         while (cut.element < p->elements) {
@@ -62,7 +62,7 @@ static void share_out(push *p)
 
 /* ---- Walking columns ---- */
 
-/* One thread's share. Returns how many entries it has; *failed when a user's function failed. */
+/* One share. Returns how many entries it has; *failed when a user's function failed. */
 static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i_share *share, bool *failed)
 {
     dcsr_i_batch batch;
@@ -89,13 +89,13 @@ static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i
 
 /* ---- All of it ---- */
 
-/* Threads that have enough to do to be worth sums of their own. */
-static int threads_for(const dcsr_i_mxv *x, uint64_t work)
+/* Shares that are large enough to be worth sums of their own. */
+static int shares_for(const dcsr_i_mxv *x, uint64_t work)
 {
-    uint64_t threads = (uint64_t)dcsr_i_threads(x->context, work), most = 1 + 8 * work / (x->n + 1);
+    uint64_t shares = (uint64_t)dcsr_i_shares(x->context, work), most = 1 + 8 * work / (x->n + 1);
     if (x->any && !x->reads_matrix && !x->reads_vector) most *= 8; /* bits alone */
-    if (threads > most) threads = most;
-    return threads > MOST_THREADS ? MOST_THREADS : (int)threads;
+    if (shares > most) shares = most;
+    return shares > MOST_SHARES ? MOST_SHARES : (int)shares;
 }
 
 static bool walk_all(push *p, uint64_t *looked_at)
@@ -103,7 +103,7 @@ static bool walk_all(push *p, uint64_t *looked_at)
     uint64_t sum = 0;
     bool failed = false;
 #pragma omp parallel for num_threads(p->threads) schedule(static, 1) reduction(+ : sum) reduction(|| : failed) if (p->threads > 1)
-    for (int t = 0; t < p->threads; t++) {
+    for (int t = 0; t < p->shares; t++) {
         bool one_failed;
         dcsr_i_place last = p->cut[t + 1];
         dcsr_i_share share = {p->cut[t], last, last.entry ? last.element + 1 : last.element};
@@ -111,7 +111,7 @@ static bool walk_all(push *p, uint64_t *looked_at)
         failed = failed || one_failed;
     }
     *looked_at = sum;
-    return !failed && (p->threads == 1 || dcsr_i_scatter_merge(p->part, p->threads, p->x));
+    return !failed && (p->shares == 1 || dcsr_i_scatter_merge(p->part, p->shares, p->threads, p->x));
 }
 
 dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work)
@@ -120,14 +120,16 @@ dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work)
     push p;
     p.x = x;
     p.elements = x->u_count;
-    p.threads = threads_for(x, work);
+    p.shares = shares_for(x, work);
+    p.threads = dcsr_i_threads(x->context, work);
+    if (p.threads > p.shares) p.threads = p.shares;
     p.cut[0] = (dcsr_i_place){0, 0};
-    p.cut[p.threads] = (dcsr_i_place){p.elements, 0};
-    if (p.threads > 1) share_out(&p);
+    p.cut[p.shares] = (dcsr_i_place){p.elements, 0};
+    if (p.shares > 1) share_out(&p);
     bool lazy = work < x->n / 64;
     dcsr_status status = DCSR_OK;
     int opened = 0;
-    while (opened < p.threads && status == DCSR_OK) status = dcsr_i_scatter_open(&p.part[opened++], x, lazy);
+    while (opened < p.shares && status == DCSR_OK) status = dcsr_i_scatter_open(&p.part[opened++], x, lazy);
     if (status == DCSR_OK && !walk_all(&p, &x->looked_at))
         status = dcsr_i_fail_callback(x->call, x->semiring->multiply->text);
     if (status == DCSR_OK) status = dcsr_i_scatter_take(t, &p.part[0], x);

@@ -127,11 +127,11 @@ static bool merge_units(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x, uint6
     return true;
 }
 
-bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x)
+bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_i_mxv *x)
 {
     uint64_t units = units_of(&parts[0]);
     bool good = true;
-#pragma omp parallel for num_threads(n) reduction(&& : good)
+#pragma omp parallel for num_threads(threads) reduction(&& : good) if (threads > 1)
     for (int t = 0; t < n; t++)
         good = merge_units(parts, n, x, units * (uint64_t)t / (uint64_t)n,
                            units * (uint64_t)(t + 1) / (uint64_t)n);

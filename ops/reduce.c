@@ -1,6 +1,6 @@
 /* reduce.c: all entries of a matrix added up to one value.
  *
- * Each thread adds up a part of its own, and the threads' sums are added in their order. */
+ * Each thread adds up parts of its own, and the sums of the parts are added in their order. */
 #include "ops/reduce.h"
 #include "ops/reduce_block.h"
 #include "ops/reduce_cuda.h"
@@ -67,19 +67,21 @@ static bool add_part(const dcsr_monoid *monoid, const dcsr_i_rows *rows, uint64_
 }
 
 /* *any says whether there are entries. */
-static bool add_all(const dcsr_monoid *monoid, const dcsr_i_rows *rows, int threads, dcsr_i_scalar *total,
-                    bool *any)
+static bool add_all(const dcsr_monoid *monoid, const dcsr_i_rows *rows, const dcsr_context *context,
+                    dcsr_i_scalar *total, bool *any)
 {
+    uint64_t stored = dcsr_i_rows_stored(rows);
+    int shares = dcsr_i_shares(context, stored), threads = dcsr_i_threads(context, stored);
     dcsr_i_scalar part[DCSR_I_MAX_BATCH_THREADS];
     bool some[DCSR_I_MAX_BATCH_THREADS] = {false};
     int failed = 0;
-    if (threads > DCSR_I_MAX_BATCH_THREADS) threads = DCSR_I_MAX_BATCH_THREADS;
-    if (threads == 1) return add_part(monoid, rows, 0, 1, total, any);
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed)
-    for (int t = 0; t < threads; t++)
-        failed += !add_part(monoid, rows, (uint64_t)t, (uint64_t)threads, &part[t], &some[t]);
+    if (shares > DCSR_I_MAX_BATCH_THREADS) shares = DCSR_I_MAX_BATCH_THREADS;
+    if (shares == 1) return add_part(monoid, rows, 0, 1, total, any);
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed) if (threads > 1)
+    for (int t = 0; t < shares; t++)
+        failed += !add_part(monoid, rows, (uint64_t)t, (uint64_t)shares, &part[t], &some[t]);
     *any = false;
-    for (int t = 0; t < threads && !failed; t++) {
+    for (int t = 0; t < shares && !failed; t++) {
         if (!some[t]) continue;
         if (*any && !dcsr_i_apply_binary(monoid->op, total, total, &part[t], 1)) return false;
         if (!*any) *total = part[t];
@@ -113,7 +115,7 @@ static dcsr_status add_up(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_vi
         if (a.rows->type == DCSR_PATTERN)
             added = !any || dcsr_i_sum_of_ones(monoid, stored, sum);
         else
-            added = add_all(monoid, a.rows, dcsr_i_threads(dcsr_i_view_context(A), stored), sum, &any);
+            added = add_all(monoid, a.rows, dcsr_i_view_context(A), sum, &any);
         if (!any) *sum = monoid->identity;
         if (!added) status = dcsr_i_fail_callback(call, monoid->op->text);
     }

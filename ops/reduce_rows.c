@@ -217,21 +217,22 @@ static bool add_columns(const job *j, dcsr_i_body *T, const columns *c, uint64_t
     return true;
 }
 
-static dcsr_status scatter_rows(const job *j, dcsr_i_body *T, columns *c, int threads)
+static dcsr_status scatter_rows(const job *j, dcsr_i_body *T, columns *c, int shares)
 {
     const dcsr_i_rows *rows = j->a.rows;
     uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT, words = (rows->cols + 63) / 64,
              nvals = 0;
-    int failed = 0;
+    int failed = 0, threads = dcsr_i_threads(j->context, dcsr_i_rows_stored(rows));
+    if (threads > shares) threads = shares;
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed) if (threads > 1)
-    for (int t = 0; t < threads; t++)
-        failed += !add_to_columns(j, &c[t], pages * (uint64_t)t / (uint64_t)threads,
-                                  pages * ((uint64_t)t + 1) / (uint64_t)threads);
+    for (int t = 0; t < shares; t++)
+        failed += !add_to_columns(j, &c[t], pages * (uint64_t)t / (uint64_t)shares,
+                                  pages * ((uint64_t)t + 1) / (uint64_t)shares);
 #pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : failed, nvals) if (threads > 1)
-    for (int part = 0; part < threads; part++) {
-        uint64_t first = words * (uint64_t)part / (uint64_t)threads,
-                 end = words * ((uint64_t)part + 1) / (uint64_t)threads;
-        for (int t = 0; t < threads && !failed; t++)
+    for (int part = 0; part < shares; part++) {
+        uint64_t first = words * (uint64_t)part / (uint64_t)shares,
+                 end = words * ((uint64_t)part + 1) / (uint64_t)shares;
+        for (int t = 0; t < shares && !failed; t++)
             failed += !add_columns(j, T, &c[t], first * 64, end * 64 < rows->cols ? end * 64 : rows->cols);
         for (uint64_t w = first; w < end; w++) nvals += (uint64_t)__builtin_popcountll(T->present[w]);
     }
@@ -243,23 +244,23 @@ static dcsr_status add_columns_up(const job *j, dcsr_i_body *T)
 {
     dcsr_context *context = j->context;
     uint64_t cols = j->a.rows->cols, stored = dcsr_i_rows_stored(j->a.rows);
-    int threads = dcsr_i_threads(context, stored);
+    int shares = dcsr_i_shares(context, stored);
     /* Their sums must not outweigh the entries. */
-    while (threads > 1 && (uint64_t)threads * cols > 4 * stored) threads--;
+    while (shares > 1 && (uint64_t)shares * cols > 4 * stored) shares--;
     DCSR_TRY(dcsr_i_body_dense(T, context, j->size, cols, true));
-    columns *c = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)threads, sizeof *c);
+    columns *c = dcsr_i_calloc(context, DCSR_I_SCRATCH, (size_t)shares, sizeof *c);
     bool ready = c != NULL;
-    for (int t = 0; ready && t < threads; t++) {
+    for (int t = 0; ready && t < shares; t++) {
         c[t].sums = dcsr_i_alloc(context, DCSR_I_SCRATCH, cols, j->size);
         c[t].present = c[t].sums ? dcsr_i_calloc(context, DCSR_I_SCRATCH, cols, 1) : NULL;
         ready = c[t].present != NULL;
     }
-    dcsr_status status = ready ? scatter_rows(j, T, c, threads) : DCSR_ERROR_OUT_OF_MEMORY;
-    for (int t = 0; c && t < threads; t++) {
+    dcsr_status status = ready ? scatter_rows(j, T, c, shares) : DCSR_ERROR_OUT_OF_MEMORY;
+    for (int t = 0; c && t < shares; t++) {
         dcsr_i_free(context, DCSR_I_SCRATCH, c[t].sums, cols, j->size);
         dcsr_i_free(context, DCSR_I_SCRATCH, c[t].present, cols, 1);
     }
-    dcsr_i_free(context, DCSR_I_SCRATCH, c, (size_t)threads, sizeof *c);
+    dcsr_i_free(context, DCSR_I_SCRATCH, c, (size_t)shares, sizeof *c);
     return status;
 }
 

@@ -119,9 +119,9 @@ static bool join_parts(const dcsr_i_spmm *p)
 
 static bool run(const dcsr_i_spmm *p)
 {
-    if (p->threads == 1) return run_share(p, 0, p->scratch);
+    if (p->shares == 1) return run_share(p, 0, p->scratch);
     bool good = true;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads) reduction(&& : good)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads) reduction(&& : good) if (p->threads > 1)
     for (uint64_t s = 0; s < p->shares; s++)
         good = good && run_share(p, s, p->scratch + (uint64_t)omp_get_thread_num() * p->scratch_bytes);
     return good && join_parts(p);

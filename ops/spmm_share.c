@@ -26,7 +26,7 @@ static uint64_t measure(const dcsr_i_spmm *p, uint64_t *before)
 {
     const dcsr_i_rows *rows = p->rows;
     uint64_t blocks = blocks_of(rows), longest = 0;
-#pragma omp parallel for num_threads(p->threads) reduction(max : longest)
+#pragma omp parallel for num_threads(p->threads) reduction(max : longest) if (p->threads > 1)
     for (uint64_t b = 0; b < blocks; b++) {
         uint64_t first = b << DCSR_I_PAGE_SHIFT, sum = 0;
         uint64_t n = rows->rows - first < DCSR_I_PAGE_ROWS ? rows->rows - first : DCSR_I_PAGE_ROWS;
@@ -58,12 +58,14 @@ static dcsr_i_spmm_place place_at(const dcsr_i_spmm *p, const uint64_t *before, 
     return left < here - 1 ? (dcsr_i_spmm_place){row, left} : (dcsr_i_spmm_place){row + 1, 0};
 }
 
-static dcsr_status share_out(dcsr_i_spmm *p, dcsr_context *context, dcsr_spmm_mapping *mapping)
+/* For so many threads as the work deserves. */
+static dcsr_status share_out(dcsr_i_spmm *p, dcsr_context *context, uint64_t threads,
+                             dcsr_spmm_mapping *mapping)
 {
     uint64_t blocks = blocks_of(p->rows),
              *before = dcsr_i_alloc(context, DCSR_I_SCRATCH, blocks + 1, sizeof *before);
     if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t longest = measure(p, before), work = before[blocks], threads = (uint64_t)p->threads;
+    uint64_t longest = measure(p, before), work = before[blocks];
     if (*mapping == DCSR_SPMM_AUTO)
         *mapping = longest > work / threads / LONG_PART ? DCSR_SPMM_MERGE : DCSR_SPMM_ROW_SPLIT;
     uint64_t shares = threads * SHARES_PER_THREAD;
@@ -84,13 +86,14 @@ static dcsr_status share_out(dcsr_i_spmm *p, dcsr_context *context, dcsr_spmm_ma
 dcsr_status dcsr_i_spmm_share(dcsr_i_spmm *p, dcsr_context *context, dcsr_spmm_mapping *mapping)
 {
     uint64_t work = (dcsr_i_spmm_stored(p->rows) + p->rows->rows) * (p->width / 8 + 1);
+    int deserved = dcsr_i_shares(context, work);
     p->threads = dcsr_i_threads(context, work);
     if (p->accum && !p->accum_adds) {
         p->scratch_bytes = (p->row_bytes + 63) / 64 * 64;
         p->scratch = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)p->threads, p->scratch_bytes);
         if (!p->scratch) return DCSR_ERROR_OUT_OF_MEMORY;
     }
-    if (p->threads > 1) return share_out(p, context, mapping);
+    if (deserved > 1) return share_out(p, context, (uint64_t)deserved, mapping);
     p->shares = 1;
     p->ends[1].row = p->rows->rows;
     p->place = p->ends;

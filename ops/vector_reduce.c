@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Blocks between looking whether the terminal value has been reached; threads that share the work. */
-enum { BLOCKS_PER_LOOK = 16, MOST_THREADS = 256 };
+/* Blocks between looking whether the terminal value has been reached; shares of the work. */
+enum { BLOCKS_PER_LOOK = 16, MOST_SHARES = 256 };
 
 typedef struct sums {
     const dcsr_monoid *monoid;
@@ -93,22 +93,23 @@ static bool add_blocks(sums *s, const dcsr_vector *u, uint64_t places, uint64_t 
     return true;
 }
 
-/* The sum of each thread's blocks, in the order of the threads, added to one another. */
-static bool add_shared(sums *s, const dcsr_vector *u, uint64_t places, uint64_t blocks, uint64_t threads)
+/* The sum of each share's blocks, in the order of the shares, added to one another. */
+static bool add_shared(sums *s, const dcsr_vector *u, uint64_t places, uint64_t blocks, uint64_t shares)
 {
-    dcsr_i_scalar sum[MOST_THREADS];
-    bool has[MOST_THREADS] = {false};
+    dcsr_i_scalar sum[MOST_SHARES];
+    bool has[MOST_SHARES] = {false};
     atomic_bool stop = false, failed = false;
-#pragma omp parallel for num_threads((int)threads)
-    for (uint64_t t = 0; t < threads; t++) {
+    const int threads = dcsr_i_threads(u->context, places);
+#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+    for (uint64_t t = 0; t < shares; t++) {
         sums own; /* too large to be initialised */
         own.monoid = s->monoid, own.size = s->size, own.n = 0, own.done = false;
-        if (!add_blocks(&own, u, places, blocks * t / threads, blocks * (t + 1) / threads, &stop))
+        if (!add_blocks(&own, u, places, blocks * t / shares, blocks * (t + 1) / shares, &stop))
             failed = stop = true;
         has[t] = own.n > 0;
         memcpy(&sum[t], own.values, sizeof sum[t]);
     }
-    for (uint64_t t = 0; t < threads && !failed; t++) {
+    for (uint64_t t = 0; t < shares && !failed; t++) {
         if (!has[t]) continue;
         memcpy(s->values + s->n * s->size, &sum[t], s->size);
         s->n++;
@@ -163,11 +164,11 @@ dcsr_status dcsr_vector_reduce(void *total, const dcsr_binary_op *accum, const d
     s.monoid = monoid, s.size = dcsr_type_size(type), s.n = 0, s.done = false;
     uint64_t places = u->body.dense ? u->size : u->body.nvals,
              blocks = (places + DCSR_I_BLOCK - 1) / DCSR_I_BLOCK;
-    uint64_t threads = (uint64_t)dcsr_i_threads(u->context, places);
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    uint64_t shares = (uint64_t)dcsr_i_shares(u->context, places);
+    if (shares > MOST_SHARES) shares = MOST_SHARES;
     atomic_bool stop = false;
-    bool ok = threads <= 1 ? add_blocks(&s, u, places, 0, blocks, &stop)
-                           : add_shared(&s, u, places, blocks, threads);
+    bool ok =
+        shares <= 1 ? add_blocks(&s, u, places, 0, blocks, &stop) : add_shared(&s, u, places, blocks, shares);
     if (!ok) return dcsr_i_fail_callback("vector_reduce", monoid->op->text);
     return finish(total, accum, type, s.values);
 }

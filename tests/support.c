@@ -1,5 +1,6 @@
 /* support.c: seeded random numbers, the oracle, and comparing a view with it. */
 #include "tests/support.h"
+#include "dcsr/rowtable.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -126,6 +127,7 @@ double test_decode(dcsr_type type, const void *value)
 dcsr_context *test_context(int threads)
 {
     dcsr_context *context = NULL;
+    dcsr_i_assume_busy(0); /* so that threads meet, whatever else runs beside the tests */
     TEST_OK(dcsr_context_create(&context,
                                 &(dcsr_context_options){.device = DCSR_DEVICE_AUTO, .threads = threads}));
     return context;

@@ -2,10 +2,15 @@
 #include "dcsr/matrix.h"
 #include "dcsr/rowtable.h"
 #include "dcsr/runtime.h"
+#include "ops/mxv.h"
+#include "ops/reduce.h"
+#include "ops/spmm.h"
+#include "ops/vector_ops.h"
 #include "tests/support.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -371,4 +376,85 @@ Test(version, is_three_numbers)
     char rest;
     cr_assert_eq(sscanf(dcsr_version(), "%u.%u.%u%c", &major, &minor, &patch, &rest), 3, "%s",
                  dcsr_version());
+}
+
+/* ---- Threads ---- */
+
+enum { BUSY_ROWS = 3000, BUSY_ENTRIES = 200000, BUSY_COLUMNS = 3 };
+
+/* Sums of which the last bits depend on how the work is cut. */
+typedef struct busy_sums {
+    double total, of_vector, pushed[BUSY_ROWS], pulled[BUSY_ROWS], of_columns[BUSY_ROWS];
+    double dense[BUSY_ROWS * BUSY_COLUMNS];
+} busy_sums;
+
+static void read_vector(const dcsr_vector *w, double *values)
+{
+    uint64_t n;
+    TEST_OK(dcsr_vector_entries(w, BUSY_ROWS, NULL, values, &n));
+    cr_assert_eq(n, BUSY_ROWS);
+}
+
+static void take_sums(busy_sums *sums, dcsr_context *context, dcsr_view *view, const double *numbers)
+{
+    const dcsr_monoid *plus = dcsr_monoid_of(DCSR_BINARY_PLUS, DCSR_FP64);
+    const dcsr_semiring *ring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
+    dcsr_vector *u, *w, *large;
+    TEST_OK(dcsr_vector_create(&u, context, DCSR_FP64, BUSY_ROWS));
+    TEST_OK(dcsr_vector_create(&w, context, DCSR_FP64, BUSY_ROWS));
+    TEST_OK(dcsr_vector_create(&large, context, DCSR_FP64, BUSY_ENTRIES));
+    for (uint64_t i = 1; i < BUSY_ROWS; i++) TEST_OK(dcsr_vector_set(u, i, &numbers[i]));
+    for (uint64_t i = 0; i < BUSY_ENTRIES; i++) TEST_OK(dcsr_vector_set(large, i, &numbers[i]));
+    TEST_OK(dcsr_matrix_reduce(&sums->total, NULL, plus, view));
+    TEST_OK(dcsr_vector_reduce(&sums->of_vector, NULL, plus, large));
+    TEST_OK(dcsr_matrix_reduce_rows(w, NULL, NULL, plus, view, &(dcsr_desc){.transpose_a = true}));
+    read_vector(w, sums->of_columns);
+    TEST_OK(dcsr_mxv(w, NULL, NULL, ring, view, u, &(dcsr_desc){.direction = DCSR_DIRECTION_PULL}));
+    read_vector(w, sums->pulled);
+    TEST_OK(dcsr_mxv(w, NULL, NULL, ring, view, u, &(dcsr_desc){.direction = DCSR_DIRECTION_PUSH}));
+    read_vector(w, sums->pushed);
+    TEST_OK(dcsr_spmm(sums->dense, NULL, NULL, ring, view, numbers, BUSY_COLUMNS, NULL));
+    dcsr_vector_destroy(u), dcsr_vector_destroy(w), dcsr_vector_destroy(large);
+}
+
+/* On a busy machine little work stays in the calling thread, and much does not; what comes out has the same
+ * bits. */
+Test(threads, little_work_is_not_shared_on_a_busy_machine)
+{
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 3}));
+    uint64_t *rows = test_allocate(BUSY_ENTRIES, sizeof *rows),
+             *cols = test_allocate(BUSY_ENTRIES, sizeof *cols);
+    double *numbers = test_allocate(BUSY_ENTRIES, sizeof *numbers);
+    test_random random = {1};
+    for (uint64_t i = 0; i < BUSY_ENTRIES; i++) {
+        rows[i] = i % 2 ? 7 : i / 2 % BUSY_ROWS; /* half of them in one row */
+        cols[i] = test_random_below(&random, BUSY_ROWS);
+        numbers[i] = 1 / (1 + (double)(test_random_next(&random) >> 11));
+    }
+    busy_sums *sums = test_allocate(2, sizeof *sums);
+    for (int busy = 0; busy < 2; busy++) {
+        dcsr_i_assume_busy(busy);
+        cr_assert_eq(dcsr_i_threads(context, 1000), 1);
+        cr_assert_eq(dcsr_i_threads(context, 200000), busy ? 1 : 3);
+        cr_assert_eq(dcsr_i_threads(context, 10000000), 3);
+        cr_assert_eq(dcsr_i_shares(context, 200000), 3);
+        /* A matrix each, since a transpose that the first sums ask for would serve the others too. */
+        dcsr_matrix *A = test_matrix(context, DCSR_FP64, BUSY_ROWS, BUSY_ROWS, DCSR_POLICY_KEEP);
+        TEST_OK(dcsr_matrix_insert(A, BUSY_ENTRIES, rows, cols, numbers, NULL));
+        TEST_OK(dcsr_matrix_wait(A));
+        dcsr_view *view = test_view(A, DCSR_LAYOUT_SEGMENTS, 0);
+        take_sums(&sums[busy], context, view, numbers);
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(A);
+    }
+    cr_assert(sums[0].total == sums[1].total && sums[0].of_vector == sums[1].of_vector);
+    cr_assert(!memcmp(sums[0].pushed, sums[1].pushed, sizeof sums->pushed), "push");
+    cr_assert(!memcmp(sums[0].pulled, sums[1].pulled, sizeof sums->pulled), "pull");
+    cr_assert(!memcmp(sums[0].of_columns, sums[1].of_columns, sizeof sums->of_columns), "columns");
+    cr_assert(!memcmp(sums[0].dense, sums[1].dense, sizeof sums->dense), "spmm");
+    dcsr_i_assume_busy(-1);
+    cr_assert_geq(dcsr_i_threads(context, 200000), 1);
+    free(rows), free(cols), free(numbers), free(sums);
+    test_close(context);
 }
