@@ -187,16 +187,18 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
     return status;
 }
 
+dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                 const uint64_t *cols, const void *values, dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {
+        .call = call, .kind = DCSR_I_INSERT, .n = n, .rows = rows, .cols = cols, .values = values};
+    return queue_entries(matrix, &e, ticket);
+}
+
 dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
                                const void *values, dcsr_ticket **ticket)
 {
-    dcsr_i_entries e = {.call = "dcsr_matrix_insert",
-                        .kind = DCSR_I_INSERT,
-                        .n = n,
-                        .rows = rows,
-                        .cols = cols,
-                        .values = values};
-    return queue_entries(matrix, &e, ticket);
+    return dcsr_i_matrix_insert(matrix, "dcsr_matrix_insert", n, rows, cols, values, ticket);
 }
 
 dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
@@ -207,11 +209,11 @@ dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *ro
     return queue_entries(matrix, &e, ticket);
 }
 
-dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
-                                      const uint64_t *cols, const void *values, void *stream,
-                                      dcsr_ticket **ticket)
+dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                        const uint64_t *cols, const void *values, void *stream,
+                                        dcsr_ticket **ticket)
 {
-    dcsr_i_entries e = {.call = "dcsr_matrix_insert_device",
+    dcsr_i_entries e = {.call = call,
                         .kind = DCSR_I_INSERT,
                         .n = n,
                         .rows = rows,
@@ -220,6 +222,14 @@ dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint6
                         .on_device = true,
                         .stream = stream};
     return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+                                      const uint64_t *cols, const void *values, void *stream,
+                                      dcsr_ticket **ticket)
+{
+    return dcsr_i_matrix_insert_device(matrix, "dcsr_matrix_insert_device", n, rows, cols, values, stream,
+                                       ticket);
 }
 
 dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,

@@ -1,5 +1,6 @@
 /* convert.c: a view as coordinate triples, and what the conversions from a view share. */
 #include "dcsr/convert_out.h"
+#include "dcsr/coo_internal.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
 
@@ -74,13 +75,14 @@ static uint64_t copy_row(dcsr_coo *coo, uint64_t at, const dcsr_i_rows *rows, ui
     return at;
 }
 
-dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, dcsr_context *context, const dcsr_i_rows *rows, uint64_t skip)
+dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, const char *call, dcsr_context *context,
+                               const dcsr_i_rows *rows, uint64_t skip)
 {
     uint64_t *before;
     uint64_t blocks = dcsr_i_block_count(rows->rows);
     DCSR_TRY(dcsr_i_block_offsets(&before, context, rows, skip));
     uint64_t nnz = before[blocks];
-    dcsr_status status = dcsr_coo_allocate(coo, context, rows->type, rows->rows, rows->cols, nnz);
+    dcsr_status status = dcsr_i_coo_allocate(coo, call, context, rows->type, rows->rows, rows->cols, nnz);
     if (status == DCSR_OK) {
         int threads = dcsr_i_threads(context, nnz + rows->rows);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
@@ -102,5 +104,5 @@ dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view)
     const dcsr_i_rows *rows;
     dcsr_context *context;
     DCSR_TRY(dcsr_i_convert_begin(view, &rows, &context));
-    return dcsr_i_rows_to_coo(coo, context, rows, 0);
+    return dcsr_i_rows_to_coo(coo, "dcsr_view_to_coo", context, rows, 0);
 }

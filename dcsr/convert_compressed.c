@@ -101,11 +101,11 @@ static dcsr_status load_batches(dcsr_i_loader *loader, const compressed *c)
     return DCSR_OK;
 }
 
-static dcsr_status load(dcsr_matrix **matrix, dcsr_context *context, const compressed *c,
+static dcsr_status load(dcsr_matrix **matrix, const char *call, dcsr_context *context, const compressed *c,
                         const dcsr_matrix_options *options)
 {
     dcsr_i_loader loader;
-    DCSR_TRY(dcsr_i_loader_open(&loader, context, c->type, c->minors, c->majors, options));
+    DCSR_TRY(dcsr_i_loader_open(&loader, call, context, c->type, c->minors, c->majors, options));
     dcsr_status status = check_offsets(c, context);
     if (status == DCSR_OK) status = check_minors(c, context);
     if (status == DCSR_OK) status = load_batches(&loader, c);
@@ -129,14 +129,14 @@ static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
 }
 
 /* CSR is what a matrix is when it is defragmented, so its arrays are copied as they are. */
-dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
-                                 const dcsr_matrix_options *options)
+dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                   const dcsr_csr *csr, const dcsr_matrix_options *options)
 {
-    DCSR_TRY(dcsr_i_load_check(matrix, csr, "dcsr_matrix_from_csr"));
+    DCSR_TRY(dcsr_i_load_check(matrix, csr, call));
     compressed c = {"CSR",     "row",        "column",     csr->rows, csr->cols,  csr->nnz,
                     csr->type, csr->offsets, csr->columns, NULL,      csr->values};
     dcsr_matrix *made;
-    DCSR_TRY(dcsr_matrix_create(&made, context, csr->type, csr->rows, csr->cols, options));
+    DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
     dcsr_status status = check_offsets(&c, context);
     if (status == DCSR_OK) status = check_minors(&c, context);
     if (status == DCSR_OK && csr->nnz && !csr->values != !dcsr_type_size(csr->type))
@@ -150,13 +150,20 @@ dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, co
     return status;
 }
 
+dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
+                                 const dcsr_matrix_options *options)
+{
+    return dcsr_i_matrix_from_csr(matrix, "dcsr_matrix_from_csr", context, csr, options);
+}
+
 dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,
                                  const dcsr_matrix_options *options)
 {
-    DCSR_TRY(dcsr_i_load_check(matrix, csc, "dcsr_matrix_from_csc"));
+    static const char call[] = "dcsr_matrix_from_csc";
+    DCSR_TRY(dcsr_i_load_check(matrix, csc, call));
     compressed c = {"CSC",     "column",     "row", csc->cols, csc->rows,  csc->nnz,
                     csc->type, csc->offsets, NULL,  csc->row,  csc->values};
-    return load(matrix, context, &c, options);
+    return load(matrix, call, context, &c, options);
 }
 
 /* -- Out

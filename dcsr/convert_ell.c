@@ -90,7 +90,7 @@ dcsr_status dcsr_view_to_hyb(dcsr_hyb *hyb, dcsr_view *view, uint64_t width)
     if (!width && rows->rows) width = nnz / rows->rows + (nnz % rows->rows != 0);
     if (width > longest) width = longest; /* more would be unused slots only */
     DCSR_TRY(dcsr_i_rows_to_ell(&hyb->ell, context, rows, width, 0));
-    dcsr_status status = dcsr_i_rows_to_coo(&hyb->coo, context, rows, width);
+    dcsr_status status = dcsr_i_rows_to_coo(&hyb->coo, "dcsr_view_to_hyb", context, rows, width);
     if (status != DCSR_OK) dcsr_hyb_free(hyb);
     return status;
 }
@@ -163,11 +163,11 @@ static dcsr_status load_coo(dcsr_i_loader *loader, const dcsr_coo *coo)
 }
 
 /* Both parts; coo may be NULL. */
-static dcsr_status from_parts(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell,
-                              const dcsr_coo *coo, const dcsr_matrix_options *options)
+static dcsr_status from_parts(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                              const dcsr_ell *ell, const dcsr_coo *coo, const dcsr_matrix_options *options)
 {
     dcsr_i_loader loader;
-    DCSR_TRY(dcsr_i_loader_open(&loader, context, ell->type, ell->rows, ell->cols, options));
+    DCSR_TRY(dcsr_i_loader_open(&loader, call, context, ell->type, ell->rows, ell->cols, options));
     dcsr_status status = check_ell(ell, context);
     if (status == DCSR_OK) status = load_ell(&loader, ell);
     if (status == DCSR_OK && coo) status = load_coo(&loader, coo);
@@ -177,18 +177,20 @@ static dcsr_status from_parts(dcsr_matrix **matrix, dcsr_context *context, const
 dcsr_status dcsr_matrix_from_ell(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell,
                                  const dcsr_matrix_options *options)
 {
-    DCSR_TRY(dcsr_i_load_check(matrix, ell, "dcsr_matrix_from_ell"));
-    return from_parts(matrix, context, ell, NULL, options);
+    static const char call[] = "dcsr_matrix_from_ell";
+    DCSR_TRY(dcsr_i_load_check(matrix, ell, call));
+    return from_parts(matrix, call, context, ell, NULL, options);
 }
 
 dcsr_status dcsr_matrix_from_hyb(dcsr_matrix **matrix, dcsr_context *context, const dcsr_hyb *hyb,
                                  const dcsr_matrix_options *options)
 {
-    DCSR_TRY(dcsr_i_load_check(matrix, hyb, "dcsr_matrix_from_hyb"));
+    static const char call[] = "dcsr_matrix_from_hyb";
+    DCSR_TRY(dcsr_i_load_check(matrix, hyb, call));
     if (hyb->ell.type != hyb->coo.type)
         return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "HYB: its ELL and its COO part have different types");
     if (hyb->ell.rows != hyb->coo.rows || hyb->ell.cols != hyb->coo.cols)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH,
                            "HYB: its ELL and its COO part have different dimensions");
-    return from_parts(matrix, context, &hyb->ell, &hyb->coo, options);
+    return from_parts(matrix, call, context, &hyb->ell, &hyb->coo, options);
 }

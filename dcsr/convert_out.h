@@ -30,7 +30,8 @@ dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, cons
 void dcsr_i_free_block_offsets(uint64_t *offsets, dcsr_context *context, const dcsr_i_rows *rows);
 
 /* Allocates *coo and fills it with each row's entries, the first `skip` left out. */
-dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, dcsr_context *context, const dcsr_i_rows *rows, uint64_t skip);
+dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, const char *call, dcsr_context *context,
+                               const dcsr_i_rows *rows, uint64_t skip);
 
 /* Allocates *ell and fills it with the first `width` entries of each row; limit as for dcsr_view_to_ell(). */
 dcsr_status dcsr_i_rows_to_ell(dcsr_ell *ell, dcsr_context *context, const dcsr_i_rows *rows, uint64_t width,

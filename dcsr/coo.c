@@ -2,6 +2,7 @@
 #include "dcsr/coo.h"
 #include "dcsr/alloc.h"
 #include "dcsr/coo_internal.h"
+#include "dcsr/store.h"
 #include "dcsr/error.h"
 #include "dcsr/runtime.h"
 #include <string.h>
@@ -37,26 +38,31 @@ static dcsr_status allocate_arrays(dcsr_context *context, void *array[3], uint64
     return DCSR_OK;
 }
 
-dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows,
-                              uint64_t cols, uint64_t nnz)
+dcsr_status dcsr_i_coo_allocate(dcsr_coo *coo, const char *call, dcsr_context *context, dcsr_type type,
+                                uint64_t rows, uint64_t cols, uint64_t nnz)
 {
-    if (!coo)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_allocate: coo is NULL; give it a place");
+    if (!coo) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: coo is NULL; give it a place", call);
     memset(coo, 0, sizeof *coo);
     DCSR_TRY(dcsr_i_context_check(context));
     if (!dcsr_type_name(type))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_coo_allocate: %d is no type; use one of dcsr_type", (int)type);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %d is no type; use one of dcsr_type", call,
+                           (int)type);
     if (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                           "%llu x %llu is too large: a matrix has at most 2^32 rows and 2^31 columns",
-                           (unsigned long long)rows, (unsigned long long)cols);
+                           "%s: %llu x %llu is too large: a matrix has at most 2^32 rows and 2^31 columns",
+                           call, (unsigned long long)rows, (unsigned long long)cols);
     void *array[3];
     size_t size[3];
     element_sizes(type, size);
     DCSR_TRY(allocate_arrays(context, array, nnz, size));
     *coo = (dcsr_coo){type, rows, cols, nnz, array[0], array[1], array[2], context};
     return DCSR_OK;
+}
+
+dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows,
+                              uint64_t cols, uint64_t nnz)
+{
+    return dcsr_i_coo_allocate(coo, "dcsr_coo_allocate", context, type, rows, cols, nnz);
 }
 
 dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz)
@@ -129,14 +135,15 @@ dcsr_status dcsr_i_coo_check(const dcsr_coo *coo)
 dcsr_status dcsr_matrix_from_coo(dcsr_matrix **matrix, dcsr_context *context, const dcsr_coo *coo,
                                  const dcsr_matrix_options *options)
 {
-    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_from_coo: matrix is NULL");
+    static const char call[] = "dcsr_matrix_from_coo";
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: matrix is NULL", call);
     *matrix = NULL;
     DCSR_TRY(dcsr_i_coo_check(coo));
     dcsr_matrix *created;
-    DCSR_TRY(dcsr_matrix_create(&created, context, coo->type, coo->rows, coo->cols, options));
+    DCSR_TRY(dcsr_i_matrix_create(&created, call, context, coo->type, coo->rows, coo->cols, options));
     const void *values = coo->type == DCSR_PATTERN ? NULL : coo->values;
     dcsr_status status = DCSR_OK;
-    if (coo->nnz) status = dcsr_matrix_insert(created, coo->nnz, coo->row, coo->col, values, NULL);
+    if (coo->nnz) status = dcsr_i_matrix_insert(created, call, coo->nnz, coo->row, coo->col, values, NULL);
     if (status == DCSR_OK) status = dcsr_matrix_wait(created);
     if (status == DCSR_OK)
         *matrix = created;

@@ -1,5 +1,6 @@
 /* generate.c: random matrices and paths, entry by entry as a function of the seed. */
 #include "dcsr/generate.h"
+#include "dcsr/coo_internal.h"
 #include "dcsr/error.h"
 #include "dcsr/random.h"
 #include "dcsr/rowtable.h"
@@ -68,7 +69,8 @@ dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_
     if (coo) memset(coo, 0, sizeof *coo);
     DCSR_TRY(check_rmat(rmat, first_edge, edges));
     uint64_t vertices = UINT64_C(1) << rmat->scale;
-    DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_PATTERN, vertices, vertices, edges));
+    DCSR_TRY(
+        dcsr_i_coo_allocate(coo, "dcsr_generate_rmat", context, DCSR_PATTERN, vertices, vertices, edges));
 
     int scale = rmat->scale;
     uint64_t *row = coo->row, *col = coo->col;
@@ -97,7 +99,7 @@ dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "er: a matrix of %llu x %llu has no place for %llu entries",
                            (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)nnz);
-    DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_PATTERN, rows, cols, nnz));
+    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_er", context, DCSR_PATTERN, rows, cols, nnz));
     uint64_t *row = coo->row, *col = coo->col;
     uint64_t key = dcsr_i_random_key(seed, STREAM_ER);
     int threads = dcsr_i_threads(context, nnz);
@@ -114,7 +116,7 @@ dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows
 dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n)
 {
     uint64_t edges = n ? n - 1 : 0;
-    DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_PATTERN, n, n, edges));
+    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_path", context, DCSR_PATTERN, n, n, edges));
     uint64_t *row = coo->row, *col = coo->col;
     int threads = dcsr_i_threads(context, edges);
 #pragma omp parallel for num_threads(threads)

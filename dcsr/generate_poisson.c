@@ -5,6 +5,7 @@
  * end, the entries before any line of the grid have a closed form, so lines are filled in parallel at their
  * final places. A 2D grid is a 3D one of a single plane. */
 #include "dcsr/generate.h"
+#include "dcsr/coo_internal.h"
 #include "dcsr/error.h"
 #include "dcsr/rowtable.h"
 #include <stdlib.h>
@@ -80,7 +81,8 @@ dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dime
             (unsigned long long)n, dimension, (unsigned long long)most);
     grid g = {.n = n, .planes = dimension == 3 ? n : 1, .box = box, .diagonal = points - 1};
     uint64_t lines = g.planes * n, nnz = n ? entries_before(&g, g.planes, 0) : 0;
-    DCSR_TRY(dcsr_coo_allocate(coo, context, DCSR_FP64, lines * n, lines * n, nnz));
+    DCSR_TRY(
+        dcsr_i_coo_allocate(coo, "dcsr_generate_poisson", context, DCSR_FP64, lines * n, lines * n, nnz));
     int threads = dcsr_i_threads(context, nnz);
 #pragma omp parallel for num_threads(threads)
     for (uint64_t line = 0; line < lines; line++) {

@@ -2,6 +2,7 @@
 #include "dcsr/load.h"
 #include "dcsr/alloc.h"
 #include "dcsr/error.h"
+#include "dcsr/store.h"
 
 dcsr_status dcsr_i_load_check(dcsr_matrix **matrix, const void *arrays, const char *function)
 {
@@ -19,11 +20,11 @@ static void free_batch(dcsr_i_loader *loader)
                 dcsr_type_size(loader->type));
 }
 
-dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, dcsr_context *context, dcsr_type type, uint64_t rows,
-                               uint64_t cols, const dcsr_matrix_options *options)
+dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, const char *call, dcsr_context *context, dcsr_type type,
+                               uint64_t rows, uint64_t cols, const dcsr_matrix_options *options)
 {
-    *loader = (dcsr_i_loader){.context = context, .type = type};
-    DCSR_TRY(dcsr_matrix_create(&loader->matrix, context, type, rows, cols, options));
+    *loader = (dcsr_i_loader){.call = call, .context = context, .type = type};
+    DCSR_TRY(dcsr_i_matrix_create(&loader->matrix, call, context, type, rows, cols, options));
     size_t size = dcsr_type_size(type);
     loader->row = dcsr_i_alloc(context, DCSR_I_SCRATCH, DCSR_I_LOAD_ENTRIES, sizeof *loader->row);
     if (loader->row)
@@ -40,11 +41,11 @@ dcsr_status dcsr_i_loader_insert(dcsr_i_loader *loader, uint64_t n, const uint64
                                  const void *values)
 {
     if (!n) return DCSR_OK;
-    dcsr_status status = dcsr_matrix_insert(loader->matrix, n, row, col, values, NULL);
+    dcsr_status status = dcsr_i_matrix_insert(loader->matrix, loader->call, n, row, col, values, NULL);
     if (status != DCSR_ERROR_BUSY) return status;
     DCSR_TRY(dcsr_matrix_wait(
         loader->matrix)); /* the caller wants to be refused, but this call must end with all in */
-    return dcsr_matrix_insert(loader->matrix, n, row, col, values, NULL);
+    return dcsr_i_matrix_insert(loader->matrix, loader->call, n, row, col, values, NULL);
 }
 
 dcsr_status dcsr_i_loader_close(dcsr_i_loader *loader, dcsr_status status, dcsr_matrix **matrix)

@@ -10,6 +10,7 @@
 enum { DCSR_I_LOAD_ENTRIES = 1 << 20 };
 
 typedef struct dcsr_i_loader {
+    const char *call; /* the user's, for messages */
     dcsr_context *context;
     dcsr_matrix *matrix;
     dcsr_type type;
@@ -21,8 +22,8 @@ typedef struct dcsr_i_loader {
 dcsr_status dcsr_i_load_check(dcsr_matrix **matrix, const void *arrays, const char *function);
 
 /* Creates the matrix. On success close must follow. */
-dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, dcsr_context *context, dcsr_type type, uint64_t rows,
-                               uint64_t cols, const dcsr_matrix_options *options);
+dcsr_status dcsr_i_loader_open(dcsr_i_loader *loader, const char *call, dcsr_context *context, dcsr_type type,
+                               uint64_t rows, uint64_t cols, const dcsr_matrix_options *options);
 /* Queues a batch of n entries (none is fine), and waits where the queue is full. */
 dcsr_status dcsr_i_loader_insert(dcsr_i_loader *loader, uint64_t n, const uint64_t *row, const uint64_t *col,
                                  const void *values);

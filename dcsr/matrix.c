@@ -74,24 +74,22 @@ dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows)
     return DCSR_OK;
 }
 
-static dcsr_status check_options(dcsr_type type, const dcsr_matrix_options *options)
+static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_matrix_options *options)
 {
     if ((unsigned)type >= DCSR_TYPE_COUNT)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_matrix_create: %d is no type; use one of dcsr_type", (int)type);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %d is no type; use one of dcsr_type", call,
+                           (int)type);
     if ((unsigned)options->policy >= DCSR_POLICY_COUNT)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_matrix_create: options.policy is %d; use one of DCSR_POLICY_*",
-                           (int)options->policy);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: options.policy is %d; use one of DCSR_POLICY_*",
+                           call, (int)options->policy);
     if (options->segments < DCSR_MIN_SEGMENTS || options->segments > DCSR_MAX_SEGMENTS)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "dcsr_matrix_create: options.segments is %d; give %d to %d, or 0 for the default",
+                           "%s: options.segments is %d; give %d to %d, or 0 for the default", call,
                            options->segments, DCSR_MIN_SEGMENTS, DCSR_MAX_SEGMENTS);
     if ((unsigned)options->defragmentation > DCSR_DEFRAGMENT_OFF)
-        return dcsr_i_fail(
-            DCSR_ERROR_INVALID_ARGUMENT,
-            "dcsr_matrix_create: options.defragmentation is %d; use DCSR_DEFRAGMENT_AUTO or _OFF",
-            (int)options->defragmentation);
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: options.defragmentation is %d; use DCSR_DEFRAGMENT_AUTO or _OFF", call,
+                           (int)options->defragmentation);
     return DCSR_OK;
 }
 
@@ -167,16 +165,17 @@ static dcsr_matrix_options filled_in(const dcsr_matrix_options *options, dcsr_ty
     return result;
 }
 
-dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
-                               uint64_t cols, const dcsr_matrix_options *options)
+dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                 dcsr_type type, uint64_t rows, uint64_t cols,
+                                 const dcsr_matrix_options *options)
 {
-    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_create: matrix is NULL");
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: matrix is NULL", call);
     *matrix = NULL;
     DCSR_TRY(dcsr_i_context_check(context));
     dcsr_matrix_options chosen = filled_in(options, type);
-    DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_create", rows, cols));
-    DCSR_TRY(check_options(type, &chosen));
-    if (chosen.maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_create", rows));
+    DCSR_TRY(dcsr_i_check_dimensions(call, rows, cols));
+    DCSR_TRY(check_options(call, type, &chosen));
+    if (chosen.maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows(call, rows));
     dcsr_matrix *created;
     DCSR_TRY(open_matrix(&created, context, type, rows, cols, &chosen));
     dcsr_status status = dcsr_i_twin_build(created);
@@ -187,6 +186,12 @@ dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr
     }
     *matrix = created;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
+                               uint64_t cols, const dcsr_matrix_options *options)
+{
+    return dcsr_i_matrix_create(matrix, "dcsr_matrix_create", context, type, rows, cols, options);
 }
 
 void dcsr_matrix_destroy(dcsr_matrix *matrix)

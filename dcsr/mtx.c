@@ -224,7 +224,8 @@ static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const d
 {
     bool expands = head->symmetry != DCSR_I_GENERAL;
     uint64_t capacity = chunks->capacity << expands;
-    DCSR_TRY(dcsr_coo_allocate(coo, chunks->context, lines->type, head->rows, head->cols, capacity));
+    DCSR_TRY(dcsr_i_coo_allocate(coo, lines->name, chunks->context, lines->type, head->rows, head->cols,
+                                 capacity));
     DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row, coo->col, coo->values));
     uint64_t nnz = chunks->entries;
     if (expands) DCSR_TRY(expand(coo, nnz, head->symmetry == DCSR_I_SKEW_SYMMETRIC, &nnz));

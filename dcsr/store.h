@@ -395,6 +395,17 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
 /* Gives back what was kept for changes to come, of the twin too. */
 void dcsr_i_matrix_trim(dcsr_matrix *matrix);
+/* What public calls delegate to, so that messages name the call that the user made. */
+dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                 dcsr_type type, uint64_t rows, uint64_t cols,
+                                 const dcsr_matrix_options *options);
+dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                   const dcsr_csr *csr, const dcsr_matrix_options *options);
+dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                 const uint64_t *cols, const void *values, dcsr_ticket **ticket);
+dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                        const uint64_t *cols, const void *values, void *stream,
+                                        dcsr_ticket **ticket);
 dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols);
 
 #endif

@@ -1,5 +1,6 @@
 /* matrix_add.c: a matrix added to another as a batch of insertions. */
 #include "ops/matrix_add.h"
+#include "dcsr/store.h"
 #include "ops/row_block.h"
 #ifdef DCSR_CUDA
 #include "ops/matrix_ops_cuda.h"
@@ -76,7 +77,7 @@ dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
     if (e.row && size) e.values = dcsr_i_alloc(context, DCSR_I_SCRATCH, e.n, size);
     dcsr_status status = e.row && (e.values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) status = copy_entries(&e, context, C->type, rows);
-    if (status == DCSR_OK) status = dcsr_matrix_insert(C, e.n, e.row, e.col, e.values, ticket);
+    if (status == DCSR_OK) status = dcsr_i_matrix_insert(C, call, e.n, e.row, e.col, e.values, ticket);
     dcsr_i_free(context, DCSR_I_SCRATCH, e.row, 2 * e.n, sizeof *e.row);
     dcsr_i_free(context, DCSR_I_SCRATCH, e.values, e.n, size);
     return status;

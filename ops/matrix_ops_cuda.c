@@ -232,8 +232,8 @@ static dcsr_status insert(dcsr_matrix *C, dcsr_cuda_stream *stream, const dcsr_c
     uint64_t *cols = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *cols);
     if (!cols) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_cuda_list_split(stream, list, cols);
-    dcsr_status status = dcsr_matrix_insert_device(C, list->n, list->keys, cols, list->values,
-                                                   dcsr_cuda_handle(stream), ticket);
+    dcsr_status status = dcsr_i_matrix_insert_device(C, "matrix_add", list->n, list->keys, cols, list->values,
+                                                     dcsr_cuda_handle(stream), ticket);
     dcsr_cuda_free(stream, DCSR_I_SCRATCH, cols, list->n, sizeof *cols);
     return status;
 }

@@ -113,7 +113,7 @@ static dcsr_status restore(recovery *r, dcsr_context *context, dcsr_i_stored *ne
     r->txn = newest->txn;
     r->record = newest->version.matrix;
     r->report.version = newest->version.record.version;
-    DCSR_TRY(dcsr_i_stored_restore(&r->matrix, context, newest, options));
+    DCSR_TRY(dcsr_i_stored_restore(&r->matrix, r->call, context, newest, options));
     DCSR_I_POINT("recovery: restored");
     dcsr_status status = replay(r, newest->version.record.log_position);
     dcsr_i_operation_release(r->batch);
@@ -185,7 +185,7 @@ static dcsr_status make_new(recovery *r, dcsr_context *context, dcsr_type type, 
                             const dcsr_matrix_options *options, bool *there)
 {
     DCSR_I_POINT("recovery: not there");
-    DCSR_TRY(dcsr_matrix_create(&r->matrix, context, type, rows, cols, options));
+    DCSR_TRY(dcsr_i_matrix_create(&r->matrix, r->call, context, type, rows, cols, options));
     dcsr_i_store_lock(r->store);
     dcsr_status status = write_first(r, there);
     dcsr_i_store_unlock(r->store);

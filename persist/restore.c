@@ -253,7 +253,7 @@ static void lengths_of(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE
 }
 
 /* A device takes CSR. */
-static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
+static dcsr_status send(dcsr_matrix **matrix, const char *call, dcsr_context *context, dcsr_i_stored *stored,
                         const dcsr_matrix_options *options)
 {
     const dcsr_i_version_record *record = &stored->version.record;
@@ -282,7 +282,7 @@ static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stor
                         .offsets = offsets,
                         .columns = columns,
                         .values = values};
-        status = dcsr_matrix_from_csr(matrix, context, &csr, options);
+        status = dcsr_i_matrix_from_csr(matrix, call, context, &csr, options);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, offsets, record->rows + 1, sizeof *offsets);
     dcsr_i_free(context, DCSR_I_SCRATCH, columns, record->nnz, sizeof *columns);
@@ -290,13 +290,13 @@ static dcsr_status send(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stor
     return status;
 }
 
-static dcsr_status place(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
+static dcsr_status place(dcsr_matrix **matrix, const char *call, dcsr_context *context, dcsr_i_stored *stored,
                          const dcsr_matrix_options *options)
 {
     const dcsr_i_version_record *record = &stored->version.record;
     dcsr_matrix *made;
-    DCSR_TRY(
-        dcsr_matrix_create(&made, context, (dcsr_type)record->type, record->rows, record->cols, options));
+    DCSR_TRY(dcsr_i_matrix_create(&made, call, context, (dcsr_type)record->type, record->rows, record->cols,
+                                  options));
     dcsr_status status = dcsr_i_fill_rows(
         made, &(dcsr_i_filling){
                   .entries = record->nnz, .copy = copy_entries, .lengths_of = lengths_of, .user = stored});
@@ -320,11 +320,11 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
         .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
 }
 
-dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr_i_stored *stored,
-                                  const dcsr_matrix_options *options)
+dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                  dcsr_i_stored *stored, const dcsr_matrix_options *options)
 {
     dcsr_matrix_options own = options_of(&stored->version.record);
-    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, context, stored,
+    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, call, context, stored,
                                                                              options ? options : &own);
     free_chunks(stored);
     return status;
@@ -340,7 +340,7 @@ dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *context, dcsr
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_restore", name));
     dcsr_i_stored stored;
     DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));
-    dcsr_status status = dcsr_i_stored_restore(matrix, context, &stored, options);
+    dcsr_status status = dcsr_i_stored_restore(matrix, "dcsr_store_restore", context, &stored, options);
     dcsr_i_stored_close(&stored);
     return status;
 }

@@ -85,7 +85,7 @@ static dcsr_status view_map(dcsr_view **view, dcsr_context *context, dcsr_store 
 static dcsr_status view_copy(dcsr_view **view, dcsr_context *context, dcsr_i_stored *stored)
 {
     dcsr_matrix *matrix;
-    DCSR_TRY(dcsr_i_stored_restore(&matrix, context, stored, NULL));
+    DCSR_TRY(dcsr_i_stored_restore(&matrix, "dcsr_store_view", context, stored, NULL));
     dcsr_status status = dcsr_view_create(view, matrix, DCSR_LAYOUT_CSR, 0);
     dcsr_matrix_destroy(matrix);
     return status;

@@ -3,7 +3,9 @@
 #include "tests/support.h"
 
 #include "dcsr/alloc.h"
+#include "dcsr/convert.h"
 #include "dcsr/error.h"
+#include "dcsr/generate.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +118,43 @@ Test(arguments, unknown_constants_are_refused)
     TEST_STATUS(invalid, dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 64));
     TEST_STATUS(invalid, dcsr_context_create(&second, &(dcsr_context_options){.device = (dcsr_device)9}));
     cr_assert(!other && !view && !second);
+}
+
+/* The sentence names the call that was made, also where it has another one do the work. */
+Test(arguments, failures_name_the_call_that_was_made)
+{
+    const dcsr_status invalid = DCSR_ERROR_INVALID_ARGUMENT, outside = DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                      large = DCSR_ERROR_TOO_LARGE;
+    const dcsr_matrix_options wrong = {.segments = 99};
+    uint64_t offsets[] = {0, 1}, row[] = {7}, col[] = {0};
+    uint32_t columns[] = {0};
+    double one[] = {1};
+    const dcsr_csr csr = {1, 1, 1, DCSR_FP64, offsets, columns, one};
+    const dcsr_csc csc = {1, 1, 1, DCSR_FP64, offsets, col, one, context};
+    const dcsr_ell ell = {1, 1, 1, DCSR_FP64, columns, one, context};
+    const dcsr_coo coo = {DCSR_FP64, 1, 1, 1, row, col, one, context};
+    const dcsr_hyb hyb = {ell, coo};
+    dcsr_coo none;
+    dcsr_matrix *other = NULL;
+    double value;
+    TEST_REFUSED(outside, "dcsr_matrix_get: ", dcsr_matrix_get(matrix, 1000, 0, &value, stored));
+    TEST_REFUSED(invalid, "dcsr_matrix_get: ", dcsr_matrix_get(matrix, 0, 0, &value, NULL));
+    TEST_REFUSED(outside, "dcsr_matrix_get_many: ",
+                 dcsr_matrix_get_many(matrix, 1, row, &(uint64_t){99}, &value, stored));
+    TEST_REFUSED(invalid,
+                 "dcsr_matrix_create: ", dcsr_matrix_create(&other, context, DCSR_FP64, 1, 1, &wrong));
+    TEST_REFUSED(invalid, "dcsr_matrix_from_csr: ", dcsr_matrix_from_csr(&other, context, &csr, &wrong));
+    TEST_REFUSED(invalid, "dcsr_matrix_from_csc: ", dcsr_matrix_from_csc(&other, context, &csc, &wrong));
+    TEST_REFUSED(invalid, "dcsr_matrix_from_ell: ", dcsr_matrix_from_ell(&other, context, &ell, &wrong));
+    TEST_REFUSED(invalid, "dcsr_matrix_from_hyb: ", dcsr_matrix_from_hyb(&other, context, &hyb, &wrong));
+    TEST_REFUSED(outside, "dcsr_matrix_from_hyb: ", dcsr_matrix_from_hyb(&other, context, &hyb, NULL));
+    TEST_REFUSED(invalid, "dcsr_matrix_from_coo: ", dcsr_matrix_from_coo(&other, context, &coo, &wrong));
+    TEST_REFUSED(outside, "dcsr_matrix_from_coo: ", dcsr_matrix_from_coo(&other, context, &coo, NULL));
+    TEST_REFUSED(large, "dcsr_generate_er: ", dcsr_generate_er(&none, context, UINT64_MAX, 1, 1, 1));
+    TEST_REFUSED(large, "dcsr_generate_path: ", dcsr_generate_path(&none, context, UINT64_MAX));
+    TEST_REFUSED(invalid, "dcsr_generate_poisson: ", dcsr_generate_poisson(NULL, context, 2, 5, 3));
+    TEST_REFUSED(invalid, "dcsr_coo_allocate: ", dcsr_coo_allocate(NULL, context, DCSR_FP64, 1, 1, 1));
+    cr_assert_null(other);
 }
 
 Test(arguments, null_pointers_are_refused)
