@@ -347,7 +347,8 @@ void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count)
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     pthread_mutex_lock(&arena->lock);
-    uint64_t born = arena->block[(begin + entries - 1) >> arena->shift].born;
+    const dcsr_i_block *block = &arena->block[(begin + entries - 1) >> arena->shift];
+    uint64_t born = block->live && !block->foreign ? block->born : UINT64_MAX;
     pthread_mutex_unlock(&arena->lock);
     return born;
 }

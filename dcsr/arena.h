@@ -78,7 +78,7 @@ void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
 
 /* The version before which nothing at these places, one at least, was stored. They were taken in one piece,
  * of a run whose later blocks are not older: so what is told is that of the last, and no block of the places
- * is younger. */
+ * is younger. UINT64_MAX where the block is free, or serves a view: they have been given back. */
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* Returns the memory of free blocks to the system. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);

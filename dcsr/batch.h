@@ -37,6 +37,7 @@ typedef struct dcsr_i_batch {
     dcsr_i_growth *growth; /* n of them, of which those at the first entry of a row are used */
     dcsr_i_group *groups;
     uint64_t group_count, group_capacity;
+    uint64_t placed;  /* groups whose pages the next version has */
     uint64_t longest; /* rows that move */
     int threads;
     dcsr_i_table *next;

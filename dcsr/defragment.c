@@ -8,9 +8,8 @@
 
 typedef struct job {
     dcsr_matrix *matrix;
-    const dcsr_i_table *base;
-    dcsr_i_table *next;
-    uint64_t pages;
+    dcsr_i_table *base, *next;
+    dcsr_i_page_list list; /* of base */
     dcsr_i_run *runs;
     uint64_t run_count;
     bool doomed;
@@ -25,19 +24,9 @@ static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I
 
 static dcsr_status bury(job *j)
 {
-    const dcsr_i_table *base = j->base;
-    int most = j->matrix->segments_per_row;
-    j->grave = dcsr_i_grave_create(j->matrix,
-                                   j->pages * (1 + (uint64_t)most) + base->directories + j->run_count + 1);
+    j->grave = dcsr_i_grave_create(j->matrix, j->run_count + 1);
     if (!j->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t d = 0; d < base->directories; d++)
-        if (base->directory[d])
-            dcsr_i_bury(j->grave, DCSR_I_DIRECTORY, base->directory[d]->born, base->directory[d], 0);
-    for (uint64_t p = 0; p < j->pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(base, p);
-        if (!page) continue;
-        dcsr_i_bury_page(j->grave, j->matrix, page);
-    }
+    dcsr_i_bury_table(j->grave, j->matrix, j->base);
     dcsr_i_bury_runs(j->grave, j->runs, j->run_count);
     return DCSR_OK;
 }
@@ -47,7 +36,7 @@ static dcsr_status bury(job *j)
 static void move_page(const job *j, uint64_t p)
 {
     const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
-    if (!fresh) return;
+    if (!fresh) return; /* the page has no entries any more */
     uint64_t to = fresh->segment[0]->begin[0], from = 0, joined = 0;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
@@ -67,29 +56,28 @@ static void move_page(const job *j, uint64_t p)
 
 static bool is_tight(const dcsr_i_table *table)
 {
-    if (!table->contiguous) return false;
-    for (uint64_t p = 0, pages = dcsr_i_page_count(table); p < pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(table, p);
-        if (page) return page->packed;
-    }
-    return true;
+    uint64_t p = 0;
+    const dcsr_i_row_page *page = dcsr_i_next_page(table, &p);
+    return table->contiguous && (!page || page->packed);
 }
 
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
 {
     job j = {.matrix = matrix, .base = matrix->current};
     if (is_tight(j.base)) return DCSR_OK;
-    j.pages = dcsr_i_page_count(j.base);
+    dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
+    DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));
     dcsr_status status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
     j.doomed = status == DCSR_OK;
     if (status == DCSR_OK) status = bury(&j);
     if (status == DCSR_OK)
-        status = dcsr_i_tight_table(&j.next, matrix, j.base->rows, j.base->cols, j.base->version + 1,
-                                    lengths_of_page, j.base);
+        status = dcsr_i_tight_table(
+            &j.next, matrix, j.base->version + 1,
+            &(dcsr_i_lengths){.pages = &j.list, .lengths_of = lengths_of_page, .user = j.base});
     if (status == DCSR_OK) {
         int threads = dcsr_i_threads(matrix->context, j.base->stored);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
-        for (uint64_t p = 0; p < j.pages; p++) move_page(&j, p);
+        for (uint64_t i = 0; i < j.list.count; i++) move_page(&j, j.list.page[i]);
         dcsr_i_row_pages_drain(matrix);
         dcsr_i_twin_stays(matrix);
         dcsr_i_publish(matrix, j.next, j.grave);
@@ -98,5 +86,6 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
         if (j.doomed) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
     }
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
+    dcsr_i_page_list_free(&j.list, matrix->context);
     return status;
 }

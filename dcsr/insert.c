@@ -63,24 +63,19 @@ static dcsr_status allocate(dcsr_i_batch *b)
     dcsr_matrix *matrix = b->matrix;
     b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t remains = 0, directories = 1, needed = 0;
-    for (uint64_t g = 0; g < b->group_count; g++) {
-        dcsr_i_group *this = &b->groups[g];
-        uint64_t d = this->page >> DCSR_I_DIRECTORY_SHIFT;
-        if (b->next->directory[d] == b->base->directory[d]) {
-            dcsr_i_directory *copy = dcsr_i_directory_create(matrix, b->base->directory[d], b->next->version);
-            if (!copy) return DCSR_ERROR_OUT_OF_MEMORY;
-            b->next->directory[d] = copy;
-            directories++;
-        }
-        b->next->directory[d]->page[this->page & (DCSR_I_DIRECTORY_PAGES - 1)] = this->fresh;
+    uint64_t remains = 0, needed = 0;
+    for (; b->placed < b->group_count; b->placed++) {
+        dcsr_i_group *this = &b->groups[b->placed];
+        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, b->next, b->base, this->page, NULL);
+        if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
+        *slot = this->fresh;
         uint64_t places = this->places, replaced = this->remains;
         this->places = needed;
         this->remains = remains;
         needed += places;
         remains += replaced;
     }
-    b->grave = dcsr_i_grave_create(matrix, remains + directories);
+    b->grave = dcsr_i_grave_create(matrix, remains + dcsr_i_count_replaced(b->base, b->next) + 1);
     if (!b->grave) return DCSR_ERROR_OUT_OF_MEMORY;
     b->grave->count = remains; /* written by dcsr_i_scatter() */
     DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
@@ -88,23 +83,13 @@ static dcsr_status allocate(dcsr_i_batch *b)
     return DCSR_OK;
 }
 
-/* Frees what a failed batch has made. The pages are not all in the table yet, so they are freed from the
- * groups. */
+/* Frees what a failed batch has made: the pages that are in the table, and the others. */
 static void undo(dcsr_i_batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
-    for (uint64_t g = 0; g < b->group_count; g++) {
-        dcsr_i_row_page *fresh = b->groups[g].fresh;
-        const dcsr_i_row_page *old = b->groups[g].old;
-        for (int k = 0; fresh && k < matrix->segments_per_row; k++)
-            if (fresh->segment[k] && !(old && old->segment[k] == fresh->segment[k]))
-                dcsr_i_segment_page_free(matrix, fresh->segment[k], false);
-        dcsr_i_row_page_free(matrix, fresh);
-    }
-    for (uint64_t d = 0; b->next && d < b->next->directories; d++)
-        if (b->next->directory[d] != b->base->directory[d])
-            dcsr_i_directory_free(matrix, b->next->directory[d]);
-    dcsr_i_table_free(matrix, b->next);
+    for (uint64_t g = b->placed; g < b->group_count; g++)
+        dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
+    dcsr_i_free_unshared(matrix, b->next, b->base);
     dcsr_i_grave_free(matrix, b->grave);
     dcsr_i_arena_give(&matrix->arena, b->begin, b->places);
 }
@@ -120,10 +105,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
     while (ready < b->threads && status == DCSR_OK)
         status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
     if (status == DCSR_OK) {
-        for (uint64_t d = 0; d < b->base->directories; d++)
-            if (b->base->directory[d] && b->next->directory[d] != b->base->directory[d])
-                dcsr_i_bury(b->grave, DCSR_I_DIRECTORY, b->base->directory[d]->born, b->base->directory[d],
-                            0);
+        dcsr_i_bury_replaced(b->grave, b->base, b->next);
         dcsr_i_scatter(b, resolver);
         b->next->contiguous = b->bulk && b->places == b->n;
         b->next->first = b->begin;

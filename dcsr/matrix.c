@@ -145,14 +145,12 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_twin_open(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
-                             dcsr_defragmentation defragmentation)
+dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
+                                     uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation)
 {
     dcsr_matrix_options options = {
-        .policy = matrix->policy, .segments = matrix->segments_per_row, .defragmentation = defragmentation};
-    DCSR_TRY(open_matrix(twin, matrix->context, matrix->type, rows->cols, rows->rows, &options));
-    (*twin)->owner = matrix;
-    return DCSR_OK;
+        .policy = policy, .segments = matrix->segments_per_row, .defragmentation = defragmentation};
+    return open_matrix(inner, matrix->context, matrix->type, rows, cols, &options);
 }
 
 static dcsr_matrix_options filled_in(const dcsr_matrix_options *options, dcsr_type type)

@@ -8,7 +8,7 @@
 
 /* What is counted per row, of the rows from `first` on of a page. */
 typedef struct dropped {
-    uint64_t ranges, stored, extra, duplicates, tombstones;
+    uint64_t stored, extra, duplicates, tombstones;
 } dropped;
 
 static uint64_t mask_from(unsigned first)
@@ -16,28 +16,16 @@ static uint64_t mask_from(unsigned first)
     return first < DCSR_I_PAGE_ROWS ? UINT64_MAX << first : 0;
 }
 
-static void count_dropped(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned first,
-                          dropped *sum)
+static void count_dropped(const dcsr_i_row_page *page, unsigned first, dropped *sum)
 {
     for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(page, r, pieces);
         sum->stored += page->length[r];
         sum->extra += count > 1 ? (uint64_t)count - 1 : 0;
-        sum->ranges += (uint64_t)dcsr_i_segments_of(matrix, page, r, pieces);
     }
     sum->duplicates += (uint64_t)__builtin_popcountll(page->duplicates & mask_from(first));
     sum->tombstones += (uint64_t)__builtin_popcountll(page->tombstones & mask_from(first));
-}
-
-static void bury_ranges(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_row_page *page, unsigned first)
-{
-    for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_segments_of(matrix, page, r, pieces);
-        for (int k = 0; k < count; k++)
-            dcsr_i_bury_range(grave, &matrix->arena, pieces[k].begin, pieces[k].length);
-    }
 }
 
 /* A copy of the page without the rows from `first` on, in *made, which is freed by its maker also on failure.
@@ -57,57 +45,32 @@ static dcsr_status cut_page(dcsr_i_row_page **made, dcsr_matrix *matrix, const d
     return DCSR_OK;
 }
 
-/* Pages of `base` from the one that row `rows` is in; the first of them keeps `first` rows. */
-typedef struct tail {
-    uint64_t page, pages;
-    unsigned first;
-} tail;
-
-static tail tail_of(const dcsr_i_table *base, uint64_t rows)
+/* Takes the pages behind a table's last row out of its last directory, and the rows behind it out of its last
+ * page, where base has any: what base has from that row on is then shared no more. */
+static dcsr_status cut_table(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr_i_table *base)
 {
-    return (tail){.page = rows >> DCSR_I_PAGE_SHIFT,
-                  .pages = dcsr_i_page_count(base),
-                  .first = (unsigned)(rows & (DCSR_I_PAGE_ROWS - 1))};
+    uint64_t p = next->rows >> DCSR_I_PAGE_SHIFT, slot = p & (DCSR_I_DIRECTORY_PAGES - 1);
+    uint64_t shelf = p >> DCSR_I_SHELF_SHIFT;
+    unsigned first = next->rows & (DCSR_I_PAGE_ROWS - 1);
+    if (p >> DCSR_I_DIRECTORY_SHIFT >= next->directories) return DCSR_OK;
+    if (!dcsr_i_directory_of(base, p) && next->shelf[shelf] != base->shelf[shelf]) return DCSR_OK;
+    const dcsr_i_row_page *old = first ? dcsr_i_page(base, p) : NULL;
+    dcsr_i_row_page **place = dcsr_i_page_place(matrix, next, base, p, NULL);
+    if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
+    memset(place, 0, (DCSR_I_DIRECTORY_PAGES - slot) * sizeof *place);
+    return old ? cut_page(place, matrix, old, first, next->version) : DCSR_OK;
 }
 
-/* Puts the cut page into the last directory of `next`, which gets its own copy without the pages behind. */
-static dcsr_status cut_directory(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr_i_table *base,
-                                 const tail *t)
+static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave *grave, dcsr_matrix *matrix,
+                               dcsr_i_table *base)
 {
-    uint64_t d = t->page >> DCSR_I_DIRECTORY_SHIFT, slot = t->page & (DCSR_I_DIRECTORY_PAGES - 1);
-    if (d >= next->directories || !base->directory[d]) return DCSR_OK;
-    dcsr_i_directory *directory = dcsr_i_directory_create(matrix, base->directory[d], next->version);
-    if (!directory) return DCSR_ERROR_OUT_OF_MEMORY;
-    next->directory[d] = directory;
-    const dcsr_i_row_page *old = directory->page[slot];
-    memset(directory->page + slot, 0, (DCSR_I_DIRECTORY_PAGES - slot) * sizeof directory->page[0]);
-    return t->first && old ? cut_page(&directory->page[slot], matrix, old, t->first, next->version) : DCSR_OK;
-}
-
-static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave **grave, dcsr_matrix *matrix,
-                               const dcsr_i_table *base)
-{
-    tail t = tail_of(base, next->rows);
+    const uint64_t rows = next->rows;
+    const dcsr_i_row_page *page;
     dropped sum = {0};
-    uint64_t parts = base->directories + 1;
-    for (uint64_t p = t.page; p < t.pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(base, p);
-        if (!page) continue;
-        count_dropped(matrix, page, p == t.page ? t.first : 0, &sum);
-        parts += 1 + (uint64_t)matrix->segments_per_row;
-    }
-    *grave = dcsr_i_grave_create(matrix, parts + sum.ranges);
-    if (!*grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(cut_directory(next, matrix, base, &t));
-    for (uint64_t p = t.page; p < t.pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(base, p);
-        if (!page) continue;
-        bury_ranges(matrix, *grave, page, p == t.page ? t.first : 0);
-        dcsr_i_bury_page(*grave, matrix, page);
-    }
-    for (uint64_t d = 0; d < base->directories; d++)
-        if (base->directory[d] && (d >= next->directories || next->directory[d] != base->directory[d]))
-            dcsr_i_bury(*grave, DCSR_I_DIRECTORY, base->directory[d]->born, base->directory[d], 0);
+    DCSR_TRY(cut_table(next, matrix, base));
+    for (uint64_t p = rows >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(base, &p)); p++)
+        count_dropped(page, p == rows >> DCSR_I_PAGE_SHIFT ? rows & (DCSR_I_PAGE_ROWS - 1) : 0, &sum);
+    dcsr_i_bury_tail(grave, matrix, base, next);
     next->stored -= sum.stored;
     next->extra_segments -= sum.extra;
     next->duplicate_rows -= sum.duplicates;
@@ -117,18 +80,16 @@ static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave **grave, dcsr_ma
 
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    const dcsr_i_table *base = matrix->current;
+    dcsr_i_table *base = matrix->current;
     if (rows == base->rows && cols == base->cols) return DCSR_OK;
     dcsr_i_table *next = dcsr_i_table_copy(matrix, base, rows, cols);
     if (!next) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_grave *grave = NULL;
+    const bool shrinks = rows < base->rows;
     dcsr_i_rewritten cut = {0};
-    dcsr_status status = DCSR_OK;
-    if (rows < base->rows) {
-        status = shrink_rows(next, &grave, matrix, base);
-    } else {
-        grave = dcsr_i_grave_create(matrix, 1);
-        if (!grave) status = DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, DCSR_I_MOST_OF_TAIL);
+    dcsr_status status = grave ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && shrinks) status = shrink_rows(next, grave, matrix, base);
+    if (!shrinks) {
         next->contiguous = base->contiguous;
         next->first = base->first;
     }

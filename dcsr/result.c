@@ -57,25 +57,18 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
 
 /* ---- The old content ---- */
 
-/* How many pages of a directory the table has. */
-static uint64_t pages_in(const dcsr_i_table *table, uint64_t d)
-{
-    uint64_t left = dcsr_i_page_count(table) - (d << DCSR_I_DIRECTORY_SHIFT);
-    return left < DCSR_I_DIRECTORY_PAGES ? left : DCSR_I_DIRECTORY_PAGES;
-}
-
 /* Whether a table has few pages, and of the arena its entries alone, in one stretch; *born is the version
  * that they were stored for. */
 static bool is_small(const dcsr_i_table *base, uint64_t *born)
 {
     enum { FEW_PAGES = 16 };
-    uint64_t pages = dcsr_i_page_count(base);
+    const dcsr_i_row_page *page;
+    uint64_t pages = 0;
     *born = UINT64_MAX;
-    if (!base->contiguous || pages > FEW_PAGES) return false;
-    for (uint64_t p = 0; p < pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(base, p);
-        if (page && !page->packed) return false;
-        if (page && page->moved < *born) *born = page->moved;
+    if (!base->contiguous) return false;
+    for (uint64_t p = 0; (page = dcsr_i_next_page(base, &p)); p++) {
+        if (!page->packed || ++pages > FEW_PAGES) return false;
+        if (page->moved < *born) *born = page->moved;
     }
     return true;
 }
@@ -85,26 +78,16 @@ static bool is_small(const dcsr_i_table *base, uint64_t *born)
 static dcsr_status bury_home(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    const dcsr_i_table *base = matrix->current;
+    dcsr_i_table *base = matrix->current;
     uint64_t born;
     bool small = is_small(base, &born);
     if (!small) {
         DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &result->runs, &result->run_count));
         result->doomed = true;
     }
-    uint64_t parts = result->run_count + 2;
-    for (uint64_t d = 0; d < base->directories; d++)
-        if (base->directory[d])
-            parts += 1 + pages_in(base, d) * (1 + (small ? 1 : (uint64_t)matrix->segments_per_row));
-    result->grave = dcsr_i_grave_create(matrix, parts);
+    result->grave = dcsr_i_grave_create(matrix, result->run_count + 2);
     if (!result->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t d = 0; d < base->directories; d++) {
-        dcsr_i_directory *directory = base->directory[d];
-        if (!directory) continue;
-        for (uint64_t p = 0, n = pages_in(base, d); p < n; p++)
-            if (directory->page[p]) dcsr_i_bury_page(result->grave, matrix, directory->page[p]);
-        dcsr_i_bury(result->grave, DCSR_I_DIRECTORY, directory->born, directory, 0);
-    }
+    dcsr_i_bury_table(result->grave, matrix, base);
     if (small && base->stored)
         result->grave->remains[result->grave->count++] =
             (dcsr_i_remains){.kind = DCSR_I_RANGE, .born = born, .begin = base->first, .size = base->stored};
@@ -178,22 +161,16 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
     return DCSR_OK;
 }
 
-dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
+dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
-    uint64_t d = p >> DCSR_I_DIRECTORY_SHIFT;
-    dcsr_i_directory **slot = &result->table->directory[d],
-                     *before = result->keeps ? result->matrix->current->directory[d] : NULL,
-                     *directory = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    if (directory != before) return directory;
+    uint64_t slot = p & (DCSR_I_DIRECTORY_PAGES - 1), first = p - slot;
+    if (t->places && t->places_from == first) return t->places + slot;
+    const dcsr_i_table *base = result->keeps ? result->matrix->current : NULL;
     if (result->threads > 1) pthread_mutex_lock(&result->lock);
-    directory = *slot;
-    if (directory == before) {
-        directory = dcsr_i_directory_create(result->matrix, before, result->table->version);
-        if (directory) __atomic_store_n(slot, directory, __ATOMIC_RELEASE);
-        if (directory && before) dcsr_i_bury(t->grave, DCSR_I_DIRECTORY, before->born, before, 0);
-    }
+    t->places = dcsr_i_page_place(result->matrix, result->table, base, first, t->grave);
     if (result->threads > 1) pthread_mutex_unlock(&result->lock);
-    return directory;
+    t->places_from = first;
+    return t->places ? t->places + slot : NULL;
 }
 
 dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t)
@@ -210,13 +187,13 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
 /* Turns to page p: a new one, of empty rows. */
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
-    dcsr_i_directory *directory = dcsr_i_result_directory(result, t, p);
-    if (!directory) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_row_page **place = dcsr_i_result_place(result, t, p);
+    if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
     t->page = dcsr_i_result_page(result, t);
     if (!t->page) return DCSR_ERROR_OUT_OF_MEMORY;
     t->number = p;
     memset(t->page->segment[0]->begin, 0, sizeof t->page->segment[0]->begin);
-    directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = t->page;
+    *place = t->page;
     return DCSR_OK;
 }
 
@@ -336,12 +313,10 @@ dcsr_status dcsr_i_result_publish(dcsr_i_result *result)
 /* The places of the rows that were added. */
 static void give_rows(dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    for (uint64_t d = 0; d < table->directories; d++)
-        for (int p = 0; table->directory[d] && p < DCSR_I_DIRECTORY_PAGES; p++) {
-            const dcsr_i_row_page *page = table->directory[d]->page[p];
-            for (unsigned r = 0; page && r < DCSR_I_PAGE_ROWS; r++)
-                dcsr_i_arena_give(&matrix->arena, page->segment[0]->begin[r], page->length[r]);
-        }
+    const dcsr_i_row_page *page;
+    for (uint64_t p = 0; (page = dcsr_i_next_page(table, &p)); p++)
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+            dcsr_i_arena_give(&matrix->arena, page->segment[0]->begin[r], page->length[r]);
 }
 
 void dcsr_i_result_drop(dcsr_i_result *result)

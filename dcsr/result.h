@@ -48,6 +48,9 @@ typedef struct dcsr_i_result_thread {
     /* The page that rows are being added to, and pages for those that follow. */
     uint64_t number;
     dcsr_i_row_page *page;
+    /* Where the table has its directory's pages, from number places_from on; NULL: not looked up yet. */
+    dcsr_i_row_page **places;
+    uint64_t places_from;
     unsigned stocked, portion; /* how many there are; how many come next */
     dcsr_i_row_page *stock[DCSR_I_PAGES_AT_ONCE];
     /* Where rows are kept: what those that are added replace. */
@@ -68,7 +71,7 @@ typedef struct dcsr_i_result {
     dcsr_i_run *runs; /* the old home */
     uint64_t run_count;
     bool doomed;
-    pthread_mutex_t lock; /* for directories of the table */
+    pthread_mutex_t lock; /* for directories and shelves of the table */
     /* Elsewhere: where the rows of each page of 64 were collected, and the CSR they become. */
     struct dcsr_i_collected *collected;
     dcsr_csr csr;
@@ -118,9 +121,9 @@ static inline bool dcsr_i_result_collects(const dcsr_matrix *matrix)
 /* A page that does not belong to the table yet, packed, of empty rows whose begins are to be written. NULL:
  * no memory. */
 dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t);
-/* The table's own directory of page p, made by the first thread that needs it, which buries the one that it
- * is made from. NULL: no memory. */
-dcsr_i_directory *dcsr_i_result_directory(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
+/* Where the table has page p, in a directory of its own, made by the first thread that needs it; where rows
+ * are kept that thread buries what it replaces, two parts at most. NULL: no memory. */
+dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
 
 /* ---- result_keep.c: adding rows where the others are kept ---- */
 dcsr_status dcsr_i_keep_begin(dcsr_i_result *result);

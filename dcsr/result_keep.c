@@ -93,10 +93,9 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p,
                            const dcsr_i_row_page *old)
 {
-    DCSR_TRY(grave_room(result, t, 2 + DCSR_MAX_SEGMENTS));
-    dcsr_i_directory *directory = dcsr_i_result_directory(result, t, p);
-    if (!directory) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_row_page **slot = &directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)];
+    DCSR_TRY(grave_room(result, t, 3 + DCSR_MAX_SEGMENTS));
+    dcsr_i_row_page **slot = dcsr_i_result_place(result, t, p);
+    if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(copy_page(result, t, old, slot));
     if (old) dcsr_i_bury_page(t->grave, result->matrix, old);
     t->page = *slot;
@@ -190,11 +189,9 @@ void dcsr_i_keep_drop(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     const dcsr_i_table *base = matrix->current;
-    for (uint64_t d = 0; result->table && d < base->directories; d++) {
-        const dcsr_i_directory *directory = result->table->directory[d], *before = base->directory[d];
-        for (int p = 0; directory != before && p < DCSR_I_DIRECTORY_PAGES; p++)
-            give_page(matrix, directory->page[p], before ? before->page[p] : NULL);
-    }
+    const dcsr_i_row_page *page;
+    for (uint64_t p = 0; result->table && (page = dcsr_i_next_page(result->table, &p)); p++)
+        give_page(matrix, page, dcsr_i_page(base, p));
     dcsr_i_free_unshared(matrix, result->table, base);
     for (int i = 0; result->thread && i < result->threads; i++)
         while (result->thread[i].grave) {

@@ -95,26 +95,27 @@ static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
 /* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
 static dcsr_status select_rows(job *j)
 {
-    uint64_t pages = dcsr_i_page_count(j->base);
     dcsr_context *context = j->matrix->context;
     dcsr_i_rows rows = dcsr_i_rows_of(j->matrix, j->base);
-    uint64_t *mask = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *mask);
-    if (!mask) return DCSR_ERROR_OUT_OF_MEMORY;
-    int threads = dcsr_i_threads(context, selection_reads_entries(j->selection) ? j->base->stored : pages);
-    uint64_t selected = 0;
+    dcsr_i_page_list list;
+    DCSR_TRY(dcsr_i_page_list_create(&list, context, &rows));
+    uint64_t *mask = dcsr_i_alloc(context, DCSR_I_SCRATCH, list.count, sizeof *mask), selected = 0;
+    int threads =
+        dcsr_i_threads(context, selection_reads_entries(j->selection) ? j->base->stored : list.count);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : selected) if (threads > 1)
-    for (uint64_t p = 0; p < pages; p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(j->base, p);
-        mask[p] = page ? selected_rows(j->selection, &rows, page) : 0;
-        selected += mask[p] != 0;
+    for (uint64_t i = 0; i < list.count; i++) {
+        if (!mask) continue;
+        mask[i] = selected_rows(j->selection, &rows, dcsr_i_page(j->base, list.page[i]));
+        selected += mask[i] != 0;
     }
     j->capacity = selected;
-    j->work = dcsr_i_calloc(context, DCSR_I_SCRATCH, selected, sizeof *j->work);
-    if (j->work)
-        for (uint64_t p = 0; p < pages; p++)
-            if (mask[p])
-                j->work[j->pages++] = (page_work){.page = p, .mask = mask[p], .old = dcsr_i_page(j->base, p)};
-    dcsr_i_free(context, DCSR_I_SCRATCH, mask, pages, sizeof *mask);
+    if (mask) j->work = dcsr_i_calloc(context, DCSR_I_SCRATCH, selected, sizeof *j->work);
+    for (uint64_t i = 0; j->work && i < list.count; i++)
+        if (mask[i])
+            j->work[j->pages++] = (page_work){
+                .page = list.page[i], .mask = mask[i], .old = dcsr_i_page(j->base, list.page[i])};
+    dcsr_i_free(context, DCSR_I_SCRATCH, mask, list.count, sizeof *mask);
+    dcsr_i_page_list_free(&list, context);
     return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
@@ -178,15 +179,10 @@ static dcsr_status make_table(job *j, dcsr_i_table **table)
     (*table)->version = j->version;
     for (uint64_t w = 0; w < j->pages; w++) {
         page_work *work = &j->work[w];
-        uint64_t d = work->page >> DCSR_I_DIRECTORY_SHIFT;
-        if ((*table)->directory[d] == j->base->directory[d]) {
-            dcsr_i_directory *copy = dcsr_i_directory_create(matrix, j->base->directory[d], j->version);
-            if (!copy) return DCSR_ERROR_OUT_OF_MEMORY;
-            (*table)->directory[d] = copy;
-        }
+        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, *table, j->base, work->page, NULL);
+        if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         bool made = make_page(j, work);
-        if (work->fresh)
-            (*table)->directory[d]->page[work->page & (DCSR_I_DIRECTORY_PAGES - 1)] = work->fresh;
+        if (work->fresh) *slot = work->fresh;
         if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     }
     return DCSR_OK;
@@ -266,16 +262,12 @@ static dcsr_status rewrite(const job *j, dcsr_i_table *table)
 /* What the store no longer needs: directories, pages, their segment pages, the rows' old places. */
 static dcsr_status bury(const job *j, const dcsr_i_table *table, dcsr_i_grave **grave)
 {
-    uint64_t count = 1, directories = 0;
+    uint64_t count = 1;
     for (uint64_t w = 0; w < j->pages; w++)
         count += 1 + (uint64_t)j->matrix->segments_per_row + j->work[w].ranges;
-    for (uint64_t d = 0; d < table->directories; d++)
-        directories += table->directory[d] != j->base->directory[d];
-    *grave = dcsr_i_grave_create(j->matrix, count + directories);
+    *grave = dcsr_i_grave_create(j->matrix, count + dcsr_i_count_replaced(j->base, table));
     if (!*grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t d = 0; d < table->directories; d++)
-        if (table->directory[d] != j->base->directory[d])
-            dcsr_i_bury(*grave, DCSR_I_DIRECTORY, j->base->directory[d]->born, j->base->directory[d], 0);
+    dcsr_i_bury_replaced(*grave, j->base, table);
     for (uint64_t w = 0; w < j->pages; w++) {
         const dcsr_i_row_page *old = j->work[w].old;
         for (uint64_t mask = j->work[w].mask; mask; mask &= mask - 1) {

@@ -2,15 +2,18 @@
  *
  * One table per published version, immutable from then on, shared with its neighbours in time page by page:
  *
- *      table (version v)          directory             row page: 64 rows          segment page k
- *      +------------------+       +------------+        +-----------------+        +--------------+
- *      | rows, cols, ...  |   +-->| page 0     |---+    | length[64]      |   +--->| begin[64]    |
- *      | directory[0] ----|---+   | page 1     |   +--->| segment[0] -----|---+    | capacity[64] |
- *      | directory[1]     |       | ... 512    |        | segment[1] ...  |        +--------------+
- *      +------------------+       +------------+        | bit masks       |
- *                                                       +-----------------+
+ *      table (version v)     shelf                 directory      row page: 64 rows     segment page k
+ *      +------------------+  +----------------+    +----------+   +----------------+    +--------------+
+ *      | rows, cols, ...  |  | directory[0] --|--->| page 0   |   | length[64]     | +->| begin[64]    |
+ *      | shelf[0] --------|->| directory[1]   |    | page 1 --|-->| segment[0] ----|-+  | capacity[64] |
+ *      | shelf[1] ... 256 |  | ... 512        |    | ... 512  |   | segment[1] ... |    +--------------+
+ *      +------------------+  +----------------+    +----------+   | bit masks      |
+ *                                                                 +----------------+
  *
- * A batch copies the pages it touches, their directories and the root; all else is shared. Segment pages are
+ * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So what
+ * a change costs depends on the pages it touches, and the memory of a table on the pages that are there, not
+ * on the number of rows. Segment pages are
  * appended to in place: an entry for segment k of a row says nothing to a version whose length of that row
  * ends before it. Only moving a row (rewriting, defragmentation) copies the segment pages too.
  *
@@ -18,7 +21,7 @@
  * before the next is used. Entry e of a segment stands at arena index begin + e, its column in columns[], its
  * value in values[].
  *
- * A NULL directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8
+ * A NULL shelf, directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8
  * (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
@@ -30,7 +33,9 @@ enum {
     DCSR_I_PAGE_ROWS = 64,
     DCSR_I_PAGE_SHIFT = 6,
     DCSR_I_DIRECTORY_PAGES = 512,
-    DCSR_I_DIRECTORY_SHIFT = 9
+    DCSR_I_DIRECTORY_SHIFT = 9,
+    DCSR_I_SHELF_DIRECTORIES = 512,
+    DCSR_I_SHELF_SHIFT = 18 /* 2^18 pages, 2^24 rows */
 };
 
 /* A stored column with this bit set is a tombstone: all earlier entries of that column in the row are
@@ -59,6 +64,11 @@ typedef struct dcsr_i_directory {
     dcsr_i_row_page *page[DCSR_I_DIRECTORY_PAGES];
 } dcsr_i_directory;
 
+typedef struct dcsr_i_shelf {
+    dcsr_i_directory *directory[DCSR_I_SHELF_DIRECTORIES];
+    uint64_t born;
+} dcsr_i_shelf;
+
 typedef struct dcsr_i_table {
     uint64_t version;
     uint64_t rows, cols;
@@ -67,12 +77,15 @@ typedef struct dcsr_i_table {
     uint64_t
         duplicate_rows; /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
     uint64_t tombstone_rows;
-    uint64_t directories;
+    uint64_t shelves, directories;
     int segments_per_row; /* K */
     bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
-    struct dcsr_cuda_root *root; /* of a table on a device, which has no directories */
-    dcsr_i_directory *directory[];
+    uint64_t given; /* of a version that is replaced: what it dropped of the arena is given back, but for what
+                       this version or an earlier one may see; guarded by remains_lock */
+    struct dcsr_cuda_root *root; /* of a table on a device, which has no shelves */
+    /* A single one is part of the root: it ends with the table's last directory, and has no `born`. */
+    dcsr_i_shelf *shelf[];
 } dcsr_i_table;
 
 /* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index
@@ -94,12 +107,38 @@ static inline uint64_t dcsr_i_page_count(const dcsr_i_table *table)
     return (table->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
 }
 
+/* The directory of page p; NULL when all of its rows are empty. */
+static inline dcsr_i_directory *dcsr_i_directory_of(const dcsr_i_table *table, uint64_t p)
+{
+    const dcsr_i_shelf *shelf = table->shelf[p >> DCSR_I_SHELF_SHIFT];
+    return shelf ? shelf->directory[p >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1)] : NULL;
+}
+
 /* Page p of the table (rows 64 p to 64 p + 63); NULL when all of them are empty. */
 static inline const dcsr_i_row_page *dcsr_i_page(const dcsr_i_table *table, uint64_t p)
 {
-    const dcsr_i_directory *directory = table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
+    const dcsr_i_directory *directory = dcsr_i_directory_of(table, p);
     return directory ? directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
 }
+
+/* The first page from p on that is there, and its number to *p; NULL, and the number of pages, when there is
+ * none. To visit all pages that are there:
+ *
+ *      for (uint64_t p = 0; (page = dcsr_i_next_page(table, &p)); p++) ...
+ *
+ * which costs as much as they are, and what their directories and shelves have room for. */
+const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p);
+/* How many pages are there. */
+uint64_t dcsr_i_pages_there(const dcsr_i_table *table);
+
+/* The numbers of the pages that are there, for threads to share; of a CSR, of those that have entries. */
+typedef struct dcsr_i_page_list {
+    uint32_t *page;
+    uint64_t count, capacity;
+} dcsr_i_page_list;
+dcsr_status dcsr_i_page_list_create(dcsr_i_page_list *list, dcsr_context *context,
+                                    const struct dcsr_i_rows *rows);
+void dcsr_i_page_list_free(dcsr_i_page_list *list, dcsr_context *context);
 
 typedef struct dcsr_i_piece {
     uint64_t begin;
@@ -147,12 +186,37 @@ static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
     return page ? page->length[row & (DCSR_I_PAGE_ROWS - 1)] : 0;
 }
 
+/* How many pages of 64 rows there are. */
+static inline uint64_t dcsr_i_rows_pages(const dcsr_i_rows *rows)
+{
+    return (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+}
+
+/* The first page from p on that may have entries: one that is there, or of a CSR p itself; the number of pages
+ * when there is none. */
+static inline uint64_t dcsr_i_rows_next_page(const dcsr_i_rows *rows, uint64_t p)
+{
+    if (rows->table) dcsr_i_next_page(rows->table, &p);
+    return p;
+}
+
 /* The first row from `row` on that is not of a page without entries; the number of rows if there is none. */
 static inline uint64_t dcsr_i_rows_skip(const dcsr_i_rows *rows, uint64_t row)
 {
-    while (rows->table && row < rows->rows && !dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT))
-        row = (row | (DCSR_I_PAGE_ROWS - 1)) + 1;
+    uint64_t p = row >> DCSR_I_PAGE_SHIFT;
+    if (rows->table && row < rows->rows && !dcsr_i_page(rows->table, p)) {
+        dcsr_i_next_page(rows->table, &p);
+        row = p << DCSR_I_PAGE_SHIFT;
+    }
     return row < rows->rows ? row : rows->rows;
+}
+
+/* Whether lines - rows or columns - are so many more than entries that an offset for each would outweigh all
+ * else by far. */
+static inline bool dcsr_i_lines_are_sparse(uint64_t lines, uint64_t entries)
+{
+    enum { FEW_LINES = 1 << 20, LINES_PER_ENTRY = 16 };
+    return lines > FEW_LINES && lines / LINES_PER_ENTRY > entries;
 }
 
 /* Entries of all rows, in host memory. */

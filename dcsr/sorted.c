@@ -20,14 +20,17 @@ bool dcsr_i_row_ascends(const dcsr_i_rows *rows, uint64_t row)
 }
 
 /* The length of the longest row that does not ascend strictly; 0 when all do. */
-static uint64_t longest_unsorted(const dcsr_i_rows *rows, int threads)
+static uint64_t longest_unsorted(const dcsr_i_rows *rows, const dcsr_i_page_list *pages, int threads)
 {
     uint64_t longest = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max \
-                                                                                : longest) if (threads > 1)
-    for (uint64_t i = 0; i < rows->rows; i++) {
-        uint64_t length = dcsr_i_rows_length(rows, i);
-        if (length > longest && !dcsr_i_row_ascends(rows, i)) longest = length;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(max \
+                                                                              : longest) if (threads > 1)
+    for (uint64_t i = 0; i < pages->count; i++) {
+        uint64_t row = (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT, end = row + DCSR_I_PAGE_ROWS;
+        for (; row < end && row < rows->rows; row++) {
+            uint64_t length = dcsr_i_rows_length(rows, row);
+            if (length > longest && !dcsr_i_row_ascends(rows, row)) longest = length;
+        }
     }
     return longest;
 }
@@ -176,26 +179,105 @@ static dcsr_status fill(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_policy po
     return status;
 }
 
-dcsr_status dcsr_i_rows_sort(dcsr_i_csr **sorted, dcsr_context *context, const dcsr_i_rows *rows,
-                             dcsr_policy policy)
+/* ---- Far more rows than entries ---- */
+
+static int bits_for(uint64_t count)
 {
-    *sorted = NULL;
-    uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
-    uint64_t longest = longest_unsorted(rows, dcsr_i_threads(context, stored));
-    if (!longest) return DCSR_OK;
-    dcsr_i_csr *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
+    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
+}
+
+/* All entries, as a batch of insertions takes them. */
+static void pack(uint64_t *entries, const dcsr_i_rows *rows, int column_bits)
+{
+    const size_t size = dcsr_type_size(rows->type);
+    for (uint64_t row = dcsr_i_rows_skip(rows, 0); row < rows->rows; row = dcsr_i_rows_skip(rows, row + 1)) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_rows_pieces(rows, row, pieces);
+        for (int k = 0; k < count; k++)
+            for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
+                *entries++ = row << column_bits | rows->columns[i];
+                if (!size) continue;
+                *entries = 0;
+                memcpy(entries++, (const char *)rows->values + i * size, size);
+            }
+    }
+}
+
+/* A batch is sorted, and its duplicates combined, before it is applied. */
+static dcsr_status insert_all(dcsr_matrix *inner, const dcsr_i_rows *rows)
+{
+    dcsr_i_operation batch = {.context = inner->context,
+                              .kind = DCSR_I_INSERT,
+                              .n = dcsr_i_rows_entries(rows),
+                              .stride = inner->value_size ? 2 : 1,
+                              .column_bits = bits_for(rows->cols),
+                              .row_bits = bits_for(rows->rows),
+                              .value_size = inner->value_size,
+                              .rows = rows->rows,
+                              .cols = rows->cols};
+    uint64_t words = batch.n * (uint64_t)batch.stride;
+    batch.entries = dcsr_i_alloc(inner->context, DCSR_I_SCRATCH, words, sizeof *batch.entries);
+    if (!batch.entries) return DCSR_ERROR_OUT_OF_MEMORY;
+    pack(batch.entries, rows, batch.column_bits);
+    dcsr_status status = inner->engine->apply_entries(inner, &batch);
+    dcsr_i_free(inner->context, DCSR_I_SCRATCH, batch.entries, words, sizeof *batch.entries);
+    return status;
+}
+
+static dcsr_status sort_into_matrix(dcsr_i_sorted *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows)
+{
+    dcsr_policy policy = matrix->policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : matrix->policy;
+    dcsr_matrix *inner;
+    DCSR_TRY(
+        dcsr_i_matrix_open_inner(&inner, matrix, rows->rows, rows->cols, policy, DCSR_DEFRAGMENT_OFF));
+    dcsr_status status = insert_all(inner, rows);
+    if (status == DCSR_OK) status = dcsr_i_snapshot_create(&sorted->snapshot, inner);
+    if (status == DCSR_OK) sorted->rows = dcsr_i_rows_of(inner, sorted->snapshot->base);
+    dcsr_i_matrix_release(inner);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+static dcsr_status sort_into_csr(dcsr_i_sorted *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows,
+                                 uint64_t longest)
+{
+    dcsr_i_csr *made = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *made);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     atomic_init(&made->references, 1);
-    made->context = context;
+    made->context = matrix->context;
     made->engine = &dcsr_i_cpu_engine;
     made->type = rows->type;
     made->value_size = dcsr_type_size(rows->type);
     made->rows = rows->rows;
     made->cols = rows->cols;
-    dcsr_status status = fill(made, rows, policy, longest);
-    if (status == DCSR_OK)
-        *sorted = made;
-    else
+    dcsr_status status = fill(made, rows, matrix->policy, longest);
+    if (status != DCSR_OK) {
         dcsr_i_csr_release(made);
-    return status;
+        return status;
+    }
+    sorted->csr = made;
+    sorted->rows = dcsr_i_rows_of_csr(made);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_rows_sort(dcsr_i_sorted *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows)
+{
+    dcsr_i_page_list pages;
+    *sorted = (dcsr_i_sorted){0};
+    DCSR_TRY(dcsr_i_page_list_create(&pages, matrix->context, rows));
+    uint64_t entries = dcsr_i_rows_entries(rows),
+             longest = longest_unsorted(rows, &pages, dcsr_i_threads(matrix->context, entries));
+    dcsr_i_page_list_free(&pages, matrix->context);
+    if (!longest) return DCSR_OK;
+    return rows->table && dcsr_i_lines_are_sparse(rows->rows, entries)
+               ? sort_into_matrix(sorted, matrix, rows)
+               : sort_into_csr(sorted, matrix, rows, longest);
+}
+
+void dcsr_i_sorted_release(dcsr_i_sorted *sorted)
+{
+    dcsr_i_csr_release(sorted->csr);
+    dcsr_i_snapshot_release(sorted->snapshot);
+    *sorted = (dcsr_i_sorted){0};
 }

@@ -29,6 +29,9 @@
 
 typedef enum dcsr_i_remains_kind {
     DCSR_I_TABLE,
+    DCSR_I_TAIL,  /* a root, and all that it has from row `size` on, also in the arena */
+    DCSR_I_PAGES, /* the same without what is in the arena */
+    DCSR_I_SHELF,
     DCSR_I_DIRECTORY,
     DCSR_I_ROW_PAGE,
     DCSR_I_SEGMENT_PAGE,
@@ -49,13 +52,14 @@ typedef struct dcsr_i_remains {
         void *pointer;
         uint64_t begin; /* place, slot, block */
     };
-    uint64_t size; /* places, blocks */
+    uint64_t size; /* places, blocks; the first row */
 } dcsr_i_remains;
 
 /* The remains of one change. Made with room for all of them before the change begins. */
 typedef struct dcsr_i_grave {
     struct dcsr_i_grave *next;
     uint64_t count, capacity;
+    bool has_root; /* of the version that is replaced */
     dcsr_i_remains remains[];
 } dcsr_i_grave;
 
@@ -101,8 +105,9 @@ typedef struct dcsr_i_csr {
  * its transpose, without and with duplicates where there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not help one batch; orders of size of spare parts: up to some kilobytes. */
-enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 14 };
+/* More threads than this do not help one batch; classes of size of spare parts: four to a doubling, up to some
+ * kilobytes. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
 
 /* ---- The matrix ---- */
 
@@ -140,7 +145,7 @@ struct dcsr_matrix {
     dcsr_i_row_page **spare;
     uint64_t spare_count, spare_capacity;
     _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
-    /* Parts given back, one of each order of size: small results that replace each other allocate none. */
+    /* Parts given back, one of each class of size: small results that replace each other allocate none. */
     _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
 
     /* The transpose, where it is maintained (twin.h). `twin` and `shown` are replaced in the worker's place,
@@ -232,18 +237,23 @@ dcsr_status dcsr_i_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint
 /* ---- tight.c ---- */
 /* Writes the lengths of the rows of page p, which come as zeros. */
 typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
-/* A table whose rows lie one behind the other in blocks of their own, from place (*table)->first on; the
- * entries are yet to be written. */
-dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
-                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user);
+/* How long rows are, and which pages have those that are not empty; a page without may be among them. */
+typedef struct dcsr_i_lengths {
+    const dcsr_i_page_list *pages;
+    dcsr_i_lengths_of lengths_of;
+    void *user;
+} dcsr_i_lengths;
+/* A table, of the current one's dimensions, whose rows lie one behind the other in blocks of their own, from
+ * place (*table)->first on; the entries are yet to be written. */
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version,
+                               const dcsr_i_lengths *of);
 
 /* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: what copies their
  * entries, so many, in order, to where they shall stand, by so many threads; and after that their lengths. */
 typedef struct dcsr_i_filling {
     uint64_t entries;
     dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
-    dcsr_i_lengths_of lengths_of;
-    void *user;
+    dcsr_i_lengths lengths; /* its user is that of copy() too */
 } dcsr_i_filling;
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
 
@@ -312,12 +322,19 @@ uint64_t *dcsr_i_sort(uint64_t *entries, uint64_t *spare, uint64_t n, int stride
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
-/* A copy of the root alone, for the next version. */
+/* A copy of the root alone, for the next version; of other dimensions also of a shelf, where that cannot be
+ * shared. */
 dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
-/* Allocation of the other parts, counted in table_bytes. Directories and full segment pages come zeroed. */
-dcsr_i_directory *dcsr_i_directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from,
-                                          uint64_t version);
+/* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a shelf
+ * of its own, which are made where it shares base's, or there are none. What of base is replaced so, two parts
+ * at most, goes into the grave, unless that is NULL. NULL: no memory. */
+dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
+                                    uint64_t p, dcsr_i_grave *grave);
+/* The shelves and directories of base that the table does not share: how many they are, and to the grave. */
+uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
+void dcsr_i_bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table);
+/* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
 /* For many at once: makes room for n spare pages; hands out up to n of them to pages[0], pages[stride bytes
  * on], ..., to be set up with init, and returns how many. */
@@ -334,7 +351,8 @@ dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_
  * yet to be written; all or none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };
 bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
-void dcsr_i_directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory);
+/* A row page and those of its segment pages that are not another's, which may be NULL. */
+void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
@@ -358,13 +376,25 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
 dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
 void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
+/* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their directories
+ * and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one, when no
+ * version can see any of it; so this takes room for so many remains at most, however much is dropped. */
+enum { DCSR_I_MOST_OF_TAIL = 2 };
+void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table,
+                      const dcsr_i_table *next);
+/* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with the
+ * remains. (Blocks of the arena must not be held longer than a run that they are of.) With remains_lock. */
+void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen);
+/* All of a table, but for what is in the arena: one remains, likewise. */
+void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table);
 /* A row page and its segment pages, but not its rows' places; places; doomed blocks. */
 void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count);
 
 /* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no
- * snapshot can see it. The first grave must have room for one more (the old table). Cannot fail. */
+ * snapshot can see it. The first grave must have room for one more, unless it has the old table. Cannot
+ * fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave);
 
 /* Holds the current version. */
@@ -393,6 +423,10 @@ void dcsr_i_csr_release(dcsr_i_csr *csr);
 void dcsr_i_matrix_retain(dcsr_matrix *matrix);
 void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+/* An empty matrix of the same context and type, which has no queue of its own. */
+dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
+                                     uint64_t cols, dcsr_policy policy,
+                                     dcsr_defragmentation defragmentation);
 /* Gives back what was kept for changes to come, of the twin too. */
 void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 /* What public calls delegate to, so that messages name the call that the user made. */

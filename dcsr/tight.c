@@ -5,11 +5,11 @@
 #include <assert.h>
 #include <string.h>
 
-static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t p, uint32_t *length)
+static uint64_t lengths(const dcsr_i_lengths *of, uint64_t i, uint32_t *length)
 {
     uint64_t sum = 0;
     memset(length, 0, DCSR_I_PAGE_ROWS * sizeof *length);
-    lengths_of(user, p, length);
+    of->lengths_of(of->user, of->pages->page[i], length);
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) sum += length[r];
     return sum;
 }
@@ -17,43 +17,45 @@ static uint64_t lengths(dcsr_i_lengths_of lengths_of, const void *user, uint64_t
 typedef struct layout {
     dcsr_matrix *matrix;
     dcsr_i_table *table;
-    uint64_t *before; /* entries in the pages before page p; one more than pages */
-    dcsr_i_lengths_of lengths_of;
-    const void *user;
+    const dcsr_i_lengths *of;
+    uint64_t *before; /* entries in the pages before number i of the list; one more than those */
 } layout;
 
-/* Makes those of pages first to end - 1 that have entries. */
+static bool has_entries(const layout *l, uint64_t i)
+{
+    return l->before[i] != l->before[i + 1];
+}
+
+/* Makes those of number first to end - 1 of the list that have entries. */
 static bool make_some_pages(const layout *l, uint64_t first, uint64_t end)
 {
     dcsr_i_row_page *pages[DCSR_I_PAGES_AT_ONCE];
     size_t n = 0, used = 0;
-    for (uint64_t p = first; p < end; p++) n += l->before[p] != l->before[p + 1];
+    for (uint64_t i = first; i < end; i++) n += has_entries(l, i);
     if (!dcsr_i_packed_pages_create(l->matrix, n, pages, l->table->version)) return false;
-    for (uint64_t p = first; p < end; p++) {
-        if (l->before[p] == l->before[p + 1]) continue;
+    for (uint64_t i = first; i < end; i++) {
+        if (!has_entries(l, i)) continue;
         dcsr_i_row_page *page = pages[used++];
-        uint64_t at = l->table->first + l->before[p];
-        lengths(l->lengths_of, l->user, p, page->length);
+        uint64_t p = l->of->pages->page[i], at = l->table->first + l->before[i];
+        lengths(l->of, i, page->length);
         for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += page->length[r++]) page->segment[0]->begin[r] = at;
-        l->table->directory[p >> DCSR_I_DIRECTORY_SHIFT]->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
+        dcsr_i_directory_of(l->table, p)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
     }
     return true;
 }
 
 static dcsr_status make_pages(const layout *l)
 {
-    uint64_t pages = dcsr_i_page_count(l->table);
-    int threads = dcsr_i_threads(l->matrix->context, pages * DCSR_I_PAGE_ROWS), failed = 0;
-    for (uint64_t d = 0; d < l->table->directories; d++) {
-        uint64_t first = d << DCSR_I_DIRECTORY_SHIFT, end = first + DCSR_I_DIRECTORY_PAGES;
-        if (l->before[first] == l->before[end < pages ? end : pages]) continue;
-        l->table->directory[d] = dcsr_i_directory_create(l->matrix, NULL, l->table->version);
-        if (!l->table->directory[d]) return DCSR_ERROR_OUT_OF_MEMORY;
-    }
+    uint64_t n = l->of->pages->count;
+    int threads = dcsr_i_threads(l->matrix->context, n * DCSR_I_PAGE_ROWS), failed = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (has_entries(l, i) &&
+            !dcsr_i_page_place(l->matrix, l->table, NULL, l->of->pages->page[i], NULL))
+            return DCSR_ERROR_OUT_OF_MEMORY;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : failed) if (threads > 1)
-    for (uint64_t p = 0; p < pages; p += DCSR_I_PAGES_AT_ONCE) {
-        uint64_t end = p + DCSR_I_PAGES_AT_ONCE;
-        failed += !make_some_pages(l, p, end < pages ? end : pages);
+    for (uint64_t i = 0; i < n; i += DCSR_I_PAGES_AT_ONCE) {
+        uint64_t end = i + DCSR_I_PAGES_AT_ONCE;
+        failed += !make_some_pages(l, i, end < n ? end : n);
     }
     /* The sentence may have been another thread's. */
     return failed ? dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "laying out rows: no memory for their table")
@@ -61,24 +63,23 @@ static dcsr_status make_pages(const layout *l)
 }
 
 /* With the rows from *place on; NULL: in blocks that are taken for them. */
-static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
-                           uint64_t version, const uint64_t *place, dcsr_i_lengths_of lengths_of,
-                           const void *user)
+static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version, const uint64_t *place,
+                           const dcsr_i_lengths *of)
 {
     uint32_t length[DCSR_I_PAGE_ROWS];
-    dcsr_i_table *made = dcsr_i_table_create(matrix, rows, cols, version);
+    dcsr_i_table *made = dcsr_i_table_create(matrix, matrix->current->rows, matrix->current->cols, version);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t pages = dcsr_i_page_count(made);
+    uint64_t n = of->pages->count;
     made->contiguous = true;
-    uint64_t *before = dcsr_i_alloc(matrix->context, DCSR_I_SCRATCH, pages + 1, sizeof *before);
+    uint64_t *before = dcsr_i_alloc(matrix->context, DCSR_I_SCRATCH, n + 1, sizeof *before);
     dcsr_status status = before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     bool taken = false;
     if (before) {
-        for (uint64_t p = 0; p < pages; p++) {
-            before[p] = made->stored;
-            made->stored += lengths(lengths_of, user, p, length);
+        for (uint64_t i = 0; i < n; i++) {
+            before[i] = made->stored;
+            made->stored += lengths(of, i, length);
         }
-        before[pages] = made->stored;
+        before[n] = made->stored;
         if (place) {
             made->first = *place;
         } else {
@@ -86,8 +87,8 @@ static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t r
             taken = status == DCSR_OK;
         }
     }
-    if (status == DCSR_OK) status = make_pages(&(layout){matrix, made, before, lengths_of, user});
-    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, before, pages + 1, sizeof *before);
+    if (status == DCSR_OK) status = make_pages(&(layout){matrix, made, of, before});
+    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, before, n + 1, sizeof *before);
     if (status == DCSR_OK) {
         *table = made;
         return DCSR_OK;
@@ -97,18 +98,17 @@ static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t r
     return status;
 }
 
-dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
-                               uint64_t version, dcsr_i_lengths_of lengths_of, const void *user)
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version,
+                               const dcsr_i_lengths *of)
 {
-    return lay_out(table, matrix, rows, cols, version, NULL, lengths_of, user);
+    return lay_out(table, matrix, version, NULL, of);
 }
 
 /* ---- From rows that others have ---- */
 
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
 {
-    const dcsr_i_table *empty = matrix->current;
-    const uint64_t version = empty->version + 1, entries = filling->entries;
+    const uint64_t version = matrix->current->version + 1, entries = filling->entries;
     uint64_t first;
     dcsr_i_table *table;
     dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
@@ -119,11 +119,10 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
         return status;
     }
     char *values = matrix->value_size ? matrix->arena.values + first * matrix->value_size : NULL;
-    status = filling->copy(filling->user, dcsr_i_threads(matrix->context, entries),
+    status = filling->copy(filling->lengths.user, dcsr_i_threads(matrix->context, entries),
                            matrix->arena.columns + first, values);
     if (status == DCSR_OK)
-        status = lay_out(&table, matrix, empty->rows, empty->cols, version, &first, filling->lengths_of,
-                         filling->user);
+        status = lay_out(&table, matrix, version, &first, &filling->lengths);
     if (status != DCSR_OK) {
         dcsr_i_arena_give(&matrix->arena, first, entries);
         dcsr_i_grave_free(matrix, grave);
@@ -156,7 +155,6 @@ static bool may_repeat(const uint32_t *columns, uint64_t first, uint64_t end)
 static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const dcsr_csr *csr, uint64_t p)
 {
     dcsr_i_row_page *page = (dcsr_i_row_page *)dcsr_i_page(table, p);
-    if (!page) return 0;
     uint64_t row = p << DCSR_I_PAGE_SHIFT,
              last = row + DCSR_I_PAGE_ROWS < csr->rows ? row + DCSR_I_PAGE_ROWS : csr->rows;
     uint64_t first = csr->offsets[row], entries = csr->offsets[last] - first, to = table->first + first;
@@ -176,16 +174,23 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
     dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
     if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_table *table;
-    dcsr_status status = dcsr_i_tight_table(&table, matrix, csr->rows, csr->cols,
-                                            matrix->current->version + 1, lengths_of_csr, csr);
+    dcsr_i_page_list list;
+    dcsr_i_rows of_csr = {.rows = csr->rows, .offsets = csr->offsets};
+    dcsr_status status = dcsr_i_page_list_create(&list, matrix->context, &of_csr);
+    if (status == DCSR_OK)
+        status = dcsr_i_tight_table(
+            &table, matrix, matrix->current->version + 1,
+            &(dcsr_i_lengths){.pages = &list, .lengths_of = lengths_of_csr, .user = (void *)csr});
     if (status != DCSR_OK) {
+        dcsr_i_page_list_free(&list, matrix->context);
         dcsr_i_grave_free(matrix, grave);
         return status;
     }
-    uint64_t rows = 0, pages = dcsr_i_page_count(table);
+    uint64_t rows = 0;
     int threads = dcsr_i_threads(matrix->context, csr->nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : rows) if (threads > 1)
-    for (uint64_t p = 0; p < pages; p++) rows += fill_page(matrix, table, csr, p);
+    for (uint64_t i = 0; i < list.count; i++) rows += fill_page(matrix, table, csr, list.page[i]);
+    dcsr_i_page_list_free(&list, matrix->context);
     table->duplicate_rows = *marked = rows;
     if (!rows && matrix->policy != DCSR_POLICY_KEEP) atomic_store(&matrix->ascending, table->version);
     dcsr_i_publish(matrix, table, grave);

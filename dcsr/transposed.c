@@ -3,9 +3,6 @@
 #include "dcsr/twin.h"
 #include "dcsr/viewdata.h"
 
-/* With so many more columns than entries, their offsets would outweigh all else by far. */
-enum { SPARSE_COLUMNS = 16, FEW_COLUMNS = 1 << 20 };
-
 /* ---- For operations ---- */
 
 static int cache_slot(const dcsr_view *view)
@@ -63,8 +60,7 @@ static dcsr_status make_twin(dcsr_view *view, const dcsr_i_rows *rows)
 
 static bool is_wide(const dcsr_i_rows *rows)
 {
-    return rows->cols > FEW_COLUMNS && rows->cols / SPARSE_COLUMNS > dcsr_i_rows_entries(rows) &&
-           rows->rows <= DCSR_MAX_COLS;
+    return dcsr_i_lines_are_sparse(rows->cols, dcsr_i_rows_entries(rows)) && rows->rows <= DCSR_MAX_COLS;
 }
 
 /* Under the view's lock. */

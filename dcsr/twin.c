@@ -137,9 +137,10 @@ static uint64_t pack_different(uint64_t *entries, const dcsr_i_rows *rows, const
                                const dcsr_i_operation *batch)
 {
     uint64_t n = 0;
-    for (uint64_t p = 0; p < dcsr_i_page_count(rows->table); p++) {
-        const dcsr_i_row_page *page = dcsr_i_page(rows->table, p), *beside = dcsr_i_page(other, p);
-        for (unsigned r = 0; page && page != beside && r < DCSR_I_PAGE_ROWS; r++) {
+    const dcsr_i_row_page *page;
+    for (uint64_t p = 0; (page = dcsr_i_next_page(rows->table, &p)); p++) {
+        const dcsr_i_row_page *beside = dcsr_i_page(other, p);
+        for (unsigned r = 0; page != beside && r < DCSR_I_PAGE_ROWS; r++) {
             if (!page->length[r] || !differs(page, beside, r)) continue;
             if (entries) entries = pack_row(entries, rows, p << DCSR_I_PAGE_SHIFT | r, batch);
             n += page->length[r];
@@ -225,7 +226,9 @@ static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
                                dcsr_defragmentation defragmentation)
 {
-    DCSR_TRY(dcsr_i_twin_open(twin, matrix, rows, defragmentation));
+    DCSR_TRY(
+        dcsr_i_matrix_open_inner(twin, matrix, rows->cols, rows->rows, matrix->policy, defragmentation));
+    (*twin)->owner = matrix;
     dcsr_status status = insert_all(*twin, rows);
     if (status == DCSR_OK) return DCSR_OK;
     dcsr_i_matrix_release(*twin);

@@ -37,9 +37,6 @@ void dcsr_i_twin_follow(dcsr_matrix *matrix, dcsr_status status);
  * that is the engine's. */
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
                                dcsr_defragmentation defragmentation);
-/* The same, still empty: matrix.c. */
-dcsr_status dcsr_i_twin_open(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
-                             dcsr_defragmentation defragmentation);
 /* Whether so many rows can be the columns of a twin. */
 dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows);
 /* The twin, if there is one, with a reference for the caller. */

@@ -73,10 +73,12 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin 
     for (uint64_t i = 0; i < grave->count; i++) {
         const dcsr_i_remains *remains = &grave->remains[i];
         bool other = (remains->kind == DCSR_I_RUN) != runs;
-        if (other || (heir && remains->born <= heir->version))
+        if (other || (heir && remains->born <= heir->version)) {
+            if (remains->kind == DCSR_I_TAIL && !runs) dcsr_i_thin_tail(matrix, remains, heir->version);
             grave->remains[kept++] = *remains;
-        else
+        } else {
             matrix->engine->free_remains(matrix, remains);
+        }
     }
     grave->count = kept;
 }
@@ -145,7 +147,7 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave
 {
     pthread_mutex_lock(&matrix->version_lock);
     dcsr_i_table *old = matrix->current;
-    dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
+    if (!grave->has_root) dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
     matrix->current = next;
     dcsr_i_csr *cached[DCSR_I_CACHED];
     memcpy(cached, matrix->cached, sizeof cached);

@@ -1,5 +1,4 @@
 /* view.c: creating, reading and destroying views. */
-#include "dcsr/sorted.h"
 #include "dcsr/viewdata.h"
 #include <math.h>
 
@@ -58,12 +57,8 @@ void dcsr_i_view_note_ascending(dcsr_view *view)
 /* Under the view's lock. */
 static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
 {
-    dcsr_matrix *matrix = view->matrix;
-    DCSR_TRY(dcsr_i_rows_sort(&view->sorted, view->context, rows, matrix->policy));
-    if (view->sorted)
-        view->sorted_rows = dcsr_i_rows_of_csr(view->sorted);
-    else
-        dcsr_i_view_note_ascending(view);
+    DCSR_TRY(dcsr_i_rows_sort(&view->sorted, view->matrix, rows));
+    if (!dcsr_i_is_sorted_copy(&view->sorted)) dcsr_i_view_note_ascending(view);
     return DCSR_OK;
 }
 
@@ -72,8 +67,9 @@ dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
     DCSR_TRY(dcsr_i_view_host_rows(rows, view));
     if (atomic_load_explicit(&view->ascends, memory_order_relaxed)) return DCSR_OK;
     pthread_mutex_lock(&view->lock);
-    dcsr_status status = view->ascends || view->sorted ? DCSR_OK : sort(view, *rows);
-    if (status == DCSR_OK && view->sorted) *rows = &view->sorted_rows;
+    dcsr_status status = DCSR_OK;
+    if (!view->ascends && !dcsr_i_is_sorted_copy(&view->sorted)) status = sort(view, *rows);
+    if (dcsr_i_is_sorted_copy(&view->sorted)) *rows = &view->sorted.rows;
     pthread_mutex_unlock(&view->lock);
     return status;
 }
@@ -216,7 +212,7 @@ void dcsr_view_destroy(dcsr_view *view)
     dcsr_i_snapshot_release(view->snapshot);
     dcsr_i_csr_release(view->csr);
     dcsr_i_csr_release(view->copy);
-    dcsr_i_csr_release(view->sorted);
+    dcsr_i_sorted_release(&view->sorted);
     dcsr_i_csr_release(view->csc);
     dcsr_i_csr_release(view->transposed);
     dcsr_i_snapshot_release(view->twin_rows);

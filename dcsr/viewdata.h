@@ -2,7 +2,7 @@
 #ifndef DCSR_VIEWDATA_H
 #define DCSR_VIEWDATA_H
 
-#include "dcsr/store.h"
+#include "dcsr/sorted.h"
 
 struct dcsr_view {
     dcsr_context *context;
@@ -22,8 +22,7 @@ struct dcsr_view {
     /* The rows with columns that ascend strictly: a copy, unless they do so anyway, which is known without
      * the lock. */
     atomic_bool ascends;
-    dcsr_i_csr *sorted;
-    dcsr_i_rows sorted_rows;
+    dcsr_i_sorted sorted;
     /* The rows of the transpose (transposed.c): what the matrix maintains belongs to the version as `twin`,
      * and is resolved as the view's flags ask in `twin_rows`; else they are made, as `csc`, where the
      * context's memory is. A CSC view always has that. */

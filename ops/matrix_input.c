@@ -1,5 +1,4 @@
 /* matrix_input.c: what operations on matrices check, and how their inputs are brought into order. */
-#include "dcsr/sorted.h"
 #include "ops/placing.h"
 #include "ops/write_matrix.h"
 
@@ -55,11 +54,8 @@ void dcsr_i_report(const dcsr_desc *desc, uint64_t entries)
 /* Rows of the transpose ascend; but what stands twice in a row of the matrix does so there. */
 static dcsr_status sort_transposed(dcsr_i_input *input, dcsr_view *view)
 {
-    dcsr_policy policy = dcsr_i_view_matrix(view)->policy;
-    DCSR_TRY(dcsr_i_rows_sort(&input->own, dcsr_i_view_context(view), input->rows, policy));
-    if (!input->own) return DCSR_OK;
-    input->own_rows = dcsr_i_rows_of_csr(input->own);
-    input->rows = &input->own_rows;
+    DCSR_TRY(dcsr_i_rows_sort(&input->own, dcsr_i_view_matrix(view), input->rows));
+    if (dcsr_i_is_sorted_copy(&input->own)) input->rows = &input->own.rows;
     return DCSR_OK;
 }
 
@@ -76,6 +72,5 @@ dcsr_status dcsr_i_input_of(dcsr_i_input *input, dcsr_view *view, bool transpose
 
 void dcsr_i_input_free(dcsr_i_input *input)
 {
-    dcsr_i_csr_release(input->own);
-    input->own = NULL;
+    dcsr_i_sorted_release(&input->own);
 }

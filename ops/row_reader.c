@@ -8,11 +8,5 @@ bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end
         return rows->offsets[first << DCSR_I_PAGE_SHIFT] ==
                rows->offsets[last < rows->rows ? last : rows->rows];
     }
-    for (uint64_t p = first; p < end;) {
-        if (!rows->table->directory[p >> DCSR_I_DIRECTORY_SHIFT])
-            p = ((p >> DCSR_I_DIRECTORY_SHIFT) + 1) << DCSR_I_DIRECTORY_SHIFT;
-        else if (dcsr_i_page(rows->table, p++))
-            return false;
-    }
-    return true;
+    return dcsr_i_rows_next_page(rows, first) >= end;
 }

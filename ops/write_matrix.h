@@ -17,6 +17,7 @@
 #define DCSR_WRITE_MATRIX_H
 
 #include "dcsr/result.h"
+#include "dcsr/sorted.h"
 #include "ops/desc.h"
 #include "ops/operator.h"
 #include "ops/region.h"
@@ -100,8 +101,7 @@ void dcsr_i_report(const dcsr_desc *desc, uint64_t entries);
  * `transposed`. To be freed with dcsr_i_input_free(), also after a failure. */
 typedef struct dcsr_i_input {
     const dcsr_i_rows *rows;
-    dcsr_i_csr *own; /* NULL, or a copy that is the input's alone */
-    dcsr_i_rows own_rows;
+    dcsr_i_sorted own; /* a copy that is the input's alone, if there is one */
     size_t value_size;
 } dcsr_i_input;
 dcsr_status dcsr_i_input_of(dcsr_i_input *input, dcsr_view *view, bool transposed);

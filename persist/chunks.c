@@ -147,7 +147,7 @@ static bool untouched(const dcsr_i_rows *rows, uint64_t version, uint64_t first,
     if (!version || !rows->table || end > rows->rows) return false;
     uint64_t last = (end - 1) >> DCSR_I_PAGE_SHIFT;
     for (uint64_t p = first >> DCSR_I_PAGE_SHIFT; p <= last; p++) {
-        const dcsr_i_directory *directory = rows->table->directory[p >> DCSR_I_DIRECTORY_SHIFT];
+        const dcsr_i_directory *directory = dcsr_i_directory_of(rows->table, p);
         if (!directory) return false;
         const dcsr_i_row_page *page = directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)];
         if (page ? page->born > version : directory->born > version) return false;

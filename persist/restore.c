@@ -290,6 +290,28 @@ static dcsr_status send(dcsr_matrix **matrix, const char *call, dcsr_context *co
     return status;
 }
 
+/* The pages that chunks with entries are of. */
+static dcsr_status list_pages(dcsr_i_page_list *list, dcsr_context *context, const dcsr_i_stored *stored)
+{
+    const dcsr_i_version *version = &stored->version;
+    uint64_t most = 0, next = 0;
+    for (uint64_t c = 0; c < version->record.chunks; c++)
+        if (version->chunks[c].entries) most += (version->chunks[c].rows >> DCSR_I_PAGE_SHIFT) + 2;
+    list->capacity = most;
+    list->count = 0;
+    list->page = dcsr_i_alloc(context, DCSR_I_SCRATCH, most, sizeof *list->page);
+    if (!list->page) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t c = 0; c < version->record.chunks; c++) {
+        const dcsr_i_chunk *chunk = &version->chunks[c];
+        uint64_t first = chunk->first_row >> DCSR_I_PAGE_SHIFT,
+                 last = (chunk->first_row + chunk->rows - 1) >> DCSR_I_PAGE_SHIFT;
+        for (uint64_t p = first > next ? first : next; chunk->entries && p <= last; p++)
+            list->page[list->count++] = (uint32_t)(p);
+        if (chunk->entries) next = last + 1;
+    }
+    return DCSR_OK;
+}
+
 static dcsr_status place(dcsr_matrix **matrix, const char *call, dcsr_context *context, dcsr_i_stored *stored,
                          const dcsr_matrix_options *options)
 {
@@ -297,9 +319,13 @@ static dcsr_status place(dcsr_matrix **matrix, const char *call, dcsr_context *c
     dcsr_matrix *made;
     DCSR_TRY(dcsr_i_matrix_create(&made, call, context, (dcsr_type)record->type, record->rows, record->cols,
                                   options));
-    dcsr_status status = dcsr_i_fill_rows(
-        made, &(dcsr_i_filling){
-                  .entries = record->nnz, .copy = copy_entries, .lengths_of = lengths_of, .user = stored});
+    dcsr_i_page_list pages;
+    dcsr_status status = list_pages(&pages, context, stored);
+    if (status == DCSR_OK)
+        status = dcsr_i_fill_rows(made, &(dcsr_i_filling){.entries = record->nnz,
+                                                          .copy = copy_entries,
+                                                          .lengths = {&pages, lengths_of, stored}});
+    dcsr_i_page_list_free(&pages, context);
     if (status != DCSR_OK) {
         dcsr_matrix_destroy(made);
         return status;
