@@ -1,8 +1,7 @@
 /* convert.c: a view as coordinate triples, and what the conversions from a view share. */
 #include "dcsr/convert_out.h"
 #include "dcsr/coo_internal.h"
-#include "dcsr/alloc.h"
-#include "dcsr/error.h"
+#include "dcsr/store.h"
 
 dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr_context **context)
 {
@@ -15,43 +14,45 @@ dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr
 
 uint64_t dcsr_i_longest_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t *nnz)
 {
-    uint64_t longest = 0, sum = 0;
-    int threads = dcsr_i_threads(context, rows->rows);
-#pragma omp parallel for num_threads(threads) reduction(max : longest) reduction(+ : sum)
-    for (uint64_t row = 0; row < rows->rows; row++) {
-        uint64_t length = dcsr_i_rows_length(rows, row);
-        sum += length;
-        if (length > longest) longest = length;
-    }
-    *nnz = sum;
-    return longest;
+    dcsr_i_measures measures;
+    dcsr_i_measure(&measures, context, rows);
+    *nnz = measures.nnz;
+    return measures.longest;
 }
 
-dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows,
-                                 uint64_t skip)
+static uint64_t sum_page(const dcsr_i_rows *rows, const dcsr_i_page_list *pages, uint64_t i, uint64_t skip)
 {
-    uint64_t blocks = dcsr_i_block_count(rows->rows);
-    uint64_t *before = dcsr_i_alloc(context, DCSR_I_SCRATCH, blocks + 1, sizeof *before);
-    *offsets = before;
-    if (!before) return DCSR_ERROR_OUT_OF_MEMORY;
-    int threads = dcsr_i_threads(context, rows->rows);
-#pragma omp parallel for num_threads(threads)
-    for (uint64_t b = 0; b < blocks; b++) {
-        uint64_t sum = 0;
-        for (uint64_t row = b * DCSR_I_BLOCK_ROWS; row < dcsr_i_block_end(b, rows->rows); row++) {
-            uint64_t length = dcsr_i_rows_length(rows, row);
-            sum += length > skip ? length - skip : 0;
-        }
-        before[b + 1] = sum;
+    uint64_t sum = 0, end = dcsr_i_listed_end(pages, i, rows->rows);
+    for (uint64_t row = dcsr_i_listed_row(pages, i); row < end; row++) {
+        uint64_t length = dcsr_i_rows_length(rows, row);
+        sum += length > skip ? length - skip : 0;
     }
+    return sum;
+}
+
+dcsr_status dcsr_i_page_offsets_create(dcsr_i_page_offsets *offsets, dcsr_context *context,
+                                       const dcsr_i_rows *rows, uint64_t skip)
+{
+    dcsr_i_page_list *pages = &offsets->pages;
+    DCSR_TRY(dcsr_i_page_list_create(pages, context, rows));
+    uint64_t *before = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages->count + 1, sizeof *before);
+    offsets->before = before;
+    if (!before) {
+        dcsr_i_page_list_free(pages, context);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    int threads = dcsr_i_threads(context, pages->count * DCSR_I_PAGE_ROWS);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < pages->count; i++) before[i + 1] = sum_page(rows, pages, i, skip);
     before[0] = 0;
-    for (uint64_t b = 0; b < blocks; b++) before[b + 1] += before[b];
+    for (uint64_t i = 0; i < pages->count; i++) before[i + 1] += before[i];
     return DCSR_OK;
 }
 
-void dcsr_i_free_block_offsets(uint64_t *offsets, dcsr_context *context, const dcsr_i_rows *rows)
+void dcsr_i_page_offsets_free(dcsr_i_page_offsets *offsets, dcsr_context *context)
 {
-    dcsr_i_free(context, DCSR_I_SCRATCH, offsets, dcsr_i_block_count(rows->rows) + 1, sizeof *offsets);
+    dcsr_i_free(context, DCSR_I_SCRATCH, offsets->before, offsets->pages.count + 1, sizeof *offsets->before);
+    dcsr_i_page_list_free(&offsets->pages, context);
 }
 
 /* The entries of a row after the first `skip`, to place `at`. Returns the place after them. */
@@ -78,21 +79,21 @@ static uint64_t copy_row(dcsr_coo *coo, uint64_t at, const dcsr_i_rows *rows, ui
 dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, const char *call, dcsr_context *context,
                                const dcsr_i_rows *rows, uint64_t skip)
 {
-    uint64_t *before;
-    uint64_t blocks = dcsr_i_block_count(rows->rows);
-    DCSR_TRY(dcsr_i_block_offsets(&before, context, rows, skip));
-    uint64_t nnz = before[blocks];
+    dcsr_i_page_offsets offsets;
+    const dcsr_i_page_list *pages = &offsets.pages;
+    DCSR_TRY(dcsr_i_page_offsets_create(&offsets, context, rows, skip));
+    uint64_t nnz = offsets.before[pages->count];
     dcsr_status status = dcsr_i_coo_allocate(coo, call, context, rows->type, rows->rows, rows->cols, nnz);
     if (status == DCSR_OK) {
-        int threads = dcsr_i_threads(context, nnz + rows->rows);
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-        for (uint64_t b = 0; b < blocks; b++) {
-            uint64_t at = before[b];
-            for (uint64_t row = b * DCSR_I_BLOCK_ROWS; row < dcsr_i_block_end(b, rows->rows); row++)
+        int threads = dcsr_i_threads(context, nnz + pages->count);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (threads > 1)
+        for (uint64_t i = 0; i < pages->count; i++) {
+            uint64_t at = offsets.before[i], end = dcsr_i_listed_end(pages, i, rows->rows);
+            for (uint64_t row = dcsr_i_listed_row(pages, i); row < end; row++)
                 at = copy_row(coo, at, rows, row, skip);
         }
     }
-    dcsr_i_free_block_offsets(before, context, rows);
+    dcsr_i_page_offsets_free(&offsets, context);
     return status;
 }
 

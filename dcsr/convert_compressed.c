@@ -175,47 +175,46 @@ dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, co
  */
 typedef struct counting {
     uint64_t parts;
-    uint64_t *first_block; /* parts + 1: part p has the blocks first_block[p] to first_block[p + 1] - 1 */
+    uint64_t *first_page; /* parts + 1: part p has the pages first_page[p] to first_page[p + 1] - 1 of the list */
     uint64_t *count;       /* parts x cols: entries, then the place of the next one */
 } counting;
 
 static void free_counting(counting *sort, dcsr_context *context, uint64_t cols)
 {
-    dcsr_i_free(context, DCSR_I_SCRATCH, sort->first_block, sort->parts + 1, sizeof *sort->first_block);
+    dcsr_i_free(context, DCSR_I_SCRATCH, sort->first_page, sort->parts + 1, sizeof *sort->first_page);
     dcsr_i_free(context, DCSR_I_SCRATCH, sort->count, sort->parts * cols, sizeof *sort->count);
 }
 
 static dcsr_status make_counting(counting *sort, dcsr_context *context, const dcsr_i_rows *rows,
-                                 const uint64_t *before)
+                                 const dcsr_i_page_offsets *offsets)
 {
-    uint64_t blocks = dcsr_i_block_count(rows->rows), nnz = before[blocks];
+    uint64_t pages = offsets->pages.count, nnz = offsets->before[pages];
     /* A part costs as much as counting `cols` entries; with many columns and few entries that is not worth
      * it. */
     sort->parts = (uint64_t)dcsr_i_threads(context, nnz);
     while (sort->parts > 1 && sort->parts * rows->cols > nnz) sort->parts--;
-    sort->first_block = dcsr_i_alloc(context, DCSR_I_SCRATCH, sort->parts + 1, sizeof *sort->first_block);
+    sort->first_page = dcsr_i_alloc(context, DCSR_I_SCRATCH, sort->parts + 1, sizeof *sort->first_page);
     sort->count = dcsr_i_calloc(context, DCSR_I_SCRATCH, sort->parts * rows->cols, sizeof *sort->count);
-    if (!sort->first_block || !sort->count) {
+    if (!sort->first_page || !sort->count) {
         free_counting(sort, context, rows->cols);
         return DCSR_ERROR_OUT_OF_MEMORY;
     }
-    uint64_t block = 0;
+    uint64_t page = 0;
     for (uint64_t p = 0; p < sort->parts; p++) {
-        while (block < blocks && before[block] < nnz / sort->parts * p) block++;
-        sort->first_block[p] = block;
+        while (page < pages && offsets->before[page] < nnz / sort->parts * p) page++;
+        sort->first_page[p] = page;
     }
-    sort->first_block[sort->parts] = blocks;
+    sort->first_page[sort->parts] = pages;
     return DCSR_OK;
 }
 
-/* Goes through the entries of a part: counts them when csc is NULL, else puts them in place. */
-static void pass(const counting *sort, uint64_t part, const dcsr_i_rows *rows, dcsr_csc *csc)
+/* Goes through the entries of a page: counts them when csc is NULL, else puts them in place. */
+static void pass_page(uint64_t *count, const dcsr_i_page_list *pages, uint64_t page, const dcsr_i_rows *rows,
+                      dcsr_csc *csc)
 {
-    uint64_t *count = sort->count + part * rows->cols;
     size_t size = dcsr_type_size(rows->type);
-    uint64_t end = sort->first_block[part + 1] * DCSR_I_BLOCK_ROWS;
-    if (end > rows->rows) end = rows->rows;
-    for (uint64_t row = sort->first_block[part] * DCSR_I_BLOCK_ROWS; row < end; row++) {
+    uint64_t end = dcsr_i_listed_end(pages, page, rows->rows);
+    for (uint64_t row = dcsr_i_listed_row(pages, page); row < end; row++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int n = dcsr_i_rows_pieces(rows, row, pieces);
         for (int k = 0; k < n; k++)
@@ -228,11 +227,20 @@ static void pass(const counting *sort, uint64_t part, const dcsr_i_rows *rows, d
     }
 }
 
-static void sort_by_column(dcsr_csc *csc, const counting *sort, const dcsr_i_rows *rows)
+/* The same for a part. */
+static void pass(const counting *sort, uint64_t part, const dcsr_i_page_list *pages, const dcsr_i_rows *rows,
+                 dcsr_csc *csc)
+{
+    for (uint64_t page = sort->first_page[part]; page < sort->first_page[part + 1]; page++)
+        pass_page(sort->count + part * rows->cols, pages, page, rows, csc);
+}
+
+static void sort_by_column(dcsr_csc *csc, const counting *sort, const dcsr_i_page_list *pages,
+                           const dcsr_i_rows *rows)
 {
     int threads = (int)sort->parts;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, rows, NULL);
+    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, pages, rows, NULL);
     uint64_t at = 0;
     for (uint64_t col = 0; col < rows->cols; col++) {
         csc->offsets[col] = at;
@@ -244,7 +252,7 @@ static void sort_by_column(dcsr_csc *csc, const counting *sort, const dcsr_i_row
     }
     csc->offsets[rows->cols] = at;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, rows, csc);
+    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, pages, rows, csc);
 }
 
 static dcsr_status allocate_csc(dcsr_csc *csc, dcsr_context *context, const dcsr_i_rows *rows, uint64_t nnz)
@@ -266,21 +274,21 @@ dcsr_status dcsr_view_to_csc(dcsr_csc *csc, dcsr_view *view)
     memset(csc, 0, sizeof *csc);
     const dcsr_i_rows *rows;
     dcsr_context *context;
-    uint64_t *before;
+    dcsr_i_page_offsets offsets;
     DCSR_TRY(dcsr_i_convert_begin(view, &rows, &context));
-    DCSR_TRY(dcsr_i_block_offsets(&before, context, rows, 0));
-    dcsr_status status = allocate_csc(csc, context, rows, before[dcsr_i_block_count(rows->rows)]);
+    DCSR_TRY(dcsr_i_page_offsets_create(&offsets, context, rows, 0));
+    dcsr_status status = allocate_csc(csc, context, rows, offsets.before[offsets.pages.count]);
     counting sort;
     if (status == DCSR_OK) {
-        status = make_counting(&sort, context, rows, before);
+        status = make_counting(&sort, context, rows, &offsets);
         if (status == DCSR_OK) {
-            sort_by_column(csc, &sort, rows);
+            sort_by_column(csc, &sort, &offsets.pages, rows);
             free_counting(&sort, context, rows->cols);
         } else {
             dcsr_csc_free(csc);
         }
     }
-    dcsr_i_free_block_offsets(before, context, rows);
+    dcsr_i_page_offsets_free(&offsets, context);
     return status;
 }
 

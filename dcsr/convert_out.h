@@ -6,28 +6,28 @@
 #include "dcsr/rowtable.h"
 #include <string.h>
 
-/* Rows are dealt with in blocks of this many, whatever the number of threads. */
-enum { DCSR_I_BLOCK_ROWS = 1024 };
-
-static inline uint64_t dcsr_i_block_count(uint64_t rows)
-{
-    return (rows + DCSR_I_BLOCK_ROWS - 1) / DCSR_I_BLOCK_ROWS;
-}
-
-static inline uint64_t dcsr_i_block_end(uint64_t block, uint64_t rows)
-{
-    uint64_t end = (block + 1) * DCSR_I_BLOCK_ROWS;
-    return end < rows ? end : rows;
-}
-
 /* A source of rows: checked, and counted as read by the matrix's cost model. */
 dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr_context **context);
 
-/* offsets[b]: the entries before block b of rows, where the first `skip` entries of each row do not count;
- * offsets[block count] is their number. To be freed as block count + 1 elements of SCRATCH. */
-dcsr_status dcsr_i_block_offsets(uint64_t **offsets, dcsr_context *context, const dcsr_i_rows *rows,
-                                 uint64_t skip);
-void dcsr_i_free_block_offsets(uint64_t *offsets, dcsr_context *context, const dcsr_i_rows *rows);
+/* The pages of 64 rows that are there, and of each the entries before it, where the first `skip` entries of each
+ * row do not count; before[pages.count] is their number. */
+typedef struct dcsr_i_page_offsets {
+    dcsr_i_page_list pages;
+    uint64_t *before;
+} dcsr_i_page_offsets;
+dcsr_status dcsr_i_page_offsets_create(dcsr_i_page_offsets *offsets, dcsr_context *context,
+                                       const dcsr_i_rows *rows, uint64_t skip);
+void dcsr_i_page_offsets_free(dcsr_i_page_offsets *offsets, dcsr_context *context);
+/* The first row of page number i of the list; the one behind its last. */
+static inline uint64_t dcsr_i_listed_row(const dcsr_i_page_list *pages, uint64_t i)
+{
+    return (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT;
+}
+static inline uint64_t dcsr_i_listed_end(const dcsr_i_page_list *pages, uint64_t i, uint64_t rows)
+{
+    uint64_t end = dcsr_i_listed_row(pages, i) + DCSR_I_PAGE_ROWS;
+    return end < rows ? end : rows;
+}
 
 /* Allocates *coo and fills it with each row's entries, the first `skip` left out. */
 dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, const char *call, dcsr_context *context,

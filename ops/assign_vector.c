@@ -74,6 +74,15 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
     return x->index >= first && x->index < first + count ? x->line.nvals : 0;
 }
 
+static uint64_t next_page(void *user, uint64_t page)
+{
+    const assignment *x = user;
+    uint64_t row = x->index, at = x->column ? line_from(x, page << DCSR_I_PAGE_SHIFT) : 0;
+    if (x->column && at < x->line.nvals) row = x->line.indices[at];
+    bool any = at < x->line.nvals && row >> DCSR_I_PAGE_SHIFT >= page;
+    return any ? row >> DCSR_I_PAGE_SHIFT : UINT64_MAX;
+}
+
 static dcsr_status block(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths)
 {
@@ -125,6 +134,7 @@ static dcsr_status run(assignment *x)
                              .rows = rows,
                              .cols = cols,
                              .work = x->u->body.nvals,
+                             .next_page = next_page,
                              .user = x,
                              .begin = begin,
                              .end = end,

@@ -41,27 +41,44 @@ static uint64_t place_of(const dcsr_i_rows *rows, uint64_t row, uint64_t column)
     return UINT64_MAX;
 }
 
+/* The places of a column in the rows of the listed pages, 64 a page; returns how many there are. */
+static uint64_t find_column(uint64_t *place, dcsr_context *context, const dcsr_i_rows *rows,
+                            const dcsr_i_page_list *pages, uint64_t column)
+{
+    uint64_t n = 0;
+    int threads = dcsr_i_threads(context, pages->count * DCSR_I_PAGE_ROWS);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : n) if (threads > 1)
+    for (uint64_t i = 0; i < pages->count; i++)
+        for (uint64_t r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+            uint64_t row = (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT | r,
+                     at = row < rows->rows ? place_of(rows, row, column) : UINT64_MAX;
+            place[i * DCSR_I_PAGE_ROWS + r] = at;
+            n += at != UINT64_MAX;
+        }
+    return n;
+}
+
 static dcsr_status read_column(dcsr_i_body *T, dcsr_context *context, const dcsr_i_rows *rows,
                                uint64_t column)
 {
     dcsr_type type = type_of(rows);
     size_t size = dcsr_type_size(type), from = dcsr_type_size(rows->type);
-    uint64_t *place = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows->rows, sizeof *place), n = 0;
-    if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
-    int threads = dcsr_i_threads(context, rows->rows);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : n) if (threads > 1)
-    for (uint64_t i = 0; i < rows->rows; i++) {
-        place[i] = place_of(rows, i, column);
-        n += place[i] != UINT64_MAX;
-    }
-    dcsr_status status = dcsr_i_body_sparse(T, context, size, n);
-    for (uint64_t i = 0; i < rows->rows && status == DCSR_OK; i++) {
-        if (place[i] == UINT64_MAX) continue;
-        T->indices[T->nvals] = (uint32_t)i;
+    dcsr_i_page_list pages;
+    DCSR_TRY(dcsr_i_page_list_create(&pages, context, rows));
+    uint64_t all = pages.count * DCSR_I_PAGE_ROWS;
+    uint64_t *place = dcsr_i_alloc(context, DCSR_I_SCRATCH, all, sizeof *place);
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    if (place)
+        status = dcsr_i_body_sparse(T, context, size, find_column(place, context, rows, &pages, column));
+    for (uint64_t k = 0; k < all && status == DCSR_OK; k++) {
+        if (place[k] == UINT64_MAX) continue;
+        T->indices[T->nvals] =
+            pages.page[k / DCSR_I_PAGE_ROWS] << DCSR_I_PAGE_SHIFT | (uint32_t)(k % DCSR_I_PAGE_ROWS);
         dcsr_i_cast(type, (char *)T->values + T->nvals++ * size, rows->type,
-                    from ? (const char *)rows->values + place[i] * from : NULL, 1);
+                    from ? (const char *)rows->values + place[k] * from : NULL, 1);
     }
-    dcsr_i_free(context, DCSR_I_SCRATCH, place, rows->rows, sizeof *place);
+    dcsr_i_free(context, DCSR_I_SCRATCH, place, all, sizeof *place);
+    dcsr_i_page_list_free(&pages, context);
     return status;
 }
 

@@ -57,6 +57,29 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
     return sum;
 }
 
+/* The first row from `row` on that has entries; the number of rows if there is none. */
+static uint64_t next_row(const dcsr_i_rows *rows, uint64_t row)
+{
+    while ((row = dcsr_i_rows_skip(rows, row)) < rows->rows && !dcsr_i_rows_length(rows, row)) row++;
+    return row;
+}
+
+/* Row i m + k has entries where row i of A and row k of B have. */
+static uint64_t next_page(void *user, uint64_t page)
+{
+    const product *p = user;
+    const uint64_t first = page << DCSR_I_PAGE_SHIFT, none = UINT64_MAX >> DCSR_I_PAGE_SHIFT;
+    if (!p->b_rows) return none;
+    uint64_t i = first / p->b_rows, from = next_row(p->a.rows, i),
+             k = next_row(p->b.rows, from == i ? first % p->b_rows : 0);
+    if (from == i && k == p->b_rows) {
+        from = next_row(p->a.rows, i + 1);
+        k = next_row(p->b.rows, 0);
+    }
+    if (from >= p->a.rows->rows || k == p->b_rows) return none;
+    return (from * p->b_rows + k) >> DCSR_I_PAGE_SHIFT;
+}
+
 /* The values of one entry of A with those of a row of B. */
 static bool multiply(const product *p, const void *x, const dcsr_i_row *b, char *z)
 {
@@ -114,6 +137,7 @@ static dcsr_status run(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_b
                              .rows = a->rows * b->rows,
                              .cols = a->cols * b->cols,
                              .work = work,
+                             .next_page = next_page,
                              .user = p,
                              .begin = begin,
                              .end = end,

@@ -15,13 +15,13 @@ typedef struct entries {
     char *values; /* NULL for a pattern */
 } entries;
 
-/* Where the entries of each page of rows begin. */
-static void sum_pages(const dcsr_i_rows *rows, uint64_t pages, uint64_t *begin)
+/* Where the entries of each listed page of rows begin. */
+static void sum_pages(const dcsr_i_rows *rows, const dcsr_i_page_list *pages, uint64_t *begin)
 {
     uint64_t sum = 0;
-    for (uint64_t p = 0; p < pages; p++) {
-        uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
-        begin[p] = sum;
+    for (uint64_t i = 0; i < pages->count; i++) {
+        uint64_t first = (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
+        begin[i] = sum;
         sum += dcsr_i_rows_sum(rows, first, left < DCSR_I_PAGE_ROWS ? left : DCSR_I_PAGE_ROWS);
     }
 }
@@ -45,15 +45,18 @@ static void copy_page(const entries *e, dcsr_type type, const dcsr_i_rows *rows,
 static dcsr_status copy_entries(const entries *e, dcsr_context *context, dcsr_type type,
                                 const dcsr_i_rows *rows)
 {
-    uint64_t pages = (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
-    uint64_t *begin = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages, sizeof *begin);
-    if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
-    sum_pages(rows, pages, begin);
-    int threads = dcsr_i_threads(context, e->n);
+    dcsr_i_page_list pages;
+    DCSR_TRY(dcsr_i_page_list_create(&pages, context, rows));
+    uint64_t *begin = dcsr_i_alloc(context, DCSR_I_SCRATCH, pages.count, sizeof *begin);
+    if (begin) {
+        sum_pages(rows, &pages, begin);
+        int threads = dcsr_i_threads(context, e->n);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
-    for (uint64_t p = 0; p < pages; p++) copy_page(e, type, rows, p, begin[p]);
-    dcsr_i_free(context, DCSR_I_SCRATCH, begin, pages, sizeof *begin);
-    return DCSR_OK;
+        for (uint64_t i = 0; i < pages.count; i++) copy_page(e, type, rows, pages.page[i], begin[i]);
+    }
+    dcsr_i_free(context, DCSR_I_SCRATCH, begin, pages.count, sizeof *begin);
+    dcsr_i_page_list_free(&pages, context);
+    return begin ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)

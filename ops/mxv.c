@@ -184,6 +184,7 @@ static dcsr_status prepare_mask(dcsr_i_mxv *x, dcsr_i_mask *mask, dcsr_direction
     if (dcsr_i_mask_is_all(mask)) return DCSR_OK;
     bool list = way == DCSR_DIRECTION_PULL && dcsr_i_mask_is_list(mask);
     bool little = way == DCSR_DIRECTION_PUSH && work < x->n / 64;
+    if (x->compacts && !list) return DCSR_OK;
     if (mask->listed && !list && little) return DCSR_OK;
     if (mask->listed && !list) DCSR_TRY(dcsr_i_mask_use_bits(mask));
     x->mask = mask;
@@ -195,7 +196,9 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
 {
     operand o = {0};
     dcsr_status status = cast_values(&o, x, way == DCSR_DIRECTION_PULL ? x->pulled : u);
-    if (way == DCSR_DIRECTION_PULL) {
+    if (x->compacts) {
+        if (status == DCSR_OK) status = dcsr_i_mxv_compact(t, x, &o.body);
+    } else if (way == DCSR_DIRECTION_PULL) {
         if (status == DCSR_OK) status = open_for_pull(&o, x);
         if (status == DCSR_OK) status = dcsr_i_mxv_pull(t, x);
     } else {
@@ -237,6 +240,8 @@ static dcsr_status multiply(const dcsr_i_mxv_call *c)
         x.shares = dcsr_i_shares(x.context, pulled);
         x.threads = dcsr_i_threads(x.context, pulled);
         status = choose_way(&x, &way, &work, c, allowed, &mask);
+        x.compacts = status == DCSR_OK && way == DCSR_DIRECTION_PULL &&
+                     dcsr_i_mxv_compacts(&x, &mask, &x.pulled->body);
         if (status == DCSR_OK) status = prepare_mask(&x, &mask, way, work);
         if (status == DCSR_OK) status = compute(&t, &x, way, work, c->u);
     }

@@ -8,7 +8,7 @@
  *
  *      mxv.c             checks, brings the call into that form, writes the result
  *      mxv_direction.c   which way
- *      mxv_pull.c        rows shared out among threads
+ *      mxv_pull.c        rows shared out among threads; mxv_compact.c where most are not in use
  *      mxv_push.c        columns shared out; mxv_scatter.c is where their products meet, mxv_sorted.c when
  *                        they are few
  *      mxv_batch.c       what kernels read: runs of entries, filtered by bits and cast where need be
@@ -77,6 +77,7 @@ typedef struct dcsr_i_mxv {
     const void *u_values;
 
     const dcsr_i_mask *mask; /* which elements of t are wanted; NULL: all. Bits, or to pull a list */
+    bool compacts;           /* a pull, of the rows and columns in use alone */
     int threads, shares;     /* to pull: of the work, on which sums of long rows depend */
     uint64_t looked_at;      /* entries, for the report */
 } dcsr_i_mxv;
@@ -95,6 +96,11 @@ dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_ro
 
 /* t = M u, a body of x->type, to be freed by the caller; empty after a failure: OUT_OF_MEMORY, CALLBACK. */
 dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x);
+/* Whether t or u are so long for what they and the matrix hold, and the mask leaves it so, that a pull should
+ * be brought down to the rows and columns in use (mxv_compact.c). Then u need not be dense, and the mask is a
+ * list, or applied to the result. */
+bool dcsr_i_mxv_compacts(const dcsr_i_mxv *x, const dcsr_i_mask *mask, const dcsr_i_body *u);
+dcsr_status dcsr_i_mxv_compact(dcsr_i_body *t, dcsr_i_mxv *x, const dcsr_i_body *u);
 dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
 
 /* The same by sorting, for so little work that dcsr_i_mxv_sorts(). */

@@ -36,7 +36,7 @@ static bool add_pages(dcsr_i_sum *sum, const dcsr_monoid *monoid, const dcsr_i_r
 {
     uint32_t lengths[DCSR_I_PAGE_ROWS];
     dcsr_i_row_block b;
-    for (uint64_t p = first; p < end; p++) {
+    for (uint64_t p = first; (p = dcsr_i_rows_next_page(rows, p)) < end; p++) {
         uint64_t row = p << DCSR_I_PAGE_SHIFT, left = rows->rows - row;
         dcsr_i_row_block_of(&b, rows, row, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
                             lengths);

@@ -1,7 +1,7 @@
 /* reduce_rows.c: each row of a matrix, or each column, added up to one element of a vector.
  *
  * Columns are rows of the transpose where the view has that; else each thread adds its rows to sums of its
- * own, one for each column. */
+ * own, one for each column; or where columns are far more than entries, these are sorted by column. */
 #include "ops/placing.h"
 #include "ops/reduce.h"
 #include "ops/reduce_block.h"
@@ -120,14 +120,9 @@ static dcsr_status add_to_sparse(const job *j, dcsr_i_body *T)
     dcsr_i_row_reader reader = dcsr_i_row_reader_of(j->context, rows);
     DCSR_TRY(dcsr_i_body_sparse(T, j->context, j->size, most));
     dcsr_status status = DCSR_OK;
-    for (uint64_t p = 0; p < pages && status == DCSR_OK;) {
-        uint64_t end = (p | (DCSR_I_DIRECTORY_PAGES - 1)) + 1, present, first = p << DCSR_I_PAGE_SHIFT;
+    for (uint64_t p = 0; status == DCSR_OK && (p = dcsr_i_rows_next_page(rows, p)) < pages; p++) {
         _Alignas(64) char sums[DCSR_I_PAGE_ROWS * WIDEST];
-        if (dcsr_i_rows_are_empty(rows, p, end < pages ? end : pages)) {
-            p = end;
-            continue;
-        }
-        uint64_t left = rows->rows - first;
+        uint64_t present, first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
         status = add_rows(j, &reader, first, left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS,
                           sums, &present);
         for (; present && status == DCSR_OK; present &= present - 1) {
@@ -135,7 +130,6 @@ static dcsr_status add_to_sparse(const job *j, dcsr_i_body *T)
             T->indices[T->nvals] = (uint32_t)(first + r);
             memcpy((char *)T->values + T->nvals++ * j->size, sums + r * j->size, j->size);
         }
-        p++;
     }
     dcsr_i_row_reader_free(&reader);
     return status;
@@ -189,7 +183,7 @@ static bool add_stretch(const job *j, const columns *c, const dcsr_i_piece *stre
 static bool add_to_columns(const job *j, const columns *c, uint64_t first, uint64_t end)
 {
     const dcsr_i_rows *rows = j->a.rows;
-    for (uint64_t p = first; p < end; p++) {
+    for (uint64_t p = first; (p = dcsr_i_rows_next_page(rows, p)) < end; p++) {
         uint64_t row = p << DCSR_I_PAGE_SHIFT, left = rows->rows - row;
         uint32_t lengths[DCSR_I_PAGE_ROWS];
         dcsr_i_row_block b;
@@ -264,12 +258,69 @@ static dcsr_status add_columns_up(const job *j, dcsr_i_body *T)
     return status;
 }
 
+/* The entries of far more columns: which they are of, and where they stand. */
+static void list_columns(const dcsr_i_rows *rows, uint64_t *keys, char *values, size_t size)
+{
+    uint64_t n = 0;
+    for (uint64_t row = dcsr_i_rows_skip(rows, 0); row < rows->rows; row = dcsr_i_rows_skip(rows, row + 1)) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_rows_pieces(rows, row, pieces);
+        for (int k = 0; k < count; k++)
+            for (uint64_t at = pieces[k].begin; at < pieces[k].begin + pieces[k].length; at++, n++) {
+                keys[n] = (uint64_t)rows->columns[at] << 32 | n;
+                if (size) memcpy(values + n * size, (const char *)rows->values + at * size, size);
+            }
+    }
+}
+
+/* Adds up those of each column, in the order of rows; `run` has room for the values of one. */
+static bool add_sorted(const job *j, dcsr_i_body *T, const uint64_t *keys, uint64_t n, const char *values,
+                       char *run)
+{
+    dcsr_type type = j->a.rows->type;
+    size_t size = dcsr_type_size(type);
+    for (uint64_t k = 0, length; k < n; k += length) {
+        const uint64_t column = keys[k] >> 32;
+        for (length = 0; k + length < n && keys[k + length] >> 32 == column; length++)
+            if (size) memcpy(run + length * size, values + (keys[k + length] & UINT32_MAX) * size, size);
+        char *sum = (char *)T->values + T->nvals * j->size;
+        bool added = size ? dcsr_i_sum_of(j->monoid, type, run, length, sum)
+                          : dcsr_i_sum_of_ones(j->monoid, length, sum);
+        if (!added) return false;
+        T->indices[T->nvals++] = (uint32_t)column;
+    }
+    return true;
+}
+
+static dcsr_status add_sparse_columns(const job *j, dcsr_i_body *T)
+{
+    dcsr_context *context = j->context;
+    const dcsr_i_rows *rows = j->a.rows;
+    uint64_t stored = dcsr_i_rows_stored(rows);
+    size_t size = dcsr_type_size(rows->type);
+    uint64_t *keys = dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * stored, sizeof *keys);
+    char *values = keys ? dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * stored, size) : NULL;
+    dcsr_status status =
+        values ? dcsr_i_body_sparse(T, context, j->size, stored) : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) {
+        list_columns(rows, keys, values, size);
+        const uint64_t *sorted = dcsr_i_sort(keys, keys + stored, stored, 1, 32, 31, 1);
+        if (!add_sorted(j, T, sorted, stored, values, values + stored * size))
+            status = dcsr_i_fail_callback(call, j->monoid->op->text);
+    }
+    dcsr_i_free(context, DCSR_I_SCRATCH, values, 2 * stored, size);
+    dcsr_i_free(context, DCSR_I_SCRATCH, keys, 2 * stored, sizeof *keys);
+    return status;
+}
+
 /* ---- The call ---- */
 
 static dcsr_status add_up(const job *j, bool columns_of_a, dcsr_i_body *T)
 {
     enum { SPARSE = 32 };
     *T = (dcsr_i_body){0};
+    if (columns_of_a && dcsr_i_lines_are_sparse(j->a.rows->cols, dcsr_i_rows_stored(j->a.rows)))
+        return add_sparse_columns(j, T);
     if (columns_of_a) return add_columns_up(j, T);
     return dcsr_i_rows_stored(j->a.rows) < j->a.rows->rows / SPARSE ? add_to_sparse(j, T)
                                                                     : add_to_dense(j, T);

@@ -129,6 +129,10 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
 #endif
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;
-    if (plain && one_type && !copied && !dcsr_i_view_transpose_is_ready(A)) return transpose_into(C, A, desc);
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    /* Where an offset for each row of the result would outweigh it, only those that have entries are made. */
+    bool sparse = !rows->on_device && dcsr_i_lines_are_sparse(rows->cols, dcsr_i_rows_entries(rows));
+    if (plain && one_type && !copied && !sparse && !dcsr_i_view_transpose_is_ready(A))
+        return transpose_into(C, A, desc);
     return copy_rows(C, mask, accum, A, !copied, desc);
 }

@@ -17,6 +17,18 @@ static void note_failure(dcsr_i_writing *j, dcsr_status status)
     atomic_store(&j->failed, true);
 }
 
+/* The next pages that nobody has taken: from *p, the first of them that is to be written, up to what is
+ * returned. */
+static uint64_t take_portion(dcsr_i_writing *j, uint64_t *p)
+{
+    uint64_t next = atomic_load(&j->next), end;
+    do {
+        *p = dcsr_i_next_page_to_write(j, next);
+        end = *p + j->portion < j->pages ? *p + j->portion : j->pages;
+    } while (*p < end && !atomic_compare_exchange_weak(&j->next, &next, end));
+    return end;
+}
+
 static void work(dcsr_i_writing *j, int number)
 {
     dcsr_context *context = j->C->context;
@@ -31,11 +43,9 @@ static void work(dcsr_i_writing *j, int number)
                        .columns = dcsr_i_scratch_of(&few[3]),
                        .values = dcsr_i_scratch_of(&few[4])};
     while (!atomic_load_explicit(&j->failed, memory_order_relaxed)) {
-        uint64_t p = atomic_fetch_add(&j->next, j->portion),
-                 end = p + j->portion < j->pages ? p + j->portion : j->pages;
-        if (p >= j->pages) break;
-        bool stay = dcsr_i_pages_stay(j, p, end);
-        for (dcsr_status status; !stay && p < end; p++)
+        uint64_t p, end = take_portion(j, &p);
+        if (p >= end) break;
+        for (dcsr_status status; p < end; p = dcsr_i_next_page_to_write(j, p + 1))
             if ((status = dcsr_i_write_page(j, &t, p)) != DCSR_OK) {
                 note_failure(j, status);
                 break;
@@ -87,7 +97,7 @@ static dcsr_status compute_rows(dcsr_i_writing *j)
     const dcsr_i_rowwise *op = j->op;
     uint64_t expected = op->work + entries_of_C(j);
     j->pages = (op->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
-    int threads = dcsr_i_threads(j->C->context, expected + op->rows / DCSR_I_PAGE_ROWS);
+    int threads = dcsr_i_threads(j->C->context, expected);
     uint64_t portion = j->pages / ((uint64_t)threads * PORTIONS);
     j->portion = portion < 1 ? 1 : portion < MOST_PAGES ? portion : MOST_PAGES;
     DCSR_TRY(dcsr_i_result_begin(&j->result, j->C, threads, expected, j->keep));

@@ -41,8 +41,11 @@ typedef struct dcsr_i_rowwise {
     uint64_t rows, cols;         /* the shape of T, which must be C's */
     uint64_t work;               /* entries that are read or computed, about: decides about threads */
     /* Where each of these matrices has no entries in a row, T has none; NULLs at the end. All NULL: nothing
-     * is known, and every row is asked for. */
+     * is known, and every row is asked for, unless there is next_page(). */
     const dcsr_i_rows *source[2];
+    /* The first page of 64 rows, from one on, in which T may have entries; at least the number of pages if
+     * there is none. May be NULL. */
+    uint64_t (*next_page)(void *user, uint64_t page);
     void *user;
     /* Before and after the rows, by one thread: scratch memory for `threads` threads, numbered from 0. May be
      * NULL. end() is called after a begin() that succeeded. */

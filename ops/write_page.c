@@ -2,17 +2,69 @@
  *
  * Where there is neither mask nor accumulator, blocks are produced right in the room where they stay; else
  * T's rows are produced in scratch memory of the thread and merged from there (merge_row.c). */
+#include "dcsr/search.h"
 #include "ops/row_block.h"
 #include "ops/write_page.h"
 
 /* ---- Rows without entries ---- */
 
-/* Whether T has no entries in these pages. */
-static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t first, uint64_t end)
+/* Whether T has no entries in a page. */
+static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t p)
 {
+    if (op->next_page) return op->next_page(op->user, p) != p;
     if (!op->source[0]) return false;
-    return dcsr_i_rows_are_empty(op->source[0], first, end) &&
-           (!op->source[1] || dcsr_i_rows_are_empty(op->source[1], first, end));
+    return dcsr_i_rows_are_empty(op->source[0], p, p + 1) &&
+           (!op->source[1] || dcsr_i_rows_are_empty(op->source[1], p, p + 1));
+}
+
+/* Nothing of T will be written in a page. */
+static bool is_masked_out(const dcsr_i_writing *j, uint64_t p)
+{
+    return j->mask && !j->complement && dcsr_i_rows_are_empty(j->mask, p, p + 1);
+}
+
+static uint64_t next_of_source(const dcsr_i_rowwise *op, uint64_t p)
+{
+    if (op->next_page) return op->next_page(op->user, p);
+    if (!op->source[0]) return p;
+    uint64_t first = dcsr_i_rows_next_page(op->source[0], p),
+             second = op->source[1] ? dcsr_i_rows_next_page(op->source[1], p) : UINT64_MAX;
+    return first < second ? first : second;
+}
+
+/* The first page from p on that has one of the rows of the list, or may have. */
+static uint64_t next_of_list(const dcsr_i_index_list *list, uint64_t p)
+{
+    uint64_t first = p << DCSR_I_PAGE_SHIFT;
+    if (dcsr_i_index_list_meets(list, first, first + DCSR_I_PAGE_ROWS)) return p;
+    uint64_t at = dcsr_i_list_find(list->indices, 0, list->n, first);
+    return at < list->n ? list->indices[at] >> DCSR_I_PAGE_SHIFT : UINT64_MAX;
+}
+
+/* The first page from p on that has all that it takes to be written: mask, rows of the region and, where
+ * `either` is NULL, entries of T, else entries of T or of that. */
+static uint64_t next_of_all(const dcsr_i_writing *j, const dcsr_i_index_list *list, const dcsr_i_rows *either,
+                            uint64_t p)
+{
+    for (uint64_t from = UINT64_MAX; p != from && p < j->pages;) {
+        from = p;
+        if (j->mask && !j->complement) p = dcsr_i_rows_next_page(j->mask, p);
+        if (list && list->indices && p < j->pages) p = next_of_list(list, p);
+        if (p >= j->pages) break;
+        uint64_t T = next_of_source(j->op, p), old = either ? dcsr_i_rows_next_page(either, p) : UINT64_MAX;
+        p = T < old ? T : old;
+    }
+    return p;
+}
+
+uint64_t dcsr_i_next_page_to_write(const dcsr_i_writing *j, uint64_t p)
+{
+    if (p >= j->pages) return p;
+    if (j->keep)
+        return next_of_all(j, j->op->region ? &j->op->region->rows : NULL, j->op->accum ? NULL : j->old, p);
+    uint64_t written = next_of_all(j, NULL, NULL, p),
+             old = j->old ? dcsr_i_rows_next_page(j->old, p) : UINT64_MAX;
+    return written < old ? written : old;
 }
 
 /* ---- C = T ---- */
@@ -260,29 +312,25 @@ static dcsr_status fill_page(dcsr_i_writing *j, dcsr_i_writer *t, uint64_t first
     return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
 }
 
-/* Nothing of T will be written in these pages. */
-static bool is_masked_out(const dcsr_i_writing *j, uint64_t first, uint64_t end)
-{
-    return j->mask && !j->complement && dcsr_i_rows_are_empty(j->mask, first, end);
-}
-
-bool dcsr_i_pages_stay(const dcsr_i_writing *j, uint64_t first, uint64_t end)
+/* Whether there is nothing to write in a page. */
+static bool page_stays(const dcsr_i_writing *j, uint64_t p, bool masked_out, bool no_source)
 {
     const dcsr_i_rowwise *op = j->op;
-    bool masked_out = is_masked_out(j, first, end), no_source = source_is_empty(op, first, end);
+    uint64_t first = p << DCSR_I_PAGE_SHIFT;
     if (j->keep && (masked_out || (op->accum && no_source) ||
-                    (op->region && !dcsr_i_index_list_meets(&op->region->rows, first << DCSR_I_PAGE_SHIFT,
-                                                            end << DCSR_I_PAGE_SHIFT))))
+                    (op->region &&
+                     !dcsr_i_index_list_meets(&op->region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
-    return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, first, end));
+    return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
 }
 
 dcsr_status dcsr_i_write_page(dcsr_i_writing *j, dcsr_i_writer *t, uint64_t p)
 {
     uint64_t first = p << DCSR_I_PAGE_SHIFT, left = j->op->rows - first;
     unsigned count = left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS;
-    if (dcsr_i_pages_stay(j, p, p + 1)) return DCSR_OK;
-    bool empty = source_is_empty(j->op, p, p + 1) || is_masked_out(j, p, p + 1), filled = false;
+    bool masked_out = is_masked_out(j, p), no_source = source_is_empty(j->op, p);
+    if (page_stays(j, p, masked_out, no_source)) return DCSR_OK;
+    bool empty = no_source || masked_out, filled = false;
     if (j->fills) DCSR_TRY(fill_page(j, t, first, count, &filled));
     if (filled) return DCSR_OK;
     bool nothing_old = !j->old || dcsr_i_rows_are_empty(j->old, p, p + 1);

@@ -42,8 +42,9 @@ typedef struct dcsr_i_writing {
     char message[400];
 } dcsr_i_writing;
 
-/* Whether there is nothing to write in pages first to end - 1. */
-bool dcsr_i_pages_stay(const dcsr_i_writing *j, uint64_t first, uint64_t end);
+/* The first page from p on in which there may be something to write; at least the number of pages if there is
+ * none. What neither T nor the mask nor, where it counts, C has is skipped, at little cost. */
+uint64_t dcsr_i_next_page_to_write(const dcsr_i_writing *j, uint64_t p);
 /* Writes the rows of page p. */
 dcsr_status dcsr_i_write_page(dcsr_i_writing *j, dcsr_i_writer *t, uint64_t p);
 
