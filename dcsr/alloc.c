@@ -41,21 +41,39 @@ static dcsr_status refuse(dcsr_i_pool pool, uint64_t bytes)
         (unsigned long long)bytes, pool_name[pool]);
 }
 
+static _Thread_local dcsr_i_set_aside in_use;
+
+dcsr_i_set_aside dcsr_i_use_set_aside(dcsr_i_set_aside part)
+{
+    dcsr_i_set_aside before = in_use;
+    in_use = part;
+    return before;
+}
+
+/* What the calling thread may not take of the limit. */
+static uint64_t out_of_reach(const dcsr_context *context)
+{
+    return in_use == DCSR_I_ALL_SET_ASIDE    ? 0
+           : in_use == DCSR_I_HALF_SET_ASIDE ? context->set_aside / 2
+                                             : context->set_aside;
+}
+
 /* The total grows only when it may, so that neither two threads slip under the limit together, nor one that
  * asks for too much makes another fail that does not. */
 static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes)
 {
     if (!context) return DCSR_OK;
     uint64_t before = atomic_load_explicit(&context->total, memory_order_relaxed), total;
+    const uint64_t beyond = out_of_reach(context);
     do {
         total = before + bytes;
-        if (total > context->memory_limit || total < bytes)
+        if (total > context->memory_limit - beyond || total < bytes)
             return dcsr_i_fail(
                 DCSR_ERROR_OUT_OF_MEMORY,
-                "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu are in use); "
-                "raise the limit, or free matrices and views",
+                "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu are in use, %llu "
+                "set aside for making room); raise the limit, or free matrices and views",
                 (unsigned long long)bytes, pool_name[pool], (unsigned long long)context->memory_limit,
-                (unsigned long long)before);
+                (unsigned long long)before, (unsigned long long)beyond);
     } while (!atomic_compare_exchange_weak_explicit(&context->total, &before, total, memory_order_relaxed,
                                                     memory_order_relaxed));
     atomic_fetch_add_explicit(&context->used[pool], bytes, memory_order_relaxed);

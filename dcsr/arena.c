@@ -104,6 +104,11 @@ static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
     if (capacity < top) capacity = top;
     dcsr_i_block *block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity,
                                          capacity, sizeof *block);
+    if (!block && capacity > top) { /* near the limit there is no head room */
+        capacity = top;
+        block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, capacity,
+                               sizeof *block);
+    }
     if (!block) return DCSR_ERROR_OUT_OF_MEMORY;
     memset(block + arena->block_capacity, 0, (capacity - arena->block_capacity) * sizeof *block);
     arena->block = block;

@@ -180,10 +180,13 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
             "batch from there",
             e->call);
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
+    dcsr_i_set_aside before =
+        dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     pthread_mutex_lock(&matrix->queue_lock);
     dcsr_status status = wait_for_room(matrix, e);
     if (status == DCSR_OK) status = queue(matrix, e, ticket);
     pthread_mutex_unlock(&matrix->queue_lock);
+    dcsr_i_use_set_aside(before);
     return status;
 }
 
@@ -250,19 +253,24 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
+    /* To be queued it takes little; what it may take to be applied depends on what it does (queue.c). */
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
     dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, change->kind);
-    if (!operation) return DCSR_ERROR_OUT_OF_MEMORY;
-    operation->rows = change->rows;
-    operation->cols = change->cols;
-    operation->scope = change->scope;
-    pthread_mutex_lock(&matrix->queue_lock);
-    dcsr_status status = submit(matrix, operation, ticket);
-    if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
-        matrix->queued_rows = change->rows;
-        matrix->queued_cols = change->cols;
+    dcsr_status status = operation ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) {
+        operation->rows = change->rows;
+        operation->cols = change->cols;
+        operation->scope = change->scope;
+        pthread_mutex_lock(&matrix->queue_lock);
+        status = submit(matrix, operation, ticket);
+        if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
+            matrix->queued_rows = change->rows;
+            matrix->queued_cols = change->cols;
+        }
+        pthread_mutex_unlock(&matrix->queue_lock);
+        if (status != DCSR_OK) dcsr_i_operation_release(operation);
     }
-    pthread_mutex_unlock(&matrix->queue_lock);
-    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    dcsr_i_use_set_aside(before);
     return status;
 }
 

@@ -9,6 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of a memory limit this share is set aside, up to so many bytes (context.h). */
+enum { SET_ASIDE_SHARE = 32, MOST_SET_ASIDE = 1 << 20 };
+
+static uint64_t set_aside_of(uint64_t memory_limit)
+{
+    uint64_t share = memory_limit / SET_ASIDE_SHARE;
+    return memory_limit == UINT64_MAX ? 0 : share < MOST_SET_ASIDE ? share : MOST_SET_ASIDE;
+}
+
 static uint64_t twice_physical_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
@@ -66,6 +75,7 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
     created->device = device;
     created->threads = threads < DCSR_I_MAX_THREADS ? threads : DCSR_I_MAX_THREADS;
     created->memory_limit = options->memory_limit ? options->memory_limit : UINT64_MAX;
+    created->set_aside = set_aside_of(created->memory_limit);
     dcsr_status status = device == DCSR_DEVICE_CUDA ? dcsr_i_gpu_open(created) : DCSR_OK;
     if (status != DCSR_OK) {
         dcsr_i_free(NULL, DCSR_I_MATRIX, created, 1, sizeof *created);

@@ -42,6 +42,7 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .rows_of = dcsr_i_rows_of,
     .rows_of_csr = dcsr_i_rows_of_csr,
     .measure = dcsr_i_measure,
+    .count_live = dcsr_i_count_live,
     .look_up = dcsr_i_look_up,
     .read_row = dcsr_i_read_row,
     .csr_fill = dcsr_i_csr_fill,

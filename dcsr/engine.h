@@ -60,6 +60,9 @@ typedef struct dcsr_i_engine {
     dcsr_i_rows (*rows_of)(const dcsr_matrix *matrix, const dcsr_i_table *table);
     dcsr_i_rows (*rows_of_csr)(const struct dcsr_i_csr *csr);
     dcsr_status (*measure)(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+    /* The entries of a version that are left once it is resolved; *unresolved gets how many are in rows that
+     * are not. Cannot fail: where there is no memory, it takes longer. NULL: a view has to be made. */
+    uint64_t (*count_live)(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t *unresolved);
     dcsr_status (*look_up)(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
                            const uint64_t *row, const uint64_t *col, void *values, bool *stored);
     /* Up to `capacity` entries of a row to host memory; *length is the row's. */

@@ -23,7 +23,8 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     dcsr_i_twin_leave(matrix->twin);
     matrix->engine->close(matrix);
     dcsr_i_parts_drain(matrix);
-    dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
+    if (matrix->pins != matrix->few_pins)
+        dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
     pthread_mutex_destroy(&matrix->remains_lock);
     pthread_cond_destroy(&matrix->queue_filled);
     pthread_cond_destroy(&matrix->queue_changed);
@@ -128,6 +129,8 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->queued_rows = rows;
     created->queued_cols = cols;
     created->member.close = close_matrix;
+    created->pins = created->few_pins;
+    created->pin_capacity = DCSR_I_FEW_PINS;
     created->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&created->references, 1);
     pthread_mutex_init(&created->version_lock, NULL);
@@ -213,30 +216,37 @@ static uint64_t bytes_of(dcsr_matrix *matrix)
     return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
 }
 
+/* What is told of the current version. */
+static dcsr_status describe(dcsr_matrix_info *info, dcsr_matrix *matrix)
+{
+    dcsr_i_snapshot snapshot;
+    dcsr_i_measures measures;
+    DCSR_TRY(dcsr_i_snapshot_open(&snapshot, matrix));
+    const dcsr_i_table *table = snapshot.base;
+    dcsr_i_rows rows = matrix->engine->rows_of(matrix, table);
+    dcsr_status status = matrix->engine->measure(&measures, matrix->context, &rows);
+    if (status == DCSR_OK)
+        *info = (dcsr_matrix_info){.type = matrix->type,
+                                   .policy = matrix->policy,
+                                   .rows = table->rows,
+                                   .cols = table->cols,
+                                   .version = table->version,
+                                   .stored = table->stored,
+                                   .segments = measures.rows_in_use + table->extra_segments,
+                                   .max_segments = measures.max_segments,
+                                   .unresolved_rows = measures.unresolved_rows};
+    dcsr_i_snapshot_close(&snapshot);
+    return status;
+}
+
 dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_get_info: info is NULL");
-    dcsr_i_snapshot *snapshot;
-    DCSR_TRY(dcsr_i_snapshot_create(&snapshot, matrix));
-    const dcsr_i_table *table = snapshot->base;
-    dcsr_i_rows rows = matrix->engine->rows_of(matrix, table);
-    dcsr_i_measures measures;
-    dcsr_status status = matrix->engine->measure(&measures, matrix->context, &rows);
-    if (status != DCSR_OK) {
-        dcsr_i_snapshot_release(snapshot);
-        return status;
-    }
-    *info = (dcsr_matrix_info){.type = matrix->type,
-                               .policy = matrix->policy,
-                               .rows = table->rows,
-                               .cols = table->cols,
-                               .version = table->version,
-                               .stored = table->stored,
-                               .segments = measures.rows_in_use + table->extra_segments,
-                               .max_segments = measures.max_segments,
-                               .unresolved_rows = measures.unresolved_rows};
-    dcsr_i_snapshot_release(snapshot);
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
+    dcsr_status status = describe(info, matrix);
+    dcsr_i_use_set_aside(before);
+    if (status != DCSR_OK) return status;
 
     info->arena_entries = dcsr_i_arena_used(&matrix->arena);
     info->bytes = bytes_of(matrix);
@@ -260,12 +270,29 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz)
+/* By a view, in which duplicates are combined. */
+static dcsr_status count_by_view(uint64_t *nnz, dcsr_matrix *matrix)
 {
-    if (!nnz) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_nnz: nnz is NULL");
     dcsr_view *view;
     DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     *nnz = dcsr_i_view_rows(view)->table->stored;
     dcsr_view_destroy(view);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz)
+{
+    if (!nnz) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_nnz: nnz is NULL");
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (!matrix->engine->count_live) return count_by_view(nnz, matrix);
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
+    dcsr_i_snapshot snapshot;
+    dcsr_status status = dcsr_i_snapshot_open(&snapshot, matrix);
+    dcsr_i_use_set_aside(before);
+    if (status != DCSR_OK) return status;
+    uint64_t unresolved = 0;
+    *nnz = matrix->engine->count_live(matrix, snapshot.base, &unresolved);
+    dcsr_i_snapshot_close(&snapshot);
+    if (unresolved) dcsr_i_was_resolved(matrix, unresolved);
     return DCSR_OK;
 }

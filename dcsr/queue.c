@@ -145,11 +145,31 @@ static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_
     return DCSR_OK;
 }
 
+/* What an operation may take of the memory that is set aside: all of it to shrink, half of it for what may make
+ * room, or lead to that. */
+static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    const dcsr_i_table *table = matrix->current;
+    switch (operation->kind) {
+    case DCSR_I_RESIZE:
+        return operation->rows <= table->rows && operation->cols <= table->cols ? DCSR_I_ALL_SET_ASIDE
+                                                                                : DCSR_I_NOT_SET_ASIDE;
+    case DCSR_I_REMOVE:
+    case DCSR_I_DEFRAGMENT:
+    case DCSR_I_SETTLE:
+        return DCSR_I_HALF_SET_ASIDE;
+    default:
+        return DCSR_I_NOT_SET_ASIDE;
+    }
+}
+
 /* Applies an operation, without the lock. */
 static dcsr_status apply_timed(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     uint64_t start = dcsr_i_nanoseconds();
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(part_for(matrix, operation));
     dcsr_status status = apply(matrix, operation);
+    dcsr_i_use_set_aside(before);
     atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
     return status;
 }

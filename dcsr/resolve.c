@@ -179,6 +179,23 @@ static inline void fold(row *w, uint64_t group, uint64_t at, uint32_t column, dc
     }
 }
 
+static row row_of(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count, bool keep)
+{
+    row w = {.matrix = matrix, .pieces = pieces};
+    for (int k = 0; k < count; k++) w.ends[k] = w.length += pieces[k].length;
+    w.head = ascending_head(&w, keep);
+    return w;
+}
+
+/* The entries behind the head as keys, column and position; returns how many they are. */
+static uint64_t tail_keys(const row *w, uint64_t *keys)
+{
+    uint64_t tail = 0;
+    for (uint64_t position = w->head; position < w->length; position++)
+        keys[tail++] = (uint64_t)(column_at(w, position) & ~DCSR_I_TOMBSTONE) << 32 | position;
+    return tail;
+}
+
 /* The ascending head is copied in stretches; only what came after it is sorted, and folded in where its
  * columns belong. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
@@ -186,15 +203,10 @@ uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, cons
 {
     bool keep = matrix->policy == DCSR_POLICY_KEEP;
     dcsr_i_combine combine = dcsr_i_combiner(matrix->type, matrix->policy);
-    row w = {.matrix = matrix, .pieces = pieces, .out = to};
-    for (int k = 0; k < count; k++) w.ends[k] = w.length += pieces[k].length;
+    row w = row_of(matrix, pieces, count, keep);
     assert(w.length <= resolver->capacity);
-    w.head = ascending_head(&w, keep);
-
-    uint64_t tail = 0;
-    for (uint64_t position = w.head; position < w.length; position++)
-        resolver->keys[tail++] = (uint64_t)(column_at(&w, position) & ~DCSR_I_TOMBSTONE) << 32 | position;
-    const uint64_t *keys = sort_keys(resolver, tail);
+    w.out = to;
+    const uint64_t tail = tail_keys(&w, resolver->keys), *keys = sort_keys(resolver, tail);
 
     uint64_t next = 0; /* of the head */
     for (uint64_t i = 0; i < tail && keys[i] >> 32 < column_limit;) {
@@ -208,4 +220,116 @@ uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, cons
     }
     copy_head(&w, next, column_limit < DCSR_MAX_COLS ? seek(&w, next, column_limit) : w.head);
     return w.out - to;
+}
+
+/* ---- Counting ---- */
+
+/* The most entries behind the head that are sorted in memory of the stack; the columns that one round of
+ * counting without sorting looks at. */
+enum { FEW_SORTED = 512, WINDOW = 1 << 18 };
+
+/* How many entries of a column are left, of so many in the head and of those that came after them: keys[0] to
+ * keys[n - 1]. */
+static uint64_t count_column(const row *w, uint64_t in_head, const uint64_t *keys, uint64_t n, bool keep)
+{
+    uint64_t left = in_head;
+    for (uint64_t i = 0; i < n; i++) {
+        bool deletes = column_at(w, keys[i] & UINT32_MAX) & DCSR_I_TOMBSTONE;
+        left = deletes ? 0 : keep ? left + 1 : 1;
+    }
+    return left;
+}
+
+/* With what came after the head sorted. */
+static uint64_t count_sorted(dcsr_i_resolver *resolver, const row *w, bool keep)
+{
+    const uint64_t tail = tail_keys(w, resolver->keys), *keys = sort_keys(resolver, tail);
+    uint64_t left = w->head, next = 0;
+    for (uint64_t i = 0, n; i < tail; i += n) {
+        uint64_t column = keys[i] >> 32, in_head = 0;
+        for (n = 0; i + n < tail && keys[i + n] >> 32 == column;) n++;
+        next = seek(w, next, column);
+        while (next + in_head < w->head && column_at(w, next + in_head) == column) in_head++;
+        left += count_column(w, in_head, keys + i, n, keep) - in_head;
+        next += in_head;
+    }
+    return left;
+}
+
+/* Where there is no memory for sorting: from the last entry to the first, in rounds of as many columns as there
+ * are bits for. A column's bit says that what stands earlier does not count. */
+static uint64_t count_in_windows(const uint32_t *columns, const dcsr_i_piece *pieces, int count, bool keep)
+{
+    uint64_t done[WINDOW / 64], left = 0;
+    for (uint64_t base = 0, beyond; base != UINT64_MAX; base = beyond) {
+        beyond = UINT64_MAX;
+        memset(done, 0, sizeof done);
+        for (int k = count; k-- > 0;)
+            for (const uint32_t *at = columns + pieces[k].begin + pieces[k].length;
+                 at-- > columns + pieces[k].begin;) {
+                uint64_t column = *at & ~DCSR_I_TOMBSTONE, place = column - base;
+                if (column < base) continue;
+                if (place >= WINDOW) {
+                    if (column < beyond) beyond = column;
+                    continue;
+                }
+                uint64_t bit = (uint64_t)1 << place % 64;
+                if (done[place / 64] & bit) continue;
+                left += !(*at & DCSR_I_TOMBSTONE);
+                if (!keep || *at & DCSR_I_TOMBSTONE) done[place / 64] |= bit;
+            }
+    }
+    return left;
+}
+
+uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count)
+{
+    bool keep = matrix->policy == DCSR_POLICY_KEEP;
+    row w = row_of(matrix, pieces, count, keep);
+    uint64_t few[2][FEW_SORTED], tail = w.length - w.head;
+    if (tail <= FEW_SORTED)
+        return count_sorted(&(dcsr_i_resolver){.keys = few[0], .spare = few[1], .capacity = FEW_SORTED}, &w,
+                            keep);
+    dcsr_i_resolver resolver;
+    dcsr_status status = dcsr_i_resolver_init(&resolver, matrix->context, tail);
+    uint64_t left = status == DCSR_OK ? count_sorted(&resolver, &w, keep)
+                                      : count_in_windows(matrix->arena.columns, pieces, count, keep);
+    dcsr_i_resolver_free(&resolver);
+    return left;
+}
+
+/* Of the rows of pages first to end - 1 that are not resolved. */
+static uint64_t count_gone(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t first, uint64_t end,
+                           uint64_t *unresolved)
+{
+    const dcsr_i_row_page *page;
+    uint64_t gone = 0;
+    for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)) && p < end; p++)
+        for (uint64_t mask = page->duplicates | page->tombstones; mask; mask &= mask - 1) {
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            unsigned r = (unsigned)__builtin_ctzll(mask);
+            int count = dcsr_i_row_pieces(page, r, pieces);
+            gone += page->length[r] - dcsr_i_count_row(matrix, pieces, count);
+            *unresolved += page->length[r];
+        }
+    return gone;
+}
+
+uint64_t dcsr_i_count_live(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t *unresolved)
+{
+    *unresolved = 0;
+    if (!table->duplicate_rows && !table->tombstone_rows) return table->stored;
+    if (atomic_load(&matrix->ascending) == table->version) return table->stored;
+    const uint64_t pages = dcsr_i_page_count(table);
+    int threads = dcsr_i_threads(matrix->context, table->stored);
+    const uint64_t parts = threads > 1 ? 16 * (uint64_t)threads : 1;
+    uint64_t gone = 0, entries = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : gone, entries) if (threads > 1)
+    for (uint64_t t = 0; t < parts; t++) {
+        uint64_t here = 0;
+        gone += count_gone(matrix, table, pages * t / parts, pages * (t + 1) / parts, &here);
+        entries += here;
+    }
+    *unresolved = entries;
+    return table->stored - gone;
 }

@@ -46,6 +46,7 @@ struct dcsr_context {
     struct dcsr_cuda_device *cuda; /* NULL on the cpu */
     int threads;
     uint64_t memory_limit;  /* UINT64_MAX: none */
+    uint64_t set_aside;     /* of that, for calls that ask or make room */
     uint64_t reserve_bytes; /* address space per matrix */
 
     pthread_mutex_t lock; /* for the members, and the idle streams */

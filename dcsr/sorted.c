@@ -19,18 +19,34 @@ bool dcsr_i_row_ascends(const dcsr_i_rows *rows, uint64_t row)
     return true;
 }
 
-/* The length of the longest row that does not ascend strictly; 0 when all do. */
-static uint64_t longest_unsorted(const dcsr_i_rows *rows, const dcsr_i_page_list *pages, int threads)
+/* The longest row of a page that does not ascend strictly, if it is longer than `longest`. */
+static uint64_t longest_in_page(const dcsr_i_rows *rows, uint64_t p, uint64_t longest)
 {
+    uint64_t row = p << DCSR_I_PAGE_SHIFT, end = row + DCSR_I_PAGE_ROWS;
+    for (; row < end && row < rows->rows; row++) {
+        uint64_t length = dcsr_i_rows_length(rows, row);
+        if (length > longest && !dcsr_i_row_ascends(rows, row)) longest = length;
+    }
+    return longest;
+}
+
+/* The length of the longest row that does not ascend strictly; 0 when all do. Threads take the pages that are
+ * there as they become free. */
+static uint64_t longest_unsorted(const dcsr_i_rows *rows, int threads)
+{
+    enum { PORTION = 16 };
+    const uint64_t pages = dcsr_i_rows_pages(rows);
+    _Atomic uint64_t next = 0;
     uint64_t longest = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(max \
-                                                                              : longest) if (threads > 1)
-    for (uint64_t i = 0; i < pages->count; i++) {
-        uint64_t row = (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT, end = row + DCSR_I_PAGE_ROWS;
-        for (; row < end && row < rows->rows; row++) {
-            uint64_t length = dcsr_i_rows_length(rows, row);
-            if (length > longest && !dcsr_i_row_ascends(rows, row)) longest = length;
-        }
+#pragma omp parallel num_threads(threads) reduction(max : longest) if (threads > 1)
+    for (uint64_t end;;) {
+        uint64_t from = atomic_load(&next), p;
+        do {
+            p = dcsr_i_rows_next_page(rows, from);
+            end = p + PORTION < pages ? p + PORTION : pages;
+        } while (p < end && !atomic_compare_exchange_weak(&next, &from, end));
+        if (p >= end) break;
+        for (; p < end; p = dcsr_i_rows_next_page(rows, p + 1)) longest = longest_in_page(rows, p, longest);
     }
     return longest;
 }
@@ -263,12 +279,9 @@ static dcsr_status sort_into_csr(dcsr_i_sorted *sorted, const dcsr_matrix *matri
 
 dcsr_status dcsr_i_rows_sort(dcsr_i_sorted *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows)
 {
-    dcsr_i_page_list pages;
-    *sorted = (dcsr_i_sorted){0};
-    DCSR_TRY(dcsr_i_page_list_create(&pages, matrix->context, rows));
     uint64_t entries = dcsr_i_rows_entries(rows),
-             longest = longest_unsorted(rows, &pages, dcsr_i_threads(matrix->context, entries));
-    dcsr_i_page_list_free(&pages, matrix->context);
+             longest = longest_unsorted(rows, dcsr_i_threads(matrix->context, entries));
+    *sorted = (dcsr_i_sorted){0};
     if (!longest) return DCSR_OK;
     return rows->table && dcsr_i_lines_are_sparse(rows->rows, entries)
                ? sort_into_matrix(sorted, matrix, rows)

@@ -70,6 +70,9 @@ typedef struct dcsr_i_pin {
     dcsr_i_grave *graves; /* what this is the latest pinned version to see */
 } dcsr_i_pin;
 
+/* As many versions are held without taking memory for it. */
+enum { DCSR_I_FEW_PINS = 4 };
+
 /* ---- What views share ---- */
 
 /* A version, held; perhaps with rows resolved on top of it. */
@@ -130,7 +133,9 @@ struct dcsr_matrix {
     /* Versions. `current` is replaced only by the worker, or who has its place. */
     pthread_mutex_t version_lock;
     dcsr_i_table *current;
-    dcsr_i_pin *pins; /* ascending by version */
+    dcsr_i_pin *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes no
+                         memory */
+    dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
     dcsr_i_snapshot
         *resolved[4]; /* by flags: the newest, shared by views while one of them holds it; not counted */
@@ -229,6 +234,7 @@ dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr);
 dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
 void dcsr_i_csr_free(dcsr_i_csr *csr);
 dcsr_status dcsr_i_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+uint64_t dcsr_i_count_live(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t *unresolved);
 dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
                            const uint64_t *row, const uint64_t *col, void *values, bool *stored);
 dcsr_status dcsr_i_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
@@ -280,6 +286,9 @@ void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
  * them; returns how many are left. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
                             int count, uint64_t column_limit, uint64_t to);
+/* How many entries are left of a row that is resolved. Needs no memory, but is faster with some for a row of
+ * many entries that do not ascend. */
+uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
 /* Copies entries within the arena; the two places do not overlap. Most pieces are a few entries, for which
  * calling memcpy costs more than copying. */
 static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from,
@@ -397,6 +406,9 @@ void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t coun
  * fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave);
 
+/* Holds the current version for a call that looks at it, in the caller's memory; without the twin's. */
+dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix);
+void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot);
 /* Holds the current version. */
 dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
 /* The same once more, to be released once more; NULL gives NULL. */

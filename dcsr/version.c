@@ -118,10 +118,12 @@ static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
         return DCSR_OK;
     }
     if (matrix->pin_count == matrix->pin_capacity) {
-        uint64_t capacity = matrix->pin_capacity ? 2 * matrix->pin_capacity : 4;
-        dcsr_i_pin *pins = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity,
+        uint64_t capacity = 2 * matrix->pin_capacity;
+        dcsr_i_pin *few = matrix->few_pins, *held = matrix->pins == few ? NULL : matrix->pins,
+                   *pins = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, held, held ? capacity / 2 : 0,
                                           capacity, sizeof *pins);
         if (!pins) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!held) memcpy(pins, few, sizeof matrix->few_pins);
         matrix->pins = pins;
         matrix->pin_capacity = capacity;
     }
@@ -175,28 +177,40 @@ dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot)
     return snapshot;
 }
 
-/* Holds the version that `held` holds, or the current one. */
+/* Holds the version that `held` holds, or the current one; with the twin's, or without. */
+static dcsr_status open_snapshot(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix, const dcsr_i_snapshot *held,
+                                 bool twin)
+{
+    *snapshot = (dcsr_i_snapshot){.matrix = matrix};
+    atomic_init(&snapshot->references, 1);
+    pthread_mutex_lock(&matrix->version_lock);
+    snapshot->base = held ? held->base : matrix->current;
+    snapshot->version = snapshot->base->version;
+    dcsr_status status = pin_locked(matrix, snapshot->version);
+    if (status == DCSR_OK && twin) snapshot->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->shown);
+    pthread_mutex_unlock(&matrix->version_lock);
+    return status;
+}
+
 static dcsr_status create_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix,
                                    const dcsr_i_snapshot *held)
 {
-    dcsr_i_snapshot *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
+    dcsr_i_snapshot *created = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     *snapshot = NULL;
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&matrix->version_lock);
-    created->base = held ? held->base : matrix->current;
-    created->version = created->base->version;
-    dcsr_status status = pin_locked(matrix, created->version);
-    if (status == DCSR_OK) created->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->shown);
-    pthread_mutex_unlock(&matrix->version_lock);
+    dcsr_status status = open_snapshot(created, matrix, held, true);
     if (status != DCSR_OK) {
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
-    created->matrix = matrix;
-    atomic_init(&created->references, 1);
     dcsr_i_matrix_retain(matrix);
     *snapshot = created;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix)
+{
+    return open_snapshot(snapshot, matrix, NULL, false);
 }
 
 dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
@@ -209,16 +223,9 @@ dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snaps
     return create_snapshot(snapshot, held->matrix, held);
 }
 
-void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
+void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot)
 {
-    if (!snapshot) return;
     dcsr_matrix *matrix = snapshot->matrix;
-    pthread_mutex_lock(&matrix->version_lock);
-    /* Under the lock, since views that are being created look for resolved snapshots to share. */
-    bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
-    if (last && matrix->resolved[snapshot->flags] == snapshot) matrix->resolved[snapshot->flags] = NULL;
-    pthread_mutex_unlock(&matrix->version_lock);
-    if (!last) return;
     if (snapshot->own) {
         matrix->engine->free_unshared(matrix, snapshot->own, snapshot->base);
         dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
@@ -229,6 +236,19 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
     if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
     dcsr_i_snapshot_release(snapshot->twin);
+}
+
+void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
+{
+    if (!snapshot) return;
+    dcsr_matrix *matrix = snapshot->matrix;
+    pthread_mutex_lock(&matrix->version_lock);
+    /* Under the lock, since views that are being created look for resolved snapshots to share. */
+    bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
+    if (last && matrix->resolved[snapshot->flags] == snapshot) matrix->resolved[snapshot->flags] = NULL;
+    pthread_mutex_unlock(&matrix->version_lock);
+    if (!last) return;
+    dcsr_i_snapshot_close(snapshot);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
     dcsr_i_matrix_release(matrix);
 }

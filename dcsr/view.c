@@ -159,10 +159,12 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
             "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
             "DCSR_VIEW_* or 0",
             (int)layout, flags);
-    dcsr_i_snapshot *snapshot;
+    dcsr_i_snapshot *snapshot = NULL;
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
-    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_snapshot_create(&snapshot, matrix);
+    dcsr_status status = created ? dcsr_i_snapshot_create(&snapshot, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_use_set_aside(before);
+    if (!created) return status;
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
         created->csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
     if (status == DCSR_OK && !created->csr) status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);

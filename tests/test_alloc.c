@@ -148,6 +148,7 @@ Test(alloc, what_the_system_refuses_is_not_counted)
 Test(limit, holds_to_the_byte)
 {
     TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.memory_limit = 1000}));
+    dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
     char *matrix = dcsr_i_alloc(context, DCSR_I_MATRIX, 100, 6);
     cr_assert_not_null(matrix);
     cr_assert_null(dcsr_i_alloc(context, DCSR_I_SCRATCH, 401, 1));
@@ -168,7 +169,31 @@ Test(limit, holds_to_the_byte)
     dcsr_i_uncharge(context, DCSR_I_MATRIX, 100);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix, 100, 6);
     dcsr_i_free(context, DCSR_I_SCRATCH, scratch, 300, 1);
+    dcsr_i_use_set_aside(DCSR_I_NOT_SET_ASIDE);
     close_context();
+}
+
+/* A 32nd of a limit, and a megabyte at most, is for calls that ask or make room. */
+Test(limit, has_a_part_that_is_set_aside)
+{
+    static const uint64_t limits[][2] = {{3200, 100}, {(uint64_t)1 << 30, 1 << 20}};
+    for (int i = 0; i < 2; i++) {
+        const uint64_t limit = limits[i][0], aside = limits[i][1];
+        TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.memory_limit = limit}));
+        TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "set aside",
+                     dcsr_i_charge(context, DCSR_I_MATRIX, limit - aside + 1));
+        TEST_OK(dcsr_i_charge(context, DCSR_I_MATRIX, limit - aside));
+        cr_assert_eq(dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE), DCSR_I_NOT_SET_ASIDE);
+        TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, dcsr_i_charge(context, DCSR_I_SCRATCH, aside / 2 + 1));
+        TEST_OK(dcsr_i_charge(context, DCSR_I_SCRATCH, aside / 2));
+        cr_assert_eq(dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE), DCSR_I_HALF_SET_ASIDE);
+        TEST_OK(dcsr_i_charge(context, DCSR_I_SCRATCH, aside / 2));
+        TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, dcsr_i_charge(context, DCSR_I_SCRATCH, 1));
+        cr_assert_eq(dcsr_i_use_set_aside(DCSR_I_NOT_SET_ASIDE), DCSR_I_ALL_SET_ASIDE);
+        dcsr_i_uncharge(context, DCSR_I_SCRATCH, aside);
+        dcsr_i_uncharge(context, DCSR_I_MATRIX, limit - aside);
+        close_context();
+    }
 }
 
 Test(alloc, a_context_without_limit_refuses_nothing_but_overflow)

@@ -178,6 +178,20 @@ static dcsr_status call_get_many(fixture *f)
     return status;
 }
 
+static dcsr_status call_get_info(fixture *f)
+{
+    dcsr_matrix_info info;
+    dcsr_status status = dcsr_matrix_get_info(f->matrix, &info);
+    cr_assert(status != DCSR_OK || info.rows == f->model.rows);
+    return status;
+}
+static dcsr_status call_drop_all(fixture *f)
+{
+    dcsr_status status = resize_to(f, 0, 0);
+    if (status == DCSR_OK) TEST_OK(resize_to(f, ROWS, COLS));
+    return status;
+}
+
 static const struct {
     const char *name;
     dcsr_status (*call)(fixture *f);
@@ -186,6 +200,7 @@ static const struct {
              {"resize, growing", call_grow},
              {"resize, dropping rows", call_drop_rows},
              {"resize, dropping columns", call_drop_columns},
+             {"resize, dropping all", call_drop_all},
              {"defragment, whole", call_defragment_whole},
              {"defragment, selected", call_defragment_selected},
              {"view of segments", call_view_segments},
@@ -195,6 +210,7 @@ static const struct {
              {"CSR view with duplicates", call_view_csr_raw},
              {"CSR view, sorted", call_view_csr_sorted},
              {"nnz", call_nnz},
+             {"get_info", call_get_info},
              {"get_many", call_get_many}};
 
 /* Whether the matrix is still what it was: all views of it; on a device, where each takes long and failures

@@ -101,6 +101,217 @@ Test(limit, of_address_space_stops_growth_and_loses_nothing)
     test_close(context);
 }
 
+/* ---- At the limit ---- */
+
+enum { FULL = 16 << 20, FULL_SIDE = 20000 };
+
+/* A context that is full: a matrix that takes not even one entry more, and what it holds. */
+typedef struct full {
+    dcsr_context *context;
+    dcsr_matrix *matrix;
+    oracle model;
+    test_random random;
+} full;
+
+/* Random entries, so many a batch, until three batches in a row are refused. */
+static void fill_up(full *f, size_t batch)
+{
+    uint64_t row[4000], col[4000];
+    int64_t value[4000];
+    for (int refused = 0; refused < 3;) {
+        for (size_t e = 0; e < batch; e++) {
+            row[e] = test_random_below(&f->random, FULL_SIDE);
+            col[e] = test_random_below(&f->random, 50);
+            value[e] = (int64_t)test_random_below(&f->random, 1000);
+        }
+        dcsr_ticket *ticket = NULL;
+        dcsr_status status = dcsr_matrix_insert(f->matrix, batch, row, col, value, &ticket);
+        status = waited(status, ticket);
+        if (status == DCSR_OK)
+            oracle_insert(&f->model, batch, row, col, value);
+        else
+            TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, status);
+        refused = status == DCSR_OK ? 0 : refused + 1;
+    }
+}
+
+static void set_up_full(full *f, dcsr_policy policy)
+{
+    *f = (full){.context = limited_context(FULL), .random = {3}};
+    f->matrix = test_matrix(f->context, DCSR_INT64, FULL_SIDE, FULL_SIDE, policy);
+    oracle_create(&f->model, DCSR_INT64, policy, FULL_SIDE, FULL_SIDE);
+    for (size_t batch = 4000; batch; batch /= 20) fill_up(f, batch);
+    fill_up(f, 1);
+}
+
+static void tear_down_full(full *f)
+{
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(f->context, &info));
+    cr_assert(info.peak_bytes <= FULL, "%lu bytes", (unsigned long)info.peak_bytes);
+    dcsr_matrix_destroy(f->matrix);
+    oracle_destroy(&f->model);
+    test_close(f->context);
+}
+
+static void see_what_is_there(full *f)
+{
+    dcsr_matrix_info info;
+    uint64_t nnz, value;
+    TEST_OK(dcsr_matrix_get_info(f->matrix, &info));
+    cr_assert(info.rows == f->model.rows && info.cols == f->model.cols);
+    TEST_OK(dcsr_matrix_nnz(f->matrix, &nnz));
+    cr_assert(nnz == oracle_nnz(&f->model), "%lu of %lu entries", (unsigned long)nnz,
+              (unsigned long)oracle_nnz(&f->model));
+    for (int i = 0; i < 500 && f->model.rows; i++) {
+        uint64_t row = test_random_below(&f->random, f->model.rows), col = test_random_below(&f->random, 50);
+        int64_t got = 0;
+        bool stored, there = oracle_get(&f->model, row, col, &value);
+        TEST_OK(dcsr_matrix_get(f->matrix, row, col, &got, &stored));
+        cr_assert(stored == there && (!there || got == (int64_t)value));
+    }
+    TEST_OK(dcsr_matrix_wait(f->matrix));
+}
+
+static void shrink(full *f, uint64_t rows, uint64_t cols)
+{
+    dcsr_ticket *ticket = NULL;
+    dcsr_status status = dcsr_matrix_resize(f->matrix, rows, cols, &ticket);
+    TEST_OK(waited(status, ticket));
+    oracle_resize(&f->model, rows, cols);
+}
+
+Test(limit, leaves_room_to_ask_and_to_shrink)
+{
+    full f;
+    set_up_full(&f, DCSR_POLICY_LAST);
+    see_what_is_there(&f);
+    dcsr_view *view[100];
+    char why[TEST_WHY];
+    oracle before;
+    oracle_copy(&before, &f.model);
+    for (int i = 0; i < 100; i++) view[i] = test_view(f.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    for (uint64_t row = 0; row < 20; row++) {
+        uint64_t col = 7;
+        dcsr_ticket *ticket = NULL;
+        dcsr_status status = dcsr_matrix_remove(f.matrix, 1, &row, &col, &ticket);
+        TEST_OK(waited(status, ticket));
+        oracle_remove(&f.model, 1, &row, &col);
+    }
+    see_what_is_there(&f);
+    /* To the middle of a page, to the end of one, and to nothing, with views that see what goes. */
+    shrink(&f, FULL_SIDE - 100, FULL_SIDE);
+    see_what_is_there(&f);
+    shrink(&f, FULL_SIDE / 128 * 64, FULL_SIDE);
+    see_what_is_there(&f);
+    shrink(&f, 0, 0);
+    see_what_is_there(&f);
+    cr_assert(test_view_matches(view[7], &before, DCSR_VIEW_DUPLICATES, why), "%s", why);
+    for (int i = 0; i < 100; i++) dcsr_view_destroy(view[i]);
+    shrink(&f, FULL_SIDE, FULL_SIDE); /* grows */
+    for (int i = 0; i < 3; i++) fill_up(&f, 4000 >> 5 * i);
+    see_what_is_there(&f);
+    oracle_destroy(&before);
+    tear_down_full(&f);
+}
+
+Test(limit, leaves_room_to_shrink_what_nobody_looks_at)
+{
+    full f;
+    dcsr_context_info info;
+    set_up_full(&f, DCSR_POLICY_KEEP);
+    see_what_is_there(&f);
+    TEST_OK(dcsr_context_get_info(f.context, &info));
+    uint64_t bytes = info.matrix_bytes;
+    shrink(&f, 10, FULL_SIDE);
+    see_what_is_there(&f);
+    TEST_OK(dcsr_matrix_defragment(f.matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    TEST_OK(dcsr_matrix_wait(f.matrix));
+    see_what_is_there(&f);
+    TEST_OK(dcsr_context_get_info(f.context, &info));
+    cr_assert(info.matrix_bytes < bytes);
+    tear_down_full(&f);
+}
+
+/* Defragmentation needs room for what it moves: it is done, or nothing happens. */
+Test(limit, lets_defragmentation_fail_without_harm)
+{
+    full f;
+    set_up_full(&f, DCSR_POLICY_LAST);
+    for (int scope = DCSR_DEFRAGMENT_WHOLE; scope <= DCSR_DEFRAGMENT_SELECTED; scope++) {
+        dcsr_ticket *ticket = NULL;
+        dcsr_status status = dcsr_matrix_defragment(f.matrix, (dcsr_defragment_scope)scope, &ticket);
+        status = waited(status, ticket);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
+        see_what_is_there(&f);
+    }
+    tear_down_full(&f);
+}
+
+Test(asking, takes_no_memory)
+{
+    dcsr_context *context = limited_context(FULL);
+    for (int policy = DCSR_POLICY_KEEP; policy < DCSR_POLICY_COUNT; policy++) {
+        dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 100, 100, (dcsr_policy)policy);
+        TEST_INSERT(matrix, {5, 5, 1}, {5, 7, 2}, {99, 3, 3});
+        TEST_INSERT(matrix, {5, 5, 2}, {5, 1, 2});
+        TEST_REMOVE(matrix, {5, 7, 0}, {99, 3, 0});
+        TEST_INSERT(matrix, {5, 7, 2}, {5, 7, 5});
+        dcsr_matrix_info info;
+        int64_t value;
+        uint64_t nnz, before = dcsr_i_allocations();
+        bool stored;
+        TEST_OK(dcsr_matrix_get_info(matrix, &info));
+        TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+        TEST_OK(dcsr_matrix_get(matrix, 5, 7, &value, &stored));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert_eq(dcsr_i_allocations(), before);
+        cr_assert_eq(nnz, policy == DCSR_POLICY_KEEP ? 5 : 3);
+        cr_assert(stored && info.unresolved_rows == 2);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
+}
+
+/* Rows whose entries behind the ascending beginning are too many to be sorted in passing, over more columns
+ * than are looked at at once. */
+Test(nnz, of_long_unresolved_rows)
+{
+    enum { LENGTH = 4000, BATCHES = 6 };
+    const uint64_t spread[] = {100, 3000, 800000, DCSR_MAX_COLS};
+    dcsr_context *context = test_context(2);
+    for (int s = 0; s < 4; s++)
+        for (int policy = DCSR_POLICY_KEEP; policy <= DCSR_POLICY_SUM; policy++) {
+            dcsr_matrix *matrix = NULL;
+            dcsr_matrix_options options = {.policy = (dcsr_policy)policy,
+                                           .defragmentation = DCSR_DEFRAGMENT_OFF};
+            TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_INT64, 3, DCSR_MAX_COLS, &options));
+            test_random random = {17};
+            for (int b = 0; b < BATCHES; b++) {
+                static uint64_t row[LENGTH], col[LENGTH];
+                static int64_t value[LENGTH];
+                for (int e = 0; e < LENGTH; e++) {
+                    row[e] = test_random_below(&random, 3);
+                    col[e] = test_random_below(&random, spread[s]);
+                }
+                TEST_OK(b % 3 == 2 ? dcsr_matrix_remove(matrix, LENGTH, row, col, NULL)
+                                   : dcsr_matrix_insert(matrix, LENGTH, row, col, value, NULL));
+                TEST_OK(dcsr_matrix_wait(matrix));
+                uint64_t nnz;
+                dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+                TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+                cr_assert_eq(nnz, test_view_info(view).nnz);
+                dcsr_i_fail_allocations_after(0);
+                TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+                dcsr_i_fail_allocations_after(-1);
+                cr_assert_eq(nnz, test_view_info(view).nnz);
+                dcsr_view_destroy(view);
+            }
+            dcsr_matrix_destroy(matrix);
+        }
+    test_close(context);
+}
+
 Test(wait, names_the_first_failure_once)
 {
     enum { ENTRIES = 100000 };
