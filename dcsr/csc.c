@@ -228,12 +228,13 @@ dcsr_status dcsr_i_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcs
     created->cols = rows->rows;
     created->nnz = dcsr_i_rows_entries(rows);
     created->value_size = dcsr_type_size(rows->type);
-    created->offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, created->rows + 1, sizeof *created->offsets);
-    created->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, sizeof *created->columns);
-    if (created->value_size)
+    created->offsets = dcsr_i_offsets_create(context, "columns", created->rows);
+    if (created->offsets)
+        created->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, sizeof *created->columns);
+    if (created->columns && created->value_size)
         created->values = dcsr_i_alloc(context, DCSR_I_MATRIX, created->nnz, created->value_size);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
-    if (created->offsets && created->columns && (created->values || !created->value_size))
+    if (created->columns && (created->values || !created->value_size))
         status = dcsr_i_csc_fill(created, rows);
     if (status != DCSR_OK) {
         dcsr_i_csr_release(created);

@@ -45,6 +45,17 @@ void dcsr_i_csr_forget(dcsr_matrix *matrix)
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
 }
 
+uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n)
+{
+    uint64_t *offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, n + 1, sizeof *offsets);
+    if (!offsets)
+        dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                    "a view as CSR or CSC: no memory for the offsets of %llu %s, %llu bytes; read a view of "
+                    "DCSR_LAYOUT_SEGMENTS, or free matrices and views",
+                    (unsigned long long)n, lines, (unsigned long long)(n + 1) * sizeof *offsets);
+    return offsets;
+}
+
 /* offsets[i] = entries in rows before i. */
 static void sum_lengths(const dcsr_i_table *table, uint64_t *offsets)
 {
@@ -87,7 +98,7 @@ static void gather(dcsr_i_csr *csr, const dcsr_i_rows *rows, int threads)
 dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
-    csr->offsets = dcsr_i_alloc(csr->context, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
+    csr->offsets = dcsr_i_offsets_create(csr->context, "rows", csr->rows);
     if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     sum_lengths(table, csr->offsets);
     if (csr->snapshot) {

@@ -426,6 +426,8 @@ dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version);
 void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
 /* Takes all out of the cache, for good. */
 void dcsr_i_csr_forget(dcsr_matrix *matrix);
+/* Offsets of so many rows or columns, as `lines` says; NULL with a sentence that says what takes none. */
+uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n);
 dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
