@@ -68,12 +68,13 @@ static dcsr_status count(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes
     do {
         total = before + bytes;
         if (total > context->memory_limit - beyond || total < bytes)
-            return dcsr_i_fail(
-                DCSR_ERROR_OUT_OF_MEMORY,
-                "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu are in use, %llu "
-                "set aside for making room); raise the limit, or free matrices and views",
-                (unsigned long long)bytes, pool_name[pool], (unsigned long long)context->memory_limit,
-                (unsigned long long)before, (unsigned long long)beyond);
+            return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                               "%llu more bytes for %s would exceed the context's memory limit of %llu (%llu "
+                               "are in use, %llu "
+                               "set aside for making room); raise the limit, or free matrices and views",
+                               (unsigned long long)bytes, pool_name[pool],
+                               (unsigned long long)context->memory_limit, (unsigned long long)before,
+                               (unsigned long long)beyond);
     } while (!atomic_compare_exchange_weak_explicit(&context->total, &before, total, memory_order_relaxed,
                                                     memory_order_relaxed));
     atomic_fetch_add_explicit(&context->used[pool], bytes, memory_order_relaxed);

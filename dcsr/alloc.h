@@ -45,7 +45,11 @@ void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 /* Of a memory limit a part is set aside for calls that ask, or make room (context.h). What the calling thread
  * takes from here on may come from it: none, as at first, half or all of it. Returns what it was before, to go
  * back to that. */
-typedef enum dcsr_i_set_aside { DCSR_I_NOT_SET_ASIDE, DCSR_I_HALF_SET_ASIDE, DCSR_I_ALL_SET_ASIDE } dcsr_i_set_aside;
+typedef enum dcsr_i_set_aside {
+    DCSR_I_NOT_SET_ASIDE,
+    DCSR_I_HALF_SET_ASIDE,
+    DCSR_I_ALL_SET_ASIDE
+} dcsr_i_set_aside;
 dcsr_i_set_aside dcsr_i_use_set_aside(dcsr_i_set_aside part);
 
 /* Tests: the (n+1)-th allocation or commit from now fails, and all after it until called again; negative:

@@ -175,8 +175,9 @@ dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, co
  */
 typedef struct counting {
     uint64_t parts;
-    uint64_t *first_page; /* parts + 1: part p has the pages first_page[p] to first_page[p + 1] - 1 of the list */
-    uint64_t *count;       /* parts x cols: entries, then the place of the next one */
+    uint64_t
+        *first_page; /* parts + 1: part p has the pages first_page[p] to first_page[p + 1] - 1 of the list */
+    uint64_t *count; /* parts x cols: entries, then the place of the next one */
 } counting;
 
 static void free_counting(counting *sort, dcsr_context *context, uint64_t cols)

@@ -112,8 +112,8 @@ static dcsr_status select_rows(job *j)
     if (mask) j->work = dcsr_i_calloc(context, DCSR_I_SCRATCH, selected, sizeof *j->work);
     for (uint64_t i = 0; j->work && i < list.count; i++)
         if (mask[i])
-            j->work[j->pages++] = (page_work){
-                .page = list.page[i], .mask = mask[i], .old = dcsr_i_page(j->base, list.page[i])};
+            j->work[j->pages++] =
+                (page_work){.page = list.page[i], .mask = mask[i], .old = dcsr_i_page(j->base, list.page[i])};
     dcsr_i_free(context, DCSR_I_SCRATCH, mask, list.count, sizeof *mask);
     dcsr_i_page_list_free(&list, context);
     return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;

@@ -244,8 +244,7 @@ static dcsr_status sort_into_matrix(dcsr_i_sorted *sorted, const dcsr_matrix *ma
 {
     dcsr_policy policy = matrix->policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : matrix->policy;
     dcsr_matrix *inner;
-    DCSR_TRY(
-        dcsr_i_matrix_open_inner(&inner, matrix, rows->rows, rows->cols, policy, DCSR_DEFRAGMENT_OFF));
+    DCSR_TRY(dcsr_i_matrix_open_inner(&inner, matrix, rows->rows, rows->cols, policy, DCSR_DEFRAGMENT_OFF));
     dcsr_status status = insert_all(inner, rows);
     if (status == DCSR_OK) status = dcsr_i_snapshot_create(&sorted->snapshot, inner);
     if (status == DCSR_OK) sorted->rows = dcsr_i_rows_of(inner, sorted->snapshot->base);

@@ -133,7 +133,8 @@ struct dcsr_matrix {
     /* Versions. `current` is replaced only by the worker, or who has its place. */
     pthread_mutex_t version_lock;
     dcsr_i_table *current;
-    dcsr_i_pin *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes no
+    dcsr_i_pin
+        *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes no
                          memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
@@ -439,8 +440,7 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
 /* An empty matrix of the same context and type, which has no queue of its own. */
 dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
-                                     uint64_t cols, dcsr_policy policy,
-                                     dcsr_defragmentation defragmentation);
+                                     uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation);
 /* Gives back what was kept for changes to come, of the twin too. */
 void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 /* What public calls delegate to, so that messages name the call that the user made. */

@@ -440,8 +440,7 @@ static void bury_from(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *ta
     grave->has_root = true;
 }
 
-void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table,
-                      const dcsr_i_table *next)
+void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *next)
 {
     bury_from(grave, matrix, table, next->rows, true);
     /* The first shelf of a table of several, which the next has inside of its root, though it keeps all of it:

@@ -49,8 +49,7 @@ static dcsr_status make_pages(const layout *l)
     uint64_t n = l->of->pages->count;
     int threads = dcsr_i_threads(l->matrix->context, n * DCSR_I_PAGE_ROWS), failed = 0;
     for (uint64_t i = 0; i < n; i++)
-        if (has_entries(l, i) &&
-            !dcsr_i_page_place(l->matrix, l->table, NULL, l->of->pages->page[i], NULL))
+        if (has_entries(l, i) && !dcsr_i_page_place(l->matrix, l->table, NULL, l->of->pages->page[i], NULL))
             return DCSR_ERROR_OUT_OF_MEMORY;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : failed) if (threads > 1)
     for (uint64_t i = 0; i < n; i += DCSR_I_PAGES_AT_ONCE) {
@@ -121,8 +120,7 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
     char *values = matrix->value_size ? matrix->arena.values + first * matrix->value_size : NULL;
     status = filling->copy(filling->lengths.user, dcsr_i_threads(matrix->context, entries),
                            matrix->arena.columns + first, values);
-    if (status == DCSR_OK)
-        status = lay_out(&table, matrix, version, &first, &filling->lengths);
+    if (status == DCSR_OK) status = lay_out(&table, matrix, version, &first, &filling->lengths);
     if (status != DCSR_OK) {
         dcsr_i_arena_give(&matrix->arena, first, entries);
         dcsr_i_grave_free(matrix, grave);

@@ -226,8 +226,7 @@ static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,
                                dcsr_defragmentation defragmentation)
 {
-    DCSR_TRY(
-        dcsr_i_matrix_open_inner(twin, matrix, rows->cols, rows->rows, matrix->policy, defragmentation));
+    DCSR_TRY(dcsr_i_matrix_open_inner(twin, matrix, rows->cols, rows->rows, matrix->policy, defragmentation));
     (*twin)->owner = matrix;
     dcsr_status status = insert_all(*twin, rows);
     if (status == DCSR_OK) return DCSR_OK;

@@ -300,8 +300,7 @@ static dcsr_status add_sparse_columns(const job *j, dcsr_i_body *T)
     size_t size = dcsr_type_size(rows->type);
     uint64_t *keys = dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * stored, sizeof *keys);
     char *values = keys ? dcsr_i_alloc(context, DCSR_I_SCRATCH, 2 * stored, size) : NULL;
-    dcsr_status status =
-        values ? dcsr_i_body_sparse(T, context, j->size, stored) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = values ? dcsr_i_body_sparse(T, context, j->size, stored) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         list_columns(rows, keys, values, size);
         const uint64_t *sorted = dcsr_i_sort(keys, keys + stored, stored, 1, 32, 31, 1);

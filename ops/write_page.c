@@ -317,9 +317,9 @@ static bool page_stays(const dcsr_i_writing *j, uint64_t p, bool masked_out, boo
 {
     const dcsr_i_rowwise *op = j->op;
     uint64_t first = p << DCSR_I_PAGE_SHIFT;
-    if (j->keep && (masked_out || (op->accum && no_source) ||
-                    (op->region &&
-                     !dcsr_i_index_list_meets(&op->region->rows, first, first + DCSR_I_PAGE_ROWS))))
+    if (j->keep &&
+        (masked_out || (op->accum && no_source) ||
+         (op->region && !dcsr_i_index_list_meets(&op->region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
     return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
 }

@@ -21,8 +21,12 @@
 #define ROWS DCSR_MAX_ROWS
 #define COLS DCSR_MAX_COLS
 /* Rows of the first and the last page, of the first row of a shelf, and of the last of one. */
-#define MIDDLE  ((uint64_t)5 << 24)
-#define ENTRIES {5, COLS - 1, 1}, {MIDDLE - 1, 7, 2}, {MIDDLE, COLS / 3, 3}, {ROWS - 1, 7, 4}
+#define MIDDLE ((uint64_t)5 << 24)
+#define ENTRIES                                                  \
+    {5, COLS - 1, 1}, {MIDDLE - 1, 7, 2}, {MIDDLE, COLS / 3, 3}, \
+    {                                                            \
+        ROWS - 1, 7, 4                                           \
+    }
 
 static dcsr_context *context;
 
@@ -134,8 +138,8 @@ Test(hypersparse, versions_that_are_held)
  * root. */
 Test(hypersparse, resizes)
 {
-    const uint64_t shelf = (uint64_t)1 << 24, sizes[] = {MIDDLE + 1, MIDDLE, 2 * shelf + 100, shelf + 32768,
-                                                         shelf, 32768, 100, 64, 0};
+    const uint64_t shelf = (uint64_t)1 << 24,
+                   sizes[] = {MIDDLE + 1, MIDDLE, 2 * shelf + 100, shelf + 32768, shelf, 32768, 100, 64, 0};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (size_t m = k; m < sizeof sizes / sizeof *sizes; m++) {
             dcsr_matrix *matrix = empty(ROWS, 10);
@@ -357,8 +361,16 @@ static void holds(const dcsr_vector *v, size_t n, const uint64_t *indices, const
     for (size_t k = 0; k < n; k++)
         cr_assert(at[k] == indices[k] && got[k] == values[k], "%lu: %ld", (unsigned long)at[k], (long)got[k]);
 }
-#define INDICES(...) sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]){__VA_ARGS__}
-#define VALUES(...)  (int64_t[]){__VA_ARGS__}
+#define INDICES(...)                                                   \
+    sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), (uint64_t[]) \
+    {                                                                  \
+        __VA_ARGS__                                                    \
+    }
+#define VALUES(...) \
+    (int64_t[])     \
+    {               \
+        __VA_ARGS__ \
+    }
 
 Test(hypersparse, lines_and_sums)
 {
