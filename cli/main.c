@@ -3,6 +3,7 @@
  *      dcsr [options of all commands] COMMAND [options of both kinds, arguments] */
 #include "cli/stored.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,6 +96,7 @@ static void fill_closed_streams(void)
 int main(int argc, char **argv)
 {
     fill_closed_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` fails, and is told */
     cli_state cli = {0};
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--json")) cli.json_failures = true;

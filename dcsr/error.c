@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 1024 };
-
-static _Thread_local char text[TEXT_BYTES];
+static _Thread_local char text[DCSR_I_ERROR_BYTES];
 static _Thread_local dcsr_status failure;
 
 /* The number of bytes up to `length`, or from there on to the next, that do not cut a character of UTF-8 in
@@ -63,7 +61,7 @@ void dcsr_i_error_format(char *to, size_t bytes, const char *format, ...)
 
 dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
 {
-    char sentence[TEXT_BYTES]; /* the arguments may point into the text that is replaced */
+    char sentence[DCSR_I_ERROR_BYTES]; /* the arguments may point into the text that is replaced */
     va_list arguments;
     va_start(arguments, format);
     if (!format_sentence(sentence, sizeof sentence, format, arguments))

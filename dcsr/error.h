@@ -15,7 +15,8 @@ extern "C" {
  * do. Of one that is longer than a kilobyte the middle is left out: a path comes first, the reason last. */
 __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...);
 
-/* The sentence of this thread's last failure. */
+/* The sentence of this thread's last failure, and the most that it takes up. */
+enum { DCSR_I_ERROR_BYTES = 1024 };
 const char *dcsr_i_error_text(void);
 
 /* Writes a sentence to where there are so many bytes (64 at least); what does not fit loses its middle too.

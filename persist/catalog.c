@@ -39,9 +39,11 @@ static dcsr_status check_record(void *user, const dcsr_store *store, MDB_txn *tx
     return name ? dcsr_i_matrix_record_get(store, txn, name, &record) : DCSR_ERROR_CORRUPT;
 }
 
-dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const char *name)
+dcsr_status dcsr_i_store_check_new(dcsr_store *store, MDB_txn *txn, const char *name)
 {
+    if (store->names_are_whole) return DCSR_OK;
     dcsr_status status = dcsr_i_each_matrix(store, txn, check_record, NULL);
+    store->names_are_whole = status == DCSR_OK;
     if (status != DCSR_ERROR_CORRUPT) return status;
     return dcsr_i_fail(
         DCSR_ERROR_CORRUPT,
@@ -73,6 +75,27 @@ dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
                                .log_records = records_behind(matrix, record)};
 }
 
+/* Of the others the first snapshot is on its way, or was not finished. */
+static bool has_version(const MDB_val *value)
+{
+    dcsr_i_matrix_record record;
+    if (value->mv_size != sizeof record) return true; /* it is damaged, and there */
+    memcpy(&record, value->mv_data, sizeof record);
+    return record.newest != 0;
+}
+
+dcsr_status dcsr_i_store_count(const dcsr_store *store, MDB_txn *txn, uint64_t *matrices)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    *matrices = 0;
+    int code = mdb_cursor_open(txn, store->database[DCSR_I_DB_MATRICES], &cursor);
+    if (code) return dcsr_i_store_fail(store, code, "counting its matrices");
+    while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) *matrices += has_version(&value);
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? DCSR_OK : dcsr_i_store_fail(store, code, "counting its matrices");
+}
+
 /* ---- Lists: one block each ---- */
 
 /* The pointers, then the names that they point to. */
@@ -92,15 +115,10 @@ static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor
     uint64_t i = 0;
     for (code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST); !code && i < n;
          code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
-        dcsr_i_matrix_record record;
-        list[i] = memcpy(text, key.mv_data, key.mv_size);
+        if (!has_version(&value)) continue;
+        list[i++] = memcpy(text, key.mv_data, key.mv_size);
         text[key.mv_size] = '\0';
         text += key.mv_size + 1;
-        if (value.mv_size == sizeof record) {
-            memcpy(&record, value.mv_data, sizeof record);
-            if (!record.newest) continue; /* its first snapshot was not finished */
-        }
-        i++;
     }
     *names = list;
     *count = i;

@@ -6,7 +6,6 @@
  * data; a row of several targets has several chunks of its own. */
 #include "persist/chunks.h"
 #include "persist/walk.h"
-#include "dcsr/alloc.h"
 #include <string.h>
 
 enum {
@@ -21,7 +20,7 @@ enum {
 static dcsr_status append(dcsr_i_plan *plan, const dcsr_i_planned *planned)
 {
     dcsr_i_planned *chunks =
-        dcsr_i_room_for_one(plan->chunks, plan->count, &plan->capacity, sizeof *plan->chunks);
+        dcsr_i_room_for_one(plan->chunks, plan->count, &plan->capacity, sizeof *plan->chunks, DCSR_I_SCRATCH);
     if (!chunks) return DCSR_ERROR_OUT_OF_MEMORY;
     plan->chunks = chunks;
     plan->chunks[plan->count++] = *planned;

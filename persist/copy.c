@@ -179,6 +179,7 @@ dcsr_status dcsr_i_store_copy(dcsr_store *store, const char *folder, dcsr_store_
                  .folder = folder,
                  .progress = {.call = progress, .user = user, .doing = "copying"}};
     unlink(path);
+    dcsr_i_file_signal signal = dcsr_i_file_signal_hold();
     dcsr_status status = copy_all(&c, path);
     if (c.writing) mdb_txn_abort(c.writing);
     dcsr_i_txn_abort(c.reading, store);
@@ -186,6 +187,7 @@ dcsr_status dcsr_i_store_copy(dcsr_store *store, const char *folder, dcsr_store_
     if (status == DCSR_OK) status = check_copy(&c, &copied->check);
     if (status == DCSR_OK) status = finish_copy(&c, copied);
     if (c.to.env) mdb_env_close(c.to.env);
+    dcsr_i_file_signal_release(&signal);
     if (status != DCSR_OK) unlink(path);
     DCSR_I_POINT("copy: synced");
     return status;

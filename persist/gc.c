@@ -32,9 +32,10 @@ dcsr_status dcsr_i_things_delete(const dcsr_store *store, MDB_txn *txn, dcsr_i_d
     return delete_from(store, txn, database, matrix, 0, &(deletion){.before = before});
 }
 
-/* ---- What killed processes have left ---- */
+/* ---- What snapshots have left ---- */
 
-dcsr_status dcsr_i_sweep_matrix(const dcsr_store *store, MDB_txn *txn, const char *name,
+/* *record is that of the matrix, and says what it is then. */
+static dcsr_status sweep_matrix(const dcsr_store *store, MDB_txn *txn, const char *name,
                                 dcsr_i_matrix_record *record)
 {
     if (record->named_chunks == record->next_chunk && record->newest) return DCSR_OK;
@@ -52,22 +53,20 @@ static dcsr_status sweep_one(void *user, const dcsr_store *store, MDB_txn *txn, 
     (void)user;
     dcsr_i_matrix_record record;
     if (!name) return DCSR_ERROR_CORRUPT;
-    DCSR_TRY(dcsr_i_matrix_record_get(store, txn, name, &record));
-    return dcsr_i_sweep_matrix(store, txn, name, &record);
+    dcsr_status status = dcsr_i_matrix_record_get(store, txn, name, &record);
+    if (status == DCSR_ERROR_NOT_FOUND) return DCSR_OK;
+    return status == DCSR_OK ? sweep_matrix(store, txn, name, &record) : status;
 }
 
-/* What cannot be swept stays until it can: the matrices of a store on a full disk, or with a damaged record,
- * can be read, and old versions freed. */
-dcsr_status dcsr_i_store_sweep(dcsr_store *store)
+dcsr_status dcsr_i_store_sweep(dcsr_store *store, const char *name)
 {
     MDB_txn *txn;
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
-    dcsr_status status = dcsr_i_each_matrix(store, txn, sweep_one, NULL);
-    if (status == DCSR_OK)
-        status = dcsr_i_txn_commit(txn, store);
-    else
-        dcsr_i_txn_abort(txn, store);
-    return status == DCSR_ERROR_OUT_OF_MEMORY ? status : DCSR_OK;
+    dcsr_status status =
+        name ? sweep_one(NULL, store, txn, name) : dcsr_i_each_matrix(store, txn, sweep_one, NULL);
+    if (status == DCSR_OK) return dcsr_i_txn_commit_freed(txn, store);
+    dcsr_i_txn_abort(txn, store);
+    return status;
 }
 
 /* ---- Old versions ---- */
@@ -126,7 +125,7 @@ static dcsr_status collect_one(void *user, const dcsr_store *store, MDB_txn *txn
     if (!name) return DCSR_ERROR_CORRUPT;
     if (collected->only && strcmp(collected->only, name) != 0) return DCSR_OK;
     DCSR_TRY(dcsr_i_matrix_record_get(store, txn, name, &record));
-    DCSR_TRY(dcsr_i_sweep_matrix(store, txn, name, &record));
+    DCSR_TRY(sweep_matrix(store, txn, name, &record));
     if (!record.newest) return DCSR_OK;
     dcsr_i_number_list versions = {0};
     dcsr_status status =
@@ -137,26 +136,29 @@ static dcsr_status collect_one(void *user, const dcsr_store *store, MDB_txn *txn
     return status;
 }
 
-/* LMDB uses what a transaction has freed from the second one after it on. This is one between, so that the
- * next snapshot finds the room; if it fails, the one after finds it. */
-static void pass_on_room(const dcsr_store *store)
-{
-    MDB_txn *txn;
-    dcsr_i_store_record record;
-    if (dcsr_i_txn_begin(&txn, store, true) != DCSR_OK) return;
-    if (dcsr_i_store_record_get(store, txn, &record) == DCSR_OK &&
-        dcsr_i_store_record_put(store, txn, &record) == DCSR_OK)
-        dcsr_i_txn_commit(txn, store);
-    else
-        dcsr_i_txn_abort(txn, store);
-}
-
 static dcsr_status find_name(const dcsr_store *store, MDB_txn *txn, const char *name)
 {
     dcsr_i_version newest;
     DCSR_TRY(dcsr_i_version_get(store, txn, name, 0, &newest));
     dcsr_i_version_free(&newest);
     return DCSR_OK;
+}
+
+static dcsr_status collect(dcsr_store *store, void *user)
+{
+    collection *collected = user;
+    MDB_txn *txn;
+    collected->freed = (dcsr_store_freed){0};
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
+    dcsr_status status = collected->only ? find_name(store, txn, collected->only) : DCSR_OK;
+    if (status == DCSR_OK) status = dcsr_i_each_matrix(store, txn, collect_one, collected);
+    DCSR_I_POINT("gc: deleted");
+    if (status == DCSR_OK)
+        status = dcsr_i_txn_commit_freed(txn, store);
+    else
+        dcsr_i_txn_abort(txn, store);
+    DCSR_I_POINT("gc: committed");
+    return status;
 }
 
 dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dcsr_store_freed *freed)
@@ -169,20 +171,8 @@ dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dc
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_store_gc: keep is 0; keep one version at least, or delete the matrix");
     mdb_reader_check(store->env, NULL);
-    MDB_txn *txn;
     dcsr_i_store_lock(store);
-    dcsr_status status = dcsr_i_txn_begin(&txn, store, true);
-    if (status == DCSR_OK) {
-        if (name) status = find_name(store, txn, name);
-        if (status == DCSR_OK) status = dcsr_i_each_matrix(store, txn, collect_one, &collected);
-        DCSR_I_POINT("gc: deleted");
-        if (status == DCSR_OK)
-            status = dcsr_i_txn_commit(txn, store);
-        else
-            dcsr_i_txn_abort(txn, store);
-        DCSR_I_POINT("gc: committed");
-        if (status == DCSR_OK && collected.freed.bytes) pass_on_room(store);
-    }
+    dcsr_status status = dcsr_i_store_with_room(store, collect, &collected);
     dcsr_i_store_unlock(store);
     if (status == DCSR_OK && freed) *freed = collected.freed;
     return status;
@@ -190,13 +180,14 @@ dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep, dc
 
 /* ---- A matrix ---- */
 
-static dcsr_status delete_matrix(const dcsr_store *store, MDB_txn *txn, const char *name)
+static dcsr_status delete_all(dcsr_store *store, MDB_txn *txn, const char *name)
 {
     dcsr_i_matrix_record record;
     dcsr_status status = dcsr_i_matrix_record_get(store, txn, name, &record);
     if (status == DCSR_ERROR_NOT_FOUND)
         return dcsr_i_fail(DCSR_ERROR_NOT_FOUND, "%s: there is no matrix '%s'", store->path, name);
     DCSR_TRY(status);
+    dcsr_i_base_forget(store, record.number);
     static const dcsr_i_database databases[] = {DCSR_I_DB_VERSIONS, DCSR_I_DB_CHUNKS, DCSR_I_DB_LOG};
     for (size_t d = 0; d < sizeof databases / sizeof *databases; d++)
         DCSR_TRY(dcsr_i_things_delete(store, txn, databases[d], record.number, UINT64_MAX));
@@ -205,24 +196,26 @@ static dcsr_status delete_matrix(const dcsr_store *store, MDB_txn *txn, const ch
     return code ? dcsr_i_store_fail(store, code, "deleting a matrix") : DCSR_OK;
 }
 
+static dcsr_status delete_matrix(dcsr_store *store, void *user)
+{
+    MDB_txn *txn;
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
+    dcsr_status status = delete_all(store, txn, user);
+    if (status == DCSR_OK) return dcsr_i_txn_commit_freed(txn, store);
+    dcsr_i_txn_abort(txn, store);
+    return status;
+}
+
 dcsr_status dcsr_store_delete(dcsr_store *store, const char *name)
 {
     DCSR_TRY(dcsr_i_store_check("dcsr_store_delete", store, true));
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_delete", name));
-    MDB_txn *txn;
     dcsr_i_store_lock(store);
     dcsr_status status =
         dcsr_i_journal_matrix(store, name)
             ? dcsr_i_fail(DCSR_ERROR_BUSY, "%s#%s: it is open as a durable matrix; destroy that first",
                           store->path, name)
-            : dcsr_i_txn_begin(&txn, store, true);
-    if (status == DCSR_OK) {
-        status = delete_matrix(store, txn, name);
-        if (status == DCSR_OK)
-            status = dcsr_i_txn_commit(txn, store);
-        else
-            dcsr_i_txn_abort(txn, store);
-    }
+            : dcsr_i_store_with_room(store, delete_matrix, (void *)name);
     dcsr_i_store_unlock(store);
     return status;
 }

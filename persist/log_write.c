@@ -80,8 +80,9 @@ static dcsr_status put_group(const dcsr_store *store, MDB_txn *txn, dcsr_i_durab
     return dcsr_i_matrix_record_put(store, txn, durable->name, &matrix);
 }
 
-static dcsr_status write_groups(dcsr_store *store)
+static dcsr_status write_groups(dcsr_store *store, void *user)
 {
+    (void)user;
     MDB_txn *txn;
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
     dcsr_status status = DCSR_OK;
@@ -127,7 +128,8 @@ bool dcsr_i_log_write(dcsr_store *store)
     for (const dcsr_i_durable *d = store->durable; d; d = d->next) matrices++;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         any |= take_group(d, store, most_in_group / matrices);
-    dcsr_status status = any ? write_groups(store) : DCSR_OK;
+    dcsr_status status =
+        any ? dcsr_i_store_offer_gc(dcsr_i_store_with_room(store, write_groups, NULL)) : DCSR_OK;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         if (d->group) settle_group(d, store, status);
     for (dcsr_i_durable *d = store->durable; d; d = d->next) snapshots |= needs_snapshot(d);

@@ -374,7 +374,11 @@ static dcsr_status open_store(dcsr_store *store, const dcsr_store_options *optio
     DCSR_TRY(open_databases(store));
     if (store->read_only) return DCSR_OK;
     mdb_reader_check(store->env, NULL);
-    return dcsr_i_store_sweep(store);
+    /* What cannot be swept stays until it can: the matrices of a store on a full disk, or with a damaged
+     * record, can be read, and old versions freed. */
+    dcsr_status swept = dcsr_i_store_sweep(store, NULL);
+    store->names_are_whole = swept == DCSR_OK;
+    return swept == DCSR_ERROR_OUT_OF_MEMORY ? swept : DCSR_OK;
 }
 
 static dcsr_status make_handle(dcsr_store **store, const char *path, const dcsr_store_options *options,
@@ -398,7 +402,9 @@ static dcsr_status make_handle(dcsr_store **store, const char *path, const dcsr_
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     if (opened->path && opened->readers) {
         memcpy(opened->path, path, length);
+        dcsr_i_file_signal signal = dcsr_i_file_signal_hold();
         status = open_store(opened, options, alone);
+        dcsr_i_file_signal_release(&signal);
     }
     if (status == DCSR_OK)
         *store = opened;
@@ -439,11 +445,7 @@ void dcsr_store_close(dcsr_store *store)
     if (ours && store->writer >= 0) flock(store->writer, LOCK_UN);
     if (store->writer >= 0) close(store->writer);
     leave(store);
-    while (store->bases) {
-        dcsr_i_base *base = store->bases;
-        store->bases = base->next;
-        dcsr_i_free(NULL, DCSR_I_MATRIX, base, 1, sizeof *base);
-    }
+    dcsr_i_free(NULL, DCSR_I_MATRIX, store->bases, store->base_capacity, sizeof *store->bases);
     pthread_mutex_destroy(&store->next_to_write);
     pthread_mutex_destroy(&store->writing);
     pthread_mutex_destroy(&store->changing);

@@ -89,7 +89,7 @@ DCSR_API dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const
 DCSR_API void dcsr_store_close(dcsr_store *store);
 
 typedef struct dcsr_store_info {
-    uint64_t matrices;
+    uint64_t matrices;   /* that have a version */
     uint64_t file_bytes; /* of the data file */
     uint64_t free_bytes; /* of these, in pages that hold nothing and are used next */
     uint64_t chunk_bytes;
@@ -137,11 +137,11 @@ typedef struct dcsr_version_info {
  * is made, and *info describes the one before, with written_bytes 0. Type, dimensions, policy and options
  * come back with dcsr_store_restore(). Errors: INVALID_ARGUMENT (the name; a store that was opened
  * read_only), TYPE_MISMATCH, BUSY (`name` is open as a durable matrix, or its log has changes that are in no
- * version yet, and this is another matrix), IO (also a full disk: the store is as it was, and what is in
- * memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows / 64) and the changed rows; their
- * bytes are written and synced, by transactions of 32 MiB. Memory: three times that at most, or three times
- * the largest chunk, beside what a view takes. The log of durable matrices is written between these
- * transactions, so their tickets wait for one of them at most. */
+ * version yet, and this is another matrix), IO (also a full disk, or the process's limit of file sizes: the
+ * store is as it was, and what is in memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows
+ * / 64) and the changed rows; their bytes are written and synced, by transactions of 32 MiB. Memory: three
+ * times that at most, or three times the largest chunk, beside what a view takes. The log of durable matrices
+ * is written between these transactions, so their tickets wait for one of them at most. */
 DCSR_API dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                          dcsr_version_info *info);
 
@@ -196,12 +196,13 @@ typedef struct dcsr_store_freed {
  * frees what no other version uses; also what killed processes have left: chunks that no version names, slots
  * of readers that are gone. The file gets no smaller: what is written next goes there, once nobody reads an
  * older state any more (dcsr_store_get_readers()); dcsr_store_compact() makes it smaller. Errors:
- * INVALID_ARGUMENT, IO, NOT_FOUND, CORRUPT; the store is as it was then. */
+ * INVALID_ARGUMENT, IO, TOO_LARGE (deleting needs some pages, too), NOT_FOUND, CORRUPT; the store is as it was
+ * then. */
 DCSR_API dcsr_status dcsr_store_gc(dcsr_store *store, const char *name, uint64_t keep,
                                    dcsr_store_freed *freed);
 
-/* Deletes a matrix with all its versions and its log. Errors: NOT_FOUND, BUSY (it is open as a durable one),
- * IO. */
+/* Deletes a matrix with all its versions and its log. What is written next goes there. Errors: NOT_FOUND,
+ * BUSY (it is open as a durable one), IO, TOO_LARGE. */
 DCSR_API dcsr_status dcsr_store_delete(dcsr_store *store, const char *name);
 
 /* ---- Copies ---- */

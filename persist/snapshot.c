@@ -4,8 +4,10 @@
  *      in the last one: the version's record, the matrix's, and the log is trimmed
  */
 #include "persist/snapshot.h"
+#include "persist/walk.h"
 #include "dcsr/alloc.h"
 #include "dcsr/store.h"
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,16 +37,11 @@ static dcsr_status begin_matrix(dcsr_i_new_version *s)
 static dcsr_status find_base(dcsr_i_new_version *s)
 {
     dcsr_status status = dcsr_i_matrix_record_get(s->store, s->txn, s->name, &s->record);
-    if (status == DCSR_OK && !s->record.newest) {
-        status = dcsr_i_sweep_matrix(s->store, s->txn, s->name, &s->record);
-        if (status == DCSR_OK) status = DCSR_ERROR_NOT_FOUND;
-    }
     if (status == DCSR_ERROR_NOT_FOUND) {
         DCSR_TRY(dcsr_i_store_check_new(s->store, s->txn, s->name));
         return begin_matrix(s);
     }
     DCSR_TRY(status);
-    DCSR_TRY(dcsr_i_sweep_matrix(s->store, s->txn, s->name, &s->record));
     DCSR_TRY(dcsr_i_version_get(s->store, s->txn, s->name, 0, &s->base));
     uint64_t pending = s->record.next_position - 1 - s->base.record.log_position;
     if (pending && dcsr_i_journal_matrix(s->store, s->name) != s->matrix)
@@ -60,31 +57,55 @@ static dcsr_status find_base(dcsr_i_new_version *s)
                        dcsr_type_name(s->matrix->type));
 }
 
+/* The place of a matrix among the bases, which ascend: where it is, or would be. */
+static uint64_t place_of_base(const dcsr_store *store, uint32_t number)
+{
+    uint64_t low = 0, high = store->base_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (store->bases[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static dcsr_i_base *find_known(const dcsr_store *store, uint32_t number)
+{
+    uint64_t place = place_of_base(store, number);
+    return place < store->base_count && store->bases[place].number == number ? &store->bases[place] : NULL;
+}
+
 /* The version of the matrix in memory that the base shows; 0 where that is not known. */
 static uint64_t known_version(const dcsr_i_new_version *s)
 {
-    for (const dcsr_i_base *base = s->store->bases; base; base = base->next)
-        if (base->number == s->record.number)
-            return base->stored_version == s->record.newest && base->serial == s->matrix->serial
-                       ? base->version
-                       : 0;
-    return 0;
+    const dcsr_i_base *base = find_known(s->store, s->record.number);
+    return base && base->stored_version == s->record.newest && base->serial == s->matrix->serial
+               ? base->version
+               : 0;
 }
 
+/* Where there is no memory for it, the next snapshot compares. */
 static void remember_base(const dcsr_i_new_version *s, uint64_t version)
 {
-    dcsr_i_base *base = s->store->bases;
-    while (base && base->number != s->record.number) base = base->next;
+    dcsr_store *store = s->store;
+    dcsr_i_base *base = find_known(store, s->record.number);
     if (!base) {
-        base = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *base);
-        if (!base) return; /* the next snapshot compares */
-        base->next = s->store->bases;
-        base->number = s->record.number;
-        s->store->bases = base;
+        dcsr_i_base *bases = dcsr_i_room_for_one(store->bases, store->base_count, &store->base_capacity,
+                                                 sizeof *bases, DCSR_I_MATRIX);
+        if (!bases) return;
+        store->bases = bases;
+        base = bases + place_of_base(store, s->record.number);
+        memmove(base + 1, base, (size_t)(bases + store->base_count++ - base) * sizeof *base);
     }
-    base->stored_version = s->record.newest;
-    base->serial = s->matrix->serial;
-    base->version = version;
+    *base = (dcsr_i_base){s->record.number, s->record.newest, s->matrix->serial, version};
+}
+
+void dcsr_i_base_forget(dcsr_store *store, uint32_t number)
+{
+    dcsr_i_base *base = find_known(store, number);
+    if (base) memmove(base, base + 1, (size_t)(store->bases + store->base_count-- - base - 1) * sizeof *base);
 }
 
 static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_rows *rows,
@@ -182,19 +203,44 @@ static dcsr_status write_view(dcsr_i_new_version *s, dcsr_view *view, dcsr_versi
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
-                                       dcsr_version_info *info)
+/* What dcsr_i_store_write_version() was asked for. */
+typedef struct request {
+    const char *name;
+    dcsr_matrix *matrix;
+    dcsr_version_info *info;
+} request;
+
+/* What a version that has failed has written is freed, for others that write, too. */
+static void give_back(dcsr_store *store, const char *name, dcsr_status status)
 {
-    dcsr_i_new_version s = {.store = store, .name = name, .matrix = matrix};
+    char reason[DCSR_I_ERROR_BYTES];
+    snprintf(reason, sizeof reason, "%s", dcsr_i_error_text());
+    dcsr_i_store_sweep(store, name);
+    dcsr_i_fail(status, "%s", reason);
+}
+
+static dcsr_status make_version(dcsr_store *store, void *user)
+{
+    const request *r = user;
+    dcsr_i_new_version s = {.store = store, .name = r->name, .matrix = r->matrix};
     dcsr_view *view;
-    DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    dcsr_status status = write_view(&s, view, info);
-    dcsr_i_txn_abort(s.txn, store);
+    DCSR_TRY(dcsr_i_store_sweep(store, r->name));
+    DCSR_TRY(dcsr_view_create(&view, r->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    dcsr_status status = write_view(&s, view, r->info);
+    if (s.txn) dcsr_i_txn_abort(s.txn, store);
     store->on_its_way = (dcsr_i_on_its_way){0};
     dcsr_i_plan_free(&s.plan);
     dcsr_i_version_free(&s.base);
     dcsr_view_destroy(view);
+    if (status != DCSR_OK) give_back(store, r->name, status);
     return status;
+}
+
+dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
+                                       dcsr_version_info *info)
+{
+    request r = {name, matrix, info};
+    return dcsr_i_store_offer_gc(dcsr_i_store_with_room(store, make_version, &r));
 }
 
 dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dcsr_matrix *matrix,

@@ -148,7 +148,9 @@ static dcsr_status reserve(dcsr_i_new_version *s, dcsr_i_chunk *chunk, uint64_t 
     MDB_val key = {sizeof number, &number}, value = {bytes, NULL};
     /* So that the pages of one transaction serve the next. */
     unsigned before = dcsr_i_allocator_enter(DCSR_I_SCRATCH);
+    dcsr_i_file_signal signal = dcsr_i_file_signal_hold(); /* where it makes room for a large one */
     int code = mdb_put(s->txn, s->store->database[DCSR_I_DB_CHUNKS], &key, &value, MDB_RESERVE);
+    dcsr_i_file_signal_release(&signal);
     dcsr_i_allocator_leave(before);
     if (code) return dcsr_i_store_fail(s->store, code, "writing a chunk");
     *data = value.mv_data;

@@ -3,6 +3,7 @@
  *      open.c       opens and closes: folder, locks, environment, databases; new_store.c makes them
  *      readers.c    readers that LMDB's table of them does not list
  *      txn.c        transactions, reading and writing records, LMDB's errors in our words
+ *      room.c       room that is freed, and that is missing
  *      records.c    the records of docs/FORMAT.md; checksums
  *      walk.c       through all matrices, through all that belongs to one
  *      catalog.c    names, versions: listing, finding
@@ -29,6 +30,7 @@
 #include "dcsr/error.h"
 #include <lmdb.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -43,7 +45,6 @@ typedef enum dcsr_i_database {
 
 /* The version of a matrix in memory that a version in the store shows: what makes the next snapshot quick. */
 typedef struct dcsr_i_base {
-    struct dcsr_i_base *next;
     uint32_t number;          /* of the matrix in the store */
     uint64_t stored_version;  /* there */
     uint64_t serial, version; /* of the matrix in memory */
@@ -78,10 +79,12 @@ struct dcsr_store {
 
     pthread_mutex_t changing;               /* dcsr_i_store_lock() */
     pthread_mutex_t writing, next_to_write; /* dcsr_i_store_begin_writing() */
-    dcsr_i_base *bases;                     /* under `writing` */
-    dcsr_i_on_its_way on_its_way;           /* under `writing` */
-    struct dcsr_i_durable *durable;         /* matrices that are open for durable work; under `writing` */
-    struct dcsr_i_log_writer *log;          /* its thread; NULL before the first durable matrix */
+    dcsr_i_base *bases;                     /* by ascending number; under `writing` */
+    uint64_t base_count, base_capacity;
+    bool names_are_whole;           /* each name and record of a matrix was; under `writing` */
+    dcsr_i_on_its_way on_its_way;   /* under `writing` */
+    struct dcsr_i_durable *durable; /* matrices that are open for durable work; under `writing` */
+    struct dcsr_i_log_writer *log;  /* its thread; NULL before the first durable matrix */
 };
 
 /* DCSR_OK when it may be used: not NULL, in the process that opened it, and open for writing if `write`. */
@@ -137,6 +140,30 @@ int dcsr_i_txn_begin_listed(MDB_txn **txn, const dcsr_store *store);
 /* LMDB's or the system's reason `code` in our words and status; `doing` says what was tried. */
 dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing);
 
+/* ---- room.c ---- */
+
+/* The part of that which is about room. */
+dcsr_status dcsr_i_store_fail_for_room(const dcsr_store *store, int code, const char *doing);
+/* Adds the other way out to the sentence, if it was that, for what is not gc itself. Returns the status. */
+dcsr_status dcsr_i_store_offer_gc(dcsr_status status);
+
+/* Commits a transaction that may have freed something, so that the next one can use the room. */
+dcsr_status dcsr_i_txn_commit_freed(MDB_txn *txn, const dcsr_store *store);
+
+/* Does work that writes, with `writing`; once more where it has failed for lack of room, after the room that
+ * was freed last, which it could not use yet, has been made usable. */
+typedef dcsr_status (*dcsr_i_store_work)(dcsr_store *store, void *user);
+dcsr_status dcsr_i_store_with_room(dcsr_store *store, dcsr_i_store_work work, void *user);
+
+/* Between these, a write of the calling thread beyond the file-size limit of the process (ulimit -f) fails
+ * with EFBIG, as it should in a library, and does not end the process by a signal. */
+typedef struct dcsr_i_file_signal {
+    sigset_t before;
+    bool pending;
+} dcsr_i_file_signal;
+dcsr_i_file_signal dcsr_i_file_signal_hold(void);
+void dcsr_i_file_signal_release(const dcsr_i_file_signal *held);
+
 /* What a sequence of writing transactions does to test programs: called with a name at each point where being
  * killed should lose nothing. NULL but in tests. */
 extern void (*dcsr_i_store_point)(const char *name);
@@ -174,8 +201,11 @@ void dcsr_i_version_free(dcsr_i_version *version);
 
 /* The name that a key of `matrices` is. Errors: CORRUPT. */
 dcsr_status dcsr_i_name_of(const dcsr_store *store, const MDB_val *key, char name[DCSR_STORE_MAX_NAME + 1]);
-/* CORRUPT where a name or record of a matrix is damaged, so that it cannot be told whether `name` is new. */
-dcsr_status dcsr_i_store_check_new(const dcsr_store *store, MDB_txn *txn, const char *name);
+/* CORRUPT where a name or record of a matrix is damaged, so that it cannot be told whether `name` is new.
+ * Goes through all names, unless that was done since the store was opened. With `writing`. */
+dcsr_status dcsr_i_store_check_new(dcsr_store *store, MDB_txn *txn, const char *name);
+/* How many matrices have a version. */
+dcsr_status dcsr_i_store_count(const dcsr_store *store, MDB_txn *txn, uint64_t *matrices);
 /* Whether a matrix may have that name. */
 dcsr_status dcsr_i_store_check_name(const char *call, const char *name);
 dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
@@ -186,11 +216,9 @@ dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
 /* Deletes the things of a matrix in a database whose numbers are below `before`. */
 dcsr_status dcsr_i_things_delete(const dcsr_store *store, MDB_txn *txn, dcsr_i_database database,
                                  uint32_t matrix, uint64_t before);
-/* Deletes what a process has left that was killed while it made a snapshot: chunks that no version names. */
-dcsr_status dcsr_i_store_sweep(dcsr_store *store);
-/* The same for one matrix, in a transaction; *record is written if something changed. */
-dcsr_status dcsr_i_sweep_matrix(const dcsr_store *store, MDB_txn *txn, const char *name,
-                                dcsr_i_matrix_record *record);
+/* Deletes what a snapshot has left that failed or was killed: chunks that no version names, and the record of
+ * a matrix that has no version. Of matrix `name`; NULL: of all. */
+dcsr_status dcsr_i_store_sweep(dcsr_store *store, const char *name);
 
 /* ---- restore.c ---- */
 
@@ -222,6 +250,8 @@ extern uint64_t dcsr_i_store_transaction_bytes;
  * transaction deletes the log records that the version holds. */
 dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                        dcsr_version_info *info);
+/* Of a matrix that is deleted. With `writing`. */
+void dcsr_i_base_forget(dcsr_store *store, uint32_t number);
 
 /* ---- copy.c, verify.c ---- */
 

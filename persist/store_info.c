@@ -31,14 +31,16 @@ dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
     MDB_stat stat;
     mdb_filehandle_t file;
     struct stat data;
+    uint64_t matrices;
     if (mdb_env_get_fd(store->env, &file) || fstat(file, &data))
         return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: %s", store->path, strerror(errno));
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
-    int code = mdb_stat(txn, store->database[DCSR_I_DB_MATRICES], &stat);
+    mdb_env_stat(store->env, &stat);
+    dcsr_status status = dcsr_i_store_count(store, txn, &matrices);
     uint64_t pages = free_pages(txn, 0, UINT64_MAX);
     dcsr_i_txn_abort(txn, store);
-    if (code) return dcsr_i_store_fail(store, code, "counting its matrices");
-    *info = (dcsr_store_info){.matrices = stat.ms_entries,
+    DCSR_TRY(status);
+    *info = (dcsr_store_info){.matrices = matrices,
                               .file_bytes = (uint64_t)data.st_size,
                               .free_bytes = pages * stat.ms_psize,
                               .chunk_bytes = store->chunk_bytes,

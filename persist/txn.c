@@ -55,22 +55,12 @@ dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doi
     switch (code) {
     case ENOSPC:
     case EDQUOT:
-        return dcsr_i_fail(DCSR_ERROR_IO,
-                           "%s: %s: the disk is full; nothing was changed: make room and try again", path,
-                           doing);
+    case EFBIG:
+    case EIO:
+    case MDB_MAP_FULL:
+        return dcsr_i_store_fail_for_room(store, code, doing);
     case ENOMEM:
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: %s: out of memory", path, doing);
-    case MDB_MAP_FULL:
-        if (store->max_bytes)
-            return dcsr_i_fail(
-                DCSR_ERROR_TOO_LARGE,
-                "%s: %s: the store has reached its limit of %llu bytes; nothing was changed: free "
-                "old versions (gc) or open it with a higher max_bytes",
-                path, doing, (unsigned long long)store->max_bytes);
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                           "%s: %s: the store has filled its map; nothing was changed: close it and open it "
-                           "again, which makes the map larger",
-                           path, doing);
     case MDB_MAP_RESIZED:
         return dcsr_i_fail(DCSR_ERROR_IO,
                            "%s: %s: another process has made the store larger than what is mapped "
@@ -83,11 +73,6 @@ dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doi
             "%s: %s: %u transactions and views of living processes read the store, and there may be no "
             "more; try again when one has ended",
             path, doing, most);
-    case EIO:
-        return dcsr_i_fail(
-            DCSR_ERROR_IO,
-            "%s: %s: the disk is full, or failing; nothing was changed: make room and try again", path,
-            doing);
     case MDB_PANIC:
         return dcsr_i_fail(DCSR_ERROR_IO,
                            "%s: %s: an earlier write has failed; close the store and open it again", path,
@@ -121,7 +106,9 @@ dcsr_status dcsr_i_txn_begin(MDB_txn **txn, const dcsr_store *store, bool write)
 
 dcsr_status dcsr_i_txn_commit(MDB_txn *txn, const dcsr_store *store)
 {
+    dcsr_i_file_signal signal = dcsr_i_file_signal_hold();
     int code = store->unlisted ? dcsr_i_unlisted_end(txn, store, true) : mdb_txn_commit(txn);
+    dcsr_i_file_signal_release(&signal);
     return code ? dcsr_i_store_fail(store, code, "writing") : DCSR_OK;
 }
 

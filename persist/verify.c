@@ -112,11 +112,11 @@ static dcsr_status check_matrix(void *user, const dcsr_store *store, MDB_txn *tx
 {
     checking *c = user;
     uint64_t log_before = c->check->log_records;
-    c->check->matrices++;
     c->name = name;
     c->seen.count = c->seen.sorted = 0;
     c->has_newest = c->knows_held = false;
     dcsr_status status = name ? dcsr_i_matrix_record_get(store, txn, name, &c->record) : DCSR_ERROR_CORRUPT;
+    c->check->matrices += status != DCSR_OK || c->record.newest;
     if (status != DCSR_OK) return note(c, status);
     DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_VERSIONS, c->record.number, 0, check_version, c));
     DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_LOG, c->record.number, 0, check_log, c));

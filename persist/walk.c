@@ -1,7 +1,6 @@
 /* walk.c: through all matrices of a store, through all that belongs to one; and lists of numbers that are
  * met. */
 #include "persist/walk.h"
-#include "dcsr/alloc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +55,12 @@ dcsr_status dcsr_i_each_thing(const dcsr_store *store, MDB_txn *txn, dcsr_i_data
 
 /* ---- Lists ---- */
 
-void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size)
+void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size, dcsr_i_pool pool)
 {
     enum { FIRST = 64 };
     if (count < *capacity) return items;
     uint64_t larger = *capacity ? 2 * *capacity : FIRST;
-    void *moved = dcsr_i_realloc(NULL, DCSR_I_SCRATCH, items, *capacity, larger, size);
+    void *moved = dcsr_i_realloc(NULL, pool, items, *capacity, larger, size);
     if (moved) *capacity = larger;
     return moved;
 }
@@ -74,8 +73,8 @@ static int compare(const void *a, const void *b)
 
 dcsr_status dcsr_i_number_list_append(dcsr_i_number_list *list, uint64_t number)
 {
-    uint64_t *numbers =
-        dcsr_i_room_for_one(list->numbers, list->count, &list->capacity, sizeof *list->numbers);
+    uint64_t *numbers = dcsr_i_room_for_one(list->numbers, list->count, &list->capacity,
+                                            sizeof *list->numbers, DCSR_I_SCRATCH);
     if (!numbers) return DCSR_ERROR_OUT_OF_MEMORY;
     list->numbers = numbers;
     list->numbers[list->count++] = number;

@@ -3,6 +3,7 @@
 #define DCSR_WALK_H
 
 #include "persist/store_data.h"
+#include "dcsr/alloc.h"
 
 /* Called for each matrix, by ascending name, until it fails; NULL for one whose name is damaged, with the
  * sentence set. It may write or delete the matrix's record. */
@@ -18,9 +19,9 @@ typedef dcsr_status (*dcsr_i_thing_visitor)(void *user, MDB_cursor *cursor, uint
 dcsr_status dcsr_i_each_thing(const dcsr_store *store, MDB_txn *txn, dcsr_i_database database,
                               uint32_t matrix, uint64_t first, dcsr_i_thing_visitor visit, void *user);
 
-/* Where a list of `count` items has room for one more: it is made larger where it has not, in scratch memory.
- * NULL when there is no memory; the list is as it was then. */
-void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size);
+/* Where a list of `count` items has room for one more: it is made larger where it has not. NULL when there is
+ * no memory; the list is as it was then. */
+void *dcsr_i_room_for_one(void *items, uint64_t count, uint64_t *capacity, size_t size, dcsr_i_pool pool);
 
 /* Numbers of things. Zero-initialise. */
 typedef struct dcsr_i_number_list {

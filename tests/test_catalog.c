@@ -208,3 +208,75 @@ Test(catalog, frees_old_versions)
     store_remove_folder(folder);
     test_close(context);
 }
+
+/* What a process knows of the versions that it has made is found, whatever the order of names. */
+Test(catalog, keeps_many_names_apart)
+{
+    enum { NAMES = 300, STEP = 7 };
+    char *folder = store_new_folder(), name[20];
+    dcsr_context *context = test_context(1);
+    dcsr_store *store = open_store(folder);
+    dcsr_matrix *matrix[NAMES];
+    dcsr_version_info info;
+    dcsr_store_info all;
+    for (int i = 0; i < NAMES; i++) {
+        matrix[i] = one_entry(context, DCSR_FP64, i);
+        snprintf(name, sizeof name, "m%d", i * STEP % NAMES);
+        TEST_OK(dcsr_store_snapshot(store, name, matrix[i], NULL));
+    }
+    for (int i = 0; i < NAMES; i += 3) {
+        snprintf(name, sizeof name, "m%d", i * STEP % NAMES);
+        TEST_OK(dcsr_store_delete(store, name));
+    }
+    dcsr_store_close(store);
+    store = open_store(folder);
+    for (int round = 1; round <= 2; round++)
+        for (int k = 0; k < NAMES; k++) {
+            int i = k * 11 % NAMES;
+            snprintf(name, sizeof name, "m%d", i * STEP % NAMES);
+            if (i % 2) TEST_INSERT(matrix[i], {2, 2, (double)round});
+            TEST_OK(dcsr_store_snapshot(store, name, matrix[i], &info));
+            bool deleted = i % 3 == 0, changed = i % 2, same = !changed && (!deleted || round > 1);
+            cr_assert_eq(info.version, (uint64_t)(!deleted + (changed ? round : deleted)));
+            cr_assert_eq(info.written_bytes == 0, same, "%d in round %d", i, round);
+        }
+    TEST_OK(dcsr_store_get_info(store, &all));
+    cr_assert_eq(all.matrices, NAMES);
+    for (int i = 0; i < NAMES; i++) {
+        dcsr_matrix *restored;
+        snprintf(name, sizeof name, "m%d", i * STEP % NAMES);
+        TEST_OK(dcsr_store_restore(&restored, context, store, name, 0, NULL));
+        if (i % 2)
+            TEST_SHOWS(restored, {1, 2, (double)i}, {2, 2, 2});
+        else
+            TEST_SHOWS(restored, {1, 2, (double)i});
+        dcsr_matrix_destroy(restored);
+        dcsr_matrix_destroy(matrix[i]);
+    }
+    dcsr_store_close(store);
+    store_remove_folder(folder);
+    test_close(context);
+}
+
+/* As a process leaves it that is killed during the first snapshot of a matrix. */
+Test(catalog, does_not_count_what_has_no_version)
+{
+    char *folder = store_new_folder();
+    dcsr_store *store = open_store(folder);
+    dcsr_i_matrix_record record = {.number = 1, .next_chunk = 5, .next_position = 1, .named_chunks = 1};
+    dcsr_store_info info;
+    dcsr_store_check check;
+    char **names;
+    uint64_t count;
+    MDB_txn *txn;
+    TEST_OK(dcsr_i_txn_begin(&txn, store, true));
+    TEST_OK(dcsr_i_matrix_record_put(store, txn, "unfinished", &record));
+    TEST_OK(dcsr_i_txn_commit(txn, store));
+    TEST_OK(dcsr_store_get_info(store, &info));
+    TEST_OK(dcsr_store_list(store, &names, &count));
+    TEST_OK(dcsr_store_verify(store, NULL, NULL, &check));
+    cr_assert(info.matrices == 0 && count == 0 && check.matrices == 0 && check.corrupt == 0);
+    dcsr_store_free_list(names);
+    dcsr_store_close(store);
+    store_remove_folder(folder);
+}

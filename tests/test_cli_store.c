@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 TestSuite(cli_store, .init = program_begin, .fini = program_end);
@@ -508,5 +509,24 @@ Test(cli_store, output_goes_into_pipes_and_full_disks)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         PROGRAM_FAILS(1, "standard output", "%s > /dev/full", lines[i]);
     PROGRAM_JSON(r, "--json info s#m");
+    program_free(&r);
+}
+
+/* A limit of the shell is no reason to die. */
+Test(cli_store, says_that_a_file_may_not_be_so_long)
+{
+    program_result r;
+    struct rlimit before, low;
+    PROGRAM_JSON(r, "--json snapshot path:3 s#a");
+    program_free(&r);
+    cr_assert(!getrlimit(RLIMIT_FSIZE, &before));
+    low = (struct rlimit){256 << 10, before.rlim_max};
+    cr_assert(!setrlimit(RLIMIT_FSIZE, &low));
+    PROGRAM_FAILS(1, "ulimit -f", "snapshot rmat:14,16 s#m");
+    PROGRAM_FAILS(1, "File too large", "convert rmat:14,16 long.mtx");
+    cr_assert(!setrlimit(RLIMIT_FSIZE, &before));
+    PROGRAM_JSON(r, "--json log s");
+    PROGRAM_INTEGER(&r, "matrices", 1);
+    cr_assert(count_listed(&r) == 1);
     program_free(&r);
 }

@@ -4,16 +4,18 @@
  * The disk is a small tmpfs that only the test's child process sees; where that may not mount one, the tests
  * of full disks are skipped. The room that is left is made smaller page by page, so that each write of each
  * call is one that fails. */
-#include "persist/persist.h"
+#include "persist/store_data.h"
 #include "tests/support_store.h"
 #include "tests/support_work.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -370,4 +372,175 @@ Test(store_full, a_store_that_has_reached_its_limit_is_as_it_was)
     cr_assert(child->count[0] > 10 && child->count[1] > 10);
     store_child_free(child);
     store_remove_folder(folder);
+}
+
+/* ---- Room that was freed ---- */
+
+/* Takes up so many pages of a store with chunks of a page. */
+static dcsr_matrix *make_pages(store_child *child, dcsr_context *context, uint64_t pages)
+{
+    enum { LENGTH = 256 };
+    static uint64_t row[LENGTH], col[LENGTH];
+    static double value[LENGTH];
+    dcsr_matrix *matrix;
+    STORE_OK(child, dcsr_matrix_create(&matrix, context, DCSR_FP64, pages, LENGTH, NULL));
+    for (uint64_t r = 0; r < pages; r++) {
+        for (uint64_t i = 0; i < LENGTH; i++) row[i] = r, col[i] = i, value[i] = (double)(r + i);
+        STORE_OK(child, dcsr_matrix_insert(matrix, LENGTH, row, col, value, NULL));
+    }
+    STORE_OK(child, dcsr_matrix_wait(matrix));
+    return matrix;
+}
+
+/* A store of at most some hundred pages, by a limit of its own, of the disk, or of the process. */
+enum { ROOM = 400, MOST_OF_IT = 250, TOO_MUCH = 500 };
+typedef enum limit { OF_STORE, OF_DISK, OF_PROCESS } limit;
+static const char *const limit_words[] = {
+    [OF_STORE] = "the store has reached its limit",
+    [OF_DISK] = "the disk is full",
+    [OF_PROCESS] = "it would exceed the file-size limit of this process (ulimit -f)"};
+
+typedef struct room {
+    disk disk;
+    limit limit;
+    dcsr_store *store;
+} room;
+
+static void open_room(room *r, store_child *child)
+{
+    dcsr_store_options options = {.chunk_bytes = PAGE, .max_bytes = r->limit == OF_STORE ? ROOM * PAGE : 0};
+    STORE_OK(child, dcsr_store_open(&r->store, r->disk.store, &options));
+}
+
+/* A new store in a room of its own. */
+static void new_room(room *r, store_child *child, const char *what)
+{
+    static int number;
+    snprintf(child->now, sizeof child->now, "%s: %s", what, limit_words[r->limit]);
+    if (r->limit == OF_DISK) leave_room(&r->disk, child, UINT64_MAX);
+    snprintf(r->disk.store, sizeof r->disk.store, "%s/store%d", r->disk.folder, number++);
+    open_room(r, child);
+    if (r->limit == OF_DISK) leave_room(&r->disk, child, ROOM);
+}
+
+static void close_room(room *r)
+{
+    char path[400];
+    dcsr_store_close(r->store);
+    if (r->limit != OF_DISK) return;
+    snprintf(path, sizeof path, "%s/data.mdb", r->disk.store);
+    unlink(path);
+}
+
+static void reopen(room *r, store_child *child, bool again)
+{
+    if (!again) return;
+    dcsr_store_close(r->store);
+    open_room(r, child);
+}
+
+static void fail_to_store(room *r, store_child *child, const char *name, dcsr_matrix *matrix)
+{
+    if (!lacks_room(child, "a snapshot that does not fit", dcsr_store_snapshot(r->store, name, matrix, NULL),
+                    r->limit == OF_STORE ? DCSR_ERROR_TOO_LARGE : DCSR_ERROR_IO, limit_words[r->limit]))
+        store_child_fail(child, "%s: there was room for it", child->now);
+    if (!test_says("as it was") || !test_says("free old versions (gc)"))
+        store_child_fail(child, "%s: it says: %s", child->now, dcsr_context_error(NULL));
+}
+
+static void store_what_fits(room *r, store_child *child, const char *name, dcsr_matrix *matrix)
+{
+    STORE_OK(child, dcsr_store_snapshot(r->store, name, matrix, NULL));
+    atomic_fetch_add(&child->count[1], 1);
+}
+
+static void expect_matrices(room *r, store_child *child, uint64_t count)
+{
+    dcsr_store_info info;
+    STORE_OK(child, dcsr_store_get_info(r->store, &info));
+    if (info.matrices != count)
+        store_child_fail(child, "%s: it has %llu matrices, not %llu", child->now,
+                         (unsigned long long)info.matrices, (unsigned long long)count);
+}
+
+/* What fits is stored at the first attempt, whatever has taken up the room before. */
+static void use_freed_room(room *r, store_child *child)
+{
+    dcsr_context *context = r->disk.context;
+    dcsr_matrix *most = make_pages(child, context, MOST_OF_IT), *large = make_pages(child, context, TOO_MUCH);
+    for (int way = 0; way < 4; way++) {
+        bool again = way & 1;
+        dcsr_i_store_transaction_bytes = way & 2 ? 20 * PAGE : 100000 * PAGE;
+        new_room(r, child, "after a snapshot that did not fit");
+        fail_to_store(r, child, "large", large);
+        expect_matrices(r, child, 0);
+        reopen(r, child, again);
+        store_what_fits(r, child, "most", most);
+        close_room(r);
+
+        new_room(r, child, "after a deletion");
+        store_what_fits(r, child, "most", most);
+        fail_to_store(r, child, "another", most);
+        STORE_OK(child, dcsr_store_delete(r->store, "most"));
+        reopen(r, child, again);
+        store_what_fits(r, child, "another", most);
+        fail_to_store(r, child, "large", large);
+        expect_matrices(r, child, 1);
+        close_room(r);
+    }
+    dcsr_matrix_destroy(large);
+    dcsr_matrix_destroy(most);
+}
+
+static void use_room_of_store(void *user, store_child *child)
+{
+    room r = {.disk = {.folder = user, .context = store_context(child, 1)}, .limit = OF_STORE};
+    use_freed_room(&r, child);
+    dcsr_context_destroy(r.disk.context);
+}
+
+static void use_room_of_disk(void *user, store_child *child)
+{
+    room r = {.disk = *(disk *)user, .limit = OF_DISK};
+    mount_disk(&r.disk, child);
+    use_freed_room(&r, child);
+}
+
+/* The signal that would end the process is blocked while the library writes, and no longer. */
+static void use_room_of_process(void *user, store_child *child)
+{
+    sigset_t blocked, pending;
+    room r = {.disk = {.folder = user, .context = store_context(child, 1)}, .limit = OF_PROCESS};
+    struct rlimit most = {ROOM * PAGE, ROOM * PAGE};
+    if (setrlimit(RLIMIT_FSIZE, &most)) store_child_fail(child, "cannot limit files: %s", strerror(errno));
+    use_freed_room(&r, child);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    sigpending(&pending);
+    if (sigismember(&blocked, SIGXFSZ) || sigismember(&pending, SIGXFSZ))
+        store_child_fail(child, "the signal is blocked, or pending");
+    dcsr_context_destroy(r.disk.context);
+}
+
+static void run_in_folder(store_child_function function)
+{
+    char *folder = store_new_folder();
+    store_child *child = store_child_new();
+    store_child_expect(child, function, folder);
+    store_child_free(child);
+    store_remove_folder(folder);
+}
+
+Test(store_full, what_fits_into_a_limited_store_is_stored_at_once)
+{
+    run_in_folder(use_room_of_store);
+}
+
+Test(store_full, what_fits_on_a_limited_disk_is_stored_at_once)
+{
+    run_on_disk(use_room_of_disk);
+}
+
+Test(store_full, what_fits_into_a_limited_file_is_stored_at_once)
+{
+    run_in_folder(use_room_of_process);
 }

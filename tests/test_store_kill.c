@@ -105,6 +105,7 @@ Test(store_kill, at_every_point_loses_nothing_that_was_acknowledged)
                                          "copy: written",
                                          "copy: synced",
                                          "copy: named",
+                                         "room: freed",
                                          "recovery: restored",
                                          "recovery: replayed"};
     enum { POINTS = sizeof points / sizeof *points };
