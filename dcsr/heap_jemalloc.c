@@ -50,7 +50,8 @@ static void keep_freed_blocks(unsigned index)
 }
 
 /* Row tables are many small blocks that a batch touches in no order: on small pages each would cost a page
- * walk, and each new one a fault. So the arena of matrices maps memory for them in huge pages. */
+ * walk, and each new one a fault; and so would LMDB's pages, which are temporary work, when they are filled.
+ * So the arenas map their memory in huge pages. */
 static extent_hooks_t huge_hooks;
 static extent_alloc_t *map_extent; /* jemalloc's own */
 
@@ -70,7 +71,7 @@ static void use_huge_extents(unsigned index)
     extent_hooks_t *hooks = NULL, *ours = &huge_hooks;
     size_t size = sizeof hooks;
     snprintf(key, sizeof key, "arena.%u.extent_hooks", index);
-    if (mallctl(key, &hooks, &size, NULL, 0) || !hooks) return;
+    if (mallctl(key, &hooks, &size, NULL, 0) || !hooks || hooks == ours) return;
     huge_hooks = *hooks;
     map_extent = hooks->alloc;
     huge_hooks.alloc = map_huge_extent;
@@ -88,7 +89,7 @@ static void prepare(void)
         if (mallctl("arenas.create", &arena[pool], &size, NULL, 0)) arena[pool] = 0;
     }
     keep_freed_blocks(arena[DCSR_I_SCRATCH]);
-    use_huge_extents(arena[DCSR_I_MATRIX]);
+    for (int pool = 0; pool < HEAPS; pool++) use_huge_extents(arena[pool]);
     caching = !pthread_key_create(&thread_end, drop_caches);
 }
 

@@ -232,6 +232,8 @@ dcsr_status dcsr_i_view_check(const dcsr_view *view);
 dcsr_context *dcsr_i_view_context(const dcsr_view *view);
 dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
 dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
+/* The version of the matrix that it shows; dcsr_view_get_info() counts as well. */
+uint64_t dcsr_i_view_version(const dcsr_view *view);
 /* The entries that the view shows, wherever they are. */
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 /* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */

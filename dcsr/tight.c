@@ -61,11 +61,28 @@ static dcsr_status make_pages(const layout *l)
                   : DCSR_OK;
 }
 
+/* Entries in each listed page, then those in the pages before it; returns how many there are. */
+static uint64_t count_before(uint64_t *before, const dcsr_matrix *matrix, const dcsr_i_lengths *of)
+{
+    uint64_t n = of->pages->count, sum = 0;
+    int threads = dcsr_i_threads(matrix->context, n * DCSR_I_PAGE_ROWS);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, DCSR_I_PAGES_AT_ONCE) if (threads > 1)
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t length[DCSR_I_PAGE_ROWS];
+        before[i] = lengths(of, i, length);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t entries = before[i];
+        before[i] = sum;
+        sum += entries;
+    }
+    return before[n] = sum;
+}
+
 /* With the rows from *place on; NULL: in blocks that are taken for them. */
 static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version, const uint64_t *place,
                            const dcsr_i_lengths *of)
 {
-    uint32_t length[DCSR_I_PAGE_ROWS];
     dcsr_i_table *made = dcsr_i_table_create(matrix, matrix->current->rows, matrix->current->cols, version);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t n = of->pages->count;
@@ -74,11 +91,7 @@ static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t v
     dcsr_status status = before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     bool taken = false;
     if (before) {
-        for (uint64_t i = 0; i < n; i++) {
-            before[i] = made->stored;
-            made->stored += lengths(of, i, length);
-        }
-        before[n] = made->stored;
+        made->stored = count_before(before, matrix, of);
         if (place) {
             made->first = *place;
         } else {

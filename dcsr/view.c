@@ -22,6 +22,11 @@ dcsr_layout dcsr_i_view_layout(const dcsr_view *view)
     return view->layout;
 }
 
+uint64_t dcsr_i_view_version(const dcsr_view *view)
+{
+    return view->version;
+}
+
 dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view)
 {
     return view->matrix;

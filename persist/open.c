@@ -279,7 +279,7 @@ dcsr_status dcsr_i_store_open_env(dcsr_store *store, const char *folder, uint64_
     mdb_env_set_maxdbs(store->env, DCSR_I_DATABASES);
     mdb_env_set_maxreaders(store->env, DCSR_I_MOST_READERS);
     mdb_env_set_mapsize(store->env, addresses);
-    unsigned flags = MDB_NOTLS | (store->read_only ? MDB_RDONLY : 0) |
+    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD | (store->read_only ? MDB_RDONLY : 0) |
                      (store->unlisted || store->alone >= 0 ? MDB_NOLOCK : 0);
     code = mdb_env_open(store->env, folder, flags, DCSR_I_STORE_FILE_MODE);
     if (!code) {
@@ -437,6 +437,7 @@ void dcsr_store_close(dcsr_store *store)
     /* In a forked child the environment, its threads and its locks are the parent's. A lock that the parent
      * has belongs to its children as well, until it gives it up in so many words. */
     if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
+    if (ours) dcsr_i_writeback_close(store);
     dcsr_i_readers_free(store, ours);
     if (ours && store->env) mdb_env_close(store->env);
     if (store->alone >= 0) close(store->alone);

@@ -1,8 +1,8 @@
 /* restore.c: a version in the store becomes a matrix.
  *
- *      chunks in the map --by all threads: unpacked, checked, copied--> the arena, rows one behind the other
- *                                                                   --> CSR in host memory --> a device
- *      where rows begin in the chunks ---------------------------------> the row table
+ *      chunks --by all threads: read or unpacked, checked--> the arena, rows one behind the other
+ *                                                        --> CSR in host memory --> a device
+ *      where rows begin in the chunks ----------------------> the row table
  *
  * The record of the version says where the entries of each chunk go, so that it is read once, from the disk
  * or from memory, while the system reads those behind it; what holds a copy of damaged bytes is thrown away.
@@ -13,105 +13,6 @@
 #include "dcsr/twin.h"
 #include "persist/stored_rows.h"
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zstd.h>
-
-/* ---- One chunk ---- */
-
-static dcsr_status damaged(const dcsr_store *store, const char *name, const dcsr_i_version *version,
-                           uint64_t c, const char *why)
-{
-    return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s@%llu: chunk %llu, rows from %llu on: %s", store->path, name,
-                       (unsigned long long)version->record.version,
-                       (unsigned long long)version->chunks[c].number,
-                       (unsigned long long)version->chunks[c].first_row, why);
-}
-
-dcsr_status dcsr_i_chunk_find(const dcsr_store *store, MDB_txn *txn, const char *name,
-                              const dcsr_i_version *version, uint64_t c, MDB_val *value)
-{
-    const dcsr_i_chunk *chunk = &version->chunks[c];
-    *value = (MDB_val){0, NULL};
-    if (!chunk->entries) return DCSR_OK;
-    dcsr_i_numbers number = dcsr_i_numbers_key(version->matrix.number, chunk->number);
-    MDB_val key = {sizeof number, &number};
-    int code = mdb_get(txn, store->database[DCSR_I_DB_CHUNKS], &key, value);
-    if (code == MDB_NOTFOUND) return damaged(store, name, version, c, "it is not there");
-    if (code) return dcsr_i_store_fail(store, code, "reading a chunk");
-    return value->mv_size == chunk->stored ? DCSR_OK : damaged(store, name, version, c, "its size is wrong");
-}
-
-/* Where the data is that was stored: in the map; or in memory, where it was compressed, or is so little that
- * it stands in a leaf page, which aligns to two bytes. */
-static dcsr_status unpack(const dcsr_store *store, const char *name, const dcsr_i_version *version,
-                          uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data)
-{
-    bool compressed = version->chunks[c].flags & DCSR_I_COMPRESSED;
-    if (!compressed && value->mv_size != data->bytes)
-        return damaged(store, name, version, c, "its size is wrong");
-    if (!compressed && (uintptr_t)value->mv_data % _Alignof(uint64_t) == 0) return DCSR_OK;
-    data->unpacked = dcsr_i_alloc(NULL, DCSR_I_SCRATCH, data->bytes, 1);
-    if (!data->unpacked) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!compressed) {
-        memcpy(data->unpacked, value->mv_data, data->bytes);
-        return DCSR_OK;
-    }
-    size_t size = ZSTD_decompress(data->unpacked, data->bytes, value->mv_data, value->mv_size);
-    return size == data->bytes ? DCSR_OK : damaged(store, name, version, c, "it cannot be decompressed");
-}
-
-/* Offsets ascend from 0 to the number of entries. */
-static bool offsets_are_right(const uint64_t *offsets, const dcsr_i_chunk *chunk)
-{
-    bool right = offsets[0] == 0 && offsets[chunk->rows] == chunk->entries;
-    for (uint64_t r = 0; r < chunk->rows; r++) right &= offsets[r] <= offsets[r + 1];
-    return right;
-}
-
-static bool columns_are_right(const uint32_t *columns, uint64_t entries, uint64_t cols)
-{
-    uint32_t largest = 0;
-    for (uint64_t e = 0; e < entries; e++) largest = columns[e] > largest ? columns[e] : largest;
-    return largest < cols;
-}
-
-dcsr_status dcsr_i_chunk_check(const dcsr_store *store, const char *name, const dcsr_i_version *version,
-                               uint64_t c, const dcsr_i_chunk_data *data)
-{
-    const dcsr_i_chunk *chunk = &version->chunks[c];
-    if (!chunk->entries) return DCSR_OK;
-    if (dcsr_i_checksum(data->offsets, data->bytes) != chunk->checksum)
-        return damaged(store, name, version, c, "its checksum is wrong");
-    if (!columns_are_right(data->columns, chunk->entries, version->record.cols))
-        return damaged(store, name, version, c, "a column is out of range");
-    return DCSR_OK;
-}
-
-dcsr_status dcsr_i_chunk_open(const dcsr_store *store, const char *name, const dcsr_i_version *version,
-                              uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data)
-{
-    const dcsr_i_chunk *chunk = &version->chunks[c];
-    size_t size = dcsr_type_size((dcsr_type)version->record.type);
-    dcsr_i_chunk_layout layout = dcsr_i_chunk_layout_of(chunk->rows, chunk->entries, size);
-    *data = (dcsr_i_chunk_data){.bytes = layout.bytes};
-    if (!chunk->entries) return DCSR_OK;
-    dcsr_status status = unpack(store, name, version, c, value, data);
-    const char *bytes = data->unpacked ? data->unpacked : value->mv_data;
-    data->offsets = (const uint64_t *)bytes;
-    data->columns = (const uint32_t *)(bytes + layout.columns);
-    data->values = size ? bytes + layout.values : NULL;
-    if (status == DCSR_OK && !offsets_are_right(data->offsets, chunk))
-        status = damaged(store, name, version, c, "its rows overlap");
-    if (status != DCSR_OK) dcsr_i_chunk_close(data);
-    return status;
-}
-
-void dcsr_i_chunk_close(dcsr_i_chunk_data *data)
-{
-    dcsr_i_free(NULL, DCSR_I_SCRATCH, data->unpacked, data->bytes, 1);
-    *data = (dcsr_i_chunk_data){0};
-}
 
 /* ---- All chunks of a version ---- */
 
@@ -163,15 +64,6 @@ dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, const dcsr_store *store, c
 
 /* ---- Entries ---- */
 
-/* Has the system read a value that is in the map, so that it is there when it is looked at: a map is read
- * ahead by little, and not at all beyond a jump. */
-static void read_ahead(const MDB_val *value)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)value->mv_data / page * page;
-    if (value->mv_size)
-        madvise((void *)begin, (uintptr_t)value->mv_data + value->mv_size - begin, MADV_WILLNEED);
-}
-
 /* Of a chunk that was unpacked, only where its rows begin is needed after it has been copied. */
 static void keep_offsets(dcsr_i_chunk_data *data, const dcsr_i_chunk *chunk)
 {
@@ -181,7 +73,7 @@ static void keep_offsets(dcsr_i_chunk_data *data, const dcsr_i_chunk *chunk)
     if (offsets) *data = (dcsr_i_chunk_data){.offsets = offsets, .unpacked = offsets, .bytes = bytes};
 }
 
-/* Opens a chunk, looks whether it is as it was written, and copies it to where its entries go. */
+/* Looks whether a chunk is as it was written; its entries are where they go then. */
 static dcsr_status copy_chunk(dcsr_i_stored *stored, uint64_t c, uint32_t *columns, char *values)
 {
     const dcsr_i_version *version = &stored->version;
@@ -189,28 +81,37 @@ static dcsr_status copy_chunk(dcsr_i_stored *stored, uint64_t c, uint32_t *colum
     dcsr_i_chunk_data *data = &stored->data[c];
     size_t size = dcsr_type_size((dcsr_type)version->record.type);
     if (!chunk->entries) return DCSR_OK;
+    columns += stored->first[c];
+    if (size) values += stored->first[c] * size;
+    if (dcsr_i_chunk_can_be_read(stored, c)) return dcsr_i_chunk_read(stored, c, columns, values);
     DCSR_TRY(dcsr_i_chunk_open(stored->store, stored->name, version, c, &stored->values[c], data));
     dcsr_status status = dcsr_i_chunk_check(stored->store, stored->name, version, c, data);
     if (status != DCSR_OK) {
         dcsr_i_chunk_close(data);
         return status;
     }
-    memcpy(columns + stored->first[c], data->columns, chunk->entries * sizeof *columns);
-    if (size) memcpy(values + stored->first[c] * size, data->values, chunk->entries * size);
+    memcpy(columns, data->columns, chunk->entries * sizeof *columns);
+    if (size) memcpy(values, data->values, chunk->entries * size);
     keep_offsets(data, chunk);
     return DCSR_OK;
+}
+
+static void ask_for(const dcsr_i_stored *stored, uint64_t c)
+{
+    if (c < stored->version.record.chunks && !dcsr_i_chunk_can_be_read(stored, c))
+        dcsr_i_chunk_ask_for(&stored->values[c]);
 }
 
 /* All of them, by so many threads. */
 static dcsr_status copy_entries(void *user, int threads, uint32_t *columns, void *values)
 {
-    enum { AHEAD = 16 };
     dcsr_i_stored *stored = user;
     uint64_t failed = UINT64_MAX, chunks = stored->version.record.chunks;
-    for (uint64_t c = 0; c < AHEAD && c < chunks; c++) read_ahead(&stored->values[c]);
+    DCSR_TRY(dcsr_i_stored_source(stored));
+    for (uint64_t c = 0; c < DCSR_I_CHUNKS_AHEAD; c++) ask_for(stored, c);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(min : failed) if (threads > 1)
     for (uint64_t c = 0; c < chunks; c++) {
-        if (c + AHEAD < chunks) read_ahead(&stored->values[c + AHEAD]);
+        ask_for(stored, c + DCSR_I_CHUNKS_AHEAD);
         if (copy_chunk(stored, c, columns, values) != DCSR_OK && c < failed) failed = c;
     }
     /* Once more in this thread, which is to have the sentence. */

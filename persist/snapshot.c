@@ -169,19 +169,26 @@ static dcsr_status put_version(dcsr_i_new_version *s, const dcsr_i_version_recor
 
 /* ---- The whole ---- */
 
+static uint64_t entries_to_pack(const dcsr_i_plan *plan)
+{
+    uint64_t entries = 0;
+    for (uint64_t c = 0; c < plan->count; c++)
+        if (plan->chunks[c].state != DCSR_I_CHUNK_STORED) entries += plan->chunks[c].chunk.entries;
+    return entries;
+}
+
 static dcsr_status write_view(dcsr_i_new_version *s, dcsr_view *view, dcsr_version_info *info)
 {
     const dcsr_i_rows *rows;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
     DCSR_TRY(dcsr_i_txn_begin(&s->txn, s->store, true));
     DCSR_TRY(find_base(s));
-    dcsr_view_info seen;
-    DCSR_TRY(dcsr_view_get_info(view, &seen));
+    uint64_t seen = dcsr_i_view_version(view);
     /* The view was taken with `writing` held, so it has all that is in the log. */
-    s->store->on_its_way = (dcsr_i_on_its_way){s->name, seen.version, s->record.next_position - 1};
-    s->threads = dcsr_i_threads(s->matrix->context, seen.nnz);
+    s->store->on_its_way = (dcsr_i_on_its_way){s->name, seen, s->record.next_position - 1};
     DCSR_TRY(dcsr_i_plan_make(&s->plan, rows, s->store->chunk_bytes, s->base.chunks ? &s->base : NULL,
                               rows == dcsr_i_view_rows(view) ? known_version(s) : 0));
+    s->threads = dcsr_i_threads(s->matrix->context, entries_to_pack(&s->plan));
     DCSR_TRY(dcsr_i_write_chunks(s));
     uint64_t position = s->store->on_its_way.position;
     dcsr_i_version_record record = describe(s, rows, position);
@@ -194,12 +201,12 @@ static dcsr_status write_view(dcsr_i_new_version *s, dcsr_view *view, dcsr_versi
         MDB_txn *txn = s->txn;
         s->txn = NULL;
         DCSR_I_POINT("snapshot: version written");
-        DCSR_TRY(dcsr_i_txn_commit(txn, s->store));
+        DCSR_TRY(dcsr_i_txn_commit_early(txn, s->store));
         DCSR_I_POINT("snapshot: version committed");
         *info = dcsr_i_version_describe(&s->record, &record);
     }
-    remember_base(s, seen.version);
-    dcsr_i_journal_trimmed(s->store, s->name, seen.version);
+    remember_base(s, seen);
+    dcsr_i_journal_trimmed(s->store, s->name, seen);
     return DCSR_OK;
 }
 

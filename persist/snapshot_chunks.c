@@ -128,7 +128,7 @@ static dcsr_status turn_transaction(dcsr_i_new_version *s)
     MDB_txn *txn = s->txn;
     s->txn = NULL;
     DCSR_I_POINT("snapshot: chunks written");
-    DCSR_TRY(dcsr_i_txn_commit(txn, s->store));
+    DCSR_TRY(dcsr_i_txn_commit_early(txn, s->store));
     DCSR_I_POINT("snapshot: chunks committed");
     s->in_transaction = 0;
     dcsr_i_store_end_writing(s->store);
@@ -146,12 +146,9 @@ static dcsr_status reserve(dcsr_i_new_version *s, dcsr_i_chunk *chunk, uint64_t 
     chunk->stored = bytes;
     dcsr_i_numbers number = dcsr_i_numbers_key(s->record.number, chunk->number);
     MDB_val key = {sizeof number, &number}, value = {bytes, NULL};
-    /* So that the pages of one transaction serve the next. */
-    unsigned before = dcsr_i_allocator_enter(DCSR_I_SCRATCH);
     dcsr_i_file_signal signal = dcsr_i_file_signal_hold(); /* where it makes room for a large one */
     int code = mdb_put(s->txn, s->store->database[DCSR_I_DB_CHUNKS], &key, &value, MDB_RESERVE);
     dcsr_i_file_signal_release(&signal);
-    dcsr_i_allocator_leave(before);
     if (code) return dcsr_i_store_fail(s->store, code, "writing a chunk");
     *data = value.mv_data;
     s->in_transaction += bytes;
@@ -172,9 +169,18 @@ static dcsr_status copy_in(dcsr_i_new_version *s, const parcel *p)
     return DCSR_OK;
 }
 
+/* Each transaction costs two syncs. Where no matrix is durable nobody waits for the end of one. */
+static uint64_t most_in_transaction(const dcsr_store *store)
+{
+    enum { WITHOUT_LOG = 4 };
+    return dcsr_i_store_transaction_bytes * (store->durable ? 1 : WITHOUT_LOG);
+}
+
 static dcsr_status write_group(dcsr_i_new_version *s, group *g)
 {
-    if (s->in_transaction && s->in_transaction + g->bytes > dcsr_i_store_transaction_bytes)
+    static const uint64_t large = (uint64_t)4 << 20;
+    if (g->bytes >= large) dcsr_i_writeback_start(s->store);
+    if (s->in_transaction && s->in_transaction + g->bytes > most_in_transaction(s->store))
         DCSR_TRY(turn_transaction(s));
     for (uint64_t i = 0; i < g->count; i++) {
         parcel *p = &g->parcels[i];
@@ -194,12 +200,15 @@ dcsr_status dcsr_i_write_chunks(dcsr_i_new_version *s)
 {
     group *g = dcsr_i_calloc(NULL, DCSR_I_SCRATCH, 1, sizeof *g);
     if (!g) return DCSR_ERROR_OUT_OF_MEMORY;
+    /* What LMDB allocates for its pages is huge pages then, and serves one transaction after the other. */
+    unsigned before = dcsr_i_allocator_enter(DCSR_I_SCRATCH);
     uint64_t c = 0;
     dcsr_status status = gather(s, g, &c);
     while (status == DCSR_OK && g->count) {
         status = write_group(s, g);
         if (status == DCSR_OK) status = gather(s, g, &c);
     }
+    dcsr_i_allocator_leave(before);
     dcsr_i_free(NULL, DCSR_I_SCRATCH, g->room, g->room_bytes, 1);
     dcsr_i_free(NULL, DCSR_I_SCRATCH, g, 1, sizeof *g);
     return status;

@@ -8,8 +8,8 @@
  *      walk.c       through all matrices, through all that belongs to one
  *      catalog.c    names, versions: listing, finding
  *      snapshot.c   a view becomes a version; chunks.c cuts and fills chunks, snapshot_chunks.c
- *                   writes them
- *      restore.c    a version becomes a matrix; stored_view.c: a view
+ *                   writes them, writeback.c has the disk begin early
+ *      restore.c    a version becomes a matrix; stored_view.c: a view; stored_chunk.c reads and checks
  *      journal.c    durable matrices, and the thread of their log; log_write.c writes it,
  *                   log_record.c has its records, recover.c replays it
  *      verify.c     reads everything; pages.c: LMDB's own pages
@@ -81,10 +81,11 @@ struct dcsr_store {
     pthread_mutex_t writing, next_to_write; /* dcsr_i_store_begin_writing() */
     dcsr_i_base *bases;                     /* by ascending number; under `writing` */
     uint64_t base_count, base_capacity;
-    bool names_are_whole;           /* each name and record of a matrix was; under `writing` */
-    dcsr_i_on_its_way on_its_way;   /* under `writing` */
-    struct dcsr_i_durable *durable; /* matrices that are open for durable work; under `writing` */
-    struct dcsr_i_log_writer *log;  /* its thread; NULL before the first durable matrix */
+    bool names_are_whole;               /* each name and record of a matrix was; under `writing` */
+    dcsr_i_on_its_way on_its_way;       /* under `writing` */
+    struct dcsr_i_durable *durable;     /* matrices that are open for durable work; under `writing` */
+    struct dcsr_i_log_writer *log;      /* its thread; NULL before the first durable matrix */
+    struct dcsr_i_writeback *writeback; /* NULL before the first large snapshot */
 };
 
 /* DCSR_OK when it may be used: not NULL, in the process that opened it, and open for writing if `write`. */
@@ -139,6 +140,15 @@ void dcsr_i_txn_abort(MDB_txn *txn, const dcsr_store *store);
 int dcsr_i_txn_begin_listed(MDB_txn **txn, const dcsr_store *store);
 /* LMDB's or the system's reason `code` in our words and status; `doing` says what was tried. */
 dcsr_status dcsr_i_store_fail(const dcsr_store *store, int code, const char *doing);
+
+/* ---- writeback.c ---- */
+
+/* Commits a transaction that has written chunks; with the thread, if there is one. */
+dcsr_status dcsr_i_txn_commit_early(MDB_txn *txn, const dcsr_store *store);
+/* Starts the thread, where it can be started and is not there, before what is worth it; with `writing`. Ends
+ * it. */
+void dcsr_i_writeback_start(dcsr_store *store);
+void dcsr_i_writeback_close(dcsr_store *store);
 
 /* ---- room.c ---- */
 
@@ -220,7 +230,7 @@ dcsr_status dcsr_i_things_delete(const dcsr_store *store, MDB_txn *txn, dcsr_i_d
  * a matrix that has no version. Of matrix `name`; NULL: of all. */
 dcsr_status dcsr_i_store_sweep(dcsr_store *store, const char *name);
 
-/* ---- restore.c ---- */
+/* ---- stored_chunk.c ---- */
 
 /* The data of a chunk, in the map or unpacked. */
 typedef struct dcsr_i_chunk_data {
@@ -233,6 +243,9 @@ typedef struct dcsr_i_chunk_data {
 /* Finds the value of a chunk in the map. Errors: CORRUPT. */
 dcsr_status dcsr_i_chunk_find(const dcsr_store *store, MDB_txn *txn, const char *name,
                               const dcsr_i_version *version, uint64_t c, MDB_val *value);
+/* Has the system read it, so that it is there when it is looked at in the map: DCSR_I_CHUNKS_AHEAD before. */
+enum { DCSR_I_CHUNKS_AHEAD = 16 };
+void dcsr_i_chunk_ask_for(const MDB_val *value);
 /* Unpacks it; its offsets are then in order. Any thread; also the next. */
 dcsr_status dcsr_i_chunk_open(const dcsr_store *store, const char *name, const dcsr_i_version *version,
                               uint64_t c, const MDB_val *value, dcsr_i_chunk_data *data);
@@ -243,7 +256,8 @@ void dcsr_i_chunk_close(dcsr_i_chunk_data *data);
 
 /* ---- snapshot.c, snapshot_chunks.c ---- */
 
-/* Bytes of chunks after which a snapshot commits what it has written; tests lower it. */
+/* Bytes of chunks after which a snapshot commits what it has written, where a log may wait for its turn.
+ * Tests lower it. */
 extern uint64_t dcsr_i_store_transaction_bytes;
 
 /* dcsr_store_snapshot() for a caller that has the store's lock and has checked the arguments. The last

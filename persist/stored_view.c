@@ -95,6 +95,7 @@ static dcsr_status view_copy(dcsr_view **view, dcsr_context *context, dcsr_i_sto
 static dcsr_status view_lent(dcsr_view **view, dcsr_context *context, dcsr_store *store,
                              dcsr_i_stored *stored)
 {
+    dcsr_i_chunk_ask_for(stored->values);
     DCSR_TRY(dcsr_i_chunk_open(store, stored->name, &stored->version, 0, stored->values, stored->data));
     DCSR_TRY(dcsr_i_chunk_check(store, stored->name, &stored->version, 0, stored->data));
     return view_map(view, context, store, stored);

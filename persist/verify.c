@@ -34,12 +34,27 @@ static void count_bytes(checking *c, uint64_t bytes)
     dcsr_i_progress_tell(c->progress, bytes);
 }
 
+static bool is_new(const checking *c, const dcsr_i_chunk *chunk)
+{
+    return chunk->entries && !dcsr_i_number_list_has(&c->seen, chunk->number);
+}
+
+static void ask_for(const checking *c, const dcsr_i_version *version, uint64_t k)
+{
+    MDB_val value;
+    if (k < version->record.chunks && is_new(c, &version->chunks[k]) &&
+        dcsr_i_chunk_find(c->store, c->txn, c->name, version, k, &value) == DCSR_OK)
+        dcsr_i_chunk_ask_for(&value);
+}
+
 /* The chunks of a version that no version before has. */
 static dcsr_status check_chunks(checking *c, const dcsr_i_version *version)
 {
+    for (uint64_t k = 0; k < DCSR_I_CHUNKS_AHEAD; k++) ask_for(c, version, k);
     for (uint64_t k = 0; k < version->record.chunks; k++) {
         const dcsr_i_chunk *chunk = &version->chunks[k];
-        if (!chunk->entries || dcsr_i_number_list_has(&c->seen, chunk->number)) continue;
+        ask_for(c, version, k + DCSR_I_CHUNKS_AHEAD);
+        if (!is_new(c, chunk)) continue;
         MDB_val value;
         dcsr_i_chunk_data data = {0};
         dcsr_status status = dcsr_i_chunk_find(c->store, c->txn, c->name, version, k, &value);
