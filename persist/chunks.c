@@ -15,6 +15,10 @@ enum {
     TOO_SMALL = 4       /* a target over this: joined below */
 };
 
+/* LMDB writes a value by one call, of which the system takes less than 2 GiB. What is more than this is cut,
+ * however large chunks should be. */
+static const uint64_t most_bytes = (uint64_t)3 << 29;
+
 /* ---- The list ---- */
 
 static dcsr_status append(dcsr_i_plan *plan, const dcsr_i_planned *planned)
@@ -70,9 +74,15 @@ static dcsr_status cut_row(dcsr_i_plan *plan, uint64_t row, uint64_t length)
     return DCSR_OK;
 }
 
+/* So many targets, as far as one value holds them. */
+static uint64_t targets(const dcsr_i_plan *plan, uint64_t times)
+{
+    return times * plan->target < most_bytes ? times * plan->target : most_bytes;
+}
+
 static bool is_long(const dcsr_i_plan *plan, uint64_t length)
 {
-    return bytes_of(plan, 1, length) > LONG_ROW * plan->target;
+    return bytes_of(plan, 1, length) > targets(plan, LONG_ROW);
 }
 
 /* The first row from `row` on that has entries; `end` if there is none before. */
@@ -181,7 +191,7 @@ static dcsr_status take_again(dcsr_i_plan *plan, const dcsr_i_chunk *old, uint64
     if (whole && entries == old->entries)
         return append(plan, &(dcsr_i_planned){.chunk = *old,
                                               .state = entries ? DCSR_I_CHUNK_COMPARE : DCSR_I_CHUNK_STORED});
-    if (bytes_of(plan, rows, entries) > TOO_LARGE * plan->target) return cut(plan, old->first_row, end);
+    if (bytes_of(plan, rows, entries) > targets(plan, TOO_LARGE)) return cut(plan, old->first_row, end);
     if (can_join(plan, rows, entries)) {
         dcsr_i_chunk *before = &plan->chunks[plan->count - 1].chunk;
         before->rows += rows;

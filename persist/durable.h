@@ -1,6 +1,6 @@
 /* durable.h: durable matrices and their log (internal).
  *
- *      matrix's worker                 waiting, per matrix           the store's log thread, with `writing`
+ *      matrix's worker                 waiting, per matrix           the log's thread, with `writing`
  *      ---------------                 -------------------           --------------------------------------
  *      record, apply, applied ------>  [v8] [v9] [v10]  ---------->  all of all matrices in one transaction
  *      the next batch                                                commit: LMDB syncs
@@ -15,23 +15,25 @@
  * version holds the log. Records behind that stay.
  *
  * A change that cannot be written would leave a gap, over which nothing may be replayed. From there on the
- * matrix is `broken`: nothing more is written until a snapshot has what is missing. Only the log thread
- * decides that, with `writing`, so what it tells to be lost is in every snapshot that is begun later. */
+ * matrix is `broken`: nothing more is written until a snapshot has what is missing. Only the log's threads
+ * decide that, with `writing`, so what they tell to be lost is in every snapshot that is begun later. */
 #ifndef DCSR_DURABLE_H
 #define DCSR_DURABLE_H
 
 #include "persist/store_data.h"
 #include "dcsr/journal.h"
 
-/* The thread of a store that writes the log. */
+/* The threads of a store that see to durable matrices: one writes the log; the other makes the snapshots of
+ * those whose content an operation has replaced, for which it may have to wait for the end of another one. */
 typedef struct dcsr_i_log_writer {
     pthread_mutex_t lock; /* innermost */
     pthread_cond_t changed;
     dcsr_store *store; /* NULL: it is closed, and takes nothing any more */
     uint64_t holders;  /* the store, and each durable matrix */
-    uint64_t waiting;  /* operations */
+    bool news;         /* for the log: something waits, or need not wait any more */
+    bool replaced;     /* for the other: snapshots are needed */
     bool ending;
-    pthread_t thread;
+    pthread_t log_thread, snapshot_thread;
 } dcsr_i_log_writer;
 
 /* A matrix that is open for durable work, or about to be. The matrix frees it, by way of the journal. */
@@ -54,7 +56,7 @@ typedef struct dcsr_i_durable {
 
 /* ---- journal.c ---- */
 
-/* Reserves the name, and starts the log's thread where it is the first. Errors: BUSY (it is open already),
+/* Reserves the name, and starts the log's threads where it is the first. Errors: BUSY (it is open already),
  * OUT_OF_MEMORY. */
 dcsr_status dcsr_i_durable_open(dcsr_i_durable **durable, dcsr_store *store, const char *name);
 /* Changes of the matrix, which nobody else knows yet and which has no work left, are kept from now on. It
@@ -73,12 +75,15 @@ void dcsr_i_durable_break(dcsr_i_durable *durable, const dcsr_store *store, cons
 
 /* ---- log_write.c ---- */
 
-/* Writes what waits, as far as it goes into one transaction. To be called, with `writing`, until nothing
- * waits. Returns whether snapshots are needed. */
-bool dcsr_i_log_write(dcsr_store *store);
+/* Writes what waits, as far as it goes into one transaction; with `writing`. Says whether something is left
+ * that can be written, and whether something waits for a snapshot. */
+typedef struct dcsr_i_log_left {
+    bool more, replaced;
+} dcsr_i_log_left;
+dcsr_i_log_left dcsr_i_log_write(dcsr_store *store);
 /* Where an operation has replaced all that a matrix holds, a snapshot keeps that, and what waits up to it.
- * With the store's lock. */
-void dcsr_i_log_make_snapshots(dcsr_store *store);
+ * With the store's lock, which it gives up in between as snapshots do. Returns whether there was one. */
+bool dcsr_i_log_make_snapshots(dcsr_store *store);
 
 /* ---- log_record.c ---- */
 

@@ -1,4 +1,5 @@
-/* journal.c: durable matrices, the thread that writes their log, and what snapshots have to do with it. */
+/* journal.c: durable matrices, the threads that keep their changes, and what snapshots have to do with them.
+ */
 #include "persist/durable.h"
 #include "dcsr/alloc.h"
 #include "dcsr/store.h"
@@ -6,34 +7,70 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The thread ---- */
+/* ---- The threads ---- */
 
-static void have_turn(dcsr_store *store)
+/* Takes the lock; lets a thread know. */
+static void tell(dcsr_i_log_writer *log, bool *what)
+{
+    pthread_mutex_lock(&log->lock);
+    *what = true;
+    pthread_cond_broadcast(&log->changed);
+    pthread_mutex_unlock(&log->lock);
+}
+
+/* Waits until there is something for a thread; false when there will be nothing any more. */
+static bool is_told(dcsr_i_log_writer *log, bool *what)
+{
+    pthread_mutex_lock(&log->lock);
+    while (!*what && !log->ending) pthread_cond_wait(&log->changed, &log->lock);
+    bool told = *what;
+    *what = false;
+    pthread_mutex_unlock(&log->lock);
+    return told;
+}
+
+static void write_once(dcsr_i_log_writer *log, dcsr_store *store)
 {
     dcsr_i_store_begin_writing(store);
-    bool snapshots = dcsr_i_log_write(store);
+    dcsr_i_log_left left = dcsr_i_log_write(store);
     dcsr_i_store_end_writing(store);
-    if (!snapshots) return;
+    if (left.more) tell(log, &log->news);
+    if (left.replaced) tell(log, &log->replaced);
+}
+
+static void snapshot_once(dcsr_i_log_writer *log, dcsr_store *store)
+{
     dcsr_i_store_lock(store);
-    dcsr_i_log_make_snapshots(store);
+    bool any = dcsr_i_log_make_snapshots(store);
     dcsr_i_store_unlock(store);
+    if (any) tell(log, &log->news); /* where one has failed, what waits is lost */
 }
 
 static void *write_log(void *argument)
 {
     dcsr_i_log_writer *log = argument;
-    pthread_mutex_lock(&log->lock);
-    for (;;) {
-        while (!log->waiting && !log->ending) pthread_cond_wait(&log->changed, &log->lock);
-        if (!log->waiting) break;
-        dcsr_store *store = log->store;
-        pthread_mutex_unlock(&log->lock);
-        have_turn(store);
-        pthread_mutex_lock(&log->lock);
-    }
-    log->store = NULL;
-    pthread_mutex_unlock(&log->lock);
+    dcsr_store *store = log->store;
+    while (is_told(log, &log->news)) write_once(log, store);
     return NULL;
+}
+
+static void *make_snapshots(void *argument)
+{
+    dcsr_i_log_writer *log = argument;
+    dcsr_store *store = log->store;
+    while (is_told(log, &log->replaced)) snapshot_once(log, store);
+    return NULL;
+}
+
+/* Once the threads have ended: whether something has come meanwhile. Else the log takes nothing any more. */
+static bool takes_more(dcsr_i_log_writer *log)
+{
+    pthread_mutex_lock(&log->lock);
+    bool more = log->news || log->replaced;
+    log->news = log->replaced = false;
+    if (!more) log->store = NULL;
+    pthread_mutex_unlock(&log->lock);
+    return more;
 }
 
 static void let_go(dcsr_i_log_writer *log)
@@ -47,6 +84,12 @@ static void let_go(dcsr_i_log_writer *log)
     dcsr_i_free(NULL, DCSR_I_MATRIX, log, 1, sizeof *log);
 }
 
+static void end_thread(dcsr_i_log_writer *log, pthread_t thread)
+{
+    tell(log, &log->ending);
+    pthread_join(thread, NULL);
+}
+
 static dcsr_status start_log(dcsr_store *store)
 {
     if (store->log) return DCSR_OK;
@@ -56,7 +99,11 @@ static dcsr_status start_log(dcsr_store *store)
     pthread_cond_init(&log->changed, NULL);
     log->store = store;
     log->holders = 1;
-    int error = pthread_create(&log->thread, NULL, write_log, log);
+    int error = pthread_create(&log->log_thread, NULL, write_log, log);
+    if (!error) {
+        error = pthread_create(&log->snapshot_thread, NULL, make_snapshots, log);
+        if (error) end_thread(log, log->log_thread);
+    }
     if (error) {
         let_go(log);
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: starting the thread of the log: %s", store->path,
@@ -72,11 +119,12 @@ dcsr_status dcsr_i_journal_close(dcsr_store *store)
     if (!log) return DCSR_OK;
     for (const dcsr_i_durable *d = store->durable; d; d = d->next)
         if (d->matrix) DCSR_TRY(dcsr_i_queue_wait(d->matrix, "dcsr_store_close"));
-    pthread_mutex_lock(&log->lock);
-    log->ending = true;
-    pthread_cond_signal(&log->changed);
-    pthread_mutex_unlock(&log->lock);
-    pthread_join(log->thread, NULL);
+    end_thread(log, log->snapshot_thread);
+    end_thread(log, log->log_thread);
+    while (takes_more(log)) {
+        write_once(log, store);
+        snapshot_once(log, store);
+    }
     store->durable = NULL;
     store->log = NULL;
     let_go(log);
@@ -99,7 +147,6 @@ dcsr_i_operation *dcsr_i_durable_take(dcsr_i_durable *durable)
     dcsr_i_operation *operation = durable->first;
     durable->first = operation->next;
     operation->next = NULL;
-    durable->log->waiting--;
     pthread_mutex_unlock(&durable->log->lock);
     return operation;
 }
@@ -133,8 +180,8 @@ static dcsr_status applied(dcsr_i_journal *journal, dcsr_i_operation *operation)
         else
             durable->first = operation;
         durable->last = operation;
-        log->waiting++;
-        pthread_cond_signal(&log->changed);
+        log->news = true;
+        pthread_cond_broadcast(&log->changed);
     } else {
         status =
             dcsr_i_fail(DCSR_ERROR_NOT_DURABLE,
@@ -246,4 +293,5 @@ void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t versio
     for (const dcsr_i_operation *o = dcsr_i_durable_first(durable); o && o->version <= version;
          o = dcsr_i_durable_first(durable))
         dcsr_i_queue_settle(durable->matrix, dcsr_i_durable_take(durable), DCSR_OK, NULL);
+    tell(durable->log, &durable->log->news); /* what waited behind an operation that it has settled */
 }

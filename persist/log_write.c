@@ -121,10 +121,10 @@ static bool needs_snapshot(dcsr_i_durable *durable)
     return first && first->kind == DCSR_I_REPLACE && !durable->broken;
 }
 
-bool dcsr_i_log_write(dcsr_store *store)
+dcsr_i_log_left dcsr_i_log_write(dcsr_store *store)
 {
     uint64_t matrices = 0;
-    bool any = false, snapshots = false;
+    bool any = false;
     for (const dcsr_i_durable *d = store->durable; d; d = d->next) matrices++;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         any |= take_group(d, store, most_in_group / matrices);
@@ -132,15 +132,24 @@ bool dcsr_i_log_write(dcsr_store *store)
         any ? dcsr_i_store_offer_gc(dcsr_i_store_with_room(store, write_groups, NULL)) : DCSR_OK;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
         if (d->group) settle_group(d, store, status);
-    for (dcsr_i_durable *d = store->durable; d; d = d->next) snapshots |= needs_snapshot(d);
-    return snapshots;
+    dcsr_i_log_left left = {0};
+    for (dcsr_i_durable *d = store->durable; d; d = d->next) {
+        bool replaced = needs_snapshot(d);
+        left.replaced |= replaced;
+        left.more |= !replaced && dcsr_i_durable_first(d);
+    }
+    return left;
 }
 
-void dcsr_i_log_make_snapshots(dcsr_store *store)
+bool dcsr_i_log_make_snapshots(dcsr_store *store)
 {
+    bool any = false;
     for (dcsr_i_durable *d = store->durable; d; d = d->next) {
         dcsr_version_info info;
-        if (needs_snapshot(d) && dcsr_i_store_write_version(store, d->name, d->matrix, &info) != DCSR_OK)
+        if (!needs_snapshot(d)) continue;
+        any = true;
+        if (dcsr_i_store_write_version(store, d->name, d->matrix, &info) != DCSR_OK)
             dcsr_i_durable_break(d, store, dcsr_i_error_text());
     }
+    return any;
 }

@@ -257,12 +257,13 @@ typedef struct dcsr_recovery {
  * same name, begun after them. Such a snapshot also empties the log, which otherwise grows.
  *
  * A change that replaces all the matrix holds (the result of an operation, ops/) makes a snapshot, once one
- * that is on its way is made; the log waits for it. An operation returns DCSR_ERROR_NOT_DURABLE where that
- * fails. It is the one error after which the output of a call is not as it was: it holds the result, and the
- * disk does not. Batches from arrays on a device (dcsr_matrix_insert_device()) are refused. Destroy the
- * matrix before the store is closed. report may be NULL. *matrix is NULL on failure. Errors: as
- * dcsr_store_restore() and dcsr_store_snapshot(); BUSY (it is open already); CORRUPT (a record of the log:
- * the message says which; what was before it can still be restored with dcsr_store_restore()). */
+ * that is on its way is made; the log of this matrix waits for it, that of others does not. An operation
+ * returns DCSR_ERROR_NOT_DURABLE where that fails. It is the one error after which the output of a call is
+ * not as it was: it holds the result, and the disk does not. Batches from arrays on a device
+ * (dcsr_matrix_insert_device()) are refused. Destroy the matrix before the store is closed. report may be
+ * NULL. *matrix is NULL on failure. Errors: as dcsr_store_restore() and dcsr_store_snapshot(); BUSY (it is
+ * open already); CORRUPT (a record of the log: the message says which; what was before it can still be
+ * restored with dcsr_store_restore()). */
 DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
                                             const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
                                             const dcsr_matrix_options *options, dcsr_recovery *report);

@@ -10,7 +10,7 @@
  *      snapshot.c   a view becomes a version; chunks.c cuts and fills chunks, snapshot_chunks.c
  *                   writes them, writeback.c has the disk begin early
  *      restore.c    a version becomes a matrix; stored_view.c: a view; stored_chunk.c reads and checks
- *      journal.c    durable matrices, and the thread of their log; log_write.c writes it,
+ *      journal.c    durable matrices, and the threads of their log; log_write.c writes it,
  *                   log_record.c has its records, recover.c replays it
  *      verify.c     reads everything; pages.c: LMDB's own pages
  *      copy.c       a checked copy of all that there is; backup.c puts it in place, or elsewhere
@@ -84,7 +84,7 @@ struct dcsr_store {
     bool names_are_whole;               /* each name and record of a matrix was; under `writing` */
     dcsr_i_on_its_way on_its_way;       /* under `writing` */
     struct dcsr_i_durable *durable;     /* matrices that are open for durable work; under `writing` */
-    struct dcsr_i_log_writer *log;      /* its thread; NULL before the first durable matrix */
+    struct dcsr_i_log_writer *log;      /* its threads; NULL before the first durable matrix */
     struct dcsr_i_writeback *writeback; /* NULL before the first large snapshot */
 };
 
@@ -301,7 +301,7 @@ bool dcsr_i_sync_folder(const char *path, const char *name);
 void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t version);
 /* The matrix that `name` is open as for durable work; NULL when it is not. */
 dcsr_matrix *dcsr_i_journal_matrix(const dcsr_store *store, const char *name);
-/* Ends the thread of the log. Fails, and leaves all as it is, where a durable matrix waits for the caller. */
+/* Ends the threads of the log. Fails, and leaves all as it is, where a durable matrix waits for the caller. */
 dcsr_status dcsr_i_journal_close(dcsr_store *store);
 
 #endif

@@ -1,12 +1,15 @@
 /* test_durable_turns.c: the log of durable matrices has turns between the transactions of a snapshot. */
 #include "persist/durable.h"
 #include "dcsr/store.h"
+#include "ops/apply.h"
+#include "ops/operators.h"
 #include "tests/support_snapshot.h"
 
 /* Work during a snapshot, which makes a commit for each chunk. */
 static atomic_int turns;         /* that the log has had */
 static atomic_bool done;         /* the work is */
-static atomic_bool done_in_time; /* it was when the snapshot came to its end */
+static atomic_bool ended;        /* the snapshot is at its end */
+static atomic_bool done_in_time; /* the work was done by then */
 
 /* Takes time, so that the work is done before the chunks are. */
 static void at_point(const char *name)
@@ -15,7 +18,8 @@ static void at_point(const char *name)
         atomic_fetch_add(&turns, 1);
         if (!atomic_load(&done)) store_pause(5);
     }
-    if (!strcmp(name, "snapshot: version written")) atomic_store(&done_in_time, atomic_load(&done));
+    if (!strcmp(name, "snapshot: version written") && !atomic_exchange(&ended, true))
+        atomic_store(&done_in_time, atomic_load(&done));
 }
 
 typedef struct making {
@@ -38,6 +42,7 @@ static void start_snapshot(making *m, fixture *f, const char *name, dcsr_matrix 
     *m = (making){.store = f->store, .name = name, .matrix = matrix};
     atomic_store(&turns, 0);
     atomic_store(&done, false);
+    atomic_store(&ended, false);
     dcsr_i_store_transaction_bytes = 1;
     dcsr_i_store_point = at_point;
     cr_assert(!pthread_create(&m->thread, NULL, make_snapshot, m));
@@ -198,5 +203,54 @@ Test(durable_turns, of_a_change_that_is_lost_needs_another_snapshot)
     cr_assert(report.version == 3 && report.log_records == 1);
     cr_assert(value_at(matrix, 1, 1) == 2 && value_at(matrix, 2, 2) == 4);
     dcsr_matrix_destroy(matrix);
+    end(&f);
+}
+
+/* The result of an operation, which only a snapshot keeps. */
+typedef struct replacing {
+    dcsr_matrix *matrix, *one;
+    dcsr_status status;
+    pthread_t thread;
+} replacing;
+
+static void *replace(void *argument)
+{
+    replacing *r = argument;
+    dcsr_view *view = test_view(r->one, DCSR_LAYOUT_SEGMENTS, 0);
+    r->status = dcsr_matrix_apply(r->matrix, NULL, dcsr_binary_op_of(DCSR_BINARY_PLUS, DCSR_FP64),
+                                  dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64), view, NULL);
+    dcsr_view_destroy(view);
+    return NULL;
+}
+
+/* It waits for the snapshot that is on its way; the log of other matrices does not wait with it. */
+Test(durable_turns, of_another_matrix_while_a_replaced_one_waits)
+{
+    fixture f = begin(0);
+    making m;
+    dcsr_recovery report;
+    dcsr_matrix *large = make_rows(f.context, 3000, 9), *durable = open_durable(&f, "d", NULL);
+    replacing r = {.matrix = open_durable(&f, "r", NULL),
+                   .one = test_matrix(f.context, DCSR_FP64, 3000, 3000, DCSR_POLICY_LAST)};
+    TEST_INSERT(r.one, {0, 0, 1});
+    start_snapshot(&m, &f, "m", large);
+    wait_until_it_is_on_its_way();
+    cr_assert(!pthread_create(&r.thread, NULL, replace, &r));
+    while (value_at(r.matrix, 0, 0) < 1) store_pause(1);
+    store_pause(10);
+    for (int i = 0; i < 3; i++) TEST_INSERT(durable, {1, 1, 1});
+    atomic_store(&done, true);
+    pthread_join(r.thread, NULL);
+    TEST_OK(r.status);
+    end_snapshot(&m);
+    cr_assert(atomic_load(&done_in_time), "the log waited for the whole snapshot");
+    TEST_INSERT(r.matrix, {0, 0, 1});
+    dcsr_matrix_destroy(r.matrix);
+    r.matrix = open_durable(&f, "r", &report);
+    cr_assert(report.version == 2 && report.log_records == 1 && value_at(r.matrix, 0, 0) == 2);
+    dcsr_matrix_destroy(r.one);
+    dcsr_matrix_destroy(r.matrix);
+    dcsr_matrix_destroy(durable);
+    dcsr_matrix_destroy(large);
     end(&f);
 }

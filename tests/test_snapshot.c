@@ -1,5 +1,6 @@
 /* test_snapshot.c: versions of matrices in a store: what is written, what comes back, what is shared. */
 #include "dcsr/alloc.h"
+#include "persist/chunks.h"
 #include "tests/support_snapshot.h"
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,38 @@ Test(snapshot, cuts_long_rows_and_leaves_out_gaps)
     end(&f);
 }
 
+/* LMDB writes a value by one call, of which the system takes less than 2 GiB. Planning looks at no entries.
+ */
+Test(snapshot, cuts_what_no_value_may_hold)
+{
+    enum { ROWS = 8 };
+    const uint64_t most = (uint64_t)1 << 31, target = DCSR_STORE_MAX_CHUNK, entry = 12;
+    for (uint64_t gigas = 1; gigas <= 5; gigas++) {
+        dcsr_i_plan plan;
+        uint64_t offsets[ROWS + 1] = {0}, covered = 0, length = (gigas << 30) / entry;
+        for (uint64_t r = 0; r < ROWS; r++) offsets[r + 1] = offsets[r] + (r == 3 ? length : r == 5 ? 10 : 0);
+        dcsr_i_rows rows = {.type = DCSR_FP64, .rows = ROWS, .cols = (uint64_t)1 << 30, .offsets = offsets};
+        TEST_OK(dcsr_i_plan_make(&plan, &rows, target, NULL, 0));
+        for (uint64_t c = 0; c < plan.count; c++) {
+            cr_assert_lt(dcsr_i_planned_bytes(&plan, &plan.chunks[c]), most - 4096, "a row of %llu GiB",
+                         (unsigned long long)gigas);
+            covered += plan.chunks[c].chunk.entries;
+        }
+        cr_assert_eq(covered, length + 10);
+        dcsr_i_plan_free(&plan);
+
+        /* All rows stood in one chunk, and have grown. */
+        dcsr_i_chunk old = {.number = 1, .rows = ROWS, .entries = 5, .stored = 100};
+        dcsr_i_version base = {.record = {.rows = ROWS, .chunks = 1}, .chunks = &old};
+        for (uint64_t r = 0; r < ROWS; r++) offsets[r + 1] = (r + 1) * (length / ROWS);
+        TEST_OK(dcsr_i_plan_make(&plan, &rows, target, &base, 0));
+        for (uint64_t c = 0; c < plan.count; c++)
+            cr_assert_lt(dcsr_i_planned_bytes(&plan, &plan.chunks[c]), most - 4096, "rows of %llu GiB",
+                         (unsigned long long)gigas);
+        dcsr_i_plan_free(&plan);
+    }
+}
+
 Test(snapshot, keeps_the_options)
 {
     fixture f = begin(0);
@@ -321,6 +354,40 @@ Test(snapshot, may_take_several_transactions)
 }
 
 /* Wherever there is no memory the store is as it was, and the next attempt succeeds. */
+/* Large enough for the disk to begin early, in chunks of the usual size, twice. */
+Test(snapshot, of_some_megabytes_is_written_and_read)
+{
+    enum { ROWS = 60000, LENGTH = 12 };
+    fixture f = begin(0);
+    char *folder = store_new_folder();
+    dcsr_store *store;
+    dcsr_matrix *matrix = make_rows(f.context, ROWS, LENGTH), *restored;
+    TEST_OK(dcsr_store_open(&store, folder, NULL));
+    dcsr_i_store_transaction_bytes = (uint64_t)5 << 20;
+    for (uint64_t v = 1; v <= 2; v++) {
+        dcsr_version_info info;
+        TEST_INSERT(matrix, {7, 7, (double)v});
+        TEST_OK(dcsr_store_snapshot(store, "m", matrix, &info));
+        cr_assert(info.version == v && info.nnz == (uint64_t)ROWS * LENGTH);
+        TEST_OK(dcsr_store_restore(&restored, f.context, store, "m", 0, NULL));
+        dcsr_view *a = test_view(matrix, DCSR_LAYOUT_CSR, 0), *b = test_view(restored, DCSR_LAYOUT_CSR, 0);
+        dcsr_csr x, y;
+        TEST_OK(dcsr_view_csr_on_host(a, &x));
+        TEST_OK(dcsr_view_csr_on_host(b, &y));
+        cr_assert_eq(x.nnz, y.nnz);
+        cr_assert_arr_eq(x.offsets, y.offsets, (ROWS + 1) * sizeof *x.offsets);
+        cr_assert_arr_eq(x.columns, y.columns, x.nnz * sizeof *x.columns);
+        cr_assert_arr_eq(x.values, y.values, x.nnz * sizeof(double));
+        dcsr_view_destroy(a);
+        dcsr_view_destroy(b);
+        dcsr_matrix_destroy(restored);
+    }
+    dcsr_matrix_destroy(matrix);
+    dcsr_store_close(store);
+    store_remove_folder(folder);
+    end(&f);
+}
+
 Test(snapshot, survives_lack_of_memory)
 {
     fixture f = begin(1);
