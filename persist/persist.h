@@ -139,9 +139,10 @@ typedef struct dcsr_version_info {
  * read_only), TYPE_MISMATCH, BUSY (`name` is open as a durable matrix, or its log has changes that are in no
  * version yet, and this is another matrix), IO (also a full disk, or the process's limit of file sizes: the
  * store is as it was, and what is in memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows
- * / 64) and the changed rows; their bytes are written and synced, by transactions of 32 MiB. Memory: three
- * times that at most, or three times the largest chunk, beside what a view takes. The log of durable matrices
- * is written between these transactions, so their tickets wait for one of them at most. */
+ * / 64) and the changed rows; their bytes are written and synced, by transactions of 128 MiB, or of 32 MiB
+ * where the store has durable matrices open, whose log is written in between: their tickets wait for one of
+ * them at most. Memory: 192 MiB at most, or 96 MiB, or three times the largest chunk, beside what a view
+ * takes. */
 DCSR_API dcsr_status dcsr_store_snapshot(dcsr_store *store, const char *name, dcsr_matrix *matrix,
                                          dcsr_version_info *info);
 
