@@ -18,24 +18,32 @@
 #define SUM_FP32(a, b)     ((a) + (b))
 #define SUM_FP64(a, b)     ((a) + (b))
 
-#define DCSR_X(NAME, name, ctype, minimum, maximum)                                         \
-    static void sum_##name(void *into, const void *value)                                   \
-    {                                                                                       \
-        ctype *a = into;                                                                    \
-        const ctype *b = value;                                                             \
-        *a = SUM_OF(NAME, *a, *b);                                                          \
-    }                                                                                       \
-    static void min_##name(void *into, const void *value)                                   \
-    {                                                                                       \
-        if (*(const ctype *)value < *(ctype *)into) *(ctype *)into = *(const ctype *)value; \
-    }                                                                                       \
-    static void max_##name(void *into, const void *value)                                   \
-    {                                                                                       \
-        if (*(const ctype *)value > *(ctype *)into) *(ctype *)into = *(const ctype *)value; \
-    }                                                                                       \
-    static void last_##name(void *into, const void *value)                                  \
-    {                                                                                       \
-        *(ctype *)into = *(const ctype *)value;                                             \
+/* Of a number and NaN the number stays, so that it is all the same how several values are grouped. */
+#define MIN_OF(a, b) ((b) < (a) || isnan((double)(a)) ? (b) : (a))
+#define MAX_OF(a, b) ((b) > (a) || isnan((double)(a)) ? (b) : (a))
+
+#define DCSR_X(NAME, name, ctype, minimum, maximum)        \
+    static void sum_##name(void *into, const void *value)  \
+    {                                                      \
+        ctype *a = into;                                   \
+        const ctype *b = value;                            \
+        *a = SUM_OF(NAME, *a, *b);                         \
+    }                                                      \
+    static void min_##name(void *into, const void *value)  \
+    {                                                      \
+        ctype *a = into;                                   \
+        const ctype *b = value;                            \
+        *a = MIN_OF(*a, *b);                               \
+    }                                                      \
+    static void max_##name(void *into, const void *value)  \
+    {                                                      \
+        ctype *a = into;                                   \
+        const ctype *b = value;                            \
+        *a = MAX_OF(*a, *b);                               \
+    }                                                      \
+    static void last_##name(void *into, const void *value) \
+    {                                                      \
+        *(ctype *)into = *(const ctype *)value;            \
     }
 #include "dcsr/types.def"
 #undef DCSR_X

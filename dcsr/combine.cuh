@@ -8,6 +8,7 @@
 #include "dcsr/rowtable_cuda.h"
 #include <math.h>
 #include <string.h>
+#include <type_traits>
 
 template <class T> DCSR_CUDA_INLINE T dcsr_cuda_value_of(uint64_t word)
 {
@@ -41,6 +42,12 @@ DCSR_CUDA_INLINE double dcsr_cuda_sum(double a, double b)
     return a + b;
 }
 
+/* A number stays beside NaN, whichever came first. */
+template <class T> DCSR_CUDA_INLINE bool dcsr_cuda_is_nan(T a)
+{
+    return std::is_floating_point<T>::value && isnan(double(a));
+}
+
 template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_as(int policy, uint64_t into, uint64_t value)
 {
     T a = dcsr_cuda_value_of<T>(into), b = dcsr_cuda_value_of<T>(value);
@@ -48,9 +55,9 @@ template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_as(int policy, ui
     case DCSR_POLICY_SUM:
         return dcsr_cuda_word_of<T>(dcsr_cuda_sum(a, b));
     case DCSR_POLICY_MIN:
-        return b < a ? value : into;
+        return b < a || dcsr_cuda_is_nan(a) ? value : into;
     case DCSR_POLICY_MAX:
-        return b > a ? value : into;
+        return b > a || dcsr_cuda_is_nan(a) ? value : into;
     case DCSR_POLICY_LAST:
         return value;
     default: /* ANY */

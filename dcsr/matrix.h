@@ -44,7 +44,11 @@ DCSR_API size_t dcsr_type_size(dcsr_type type);
 DCSR_API const char *dcsr_type_name(dcsr_type type);
 
 /* What inserting means where an entry is stored already. Within a batch the same rule holds, in the order
- * given. For bool, sum and max are "or", min is "and". */
+ * given. For bool, sum and max are "or", min is "and". Of a number and NaN, min and max are the number.
+ *
+ * Batches that wait may be joined, and their entries combined with one another before they meet what is
+ * stored. That changes no result but one: a sum of floating-point numbers is rounded in another order, so its
+ * last bits depend on how batches were joined. */
 typedef enum dcsr_policy {
     DCSR_POLICY_DEFAULT = 0, /* any for pattern-only matrices, last for the others */
     DCSR_POLICY_KEEP,        /* the new entry stands beside the old one; both count */

@@ -39,37 +39,7 @@ struct begins_of_runs {
         return (key >> low != before >> low) | static_cast<uint64_t>(key >> high != before >> high) << 32;
     }
 };
-
-/* The words to be combined. A NaN that is not the first of its run leaves min and max as they are, and one
- * that is stays whatever follows; the fold by parts below would lose that, for a NaN may come first in a
- * part. So the former are replaced by the identity, after which any grouping gives the same. */
-struct words_of_runs {
-    const uint64_t *keys, *words;
-    uint64_t nan_above, identity; /* a word beyond nan_above without its sign is NaN */
-    uint64_t sign;
-    __host__ __device__ uint64_t operator[](uint64_t i) const
-    {
-        uint64_t word = words[i];
-        bool is_nan = (word & ~sign) > nan_above;
-        return is_nan && i && keys[i - 1] == keys[i] ? identity : word;
-    }
-};
 } // namespace
-
-static words_of_runs words_to_combine(const uint64_t *keys, const uint64_t *words, dcsr_type type,
-                                      dcsr_policy policy)
-{
-    const uint64_t infinity32 = 0x7f800000, sign32 = 0x80000000;
-    const uint64_t infinity64 = (uint64_t)0x7ff << 52, sign64 = (uint64_t)1 << 63;
-    bool extreme = policy == DCSR_POLICY_MIN || policy == DCSR_POLICY_MAX;
-    if (extreme && type == DCSR_FP32)
-        return {keys, words, infinity32, policy == DCSR_POLICY_MIN ? infinity32 : infinity32 | sign32,
-                sign32};
-    if (extreme && type == DCSR_FP64)
-        return {keys, words, infinity64, policy == DCSR_POLICY_MIN ? infinity64 : infinity64 | sign64,
-                sign64};
-    return {keys, words, UINT64_MAX, 0, 0};
-}
 
 /* ---- Short arrays: one block, in one launch ---- */
 
@@ -157,7 +127,6 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
                               uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
                               uint64_t *words_out, uint64_t *count)
 {
-    words_of_runs all = words_to_combine(keys, words, type, policy);
     dcsr_cuda_enqueue(stream, [=] {
         uint64_t runs = 0;
         for (uint64_t i = 0; i < n; i++) {
@@ -165,7 +134,7 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
             if (first) keys_out[runs++] = keys[i];
             if (!words) continue;
             uint64_t *into = &words_out[runs - 1];
-            *into = first ? all[i] : dcsr_cuda_combine_words(type, policy, *into, all[i]);
+            *into = first ? words[i] : dcsr_cuda_combine_words(type, policy, *into, words[i]);
         }
         *count = runs;
     });
@@ -259,9 +228,8 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
         return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceSelect::Unique(memory, bytes, keys, keys_out, count, n, raw);
         });
-    reading<words_of_runs> all = {words_to_combine(keys, words, type, policy), 0};
     return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-        return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, all, words_out, count,
+        return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, words, words_out, count,
                                               combining{type, policy}, n, raw);
     });
 }

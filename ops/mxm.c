@@ -21,7 +21,7 @@ static dcsr_status begin(void *user, int threads)
     first->clean = dcsr_i_scratch_of(&m->few->clean);
     memset(m->few->clean.bytes, 0, sizeof m->few->clean.bytes);
     first->sums = dcsr_i_scratch_of(&m->few->sums);
-    dcsr_i_broadcast(dcsr_i_monoid_type(m->semiring->add), m->few->sums.bytes, &m->semiring->add->identity,
+    dcsr_i_broadcast(dcsr_i_monoid_type(m->semiring->add), m->few->sums.bytes, &m->semiring->add->start,
                      sizeof m->few->sums.bytes / m->size);
     for (int t = 0; t < threads; t++) m->thread[t].reader = dcsr_i_row_reader_of(m->context, m->a);
     return DCSR_OK;

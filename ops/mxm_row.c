@@ -18,25 +18,25 @@ void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n)
     size_t before = sums->size, size = r->m->size;
     if (dcsr_i_scratch_room(sums, r->m->context, n * size) != DCSR_OK) return NULL;
     if (sums->size != before)
-        dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), sums->bytes, &r->m->semiring->add->identity,
+        dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), sums->bytes, &r->m->semiring->add->start,
                          sums->size / size);
     return sums->bytes;
 }
 
-#define TAKE(ctype)                                 \
-    do {                                            \
-        ctype *to = z, *from = sums, nothing;       \
-        memcpy(&nothing, identity, sizeof nothing); \
-        for (uint64_t k = 0; k < n; k++) {          \
-            to[k] = from[at[k] - base];             \
-            from[at[k] - base] = nothing;           \
-        }                                           \
+#define TAKE(ctype)                              \
+    do {                                         \
+        ctype *to = z, *from = sums, nothing;    \
+        memcpy(&nothing, start, sizeof nothing); \
+        for (uint64_t k = 0; k < n; k++) {       \
+            to[k] = from[at[k] - base];          \
+            from[at[k] - base] = nothing;        \
+        }                                        \
     } while (0)
 
 void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
                      uint64_t n)
 {
-    const dcsr_i_scalar *identity = &r->m->semiring->add->identity;
+    const dcsr_i_scalar *start = &r->m->semiring->add->start;
     switch (r->m->size) {
     case 1:
         TAKE(uint8_t);
@@ -188,7 +188,7 @@ static dcsr_status write_sorted(const dcsr_i_mxm_row *r, dcsr_i_room room, uint3
     }
     *length = (uint32_t)n;
     if (!room.values) return DCSR_OK;
-    dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), room.values, &r->m->semiring->add->identity, n);
+    dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), room.values, &r->m->semiring->add->start, n);
     for (uint64_t i = 0; i < r->count; places += r->runs[i++].n)
         DCSR_TRY(dcsr_i_mxm_add(r, &r->runs[i], room.values, places, 0, NULL, r->runs[i].n));
     return DCSR_OK;

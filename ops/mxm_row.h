@@ -27,7 +27,7 @@ typedef struct dcsr_i_mxm_thread {
     dcsr_i_scratch a, b;                /* values that were cast */
     dcsr_i_scratch runs;                /* of a row */
     dcsr_i_scratch clean;               /* all zero between rows */
-    dcsr_i_scratch sums;                /* the identity between rows */
+    dcsr_i_scratch sums;                /* what they begin with, between rows */
     dcsr_i_scratch keys, spare, places; /* of products that are sorted, or picked by a mask */
 } dcsr_i_mxm_thread;
 
@@ -87,10 +87,10 @@ static inline dcsr_status dcsr_i_mxm_add(const dcsr_i_mxm_row *r, const dcsr_i_m
     if (m->cast_b) DCSR_TRY(dcsr_i_mxm_cast_run(r, run, &b));
     return m->kernel(m->semiring, z, index, base, a, b, source, n) ? DCSR_OK : dcsr_i_mxm_refused(m);
 }
-/* At least so many bytes of t->clean, of t->sums, zero and the identity. NULL: no memory. */
+/* At least so many bytes of t->clean, of t->sums, zero and what sums begin with. NULL: no memory. */
 void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes);
 void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n);
-/* z[k] = sums[at[k] - base], which becomes the identity again, for k < n. */
+/* z[k] = sums[at[k] - base], which begin anew, for k < n. */
 void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
                      uint64_t n);
 

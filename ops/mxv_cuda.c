@@ -81,6 +81,7 @@ bool dcsr_cuda_semiring_of(dcsr_cuda_semiring *to, const dcsr_semiring *semiring
     if (multiply->ztype != multiply->xtype) to->add = on_numbers(to->add);
     dcsr_i_cast(to->type, &to->terminal, multiply->ztype, &add->terminal, 1);
     dcsr_i_cast(to->type, &to->identity, multiply->ztype, &add->identity, 1);
+    dcsr_i_cast(to->type, &to->start, multiply->ztype, &add->start, 1);
     to->ones = !to->reads_matrix && !to->reads_vector && keeps_one(to->add, to->type);
     return to->add >= 0;
 }
@@ -284,7 +285,7 @@ static dcsr_status push_walk(product *p, const uint64_t *offsets)
         p->looked_at = entries;
         few = entries < n / FEW;
     }
-    /* Of sums every one begins with the identity. */
+    /* Every sum is to begin with something. */
     bool sums_up = !p->x.semiring.any && !p->x.semiring.ones;
     DCSR_TRY(open_result(p, !few && !sums_up));
     size_t sum_size = dcsr_cuda_mxv_sum_size((dcsr_type)p->x.semiring.type);

@@ -33,7 +33,7 @@ typedef struct dcsr_cuda_semiring {
     bool reads_matrix, reads_vector; /* whether multiply looks at their values */
     bool ones;                       /* every sum is 1: what is asked is which there are */
     dcsr_i_terminal terminal_kind;
-    dcsr_i_scalar terminal, identity; /* of `type` */
+    dcsr_i_scalar terminal, identity, start; /* of `type`; of a monoid (operator.h) */
 } dcsr_cuda_semiring;
 
 /* The same as a dcsr_semiring, for a matrix of a type; false: it is to be carried out on the host. */

@@ -7,8 +7,9 @@
  *      plus, and of integers min, max, bits      the device's own atomics
  *      else                 compare and swap, and not even that where the sum stays as it is
  *
- * Sums begin as the addition's identity. Those of types of 1 and 2 bytes are kept in words of 4, for atomics,
- * and brought into t at the end. Sums of floating-point numbers depend on the order in which terms arrive.
+ * Sums begin as the monoid says (operator.h). Those of types of 1 and 2 bytes are kept in words of 4, for
+ * atomics, and brought into t at the end. Sums of floating-point numbers depend on the order in which terms
+ * arrive.
  *
  * Bytes moved: 4 + value an entry, and from the second-level cache a sector of the mask, of t's bits and of
  * its sums; 1/8 and a value for each element of t, as everything begins empty; 40 a row of the walk. */
@@ -152,9 +153,9 @@ __global__ void DCSR_CUDA_WALK_BOUNDS push_ones(dcsr_cuda_mxv x, dcsr_cuda_walk 
     add_count(x, count);
 }
 
-template <class W> __global__ void begin(W *sums, W identity, uint64_t n)
+template <class W> __global__ void begin(W *sums, W start, uint64_t n)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) sums[i] = identity;
+    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) sums[i] = start;
 }
 
 template <class T> __global__ void narrow(T *values, const uint32_t *sums, uint64_t n)
@@ -184,7 +185,7 @@ void dcsr_cuda_mxv_push(dcsr_cuda_stream *stream, const dcsr_cuda_mxv *x, const 
         uint64_t n = x->t.size;
         dcsr_cuda_arithmetic<T> ring(semiring, x->rows);
         if (!semiring.any)
-            dcsr_cuda_launch(stream, begin<W>, n, (W *)sums, W(dcsr_cuda_value_of<T>(semiring.identity)), n);
+            dcsr_cuda_launch(stream, begin<W>, n, (W *)sums, W(dcsr_cuda_value_of<T>(semiring.start)), n);
         dcsr_cuda_launch_walk(stream, push<T>, entries, walk.count, *x, ring, walk, (W *)sums);
         if constexpr (sizeof(T) < 4)
             if (!semiring.any)

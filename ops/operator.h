@@ -67,6 +67,7 @@ struct dcsr_monoid {
     int name; /* dcsr_binary_name of what is built in, or DCSR_I_USERS */
     const dcsr_binary_op *op;
     dcsr_i_scalar identity, terminal;
+    dcsr_i_scalar start; /* what sums of one term or more may begin with (operators.def) */
     dcsr_i_terminal terminal_kind;
 };
 

@@ -3,8 +3,6 @@
  *      dcsr_cuda_operators<T>::unary(name, x)                  z = f(x), by dcsr_unary_name
  *                            ::binary(name, x, y)              z = f(x, y), by dcsr_binary_name
  *                            ::index(name, x, i, j, thunk)     by dcsr_index_name; z as an int64_t
- *                            ::identity(name)                  of the monoid of that dcsr_binary_name
- *                            ::is_terminal(name, x)            whether x absorbs what is added to it
  *      dcsr_cuda_operate<T>(name, x, y)                        binary() as a function that is not inlined
  *      dcsr_cuda_cast<To>(x)                                   as dcsr_i_cast()
  *      dcsr_cuda_load<T>(type, values, i)                      value i of an array of any dcsr_type, cast

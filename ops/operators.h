@@ -2,10 +2,10 @@
  *
  *      unary operator      z = f(x)
  *      binary operator     z = f(x, y)
- *      index operator      z = f(x, i, j, t)       x at row i, column j; t a scalar of the caller's, the
- * "thunk" monoid              an associative and commutative binary operator on one type, its identity, and
- * perhaps a terminal value that absorbs whatever is added to it (0 of min on uint8) semiring            a
- * monoid that adds, and a binary operator that multiplies
+ *      index operator      z = f(x, i, j, t)       x at row i, column j; t, the "thunk", is the caller's
+ *      monoid              an associative and commutative binary operator on one type, its identity, and
+ *                          perhaps a terminal value that absorbs what is added to it (0 of min on uint8)
+ *      semiring            a monoid that adds, and a binary operator that multiplies
  *
  * Each is of fixed types: those of its operands and that of its result. An operation casts the values of its
  * inputs to the operator's types and the result to the type of its output, as C does; a floating-point number
@@ -14,7 +14,11 @@
  *
  * The built-in ones (operators.def lists them) are constants of the library. On bool, plus and max are "or",
  * times and min are "and", minus is "exclusive or". Integers wrap around; dividing one by zero gives 0 for 0
- * / 0, else the least or the largest number of the type. min and max of a number and NaN are the number.
+ * / 0, else the least or the largest number of the type.
+ *
+ * min and max of a number and NaN are the number; of NaN alone they are NaN. So it is with sums of any number
+ * of terms, in every operation and by whichever way it is carried out: NaN counts only where there is nothing
+ * else. The identities, which are what a sum of no terms is, are plus and minus infinity all the same.
  *
  * A user's own are functions on the host; they are called by several threads at once, and operations that use
  * them run on the CPU, whatever the device.
@@ -118,9 +122,9 @@ DCSR_API dcsr_status dcsr_index_op_create(dcsr_index_op **op, const char *name, 
                                           void *user);
 
 /* A monoid of any operator z = f(x, y) on one type, built-in or not. The caller vouches that it is
- * associative and commutative. identity and terminal point to values of the type; terminal may be NULL. The
- * operator must outlive it. Errors: INVALID_ARGUMENT, TYPE_MISMATCH (three types that differ), OUT_OF_MEMORY.
- */
+ * associative and commutative, and that adding the identity changes no value: sums of a user's operator may
+ * begin with it. identity and terminal point to values of the type; terminal may be NULL. The operator must
+ * outlive it. Errors: INVALID_ARGUMENT, TYPE_MISMATCH (three types that differ), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_monoid_create(dcsr_monoid **monoid, const dcsr_binary_op *op, const void *identity,
                                         const void *terminal);
 /* A semiring of any monoid and any operator whose result has the monoid's type. Both must outlive it. One

@@ -82,6 +82,8 @@ dcsr_status dcsr_monoid_create(dcsr_monoid **monoid, const dcsr_binary_op *op, c
     DCSR_TRY(make(monoid, sizeof **monoid, op && identity, "dcsr_monoid_create"));
     **monoid = (dcsr_monoid){.name = DCSR_I_USERS, .op = op};
     memcpy(&(*monoid)->identity, identity, dcsr_type_size(op->ztype));
+    const dcsr_monoid *known = op->loop ? dcsr_monoid_of((dcsr_binary_name)op->name, op->ztype) : NULL;
+    (*monoid)->start = known ? known->start : (*monoid)->identity;
     if (terminal) {
         memcpy(&(*monoid)->terminal, terminal, dcsr_type_size(op->ztype));
         (*monoid)->terminal_kind = DCSR_I_TERMINAL;

@@ -13,8 +13,9 @@
  * else is shared: the comparison with the oracle, memory that runs out, callbacks that fail, arguments that
  * make no sense (algebra_run.c).
  *
- * Values are small integers and halves, so that sums of floating-point numbers are the same in any order.
- * Where the semiring may take `any` value, all values are the same one. */
+ * Values are small integers and halves, so that sums of floating-point numbers are the same in any order; in
+ * some problems NaN and infinities are among them. Where the semiring may take `any` value, all values are
+ * the same one. */
 #ifndef DCSR_TESTS_ALGEBRA_H
 #define DCSR_TESTS_ALGEBRA_H
 
@@ -106,6 +107,7 @@ typedef struct problem {
     bool large;         /* enough work for several threads */
     dcsr_type type;     /* of all values; DCSR_TYPE_COUNT: each object has its own */
     bool constant;      /* all values are the same */
+    bool odd;           /* `type` is a floating-point one, and NaN and infinities are among the values */
     bool users;         /* every operator has a function of the test's */
     bool product;       /* entries of matrices are multiplied, and the products added */
     bool distributes;   /* times distributes over plus */

@@ -2,6 +2,7 @@
  * state, masks. */
 #include "tests/algebra.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ uint64_t draw_length(problem *p)
     return p->large ? 40000 + draw_below(p, 40000) : draw_size(p) * (draw_once_in(p, 8) ? 20 : 1);
 }
 
-/* Small integers, and halves where there are such; a quarter are 0. */
+/* Small integers, and halves where there are such; a quarter are 0. Where odd ones are wanted, half of them
+ * are. */
 dcsr_i_scalar draw_value(problem *p, dcsr_type type)
 {
     dcsr_i_scalar value = {0};
@@ -41,6 +43,8 @@ dcsr_i_scalar draw_value(problem *p, dcsr_type type)
     double number = draw_once_in(p, 4) ? 0 : (double)draw_below(p, 9);
     if (is_signed && draw_once_in(p, 2)) number = -number;
     if (type >= DCSR_FP32 && draw_once_in(p, 3)) number /= 2;
+    if (p->odd && type >= DCSR_FP32 && draw_once_in(p, 2))
+        number = draw_once_in(p, 2) ? (double)NAN : draw_once_in(p, 2) ? (double)INFINITY : -(double)INFINITY;
     if (type == DCSR_BOOL) number = number != 0;
     test_encode(type, p->constant ? 3 : number, &value);
     return value;
@@ -189,7 +193,7 @@ static void grid_of_oracle(grid *g, const oracle *model)
 /* Whether an operation may be shown what stands twice as two entries: others than products combine them. */
 static bool may_stand_twice(const problem *p, dcsr_type type)
 {
-    return !p->product || (p->distributes && type == p->type && !p->constant);
+    return !p->product || (p->distributes && type == p->type && !p->constant && !p->odd);
 }
 
 static dcsr_policy draw_policy(problem *p, dcsr_type type)

@@ -157,14 +157,15 @@ static const dcsr_monoid *draw_plain_monoid(problem *p, dcsr_type type)
     return monoid;
 }
 
-/* The same with a function of the test's. */
+/* The same with a function of the test's. Beside NaN, what gives way to it is an identity of min and max. */
 static const dcsr_monoid *users_monoid(problem *p, const dcsr_monoid *monoid)
 {
     const dcsr_type type = dcsr_i_monoid_type(monoid);
     const dcsr_binary_op *op = around(p, monoid->op, type, type, type);
     users_operator *o = p->made[p->made_count - 1];
     const bool ends = monoid->terminal_kind == DCSR_I_TERMINAL && draw_once_in(p, 2);
-    TEST_OK(dcsr_monoid_create(&o->monoid, op, &monoid->identity, ends ? &monoid->terminal : NULL));
+    const dcsr_i_scalar *identity = p->odd ? &monoid->start : &monoid->identity;
+    TEST_OK(dcsr_monoid_create(&o->monoid, op, identity, ends ? &monoid->terminal : NULL));
     return o->monoid;
 }
 

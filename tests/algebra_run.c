@@ -33,6 +33,8 @@ static void problem_begin(problem *p, const algebra_operation *operation, uint64
     p->type = DCSR_TYPE_COUNT;
     if (draw_once_in(p, 2)) p->type = draw_type(p);
     p->constant = draw_once_in(p, 6) && !how.users;
+    p->odd = draw_once_in(p, 5) && !p->constant;
+    if (p->odd) p->type = draw_once_in(p, 2) ? DCSR_FP32 : DCSR_FP64;
     p->users = how.users;
     p->misfit = how.misfit ? (int)draw_below(p, 6) : -1;
     p->whole_mask = true;
@@ -40,6 +42,9 @@ static void problem_begin(problem *p, const algebra_operation *operation, uint64
     p->desc.transpose_b = takes & TAKES_TRANSPOSE_B && draw_once_in(p, 3);
     if (takes & TAKES_DIRECTION) p->desc.direction = (dcsr_direction)draw_below(p, 3);
     if (draw_once_in(p, 2)) p->desc.report = &p->report;
+    if (draw_once_in(p, 2))
+        p->desc.device =
+            draw_once_in(p, 2) || !test_on_device(p->context) ? DCSR_DEVICE_CPU : DCSR_DEVICE_CUDA;
     operation->draw(p);
     if (takes & TAKES_ACCUM && draw_once_in(p, 2)) p->accum = draw_binary(p);
     if (takes & TAKES_MASK) draw_mask(p);

@@ -1,6 +1,7 @@
 /* support_oracle.c: the oracle: a matrix that follows matrix.h literally, one entry after the other. */
 #include "tests/support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ uint64_t oracle_value(dcsr_type type, const void *values, uint64_t i)
 static double pick_double(dcsr_policy policy, double old, double new)
 {
     if (policy == DCSR_POLICY_SUM) return old + new;
+    if (isnan(old)) return new;
     return policy == DCSR_POLICY_MIN ? (new < old ? new : old) : (new > old ? new : old);
 }
 

@@ -86,7 +86,6 @@ static double random_double(sequence *s)
     if (s->policy == DCSR_POLICY_SUM || below(s, 4)) return small;
     uint64_t odd = below(s, 4);
     if (odd < 2) return odd ? (double)INFINITY : -(double)INFINITY;
-    if (s->policy == DCSR_POLICY_MIN || s->policy == DCSR_POLICY_MAX) return small;
     return odd == 2 ? (double)NAN : -0.0;
 }
 

@@ -1,7 +1,11 @@
 /* test_monoids.c: the laws of every monoid, the parts of every semiring, and casts at the ends of every
  * range. */
-#include "ops/operator.h"
-#include "tests/support.h"
+#include "ops/mxm.h"
+#include "ops/mxv.h"
+#include "ops/reduce.h"
+#include "ops/spmm.h"
+#include "ops/vector_ops.h"
+#include "tests/algebra.h"
 #include <math.h>
 
 /* ---- Values of every type ---- */
@@ -130,6 +134,178 @@ Test(monoids, nan)
         cr_assert(k < 2 ? isnan(z) : z == 1);
         dcsr_i_apply_binary(monoid->op, &z, &one, &nan, 1);
         cr_assert(k < 2 ? isnan(z) : z == 1);
+    }
+}
+
+/* ---- NaN, whichever way a sum is taken ---- */
+
+enum { ODD_SIZE = 70, ODD_COLUMNS = 17 };
+
+/* A square matrix, its rows of 0 to 3 entries or full ones, and the first column as a vector; or, beside it,
+ * a dense one. Half of the values are NaN, so that some sums have nothing else. */
+typedef struct odd_values {
+    grid a, u, x, total;
+    dcsr_matrix *A, *C;
+    dcsr_view *view;
+    dcsr_vector *vector, *w;
+    char X[ODD_SIZE * ODD_COLUMNS * 8], Y[ODD_SIZE * ODD_COLUMNS * 8];
+    dcsr_desc desc;
+} odd_values;
+
+static dcsr_i_scalar odd_value(dcsr_type type, uint64_t k)
+{
+    static const double numbers[] = {NAN, INFINITY, NAN, 3, NAN, -INFINITY, NAN, 2, NAN, NAN, -1, 7};
+    dcsr_i_scalar value = {0};
+    test_encode(type, numbers[(k ^ k >> 3) % (sizeof numbers / sizeof *numbers)], &value);
+    return value;
+}
+
+static void open_odd(odd_values *o, dcsr_context *context, dcsr_type type)
+{
+    const size_t size = dcsr_type_size(type);
+    *o = (odd_values){.a = grid_create(type, ODD_SIZE, ODD_SIZE),
+                      .u = grid_create(type, ODD_SIZE, 1),
+                      .x = grid_create(type, ODD_SIZE, ODD_COLUMNS)};
+    o->A = test_matrix(context, type, ODD_SIZE, ODD_SIZE, DCSR_POLICY_LAST);
+    o->C = test_matrix(context, type, ODD_SIZE, ODD_SIZE, DCSR_POLICY_LAST);
+    TEST_OK(dcsr_vector_create(&o->vector, context, type, ODD_SIZE));
+    TEST_OK(dcsr_vector_create(&o->w, context, type, ODD_SIZE));
+    for (uint64_t row = 0; row < ODD_SIZE; row++) {
+        for (uint64_t col = 0; col < ODD_SIZE; col++) {
+            const uint64_t cell = row * ODD_SIZE + col;
+            if (row % 9 != 4 && (col * 7 + row) % ODD_SIZE >= row % 4) continue;
+            grid_set(&o->a, cell, odd_value(type, cell));
+            TEST_OK(dcsr_matrix_insert(o->A, 1, &row, &col, &o->a.value[cell], NULL));
+        }
+        grid_set(&o->u, row, odd_value(type, row + 5));
+        TEST_OK(dcsr_vector_set(o->vector, row, &o->u.value[row]));
+    }
+    for (uint64_t c = 0; c < ODD_SIZE * ODD_COLUMNS; c++) {
+        grid_set(&o->x, c, odd_value(type, c / 3));
+        memcpy(o->X + c * size, &o->x.value[c], size);
+    }
+    TEST_OK(dcsr_matrix_wait(o->A));
+    o->view = test_view(o->A, DCSR_LAYOUT_SEGMENTS, 0);
+}
+
+static void close_odd(odd_values *o)
+{
+    grid_free(&o->a), grid_free(&o->u), grid_free(&o->x);
+    dcsr_view_destroy(o->view);
+    dcsr_matrix_destroy(o->A), dcsr_matrix_destroy(o->C);
+    dcsr_vector_destroy(o->vector), dcsr_vector_destroy(o->w);
+}
+
+/* Frees both grids. */
+static void assert_grid(grid got, grid wanted, const dcsr_monoid *add, const char *way)
+{
+    char why[TEST_WHY];
+    cr_assert(grid_equal(&got, &wanted, why), "%s by %s: %s", add->op->text, way, why);
+    grid_free(&got), grid_free(&wanted);
+}
+static grid holds_of_vector(const dcsr_vector *vector)
+{
+    grid g;
+    char why[TEST_WHY];
+    cr_assert(grid_of_vector(&g, vector, why), "%s", why);
+    return g;
+}
+static grid holds_of_matrix(dcsr_matrix *matrix)
+{
+    grid g;
+    char why[TEST_WHY];
+    cr_assert(grid_of_matrix(&g, matrix, why), "%s", why);
+    return g;
+}
+
+static void check_products(odd_values *o, const dcsr_semiring *semiring)
+{
+    const dcsr_monoid *add = semiring->add;
+    for (int way = DCSR_DIRECTION_PUSH; way <= DCSR_DIRECTION_PULL; way++) {
+        o->desc.direction = (dcsr_direction)way;
+        TEST_OK(dcsr_mxv(o->w, NULL, NULL, semiring, o->view, o->vector, &o->desc));
+        assert_grid(holds_of_vector(o->w), define_product(semiring, &o->a, &o->u), add,
+                    way == DCSR_DIRECTION_PUSH ? "push" : "pull");
+    }
+    TEST_OK(dcsr_mxm(o->C, NULL, NULL, semiring, o->view, o->view, &o->desc));
+    assert_grid(holds_of_matrix(o->C), define_product(semiring, &o->a, &o->a), add, "mxm");
+    dcsr_desc masked = o->desc;
+    masked.mask_structure = masked.replace = true;
+    grid product = define_product(semiring, &o->a, &o->a);
+    for (size_t c = 0; c < ODD_SIZE * ODD_SIZE; c++) product.present[c] &= o->a.present[c];
+    TEST_OK(dcsr_mxm(o->C, o->view, NULL, semiring, o->view, o->view, &masked));
+    assert_grid(holds_of_matrix(o->C), product, add, "mxm with a mask");
+    for (int way = DCSR_SPMM_ROW_SPLIT; way <= DCSR_SPMM_MERGE; way++) {
+        dcsr_spmm_mapping mapping = (dcsr_spmm_mapping)way;
+        grid y = grid_create(o->a.type, ODD_SIZE, ODD_COLUMNS),
+             wanted = define_product(semiring, &o->a, &o->x);
+        TEST_OK(dcsr_spmm_by(&mapping, o->Y, NULL, NULL, semiring, o->view, o->X, ODD_COLUMNS, &o->desc));
+        for (size_t c = 0; c < ODD_SIZE * ODD_COLUMNS; c++) {
+            dcsr_i_scalar value = {0};
+            memcpy(&value, o->Y + c * dcsr_type_size(o->a.type), dcsr_type_size(o->a.type));
+            grid_set(&y, c, value);
+            if (!wanted.present[c]) grid_set(&wanted, c, add->identity);
+        }
+        assert_grid(y, wanted, add, way == DCSR_SPMM_MERGE ? "spmm, merged" : "spmm, rows");
+    }
+}
+
+static void check_reductions(odd_values *o, const dcsr_monoid *monoid)
+{
+    grid total = grid_create(o->a.type, 1, 1), wanted = grid_create(o->a.type, 1, 1);
+    dcsr_i_scalar sum = {0};
+    TEST_OK(dcsr_matrix_reduce_rows(o->w, NULL, NULL, monoid, o->view, &o->desc));
+    assert_grid(holds_of_vector(o->w), define_reduce_rows(monoid, &o->a), monoid, "rows");
+    dcsr_desc turned = o->desc;
+    turned.transpose_a = true;
+    grid columns = grid_transposed(&o->a);
+    TEST_OK(dcsr_matrix_reduce_rows(o->w, NULL, NULL, monoid, o->view, &turned));
+    assert_grid(holds_of_vector(o->w), define_reduce_rows(monoid, &columns), monoid, "columns");
+    TEST_OK(dcsr_matrix_reduce(&sum, NULL, monoid, o->view));
+    grid_set(&total, 0, sum), grid_set(&wanted, 0, define_reduce(monoid, &o->a));
+    assert_grid(grid_copy(&total), grid_copy(&wanted), monoid, "reduction");
+    sum = (dcsr_i_scalar){0};
+    TEST_OK(dcsr_vector_reduce(&sum, NULL, monoid, o->vector));
+    grid_set(&total, 0, sum), grid_set(&wanted, 0, define_reduce(monoid, &o->u));
+    assert_grid(total, wanted, monoid, "reduction of a vector");
+    grid_free(&columns);
+}
+
+static void check_odd(dcsr_context *context, dcsr_type type, dcsr_binary_name name, dcsr_device device)
+{
+    const dcsr_monoid *monoid = dcsr_monoid_of(name, type);
+    odd_values o;
+    dcsr_monoid *created;
+    dcsr_semiring *with_div;
+    open_odd(&o, context, type);
+    o.desc.device = device;
+    for (int s = 0; s < DCSR_SEMIRING_NAMES; s++) {
+        const dcsr_semiring *semiring = dcsr_semiring_of((dcsr_semiring_name)s, type);
+        if (semiring && semiring->add == monoid) check_products(&o, semiring);
+    }
+    /* Not built in: an operator that no built-in one multiplies with, an identity that NaN is lost in. */
+    TEST_OK(dcsr_monoid_create(&created, monoid->op, &monoid->identity, NULL));
+    TEST_OK(dcsr_semiring_create(&with_div, created, dcsr_binary_op_of(DCSR_BINARY_DIV, type)));
+    check_products(&o, with_div);
+    check_reductions(&o, monoid);
+    dcsr_semiring_destroy(with_div), dcsr_monoid_destroy(created);
+    close_odd(&o);
+}
+
+/* A sum with a number in it is a number, one of NaN alone NaN: by every way of taking it. */
+Test(monoids, of_numbers_and_nan_the_numbers_count_whichever_way_is_taken)
+{
+    for (int threads = 1; threads <= 3; threads += 2) {
+        dcsr_context *context = test_context(threads);
+        const int devices = test_on_device(context) ? 2 : 1;
+        for (int device = 0; device < devices; device++)
+            for (int type = DCSR_FP32; type <= DCSR_FP64; type++) {
+                check_odd(context, (dcsr_type)type, DCSR_BINARY_MIN,
+                          device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU);
+                check_odd(context, (dcsr_type)type, DCSR_BINARY_MAX,
+                          device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU);
+            }
+        test_close(context);
     }
 }
 
