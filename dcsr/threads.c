@@ -56,6 +56,7 @@ static bool is_busy(void)
     return machine.busy;
 }
 
+/* dcsr_i_assume_busy() */
 static atomic_int assumed = -1;
 
 void dcsr_i_assume_busy(int busy)
