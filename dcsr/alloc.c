@@ -1,6 +1,7 @@
 /* alloc.c: counted memory: limits, failing on purpose, and blocks from the heaps of heap.h. */
 #include "dcsr/heap.h"
 #include "dcsr/runtime.h"
+#include <unistd.h>
 
 static const char *const pool_name[DCSR_I_POOLS] = {"matrices", "temporary work",
 #ifdef DCSR_CUDA
@@ -22,6 +23,12 @@ void dcsr_i_fail_allocations_after(long n)
 uint64_t dcsr_i_allocations(void)
 {
     return atomic_load(&allocations);
+}
+
+uint64_t dcsr_i_machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : (uint64_t)1 << 40;
 }
 
 static bool allowed(void)
@@ -122,11 +129,18 @@ static dcsr_status total_bytes(size_t *bytes, size_t number, size_t size)
     return DCSR_OK;
 }
 
+/* Linux hands out addresses for more than there is, and ends the process that uses them. */
+static bool can_be_had(size_t bytes)
+{
+    enum { LARGE = 1 << 30 };
+    return bytes < LARGE || bytes <= dcsr_i_machine_memory();
+}
+
 static void *allocate(dcsr_context *context, dcsr_i_pool pool, size_t number, size_t size, bool zero)
 {
     size_t bytes;
     if (total_bytes(&bytes, number, size) != DCSR_OK) return NULL;
-    if (!allowed()) {
+    if (!allowed() || !can_be_had(bytes)) {
         refuse(pool, bytes);
         return NULL;
     }
@@ -172,7 +186,7 @@ void *dcsr_i_realloc(dcsr_context *context, dcsr_i_pool pool, void *block, size_
     if (!block) return allocate(context, pool, number, size, false);
     size_t bytes, old_bytes = old_number * size;
     if (total_bytes(&bytes, number, size) != DCSR_OK) return NULL;
-    if (!allowed()) {
+    if (!allowed() || !can_be_had(bytes)) {
         refuse(pool, bytes);
         return NULL;
     }

@@ -24,7 +24,8 @@ typedef enum dcsr_i_pool {
 } dcsr_i_pool;
 
 /* Memory for count objects of size bytes, aligned to 64; NULL with the error set when the product overflows,
- * the limit is reached or the system refuses. Zero bytes give a pointer that may be freed. */
+ * the limit is reached, or the system refuses, as it does a block of more than the machine's memory. Zero
+ * bytes give a pointer that may be freed. */
 void *dcsr_i_alloc(dcsr_context *context, dcsr_i_pool pool, size_t count, size_t size);
 /* n blocks of `size` bytes each at once, counted once, to be freed one by one: all, or none and false. */
 bool dcsr_i_alloc_many(dcsr_context *context, dcsr_i_pool pool, size_t n, size_t size, void **blocks);
@@ -42,9 +43,12 @@ void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t co
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 
+/* The machine's memory, in bytes. */
+uint64_t dcsr_i_machine_memory(void);
+
 /* Of a memory limit a part is set aside for calls that ask, or make room (context.h). What the calling thread
- * takes from here on may come from it: none, as at first, half or all of it. Returns what it was before, to go
- * back to that. */
+ * takes from here on may come from it: none, as at first, half or all of it. Returns what it was before, to
+ * go back to that. */
 typedef enum dcsr_i_set_aside {
     DCSR_I_NOT_SET_ASIDE,
     DCSR_I_HALF_SET_ASIDE,

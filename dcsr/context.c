@@ -7,7 +7,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Of a memory limit this share is set aside, up to so many bytes (context.h). */
 enum { SET_ASIDE_SHARE = 32, MOST_SET_ASIDE = 1 << 20 };
@@ -16,12 +15,6 @@ static uint64_t set_aside_of(uint64_t memory_limit)
 {
     uint64_t share = memory_limit / SET_ASIDE_SHARE;
     return memory_limit == UINT64_MAX ? 0 : share < MOST_SET_ASIDE ? share : MOST_SET_ASIDE;
-}
-
-static uint64_t twice_physical_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? 2 * (uint64_t)pages * (uint64_t)bytes : (uint64_t)1 << 40;
 }
 
 static dcsr_status check_options(const dcsr_context_options *options)
@@ -81,8 +74,8 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
         dcsr_i_free(NULL, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
-    uint64_t memory = created->cuda ? 2 * dcsr_i_gpu_memory(created) : twice_physical_memory();
-    created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : memory;
+    uint64_t memory = created->cuda ? dcsr_i_gpu_memory(created) : dcsr_i_machine_memory();
+    created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : 2 * memory;
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->done, NULL);
     atomic_init(&created->closed, false);

@@ -2,7 +2,26 @@
  *
  * Every object is created from a context. A context may be used by any number of threads at once. Objects
  * keep the memory of their context alive: after dcsr_context_destroy() an object that is still held answers
- * every call with DCSR_ERROR_CONTEXT_DESTROYED and can only be destroyed. */
+ * every call with DCSR_ERROR_CONTEXT_DESTROYED and can only be destroyed.
+ *
+ * At the memory limit. A call that would exceed dcsr_context_options.memory_limit fails with OUT_OF_MEMORY
+ * and leaves everything as it was. A 32nd of the limit, 1 MiB at most, is set aside: only calls that ask or
+ * make room may take it, so that a context that is full can be looked at and emptied. On the cpu:
+ *
+ *   always work       dcsr_matrix_get_info(), _nnz(), _get(), _get_many(), _wait(); tickets; reading a view
+ * that is there (dcsr_view_get_info(), _row(), _get_many(), the arrays of CSR and CSC views); all that
+ * destroys. They take no memory, but a few bytes where many versions are held. take all of what
+ * dcsr_matrix_resize() to no more rows and no more columns. Dropping rows takes 25 kilobytes is set aside at
+ * most, twice that with a transpose that is maintained, whatever is dropped, also while views hold it.
+ * (Dropping columns moves the rows that reach beyond, and needs room for these.) take half of it
+ * dcsr_matrix_remove(), dcsr_matrix_defragment(), and dcsr_view_create() of segments that need not be
+ * resolved (DCSR_VIEW_DUPLICATES, or after defragmentation): some hundred bytes each, or what they move. take
+ * none of it   everything else: creating, inserting, growing, views that resolve or copy, operations.
+ *
+ * So with a limit of 4 MiB or more, dropping rows works at any time, and a hundred views can be created and
+ * some hundred entries removed before. Reading on a device takes memory there, which may come from what is
+ * set aside too. What is dropped is given back when the last view that can see it goes; what the arena of a
+ * matrix has free then serves that matrix at once, and others a tenth of a second later. */
 #ifndef DCSR_CONTEXT_H
 #define DCSR_CONTEXT_H
 
@@ -31,7 +50,7 @@ typedef struct dcsr_context_options {
     int threads; /* threads an operation may use, little work on a busy machine fewer (docs/PERFORMANCE.md);
                     0: as many as OpenMP would (OMP_NUM_THREADS, cores) */
     uint64_t memory_limit;  /* bytes that all objects together may take, on the host and on the device; 0: no
-                               limit  but the machine's */
+                               limit but the machine's. A part is set aside: see above */
     uint64_t reserve_bytes; /* address space set aside per matrix, which bounds its growth in place; 0: twice
                                the memory of the machine or device. Reserving takes no memory. */
 } dcsr_context_options;

@@ -9,8 +9,8 @@
 /* A source of rows: checked, and counted as read by the matrix's cost model. */
 dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr_context **context);
 
-/* The pages of 64 rows that are there, and of each the entries before it, where the first `skip` entries of each
- * row do not count; before[pages.count] is their number. */
+/* The pages of 64 rows that are there, and of each the entries before it, where the first `skip` entries of
+ * each row do not count; before[pages.count] is their number. */
 typedef struct dcsr_i_page_offsets {
     dcsr_i_page_list pages;
     uint64_t *before;

@@ -32,11 +32,6 @@ typedef struct turning {
     uint64_t *keys, *keys_spare, *words, *words_spare;
 } turning;
 
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
-
 /* What sorting needs beside the keys and words that are there. */
 static dcsr_status take_spare(turning *t)
 {
@@ -57,7 +52,7 @@ static void close_turning(turning *t)
 /* Puts the work that fills the arrays of csc onto the stream. */
 static dcsr_status turn(dcsr_i_csr *csc, turning *t, const dcsr_cuda_rows *rows)
 {
-    int row_bits = bits_for(rows->rows), column_bits = bits_for(rows->cols);
+    int row_bits = dcsr_i_bits_for(rows->rows), column_bits = dcsr_i_bits_for(rows->cols);
     DCSR_TRY(dcsr_cuda_turn_rows(t->stream, rows, row_bits, &t->keys, &t->words));
     DCSR_TRY(take_spare(t));
     /* The sort is stable, and rows ascend already. */

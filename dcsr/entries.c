@@ -111,11 +111,6 @@ dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_
 
 /* ---- Packing ---- */
 
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
-
 uint64_t dcsr_i_entries_piece(uint64_t n, int threads)
 {
     uint64_t share = (n / (uint64_t)threads + 64) / 64 * 64; /* so that values of any size stay aligned */
@@ -214,8 +209,8 @@ dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *
     created->entry_bytes = (size_t)created->stride * sizeof *created->entries + dcsr_i_size_apart(created);
     created->rows = rows;
     created->cols = cols;
-    created->row_bits = bits_for(rows);
-    created->column_bits = bits_for(cols);
+    created->row_bits = dcsr_i_bits_for(rows);
+    created->column_bits = dcsr_i_bits_for(cols);
     created->ascending = true;
     *operation = created;
     return DCSR_OK;

@@ -95,8 +95,11 @@ typedef struct dcsr_matrix_options {
 } dcsr_matrix_options;
 
 /* Creates an empty matrix. rows and cols may be 0. options may be NULL. *matrix is NULL on failure.
- * Errors: TOO_LARGE (beyond DCSR_MAX_ROWS, DCSR_MAX_COLS), INVALID_ARGUMENT, OUT_OF_MEMORY. Cost: O(rows /
- * 64). */
+ * Errors: TOO_LARGE (beyond DCSR_MAX_ROWS, DCSR_MAX_COLS), INVALID_ARGUMENT, OUT_OF_MEMORY. Cost: some
+ * kilobytes, whatever the size; on a device 4 bytes there and on the host for each 1024 rows.
+ *
+ * Rows are kept by pages of 64, and pages without entries take neither memory nor time: a matrix of 2^32 rows
+ * that holds three entries costs what a small one does, in all calls but those that say otherwise. */
 DCSR_API dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type,
                                         uint64_t rows, uint64_t cols, const dcsr_matrix_options *options);
 
@@ -114,7 +117,7 @@ DCSR_API void dcsr_matrix_destroy(dcsr_matrix *matrix);
  * on failure. Errors: INDEX_OUT_OF_RANGE (the message names the first offender; nothing is queued),
  * TYPE_MISMATCH, BUSY, OUT_OF_MEMORY. The bounds are those the matrix has once the resizes queued before have
  * been applied. Cost: one copy here; O(n) radix passes and O(n + touched rows) later on the worker, whatever
- * the matrix's size. */
+ * the matrix's size (on a device its root is copied too: 4 bytes for each 1024 rows). */
 DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
                                         const uint64_t *cols, const void *values, dcsr_ticket **ticket);
 
@@ -143,8 +146,9 @@ DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, co
                                                const uint64_t *cols, void *stream, dcsr_ticket **ticket);
 
 /* Queues a change of the dimensions, also while other work is pending. Entries outside the new bounds are
- * dropped. Errors: TOO_LARGE, OUT_OF_MEMORY. Growing costs O(new rows / 64); dropping columns reads every
- * entry. */
+ * dropped. Errors: TOO_LARGE, OUT_OF_MEMORY. Growing costs some kilobytes; dropping rows the same, and the
+ * time to go over what is dropped; dropping columns reads every entry, and moves the rows that reach beyond.
+ */
 DCSR_API dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                         dcsr_ticket **ticket);
 
@@ -156,7 +160,8 @@ typedef enum dcsr_defragment_scope {
 
 /* Queues a defragmentation: duplicates and deletions are resolved, then rows are moved, without sorting.
  * Views taken before keep reading the old places, which are given back when the last of them goes. Errors:
- * OUT_OF_MEMORY (through the ticket). Cost: O(nnz) moved for the whole matrix. */
+ * OUT_OF_MEMORY (through the ticket; all is as it was). Cost: O(nnz) moved for the whole matrix, and room for
+ * all that is moved beside what is there. */
 DCSR_API dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope,
                                             dcsr_ticket **ticket);
 
@@ -213,11 +218,12 @@ typedef struct dcsr_matrix_info {
     double busy_seconds;        /* time the worker has spent applying */
 } dcsr_matrix_info;
 
-/* Fills *info without waiting for pending work. */
+/* Fills *info without waiting for pending work. Cost: O(rows in use), pages of 64 rows at a time. */
 DCSR_API dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info);
 
 /* The number of live entries, after duplicates are combined and deletions taken out, of the last published
- * version. Cost: O(1) when no row is unresolved, else as for creating a view. */
+ * version. Cost: O(1) when no row is unresolved, else O(entries in those rows), without a copy of them; on a
+ * device as for creating a view. */
 DCSR_API dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz);
 
 #ifdef __cplusplus

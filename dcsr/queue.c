@@ -145,8 +145,8 @@ static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_
     return DCSR_OK;
 }
 
-/* What an operation may take of the memory that is set aside: all of it to shrink, half of it for what may make
- * room, or lead to that. */
+/* What an operation may take of the memory that is set aside: all of it to shrink, half of it for what may
+ * make room, or lead to that. */
 static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     const dcsr_i_table *table = matrix->current;

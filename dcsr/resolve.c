@@ -256,8 +256,8 @@ static uint64_t count_sorted(dcsr_i_resolver *resolver, const row *w, bool keep)
     return left;
 }
 
-/* Where there is no memory for sorting: from the last entry to the first, in rounds of as many columns as there
- * are bits for. A column's bit says that what stands earlier does not count. */
+/* Where there is no memory for sorting: from the last entry to the first, in rounds of as many columns as
+ * there are bits for. A column's bit says that what stands earlier does not count. */
 static uint64_t count_in_windows(const uint32_t *columns, const dcsr_i_piece *pieces, int count, bool keep)
 {
     uint64_t done[WINDOW / 64], left = 0;

@@ -11,18 +11,18 @@
  *                                                                 +----------------+
  *
  * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
- * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So what
- * a change costs depends on the pages it touches, and the memory of a table on the pages that are there, not
- * on the number of rows. Segment pages are
- * appended to in place: an entry for segment k of a row says nothing to a version whose length of that row
- * ends before it. Only moving a row (rewriting, defragmentation) copies the segment pages too.
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So
+ * what a change costs depends on the pages it touches, and the memory of a table on the pages that are there,
+ * not on the number of rows. Segment pages are appended to in place: an entry for segment k of a row says
+ * nothing to a version whose length of that row ends before it. Only moving a row (rewriting,
+ * defragmentation) copies the segment pages too.
  *
  * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity
  * before the next is used. Entry e of a segment stands at arena index begin + e, its column in columns[], its
  * value in values[].
  *
- * A NULL shelf, directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4 (length) + 8
- * (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
+ * A NULL shelf, directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4
+ * (length) + 8 (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
 
@@ -192,8 +192,8 @@ static inline uint64_t dcsr_i_rows_pages(const dcsr_i_rows *rows)
     return (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
 }
 
-/* The first page from p on that may have entries: one that is there, or of a CSR p itself; the number of pages
- * when there is none. */
+/* The first page from p on that may have entries: one that is there, or of a CSR p itself; the number of
+ * pages when there is none. */
 static inline uint64_t dcsr_i_rows_next_page(const dcsr_i_rows *rows, uint64_t p)
 {
     if (rows->table) dcsr_i_next_page(rows->table, &p);

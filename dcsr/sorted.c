@@ -197,11 +197,6 @@ static dcsr_status fill(dcsr_i_csr *csr, const dcsr_i_rows *rows, dcsr_policy po
 
 /* ---- Far more rows than entries ---- */
 
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
-
 /* All entries, as a batch of insertions takes them. */
 static void pack(uint64_t *entries, const dcsr_i_rows *rows, int column_bits)
 {
@@ -226,8 +221,8 @@ static dcsr_status insert_all(dcsr_matrix *inner, const dcsr_i_rows *rows)
                               .kind = DCSR_I_INSERT,
                               .n = dcsr_i_rows_entries(rows),
                               .stride = inner->value_size ? 2 : 1,
-                              .column_bits = bits_for(rows->cols),
-                              .row_bits = bits_for(rows->rows),
+                              .column_bits = dcsr_i_bits_for(rows->cols),
+                              .row_bits = dcsr_i_bits_for(rows->rows),
                               .value_size = inner->value_size,
                               .rows = rows->rows,
                               .cols = rows->cols};

@@ -108,8 +108,8 @@ typedef struct dcsr_i_csr {
  * its transpose, without and with duplicates where there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not help one batch; classes of size of spare parts: four to a doubling, up to some
- * kilobytes. */
+/* More threads than this do not help one batch; classes of size of spare parts: four to a doubling, up to
+ * some kilobytes. */
 enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
 
 /* ---- The matrix ---- */
@@ -133,9 +133,8 @@ struct dcsr_matrix {
     /* Versions. `current` is replaced only by the worker, or who has its place. */
     pthread_mutex_t version_lock;
     dcsr_i_table *current;
-    dcsr_i_pin
-        *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes no
-                         memory */
+    dcsr_i_pin *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes
+                         no memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
     dcsr_i_snapshot
@@ -336,9 +335,9 @@ dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t c
  * shared. */
 dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
-/* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a shelf
- * of its own, which are made where it shares base's, or there are none. What of base is replaced so, two parts
- * at most, goes into the grave, unless that is NULL. NULL: no memory. */
+/* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a
+ * shelf of its own, which are made where it shares base's, or there are none. What of base is replaced so,
+ * two parts at most, goes into the grave, unless that is NULL. NULL: no memory. */
 dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
                                     uint64_t p, dcsr_i_grave *grave);
 /* The shelves and directories of base that the table does not share: how many they are, and to the grave. */
@@ -386,14 +385,16 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
 dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
 void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
-/* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their directories
- * and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one, when no
- * version can see any of it; so this takes room for so many remains at most, however much is dropped. */
+/* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their
+ * directories and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one,
+ * when no version can see any of it; so this takes room for so many remains at most, however much is dropped.
+ */
 enum { DCSR_I_MOST_OF_TAIL = 2 };
 void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table,
                       const dcsr_i_table *next);
-/* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with the
- * remains. (Blocks of the arena must not be held longer than a run that they are of.) With remains_lock. */
+/* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with
+ * the remains. (Blocks of the arena must not be held longer than a run that they are of.) With remains_lock.
+ */
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen);
 /* All of a table, but for what is in the arena: one remains, likewise. */
 void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table);

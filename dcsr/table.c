@@ -443,8 +443,8 @@ static void bury_from(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *ta
 void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *next)
 {
     bury_from(grave, matrix, table, next->rows, true);
-    /* The first shelf of a table of several, which the next has inside of its root, though it keeps all of it:
-     * the tail begins behind it. */
+    /* The first shelf of a table of several, which the next has inside of its root, though it keeps all of
+     * it: the tail begins behind it. */
     if (table->shelves > next->shelves && has_shelf_inside(next->directories) && table->shelf[0] &&
         next->rows >> DCSR_I_PAGE_SHIFT >> DCSR_I_SHELF_SHIFT)
         dcsr_i_bury(grave, DCSR_I_SHELF, table->shelf[0]->born, table->shelf[0], 0);

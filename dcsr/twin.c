@@ -66,11 +66,6 @@ void dcsr_i_twin_stays(dcsr_matrix *matrix)
 
 /* ---- Batches out of rows of A ---- */
 
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
-
 /* A batch for the twin of `rows`, without entries yet. They will come by ascending row of A, and stay so in
  * each column. */
 static dcsr_i_operation batch_for(const dcsr_matrix *twin, dcsr_i_kind kind, const dcsr_i_rows *rows)
@@ -79,9 +74,9 @@ static dcsr_i_operation batch_for(const dcsr_matrix *twin, dcsr_i_kind kind, con
     return (dcsr_i_operation){.context = twin->context,
                               .kind = kind,
                               .stride = size ? 2 : 1,
-                              .column_bits = bits_for(rows->rows),
-                              .row_bits = bits_for(rows->cols),
-                              .ordered_bits = bits_for(rows->rows),
+                              .column_bits = dcsr_i_bits_for(rows->rows),
+                              .row_bits = dcsr_i_bits_for(rows->cols),
+                              .ordered_bits = dcsr_i_bits_for(rows->rows),
                               .value_size = size,
                               .rows = rows->cols,
                               .cols = rows->rows};

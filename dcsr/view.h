@@ -22,10 +22,11 @@ typedef struct dcsr_view dcsr_view;
 
 typedef enum dcsr_layout {
     DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
-    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store when it is defragmented, else gathered
-                      */
+    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store when it is defragmented, else gathered;
+                        the offsets are rows + 1 of 8 bytes, however few entries there are */
     DCSR_LAYOUT_CSC /* the segments, and beside them the columns: offsets, row numbers, values. Transposed for
-                       the view, unless the matrix maintains its transpose (dcsr_matrix_options) */
+                       the view, unless the matrix maintains its transpose (dcsr_matrix_options); the offsets
+                       are cols + 1 of 8 bytes */
 } dcsr_layout;
 
 /* Flags of dcsr_view_create(), to be or-ed. */
@@ -39,9 +40,9 @@ enum {
 
 /* Creates a view of the matrix's last published version. *view is NULL on failure.
  * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
- * unresolved rows; else O(entries in those rows); CSR and CSC views are cached for as long as the version is
- * the newest. The arrays of CSC take O(rows + cols + entries) and, while they are made, up to 16 bytes more
- * an entry; of a matrix that maintains its transpose what a CSR view of that takes. */
+ * unresolved rows; else O(entries in those rows); of CSR O(rows + entries). CSR and CSC views are cached for
+ * as long as the version is the newest. The arrays of CSC take O(cols + entries) and, while they are made, up
+ * to 16 bytes more an entry; of a matrix that maintains its transpose what a CSR view of that takes. */
 DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
                                       unsigned flags);
 
@@ -60,8 +61,8 @@ typedef struct dcsr_view_info {
     bool lent; /* a CSR or CSC view that points into the store: no entry was copied */
 } dcsr_view_info;
 
-/* Fills *info. The row statistics cost O(rows). Errors: on a device also OUT_OF_MEMORY, as of all that reads
- * there. */
+/* Fills *info. The row statistics cost O(rows in use), pages of 64 rows at a time; of CSR O(rows). Errors: on
+ * a device also OUT_OF_MEMORY, as of all that reads there. */
 DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 
 /* The arrays of a CSR view. They belong to the view and last as long as it does. Of a matrix on a cuda

@@ -10,7 +10,7 @@
  *
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED, DEVICE; C is then as it was.
- * Waits for what is queued on C. Cost: O(nnz(A) + rows / 64), and nnz(C) with accum or a mask; shared out
+ * Waits for what is queued on C. Cost: O(nnz(A)), and nnz(C) with accum or a mask; shared out
  * among threads.
  *
  * On a cuda context this runs on the device, as do the other operations whose result is a matrix, unless the

@@ -15,7 +15,7 @@
  * be assigned to large regions: otherwise every place of them gets an entry.
  *
  * Errors: INDEX_OUT_OF_RANGE naming the first offender, INVALID_ARGUMENT (an index stands twice), else as in
- * apply.h. Cost: O(nnz(C) + nnz(A) + rows / 64): C is written anew, as one version. To set single entries use
+ * apply.h. Cost: O(nnz(C) + nnz(A)): C is written anew, as one version. To set single entries use
  * dcsr_matrix_insert(). On a device entries are sorted where a list does not ascend. */
 #ifndef DCSR_ASSIGN_H
 #define DCSR_ASSIGN_H

@@ -22,7 +22,11 @@
  * or column.)
  *
  * When an operation fails its output is as it was, but for DCSR_ERROR_NOT_DURABLE, which says that a durable
- * matrix has the result in memory and the disk has not (persist/persist.h). */
+ * matrix has the result in memory and the disk has not (persist/persist.h).
+ *
+ * What operations on matrices say they cost is in entries: rows cost nothing on the host where 64 neighbours
+ * have none, as long as views are of segments. A view of CSR is gone over by its rows. On a device each
+ * matrix and list of rows that is looked at costs O(rows). */
 #ifndef DCSR_DESC_H
 #define DCSR_DESC_H
 

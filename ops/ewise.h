@@ -12,7 +12,7 @@
  * what they do to C as a whole: changes that others queue meanwhile come after).
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED; C is then as it was.
- * Cost: O(nnz(A) + nnz(B) + rows / 64), and nnz(C) with accum or a mask; rows are shared out among threads.
+ * Cost: O(nnz(A) + nnz(B)), and nnz(C) with accum or a mask; rows are shared out among threads.
  * Views whose columns do not ascend are sorted first, once per view; so is a transposed one transposed. */
 #ifndef DCSR_EWISE_H
 #define DCSR_EWISE_H

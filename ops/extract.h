@@ -10,8 +10,8 @@
  * Errors: INDEX_OUT_OF_RANGE naming the first offender, else as in apply.h. Cost: O(nnz of the chosen rows +
  * nrows + ncols), and O(cols of A) where that is no more; where cols does not ascend rows are sorted anew. On
  * a device each entry is looked up in cols, O(log ncols), unless those are neighbours.
- * extract_row costs O(length of the row); extract_column O(rows log(row length)), or the column's length
- * where A's view has its transpose. */
+ * extract_row costs O(length of the row); extract_column O(rows in use log(row length)), or the column's
+ * length where A's view has its transpose. */
 #ifndef DCSR_EXTRACT_H
 #define DCSR_EXTRACT_H
 

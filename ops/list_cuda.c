@@ -96,20 +96,15 @@ static void close_sorting(sorting *s)
     free_words(s, s->keys_spare);
 }
 
-static int bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
-
 /* By column, then by row: that leaves out the bits between the two, which are 0. */
 static dcsr_status sort(sorting *s)
 {
     dcsr_cuda_list *list = s->list;
     uint64_t **words = s->size ? &s->words : NULL, **spare = s->size ? &s->words_spare : NULL;
     DCSR_TRY(dcsr_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 0,
-                            bits_for(list->cols)));
+                            dcsr_i_bits_for(list->cols)));
     return dcsr_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 32,
-                          32 + bits_for(list->rows));
+                          32 + dcsr_i_bits_for(list->rows));
 }
 
 dcsr_status dcsr_cuda_list_sort(dcsr_cuda_list *list, dcsr_cuda_stream *stream)

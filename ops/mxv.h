@@ -44,8 +44,10 @@ extern "C" {
  * in a push, on the number of threads; and on nothing else.
  *
  * Cost: pull O(size of w / 64 + entries of the rows that are looked at), and of a sparse mask its elements in
- * the place of size / 64; push O(entries in the columns of u's elements), a size / 4096 besides where that is
- * more than a few. Memory in proportion, at most one value a thread for each element of w. */
+ * the place of size / 64; where w is far longer than A has entries, or a sparse u than these and its own,
+ * only what is in use is looked at, O(entries of A log(elements of u)); push O(entries in the columns of u's
+ * elements), a size / 4096 besides where that is more than a few. Memory in proportion, at most one value a
+ * thread for each element of w. */
 DCSR_API dcsr_status dcsr_mxv(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                               const dcsr_semiring *semiring, dcsr_view *A, const dcsr_vector *u,
                               const dcsr_desc *desc);

@@ -1,11 +1,11 @@
-/* mxv_compact.c: t = M u by rows, where t or u is so long that a place for each of its elements would outweigh
- * all else.
+/* mxv_compact.c: t = M u by rows, where t or u is so long that a place for each of its elements would
+ * outweigh all else.
  *
  *      rows of M that have entries in columns of u    5      77      901      ->    0  1  2  ...
  *      columns                                         9  4000000  4000001    ->    their places in u's list
  *
- * What is left is a small CSR and a short, dense vector, which are multiplied as any; the places of the result
- * are row numbers again in the end. So memory and time follow the entries. */
+ * What is left is a small CSR and a short, dense vector, which are multiplied as any; the places of the
+ * result are row numbers again in the end. So memory and time follow the entries. */
 #include "dcsr/alloc.h"
 #include "dcsr/search.h"
 #include "ops/mxv_internal.h"

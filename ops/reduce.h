@@ -12,8 +12,8 @@
  *
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context), DIMENSION_MISMATCH, OUT_OF_MEMORY,
  * CALLBACK (a user's monoid returned false), CONTEXT_DESTROYED, DEVICE; the output is then as it was. Cost:
- * O(nnz(A)), shared out among threads. On a device up to 40 bytes of memory an entry; of the sum of all none
- * where rows lie one behind the other. */
+ * O(nnz(A)), shared out among threads; of columns O(cols) besides, unless they are far more than entries. On
+ * a device up to 40 bytes of memory an entry; of the sum of all none where rows lie one behind the other. */
 #ifndef DCSR_REDUCE_H
 #define DCSR_REDUCE_H
 

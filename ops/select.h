@@ -5,7 +5,7 @@
  * *thunk is of the operator's thunk type. desc.h says what mask and accum do; desc->transpose_a takes A's
  * transpose. Values are those of A, cast to C's type.
  *
- * Errors and threads as in apply.h. Cost: O(nnz(A) + rows / 64), and nnz(C) with accum or a mask. By position
+ * Errors and threads as in apply.h. Cost: O(nnz(A)), and nnz(C) with accum or a mask. By position
  * (tril, triu, diag, row_le, col_le, ...) only the ends of each row are looked for, and what stays is copied;
  * on a device every entry is looked at. */
 #ifndef DCSR_SELECT_H

@@ -29,7 +29,7 @@ typedef struct dcsr_i_plan {
 
 /* Cuts the rows: as they were in `base` (NULL: nothing), except where chunks have grown too large or too
  * small. `version` is that of the rows' table in `base`; 0 where it is not known, or of another matrix. Costs
- * O(rows), or with a base O(rows / 64) and the rows that may have changed. */
+ * O(rows in use), or with a base O(pages of 64 of these) and the rows that may have changed. */
 dcsr_status dcsr_i_plan_make(dcsr_i_plan *plan, const dcsr_i_rows *rows, uint64_t target,
                              const dcsr_i_version *base, uint64_t version);
 void dcsr_i_plan_free(dcsr_i_plan *plan);

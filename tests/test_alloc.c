@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -142,6 +143,14 @@ Test(alloc, what_the_system_refuses_is_not_counted)
     cr_assert_eq(*block, 'b');
     cr_assert_eq(information().scratch_bytes, 1);
     dcsr_i_free(context, DCSR_I_SCRATCH, block, 1, 1);
+}
+
+Test(alloc, refuses_more_than_the_machine_has)
+{
+    size_t more = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) + 1;
+    cr_assert_null(dcsr_i_alloc(context, DCSR_I_SCRATCH, more, 1));
+    cr_assert(test_says("refused"));
+    cr_assert_eq(information().scratch_bytes, 0);
 }
 
 /* The limit holds over both pools, to the byte, for blocks and for charges. */

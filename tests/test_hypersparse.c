@@ -1,5 +1,5 @@
-/* test_hypersparse.c: matrices of 2^32 rows and 2^31 columns that hold a few entries. All of it happens within
- * a memory limit that places for all rows, or for every 64th, would exceed. */
+/* test_hypersparse.c: matrices of 2^32 rows and 2^31 columns that hold a few entries. All of it happens
+ * within a memory limit that places for all rows, or for every 64th, would exceed. */
 #include "tests/support.h"
 
 #include "algos/bfs.h"

@@ -248,7 +248,8 @@ Test(limit, lets_defragmentation_fail_without_harm)
     tear_down_full(&f);
 }
 
-/* On a device asking takes memory, which is set aside; what is unresolved has to be resolved to be counted. */
+/* On a device asking takes memory, which is set aside; what is unresolved has to be resolved to be counted.
+ */
 Test(limit, leaves_room_on_a_device_too)
 {
     enum { LIMIT = 10 << 20, SIDE = 3000, ENTRIES = 4000 };
