@@ -138,8 +138,8 @@ typedef struct dcsr_version_info {
  * come back with dcsr_store_restore(). Errors: INVALID_ARGUMENT (the name; a store that was opened
  * read_only), TYPE_MISMATCH, BUSY (`name` is open as a durable matrix, or its log has changes that are in no
  * version yet, and this is another matrix), IO (also a full disk, or the process's limit of file sizes: the
- * store is as it was, and what is in memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows
- * / 64) and the changed rows; their bytes are written and synced, by transactions of 128 MiB, or of 32 MiB
+ * store is as it was, and what is in memory too), TOO_LARGE (max_bytes), OUT_OF_MEMORY, CORRUPT. Cost: O(rows in
+ * use / 64) and the changed rows; their bytes are written and synced, by transactions of 128 MiB, or of 32 MiB
  * where the store has durable matrices open, whose log is written in between: their tickets wait for one of
  * them at most. Memory: 192 MiB at most, or 96 MiB, or three times the largest chunk, beside what a view
  * takes. */
