@@ -96,7 +96,7 @@ static void fill_closed_streams(void)
 int main(int argc, char **argv)
 {
     fill_closed_streams();
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` fails, and is told */
+    signal(SIGXFSZ, SIG_IGN); /* so that a write beyond `ulimit -f` is an error */
     cli_state cli = {0};
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--json")) cli.json_failures = true;

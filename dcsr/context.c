@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a memory limit this share is set aside, up to so many bytes (context.h). */
+/* The share of a memory limit that is set aside, and the most bytes that are (context.h). */
 enum { SET_ASIDE_SHARE = 32, MOST_SET_ASIDE = 1 << 20 };
 
 static uint64_t set_aside_of(uint64_t memory_limit)

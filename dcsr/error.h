@@ -19,8 +19,7 @@ __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status
 enum { DCSR_I_ERROR_BYTES = 1024 };
 const char *dcsr_i_error_text(void);
 
-/* Writes a sentence to where there are so many bytes (64 at least); what does not fit loses its middle too.
- */
+/* Formats a sentence into `to`, which has room for `bytes` (at least 64); one that does not fit loses its middle. */
 __attribute__((format(printf, 3, 4))) void dcsr_i_error_format(char *to, size_t bytes, const char *format,
                                                                ...);
 

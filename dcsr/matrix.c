@@ -216,7 +216,7 @@ static uint64_t bytes_of(dcsr_matrix *matrix)
     return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
 }
 
-/* What is told of the current version. */
+/* What get_info says of the current version. */
 static dcsr_status describe(dcsr_matrix_info *info, dcsr_matrix *matrix)
 {
     dcsr_i_snapshot snapshot;

@@ -1,7 +1,7 @@
-/* measure.c: what is told of rows, and reading one; the cpu's engine. */
+/* measure.c: measures of rows, and reading one; the cpu's engine. */
 #include "dcsr/store.h"
 
-/* The lengths of the rows of page p, so many, those of a CSR in `room`. */
+/* The lengths of the rows of page p; *count is how many there are. Those of a CSR are computed into `room`. */
 static const uint32_t *lengths_of(const dcsr_i_rows *rows, uint64_t p, unsigned *count,
                                   uint32_t room[DCSR_I_PAGE_ROWS])
 {
