@@ -1,7 +1,9 @@
 /* bench_store.c: how fast do matrices go to the disk and come back, beside writing and reading plain files?
  *
  * Everything is in one folder, STORE_FOLDER or the current one. The plain file has the bytes of the snapshot;
- * it is written by one write() a megabyte and an fsync(), and read into memory that is touched already.
+ * it is written by one write() a megabyte and an fsync(), and read into memory that is touched already. What
+ * restoring cannot be above is `bare`: the same file read by all threads into new memory in huge pages, with
+ * a checksum of each megabyte, and nothing else.
  * Before each reading the pages of the files are dropped from the system's cache as far as it lets go of them
  * (posix_fadvise); `cached` is the same with them in the cache. */
 #include "bench/inputs.h"
@@ -15,8 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum { PIECE = 1 << 20, RUNS = 3, SNAPSHOTS = 7 };
 
@@ -79,6 +83,32 @@ static double read_plain(const char *path, char *data, uint64_t bytes)
     return bench_now() - start;
 }
 
+static volatile uint64_t kept; /* so that what is only added up is computed */
+
+static double read_bare(const bench *b, const char *path, uint64_t bytes)
+{
+    const uint64_t huge = 2 << 20, room = (bytes / huge + 2) * huge;
+    double start = bench_now();
+    int file = open(path, O_RDONLY);
+    char *map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (file < 0 || map == MAP_FAILED) bench_die("opening %s failed", path);
+    char *data = map + (huge - (uintptr_t)map % huge) % huge;
+    madvise(data, bytes, MADV_HUGEPAGE);
+    uint64_t sum = 0;
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(^ : sum)
+    for (uint64_t first = 0; first < bytes; first += PIECE) {
+        uint64_t piece = bytes - first < PIECE ? bytes - first : PIECE;
+        if (pread(file, data + first, piece, (off_t)first) != (ssize_t)piece)
+            bench_die("reading %s failed", path);
+        sum ^= XXH64(data + first, piece, 0);
+    }
+    const double seconds = bench_now() - start;
+    kept = sum;
+    munmap(map, room);
+    close(file);
+    return seconds;
+}
+
 static void drop_from_cache(const char *path)
 {
     int file = open(path, O_RDONLY);
@@ -126,7 +156,7 @@ static void measure_snapshots(bench *b, bench_table *table, const char *name, dc
     memset(bytes, 7, raw);
     for (int level = 0; level <= 3; level += 3) {
         bench_samples to = {0}, from = {0}, cached = {0}, plain_to = {0}, plain_from = {0},
-                      plain_cached = {0};
+                      plain_cached = {0}, bare = {0};
         dcsr_version_info version;
         for (int run = 0; run < SNAPSHOTS; run++) {
             dcsr_store *store = new_store(level);
@@ -145,6 +175,8 @@ static void measure_snapshots(bench *b, bench_table *table, const char *name, dc
                 bench_samples_add(warm ? &cached : &from, bench_now() - start);
                 dcsr_matrix_destroy(restored);
             }
+            drop_from_cache(plain);
+            bench_samples_add(&bare, read_bare(b, plain, raw));
             dcsr_store_close(store);
         }
         const double mega = (double)raw * 1e-6;
@@ -156,8 +188,8 @@ static void measure_snapshots(bench *b, bench_table *table, const char *name, dc
         bench_row(table, BENCH_LABELS(name, dcsr_type_name(type), compression), mega,
                   (double)version.stored_bytes / (double)raw, mega / write_s, mega / plain_write_s,
                   plain_write_s / write_s, mega / read_s, mega / plain_read_s, plain_read_s / read_s,
-                  mega / cached_s, plain_cached_s / cached_s);
-        bench_samples *all[] = {&to, &from, &cached, &plain_to, &plain_from, &plain_cached};
+                  plain_read_s / least(&bare), mega / cached_s, plain_cached_s / cached_s);
+        bench_samples *all[] = {&to, &from, &cached, &plain_to, &plain_from, &plain_cached, &bare};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) bench_samples_free(all[i]);
         unlink(plain);
     }
@@ -349,7 +381,7 @@ int main(int argc, char **argv)
         bench_table_begin(&b, "snapshots", "whole versions; ratios: the plain file's time over ours",
                           "matrix type compression | mb:%.0f of_csr:%.2f write_mb_s:%.0f plain_write:%.0f "
                           "ratio:%.2f read_mb_s:%.0f "
-                          "plain_read:%.0f ratio_read:%.2f cached_mb_s:%.0f ratio_cached:%.2f");
+                          "plain_read:%.0f ratio_read:%.2f bare:%.2f cached_mb_s:%.0f ratio_cached:%.2f");
     measure_snapshots(&b, table, grid, DCSR_FP64);
     measure_snapshots(&b, table, graph, DCSR_PATTERN);
     table = bench_table_begin(&b, "changes", "versions after a change in a share of the chunks",

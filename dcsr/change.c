@@ -6,8 +6,8 @@
 #include "dcsr/stage_cuda.h"
 #endif
 
-/* Waiting batches of one kind are joined up to this many entries; larger ones are packed outside the queue's
- * lock. */
+/* Waiting batches of one kind are joined up to this many entries. A batch that joins none is packed with the
+ * queue's lock only while it is small. */
 #ifdef DCSR_SIMT
 enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
 #else
@@ -69,24 +69,27 @@ static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
     return status;
 }
 
-/* A small batch: checked and packed under the lock, into a waiting operation if there is one. */
+/* Checks and packs a batch behind those of a waiting operation. With the lock. */
+static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_i_entries *e,
+                        dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last) : NULL;
+    if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_entries_pack(last, e, 1);
+    if (status != DCSR_OK) {
+        dcsr_ticket_destroy(created);
+        return status;
+    }
+    if (ticket) *ticket = created;
+    /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
+    last->watched = last->watched && ticket;
+    matrix->pending_bytes += e->n * (uint64_t)last->entry_bytes;
+    return DCSR_OK;
+}
+
+/* A small batch: checked and packed under the lock. */
 static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
-    dcsr_i_operation *last = joinable(matrix, e);
-    if (last) {
-        dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last) : NULL;
-        if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
-        dcsr_status status = dcsr_i_entries_pack(last, e, 1);
-        if (status != DCSR_OK) {
-            dcsr_ticket_destroy(created);
-            return status;
-        }
-        if (ticket) *ticket = created;
-        /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
-        last->watched = last->watched && ticket;
-        matrix->pending_bytes += e->n * (uint64_t)last->entry_bytes;
-        return DCSR_OK;
-    }
     dcsr_i_operation *operation;
     DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
     dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
@@ -95,13 +98,18 @@ static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
     return status;
 }
 
-/* Checks and packs a large batch. One for a device is brought there at once, but for that of a durable
- * matrix, whose journal wants it too. */
+/* A large batch for a device is brought there at once, but for that of a durable matrix, whose journal wants
+ * it too. */
+static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    return matrix->cuda && !matrix->journal && e->n > SMALL_BATCH;
+}
+
 static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
     int threads = dcsr_i_threads(matrix->context, e->n);
 #ifdef DCSR_CUDA
-    if (matrix->cuda && !matrix->journal) return dcsr_cuda_stage_entries(operation, e, threads);
+    if (is_staged(matrix, e)) return dcsr_cuda_stage_entries(operation, e, threads);
 #endif
     return dcsr_i_entries_pack(operation, e, threads);
 }
@@ -167,6 +175,8 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
 #ifdef DCSR_CUDA
     if (e->on_device && e->n) return queue_device(matrix, e, ticket);
 #endif
+    dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
+    if (last) return join(matrix, last, e, ticket);
     return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket) : queue_large(matrix, e, ticket);
 }
 

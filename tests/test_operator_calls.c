@@ -491,3 +491,52 @@ Test(operator_calls, of_three_in_a_row_are_answered)
 {
     for (int round = 0; round < TEST_SIZE(50, 20, 10); round++) go_round(3, false, round % 2);
 }
+
+/* ---- Batches that wait meanwhile ---- */
+
+enum { WAITING = 20, WAITING_ENTRIES = 50000 };
+
+/* Batch b gives the first rows one value more than the batch before. */
+static void insert_large_batches(caller *c)
+{
+    uint64_t *rows = test_allocate(WAITING_ENTRIES, sizeof *rows),
+             *cols = test_allocate(WAITING_ENTRIES, sizeof *cols);
+    double *values = test_allocate(WAITING_ENTRIES, sizeof *values);
+    for (int b = 0; b < WAITING; b++) {
+        for (uint64_t i = 0; i < WAITING_ENTRIES; i++) {
+            rows[i] = WAITING_ENTRIES - 1 - i;
+            cols[i] = i % 3;
+            values[i] = (double)b + (double)i;
+        }
+        ALLOWED(c, dcsr_matrix_insert(c->C, WAITING_ENTRIES, rows, cols, values, NULL));
+    }
+    free(rows);
+    free(cols);
+    free(values);
+}
+
+Test(operator_calls, large_batches_that_wait_are_joined)
+{
+    fixture f = set_up(DCSR_FP64);
+    caller c = {0};
+    TEST_OK(dcsr_matrix_resize(f.C, WAITING_ENTRIES, 4, NULL));
+    TEST_OK(dcsr_matrix_resize(f.A, WAITING_ENTRIES, 4, NULL));
+    TEST_OK(dcsr_matrix_wait(f.A));
+    TEST_OK(dcsr_matrix_wait(f.C));
+    dcsr_view_destroy(f.a);
+    f.a = test_view(f.A, DCSR_LAYOUT_SEGMENTS, 0);
+    const dcsr_matrix_info before = test_info(f.C);
+    run(&f, &c, insert_large_batches);
+    TEST_OK(dcsr_matrix_wait(f.C));
+    const dcsr_matrix_info info = test_info(f.C);
+    cr_assert(info.inserted - before.inserted == (uint64_t)WAITING * WAITING_ENTRIES);
+    cr_assert(info.version - before.version == 2, "the operation, and all batches together: %lu versions",
+              (unsigned long)(info.version - before.version));
+    for (uint64_t i = 0; i < WAITING_ENTRIES; i += 997) {
+        double value;
+        bool stored;
+        TEST_OK(dcsr_matrix_get(f.C, WAITING_ENTRIES - 1 - i, i % 3, &value, &stored));
+        cr_assert(stored && value == (double)(WAITING - 1) + (double)i);
+    }
+    tear_down(&f);
+}
