@@ -2,9 +2,6 @@
 #include "dcsr/entries.h"
 #include "dcsr/turn.h"
 #include "dcsr/twin.h"
-#ifdef DCSR_CUDA
-#include "dcsr/stage_cuda.h"
-#endif
 
 /* Waiting batches of one kind are joined up to this many entries. A batch that joins none is packed with the
  * queue's lock only while it is small. */
@@ -102,23 +99,19 @@ static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
  * it too. */
 static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
-    return matrix->cuda && !matrix->journal && e->n > SMALL_BATCH;
+    return matrix->engine->stage && !matrix->journal && e->n > SMALL_BATCH;
 }
 
 static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
     int threads = dcsr_i_threads(matrix->context, e->n);
-#ifdef DCSR_CUDA
-    if (is_staged(matrix, e)) return dcsr_cuda_stage_entries(operation, e, threads);
-#endif
+    if (is_staged(matrix, e)) return matrix->engine->stage(operation, e, threads);
     return dcsr_i_entries_pack(operation, e, threads);
 }
 
-static void discard(dcsr_i_operation *operation)
+static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-#ifdef DCSR_CUDA
-    if (operation) dcsr_cuda_drop_staged(operation);
-#endif
+    if (operation && matrix->engine->unstage) matrix->engine->unstage(operation);
     dcsr_i_operation_release(operation);
 }
 
@@ -129,7 +122,7 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
     dcsr_i_operation *operation = NULL;
     dcsr_status status = DCSR_OK;
     do {
-        discard(operation);
+        discard(matrix, operation);
         operation = NULL;
         uint64_t rows = matrix->queued_rows, cols = matrix->queued_cols;
         pthread_mutex_unlock(&matrix->queue_lock);
@@ -139,42 +132,29 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
     } while (status == DCSR_OK &&
              (operation->rows != matrix->queued_rows || operation->cols != matrix->queued_cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket);
-    if (status != DCSR_OK) discard(operation);
+    if (status != DCSR_OK) discard(matrix, operation);
     return status;
 }
 
-#ifdef DCSR_CUDA
 /* A batch whose arrays are on the device: the work that reads them is put behind what the caller's stream
  * holds, and finds out what the host cannot look at. With the lock. */
 static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     dcsr_i_operation *operation;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status =
-        dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols);
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
+    dcsr_status status = matrix->engine->expect(matrix, operation, e);
     if (status == DCSR_OK) {
-        status = dcsr_cuda_expect_arrival(stream, operation, e->n);
-        if (status == DCSR_OK) status = submit(matrix, operation, ticket);
-        if (status == DCSR_OK) {
-            dcsr_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
-            dcsr_cuda_pack_arrival(stream, e->stream, operation, &arrays);
-        } else {
-            dcsr_cuda_drop_arrival(stream, operation);
-            dcsr_i_operation_release(operation);
-        }
+        status = submit(matrix, operation, ticket);
+        matrix->engine->arrive(matrix, operation, e, status == DCSR_OK);
     }
-    dcsr_i_stream_return(matrix->context, stream);
+    if (status != DCSR_OK) dcsr_i_operation_release(operation);
     return status;
 }
-#endif
 
 /* Called and returns with the lock. */
 static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
-#ifdef DCSR_CUDA
     if (e->on_device && e->n) return queue_device(matrix, e, ticket);
-#endif
     dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
     if (last) return join(matrix, last, e, ticket);
     return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket) : queue_large(matrix, e, ticket);

@@ -5,7 +5,7 @@
 #define DCSR_COMBINE_CUH
 
 #include "dcsr/device.cuh"
-#include "dcsr/rowtable_cuda.h"
+#include "dcsr/matrix.h"
 #include <math.h>
 #include <string.h>
 #include <type_traits>

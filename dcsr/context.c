@@ -1,7 +1,6 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
 #include "dcsr/context_gpu.h"
-#include "dcsr/rowtable.h"
-#include "dcsr/runtime.h"
+#include "dcsr/threads.h"
 #include "dcsr/turn.h"
 #include <assert.h>
 #include <omp.h>

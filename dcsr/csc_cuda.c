@@ -1,29 +1,11 @@
 /* csc_cuda.c: the transpose of what a view on a device shows, made there. */
 #include "dcsr/csc_cuda.h"
+#include "dcsr/turned_cuda.h"
 #include "dcsr/keys_cuda.h"
 #include "dcsr/prim_cuda.h"
 #include "dcsr/store_cuda.h"
 #include "dcsr/twin.h"
 #include "dcsr/viewdata.h"
-
-dcsr_status dcsr_cuda_turn_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, int row_bits,
-                                uint64_t **keys, uint64_t **words)
-{
-    const bool values = rows->value_size != 0;
-    const uint64_t entries = rows->stored;
-    *keys = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **keys);
-    *words = values ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **words) : NULL;
-    if (!*keys || (values && !*words)) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
-    dcsr_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
-    if (status == DCSR_OK) dcsr_cuda_turn(stream, &walk, entries, row_bits, *keys, *words);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
-    return status;
-}
-
-/* ---- For a view ---- */
 
 /* Temporary memory of a transposition. */
 typedef struct turning {

@@ -8,6 +8,7 @@
  *
  *      SIMT_SHARED(T, name, N)           a shared array; SIMT_SHARED_DYN(T, name) the one sized by the launch
  *      simt::launch(kernel, blocks, threads, shared_bytes, stream, arguments...)      instead of <<<>>>
+ *      DCSR_CUDA_INLINE                  before a function that kernels call
  *      __syncthreads, __syncwarp(mask), warp intrinsics with masks, atomics
  *
  * A kernel may rely on nothing between two barriers but atomics; what another kernel wrote is seen when both
@@ -17,10 +18,12 @@
 
 #ifdef DCSR_SIMT
 #include <simt.h>
+#define DCSR_CUDA_INLINE static inline
 #else
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#define DCSR_CUDA_INLINE        static __device__ __forceinline__
 #define SIMT_SHARED(T, name, N) __shared__ T name[N]
 #define SIMT_SHARED_DYN(T, name)                                \
     extern __shared__ __align__(16) unsigned char simt_bytes[]; \

@@ -14,6 +14,7 @@
 #include "dcsr/rowtable.h"
 
 struct dcsr_i_csr;
+struct dcsr_i_entries;
 struct dcsr_i_remains;
 struct dcsr_i_rewritten;
 struct dcsr_i_selection;
@@ -33,8 +34,24 @@ typedef struct dcsr_i_engine {
     dcsr_status (*open)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     void (*close)(dcsr_matrix *matrix);
 
+    /* The way of a batch to the device, before it is applied. All are NULL where entries stay in host memory.
+     * stage(): checks a large batch from the host, packs it and brings it there, without a lock; on failure
+     * nothing is left behind; unstage() gives it back. expect() takes what a batch needs whose arrays are on
+     * the device, arrive() puts the work that reads them behind what the caller's stream holds, or gives all
+     * back where the operation was not queued; both with the queue's lock. cancel() gives back what an
+     * operation has there that will not be applied. */
+    dcsr_status (*stage)(dcsr_i_operation *operation, const struct dcsr_i_entries *e, int threads);
+    void (*unstage)(dcsr_i_operation *operation);
+    dcsr_status (*expect)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e);
+    void (*arrive)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e,
+                   bool queued);
+    void (*cancel)(dcsr_matrix *matrix, dcsr_i_operation *operation);
+
     /* Changes. */
     dcsr_status (*apply_entries)(dcsr_matrix *matrix, dcsr_i_operation *operation);
+    /* Inserts the entries of the rows of A into its transpose, by a batch that has all but the entries; NULL
+     * where they are packed in host memory. TOO_LARGE, OUT_OF_MEMORY. */
+    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *batch, const dcsr_i_rows *rows);
     dcsr_status (*apply_resize)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     /* Moves all rows one behind the other; none is unresolved. */
     dcsr_status (*tighten)(dcsr_matrix *matrix);

@@ -1,5 +1,7 @@
 /* engine_cuda.c: the engine of a device: its functions, opening and closing a matrix. */
+#include "dcsr/stage_cuda.h"
 #include "dcsr/store_cuda.h"
+#include "dcsr/twin_cuda.h"
 
 static dcsr_status open_store(dcsr_matrix *matrix)
 {
@@ -67,7 +69,13 @@ static void trim(dcsr_matrix *matrix)
 const dcsr_i_engine dcsr_cuda_engine = {
     .open = open_matrix,
     .close = close_matrix,
+    .stage = dcsr_cuda_stage_entries,
+    .unstage = dcsr_cuda_drop_staged,
+    .expect = dcsr_cuda_expect_batch,
+    .arrive = dcsr_cuda_arrive_batch,
+    .cancel = dcsr_cuda_cancel_arrival,
     .apply_entries = dcsr_cuda_apply_entries,
+    .insert_transposed = dcsr_cuda_twin_insert,
     .apply_resize = dcsr_cuda_apply_resize,
     .tighten = dcsr_cuda_tighten,
     .fill = dcsr_cuda_fill_matrix,

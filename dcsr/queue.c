@@ -6,9 +6,6 @@
 #include "dcsr/journal.h"
 #include "dcsr/turn.h"
 #include "dcsr/twin.h"
-#ifdef DCSR_CUDA
-#include "dcsr/stage_cuda.h"
-#endif
 #include <string.h>
 
 /* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
@@ -16,6 +13,15 @@
 enum { TRIM_MILLISECONDS = 100, IDLE_MILLISECONDS = 2000 };
 
 /* ---- The worker ---- */
+
+dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+{
+    const dcsr_i_turn turn = {matrix->context, matrix->serial, dcsr_i_turn_of_thread()};
+    const dcsr_i_turn *before = dcsr_i_turn_enter(&turn);
+    dcsr_status status = replace(matrix, user);
+    dcsr_i_turn_enter(before);
+    return status;
+}
 
 static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
@@ -31,7 +37,7 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_BUILD_TWIN:
         return dcsr_i_twin_build(matrix);
     case DCSR_I_REPLACE:
-        return dcsr_i_turn_run(matrix, operation->replace, operation->user);
+        return dcsr_i_queue_replace(matrix, operation->replace, operation->user);
     }
     return DCSR_OK;
 }
@@ -329,9 +335,7 @@ static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
     while (cancelled) {
         dcsr_i_operation *operation = cancelled;
         cancelled = operation->next;
-#ifdef DCSR_CUDA
-        if (matrix->cuda) dcsr_cuda_cancel_arrival(matrix, operation);
-#endif
+        if (matrix->engine->cancel) matrix->engine->cancel(matrix, operation);
         matrix->applied++;
         tell(matrix, operation, DCSR_ERROR_CANCELLED,
              "the matrix was destroyed before this change was applied");

@@ -6,7 +6,7 @@
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
-#include "dcsr/runtime.h"
+#include "dcsr/threads.h"
 #include "dcsr/view.h"
 
 typedef enum dcsr_i_kind {
@@ -33,6 +33,7 @@ typedef struct dcsr_i_arrival {
      * them, in pinned memory, after that event. */
     void *packed;
     struct dcsr_cuda_verdict *verdict;
+    struct dcsr_cuda_stream *borrowed; /* between the two steps of the call */
 } dcsr_i_arrival;
 
 /* One change that was asked for. Small batches of the same kind that wait one behind the other share an
@@ -117,6 +118,8 @@ static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 
 dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
+/* Calls replace(matrix, user) in the matrix's turn, which the caller has. */
+dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user);
 /* Takes off the list what can be applied together with the operation that was taken off it before. The caller
  * holds queue_lock. */
 void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list);
@@ -147,12 +150,6 @@ static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
     (void)context;
     return DCSR_I_SPIN_NANOSECONDS;
 }
-void dcsr_i_pause(void);
-uint64_t dcsr_i_nanoseconds(void); /* of a clock that only goes forward, and that nobody sets */
-/* A condition to wait for until a time of that clock. */
-void dcsr_i_condition_init(pthread_cond_t *condition);
-/* Waits for the condition, with the lock; false when it was not signalled until then. */
-bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until);
 /* A ticket on an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
 /* Waits until what is queued now has been applied; does not report what failed of it. Fails at once, with

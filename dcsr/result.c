@@ -45,7 +45,7 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
     dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
     dcsr_i_turn_wait_end(&wait);
     if (!here) return status;
-    status = dcsr_i_turn_run(matrix, replace, user);
+    status = dcsr_i_queue_replace(matrix, replace, user);
     pthread_mutex_lock(&matrix->queue_lock);
     matrix->running = false;
     matrix->applied++;

@@ -27,6 +27,7 @@
 #define DCSR_ROWTABLE_H
 
 #include "dcsr/rowtable_cuda.h"
+#include "dcsr/threads.h"
 #include "dcsr/view.h"
 
 enum {
@@ -261,13 +262,5 @@ typedef struct dcsr_i_kept {
 /* What is kept with the view, made when it is asked for first; threads that ask meanwhile wait. */
 dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
                              dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view));
-/* Threads that an operation on `work` entries should use: 1 when it is too little to share, on a busy machine
- * sooner than on others. */
-int dcsr_i_threads(const dcsr_context *context, uint64_t work);
-/* How many shares to cut that work into where the result depends on it, as sums of floating-point numbers do:
- * as many as there would be threads, however busy the machine is. */
-int dcsr_i_shares(const dcsr_context *context, uint64_t work);
-/* For tests: the machine is busy from now on (1), or is not (0), whatever it is; -1: what it is. */
-void dcsr_i_assume_busy(int busy);
 
 #endif

@@ -84,12 +84,8 @@ typedef struct dcsr_cuda_page_change {
     uint32_t segment[DCSR_MAX_SEGMENTS];     /* of the fresh page: equal to the old one where it is shared */
 } dcsr_cuda_page_change;
 
-#ifdef __CUDACC__
-#define DCSR_CUDA_INLINE static __device__ __forceinline__
-#elif defined(__cplusplus)
-#define DCSR_CUDA_INLINE static inline
-#endif
-#ifdef DCSR_CUDA_INLINE
+#ifdef __cplusplus
+#include "dcsr/device.cuh"
 
 typedef struct dcsr_cuda_piece {
     uint64_t begin, length;

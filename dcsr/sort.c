@@ -3,8 +3,9 @@
  * Keys are row and column packed into as few bits as the matrix's dimensions need, so that a batch for 2^20
  * rows and columns takes four passes and not eight. Bytes moved: passes x n x (one read to count, one read,
  * one write) x size. */
-#include "dcsr/store.h"
+#include "dcsr/sort.h"
 #include <omp.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Digits are short while the counters would outweigh the entries, and at most 2048 buckets, whose open cache

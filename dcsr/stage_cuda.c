@@ -87,30 +87,50 @@ void dcsr_cuda_widen_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operati
 
 /* ---- From arrays on the device ---- */
 
-dcsr_status dcsr_cuda_expect_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, uint64_t n)
+/* Puts the work that reads the arrays behind what the caller's stream holds. */
+static void pack(dcsr_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
-    dcsr_cuda_expect_entries(operation, n);
-    DCSR_TRY(take(stream, operation));
-    arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
-    dcsr_status status = arrival->verdict
-                             ? dcsr_cuda_event_create(&arrival->packed, dcsr_cuda_device_of(stream))
-                             : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status != DCSR_OK) dcsr_cuda_drop_arrival(stream, operation);
-    return status;
-}
-
-void dcsr_cuda_pack_arrival(dcsr_cuda_stream *stream, void *callers_stream, dcsr_i_operation *operation,
-                            const dcsr_cuda_arrays *arrays)
-{
-    dcsr_i_arrival *arrival = &operation->arrival;
-    dcsr_cuda_order_caller_after(callers_stream, stream); /* the memory is there in this one's order */
-    dcsr_cuda_pack(stream, callers_stream, arrays, operation->rows, operation->cols, operation->column_bits,
+    const dcsr_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
+    dcsr_cuda_order_caller_after(e->stream, stream); /* the memory is there in this one's order */
+    dcsr_cuda_pack(stream, e->stream, &arrays, operation->rows, operation->cols, operation->column_bits,
                    arrival->keys, arrival->words, found_in(operation), arrival->verdict);
-    dcsr_cuda_event_record(stream, arrival->packed, callers_stream);
+    dcsr_cuda_event_record(stream, arrival->packed, e->stream);
     /* The stream itself has nothing to do; this asks what was noted. A failure is the device's, and stops the
      * operation when its turn comes. */
     dcsr_cuda_wait(stream, "reading a batch");
+}
+
+dcsr_status dcsr_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
+{
+    dcsr_i_arrival *arrival = &operation->arrival;
+    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_expect_entries(operation, e->n);
+    dcsr_status status = take(stream, operation);
+    if (status == DCSR_OK) {
+        arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
+        status = arrival->verdict ? dcsr_cuda_event_create(&arrival->packed, dcsr_cuda_device_of(stream))
+                                  : DCSR_ERROR_OUT_OF_MEMORY;
+        if (status != DCSR_OK) dcsr_cuda_drop_arrival(stream, operation);
+    }
+    if (status == DCSR_OK)
+        arrival->borrowed = stream;
+    else
+        dcsr_i_stream_return(matrix->context, stream);
+    return status;
+}
+
+void dcsr_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
+                            bool queued)
+{
+    dcsr_cuda_stream *stream = operation->arrival.borrowed;
+    operation->arrival.borrowed = NULL;
+    if (queued)
+        pack(stream, operation, e);
+    else
+        dcsr_cuda_drop_arrival(stream, operation);
+    dcsr_i_stream_return(matrix->context, stream);
 }
 
 /* ---- From pinned memory ---- */

@@ -45,12 +45,12 @@ void dcsr_cuda_drop_staged(dcsr_i_operation *operation);
 
 /* The following with the queue's lock: stage_cuda.c. */
 
-/* Takes what an operation on n entries from the device needs. On failure nothing is left behind. */
-dcsr_status dcsr_cuda_expect_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, uint64_t n);
-/* Puts the work that reads the arrays behind what the caller's stream holds. `stream` is the one that was
- * given when they were expected. */
-void dcsr_cuda_pack_arrival(dcsr_cuda_stream *stream, void *callers_stream, dcsr_i_operation *operation,
-                            const dcsr_cuda_arrays *arrays);
+/* Takes what an operation on entries from the device needs, and a stream. On failure nothing is left behind. */
+dcsr_status dcsr_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e);
+/* Puts the work that reads the arrays behind what the caller's stream holds; where the operation was not
+ * queued, gives back what it took. */
+void dcsr_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
+                            bool queued);
 /* Gives back what the operation has on the device, behind what the stream holds. Nothing else uses it. */
 void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation);
 /* The same for an operation that will not be applied; the worker has ended. */

@@ -23,6 +23,7 @@
 
 #include "dcsr/arena.h"
 #include "dcsr/engine.h"
+#include "dcsr/sort.h"
 #include <string.h>
 
 /* ---- What a version leaves behind ---- */
@@ -322,12 +323,6 @@ void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
  * matrices. */
 typedef void (*dcsr_i_combine)(void *into, const void *value);
 dcsr_i_combine dcsr_i_combiner(dcsr_type type, dcsr_policy policy);
-
-/* ---- sort.c ---- */
-/* Sorts n entries of `stride` words (1 or 2) by the bits [low, low + bits) of their first word, stably;
- * `spare` has the same size. Returns which of the two arrays holds the result. */
-uint64_t *dcsr_i_sort(uint64_t *entries, uint64_t *spare, uint64_t n, int stride, int low, int bits,
-                      int threads);
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);

@@ -15,7 +15,6 @@
 
 #include "dcsr/cuda.h"
 #include "dcsr/device.cuh"
-#include "dcsr/rowtable_cuda.h"
 
 /* How work becomes blocks. */
 struct dcsr_cuda_policy {

@@ -1,4 +1,4 @@
-/* threads.c: how many threads so much work deserves.
+/* threads.c: how many threads so much work deserves, and how they wait.
  *
  * A parallel region ends when the last of its threads has arrived. Where other programs want the processors
  * too, that one may not even have begun: it waits for a slice of some milliseconds, and meanwhile the others
@@ -7,11 +7,12 @@
  *
  * That the machine is busy is told by how often threads of this process were preempted: on a machine with
  * processors to spare some times a second, else after each slice. */
-#include "dcsr/rowtable.h"
-#include "dcsr/runtime.h"
-#include "dcsr/queue.h"
+#include "dcsr/threads.h"
+#include <errno.h>
 #include <omp.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /* In entries. Below LEAST_SHARED_WORK a parallel region costs more than it saves; above it each thread should
  * get WORK_PER_THREAD. On a busy machine less than LEAST_ON_BUSY is not shared. */
@@ -70,4 +71,45 @@ int dcsr_i_threads(const dcsr_context *context, uint64_t work)
     if (shares == 1 || work >= LEAST_ON_BUSY) return shares;
     bool busy = assumed < 0 ? is_busy() : assumed;
     return busy ? 1 : shares;
+}
+
+/* ---- Waiting ---- */
+
+uint64_t dcsr_i_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void dcsr_i_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until)
+{
+    const struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
+                                  .tv_nsec = (long)(until % 1000000000u)};
+    return pthread_cond_timedwait(condition, lock, &time) != ETIMEDOUT;
+}
+
+/* Tells the core that this thread only waits. */
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void dcsr_i_pause(void)
+{
+    for (int i = 0; i < 16; i++) relax();
+    sched_yield();
 }

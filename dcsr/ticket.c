@@ -1,8 +1,6 @@
 /* ticket.c: operations, waiting for one, and what a caller holds to do so. */
 #include "dcsr/turn.h"
-#include <errno.h>
-#include <sched.h>
-#include <time.h>
+#include "dcsr/queue.h"
 
 /* A version costs a device about as much as this many entries, so more need not be applied at once, and who
  * waits for the first of them need not wait longer. */
@@ -86,45 +84,6 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
 }
 
 /* ---- Waiting ---- */
-
-uint64_t dcsr_i_nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-void dcsr_i_condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
-bool dcsr_i_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until)
-{
-    const struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
-                                  .tv_nsec = (long)(until % 1000000000u)};
-    return pthread_cond_timedwait(condition, lock, &time) != ETIMEDOUT;
-}
-
-/* Tells the core that this thread only waits. */
-static inline void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-void dcsr_i_pause(void)
-{
-    for (int i = 0; i < 16; i++) relax();
-    sched_yield();
-}
 
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
 {

@@ -1,6 +1,5 @@
 /* turn.c: the turn of each thread, and the waits within turns. */
 #include "dcsr/turn.h"
-#include "dcsr/store.h"
 
 static _Thread_local const dcsr_i_turn *innermost;
 
@@ -21,18 +20,10 @@ const dcsr_i_turn *dcsr_i_turn_enter(const dcsr_i_turn *turn)
     return before;
 }
 
-dcsr_status dcsr_i_turn_run(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
-{
-    const dcsr_i_turn turn = {matrix, innermost}, *before = dcsr_i_turn_enter(&turn);
-    dcsr_status status = replace(matrix, user);
-    dcsr_i_turn_enter(before);
-    return status;
-}
-
 bool dcsr_i_turn_is_in_context(const dcsr_context *context)
 {
     const dcsr_i_turn *turn = innermost;
-    while (turn && turn->matrix->context != context) turn = turn->outer;
+    while (turn && turn->context != context) turn = turn->outer;
     return turn != NULL;
 }
 
@@ -40,7 +31,7 @@ bool dcsr_i_turn_is_in_context(const dcsr_context *context)
 
 static bool is_within(const dcsr_i_turn *turn, uint64_t matrix)
 {
-    while (turn && turn->matrix->serial != matrix) turn = turn->outer;
+    while (turn && turn->matrix != matrix) turn = turn->outer;
     return turn != NULL;
 }
 

@@ -17,10 +17,11 @@
 #ifndef DCSR_TURN_H
 #define DCSR_TURN_H
 
-#include "dcsr/queue.h"
+#include "dcsr/runtime.h"
 
 typedef struct dcsr_i_turn {
-    dcsr_matrix *matrix;
+    const dcsr_context *context;
+    uint64_t matrix;                 /* the serial number of the one whose turn it is */
     const struct dcsr_i_turn *outer; /* in which the thread worked when it took this one; NULL: in none */
 } dcsr_i_turn;
 
@@ -29,8 +30,6 @@ const dcsr_i_turn *dcsr_i_turn_of_thread(void);
 /* Makes the thread work in a turn, one that helps another thread in that thread's; returns what it worked in
  * before, to be entered again. */
 const dcsr_i_turn *dcsr_i_turn_enter(const dcsr_i_turn *turn);
-/* Calls replace(matrix, user) in the matrix's turn, which the caller has. */
-dcsr_status dcsr_i_turn_run(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user);
 /* Whether the thread works in the turn of a matrix of the context. */
 bool dcsr_i_turn_is_in_context(const dcsr_context *context);
 

@@ -1,8 +1,5 @@
 /* twin.c: the transpose that a matrix maintains (twin.h). */
 #include "dcsr/twin.h"
-#ifdef DCSR_CUDA
-#include "dcsr/twin_cuda.h"
-#endif
 #include <string.h>
 
 /* ---- Following a change ---- */
@@ -211,9 +208,7 @@ static void pack_all(const dcsr_i_rows *rows, const dcsr_i_operation *batch, con
 static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 {
     dcsr_i_operation batch = batch_for(twin, DCSR_I_INSERT, rows);
-#ifdef DCSR_CUDA
-    if (rows->on_device) return dcsr_cuda_twin_insert(twin, &batch, rows);
-#endif
+    if (twin->engine->insert_transposed) return twin->engine->insert_transposed(twin, &batch, rows);
     batch.n = dcsr_i_rows_entries(rows);
     return apply_batch(twin, &batch, rows, pack_all, NULL);
 }

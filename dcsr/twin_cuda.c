@@ -1,7 +1,7 @@
 /* twin_cuda.c: the transpose that a matrix on a device maintains: its batches are made there, out of those of
  * the matrix or out of its rows. */
 #include "dcsr/twin_cuda.h"
-#include "dcsr/csc_cuda.h"
+#include "dcsr/turned_cuda.h"
 #include "dcsr/store_cuda.h"
 
 /* The twin's stream need not be ordered behind A's, which has nothing left to do; and applying the batch

@@ -1,9 +1,9 @@
-/* csc.cu: the transpose of a matrix on a device.
+/* turned.cu: the entries of rows as keys of their columns.
  *
  * Bytes an entry: making keys reads it and writes 8, or 16 with its value; a pass of the sort (8 bits of the
  * column each) reads and writes that; writing columns reads it and writes the entry. A column's begin is
  * looked up among the keys. */
-#include "dcsr/csc_cuda.h"
+#include "dcsr/turned_cuda.h"
 #include "dcsr/walk.cuh"
 #include "dcsr/word.cuh"
 
