@@ -30,11 +30,11 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
 SIMT_SEEDS ?= 2
 
-VERSION  := $(shell sed -n 's/^.define DCSR_VERSION "\(.*\)"/\1/p' dcsr/runtime.h)
+VERSION  := $(shell sed -n 's/^.define DCSR_VERSION "\(.*\)"/\1/p' dcsr/base/runtime.h)
 SONAME   := libdcsr.so.$(firstword $(subst ., ,$(VERSION)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Werror -Wno-pass-failed
 C_FLAGS  := -std=c11 -Wstrict-prototypes -Wmissing-prototypes
-BASE     := -D_GNU_SOURCE -I. -fPIC -fvisibility=hidden -fopenmp -pthread -MMD -MP $(WARNINGS)
+BASE     := -D_GNU_SOURCE -Iinclude -I. -fPIC -fvisibility=hidden -fopenmp -pthread -MMD -MP $(WARNINGS)
 LIBS     := -llmdb -lxxhash -lzstd -lz -lm
 PLAIN    := $(CFLAGS) -DDCSR_JEMALLOC
 # References to it are weak, so that a linker that leaves out what nobody needs would leave it out.
@@ -46,27 +46,29 @@ SHOW = $(if $(V),,@echo '  $@';)
 
 # -- What there is ---------------------------------------------------------------------------------------------------
 
-KERNELS := $(wildcard dcsr/*.cu ops/*.cu algos/*.cu)
-CONTROL := $(wildcard dcsr/*_cuda.c ops/*_cuda.c algos/*_cuda.c)
-LIBRARY := $(filter-out $(CONTROL),$(wildcard dcsr/*.c ops/*.c algos/*.c persist/*.c))
-PUBLIC  := dcsr/dcsr.h $(shell grep -l DCSR_API dcsr/*.h ops/*.h algos/*.h persist/*.h)
-PUBLIC  += $(sort $(shell sed -n 's/^.include "\(.*\.def\)"/\1/p' $(PUBLIC)))
+# The files of a folder and of those in it, by name.
+files   = $(sort $(shell find $(1) -name '$(2)'))
+KERNELS := $(call files,dcsr ops algos,*.cu)
+CONTROL := $(call files,dcsr ops algos,*_cuda.c)
+LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos persist,*.c))
+PUBLIC  := $(wildcard include/dcsr/*)
 CLI     := $(wildcard cli/*.c)
 TOOLS   := $(wildcard tools/*.c)
 BENCHES := $(wildcard bench/bench_*.c)
 PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/*.cpp))
-FUZZERS := $(notdir $(basename $(wildcard tests/fuzz_*.c)))
+FUZZERS := $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
+SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one.
-SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help,$(notdir $(basename $(wildcard tests/test_*.c))))
+SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help,$(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test.
 DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
                  test_spmm_device test_stage_device test_vector_device test_vector_moves_device test_matrix_device \
                  test_mxm_device test_reduce_device test_twin_device
-SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(wildcard tests/test_*.c))))
+SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_FILES))))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
-RUNNER  := tests/sanitizer_main.c
-SUPPORT := $(filter-out $(RUNNER) tests/test_% tests/fuzz_%,$(wildcard tests/*.c))
+RUNNER  := tests/support/sanitizer_main.c
+SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
@@ -158,9 +160,10 @@ $(1)/tests/libsupport.a: $(call objects,$(1),$(SUPPORT))
 	$$(SHOW)ar rcs $$@ $$^
 
 # Suites start the program, and the cases of the emulator's own suite.
-$(1)/tests/test_%: $(1)/obj/tests/test_%.o $(5) $(1)/tests/libsupport.a $(1)/libdcsr.a | \
+$(foreach suite,$(SUITE_FILES),$(eval $(1)/tests/$(notdir $(basename $(suite))): $(call objects,$(1),$(suite))))
+$(1)/tests/test_%: $(5) $(1)/tests/libsupport.a $(1)/libdcsr.a | \
     $(1)/dcsr $(if $(filter simt,$(6)),$(1)/tests/simt_cases)
-	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ -lcriterion -ljansson $(LIBS) $($(6)_LIBS) $(4) -o $$@
+	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -ljansson $(LIBS) $($(6)_LIBS) $(4) -o $$@
 
 $(1)/tests/simt_cases: $(call objects,$(1),$(wildcard tests/simt/*.cu)) $(1)/libdcsr.a
 	@mkdir -p $$(@D)
@@ -171,7 +174,7 @@ $(1)/tests/differential: $(call objects,$(1),$(wildcard tests/peers/*.c)) $(1)/l
 	@mkdir -p $$(@D)
 	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ -lgraphblas $(LIBS) $($(6)_LIBS) $(4) -o $$@
 
--include $(wildcard $(1)/obj/*/*.d $(1)/obj/tests/simt/*.d $(1)/obj/tests/peers/*.d)
+-include $(shell find $(1)/obj -name '*.d' 2>/dev/null)
 endef
 # With the instructions of ARCH, so that kernels for them are looked at too.
 ASAN := -O1 -g $(MARCH) -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -203,7 +206,7 @@ $(BUILD)/libdcsr.so: $(call objects,$(BUILD),$(LIBRARY) $($(DEVICE)_SOURCES)) dc
 	@ln -sf libdcsr.so.$(VERSION) $(@D)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
-$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz_%.o $(BUILD)/fuzz/libdcsr.a
+$(BUILD)/fuzz/fuzz_%: $(BUILD)/fuzz/obj/tests/fuzz/fuzz_%.o $(BUILD)/fuzz/libdcsr.a
 	$(SHOW)$(CLANG) $(FUZZ) -fsanitize=fuzzer -fopenmp $^ $(LIBS) -o $@
 
 $(BUILD)/tools/%: $(BUILD)/obj/tools/%.o $(BUILD)/libdcsr.a

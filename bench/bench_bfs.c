@@ -6,7 +6,7 @@
  * levels are there; MTEPS are the entries of the rows that were reached, so each edge twice, over these
  * seconds. Fragmented: the entries of each row were inserted in 2 portions. The levels of one search of each
  * graph are compared with those of a plain queue. */
-#include "algos/bfs.h"
+#include <dcsr/bfs.h>
 #include "bench/place.h"
 
 #include <stdlib.h>

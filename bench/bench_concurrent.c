@@ -5,7 +5,7 @@
  * at once, with batches of 10^4 and 10^6 edges. The context has one thread: on the host the two use two
  * cores, on a GPU they share it. What the reader takes includes taking the view (duplicates are left as they
  * are). */
-#include "algos/bfs.h"
+#include <dcsr/bfs.h>
 #include "bench/place.h"
 
 #include <math.h>

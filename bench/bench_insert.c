@@ -13,7 +13,7 @@
  * `dcsr` until the ticket is done. */
 #include "bench/peers.h"
 #include "bench/place.h"
-#include "dcsr/view.h"
+#include <dcsr/view.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  * compared. */
 #include "bench/peers.h"
 #include "bench/place.h"
-#include "dcsr/convert.h"
+#include <dcsr/convert.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * widths and counts. On a GPU `device` is how much less of its memory is free than before there was a matrix,
  * after defragmentation: what the library says it takes, with what it keeps for temporary work. */
 #include "bench/inputs.h"
-#include "dcsr/convert.h"
+#include <dcsr/convert.h>
 
 #include <unistd.h>
 #include <math.h>

@@ -7,8 +7,8 @@
  * Before each reading the pages of the files are dropped from the system's cache as far as it lets go of them
  * (posix_fadvise); `cached` is the same with them in the cache. */
 #include "bench/inputs.h"
-#include "dcsr/convert.h"
-#include "persist/persist.h"
+#include <dcsr/convert.h>
+#include <dcsr/persist.h>
 
 #include <dirent.h>
 #include <fcntl.h>

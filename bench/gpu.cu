@@ -4,7 +4,7 @@
  * `read` reads one; `upload` and `fetch` move the pinned block each way. */
 #include "bench/gpu.h"
 #include "bench/harness.h"
-#include "dcsr/device.cuh"
+#include "dcsr/device/device.cuh"
 
 #include <algorithm>
 

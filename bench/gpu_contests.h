@@ -13,7 +13,7 @@ void gpu_contest_products(bench *b, const char *const *matrices);
 void gpu_contest_matrices(bench *b, const char *const *matrices);
 
 /* A table of calls that are made to run on the host, or on the device, over sizes; it tells what
- * DCSR_I_WORTH_DEVICE and DCSR_I_WORTH_STAYING of ops/placing.h ought to be (gpu_placing.c). */
+ * DCSR_I_WORTH_DEVICE and DCSR_I_WORTH_STAYING of ops/algebra/dispatch.h ought to be (gpu_placing.c). */
 void gpu_contest_placing(bench *b);
 
 #endif

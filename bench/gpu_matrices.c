@@ -6,15 +6,15 @@
 #include "bench/gpu_contests.h"
 #include "bench/peers.h"
 #include "bench/place.h"
-#include "dcsr/convert.h"
-#include "ops/apply.h"
-#include "ops/assign.h"
-#include "ops/ewise.h"
-#include "ops/extract.h"
-#include "ops/mxm.h"
-#include "ops/reduce.h"
-#include "ops/select.h"
-#include "ops/transpose.h"
+#include <dcsr/convert.h>
+#include <dcsr/apply.h>
+#include <dcsr/assign.h>
+#include <dcsr/ewise.h>
+#include <dcsr/extract.h>
+#include <dcsr/mxm.h>
+#include <dcsr/reduce.h>
+#include <dcsr/select.h>
+#include <dcsr/transpose.h>
 
 #include <math.h>
 #include <stdlib.h>

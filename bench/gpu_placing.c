@@ -3,12 +3,12 @@
  * The same call is made to run on either, with its vectors where it runs, and where it does not, so that they
  * have to be brought there. Elements on the host: the device is worth it from the size on at which
  * device_send_s is below host_s (DCSR_I_WORTH_DEVICE). Elements on the device: staying is worth it from the
- * size on at which device_s is below host_fetch_s (DCSR_I_WORTH_STAYING). Work is counted as ops/placing.h
+ * size on at which device_s is below host_fetch_s (DCSR_I_WORTH_STAYING). Work is counted as ops/algebra/dispatch.h
  * does, in entries. */
 #include "bench/gpu_contests.h"
-#include "dcsr/vector.h"
-#include "ops/mxv.h"
-#include "ops/vector_ops.h"
+#include <dcsr/vector.h>
+#include <dcsr/mxv.h>
+#include <dcsr/vector_ops.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,10 +8,10 @@
 #include "bench/gpu_contests.h"
 #include "bench/peers.h"
 #include "bench/place.h"
-#include "dcsr/convert.h"
-#include "dcsr/vector.h"
-#include "ops/mxv.h"
-#include "ops/spmm.h"
+#include <dcsr/convert.h>
+#include <dcsr/vector.h>
+#include <dcsr/mxv.h>
+#include <dcsr/spmm.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #define DCSR_BENCH_HARNESS_H
 
 #include "bench/gpu.h"
-#include "dcsr/context.h"
+#include <dcsr/context.h>
 
 #ifdef __cplusplus
 extern "C" {

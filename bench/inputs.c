@@ -1,7 +1,7 @@
 /* inputs.c: matrices and streams of entries for the benchmarks. */
 #include "bench/inputs.h"
 #include "bench/keysort.h"
-#include "dcsr/generate.h"
+#include <dcsr/generate.h>
 
 #include <math.h>
 #include <omp.h>

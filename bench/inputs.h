@@ -7,7 +7,7 @@
 #define DCSR_BENCH_INPUTS_H
 
 #include "bench/harness.h"
-#include "dcsr/matrix.h"
+#include <dcsr/matrix.h>
 
 #ifdef __cplusplus
 extern "C" {

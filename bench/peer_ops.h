@@ -12,7 +12,7 @@
 #define DCSR_BENCH_PEER_OPS_H
 
 #include "bench/inputs.h"
-#include "ops/desc.h"
+#include <dcsr/desc.h>
 
 typedef struct ops_object {
     uint64_t rows, cols; /* a vector has one column */

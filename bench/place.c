@@ -1,7 +1,7 @@
 /* place.c: arrays and products on either device. */
 #include "bench/place.h"
 #include "bench/gpu.h"
-#include "ops/spmv.h"
+#include <dcsr/spmv.h>
 
 #include <math.h>
 #include <stdlib.h>

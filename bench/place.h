@@ -9,7 +9,7 @@
 #define DCSR_BENCH_PLACE_H
 
 #include "bench/inputs.h"
-#include "dcsr/view.h"
+#include <dcsr/view.h>
 
 /* A copy of the array on the device of b->context; without contents when `array` is NULL. */
 void *bench_place(bench *b, const void *array, size_t bytes);

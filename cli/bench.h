@@ -3,7 +3,7 @@
 #define DCSR_CLI_BENCH_H
 
 #include "cli/cli.h"
-#include "ops/desc.h"
+#include <dcsr/desc.h>
 
 /* The operands of all operations; those that one does not take are NULL. */
 typedef struct bench_operands {

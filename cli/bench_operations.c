@@ -1,16 +1,16 @@
 /* bench_operations.c: the operations that `dcsr bench` measures. */
 #include "cli/bench.h"
-#include "ops/apply.h"
-#include "ops/assign.h"
-#include "ops/ewise.h"
-#include "ops/extract.h"
-#include "ops/mxm.h"
-#include "ops/mxv.h"
-#include "ops/reduce.h"
-#include "ops/select.h"
-#include "ops/spmm.h"
-#include "ops/transpose.h"
-#include "ops/vector_ops.h"
+#include <dcsr/apply.h>
+#include <dcsr/assign.h>
+#include <dcsr/ewise.h>
+#include <dcsr/extract.h>
+#include <dcsr/mxm.h>
+#include <dcsr/mxv.h>
+#include <dcsr/reduce.h>
+#include <dcsr/select.h>
+#include <dcsr/spmm.h>
+#include <dcsr/transpose.h>
+#include <dcsr/vector_ops.h>
 
 static const dcsr_binary_op *plus(const bench_operands *o)
 {

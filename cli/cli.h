@@ -10,7 +10,7 @@
 #ifndef DCSR_CLI_H
 #define DCSR_CLI_H
 
-#include "dcsr/dcsr.h"
+#include <dcsr/dcsr.h>
 #include <argp.h>
 #include <stdio.h>
 

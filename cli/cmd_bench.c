@@ -1,7 +1,7 @@
 /* cmd_bench.c: `dcsr bench`: one operation of the library, timed. */
 #include "cli/bench.h"
-#include "ops/apply.h"
-#include "ops/vector_ops.h"
+#include <dcsr/apply.h>
+#include <dcsr/vector_ops.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

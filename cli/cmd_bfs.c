@@ -1,6 +1,6 @@
 /* cmd_bfs.c: `dcsr bfs`: levels from one vertex, timed. */
 #include "cli/cli.h"
-#include "algos/bfs.h"
+#include <dcsr/bfs.h>
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
 #include "cli/cli.h"
-#include "ops/mxv.h"
+#include <dcsr/mxv.h>
 #include <stdlib.h>
 #include <string.h>
 

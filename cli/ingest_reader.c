@@ -2,8 +2,8 @@
  *
  * A read is all that a user would wait for: taking the view and the search, or the product. */
 #include "cli/ingest.h"
-#include "algos/bfs.h"
-#include "ops/spmv.h"
+#include <dcsr/bfs.h>
+#include <dcsr/spmv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,7 +45,7 @@ static void fill_ones(void *x, dcsr_type type, uint64_t n)
     case DCSR_##NAME:                               \
         ((ctype *)x)[j] = 1;                        \
         break;
-#include "dcsr/types.def"
+#include <dcsr/types.def>
 #undef DCSR_X
         default: /* pattern */
             ((double *)x)[j] = 1;

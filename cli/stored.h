@@ -4,7 +4,7 @@
  *      web.store#friends         its newest version
  *      web.store#friends@live    that, and what the log holds beyond
  *
- * A process may open a store only once (persist/persist.h), while a command may name one several times, and
+ * A process may open a store only once (dcsr/persist.h), while a command may name one several times, and
  * write into what it reads from. So stores are opened here, each once, and closed when the command is done.
  *
  * What a killed `ingest --durable` has left in the log of a matrix, or one that runs has written there, is in
@@ -15,7 +15,7 @@
 #define DCSR_CLI_STORED_H
 
 #include "cli/cli.h"
-#include "persist/persist.h"
+#include <dcsr/persist.h>
 
 enum { CLI_MOST_PATH = 4096 };
 

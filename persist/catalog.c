@@ -1,5 +1,5 @@
 /* catalog.c: which matrices and versions a store has. */
-#include "persist/walk.h"
+#include "persist/store_iter.h"
 #include <stdlib.h>
 #include <string.h>
 

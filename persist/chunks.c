@@ -5,7 +5,7 @@
  * and small neighbours that must be written anyway are joined. Long runs of empty rows become a chunk without
  * data; a row of several targets has several chunks of its own. */
 #include "persist/chunks.h"
-#include "persist/walk.h"
+#include "persist/store_iter.h"
 #include <string.h>
 
 enum {

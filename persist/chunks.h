@@ -3,7 +3,7 @@
 #define DCSR_CHUNKS_H
 
 #include "persist/store_data.h"
-#include "dcsr/rowtable.h"
+#include "dcsr/store/rowtable.h"
 
 /* What is known of a planned chunk. */
 typedef enum dcsr_i_chunk_state {

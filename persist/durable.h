@@ -21,7 +21,7 @@
 #define DCSR_DURABLE_H
 
 #include "persist/store_data.h"
-#include "dcsr/journal.h"
+#include "dcsr/store/journal.h"
 
 /* The threads of a store that see to durable matrices: one writes the log; the other makes the snapshots of
  * those whose content an operation has replaced, for which it may have to wait for the end of another one. */

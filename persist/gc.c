@@ -1,5 +1,5 @@
 /* gc.c: deletes versions, matrices, and chunks that no version names. */
-#include "persist/walk.h"
+#include "persist/store_iter.h"
 #include <string.h>
 
 typedef struct deletion {

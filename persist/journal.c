@@ -1,8 +1,8 @@
 /* journal.c: durable matrices, the threads that keep their changes, and what snapshots have to do with them.
  */
 #include "persist/durable.h"
-#include "dcsr/alloc.h"
-#include "dcsr/store.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/store/store.h"
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * They are written by one transaction and replayed as the one batch that they were, so that sums of
  * floating-point numbers come out the same to the last bit. */
 #include "persist/durable.h"
-#include "dcsr/alloc.h"
-#include "dcsr/store.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/store/store.h"
 #include <string.h>
 
 static size_t rounded_up(size_t bytes)

@@ -2,7 +2,7 @@
  * the databases. */
 #include "persist/pages.h"
 #include "persist/store_data.h"
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* page_walk.c: follows the trees in LMDB's file, with every number checked before it is used. */
 #include "persist/page_walk.h"
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include <lmdb.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #ifndef DCSR_PAGE_WALK_H
 #define DCSR_PAGE_WALK_H
 
-#include "dcsr/error.h"
+#include "dcsr/base/error.h"
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>

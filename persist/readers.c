@@ -1,7 +1,7 @@
 /* readers.c: readers that LMDB's table does not list, and the pins of the writer for them. */
 #include "persist/readers.h"
 #include "persist/store_data.h"
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

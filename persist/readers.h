@@ -26,7 +26,7 @@
 #ifndef DCSR_READERS_H
 #define DCSR_READERS_H
 
-#include "dcsr/error.h"
+#include "dcsr/base/error.h"
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 #ifndef DCSR_RECORDS_H
 #define DCSR_RECORDS_H
 
-#include "dcsr/matrix.h"
-#include "dcsr/status.h"
+#include <dcsr/matrix.h>
+#include <dcsr/status.h>
 #include <assert.h>
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * meanwhile. */
 #include "persist/durable.h"
 #include "persist/stored_rows.h"
-#include "dcsr/entries.h"
-#include "dcsr/store.h"
+#include "dcsr/store/entries.h"
+#include "dcsr/store/store.h"
 
 /* Batches are queued while earlier ones are applied, as far as that is no burden on memory. */
 static const uint64_t most_queued = (uint64_t)64 << 20;

@@ -7,10 +7,10 @@
  * The record of the version says where the entries of each chunk go, so that it is read once, from the disk
  * or from memory, while the system reads those behind it; what holds a copy of damaged bytes is thrown away.
  */
-#include "dcsr/alloc.h"
-#include "dcsr/convert.h"
-#include "dcsr/store.h"
-#include "dcsr/twin.h"
+#include "dcsr/base/alloc.h"
+#include <dcsr/convert.h>
+#include "dcsr/store/store.h"
+#include "dcsr/store/maintained_transpose.h"
 #include "persist/stored_rows.h"
 #include <string.h>
 

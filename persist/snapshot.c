@@ -4,9 +4,9 @@
  *      in the last one: the version's record, the matrix's, and the log is trimmed
  */
 #include "persist/snapshot.h"
-#include "persist/walk.h"
-#include "dcsr/alloc.h"
-#include "dcsr/store.h"
+#include "persist/store_iter.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/store/store.h"
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -11,8 +11,8 @@
  * which use the same memory one after the other. What the earlier ones write is named by no version yet:
  * dcsr_i_matrix_record.named_chunks says from where on. */
 #include "persist/snapshot.h"
-#include "dcsr/alloc.h"
-#include "dcsr/runtime.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/base/runtime.h"
 #include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>

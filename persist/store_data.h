@@ -5,7 +5,7 @@
  *      txn.c        transactions, reading and writing records, LMDB's errors in our words
  *      room.c       room that is freed, and that is missing
  *      records.c    the records of docs/FORMAT.md; checksums
- *      walk.c       through all matrices, through all that belongs to one
+ *      store_iter.c       through all matrices, through all that belongs to one
  *      catalog.c    names, versions: listing, finding
  *      snapshot.c   a view becomes a version; chunks.c cuts and fills chunks, snapshot_chunks.c
  *                   writes them, writeback.c has the disk begin early
@@ -24,10 +24,10 @@
 #ifndef DCSR_STORE_DATA_H
 #define DCSR_STORE_DATA_H
 
-#include "persist/persist.h"
+#include <dcsr/persist.h>
 #include "persist/readers.h"
 #include "persist/records.h"
-#include "dcsr/error.h"
+#include "dcsr/base/error.h"
 #include <lmdb.h>
 #include <pthread.h>
 #include <signal.h>

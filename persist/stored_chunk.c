@@ -6,7 +6,7 @@
  * read from the file as one reads files, which is the quickest way to a copy: the system reads ahead as the
  * disk needs it, and copies to the place where we would. A disk that cannot read is an error then, and not a
  * signal. */
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include "persist/page_walk.h"
 #include "persist/stored_rows.h"
 #include <errno.h>

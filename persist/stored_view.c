@@ -2,8 +2,8 @@
  *
  * What is lent stands in for the CSR that an empty matrix of the same shape would make; a transaction keeps
  * the pages of the map from being reused until the last view is destroyed. */
-#include "dcsr/alloc.h"
-#include "dcsr/store.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/store/store.h"
 #include "persist/stored_rows.h"
 #include <string.h>
 

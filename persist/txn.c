@@ -1,6 +1,6 @@
 /* txn.c: transactions on a store, its records, and LMDB's errors in our words. */
 #include "persist/store_data.h"
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

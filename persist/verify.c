@@ -1,7 +1,7 @@
 /* verify.c: reads everything that a store holds and compares every checksum. */
 #include "persist/durable.h"
 #include "persist/pages.h"
-#include "persist/walk.h"
+#include "persist/store_iter.h"
 
 typedef struct checking {
     const dcsr_store *store;

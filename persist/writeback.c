@@ -8,7 +8,7 @@
  *
  * The thread is there from the first large transaction on until the store is closed. */
 #include "persist/store_data.h"
-#include "dcsr/alloc.h"
+#include "dcsr/base/alloc.h"
 #include <fcntl.h>
 #include <time.h>
 

@@ -7,9 +7,9 @@
  * others work on snapshots all the time: one asks by breadth-first search what depends on PACKAGE, directly
  * or not; one ranks all packages by PageRank over the dependencies. Neither ever waits for the stream, nor
  * the stream for them. In the end it says what the machine's software rests on. */
-#include "dcsr/dcsr.h"
-#include "algos/bfs.h"
-#include "ops/spmv.h"
+#include <dcsr/dcsr.h>
+#include <dcsr/bfs.h>
+#include <dcsr/spmv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -13,7 +13,7 @@ PEERS  += $(if $(DEVICE),$(wildcard bench/*.cu))
 CUDA_ROOT := $(abspath $(dir $(realpath $(NVCC)))/..)
 endif
 
-NVCC_FLAGS = -ccbin $(call cxx,$(CC)) -std=c++17 -I. -DDCSR_CUDA -DDCSR_CUDA_ARCHITECTURES='"$(CUDA_ARCH)"' \
+NVCC_FLAGS = -ccbin $(call cxx,$(CC)) -std=c++17 -Iinclude -I. -DDCSR_CUDA -DDCSR_CUDA_ARCHITECTURES='"$(CUDA_ARCH)"' \
     $(filter -O% -g,$(CFLAGS)) -lineinfo --threads 0 $(NVCCFLAGS) \
     $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch),code=sm_$(arch)) \
     -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) -Werror all-warnings \
@@ -38,7 +38,7 @@ test-gpu: $(GPU_SUITES:%=$(BUILD)/tests/%) ## the suites, plain, on the GPU of t
 	@DCSR_DEVICE=cuda $(RUN_TESTS) $^
 
 # All suites in one program: by Criterion's runner, and by the one for sanitizers.
-ALL_SUITES := $(call objects,$(BUILD),$(GPU_SUITES:%=tests/%.c)) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
+ALL_SUITES := $(call objects,$(BUILD),$(filter $(GPU_SUITES:%=%.c) $(foreach suite,$(GPU_SUITES),%/$(suite).c),$(SUITE_FILES))) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
 $(BUILD)/tests/test_all: $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all_forked: $(call objects,$(BUILD),$(RUNNER)) $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all $(BUILD)/tests/test_all_forked:

@@ -21,7 +21,6 @@ install -m 755 "$build/libdcsr.so.$version" "$root/lib"
 ln -sf "libdcsr.so.$version" "$root/lib/libdcsr.so.${version%%.*}"
 ln -sf "libdcsr.so.${version%%.*}" "$root/lib/libdcsr.so"
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" -e "/^Libs.private:/s|\$| ${DEVICE_LIBS:-}|" dcsr.pc.in >"$root/lib/pkgconfig/dcsr.pc"
-for header; do
-    install -D -m 644 "$header" "$root/include/libdcsr/$header"
-done
+install -d "$root/include/dcsr"
+install -m 644 "$@" "$root/include/dcsr"
 echo "installed dcsr $version into $root"

@@ -100,9 +100,9 @@ check_words() {
 # The example in README.md is the one that a test compiles and runs.
 check_examples() {
     local example
-    example=$(sed -n '/^\/\* README \*\/$/,/^\/\* end \*\/$/p' tests/test_readme.c | sed '1d;$d')
+    example=$(sed -n '/^\/\* README \*\/$/,/^\/\* end \*\/$/p' tests/cli/test_readme.c | sed '1d;$d')
     if [ -z "$example" ] || [[ $(cat README.md) != *"$example"* ]]; then
-        complain 'README.md:1: its example differs from that in tests/test_readme.c'
+        complain 'README.md:1: its example differs from that in tests/cli/test_readme.c'
     fi
 }
 

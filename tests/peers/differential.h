@@ -39,20 +39,20 @@
 #ifndef DCSR_TESTS_DIFFERENTIAL_H
 #define DCSR_TESTS_DIFFERENTIAL_H
 
-#include "dcsr/dcsr.h"
-#include "ops/apply.h"
-#include "ops/assign.h"
-#include "ops/ewise.h"
-#include "ops/extract.h"
-#include "ops/kronecker.h"
-#include "ops/matrix_add.h"
-#include "ops/mxm.h"
-#include "ops/mxv.h"
-#include "ops/reduce.h"
-#include "ops/select.h"
-#include "ops/spmm.h"
-#include "ops/transpose.h"
-#include "ops/vector_ops.h"
+#include <dcsr/dcsr.h>
+#include <dcsr/apply.h>
+#include <dcsr/assign.h>
+#include <dcsr/ewise.h>
+#include <dcsr/extract.h>
+#include <dcsr/kronecker.h>
+#include <dcsr/matrix_add.h>
+#include <dcsr/mxm.h>
+#include <dcsr/mxv.h>
+#include <dcsr/reduce.h>
+#include <dcsr/select.h>
+#include <dcsr/spmm.h>
+#include <dcsr/transpose.h>
+#include <dcsr/vector_ops.h>
 
 #include <GraphBLAS.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * DCSR_POWERLOSS names the folder, DCSR_POWERLOSS_LOG the file that everything is appended to, in the order
  * in which it happened: data that is written, with where; syncs; changes of length; names that files get.
  * Such a log says for each moment what had reached the disk for certain and what had not:
- * tests/support_power.c builds from it what a power cut may leave.
+ * tests/support/support_power.c builds from it what a power cut may leave.
  *
  * Calls are made and written down under one lock, so that their order in the log is the true one. */
-#include "tests/support_power.h"
+#include "tests/support/support_power.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  *      stream    a queue of operations that run late, when a host thread waits, as the seed has it
  *      memory    limited, filled with a pattern, with red zones; the sanitizers see each access
  *
- * A file compiled with -DDCSR_SIMT -Itests/simt -I. gets all of it through dcsr/device.cuh and is linked with
+ * A file compiled with -DDCSR_SIMT -Itests/simt -I. gets all of it through dcsr/device/device.cuh and is linked with
  * the .cpp files of this folder. Where the emulator keeps state, it is in those; the headers hold what
  * kernels must inline.
  *

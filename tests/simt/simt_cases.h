@@ -2,7 +2,7 @@
  *
  * A case is a small program: a correct one, or one with a planted bug. `simt_cases NAME` runs one, and lists
  * all without a name; it ends with status 0 when its results are right, with 1 when they are not, and crashes
- * when the emulator or a sanitizer finds something. tests/test_simt.c knows which case has to end how in
+ * when the emulator or a sanitizer finds something. tests/simt/test_simt.c knows which case has to end how in
  * which variant. */
 #ifndef DCSR_TESTS_SIMT_CASES_H
 #define DCSR_TESTS_SIMT_CASES_H
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
-#include "dcsr/device.cuh"
+#include "dcsr/device/device.cuh"
 #include "tests/simt/simt_control.h"
 
 struct simt_case {

@@ -1,0 +1,82 @@
+/* combine.cuh: what the policies do to two values of one place, in kernels: what combine.c says (internal).
+ *
+ * Values are words: the bytes of a value, then zeros. */
+#ifndef DCSR_COMBINE_CUH
+#define DCSR_COMBINE_CUH
+
+#include "dcsr/device/device.cuh"
+#include <dcsr/matrix.h>
+#include <math.h>
+#include <string.h>
+#include <type_traits>
+
+template <class T> DCSR_CUDA_INLINE T dcsr_cuda_value_of(uint64_t word)
+{
+    T value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_word_of(T value)
+{
+    uint64_t word = 0;
+    memcpy(&word, &value, sizeof value);
+    return word;
+}
+
+/* Integers wrap around: their sums are taken without a sign, where overflow is defined. */
+template <class T> DCSR_CUDA_INLINE T dcsr_cuda_sum(T a, T b)
+{
+    return (T)((uint64_t)a + (uint64_t)b);
+}
+DCSR_CUDA_INLINE bool dcsr_cuda_sum(bool a, bool b)
+{
+    return a || b;
+}
+DCSR_CUDA_INLINE float dcsr_cuda_sum(float a, float b)
+{
+    return a + b;
+}
+DCSR_CUDA_INLINE double dcsr_cuda_sum(double a, double b)
+{
+    return a + b;
+}
+
+/* A number stays beside NaN, whichever came first. */
+template <class T> DCSR_CUDA_INLINE bool dcsr_cuda_is_nan(T a)
+{
+    return std::is_floating_point<T>::value && isnan(double(a));
+}
+
+template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_as(int policy, uint64_t into, uint64_t value)
+{
+    T a = dcsr_cuda_value_of<T>(into), b = dcsr_cuda_value_of<T>(value);
+    switch (policy) {
+    case DCSR_POLICY_SUM:
+        return dcsr_cuda_word_of<T>(dcsr_cuda_sum(a, b));
+    case DCSR_POLICY_MIN:
+        return b < a || dcsr_cuda_is_nan(a) ? value : into;
+    case DCSR_POLICY_MAX:
+        return b > a || dcsr_cuda_is_nan(a) ? value : into;
+    case DCSR_POLICY_LAST:
+        return value;
+    default: /* ANY */
+        return into;
+    }
+}
+
+/* What stands where `into` stood and `value` came later. */
+DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_words(int type, int policy, uint64_t into, uint64_t value)
+{
+    switch (type) {
+#define DCSR_X(NAME, name, ctype, minimum, maximum) \
+    case DCSR_##NAME:                               \
+        return dcsr_cuda_combine_as<ctype>(policy, into, value);
+#include <dcsr/types.def>
+#undef DCSR_X
+    default: /* a pattern has no values */
+        return into;
+    }
+}
+
+#endif

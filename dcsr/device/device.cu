@@ -1,0 +1,282 @@
+/* device.cu: finding the device, opening it for a context, and what became of it. */
+#include "dcsr/device/device_state.cuh"
+#include <new>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef DCSR_SIMT
+#define DCSR_CUDA_ARCHITECTURES "emulator"
+#elif !defined(DCSR_CUDA_ARCHITECTURES)
+#error "DCSR_CUDA_ARCHITECTURES must list what is compiled for, as in \"75 80 90\""
+#endif
+
+const char *dcsr_cuda_architectures(void)
+{
+    return DCSR_CUDA_ARCHITECTURES;
+}
+
+/* ---- Finding it ---- */
+
+static __global__ void probe() {}
+
+namespace
+{
+struct finding {
+    bool usable;
+    char why_not[512];
+    dcsr_cuda_properties properties;
+};
+} // namespace
+
+/* What is wrong and what to do. Without any driver CUDA says that the driver is too old. */
+static void explain(finding *result, cudaError_t error)
+{
+    const dcsr_cuda_properties *p = &result->properties;
+    char *text = result->why_not;
+    const size_t size = sizeof result->why_not;
+    if (error == cudaErrorInsufficientDriver && !p->driver)
+        snprintf(text, size, "no driver of NVIDIA's is installed; install one for CUDA %d or newer",
+                 p->runtime / 1000);
+    else if (error == cudaErrorInsufficientDriver)
+        snprintf(text, size,
+                 "the driver is for CUDA %d.%d, and this library needs one for CUDA %d or newer; update it",
+                 p->driver / 1000, p->driver % 1000 / 10, p->runtime / 1000);
+    else if (error == cudaErrorNoDevice)
+        snprintf(text, size,
+                 "the driver sees none; look whether nvidia-smi lists one and CUDA_VISIBLE_DEVICES hides it");
+    else if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction)
+        snprintf(
+            text, size,
+            "this library has code for the architectures %s, not for %d, which the %s has; build it with "
+            "CUDA_ARCH=%d",
+            DCSR_CUDA_ARCHITECTURES, p->capability, p->name, p->capability);
+    else if (error == cudaErrorNotSupported)
+        snprintf(text, size,
+                 "the %s or its driver cannot map memory into reserved address space; update the driver",
+                 p->name);
+    else
+        snprintf(text, size, "CUDA says \"%s\" (%s); look at what nvidia-smi says", cudaGetErrorString(error),
+                 cudaGetErrorName(error));
+}
+
+static cudaError_t look_at_device(dcsr_cuda_properties *p)
+{
+    int devices = 0, pools = 0;
+    size_t granularity;
+    cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error == cudaSuccess && !devices) error = cudaErrorNoDevice;
+    if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, DCSR_CUDA_DEVICE_NUMBER);
+    if (error != cudaSuccess) return error;
+    snprintf(p->name, sizeof p->name, "%s", properties.name);
+    p->memory = properties.totalGlobalMem;
+    p->multiprocessors = properties.multiProcessorCount;
+    p->capability = properties.major * 10 + properties.minor;
+    error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, DCSR_CUDA_DEVICE_NUMBER);
+    if (error == cudaSuccess && !pools) error = cudaErrorNotSupported;
+    if (error == cudaSuccess) error = dcsr_cuda_open_mapping(&granularity);
+    return error;
+}
+
+/* Whether the library has code for it shows when a kernel is launched. */
+static cudaError_t launch_probe(void)
+{
+    int callers_device;
+    cudaError_t error = cudaGetDevice(&callers_device);
+    if (error == cudaSuccess) error = cudaSetDevice(DCSR_CUDA_DEVICE_NUMBER);
+    if (error != cudaSuccess) return error;
+    simt::launch(probe, dim3(1), dim3(1), 0, nullptr);
+    error = cudaGetLastError();
+    cudaSetDevice(callers_device);
+    return error;
+}
+
+static std::atomic<bool> forked;
+
+static void note_fork(void)
+{
+    forked = true;
+}
+
+static finding look(void)
+{
+    finding result = {};
+    if (cudaDriverGetVersion(&result.properties.driver) != cudaSuccess) result.properties.driver = 0;
+    cudaRuntimeGetVersion(&result.properties.runtime);
+    cudaError_t error = look_at_device(&result.properties);
+    if (error == cudaSuccess) error = launch_probe();
+    cudaGetLastError(); /* else the caller's next call would return it */
+    result.usable = error == cudaSuccess;
+    if (result.usable)
+        pthread_atfork(nullptr, nullptr, note_fork);
+    else
+        explain(&result, error);
+    return result;
+}
+
+static const finding *found(void)
+{
+    static const finding result = look();
+    return &result;
+}
+
+bool dcsr_cuda_forked(void)
+{
+    return forked.load(std::memory_order_relaxed);
+}
+
+bool dcsr_cuda_usable(void)
+{
+    return found()->usable && !dcsr_cuda_forked();
+}
+
+dcsr_status dcsr_cuda_find(void)
+{
+    if (!found()->usable)
+        return dcsr_i_fail(DCSR_ERROR_NO_DEVICE, "no GPU can be used: %s, or ask for the device cpu",
+                           found()->why_not);
+    if (dcsr_cuda_forked())
+        return dcsr_i_fail(
+            DCSR_ERROR_NO_DEVICE,
+            "no GPU can be used: this process is a child of one that has used the GPU, which CUDA does "
+            "not support; fork before the first context is created, start the child's program anew "
+            "(exec), or ask for the device cpu");
+    return DCSR_OK;
+}
+
+/* ---- Opening it ---- */
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static dcsr_cuda_device *open_devices;
+
+/* Temporary memory that is freed serves again, and is not given back to the driver before dcsr_cuda_trim().
+ */
+static cudaError_t create_pool(dcsr_cuda_device *device)
+{
+    cudaMemPoolProps properties = {};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.handleTypes = cudaMemHandleTypeNone;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device->number;
+    cudaError_t error = cudaMemPoolCreate(&device->pool, &properties);
+    if (error != cudaSuccess) return error;
+    uint64_t keep_all = UINT64_MAX;
+    error = cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &keep_all);
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&device->frees, cudaStreamNonBlocking);
+    if (error != cudaSuccess) cudaMemPoolDestroy(device->pool);
+    return error;
+}
+
+dcsr_status dcsr_cuda_open(dcsr_cuda_device **device, dcsr_context *context)
+{
+    *device = nullptr;
+    DCSR_TRY(dcsr_cuda_find());
+    void *memory = dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof **device);
+    if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_cuda_device *opened = new (memory) dcsr_cuda_device();
+    opened->context = context;
+    opened->properties = found()->properties;
+    opened->number = DCSR_CUDA_DEVICE_NUMBER;
+    pthread_mutex_init(&opened->lock, nullptr);
+    cudaError_t error = dcsr_cuda_open_mapping(&opened->granularity);
+    if (error == cudaSuccess) error = create_pool(opened);
+    if (error != cudaSuccess) {
+        dcsr_status status = dcsr_cuda_result(opened, error, "opening the device");
+        pthread_mutex_destroy(&opened->lock);
+        dcsr_i_free(nullptr, DCSR_I_MATRIX, opened, 1, sizeof *opened);
+        return status;
+    }
+    pthread_mutex_lock(&list_lock);
+    opened->next = open_devices;
+    open_devices = opened;
+    pthread_mutex_unlock(&list_lock);
+    *device = opened;
+    return DCSR_OK;
+}
+
+void dcsr_cuda_close(dcsr_cuda_device *device)
+{
+    if (!device) return;
+    pthread_mutex_lock(&list_lock);
+    dcsr_cuda_device **link = &open_devices;
+    while (*link != device) link = &(*link)->next;
+    *link = device->next;
+    pthread_mutex_unlock(&list_lock);
+    if (!dcsr_cuda_forked()) {
+        cudaStreamSynchronize(device->frees);
+        cudaStreamDestroy(device->frees);
+        cudaMemPoolDestroy(device->pool);
+        cudaGetLastError(); /* of a device that has failed */
+    }
+    pthread_mutex_destroy(&device->lock);
+    dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
+}
+
+void dcsr_cuda_trim(void)
+{
+    if (dcsr_cuda_forked()) return;
+    pthread_mutex_lock(&list_lock);
+    for (dcsr_cuda_device *device = open_devices; device; device = device->next)
+        dcsr_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
+    pthread_mutex_unlock(&list_lock);
+}
+
+const dcsr_cuda_properties *dcsr_cuda_describe(const dcsr_cuda_device *device)
+{
+    return &device->properties;
+}
+
+uint64_t dcsr_cuda_free_memory(dcsr_cuda_device *device)
+{
+    size_t available = 0, total;
+    if (dcsr_cuda_forked() || device->failure) return 0;
+    if (cudaMemGetInfo(&available, &total) == cudaSuccess) return available;
+    cudaGetLastError();
+    return 0;
+}
+
+/* ---- What became of it ---- */
+
+static dcsr_status tell_failure(dcsr_cuda_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    char operation[sizeof device->failed_while];
+    memcpy(operation, device->failed_while, sizeof operation);
+    pthread_mutex_unlock(&device->lock);
+    return dcsr_i_fail(
+        DCSR_ERROR_DEVICE,
+        "the device of this context has failed while %s (%s); destroy the context, and start the "
+        "program anew to use the device again",
+        operation, cudaGetErrorString((cudaError_t)device->failure.load()));
+}
+
+dcsr_status dcsr_cuda_check(dcsr_cuda_device *device)
+{
+    if (dcsr_cuda_forked())
+        return dcsr_i_fail(
+            DCSR_ERROR_DEVICE,
+            "this process is a child of the one that created the context, and CUDA does not support "
+            "its use here; all that is left is to destroy the context");
+    return device->failure.load(std::memory_order_relaxed) ? tell_failure(device) : DCSR_OK;
+}
+
+dcsr_status dcsr_cuda_result(dcsr_cuda_device *device, int error, const char *operation)
+{
+    if (error == cudaSuccess) return DCSR_OK;
+    cudaGetLastError(); /* else the next launch would be blamed for it */
+    if (error == cudaErrorMemoryAllocation)
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "out of memory while %s: the GPU, or what the host can pin for it, is used up (%llu of the "
+            "GPU's %llu bytes are free); destroy matrices and views, or run less on it at a time",
+            operation, (unsigned long long)dcsr_cuda_free_memory(device),
+            (unsigned long long)device->properties.memory);
+    pthread_mutex_lock(&device->lock);
+    if (!device->failure) {
+        snprintf(device->failed_while, sizeof device->failed_while, "%s", operation);
+        device->failure = error;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return tell_failure(device);
+}

@@ -1,0 +1,253 @@
+/* prim.cu: sorting, scanning and combining whole arrays: by CUB on a device, by plain loops in the emulator.
+ */
+#include "dcsr/device/prim_cuda.h"
+#include "dcsr/device/combine.cuh"
+#include "dcsr/device/prim.cuh"
+#include "dcsr/device/reduce.cuh"
+
+#ifdef DCSR_SIMT
+#include <algorithm>
+#include <vector>
+#else
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#endif
+
+/* ---- What the algorithms read ---- */
+
+namespace
+{
+/* An array that goes on with one zero: the exclusive sums of its n + 1 elements end with the total of the n.
+ */
+template <class T> struct ended_by_zero {
+    const T *in;
+    uint64_t n;
+    __host__ __device__ uint64_t operator[](uint64_t i) const { return i < n ? in[i] : 0; }
+};
+
+/* 1 in the low half where a run begins, and 1 in the high half where one of the coarser kind does. */
+struct begins_of_runs {
+    const uint64_t *keys, *count;
+    uint64_t n;
+    int low, high;
+    __host__ __device__ uint64_t operator[](uint64_t i) const
+    {
+        if (i >= n || (count && i >= *count)) return 0;
+        uint64_t key = keys[i], before = i ? keys[i - 1] : ~key;
+        return (key >> low != before >> low) | static_cast<uint64_t>(key >> high != before >> high) << 32;
+    }
+};
+} // namespace
+
+/* ---- Short arrays: one block, in one launch ---- */
+
+#ifdef DCSR_SIMT
+enum { SHORT = 200 };
+#else
+enum { SHORT = 4096 };
+#endif
+
+/* out[i] = all[0] + ... + all[i - 1] for i = 0 .. n; all[n] is 0. */
+template <class Source> static __global__ void scan_short(Source all, uint64_t *out, uint64_t n)
+{
+    SIMT_SHARED(uint64_t, of_warp, 32);
+    const unsigned lane = dcsr_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    uint64_t before = 0;
+    for (uint64_t tile = 0; tile <= n; tile += blockDim.x) {
+        uint64_t i = tile + threadIdx.x, here = i <= n ? all[i] : 0, sum = here;
+        for (unsigned distance = 1; distance < 32; distance *= 2) {
+            uint64_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
+            if (lane >= distance) sum += lower;
+        }
+        if (lane == 31) of_warp[warp] = sum;
+        __syncthreads();
+        uint64_t other = lane < warps ? of_warp[lane] : 0;
+        uint64_t earlier = dcsr_cuda_warp_sum(lane < warp ? other : 0);
+        __syncthreads(); /* of_warp is written again */
+        if (i <= n) out[i] = before + earlier + sum - here;
+        before += dcsr_cuda_warp_sum(other);
+    }
+}
+
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n);
+
+template <class Source>
+static dcsr_status scan(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
+{
+    if (n > SHORT) return scan_any(stream, all, out, n);
+    dcsr_cuda_launch_blocks(stream, scan_short<Source>, 1, (int)dcsr_cuda_threads({1024, 1}), 0, all, out, n);
+    return DCSR_OK;
+}
+
+#ifdef DCSR_SIMT
+
+/* ---- In the emulator: plain loops, as kernels of one thread ---- */
+
+/* The result lands in the spare arrays, so that nobody relies on where it is. */
+dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                           int high_bit)
+{
+    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    uint64_t mask = high_bit - low_bit < 64 ? ((uint64_t)1 << (high_bit - low_bit)) - 1 : UINT64_MAX;
+    uint64_t *from = *keys, *to = *keys_spare;
+    uint64_t *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
+    dcsr_cuda_enqueue(stream, [=] {
+        std::vector<uint64_t> order(n);
+        for (uint64_t i = 0; i < n; i++) order[i] = i;
+        std::stable_sort(order.begin(), order.end(), [=](uint64_t a, uint64_t b) {
+            return (from[a] >> low_bit & mask) < (from[b] >> low_bit & mask);
+        });
+        for (uint64_t i = 0; i < n; i++) to[i] = from[order[i]];
+        for (uint64_t i = 0; to_payload && i < n; i++) to_payload[i] = from_payload[order[i]];
+    });
+    std::swap(*keys, *keys_spare);
+    if (payload) std::swap(*payload, *payload_spare);
+    return DCSR_OK;
+}
+
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
+{
+    dcsr_cuda_enqueue(stream, [=] {
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i <= n; i++) {
+            uint64_t here = all[i];
+            out[i] = sum;
+            sum += here;
+        }
+    });
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                              uint64_t *words_out, uint64_t *count)
+{
+    dcsr_cuda_enqueue(stream, [=] {
+        uint64_t runs = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            bool first = !i || keys[i] != keys[i - 1];
+            if (first) keys_out[runs++] = keys[i];
+            if (!words) continue;
+            uint64_t *into = &words_out[runs - 1];
+            *into = first ? words[i] : dcsr_cuda_combine_words(type, policy, *into, words[i]);
+        }
+        *count = runs;
+    });
+    return DCSR_OK;
+}
+
+#else
+
+/* ---- On a device: CUB ---- */
+
+namespace
+{
+/* An iterator over what a source's [] gives, as CUB wants one. */
+template <class Source> struct reading {
+    typedef ptrdiff_t difference_type;
+    typedef uint64_t value_type;
+    typedef uint64_t reference;
+    typedef const uint64_t *pointer;
+    typedef std::random_access_iterator_tag iterator_category;
+
+    Source source;
+    uint64_t at;
+    __host__ __device__ uint64_t operator*() const { return source[at]; }
+    __host__ __device__ uint64_t operator[](ptrdiff_t i) const { return source[at + i]; }
+    __host__ __device__ reading operator+(ptrdiff_t i) const { return {source, at + i}; }
+    __host__ __device__ reading operator-(ptrdiff_t i) const { return {source, at - i}; }
+    __host__ __device__ ptrdiff_t operator-(const reading &other) const { return (ptrdiff_t)(at - other.at); }
+    __host__ __device__ reading &operator+=(ptrdiff_t i)
+    {
+        at += i;
+        return *this;
+    }
+    __host__ __device__ reading &operator++() { return *this += 1; }
+    __host__ __device__ bool operator==(const reading &other) const { return at == other.at; }
+    __host__ __device__ bool operator!=(const reading &other) const { return at != other.at; }
+};
+
+struct combining {
+    int type, policy;
+    /* Inlined wherever CUB applies it, its cases would take minutes to compile. */
+    __device__ __noinline__ uint64_t operator()(uint64_t into, uint64_t value) const
+    {
+        return dcsr_cuda_combine_words(type, policy, into, value);
+    }
+};
+} // namespace
+
+dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                           int high_bit)
+{
+    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    cudaStream_t raw = dcsr_cuda_raw(stream);
+    cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
+    if (!payload) {
+        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit, raw);
+        }));
+    } else {
+        cub::DoubleBuffer<uint64_t> p(*payload, *payload_spare);
+        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit, raw);
+        }));
+        *payload = p.Current();
+        *payload_spare = p.Alternate();
+    }
+    *keys = k.Current();
+    *keys_spare = k.Alternate();
+    return DCSR_OK;
+}
+
+template <class Source>
+static dcsr_status scan_any(dcsr_cuda_stream *stream, Source source, uint64_t *out, uint64_t n)
+{
+    reading<Source> all = {source, 0};
+    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_cuda_raw(stream));
+    });
+}
+
+dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                              uint64_t *words_out, uint64_t *count)
+{
+    cudaStream_t raw = dcsr_cuda_raw(stream);
+    if (!n) {
+        dcsr_cuda_fill(stream, count, 0, sizeof *count);
+        return DCSR_OK;
+    }
+    if (!words)
+        return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceSelect::Unique(memory, bytes, keys, keys_out, count, n, raw);
+        });
+    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, words, words_out, count,
+                                              combining{type, policy}, n, raw);
+    });
+}
+
+#endif
+
+dcsr_status dcsr_cuda_scan_u32(dcsr_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
+{
+    return scan(stream, ended_by_zero<uint32_t>{in, n}, out, n);
+}
+
+dcsr_status dcsr_cuda_scan_u64(dcsr_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
+{
+    return scan(stream, ended_by_zero<uint64_t>{in, n}, out, n);
+}
+
+dcsr_status dcsr_cuda_scan_runs(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
+                                uint64_t n, int low, int high, uint64_t *out)
+{
+    return scan(stream, begins_of_runs{keys, count, n, low, high}, out, n);
+}

@@ -1,0 +1,216 @@
+/* writer.c: matrices and vectors to files.
+ *
+ * Numbers are printed so that reading gives the same bits: integers in full, others with 17 significant
+ * digits. */
+#include "dcsr/io/coo_build.h"
+#include "dcsr/base/error.h"
+#include "dcsr/io/file_format.h"
+#include "dcsr/io/out_file.h"
+#include "dcsr/io/parse.h"
+#include "dcsr/base/runtime.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- Numbers --------------------------------------------------------------------------------------------- */
+
+static char *print_unsigned(char *to, uint64_t number)
+{
+    char digits[20];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    while (count) *to++ = digits[--count];
+    return to;
+}
+
+static char *print_signed(char *to, int64_t number)
+{
+    if (number >= 0) return print_unsigned(to, (uint64_t)number);
+    *to++ = '-';
+    return print_unsigned(to, 0 - (uint64_t)number);
+}
+
+/* printf()'s %.17g, with a point whatever the locale has instead. */
+static char *print_double(char *to, double number)
+{
+    const double exact = 1e15; /* integers below are printed by %.17g as such, without an exponent */
+    if (fabs(number) < exact && number == (double)(int64_t)number) {
+        if (signbit(number) && number == 0) *to++ = '-';
+        return print_signed(to, (int64_t)number);
+    }
+    if (isnan(number) || isinf(number)) {
+        if (signbit(number)) *to++ = '-';
+        return stpcpy(to, isnan(number) ? "nan" : "inf");
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%.17g", number);
+    for (const char *p = text; *p; p++) {
+        if (dcsr_i_is_digit(*p) || *p == '-' || *p == '+' || *p == 'e')
+            *to++ = *p;
+        else if (to[-1] != '.') /* of a point of several bytes only the first counts */
+            *to++ = '.';
+    }
+    return to;
+}
+
+/* -- Values ---------------------------------------------------------------------------------------------- */
+
+typedef char *value_printer(char *to, const void *values, uint64_t i);
+
+#define PRINT(value)                 \
+    _Generic((value), float          \
+             : print_double, double  \
+             : print_double, int8_t  \
+             : print_signed, int16_t \
+             : print_signed, int32_t \
+             : print_signed, int64_t \
+             : print_signed, default \
+             : print_unsigned)
+
+#define DCSR_X(NAME, name, ctype, minimum, maximum)                     \
+    static char *print_##name(char *to, const void *values, uint64_t i) \
+    {                                                                   \
+        ctype value = ((const ctype *)values)[i];                       \
+        return PRINT(value)(to, value);                                 \
+    }
+#include <dcsr/types.def>
+#undef DCSR_X
+
+static value_printer *const value_printers[DCSR_TYPE_COUNT] = {
+#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = print_##name,
+#include <dcsr/types.def>
+#undef DCSR_X
+};
+
+/* -- Matrices -------------------------------------------------------------------------------------------- */
+
+static bool is_floating(dcsr_type type)
+{
+    return type == DCSR_FP32 || type == DCSR_FP64;
+}
+
+/* What could be written but not be read again. */
+static dcsr_status check_entries(const dcsr_coo *coo, const char *path)
+{
+    for (uint64_t i = 0; i < coo->nnz; i++)
+        if (coo->row[i] >= coo->rows || coo->col[i] >= coo->cols)
+            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                               "%s: entry number %" PRIu64 " is (%" PRIu64 ", %" PRIu64
+                               "), outside the matrix of %" PRIu64 " x %" PRIu64,
+                               path, i, coo->row[i], coo->col[i], coo->rows, coo->cols);
+    const uint64_t *large = coo->type == DCSR_UINT64 ? coo->values : NULL;
+    for (uint64_t i = 0; large && i < coo->nnz; i++)
+        if (large[i] > INT64_MAX)
+            return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                               "%s: value %" PRIu64 " of entry number %" PRIu64
+                               " is beyond the 64-bit integers that can be "
+                               "read again",
+                               path, large[i], i);
+    return DCSR_OK;
+}
+
+static void write_mtx_head(dcsr_i_output *out, const dcsr_coo *coo)
+{
+    const char *field = coo->type == DCSR_PATTERN ? "pattern" : is_floating(coo->type) ? "real" : "integer";
+    char *to = dcsr_i_output_room(out);
+    to += sprintf(to, "%%%%MatrixMarket matrix coordinate %s general\n%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                  field, coo->rows, coo->cols, coo->nnz);
+    dcsr_i_output_take(out, to);
+}
+
+static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base, char separator)
+{
+    value_printer *print_value = value_printers[coo->type];
+    for (uint64_t i = 0; i < coo->nnz; i++) {
+        char *to = dcsr_i_output_room(out);
+        to = print_unsigned(to, coo->row[i] + base);
+        *to++ = separator;
+        to = print_unsigned(to, coo->col[i] + base);
+        if (print_value) {
+            *to++ = separator;
+            to = print_value(to, coo->values, i);
+        }
+        *to++ = '\n';
+        dcsr_i_output_take(out, to);
+    }
+}
+
+static char separator_of(const char *path)
+{
+    size_t length = strlen(path), suffix = strlen(".gz");
+    if (length > suffix && dcsr_i_same_letters(path + length - suffix, ".gz", suffix)) length -= suffix;
+    suffix = strlen(".csv");
+    return length > suffix && dcsr_i_same_letters(path + length - suffix, ".csv", suffix) ? ',' : '\t';
+}
+
+dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
+{
+    DCSR_TRY(dcsr_i_coo_check(coo));
+    DCSR_TRY(dcsr_i_context_check(coo->context));
+    if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_matrix: path is NULL");
+    bool compressed;
+    dcsr_i_format format = dcsr_i_format_of(path, &compressed);
+    if (format == DCSR_I_UNKNOWN) {
+        if (!dcsr_i_is_stream(path)) return dcsr_i_unknown_format(path);
+        format = DCSR_I_MATRIX_MARKET;
+    }
+    if (format == DCSR_I_RELATION && coo->type != DCSR_PATTERN)
+        return dcsr_i_fail(
+            DCSR_ERROR_FORMAT,
+            "%s: a relation has no place for the values of the matrix, which are %s; write .el or .tsv", path,
+            dcsr_type_name(coo->type));
+    DCSR_TRY(check_entries(coo, path));
+
+    dcsr_i_output out;
+    DCSR_TRY(dcsr_i_output_open(&out, coo->context, path));
+    if (format == DCSR_I_MATRIX_MARKET) {
+        write_mtx_head(&out, coo);
+        write_entries(&out, coo, 1, ' ');
+    } else {
+        write_entries(&out, coo, 0, separator_of(path));
+    }
+    return dcsr_i_output_close(&out);
+}
+
+/* -- Vectors --------------------------------------------------------------------------------------------- */
+
+dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context, const char *path)
+{
+    DCSR_TRY(dcsr_i_context_check(context));
+    if (!path || (length && !values))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_vector: %s is NULL",
+                           path ? "values" : "path");
+    bool compressed;
+    if (dcsr_i_format_of(path, &compressed) != DCSR_I_MATRIX_MARKET)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                           "%s: a vector is written to a name that ends in .mtx or .mtx.gz", path);
+    dcsr_i_output out;
+    DCSR_TRY(dcsr_i_output_open(&out, context, path));
+    char *to = dcsr_i_output_room(&out);
+    to += sprintf(to, "%%%%MatrixMarket matrix array real general\n%" PRIu64 " 1\n", length);
+    dcsr_i_output_take(&out, to);
+    for (uint64_t i = 0; i < length; i++) {
+        to = print_double(dcsr_i_output_room(&out), values[i]);
+        *to++ = '\n';
+        dcsr_i_output_take(&out, to);
+    }
+    return dcsr_i_output_close(&out);
+}
+
+/* -- Others ---------------------------------------------------------------------------------------------- */
+
+dcsr_status dcsr_write_file(const void *bytes, size_t length, dcsr_context *context, const char *path)
+{
+    DCSR_TRY(dcsr_i_context_check(context));
+    if (!path || (length && !bytes))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_file: %s is NULL",
+                           path ? "bytes" : "path");
+    dcsr_i_output out;
+    DCSR_TRY(dcsr_i_output_open(&out, context, path));
+    dcsr_i_output_put(&out, bytes, length);
+    return dcsr_i_output_close(&out);
+}

@@ -1,0 +1,403 @@
+/* arena.c: the block bookkeeping of arena.h. */
+#include "dcsr/store/arena.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/base/error.h"
+#include "dcsr/base/runtime.h"
+#include <assert.h>
+#include <string.h>
+
+/* Blocks of a GPU's matrix are larger: its memory comes in steps of megabytes, and its batches are larger. */
+#ifdef DCSR_SIMT
+enum { CPU_SHIFT = 12, CUDA_SHIFT = 12 };
+#else
+enum { CPU_SHIFT = 12, CUDA_SHIFT = 16 };
+#endif
+
+/* Of `blocks` blocks, in each of the two arrays. */
+static uint64_t column_bytes(const dcsr_i_arena *arena, uint64_t blocks)
+{
+    return (blocks << arena->shift) * sizeof *arena->columns;
+}
+static uint64_t value_bytes(const dcsr_i_arena *arena, uint64_t blocks)
+{
+    return (blocks << arena->shift) * arena->value_size;
+}
+
+static uint64_t blocks_for(const dcsr_i_arena *arena, uint64_t entries)
+{
+    return (entries + ((uint64_t)1 << arena->shift) - 1) >> arena->shift;
+}
+
+/* Places that are not handed out may not be touched. */
+static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    dcsr_i_mapping_forbid(&arena->column_memory, begin * sizeof *arena->columns,
+                          entries * sizeof *arena->columns);
+    dcsr_i_mapping_forbid(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
+}
+static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    dcsr_i_mapping_allow(&arena->column_memory, begin * sizeof *arena->columns,
+                         entries * sizeof *arena->columns);
+    dcsr_i_mapping_allow(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
+}
+
+/* A doomed block is not free before its run is, even when nothing in it is in use any more. */
+static bool is_free(const dcsr_i_block *block)
+{
+    return !block->live && !block->doomed;
+}
+
+/* Address space for both arrays, or none. */
+static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
+{
+    dcsr_context *context = arena->context;
+    DCSR_TRY(dcsr_i_mapping_reserve(&arena->column_memory, context, column_bytes(arena, blocks),
+                                    column_bytes(arena, 1)));
+    if (!arena->value_size) return DCSR_OK;
+    dcsr_status status = dcsr_i_mapping_reserve(&arena->value_memory, context, value_bytes(arena, blocks),
+                                                value_bytes(arena, 1));
+    if (status != DCSR_OK) dcsr_i_mapping_release(&arena->column_memory);
+    return status;
+}
+
+dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size)
+{
+    enum { FEW = 1 << 24 }; /* entries */
+    memset(arena, 0, sizeof *arena);
+    arena->context = context;
+    arena->value_size = value_size;
+    arena->shift = context->cuda ? CUDA_SHIFT : CPU_SHIFT;
+    uint64_t blocks = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
+    if (blocks < 1) blocks = 1;
+    /* A process near its address-space limit gets a smaller reservation rather than none. */
+    for (dcsr_status status; (status = reserve(arena, blocks)) != DCSR_OK; blocks /= 2)
+        if (blocks << arena->shift < FEW) return status;
+    arena->columns = (uint32_t *)arena->column_memory.start;
+    arena->values = arena->value_memory.start;
+    arena->limit = blocks;
+    pthread_mutex_init(&arena->lock, NULL);
+    return DCSR_OK;
+}
+
+void dcsr_i_arena_destroy(dcsr_i_arena *arena)
+{
+    if (!arena->columns) return;
+    dcsr_i_free(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, sizeof *arena->block);
+    dcsr_i_mapping_release(&arena->column_memory);
+    dcsr_i_mapping_release(&arena->value_memory);
+    pthread_mutex_destroy(&arena->lock);
+    arena->columns = NULL;
+}
+
+/* Bookkeeping for `top` blocks. */
+static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
+{
+    if (top > arena->limit)
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "growing a matrix: its address space of %llu bytes is used up; create the context with a "
+            "larger reserve_bytes",
+            (unsigned long long)(arena->column_memory.length + arena->value_memory.length));
+    if (top <= arena->block_capacity) return DCSR_OK;
+    uint64_t capacity = arena->block_capacity ? 2 * arena->block_capacity : 16;
+    if (capacity < top) capacity = top;
+    dcsr_i_block *block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity,
+                                         capacity, sizeof *block);
+    if (!block && capacity > top) { /* near the limit there is no head room */
+        capacity = top;
+        block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, capacity,
+                               sizeof *block);
+    }
+    if (!block) return DCSR_ERROR_OUT_OF_MEMORY;
+    memset(block + arena->block_capacity, 0, (capacity - arena->block_capacity) * sizeof *block);
+    arena->block = block;
+    arena->block_capacity = capacity;
+    return DCSR_OK;
+}
+
+/* Memory for free blocks, in both arrays or neither. */
+static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
+{
+    DCSR_TRY(dcsr_i_mapping_populate(&arena->column_memory, column_bytes(arena, first),
+                                     column_bytes(arena, count)));
+    if (!arena->value_size) return DCSR_OK;
+    dcsr_status status =
+        dcsr_i_mapping_populate(&arena->value_memory, value_bytes(arena, first), value_bytes(arena, count));
+    if (status != DCSR_OK)
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first), column_bytes(arena, count));
+    return status;
+}
+
+/* Next fit among free blocks below top; UINT64_MAX when there is no run of `count`. */
+static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
+{
+    if (arena->free_blocks < count) return UINT64_MAX;
+    uint64_t run = 0;
+    uint64_t start = arena->search < arena->top ? arena->search : 0;
+    for (uint64_t step = 0, b = start; step < arena->top + count && step < 2 * arena->top; step++) {
+        run = is_free(&arena->block[b]) ? run + 1 : 0;
+        if (run == count) {
+            arena->search = b + 1;
+            return b + 1 - count;
+        }
+        if (++b == arena->top) b = 0, run = 0;
+    }
+    return UINT64_MAX;
+}
+
+/* Returns the memory of free blocks to the system. Behind the last block nothing is in use either. */
+static void trim_locked(dcsr_i_arena *arena)
+{
+    for (uint64_t b = 0, first; b < arena->top; b++) {
+        if (!is_free(&arena->block[b])) continue;
+        for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
+        uint64_t count = (b < arena->top ? b : arena->limit) - first;
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first), column_bytes(arena, count));
+        if (arena->value_size)
+            dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, first),
+                                   value_bytes(arena, count));
+    }
+}
+
+/* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
+static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
+                             uint64_t *first)
+{
+    uint64_t b = find_free_run(arena, count);
+    bool fresh = b == UINT64_MAX;
+    if (fresh) {
+        /* Free blocks that end at the top are extended rather than left behind. */
+        b = arena->top;
+        while (b > 0 && is_free(&arena->block[b - 1])) b--;
+        DCSR_TRY(grow(arena, b + count));
+    }
+    if (populate(arena, b, count) != DCSR_OK) {
+        /* What is kept for reuse makes room before anything is refused. */
+        trim_locked(arena);
+        DCSR_TRY(populate(arena, b, count));
+    }
+    if (b + count > arena->top) {
+        arena->free_blocks -= arena->top - b;
+        arena->top = b + count;
+    } else {
+        arena->free_blocks -= count;
+    }
+    for (uint64_t i = b; i < b + count; i++)
+        arena->block[i] = (dcsr_i_block){.live = 1u << arena->shift, .foreign = foreign, .born = version};
+    arena->used += count << arena->shift;
+    forbid(arena, b << arena->shift, count << arena->shift);
+    *first = b;
+    return DCSR_OK;
+}
+
+static void give_to_block(dcsr_i_arena *arena, uint64_t b, uint64_t entries)
+{
+    dcsr_i_block *block = &arena->block[b];
+    assert(block->live >= entries);
+    block->live -= (uint32_t)entries;
+    if (is_free(block)) arena->free_blocks++;
+}
+
+static void give_locked(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    forbid(arena, begin, entries);
+    arena->used -= entries;
+    while (entries) {
+        uint64_t b = begin >> arena->shift, here = ((b + 1) << arena->shift) - begin;
+        if (here > entries) here = entries;
+        give_to_block(arena, b, here);
+        begin += here;
+        entries -= here;
+    }
+}
+
+dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t version, uint64_t *begin)
+{
+    if (entries > arena->limit << arena->shift)
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                           "growing a matrix by %llu entries: more than its address space",
+                           (unsigned long long)entries);
+    dcsr_status status = DCSR_OK;
+    pthread_mutex_lock(&arena->lock);
+    if (arena->open_end - arena->open < entries) {
+        uint64_t blocks = blocks_for(arena, entries);
+        /* Head room, so that many small batches share a run. */
+        uint64_t wanted = arena->top / 64 < 64 ? arena->top / 64 : 64;
+        uint64_t first = 0;
+        if (blocks < wanted && claim_run(arena, wanted, version, false, &first) == DCSR_OK)
+            blocks = wanted;
+        else
+            status = claim_run(arena, blocks, version, false, &first);
+        if (status == DCSR_OK) {
+            uint64_t start = first << arena->shift;
+            if (arena->open_end != start) {
+                give_locked(arena, arena->open, arena->open_end - arena->open);
+                arena->open = start;
+            }
+            arena->open_end = (first + blocks) << arena->shift;
+        }
+    }
+    if (status == DCSR_OK) {
+        *begin = arena->open;
+        arena->open += entries;
+        allow(arena, *begin, entries);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return status;
+}
+
+dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint64_t version, bool foreign,
+                                     uint64_t *begin)
+{
+    *begin = 0;
+    if (!entries) return DCSR_OK;
+    if (entries > arena->limit << arena->shift)
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                           "moving %llu entries: more than the matrix's address space",
+                           (unsigned long long)entries);
+    pthread_mutex_lock(&arena->lock);
+    uint64_t blocks = blocks_for(arena, entries), first = 0;
+    dcsr_status status = claim_run(arena, blocks, version, foreign, &first);
+    if (status == DCSR_OK) {
+        *begin = first << arena->shift;
+        give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
+        allow(arena, *begin, entries);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return status;
+}
+
+void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    if (!entries) return;
+    pthread_mutex_lock(&arena->lock);
+    give_locked(arena, begin, entries);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries)
+{
+    if (!entries) return;
+    pthread_mutex_lock(&arena->lock);
+    arena->used -= entries;
+    give_to_block(arena, block, entries);
+    if (!arena->block[block].live) forbid(arena, block << arena->shift, (uint64_t)1 << arena->shift);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+static bool is_home(const dcsr_i_block *block)
+{
+    return block->live && !block->foreign && !block->doomed;
+}
+
+/* Whether home blocks b - 1 and b are of one run. */
+static bool run_goes_on(const dcsr_i_arena *arena, uint64_t b)
+{
+    return b > 0 && is_home(&arena->block[b - 1]) && arena->block[b - 1].born == arena->block[b].born;
+}
+
+dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count)
+{
+    pthread_mutex_lock(&arena->lock);
+    give_locked(arena, arena->open, arena->open_end - arena->open);
+    arena->open = arena->open_end = 0;
+    uint64_t n = 0;
+    for (uint64_t b = 0; b < arena->top; b++) n += is_home(&arena->block[b]) && !run_goes_on(arena, b);
+    dcsr_status status = DCSR_OK;
+    *count = n;
+    *runs = dcsr_i_alloc(arena->context, DCSR_I_MATRIX, n, sizeof **runs);
+    if (*runs) {
+        uint64_t r = 0;
+        for (uint64_t b = 0; b < arena->top; b++) {
+            if (!is_home(&arena->block[b])) continue;
+            if (run_goes_on(arena, b))
+                (*runs)[r - 1].count++;
+            else
+                (*runs)[r++] = (dcsr_i_run){b, 1, arena->block[b].born};
+        }
+        for (r = 0; r < n; r++)
+            for (uint64_t b = 0; b < (*runs)[r].count; b++) arena->block[(*runs)[r].first + b].doomed = true;
+    } else {
+        status = DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return status;
+}
+
+void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count)
+{
+    pthread_mutex_lock(&arena->lock);
+    for (uint64_t r = 0; r < count; r++)
+        for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
+            arena->block[b].doomed = false;
+            if (is_free(&arena->block[b])) arena->free_blocks++;
+        }
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count)
+{
+    pthread_mutex_lock(&arena->lock);
+    forbid(arena, first << arena->shift, count << arena->shift);
+    for (uint64_t b = first; b < first + count; b++) {
+        arena->used -= arena->block[b].live;
+        arena->block[b].live = 0;
+        arena->block[b].doomed = false;
+        arena->free_blocks++;
+    }
+    pthread_mutex_unlock(&arena->lock);
+}
+
+uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    pthread_mutex_lock(&arena->lock);
+    const dcsr_i_block *block = &arena->block[(begin + entries - 1) >> arena->shift];
+    uint64_t born = block->live && !block->foreign ? block->born : UINT64_MAX;
+    pthread_mutex_unlock(&arena->lock);
+    return born;
+}
+
+void dcsr_i_arena_trim(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    trim_locked(arena);
+    pthread_mutex_unlock(&arena->lock);
+}
+
+uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t used = arena->used - (arena->open_end - arena->open);
+    pthread_mutex_unlock(&arena->lock);
+    return used;
+}
+
+uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t bytes = dcsr_i_mapping_bytes(&arena->column_memory) +
+                     dcsr_i_mapping_bytes(&arena->value_memory) +
+                     arena->block_capacity * sizeof *arena->block;
+    pthread_mutex_unlock(&arena->lock);
+    return bytes;
+}
+
+/* A number that is guarded by the lock. */
+static uint64_t read_locked(dcsr_i_arena *arena, const uint64_t *number)
+{
+    pthread_mutex_lock(&arena->lock);
+    uint64_t value = *number;
+    pthread_mutex_unlock(&arena->lock);
+    return value;
+}
+
+uint64_t dcsr_i_arena_idle(dcsr_i_arena *arena)
+{
+    return read_locked(arena, &arena->free_blocks) << arena->shift;
+}
+
+uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena)
+{
+    return read_locked(arena, &arena->top);
+}

@@ -1,0 +1,101 @@
+/* arena.h: where the column indices and values of a matrix are (internal).
+ *
+ * Two arrays over one index: columns[i] and values[i], on the context's device. Their address space is
+ * reserved once and gets memory as the arena grows (mapping.h), so that growing never moves an entry. Space
+ * is handed out in blocks of 4096 entries (65536 on a GPU) and, within the block run that is open, by a bump
+ * pointer:
+ *
+ *      block    0       1       2       3       4       5
+ *             +-------+-------+-------+-------+-------+- - - -
+ *             | live  | live  | free  | open......^bump       top
+ *             +-------+-------+-------+-------+-------+- - - -
+ *
+ * Each block counts the entries that are handed out from it; when the count returns to zero the block is free
+ * and serves again. Nothing smaller than a block is reused: what a moved row leaves behind waits for its
+ * neighbours or for defragmentation.
+ *
+ * All functions may be called by any thread; a mutex guards the bookkeeping, never the entries. On a device,
+ * places are given back only when no work that uses them is under way. */
+#ifndef DCSR_ARENA_H
+#define DCSR_ARENA_H
+
+#include "dcsr/base/mapping.h"
+#include <pthread.h>
+
+typedef struct dcsr_i_block {
+    uint32_t live; /* entries handed out and not given back */
+    bool doomed;   /* to be freed with its run by dcsr_i_arena_free_run() */
+    bool foreign;  /* holds rows that a view resolved for itself, not the store's */
+    uint64_t born; /* no entry in it was stored before this version */
+} dcsr_i_block;
+
+typedef struct dcsr_i_run {
+    uint64_t first, count; /* blocks */
+    uint64_t born;         /* of all of them */
+} dcsr_i_run;
+
+typedef struct dcsr_i_arena {
+    dcsr_context *context;
+    pthread_mutex_t lock;
+    uint32_t *columns;
+    char *values;
+    size_t value_size;
+    int shift;      /* a block is 2^shift entries */
+    uint64_t limit; /* blocks that fit the reservation */
+    uint64_t top;   /* blocks ever used */
+    dcsr_i_mapping column_memory, value_memory;
+    dcsr_i_block *block; /* `block_capacity` of them */
+    uint64_t block_capacity;
+    uint64_t free_blocks;    /* below top */
+    uint64_t search;         /* where the next search for a free run begins */
+    uint64_t open, open_end; /* entries of the open run that are still to hand out */
+    uint64_t used;           /* entries handed out, slack included */
+} dcsr_i_arena;
+
+dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size);
+void dcsr_i_arena_destroy(dcsr_i_arena *arena);
+
+/* Hands out `entries` places in one piece, for a change that makes `version`. One bump, or a new run of
+ * blocks. */
+dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t version, uint64_t *begin);
+/* The same from blocks of its own, so that nothing else shares them; foreign marks them as a view's. */
+dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint64_t version, bool foreign,
+                                     uint64_t *begin);
+/* Takes back places that were handed out. */
+void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+/* Takes back `entries` places of one block, whichever they are: a device adds up per block what a change
+ * leaves behind. Nothing in the block is used again before all of it has been given back. */
+void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries);
+
+/* Closes the open run and dooms all blocks of the store that are in use: they are the store's old home once a
+ * whole change has moved out. *runs, of the pool of matrices, lists them: neighbours that were taken for one
+ * version together. */
+dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
+/* Takes the doom back, when the defragmentation failed. */
+void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
+/* Frees doomed blocks. */
+void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
+
+/* The version before which nothing at these places, one at least, was stored. They were taken in one piece,
+ * of a run whose later blocks are not older: so what is told is that of the last, and no block of the places
+ * is younger. UINT64_MAX where the block is free, or serves a view: they have been given back. */
+uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+/* Returns the memory of free blocks to the system. */
+void dcsr_i_arena_trim(dcsr_i_arena *arena);
+/* Entries handed out and not given back; bytes of memory held; blocks ever used; log2 of a block's entries.
+ */
+uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);
+uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena);
+uint64_t dcsr_i_arena_blocks(dcsr_i_arena *arena);
+static inline int dcsr_i_arena_shift(const dcsr_i_arena *arena)
+{
+    return arena->shift;
+}
+/* Entries in blocks that have been used and are free; in all blocks in use. */
+uint64_t dcsr_i_arena_idle(dcsr_i_arena *arena);
+static inline uint64_t dcsr_i_arena_held(dcsr_i_arena *arena)
+{
+    return (dcsr_i_arena_blocks(arena) << dcsr_i_arena_shift(arena)) - dcsr_i_arena_idle(arena);
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* change.c: the calls that change a matrix: what they ask for is checked and put into its queue. */
+#include "dcsr/store/entries.h"
+#include "dcsr/base/turn.h"
+#include "dcsr/store/maintained_transpose.h"
+
+/* Waiting batches of one kind are joined up to this many entries. A batch that joins none is packed with the
+ * queue's lock only while it is small. */
+#ifdef DCSR_SIMT
+enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
+#else
+enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
+#endif
+
+/* ---- The queue ---- */
+
+static bool is_full(const dcsr_matrix *matrix)
+{
+    return matrix->pending_bytes >= matrix->queue_limit && !matrix->stopping;
+}
+
+/* Waits until the queue has room. Called and returns with the queue's lock. */
+static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    if (!is_full(matrix)) return DCSR_OK;
+    if (matrix->refuse_when_full)
+        return dcsr_i_fail(DCSR_ERROR_BUSY,
+                           "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
+                           e->call, (unsigned long long)matrix->pending_bytes);
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, e->call, matrix->serial));
+    while (is_full(matrix)) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    dcsr_i_turn_wait_end(&wait);
+    return DCSR_OK;
+}
+
+/* The last operation of the queue if these entries can join it, with room for them; NULL when they cannot.
+ * While a resize is on its way none can: should it fail, each batch is to stand or fall alone. */
+static dcsr_i_operation *joinable(dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    dcsr_i_operation *last = matrix->last;
+    if (!last || last->kind != e->kind || last->sealed || matrix->queued_resizes ||
+        last->rows != matrix->queued_rows || last->cols != matrix->queued_cols ||
+        last->n + e->n > JOINED_ENTRIES)
+        return NULL;
+    if (last->n + e->n > last->capacity && dcsr_i_entries_room(last, 2 * (last->n + e->n)) != DCSR_OK)
+        return NULL;
+    return last;
+}
+
+/* Puts an operation that the caller made, or one that the entries join, into the queue; gives out a ticket.
+ * With the queue's lock. */
+static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = NULL;
+    if (ticket) {
+        created = dcsr_i_ticket_create(operation);
+        if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+        operation->watched = true;
+        *ticket = created;
+    }
+    dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
+    if (status != DCSR_OK && ticket) {
+        *ticket = NULL;
+        dcsr_ticket_destroy(created);
+    }
+    return status;
+}
+
+/* Checks and packs a batch behind those of a waiting operation. With the lock. */
+static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_i_entries *e,
+                        dcsr_ticket **ticket)
+{
+    dcsr_ticket *created = ticket ? dcsr_i_ticket_create(last) : NULL;
+    if (ticket && !created) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_entries_pack(last, e, 1);
+    if (status != DCSR_OK) {
+        dcsr_ticket_destroy(created);
+        return status;
+    }
+    if (ticket) *ticket = created;
+    /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
+    last->watched = last->watched && ticket;
+    matrix->pending_bytes += e->n * (uint64_t)last->entry_bytes;
+    return DCSR_OK;
+}
+
+/* A small batch: checked and packed under the lock. */
+static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_operation *operation;
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
+    dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
+    if (status == DCSR_OK) status = submit(matrix, operation, ticket);
+    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    return status;
+}
+
+/* A large batch for a device is brought there at once, but for that of a durable matrix, whose journal wants
+ * it too. */
+static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    return matrix->engine->stage && !matrix->journal && e->n > SMALL_BATCH;
+}
+
+static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
+{
+    int threads = dcsr_i_threads(matrix->context, e->n);
+    if (is_staged(matrix, e)) return matrix->engine->stage(operation, e, threads);
+    return dcsr_i_entries_pack(operation, e, threads);
+}
+
+static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    if (operation && matrix->engine->unstage) matrix->engine->unstage(operation);
+    dcsr_i_operation_release(operation);
+}
+
+/* A large batch: checked and packed without the lock, again if the dimensions have changed meanwhile. Called
+ * and returns with the lock. */
+static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_operation *operation = NULL;
+    dcsr_status status = DCSR_OK;
+    do {
+        discard(matrix, operation);
+        operation = NULL;
+        uint64_t rows = matrix->queued_rows, cols = matrix->queued_cols;
+        pthread_mutex_unlock(&matrix->queue_lock);
+        status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
+        if (status == DCSR_OK) status = pack_large(matrix, operation, e);
+        pthread_mutex_lock(&matrix->queue_lock);
+    } while (status == DCSR_OK &&
+             (operation->rows != matrix->queued_rows || operation->cols != matrix->queued_cols));
+    if (status == DCSR_OK) status = submit(matrix, operation, ticket);
+    if (status != DCSR_OK) discard(matrix, operation);
+    return status;
+}
+
+/* A batch whose arrays are on the device: the work that reads them is put behind what the caller's stream
+ * holds, and finds out what the host cannot look at. With the lock. */
+static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    dcsr_i_operation *operation;
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
+    dcsr_status status = matrix->engine->expect(matrix, operation, e);
+    if (status == DCSR_OK) {
+        status = submit(matrix, operation, ticket);
+        matrix->engine->arrive(matrix, operation, e, status == DCSR_OK);
+    }
+    if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    return status;
+}
+
+/* Called and returns with the lock. */
+static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    if (e->on_device && e->n) return queue_device(matrix, e, ticket);
+    dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
+    if (last) return join(matrix, last, e, ticket);
+    return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket) : queue_large(matrix, e, ticket);
+}
+
+static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    if (matrix && matrix->journal && e->on_device)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "%s: the matrix is durable, and its log is written from the memory of the host; give the "
+            "batch from there",
+            e->call);
+    DCSR_TRY(dcsr_i_entries_check(matrix, e));
+    dcsr_i_set_aside before =
+        dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
+    pthread_mutex_lock(&matrix->queue_lock);
+    dcsr_status status = wait_for_room(matrix, e);
+    if (status == DCSR_OK) status = queue(matrix, e, ticket);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    dcsr_i_use_set_aside(before);
+    return status;
+}
+
+dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                 const uint64_t *cols, const void *values, dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {
+        .call = call, .kind = DCSR_I_INSERT, .n = n, .rows = rows, .cols = cols, .values = values};
+    return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+                               const void *values, dcsr_ticket **ticket)
+{
+    return dcsr_i_matrix_insert(matrix, "dcsr_matrix_insert", n, rows, cols, values, ticket);
+}
+
+dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+                               dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {
+        .call = "dcsr_matrix_remove", .kind = DCSR_I_REMOVE, .n = n, .rows = rows, .cols = cols};
+    return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                        const uint64_t *cols, const void *values, void *stream,
+                                        dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {.call = call,
+                        .kind = DCSR_I_INSERT,
+                        .n = n,
+                        .rows = rows,
+                        .cols = cols,
+                        .values = values,
+                        .on_device = true,
+                        .stream = stream};
+    return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+                                      const uint64_t *cols, const void *values, void *stream,
+                                      dcsr_ticket **ticket)
+{
+    return dcsr_i_matrix_insert_device(matrix, "dcsr_matrix_insert_device", n, rows, cols, values, stream,
+                                       ticket);
+}
+
+dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+                                      const uint64_t *cols, void *stream, dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {.call = "dcsr_matrix_remove_device",
+                        .kind = DCSR_I_REMOVE,
+                        .n = n,
+                        .rows = rows,
+                        .cols = cols,
+                        .on_device = true,
+                        .stream = stream};
+    return queue_entries(matrix, &e, ticket);
+}
+
+/* The other changes need no packing. */
+static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *change, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    /* To be queued it takes little; what it may take to be applied depends on what it does (queue.c). */
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, change->kind);
+    dcsr_status status = operation ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) {
+        operation->rows = change->rows;
+        operation->cols = change->cols;
+        operation->scope = change->scope;
+        pthread_mutex_lock(&matrix->queue_lock);
+        status = submit(matrix, operation, ticket);
+        if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
+            matrix->queued_rows = change->rows;
+            matrix->queued_cols = change->cols;
+        }
+        pthread_mutex_unlock(&matrix->queue_lock);
+        if (status != DCSR_OK) dcsr_i_operation_release(operation);
+    }
+    dcsr_i_use_set_aside(before);
+    return status;
+}
+
+dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_resize", rows, cols));
+    if (matrix && matrix->maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
+    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .rows = rows, .cols = cols},
+                        ticket);
+}
+
+dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, dcsr_ticket **ticket)
+{
+    if (ticket) *ticket = NULL;
+    if ((unsigned)scope > DCSR_DEFRAGMENT_SELECTED)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_matrix_defragment: scope is %d; use DCSR_DEFRAGMENT_WHOLE or _SELECTED",
+                           (int)scope);
+    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .scope = scope}, ticket);
+}
+
+dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
+{
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    DCSR_TRY(dcsr_i_queue_wait_until_told(matrix, "dcsr_matrix_wait"));
+    pthread_mutex_lock(&matrix->queue_lock);
+    dcsr_status status = matrix->unwatched;
+    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->unwatched_message);
+    matrix->unwatched = DCSR_OK;
+    pthread_mutex_unlock(&matrix->queue_lock);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* page_pool_cuda.c: slots for pages on a device: an array that grows in place, and a list of those that are free.
+ *
+ * The host gives them out, since it decides what a version shares; what is in them it never sees. */
+#include "dcsr/store/cuda/store_cuda.h"
+#include <assert.h>
+
+dcsr_status dcsr_cuda_slots_init(dcsr_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size, bool rows)
+{
+    *slots = (dcsr_cuda_slots){.page_size = page_size, .of_rows = rows};
+    dcsr_context *context = matrix->context;
+    /* All pages together take no more than the arena may. */
+    return dcsr_i_mapping_reserve(&slots->memory, context, context->reserve_bytes, page_size);
+}
+
+void dcsr_cuda_slots_destroy(dcsr_cuda_slots *slots, dcsr_matrix *matrix)
+{
+    dcsr_context *context = matrix->context;
+    dcsr_i_mapping_release(&slots->memory);
+    dcsr_i_free(context, DCSR_I_MATRIX, slots->free, slots->capacity, sizeof *slots->free);
+    dcsr_i_free(context, DCSR_I_MATRIX, slots->born, slots->capacity, sizeof *slots->born);
+    dcsr_i_free(context, DCSR_I_MATRIX, slots->segment, slots->capacity, sizeof *slots->segment);
+    *slots = (dcsr_cuda_slots){0};
+}
+
+/* Room for `capacity` slots in the host's arrays: in all of them, or as before. */
+static dcsr_status grow_arrays(dcsr_cuda_slots *slots, dcsr_context *context, uint32_t capacity)
+{
+    void **array[] = {(void **)&slots->free, (void **)&slots->born, (void **)&slots->segment};
+    const size_t size[] = {sizeof *slots->free, sizeof *slots->born, sizeof *slots->segment};
+    void *larger[3];
+    int arrays = slots->of_rows ? 3 : 2, made = 0;
+    while (made < arrays && (larger[made] = dcsr_i_alloc(context, DCSR_I_MATRIX, capacity, size[made])))
+        made++;
+    if (made < arrays) {
+        while (made--) dcsr_i_free(context, DCSR_I_MATRIX, larger[made], capacity, size[made]);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    for (int i = 0; i < arrays; i++) {
+        if (slots->capacity) memcpy(larger[i], *array[i], slots->capacity * size[i]);
+        dcsr_i_free(context, DCSR_I_MATRIX, *array[i], slots->capacity, size[i]);
+        *array[i] = larger[i];
+    }
+    slots->capacity = capacity;
+    return DCSR_OK;
+}
+
+static dcsr_status grow(dcsr_cuda_slots *slots, dcsr_context *context, uint64_t top)
+{
+    /* A quarter more than is needed, so that growing is rare. */
+    uint64_t capacity = top + top / 4 + 64;
+    if (capacity > DCSR_CUDA_NONE - 1) capacity = DCSR_CUDA_NONE - 1;
+    if (top > capacity)
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "growing a matrix: its versions have more than 2^32 pages; destroy views of old ones");
+    if (top * slots->page_size > slots->memory.length)
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "growing a matrix: the address space of %zu bytes for its row table is used up; create the "
+            "context with a larger reserve_bytes",
+            slots->memory.length);
+    if (top > slots->capacity) DCSR_TRY(grow_arrays(slots, context, (uint32_t)capacity));
+    return dcsr_i_mapping_populate(&slots->memory, slots->top * slots->page_size,
+                                   (top - slots->top) * slots->page_size);
+}
+
+dcsr_status dcsr_cuda_slots_take(dcsr_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n, uint64_t version,
+                                 uint32_t *taken)
+{
+    pthread_mutex_lock(&matrix->remains_lock);
+    uint32_t reused = n < slots->free_count ? n : slots->free_count;
+    uint64_t top = (uint64_t)slots->top + n - reused;
+    dcsr_status status = top > slots->top ? grow(slots, matrix->context, top) : DCSR_OK;
+    if (status == DCSR_OK) {
+        for (uint32_t i = 0; i < n; i++) {
+            taken[i] = i < reused ? slots->free[--slots->free_count] : slots->top++;
+            slots->born[taken[i]] = version;
+        }
+    }
+    pthread_mutex_unlock(&matrix->remains_lock);
+    return status;
+}
+
+void dcsr_cuda_slot_give(dcsr_cuda_slots *slots, uint32_t slot)
+{
+    assert(slots->free_count < slots->top);
+    slots->free[slots->free_count++] = slot;
+}

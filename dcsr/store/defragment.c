@@ -1,0 +1,91 @@
+/* defragment.c: bringing all rows together, one behind the other.
+ *
+ * A prefix sum over row lengths gives every row its new place; rows are copied there in order, one tight
+ * segment each, into blocks of their own; the blocks they leave are freed as a whole. No sort, no comparison.
+ * Bytes moved: each entry is read and written once. */
+#include "dcsr/store/maintained_transpose.h"
+#include <string.h>
+
+typedef struct job {
+    dcsr_matrix *matrix;
+    dcsr_i_table *base, *next;
+    dcsr_i_page_list list; /* of base */
+    dcsr_i_run *runs;
+    uint64_t run_count;
+    bool doomed;
+    dcsr_i_grave *grave;
+} job;
+
+static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
+{
+    const dcsr_i_row_page *page = dcsr_i_page(user, p);
+    if (page) memcpy(length, page->length, sizeof page->length);
+}
+
+static dcsr_status bury(job *j)
+{
+    j->grave = dcsr_i_grave_create(j->matrix, j->run_count + 1);
+    if (!j->grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_bury_table(j->grave, j->matrix, j->base);
+    dcsr_i_bury_runs(j->grave, j->runs, j->run_count);
+    return DCSR_OK;
+}
+
+/* Copies the rows of one page behind each other. Neighbouring pieces that already lie so are copied as one.
+ */
+static void move_page(const job *j, uint64_t p)
+{
+    const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
+    if (!fresh) return; /* the page has no entries any more */
+    uint64_t to = fresh->segment[0]->begin[0], from = 0, joined = 0;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(old, r, pieces);
+        for (int k = 0; k < count; k++) {
+            if (pieces[k].begin != from + joined) {
+                dcsr_i_copy_entries(j->matrix, to, from, joined);
+                to += joined;
+                from = pieces[k].begin;
+                joined = 0;
+            }
+            joined += pieces[k].length;
+        }
+    }
+    dcsr_i_copy_entries(j->matrix, to, from, joined);
+}
+
+static bool is_tight(const dcsr_i_table *table)
+{
+    uint64_t p = 0;
+    const dcsr_i_row_page *page = dcsr_i_next_page(table, &p);
+    return table->contiguous && (!page || page->packed);
+}
+
+dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
+{
+    job j = {.matrix = matrix, .base = matrix->current};
+    if (is_tight(j.base)) return DCSR_OK;
+    dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
+    DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));
+    dcsr_status status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
+    j.doomed = status == DCSR_OK;
+    if (status == DCSR_OK) status = bury(&j);
+    if (status == DCSR_OK)
+        status = dcsr_i_tight_table(
+            &j.next, matrix, j.base->version + 1,
+            &(dcsr_i_lengths){.pages = &j.list, .lengths_of = lengths_of_page, .user = j.base});
+    if (status == DCSR_OK) {
+        int threads = dcsr_i_threads(matrix->context, j.base->stored);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 32) if (threads > 1)
+        for (uint64_t i = 0; i < j.list.count; i++) move_page(&j, j.list.page[i]);
+        dcsr_i_row_pages_drain(matrix);
+        dcsr_i_twin_stays(matrix);
+        dcsr_i_publish(matrix, j.next, j.grave);
+    } else {
+        dcsr_i_grave_free(matrix, j.grave);
+        if (j.doomed) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
+    }
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
+    dcsr_i_page_list_free(&j.list, matrix->context);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* engine.h: what a device does in its own way (internal).
+ *
+ * Queue, versions, views and their caches are the same for all devices. An engine keeps the entries: where
+ * they are, how a change is applied to them, how they are read. One for the cpu (insert.c, rewrite.c,
+ * defragment.c, ...), one for cuda (files *_cuda.c with kernels in .cu).
+ *
+ * A change builds a new table beside the published one and publishes it (version.c) or leaves all as it was.
+ * Changes are called by one thread at a time, which has the matrix's turn (queue.h); what reads is called by
+ * any thread, beside a running change, with a version that is held. */
+#ifndef DCSR_ENGINE_H
+#define DCSR_ENGINE_H
+
+#include "dcsr/store/queue.h"
+#include "dcsr/store/rowtable.h"
+
+struct dcsr_i_csr;
+struct dcsr_i_entries;
+struct dcsr_i_remains;
+struct dcsr_i_rewritten;
+struct dcsr_i_selection;
+
+/* What is told of the rows of a version or of a CSR view. */
+typedef struct dcsr_i_measures {
+    uint64_t nnz;
+    uint64_t rows_in_use; /* rows with entries */
+    uint64_t longest;     /* row */
+    double squares;       /* sum of the squared differences between row lengths and their mean */
+    uint64_t max_segments, unresolved_rows; /* 0 for CSR */
+} dcsr_i_measures;
+
+typedef struct dcsr_i_engine {
+    /* Makes matrix->current, an empty table of version 1, and the arena. close() frees both, and what else
+     * the engine has hung on the matrix, also after an open() that failed. */
+    dcsr_status (*open)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+    void (*close)(dcsr_matrix *matrix);
+
+    /* The way of a batch to the device, before it is applied. All are NULL where entries stay in host memory.
+     * stage(): checks a large batch from the host, packs it and brings it there, without a lock; on failure
+     * nothing is left behind; unstage() gives it back. expect() takes what a batch needs whose arrays are on
+     * the device, arrive() puts the work that reads them behind what the caller's stream holds, or gives all
+     * back where the operation was not queued; both with the queue's lock. cancel() gives back what an
+     * operation has there that will not be applied. */
+    dcsr_status (*stage)(dcsr_i_operation *operation, const struct dcsr_i_entries *e, int threads);
+    void (*unstage)(dcsr_i_operation *operation);
+    dcsr_status (*expect)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e);
+    void (*arrive)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e,
+                   bool queued);
+    void (*cancel)(dcsr_matrix *matrix, dcsr_i_operation *operation);
+
+    /* Changes. */
+    dcsr_status (*apply_entries)(dcsr_matrix *matrix, dcsr_i_operation *operation);
+    /* Inserts the entries of the rows of A into its transpose, by a batch that has all but the entries; NULL
+     * where they are packed in host memory. TOO_LARGE, OUT_OF_MEMORY. */
+    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *batch, const dcsr_i_rows *rows);
+    dcsr_status (*apply_resize)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+    /* Moves all rows one behind the other; none is unresolved. */
+    dcsr_status (*tighten)(dcsr_matrix *matrix);
+    /* Fills an empty matrix that nobody else knows from CSR in host memory that has been checked; *marked
+     * says how many rows may hold duplicates. */
+    dcsr_status (*fill)(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+    /* Makes what a CSR in host memory holds, whose rows ascend strictly, the content of a matrix of its
+     * shape, and publishes it. NULL where results are written straight into the arena (result.c). */
+    dcsr_status (*replace)(dcsr_matrix *matrix, const dcsr_csr *csr);
+    /* Builds a table of version `version` like `base` - which must be the current one, unless it is for a
+     * view - in which the selected rows are resolved and stand in one segment each; columns of resolved rows
+     * ascend. On failure nothing is left behind. */
+    dcsr_status (*rewrite)(struct dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                           uint64_t version, const struct dcsr_i_selection *selection);
+    /* Frees what `own` does not share with base, which may be NULL. */
+    void (*free_unshared)(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+    /* Frees what no version can see any more. Called with remains_lock, by any thread. */
+    void (*free_remains)(dcsr_matrix *matrix, const struct dcsr_i_remains *remains);
+    /* Gives back what was kept for changes to come; the matrix is idle. */
+    void (*trim)(dcsr_matrix *matrix);
+
+    /* Reading. The accessor is made by rows_of() from a table, by rows_of_csr() from a CSR that is filled. */
+    dcsr_i_rows (*rows_of)(const dcsr_matrix *matrix, const dcsr_i_table *table);
+    dcsr_i_rows (*rows_of_csr)(const struct dcsr_i_csr *csr);
+    dcsr_status (*measure)(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+    /* The entries of a version that are left once it is resolved; *unresolved gets how many are in rows that
+     * are not. Cannot fail: where there is no memory, it takes longer. NULL: a view has to be made. */
+    uint64_t (*count_live)(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t *unresolved);
+    dcsr_status (*look_up)(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                           const uint64_t *row, const uint64_t *col, void *values, bool *stored);
+    /* Up to `capacity` entries of a row to host memory; *length is the row's. */
+    dcsr_status (*read_row)(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
+                            uint32_t *columns, void *values, uint64_t *length);
+    /* Fills the arrays of csr, whose sizes are set: offsets, and the gathered columns and values unless it
+     * lends the store's (csr->snapshot). On failure csr_free() frees what was made. */
+    dcsr_status (*csr_fill)(struct dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
+    /* Frees the arrays that are the CSR's own. */
+    void (*csr_free)(struct dcsr_i_csr *csr);
+    /* The transpose of rows of this engine as CSR, where its memory is: row numbers ascend within each
+     * column, equal ones stand as they stood in the row. */
+    dcsr_status (*transpose)(struct dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                             uint64_t version);
+    /* The same entries as a CSR in host memory, of the cpu's engine; NULL where the accessor's entries are in
+     * host memory already. */
+    dcsr_status (*download)(struct dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
+} dcsr_i_engine;
+
+extern const dcsr_i_engine dcsr_i_cpu_engine;
+#ifdef DCSR_CUDA
+extern const dcsr_i_engine dcsr_cuda_engine;
+#endif
+
+#endif

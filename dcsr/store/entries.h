@@ -1,0 +1,46 @@
+/* entries.h: the entries that a call gives to a matrix: checking and packing them (internal). */
+#ifndef DCSR_ENTRIES_H
+#define DCSR_ENTRIES_H
+
+#include "dcsr/store/queue.h"
+
+/* As the caller gave them. */
+typedef struct dcsr_i_entries {
+    const char *call;
+    dcsr_i_kind kind;
+    size_t n;
+    const uint64_t *rows, *cols;
+    const void *values; /* NULL: none to pack */
+    bool on_device;     /* the arrays are there, to be read in the order of this stream: */
+    void *stream;
+} dcsr_i_entries;
+
+/* Whether the arrays are given, fit the matrix's type, and are where the call expects them. */
+dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e);
+/* Says which entry of a batch lies outside. */
+dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
+                                uint64_t rows, uint64_t cols);
+/* The same for a batch that was in order when it was queued, behind a resize that has failed since. */
+dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols);
+/* The same for the first of them that lies outside of what the operation was checked against; there is one.
+ */
+dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_entries *e);
+/* An operation for entries within rows x cols, without room for any. */
+dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *matrix,
+                                     const dcsr_i_entries *e, uint64_t rows, uint64_t cols);
+/* Gives an operation room for `capacity` entries, of which it has fewer now. */
+dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity);
+/* Appends the entries to the operation, which has room for them or none yet; INDEX_OUT_OF_RANGE names the
+ * first that lies outside, and none is appended then. */
+dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
+
+/* How that is done: piece by piece, of so many entries. */
+uint64_t dcsr_i_entries_piece(uint64_t n, int threads);
+enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
+/* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies
+ * outside, and whether a key is not above the one before it, which for the first is that of entry
+ * first - 1. */
+unsigned dcsr_i_entries_pack_piece(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+                                   const dcsr_i_entries *e, size_t first, size_t end);
+
+#endif

@@ -1,0 +1,178 @@
+/* insert.c: applying a batch of insertions or deletions.
+ *
+ *      entries (any order)
+ *        | sort by (row, column), combine equal places          sort.c, combine.c
+ *        v
+ *      groups: the entries of one page of 64 rows
+ *        | plan: is there room in the row's last segment?       plan.c
+ *        |       else how large a new one? or is the row
+ *        |       to be moved, because its segments ran out?
+ *        | allocate: one prefix sum over groups, one bump
+ *        |       of the arena for the whole batch
+ *        | scatter: entries, table entries, lengths             scatter.c
+ *        v
+ *      publish                                                  version.c
+ *
+ * Planning and scattering run in parallel over groups and decide the same thing from the same state; nothing
+ * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
+ * stored: the rows are marked instead (rewrite.c). */
+#include "dcsr/store/batch.h"
+#include "dcsr/store/maintained_transpose.h"
+#include "dcsr/store/entries.h"
+
+/* An entry costs a few cache misses, as much as this many entries that are read in passing. */
+enum { WORK_PER_ENTRY = 4 };
+
+/* ---- Sort, combine, group ---- */
+
+/* Closes up entries of the same place, first come first kept, and cuts the rest into pages. One pass. */
+static void combine_and_group(dcsr_i_batch *b)
+{
+    bool keep = b->matrix->policy == DCSR_POLICY_KEEP && !b->mark;
+    dcsr_i_combine combine = b->mark ? NULL : dcsr_i_combiner(b->matrix->type, b->matrix->policy);
+    int page_shift = b->column_bits + DCSR_I_PAGE_SHIFT;
+    uint64_t stride = (uint64_t)b->stride, out = 0, page = UINT64_MAX, previous = UINT64_MAX;
+    for (uint64_t i = 0; i < b->n; i++) {
+        uint64_t key = b->entries[i * stride];
+        if (key == previous && !keep) {
+            if (combine && stride > 1)
+                combine(&b->entries[(out - 1) * stride + 1], &b->entries[i * stride + 1]);
+            continue;
+        }
+        if (key >> page_shift != page) {
+            page = key >> page_shift;
+            b->groups[b->group_count++] = (dcsr_i_group){.page = page, .first = out};
+        }
+        if (out != i)
+            for (uint64_t w = 0; w < stride; w++) b->entries[out * stride + w] = b->entries[i * stride + w];
+        previous = key;
+        out++;
+    }
+    b->n = out;
+    for (uint64_t g = 0; g < b->group_count; g++) {
+        b->groups[g].end = g + 1 < b->group_count ? b->groups[g + 1].first : out;
+        b->groups[g].old = dcsr_i_page(b->base, b->groups[g].page);
+    }
+}
+
+/* ---- Allocate ---- */
+
+/* The root and the directories of the next version, and the grave. */
+static dcsr_status allocate(dcsr_i_batch *b)
+{
+    dcsr_matrix *matrix = b->matrix;
+    b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
+    if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t remains = 0, needed = 0;
+    for (; b->placed < b->group_count; b->placed++) {
+        dcsr_i_group *this = &b->groups[b->placed];
+        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, b->next, b->base, this->page, NULL);
+        if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
+        *slot = this->fresh;
+        uint64_t places = this->places, replaced = this->remains;
+        this->places = needed;
+        this->remains = remains;
+        needed += places;
+        remains += replaced;
+    }
+    b->grave = dcsr_i_grave_create(matrix, remains + dcsr_i_count_replaced(b->base, b->next) + 1);
+    if (!b->grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    b->grave->count = remains; /* written by dcsr_i_scatter() */
+    DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
+    b->places = needed;
+    return DCSR_OK;
+}
+
+/* Frees what a failed batch has made: the pages that are in the table, and the others. */
+static void undo(dcsr_i_batch *b)
+{
+    dcsr_matrix *matrix = b->matrix;
+    for (uint64_t g = b->placed; g < b->group_count; g++)
+        dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
+    dcsr_i_free_unshared(matrix, b->next, b->base);
+    dcsr_i_grave_free(matrix, b->grave);
+    dcsr_i_arena_give(&matrix->arena, b->begin, b->places);
+}
+
+/* ---- The whole ---- */
+
+static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *operation)
+{
+    dcsr_context *context = b->matrix->context;
+    dcsr_i_resolver resolver[DCSR_I_MAX_BATCH_THREADS];
+    int ready = 0;
+    dcsr_status status = DCSR_OK;
+    while (ready < b->threads && status == DCSR_OK)
+        status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
+    if (status == DCSR_OK) {
+        dcsr_i_bury_replaced(b->grave, b->base, b->next);
+        dcsr_i_scatter(b, resolver);
+        b->next->contiguous = b->bulk && b->places == b->n;
+        b->next->first = b->begin;
+        dcsr_i_row_pages_expect(b->matrix, b->group_count);
+        dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
+        dcsr_i_publish(b->matrix, b->next, b->grave);
+    }
+    while (ready) dcsr_i_resolver_free(&resolver[--ready]);
+    return status;
+}
+
+/* Entries were checked when they were queued, against dimensions that a resize before them was to bring.
+ * Should that have failed, they are checked again. */
+static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_table *table)
+{
+    if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
+    uint64_t column_mask = ((uint64_t)1 << operation->column_bits) - 1;
+    for (uint64_t i = 0; i < operation->n; i++) {
+        uint64_t key = *dcsr_i_key(operation, i);
+        uint64_t row = key >> operation->column_bits, column = key & column_mask;
+        if (row >= table->rows || column >= table->cols)
+            return dcsr_i_fail_outside_now(i, row, column, table->rows, table->cols);
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    DCSR_TRY(check_again(operation, matrix->current));
+    dcsr_context *context = matrix->context;
+    dcsr_i_batch b = {.matrix = matrix,
+                      .base = matrix->current,
+                      .entries = operation->entries,
+                      .n = operation->n,
+                      .stride = operation->stride,
+                      .column_bits = operation->column_bits,
+                      .mark = operation->kind == DCSR_I_REMOVE ? DCSR_I_TOMBSTONE : 0};
+    b.threads = dcsr_i_threads(context, b.n * WORK_PER_ENTRY);
+    if (b.threads > DCSR_I_MAX_BATCH_THREADS) b.threads = DCSR_I_MAX_BATCH_THREADS;
+    b.bulk = b.base->stored == 0 && !b.mark;
+    uint64_t words = b.n * (uint64_t)b.stride, *spare = NULL;
+    dcsr_status status = DCSR_OK;
+    if (!operation->ascending) {
+        spare = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *spare);
+        if (!spare) return DCSR_ERROR_OUT_OF_MEMORY;
+        int bits = operation->row_bits + b.column_bits, ordered = operation->ordered_bits;
+        b.entries = dcsr_i_sort(b.entries, spare, b.n, b.stride, ordered, bits - ordered,
+                                dcsr_i_threads(context, b.n));
+    }
+    uint64_t pages = dcsr_i_page_count(b.base);
+    b.group_capacity = b.n < pages ? b.n : pages;
+    b.groups = dcsr_i_alloc(context, DCSR_I_SCRATCH, b.group_capacity, sizeof *b.groups);
+    b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, operation->n, sizeof *b.growth);
+    if (b.groups && b.growth) {
+        combine_and_group(&b);
+        status = dcsr_i_plan(&b);
+        if (status == DCSR_OK) status = allocate(&b);
+        if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
+        if (status == DCSR_OK)
+            dcsr_i_changed(matrix, b.mark ? b.n : 0);
+        else
+            undo(&b);
+    } else {
+        status = DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, operation->n, sizeof *b.growth);
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.groups, b.group_capacity, sizeof *b.groups);
+    dcsr_i_free(context, DCSR_I_SCRATCH, spare, words, sizeof *spare);
+    return status;
+}

@@ -1,0 +1,298 @@
+/* matrix.c: creating and destroying matrices; what a matrix tells about itself. */
+#include "dcsr/store/journal.h"
+#include "dcsr/base/turn.h"
+#include "dcsr/store/maintained_transpose.h"
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t default_queue_limit = (uint64_t)512 << 20;
+static _Atomic uint64_t serials;
+
+/* ---- Life ---- */
+
+void dcsr_i_matrix_retain(dcsr_matrix *matrix)
+{
+    atomic_fetch_add(&matrix->references, 1);
+}
+
+void dcsr_i_matrix_release(dcsr_matrix *matrix)
+{
+    if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
+    dcsr_context *context = matrix->context;
+    dcsr_i_snapshot_release(matrix->shown);
+    dcsr_i_twin_leave(matrix->twin);
+    matrix->engine->close(matrix);
+    dcsr_i_parts_drain(matrix);
+    if (matrix->pins != matrix->few_pins)
+        dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
+    pthread_mutex_destroy(&matrix->remains_lock);
+    pthread_cond_destroy(&matrix->queue_filled);
+    pthread_cond_destroy(&matrix->queue_changed);
+    pthread_mutex_destroy(&matrix->queue_lock);
+    pthread_mutex_destroy(&matrix->version_lock);
+    dcsr_i_free(context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
+    dcsr_i_context_release(context);
+}
+
+dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_matrix *twin = matrix->twin;
+    if (twin) dcsr_i_matrix_retain(twin);
+    pthread_mutex_unlock(&matrix->version_lock);
+    return twin;
+}
+
+void dcsr_i_matrix_trim(dcsr_matrix *matrix)
+{
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    matrix->engine->trim(matrix);
+    if (!twin) return;
+    twin->engine->trim(twin);
+    dcsr_i_matrix_release(twin);
+}
+
+dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the matrix is NULL; create one first");
+    return dcsr_i_context_check(matrix->context);
+}
+
+dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols)
+{
+    if (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS)
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "%s: %llu x %llu is beyond the largest matrix, 2^32 x 2^31",
+                           call, (unsigned long long)rows, (unsigned long long)cols);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows)
+{
+    if (rows > DCSR_MAX_COLS)
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                           "%s: %llu rows; a matrix that maintains its transpose has at most 2^31", call,
+                           (unsigned long long)rows);
+    return DCSR_OK;
+}
+
+static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_matrix_options *options)
+{
+    if ((unsigned)type >= DCSR_TYPE_COUNT)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %d is no type; use one of dcsr_type", call,
+                           (int)type);
+    if ((unsigned)options->policy >= DCSR_POLICY_COUNT)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: options.policy is %d; use one of DCSR_POLICY_*",
+                           call, (int)options->policy);
+    if (options->segments < DCSR_MIN_SEGMENTS || options->segments > DCSR_MAX_SEGMENTS)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: options.segments is %d; give %d to %d, or 0 for the default", call,
+                           options->segments, DCSR_MIN_SEGMENTS, DCSR_MAX_SEGMENTS);
+    if ((unsigned)options->defragmentation > DCSR_DEFRAGMENT_OFF)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: options.defragmentation is %d; use DCSR_DEFRAGMENT_AUTO or _OFF", call,
+                           (int)options->defragmentation);
+    return DCSR_OK;
+}
+
+static const dcsr_i_engine *engine_of(const dcsr_context *context)
+{
+#ifdef DCSR_CUDA
+    if (context->device == DCSR_DEVICE_CUDA) return &dcsr_cuda_engine;
+#endif
+    (void)context;
+    return &dcsr_i_cpu_engine;
+}
+
+/* The context closes: what was queued is still applied. */
+static void close_matrix(dcsr_i_member *member)
+{
+    dcsr_i_queue_stop((dcsr_matrix *)((char *)member - offsetof(dcsr_matrix, member)), true);
+}
+
+/* A matrix that no queue and no context knows yet, with the options, of which none is default. */
+static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
+                               uint64_t cols, const dcsr_matrix_options *options)
+{
+    *matrix = NULL;
+    dcsr_matrix *created = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *created);
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    created->context = context;
+    created->engine = engine_of(context);
+    created->type = type;
+    created->value_size = dcsr_type_size(type);
+    created->policy = options->policy;
+    created->segments_per_row = options->segments;
+    created->defragmentation = options->defragmentation;
+    created->queue_limit = options->queue_limit;
+    created->refuse_when_full = options->refuse_when_full;
+    created->maintain_transpose = options->maintain_transpose;
+    created->queued_rows = rows;
+    created->queued_cols = cols;
+    created->member.close = close_matrix;
+    created->pins = created->few_pins;
+    created->pin_capacity = DCSR_I_FEW_PINS;
+    created->serial = atomic_fetch_add(&serials, 1) + 1;
+    atomic_init(&created->references, 1);
+    pthread_mutex_init(&created->version_lock, NULL);
+    pthread_mutex_init(&created->queue_lock, NULL);
+    pthread_mutex_init(&created->remains_lock, NULL);
+    pthread_cond_init(&created->queue_changed, NULL);
+    dcsr_i_condition_init(&created->queue_filled);
+    dcsr_i_context_retain(context);
+    dcsr_status status = created->engine->open(created, rows, cols);
+    if (status != DCSR_OK) {
+        dcsr_i_matrix_release(created);
+        return status;
+    }
+    *matrix = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
+                                     uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation)
+{
+    dcsr_matrix_options options = {
+        .policy = policy, .segments = matrix->segments_per_row, .defragmentation = defragmentation};
+    return open_matrix(inner, matrix->context, matrix->type, rows, cols, &options);
+}
+
+static dcsr_matrix_options filled_in(const dcsr_matrix_options *options, dcsr_type type)
+{
+    dcsr_matrix_options result = options ? *options : (dcsr_matrix_options){0};
+    if (result.policy == DCSR_POLICY_DEFAULT)
+        result.policy = type == DCSR_PATTERN ? DCSR_POLICY_ANY : DCSR_POLICY_LAST;
+    if (!result.segments) result.segments = DCSR_DEFAULT_SEGMENTS;
+    if (!result.queue_limit) result.queue_limit = default_queue_limit;
+    return result;
+}
+
+dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                 dcsr_type type, uint64_t rows, uint64_t cols,
+                                 const dcsr_matrix_options *options)
+{
+    if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: matrix is NULL", call);
+    *matrix = NULL;
+    DCSR_TRY(dcsr_i_context_check(context));
+    dcsr_matrix_options chosen = filled_in(options, type);
+    DCSR_TRY(dcsr_i_check_dimensions(call, rows, cols));
+    DCSR_TRY(check_options(call, type, &chosen));
+    if (chosen.maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows(call, rows));
+    dcsr_matrix *created;
+    DCSR_TRY(open_matrix(&created, context, type, rows, cols, &chosen));
+    dcsr_status status = dcsr_i_twin_build(created);
+    if (status == DCSR_OK) status = dcsr_i_context_join(context, &created->member);
+    if (status != DCSR_OK) {
+        dcsr_i_matrix_release(created);
+        return status;
+    }
+    *matrix = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type, uint64_t rows,
+                               uint64_t cols, const dcsr_matrix_options *options)
+{
+    return dcsr_i_matrix_create(matrix, "dcsr_matrix_create", context, type, rows, cols, options);
+}
+
+void dcsr_matrix_destroy(dcsr_matrix *matrix)
+{
+    dcsr_i_turn_wait wait;
+    if (!matrix || dcsr_i_turn_wait_begin(&wait, "dcsr_matrix_destroy", matrix->serial) != DCSR_OK) return;
+    dcsr_i_context_leave(matrix->context, &matrix->member);
+    dcsr_i_queue_stop(matrix, false);
+    dcsr_i_turn_wait_end(&wait);
+    if (matrix->journal) matrix->journal->close(matrix->journal);
+    /* What is cached may hold a version, and so the matrix. */
+    dcsr_i_csr_forget(matrix);
+    if (matrix->twin) dcsr_i_csr_forget(matrix->twin);
+    dcsr_i_matrix_release(matrix);
+}
+
+/* ---- What it tells ---- */
+
+static uint64_t bytes_of(dcsr_matrix *matrix)
+{
+    return dcsr_i_arena_bytes(&matrix->arena) + sizeof *matrix + atomic_load(&matrix->table_bytes);
+}
+
+/* What get_info says of the current version. */
+static dcsr_status describe(dcsr_matrix_info *info, dcsr_matrix *matrix)
+{
+    dcsr_i_snapshot snapshot;
+    dcsr_i_measures measures;
+    DCSR_TRY(dcsr_i_snapshot_open(&snapshot, matrix));
+    const dcsr_i_table *table = snapshot.base;
+    dcsr_i_rows rows = matrix->engine->rows_of(matrix, table);
+    dcsr_status status = matrix->engine->measure(&measures, matrix->context, &rows);
+    if (status == DCSR_OK)
+        *info = (dcsr_matrix_info){.type = matrix->type,
+                                   .policy = matrix->policy,
+                                   .rows = table->rows,
+                                   .cols = table->cols,
+                                   .version = table->version,
+                                   .stored = table->stored,
+                                   .segments = measures.rows_in_use + table->extra_segments,
+                                   .max_segments = measures.max_segments,
+                                   .unresolved_rows = measures.unresolved_rows};
+    dcsr_i_snapshot_close(&snapshot);
+    return status;
+}
+
+dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
+{
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_get_info: info is NULL");
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
+    dcsr_status status = describe(info, matrix);
+    dcsr_i_use_set_aside(before);
+    if (status != DCSR_OK) return status;
+
+    info->arena_entries = dcsr_i_arena_used(&matrix->arena);
+    info->bytes = bytes_of(matrix);
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    if (twin) {
+        info->bytes += bytes_of(twin);
+        dcsr_i_matrix_release(twin);
+    }
+    pthread_mutex_lock(&matrix->version_lock);
+    info->views = matrix->pin_count;
+    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->queue_lock);
+    info->pending_bytes = matrix->pending_bytes;
+    pthread_mutex_unlock(&matrix->queue_lock);
+    info->batches = atomic_load(&matrix->batches);
+    info->inserted = atomic_load(&matrix->inserted);
+    info->deleted = atomic_load(&matrix->deleted);
+    info->row_rewrites = atomic_load(&matrix->row_rewrites);
+    info->defragmentations = atomic_load(&matrix->defragmentations);
+    info->busy_seconds = (double)atomic_load(&matrix->busy_nanoseconds) * 1e-9;
+    return DCSR_OK;
+}
+
+/* By a view, in which duplicates are combined. */
+static dcsr_status count_by_view(uint64_t *nnz, dcsr_matrix *matrix)
+{
+    dcsr_view *view;
+    DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    *nnz = dcsr_i_view_rows(view)->table->stored;
+    dcsr_view_destroy(view);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz)
+{
+    if (!nnz) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_nnz: nnz is NULL");
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (!matrix->engine->count_live) return count_by_view(nnz, matrix);
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
+    dcsr_i_snapshot snapshot;
+    dcsr_status status = dcsr_i_snapshot_open(&snapshot, matrix);
+    dcsr_i_use_set_aside(before);
+    if (status != DCSR_OK) return status;
+    uint64_t unresolved = 0;
+    *nnz = matrix->engine->count_live(matrix, snapshot.base, &unresolved);
+    dcsr_i_snapshot_close(&snapshot);
+    if (unresolved) dcsr_i_was_resolved(matrix, unresolved);
+    return DCSR_OK;
+}

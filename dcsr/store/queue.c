@@ -1,0 +1,400 @@
+/* queue.c: the queue of a matrix, and the thread that works it off.
+ *
+ * The worker is started by the first operation and ends when it has been idle for a while, so that a process
+ * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
+ * reference of its own. */
+#include "dcsr/store/journal.h"
+#include "dcsr/base/turn.h"
+#include "dcsr/store/maintained_transpose.h"
+#include <string.h>
+
+/* How long an idle worker keeps what it may need again soon: freed space of the arena, then what sorting used
+ * and itself. */
+enum { TRIM_MILLISECONDS = 100, IDLE_MILLISECONDS = 2000 };
+
+/* ---- The worker ---- */
+
+dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+{
+    const dcsr_i_turn turn = {matrix->context, matrix->serial, dcsr_i_turn_of_thread()};
+    const dcsr_i_turn *before = dcsr_i_turn_enter(&turn);
+    dcsr_status status = replace(matrix, user);
+    dcsr_i_turn_enter(before);
+    return status;
+}
+
+static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    switch (operation->kind) {
+    case DCSR_I_INSERT:
+    case DCSR_I_REMOVE:
+        return matrix->engine->apply_entries(matrix, operation);
+    case DCSR_I_RESIZE:
+        return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
+    case DCSR_I_DEFRAGMENT:
+    case DCSR_I_SETTLE:
+        return dcsr_i_twin_tidy(matrix, operation);
+    case DCSR_I_BUILD_TWIN:
+        return dcsr_i_twin_build(matrix);
+    case DCSR_I_REPLACE:
+        return dcsr_i_queue_replace(matrix, operation->replace, operation->user);
+    }
+    return DCSR_OK;
+}
+
+static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    if (operation->kind == DCSR_I_INSERT)
+        atomic_fetch_add(&matrix->inserted, operation->n);
+    else if (operation->kind == DCSR_I_REMOVE)
+        atomic_fetch_add(&matrix->deleted, operation->n);
+    else
+        return;
+    atomic_fetch_add(&matrix->batches, operation->batches);
+}
+
+/* Waits for an operation, so long at most. Called and returns with the lock. */
+static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
+{
+    uint64_t until = dcsr_i_nanoseconds() + (uint64_t)milliseconds * 1000000u;
+    while (!matrix->first && !matrix->stopping)
+        if (!dcsr_i_condition_wait(&matrix->queue_filled, &matrix->queue_lock, until)) break;
+    return matrix->first != NULL;
+}
+
+/* Takes the first operation out of the queue, or waits for one; NULL when the worker should end. Called and
+ * returns with the lock. */
+static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
+{
+    if (!matrix->first && !matrix->stopping) {
+        uint64_t queued = atomic_load(&matrix->queued), start = dcsr_i_nanoseconds();
+        pthread_mutex_unlock(&matrix->queue_lock);
+        while (atomic_load(&matrix->queued) == queued &&
+               dcsr_i_nanoseconds() - start < dcsr_i_spin_nanoseconds(matrix->context))
+            dcsr_i_pause();
+        pthread_mutex_lock(&matrix->queue_lock);
+    }
+    if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->stopping) {
+        pthread_mutex_unlock(&matrix->queue_lock);
+        dcsr_i_matrix_trim(matrix);
+        pthread_mutex_lock(&matrix->queue_lock);
+        wait_for_operation(matrix, IDLE_MILLISECONDS);
+    }
+    /* Another thread may have the place: dcsr_i_result_turn(). */
+    while (matrix->running) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    dcsr_i_operation *operation = matrix->first;
+    if (!operation) return NULL;
+    matrix->first = operation->next;
+    if (matrix->cuda && !matrix->journal) dcsr_i_operation_join(operation, &matrix->first);
+    if (!matrix->first) matrix->last = NULL;
+    matrix->running = true;
+    return operation;
+}
+
+/* A resize has failed: batches queued from now on are checked against what the matrix still is, unless
+ * another resize is on its way. Those queued meanwhile are checked again when they are applied. */
+static void take_back_dimensions(dcsr_matrix *matrix)
+{
+    if (matrix->queued_resizes) return;
+    matrix->queued_rows = matrix->current->rows;
+    matrix->queued_cols = matrix->current->cols;
+}
+
+/* The service may be asked for again. */
+static void end_service(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    if (operation->kind == DCSR_I_BUILD_TWIN)
+        matrix->build_queued = false;
+    else if (!operation->of_twin)
+        matrix->maintenance_queued = false;
+    else if (matrix->twin)
+        matrix->twin->maintenance_queued = false;
+}
+
+/* Tells what has become of an operation; takes the reference. With the lock. */
+static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
+{
+    if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
+        matrix->unwatched = status;
+        dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+    }
+    matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
+    pthread_cond_broadcast(&matrix->queue_changed);
+    dcsr_i_operation_finish(operation, status, message);
+    dcsr_i_operation_release(operation);
+}
+
+void dcsr_i_queue_settle(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+                         const char *message)
+{
+    pthread_mutex_lock(&matrix->queue_lock);
+    matrix->settled++;
+    tell(matrix, operation, status, message);
+    pthread_mutex_unlock(&matrix->queue_lock);
+}
+
+/* The journal that is to keep the operation; NULL: none. */
+static dcsr_i_journal *journal_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    bool change = operation->kind == DCSR_I_INSERT || operation->kind == DCSR_I_REMOVE ||
+                  operation->kind == DCSR_I_RESIZE || operation->kind == DCSR_I_REPLACE;
+    return change ? matrix->journal : NULL;
+}
+
+/* Hands over to the journal what was applied. With the lock: the order is that of the versions. */
+static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_i_operation *operation)
+{
+    dcsr_i_operation_drop_entries(operation);
+    operation->version = matrix->current->version;
+    DCSR_TRY(journal->applied(journal, operation));
+    matrix->journaled++;
+    return DCSR_OK;
+}
+
+/* What an operation may take of the memory that is set aside: all of it to shrink, half of it for what may
+ * make room, or lead to that. */
+static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    const dcsr_i_table *table = matrix->current;
+    switch (operation->kind) {
+    case DCSR_I_RESIZE:
+        return operation->rows <= table->rows && operation->cols <= table->cols ? DCSR_I_ALL_SET_ASIDE
+                                                                                : DCSR_I_NOT_SET_ASIDE;
+    case DCSR_I_REMOVE:
+    case DCSR_I_DEFRAGMENT:
+    case DCSR_I_SETTLE:
+        return DCSR_I_HALF_SET_ASIDE;
+    default:
+        return DCSR_I_NOT_SET_ASIDE;
+    }
+}
+
+/* Applies an operation, without the lock. */
+static dcsr_status apply_timed(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    uint64_t start = dcsr_i_nanoseconds();
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(part_for(matrix, operation));
+    dcsr_status status = apply(matrix, operation);
+    dcsr_i_use_set_aside(before);
+    atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
+    return status;
+}
+
+/* An operation has been applied, or could not be. With the lock. */
+static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+                          dcsr_i_journal *journal)
+{
+    if (status == DCSR_OK) count(matrix, operation);
+    matrix->queued_resizes -= operation->kind == DCSR_I_RESIZE;
+    if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
+    matrix->applied++;
+    if (operation->service) end_service(matrix, operation);
+    pthread_cond_broadcast(&matrix->queue_changed);
+    bool kept = status == DCSR_OK && journal;
+    if (kept) status = hand_over(matrix, journal, operation);
+    if (!kept || status != DCSR_OK) tell(matrix, operation, status, dcsr_i_error_text());
+}
+
+/* Applies an operation and what is joined to it: together, or where that fails each alone, so that it stands
+ * or falls alone. Called and returns with the lock, which it lets go meanwhile. */
+static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    dcsr_i_journal *journal = journal_for(matrix, operation);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    if (journal) journal->record(journal, operation);
+    dcsr_status status = apply_timed(matrix, operation);
+    dcsr_i_operation *next = operation->joined;
+    const bool alone = next && status != DCSR_OK;
+    for (operation->joined = NULL;; operation = next, next = operation->next) {
+        if (alone) status = apply_timed(matrix, operation);
+        pthread_mutex_lock(&matrix->queue_lock);
+        if (!next) matrix->running = false;
+        end_operation(matrix, operation, status, journal);
+        if (!next) return;
+        pthread_mutex_unlock(&matrix->queue_lock);
+    }
+}
+
+static void *work(void *argument)
+{
+    dcsr_matrix *matrix = argument;
+    pthread_mutex_lock(&matrix->queue_lock);
+    for (;;) {
+        dcsr_i_operation *operation = next_operation(matrix);
+        if (operation) {
+            run(matrix, operation);
+            continue;
+        }
+        if (matrix->stopping) break;
+        /* Idle: what sorting used goes back to the system, and what other threads have freed in its place. */
+        pthread_mutex_unlock(&matrix->queue_lock);
+        dcsr_i_matrix_trim(matrix);
+        dcsr_i_allocator_trim();
+        pthread_mutex_lock(&matrix->queue_lock);
+        if (!matrix->first) break;
+    }
+    matrix->worker_runs = false;
+    pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    return NULL;
+}
+
+static dcsr_status start_worker(dcsr_matrix *matrix)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int error = pthread_create(&thread, &attributes, work, matrix);
+    pthread_attr_destroy(&attributes);
+    if (!error) {
+        matrix->worker_runs = true;
+        return DCSR_OK;
+    }
+    return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "starting the worker of a matrix: %s", strerror(error));
+}
+
+/* ---- What others do to the queue ---- */
+
+static dcsr_status refuse_when_stopping(const dcsr_matrix *matrix)
+{
+    if (!matrix->stopping) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_CONTEXT_DESTROYED, "the matrix is being destroyed with its context");
+}
+
+dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    DCSR_TRY(refuse_when_stopping(matrix));
+    if (!matrix->worker_runs) DCSR_TRY(start_worker(matrix));
+    if (matrix->last)
+        matrix->last->next = operation;
+    else
+        matrix->first = operation;
+    matrix->last = operation;
+    operation->matrix = matrix->serial;
+    matrix->pending_bytes += dcsr_i_operation_bytes(operation);
+    matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
+    matrix->queued++;
+    pthread_cond_signal(&matrix->queue_filled);
+    return DCSR_OK;
+}
+
+void dcsr_i_queue_trim_later(dcsr_matrix *matrix)
+{
+    enum { WORTH_A_THREAD = 1 << 20 }; /* entries */
+    if (matrix->worker_runs || matrix->stopping) return;
+    if (dcsr_i_arena_idle(&matrix->arena) > WORTH_A_THREAD) start_worker(matrix);
+}
+
+/* The matrix whose queue this one has: its own, or that of the matrix whose twin it is. */
+static dcsr_matrix *queue_of(dcsr_matrix *matrix)
+{
+    return matrix->owner ? matrix->owner : matrix;
+}
+
+bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
+{
+    dcsr_matrix *owner = queue_of(matrix);
+    pthread_mutex_lock(&owner->queue_lock);
+    bool idle = !owner->first && !owner->running;
+    pthread_mutex_unlock(&owner->queue_lock);
+    return idle;
+}
+
+dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
+{
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
+    pthread_mutex_lock(&matrix->queue_lock);
+    uint64_t target = matrix->queued;
+    while (matrix->applied < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    dcsr_i_turn_wait_end(&wait);
+    return DCSR_OK;
+}
+
+/* Waits until all that the journal has now is settled. With the lock. */
+static void wait_for_journal(dcsr_matrix *matrix)
+{
+    uint64_t target = matrix->journaled;
+    while (matrix->settled < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+}
+
+dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call)
+{
+    DCSR_TRY(dcsr_i_queue_wait(matrix, call));
+    pthread_mutex_lock(&matrix->queue_lock);
+    wait_for_journal(matrix);
+    pthread_mutex_unlock(&matrix->queue_lock);
+    return DCSR_OK;
+}
+
+/* Tells the tickets of operations that were taken out of the queue. Called with the lock. */
+static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
+{
+    while (cancelled) {
+        dcsr_i_operation *operation = cancelled;
+        cancelled = operation->next;
+        if (matrix->engine->cancel) matrix->engine->cancel(matrix, operation);
+        matrix->applied++;
+        tell(matrix, operation, DCSR_ERROR_CANCELLED,
+             "the matrix was destroyed before this change was applied");
+    }
+}
+
+void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
+{
+    dcsr_i_operation *cancelled = NULL;
+    pthread_mutex_lock(&matrix->queue_lock);
+    matrix->stopping = true;
+    if (!finish_queue) {
+        cancelled = matrix->first;
+        matrix->first = matrix->last = NULL;
+    }
+    pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_cond_signal(&matrix->queue_filled);
+    /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
+     * have its place. */
+    while (matrix->worker_runs || matrix->running)
+        pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    cancel(matrix, cancelled);
+    wait_for_journal(matrix);
+    pthread_mutex_unlock(&matrix->queue_lock);
+}
+
+/* Puts a service into the queue: when it fails the matrix goes on as it is. With the lock. */
+static bool enqueue_service(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope, bool of_twin)
+{
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, kind);
+    if (!operation) return false;
+    operation->scope = scope;
+    operation->watched = operation->service = true;
+    operation->of_twin = of_twin;
+    if (dcsr_i_enqueue_locked(matrix, operation) == DCSR_OK) return true;
+    dcsr_i_operation_release(operation);
+    return false;
+}
+
+void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope)
+{
+    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
+    dcsr_matrix *owner = queue_of(matrix);
+    pthread_mutex_lock(&owner->queue_lock);
+    if (!matrix->maintenance_queued && !owner->stopping)
+        matrix->maintenance_queued = enqueue_service(owner, kind, scope, matrix != owner);
+    pthread_mutex_unlock(&owner->queue_lock);
+}
+
+void dcsr_i_request_twin(dcsr_matrix *matrix)
+{
+    if (!matrix->maintain_transpose) return;
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    if (twin) {
+        dcsr_i_matrix_release(twin);
+        return;
+    }
+    pthread_mutex_lock(&matrix->queue_lock);
+    if (!matrix->build_queued && !matrix->stopping)
+        matrix->build_queued = enqueue_service(matrix, DCSR_I_BUILD_TWIN, DCSR_DEFRAGMENT_WHOLE, true);
+    pthread_mutex_unlock(&matrix->queue_lock);
+}

@@ -1,0 +1,115 @@
+/* resize.c: changing the dimensions.
+ *
+ * Growing copies the root of the table, nothing else. Shrinking rows drops whole pages and clears the rest of
+ * the page that the new last row is in; shrinking columns rewrites the rows that reach beyond (rewrite.c).
+ * Both together are one change. */
+#include "dcsr/store/maintained_transpose.h"
+#include <string.h>
+
+/* What is counted per row, of the rows from `first` on of a page. */
+typedef struct dropped {
+    uint64_t stored, extra, duplicates, tombstones;
+} dropped;
+
+static uint64_t mask_from(unsigned first)
+{
+    return first < DCSR_I_PAGE_ROWS ? UINT64_MAX << first : 0;
+}
+
+static void count_dropped(const dcsr_i_row_page *page, unsigned first, dropped *sum)
+{
+    for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(page, r, pieces);
+        sum->stored += page->length[r];
+        sum->extra += count > 1 ? (uint64_t)count - 1 : 0;
+    }
+    sum->duplicates += (uint64_t)__builtin_popcountll(page->duplicates & mask_from(first));
+    sum->tombstones += (uint64_t)__builtin_popcountll(page->tombstones & mask_from(first));
+}
+
+/* A copy of the page without the rows from `first` on, in *made, which is freed by its maker also on failure.
+ */
+static dcsr_status cut_page(dcsr_i_row_page **made, dcsr_matrix *matrix, const dcsr_i_row_page *old,
+                            unsigned first, uint64_t version)
+{
+    dcsr_i_row_page *page = *made = dcsr_i_row_page_create(matrix, old, version);
+    if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!dcsr_i_own_segment_pages(matrix, page, old, version)) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
+        memset(page->segment[k]->capacity + first, 0, (DCSR_I_PAGE_ROWS - first) * sizeof(uint32_t));
+    memset(page->length + first, 0, (DCSR_I_PAGE_ROWS - first) * sizeof page->length[0]);
+    page->fragmented &= ~mask_from(first);
+    page->duplicates &= ~mask_from(first);
+    page->tombstones &= ~mask_from(first);
+    return DCSR_OK;
+}
+
+/* Takes the pages behind a table's last row out of its last directory, and the rows behind it out of its last
+ * page, where base has any: what base has from that row on is then shared no more. */
+static dcsr_status cut_table(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr_i_table *base)
+{
+    uint64_t p = next->rows >> DCSR_I_PAGE_SHIFT, slot = p & (DCSR_I_DIRECTORY_PAGES - 1);
+    uint64_t shelf = p >> DCSR_I_SHELF_SHIFT;
+    unsigned first = next->rows & (DCSR_I_PAGE_ROWS - 1);
+    if (p >> DCSR_I_DIRECTORY_SHIFT >= next->directories) return DCSR_OK;
+    if (!dcsr_i_directory_of(base, p) && next->shelf[shelf] != base->shelf[shelf]) return DCSR_OK;
+    const dcsr_i_row_page *old = first ? dcsr_i_page(base, p) : NULL;
+    dcsr_i_row_page **place = dcsr_i_page_place(matrix, next, base, p, NULL);
+    if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
+    memset(place, 0, (DCSR_I_DIRECTORY_PAGES - slot) * sizeof *place);
+    return old ? cut_page(place, matrix, old, first, next->version) : DCSR_OK;
+}
+
+static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave *grave, dcsr_matrix *matrix,
+                               dcsr_i_table *base)
+{
+    const uint64_t rows = next->rows;
+    const dcsr_i_row_page *page;
+    dropped sum = {0};
+    DCSR_TRY(cut_table(next, matrix, base));
+    for (uint64_t p = rows >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(base, &p)); p++)
+        count_dropped(page, p == rows >> DCSR_I_PAGE_SHIFT ? rows & (DCSR_I_PAGE_ROWS - 1) : 0, &sum);
+    dcsr_i_bury_tail(grave, matrix, base, next);
+    next->stored -= sum.stored;
+    next->extra_segments -= sum.extra;
+    next->duplicate_rows -= sum.duplicates;
+    next->tombstone_rows -= sum.tombstones;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    dcsr_i_table *base = matrix->current;
+    if (rows == base->rows && cols == base->cols) return DCSR_OK;
+    dcsr_i_table *next = dcsr_i_table_copy(matrix, base, rows, cols);
+    if (!next) return DCSR_ERROR_OUT_OF_MEMORY;
+    const bool shrinks = rows < base->rows;
+    dcsr_i_rewritten cut = {0};
+    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, DCSR_I_MOST_OF_TAIL);
+    dcsr_status status = grave ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && shrinks) status = shrink_rows(next, grave, matrix, base);
+    if (!shrinks) {
+        next->contiguous = base->contiguous;
+        next->first = base->first;
+    }
+    if (status == DCSR_OK && cols < base->cols) {
+        dcsr_i_selection selection = {.kind = DCSR_I_ROWS_BEYOND, .column_limit = cols, .slack = true};
+        status = dcsr_i_rewrite(&cut, matrix, next, next->version, &selection);
+    }
+    if (status != DCSR_OK) {
+        dcsr_i_grave_free(matrix, grave);
+        dcsr_i_free_unshared(matrix, next, base);
+        return status;
+    }
+    if (cut.table) {
+        /* What was made for `next` and replaced again is in the second grave; of `next` only the root is
+         * left. */
+        grave->next = cut.grave;
+        dcsr_i_table_free(matrix, next);
+        next = cut.table;
+    }
+    dcsr_i_twin_resize(matrix, rows, cols);
+    dcsr_i_publish(matrix, next, grave);
+    return DCSR_OK;
+}

@@ -1,0 +1,202 @@
+/* result_patch.c: results that keep the rows which are not added: their pages are those of the version before,
+ * or copies that say where the new rows are. */
+#include "dcsr/store/result.h"
+#include <assert.h>
+#include <string.h>
+
+dcsr_status dcsr_i_keep_begin(dcsr_i_result *result)
+{
+    const dcsr_i_table *base = result->matrix->current;
+    result->table = dcsr_i_table_copy(result->matrix, base, base->rows, base->cols);
+    return result->table ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- What is replaced ---- */
+
+/* Room for n remains in the thread's grave; of each there is room for one more, which publishing needs. */
+static dcsr_status grave_room(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t n)
+{
+    enum { FEW = 15 };
+    dcsr_i_grave *grave = t->grave;
+    if (grave && grave->capacity - grave->count > n) return DCSR_OK;
+    uint64_t twice = grave ? 2 * grave->capacity : 0, capacity = twice > n + FEW ? twice : n + FEW;
+    dcsr_i_grave *larger = dcsr_i_grave_create(result->matrix, capacity);
+    if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
+    larger->next = grave;
+    t->grave = larger;
+    return DCSR_OK;
+}
+
+/* Whether the places are all of one block, number `block`. */
+static bool lies_in(uint64_t begin, uint64_t length, int shift, uint64_t block)
+{
+    return begin >> shift == block && (begin + length - 1) >> shift == block;
+}
+
+/* Places that go; mostly they are of the block that those of the row before are of. */
+static void bury_places(dcsr_i_grave *grave, dcsr_i_arena *arena, const dcsr_i_piece *piece)
+{
+    dcsr_i_remains *last = grave->count ? &grave->remains[grave->count - 1] : NULL;
+    int shift = dcsr_i_arena_shift(arena);
+    uint64_t block = piece->begin >> shift;
+    if (!last || last->kind != DCSR_I_RANGE || !lies_in(last->begin, last->size, shift, block) ||
+        !lies_in(piece->begin, piece->length, shift, block))
+        dcsr_i_bury_range(grave, arena, piece->begin, piece->length);
+    else if (last->begin + last->size == piece->begin)
+        last->size += piece->length;
+    else
+        grave->remains[grave->count++] = (dcsr_i_remains){
+            .kind = DCSR_I_RANGE, .born = last->born, .begin = piece->begin, .size = piece->length};
+}
+
+static void bury_row(dcsr_matrix *matrix, dcsr_i_result_thread *t, const dcsr_i_row_page *old, unsigned r)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int n = dcsr_i_segments_of(matrix, old, r, pieces);
+    for (int k = 0; k < n; k++) bury_places(t->grave, &matrix->arena, &pieces[k]);
+    n = dcsr_i_row_pieces(old, r, pieces);
+    t->replaced.stored += old->length[r];
+    t->replaced.extra_segments += n > 1 ? (uint64_t)n - 1 : 0;
+    t->replaced.duplicate_rows += old->duplicates >> r & 1;
+    t->replaced.tombstone_rows += old->tombstones >> r & 1;
+}
+
+/* ---- Adding rows ---- */
+
+/* A copy of a page, which may be NULL, in which rows can be replaced. One whose rows have never had entries
+ * has no segment pages. */
+static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, const dcsr_i_row_page *old,
+                             dcsr_i_row_page **slot)
+{
+    dcsr_matrix *matrix = result->matrix;
+    uint64_t version = result->table->version;
+    if (old && old->segment[0] && !old->packed) {
+        dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, old, version);
+        if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
+        *slot = page;
+        return dcsr_i_own_segment_pages(matrix, page, old, version) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    dcsr_i_row_page *page = dcsr_i_result_page(result, t);
+    if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
+    *slot = page;
+    if (!old || !old->segment[0]) {
+        memset(page->segment[0]->begin, 0, sizeof page->segment[0]->begin);
+        return DCSR_OK;
+    }
+    memcpy(page->length, old->length, sizeof page->length);
+    memcpy(page->segment[0]->begin, old->segment[0]->begin, sizeof page->segment[0]->begin);
+    page->duplicates = old->duplicates;
+    page->tombstones = old->tombstones;
+    return DCSR_OK;
+}
+
+static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p,
+                           const dcsr_i_row_page *old)
+{
+    DCSR_TRY(grave_room(result, t, 3 + DCSR_MAX_SEGMENTS));
+    dcsr_i_row_page **slot = dcsr_i_result_place(result, t, p);
+    if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
+    DCSR_TRY(copy_page(result, t, old, slot));
+    if (old) dcsr_i_bury_page(t->grave, result->matrix, old);
+    t->page = *slot;
+    t->number = p;
+    return DCSR_OK;
+}
+
+/* Row r of the page stands at these places, in one segment. */
+static void place_row(const dcsr_matrix *matrix, dcsr_i_row_page *page, unsigned r, uint64_t begin,
+                      uint32_t length)
+{
+    uint64_t bit = (uint64_t)1 << r;
+    page->length[r] = length;
+    page->fragmented &= ~bit;
+    page->duplicates &= ~bit;
+    page->tombstones &= ~bit;
+    page->segment[0]->begin[r] = begin;
+    if (page->packed) return;
+    page->segment[0]->capacity[r] = length;
+    for (int k = 1; k < matrix->segments_per_row && page->segment[k]; k++) page->segment[k]->capacity[r] = 0;
+}
+
+/* Whether one of the rows has entries; `lengths` is that of the first. */
+static bool any_entries(const uint32_t *lengths, uint64_t rows)
+{
+    uint32_t any = 0;
+    for (; rows; rows &= rows - 1) any |= lengths[__builtin_ctzll(rows)];
+    return any != 0;
+}
+
+dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
+                            const uint32_t *lengths)
+{
+    dcsr_i_result_thread *t = &result->thread[thread];
+    dcsr_matrix *matrix = result->matrix;
+    uint64_t p = first >> DCSR_I_PAGE_SHIFT, at = t->next;
+    const dcsr_i_row_page *old = dcsr_i_page(matrix->current, p);
+    unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
+    uint64_t count = (uint64_t)__builtin_popcountll(rows),
+             most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
+    if (!any_entries(lengths, rows) && !(old && any_entries(old->length + r, rows))) return DCSR_OK;
+    if (t->number != p) DCSR_TRY(turn_to(result, t, p, old));
+    DCSR_TRY(grave_room(result, t, most));
+    /* Nothing fails from here on, so either all rows have their places or none has. */
+    for (; rows; rows &= rows - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(rows);
+        if (old && old->segment[0]) bury_row(matrix, t, old, r + i);
+        place_row(matrix, t->page, r + i, at, lengths[i]);
+        at += lengths[i];
+    }
+    return DCSR_OK;
+}
+
+/* ---- Ending ---- */
+
+bool dcsr_i_keep_end(dcsr_i_result *result)
+{
+    const dcsr_i_table *base = result->matrix->current;
+    dcsr_i_table *table = result->table;
+    bool added = false;
+    for (int i = 0; i < result->threads; i++) {
+        dcsr_i_result_thread *t = &result->thread[i];
+        added |= t->number != UINT64_MAX;
+        table->stored -= t->replaced.stored;
+        table->extra_segments -= t->replaced.extra_segments;
+        table->duplicate_rows -= t->replaced.duplicate_rows;
+        table->tombstone_rows -= t->replaced.tombstone_rows;
+        if (!t->grave) continue;
+        dcsr_i_grave *last = t->grave;
+        while (last->next) last = last->next;
+        last->next = result->grave;
+        result->grave = t->grave;
+        t->grave = NULL;
+    }
+    table->contiguous &= !base->stored;
+    return added;
+}
+
+/* Gives back the places of rows that were added. */
+static void give_page(dcsr_matrix *matrix, const dcsr_i_row_page *page, const dcsr_i_row_page *old)
+{
+    if (!page || page == old || !page->segment[0]) return; /* none; shared; one that was not completed */
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        uint64_t begin = page->segment[0]->begin[r];
+        bool kept = old && old->length[r] && old->segment[0]->begin[r] == begin;
+        if (!kept) dcsr_i_arena_give(&matrix->arena, begin, page->length[r]);
+    }
+}
+
+void dcsr_i_keep_drop(dcsr_i_result *result)
+{
+    dcsr_matrix *matrix = result->matrix;
+    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_row_page *page;
+    for (uint64_t p = 0; result->table && (page = dcsr_i_next_page(result->table, &p)); p++)
+        give_page(matrix, page, dcsr_i_page(base, p));
+    dcsr_i_free_unshared(matrix, result->table, base);
+    for (int i = 0; result->thread && i < result->threads; i++)
+        while (result->thread[i].grave) {
+            dcsr_i_grave *grave = result->thread[i].grave;
+            result->thread[i].grave = grave->next;
+            dcsr_i_grave_free(matrix, grave);
+        }
+}

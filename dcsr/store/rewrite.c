@@ -1,0 +1,326 @@
+/* rewrite.c: moving rows into one segment each, resolving them where need be.
+ *
+ * An insertion appends and never looks for what is stored already; the rows in which a column may stand
+ * twice, or a tombstone stands, are marked in their page. Here such rows are rewritten.
+ *
+ * Two callers: the worker, whose result becomes the next version, and a reader whose view wants the rows
+ * resolved, whose result is the view's own. A reader runs beside the writer, so it looks only at table
+ * entries that its version's row lengths reach. */
+#include "dcsr/store/store.h"
+#include <string.h>
+
+/* ---- Which rows ---- */
+
+static bool row_ascends(const dcsr_i_rows *rows, const dcsr_i_row_page *page, unsigned r)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_row_pieces(page, r, pieces);
+    int64_t previous = -1;
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
+            if (rows->columns[i] < previous) return false;
+            previous = rows->columns[i];
+        }
+    return true;
+}
+
+static bool row_reaches(const dcsr_i_rows *rows, const dcsr_i_row_page *page, unsigned r, uint64_t limit)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_row_pieces(page, r, pieces);
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++)
+            if ((rows->columns[i] & ~DCSR_I_TOMBSTONE) >= limit) return true;
+    return false;
+}
+
+/* The mask of the rows of a page that are meant. */
+static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_rows *rows,
+                              const dcsr_i_row_page *page)
+{
+    uint64_t mask = page->duplicates | page->tombstones;
+    switch (selection->kind) {
+    case DCSR_I_UNRESOLVED_ROWS:
+        return mask;
+    case DCSR_I_TOMBSTONE_ROWS:
+        return page->tombstones;
+    case DCSR_I_UNTIDY_ROWS:
+        return mask | page->fragmented;
+    case DCSR_I_UNSORTED_ROWS:
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+            if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
+        return mask;
+    case DCSR_I_ROWS_BEYOND:
+        mask = 0;
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+            if (row_reaches(rows, page, r, selection->column_limit)) mask |= (uint64_t)1 << r;
+        return mask;
+    }
+    return 0;
+}
+
+/* Whether telling which rows are meant takes reading their entries. */
+static bool selection_reads_entries(const dcsr_i_selection *selection)
+{
+    return selection->kind == DCSR_I_UNSORTED_ROWS || selection->kind == DCSR_I_ROWS_BEYOND;
+}
+
+/* ---- Many rows ---- */
+
+/* A page with selected rows. */
+typedef struct page_work {
+    uint64_t page, mask;
+    const dcsr_i_row_page *old;
+    dcsr_i_row_page *fresh;
+    uint64_t places; /* entries its rows may need, then where they begin */
+    uint64_t ranges; /* segments that its rows leave */
+} page_work;
+
+typedef struct job {
+    dcsr_matrix *matrix;
+    const dcsr_i_selection *selection;
+    const dcsr_i_table *base;
+    uint64_t version;
+    page_work *work;
+    uint64_t pages, capacity; /* of work */
+    uint64_t entries;         /* in the selected rows */
+    uint64_t longest;         /* of those that must be sorted */
+} job;
+
+static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
+{
+    return length + (selection->slack && length ? dcsr_i_slack(length) : 0);
+}
+
+/* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
+static dcsr_status select_rows(job *j)
+{
+    dcsr_context *context = j->matrix->context;
+    dcsr_i_rows rows = dcsr_i_rows_of(j->matrix, j->base);
+    dcsr_i_page_list list;
+    DCSR_TRY(dcsr_i_page_list_create(&list, context, &rows));
+    uint64_t *mask = dcsr_i_alloc(context, DCSR_I_SCRATCH, list.count, sizeof *mask), selected = 0;
+    int threads =
+        dcsr_i_threads(context, selection_reads_entries(j->selection) ? j->base->stored : list.count);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : selected) if (threads > 1)
+    for (uint64_t i = 0; i < list.count; i++) {
+        if (!mask) continue;
+        mask[i] = selected_rows(j->selection, &rows, dcsr_i_page(j->base, list.page[i]));
+        selected += mask[i] != 0;
+    }
+    j->capacity = selected;
+    if (mask) j->work = dcsr_i_calloc(context, DCSR_I_SCRATCH, selected, sizeof *j->work);
+    for (uint64_t i = 0; j->work && i < list.count; i++)
+        if (mask[i])
+            j->work[j->pages++] =
+                (page_work){.page = list.page[i], .mask = mask[i], .old = dcsr_i_page(j->base, list.page[i])};
+    dcsr_i_free(context, DCSR_I_SCRATCH, mask, list.count, sizeof *mask);
+    dcsr_i_page_list_free(&list, context);
+    return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+static bool must_sort(const job *j, const page_work *work, unsigned r)
+{
+    return j->selection->sorted || j->selection->column_limit < DCSR_MAX_COLS ||
+           ((work->old->duplicates | work->old->tombstones) >> r & 1);
+}
+
+static void measure(job *j)
+{
+    for (uint64_t w = 0; w < j->pages; w++) {
+        page_work *work = &j->work[w];
+        for (uint64_t mask = work->mask; mask; mask &= mask - 1) {
+            unsigned r = (unsigned)__builtin_ctzll(mask);
+            uint64_t length = work->old->length[r];
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            work->places += row_capacity(j->selection, length);
+            if (!j->selection->for_view)
+                work->ranges += (uint64_t)dcsr_i_segments_of(j->matrix, work->old, r, pieces);
+            if (must_sort(j, work, r) && length > j->longest) j->longest = length;
+            j->entries += length;
+        }
+    }
+}
+
+/* A reader's copy of segment page 0: only what the row lengths reach; capacities only where a reader needs
+ * them. */
+static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
+{
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        to->begin[r] = page->length[r] ? page->segment[0]->begin[r] : 0;
+        to->capacity[r] = page->fragmented >> r & 1 ? page->segment[0]->capacity[r] : 0;
+    }
+}
+
+/* A page of its own with segment pages of its own: all of them for the writer, who must clear the capacities
+ * of the rows that move; the first for a view, whose resolved rows have no other. */
+static bool make_page(const job *j, page_work *work)
+{
+    dcsr_matrix *matrix = j->matrix;
+    const dcsr_i_row_page *old = work->old;
+    dcsr_i_row_page *fresh = work->fresh = dcsr_i_row_page_create(matrix, old, j->version);
+    if (!fresh) return false;
+    if (j->selection->for_view) {
+        fresh->packed = 0;
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL, NULL);
+        if (!fresh->segment[0]) return false;
+        copy_for_view(fresh->segment[0], old);
+        return true;
+    }
+    return dcsr_i_own_segment_pages(matrix, fresh, old, j->version);
+}
+
+/* Builds the root, directories and pages of the result, which still hold the old rows. */
+static dcsr_status make_table(job *j, dcsr_i_table **table)
+{
+    dcsr_matrix *matrix = j->matrix;
+    *table = dcsr_i_table_copy(matrix, j->base, j->base->rows, j->base->cols);
+    if (!*table) return DCSR_ERROR_OUT_OF_MEMORY;
+    (*table)->version = j->version;
+    for (uint64_t w = 0; w < j->pages; w++) {
+        page_work *work = &j->work[w];
+        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, *table, j->base, work->page, NULL);
+        if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
+        bool made = make_page(j, work);
+        if (work->fresh) *slot = work->fresh;
+        if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    return DCSR_OK;
+}
+
+typedef struct change {
+    int64_t stored, extra, duplicates, tombstones;
+} change;
+
+/* Rewrites the selected rows of one page, from place `to` on. */
+static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *resolver, uint64_t to,
+                         change *sum)
+{
+    dcsr_i_row_page *fresh = work->fresh;
+    for (uint64_t mask = work->mask; mask; mask &= mask - 1) {
+        unsigned r = (unsigned)__builtin_ctzll(mask);
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_row_pieces(work->old, r, pieces);
+        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        if (must_sort(j, work, r)) {
+            left = dcsr_i_resolve_row(resolver, j->matrix, pieces, count, j->selection->column_limit, to);
+        } else {
+            for (int k = 0; k < count; left += pieces[k++].length)
+                dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
+        }
+        uint64_t planned = capacity;
+        if (j->selection->slack) {
+            capacity = row_capacity(j->selection, left);
+            dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
+        }
+        fresh->length[r] = (uint32_t)left;
+        fresh->segment[0]->begin[r] = to;
+        fresh->segment[0]->capacity[r] = (uint32_t)capacity;
+        if (!j->selection->for_view)
+            for (int k = 1; k < j->matrix->segments_per_row && fresh->segment[k]; k++)
+                fresh->segment[k]->capacity[r] = 0;
+        sum->stored += (int64_t)left - (int64_t)length;
+        sum->extra -= count > 1 ? count - 1 : 0;
+        to += planned;
+    }
+    sum->duplicates -= __builtin_popcountll(fresh->duplicates & work->mask);
+    sum->tombstones -= __builtin_popcountll(fresh->tombstones & work->mask);
+    fresh->fragmented &= ~work->mask;
+    fresh->duplicates &= ~work->mask;
+    fresh->tombstones &= ~work->mask;
+}
+
+/* All rows, in parallel; each thread sorts in room of its own. None begins before all have theirs: rows that
+ * have been rewritten have given places back, and a failure could not undo that. */
+static dcsr_status rewrite(const job *j, dcsr_i_table *table)
+{
+    int threads = dcsr_i_threads(j->matrix->context, j->entries);
+    atomic_bool failed = false;
+    int64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : stored, extra, duplicates, tombstones) if (threads > 1)
+    {
+        dcsr_i_resolver resolver;
+        change sum = {0};
+        if (dcsr_i_resolver_init(&resolver, j->matrix->context, j->longest) != DCSR_OK)
+            atomic_store(&failed, true);
+#pragma omp barrier
+        bool ready = !atomic_load(&failed);
+#pragma omp for schedule(dynamic, 16)
+        for (uint64_t w = 0; w < j->pages; w++)
+            if (ready) rewrite_page(j, &j->work[w], &resolver, j->work[w].places, &sum);
+        stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates, tombstones += sum.tombstones;
+        dcsr_i_resolver_free(&resolver);
+    }
+    if (failed) return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "resolving rows: no memory for sorting them");
+    table->stored += (uint64_t)stored;
+    table->extra_segments += (uint64_t)extra;
+    table->duplicate_rows += (uint64_t)duplicates;
+    table->tombstone_rows += (uint64_t)tombstones;
+    return DCSR_OK;
+}
+
+/* What the store no longer needs: directories, pages, their segment pages, the rows' old places. */
+static dcsr_status bury(const job *j, const dcsr_i_table *table, dcsr_i_grave **grave)
+{
+    uint64_t count = 1;
+    for (uint64_t w = 0; w < j->pages; w++)
+        count += 1 + (uint64_t)j->matrix->segments_per_row + j->work[w].ranges;
+    *grave = dcsr_i_grave_create(j->matrix, count + dcsr_i_count_replaced(j->base, table));
+    if (!*grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_bury_replaced(*grave, j->base, table);
+    for (uint64_t w = 0; w < j->pages; w++) {
+        const dcsr_i_row_page *old = j->work[w].old;
+        for (uint64_t mask = j->work[w].mask; mask; mask &= mask - 1) {
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            int n = dcsr_i_segments_of(j->matrix, old, (unsigned)__builtin_ctzll(mask), pieces);
+            for (int k = 0; k < n; k++)
+                dcsr_i_bury_range(*grave, &j->matrix->arena, pieces[k].begin, pieces[k].length);
+        }
+        dcsr_i_bury_page(*grave, j->matrix, old);
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status take_places(job *j, dcsr_i_rewritten *result)
+{
+    for (uint64_t w = 0; w < j->pages; w++) result->entries += j->work[w].places;
+    dcsr_i_arena *arena = &j->matrix->arena;
+    dcsr_status status =
+        j->selection->for_view
+            ? dcsr_i_arena_take_blocks(arena, result->entries, j->version, true, &result->begin)
+            : dcsr_i_arena_take(arena, result->entries, j->version, &result->begin);
+    if (status != DCSR_OK) {
+        result->entries = 0;
+        return status;
+    }
+    uint64_t to = result->begin;
+    for (uint64_t w = 0; w < j->pages; w++) {
+        uint64_t places = j->work[w].places;
+        j->work[w].places = to;
+        to += places;
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                           uint64_t version, const dcsr_i_selection *selection)
+{
+    *result = (dcsr_i_rewritten){0};
+    job j = {.matrix = matrix, .selection = selection, .base = base, .version = version};
+    dcsr_status status = select_rows(&j);
+    if (status == DCSR_OK && j.pages) {
+        measure(&j);
+        status = make_table(&j, &result->table);
+        if (status == DCSR_OK) status = take_places(&j, result);
+        if (status == DCSR_OK && !selection->for_view) status = bury(&j, result->table, &result->grave);
+        if (status == DCSR_OK) status = rewrite(&j, result->table);
+    }
+    if (status != DCSR_OK) {
+        dcsr_i_free_unshared(matrix, result->table, base);
+        dcsr_i_grave_free(matrix, result->grave);
+        dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
+        *result = (dcsr_i_rewritten){0};
+    }
+    dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.work, j.capacity, sizeof *j.work);
+    return status;
+}

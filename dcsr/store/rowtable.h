@@ -1,0 +1,266 @@
+/* rowtable.h: where the entries of each row are (internal).
+ *
+ * One table per published version, immutable from then on, shared with its neighbours in time page by page:
+ *
+ *      table (version v)     shelf                 directory      row page: 64 rows     segment page k
+ *      +------------------+  +----------------+    +----------+   +----------------+    +--------------+
+ *      | rows, cols, ...  |  | directory[0] --|--->| page 0   |   | length[64]     | +->| begin[64]    |
+ *      | shelf[0] --------|->| directory[1]   |    | page 1 --|-->| segment[0] ----|-+  | capacity[64] |
+ *      | shelf[1] ... 256 |  | ... 512        |    | ... 512  |   | segment[1] ... |    +--------------+
+ *      +------------------+  +----------------+    +----------+   | bit masks      |
+ *                                                                 +----------------+
+ *
+ * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So
+ * what a change costs depends on the pages it touches, and the memory of a table on the pages that are there,
+ * not on the number of rows. Segment pages are appended to in place: an entry for segment k of a row says
+ * nothing to a version whose length of that row ends before it. Only moving a row (rewriting,
+ * defragmentation) copies the segment pages too.
+ *
+ * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity
+ * before the next is used. Entry e of a segment stands at arena index begin + e, its column in columns[], its
+ * value in values[].
+ *
+ * A NULL shelf, directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4
+ * (length) + 8 (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
+#ifndef DCSR_ROWTABLE_H
+#define DCSR_ROWTABLE_H
+
+#include "dcsr/store/rowtable_cuda.h"
+#include "dcsr/base/threads.h"
+#include <dcsr/view.h>
+
+enum {
+    DCSR_I_PAGE_ROWS = 64,
+    DCSR_I_PAGE_SHIFT = 6,
+    DCSR_I_DIRECTORY_PAGES = 512,
+    DCSR_I_DIRECTORY_SHIFT = 9,
+    DCSR_I_SHELF_DIRECTORIES = 512,
+    DCSR_I_SHELF_SHIFT = 18 /* 2^18 pages, 2^24 rows */
+};
+
+/* A stored column with this bit set is a tombstone: all earlier entries of that column in the row are
+ * deleted. */
+#define DCSR_I_TOMBSTONE 0x80000000u
+
+typedef struct dcsr_i_segment_page {
+    uint64_t begin[DCSR_I_PAGE_ROWS];
+    uint32_t capacity[DCSR_I_PAGE_ROWS]; /* left out of memory when the row page says packed */
+} dcsr_i_segment_page;
+
+typedef struct dcsr_i_row_page {
+    uint32_t length[DCSR_I_PAGE_ROWS];
+    uint64_t fragmented; /* bit r: row r has entries in more than one segment */
+    uint64_t duplicates; /* bit r: row r may hold a column more than once */
+    uint64_t tombstones; /* bit r: row r holds a tombstone */
+    uint64_t moved;      /* no segment page of this page is older than this version */
+    uint64_t born : 63;  /* the version that this page was made for */
+    uint64_t
+        packed : 1; /* segment 0 has no capacities: they equal the lengths, and there are no other segments */
+    dcsr_i_segment_page *segment[]; /* K of them; NULL where no row of the page has got that far */
+} dcsr_i_row_page;
+
+typedef struct dcsr_i_directory {
+    uint64_t born;
+    dcsr_i_row_page *page[DCSR_I_DIRECTORY_PAGES];
+} dcsr_i_directory;
+
+typedef struct dcsr_i_shelf {
+    dcsr_i_directory *directory[DCSR_I_SHELF_DIRECTORIES];
+    uint64_t born;
+} dcsr_i_shelf;
+
+typedef struct dcsr_i_table {
+    uint64_t version;
+    uint64_t rows, cols;
+    uint64_t stored;         /* entries, duplicates and tombstones included */
+    uint64_t extra_segments; /* segments in use beyond the first of each row */
+    uint64_t
+        duplicate_rows; /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
+    uint64_t tombstone_rows;
+    uint64_t shelves, directories;
+    int segments_per_row; /* K */
+    bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
+    uint64_t first;
+    uint64_t given; /* of a version that is replaced: what it dropped of the arena is given back, but for what
+                       this version or an earlier one may see; guarded by remains_lock */
+    struct dcsr_cuda_root *root; /* of a table on a device, which has no shelves */
+    /* A single one is part of the root: it ends with the table's last directory, and has no `born`. */
+    dcsr_i_shelf *shelf[];
+} dcsr_i_table;
+
+/* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index
+ * columns and values (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. Where the
+ * entries are on a device only `device` leads to them. */
+typedef struct dcsr_i_rows {
+    bool on_device;
+    dcsr_cuda_rows device;
+    dcsr_type type;
+    uint64_t rows, cols;
+    const dcsr_i_table *table; /* segments */
+    const uint64_t *offsets;   /* CSR */
+    const uint32_t *columns;
+    const void *values; /* NULL for pattern */
+} dcsr_i_rows;
+
+static inline uint64_t dcsr_i_page_count(const dcsr_i_table *table)
+{
+    return (table->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+}
+
+/* The directory of page p; NULL when all of its rows are empty. */
+static inline dcsr_i_directory *dcsr_i_directory_of(const dcsr_i_table *table, uint64_t p)
+{
+    const dcsr_i_shelf *shelf = table->shelf[p >> DCSR_I_SHELF_SHIFT];
+    return shelf ? shelf->directory[p >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1)] : NULL;
+}
+
+/* Page p of the table (rows 64 p to 64 p + 63); NULL when all of them are empty. */
+static inline const dcsr_i_row_page *dcsr_i_page(const dcsr_i_table *table, uint64_t p)
+{
+    const dcsr_i_directory *directory = dcsr_i_directory_of(table, p);
+    return directory ? directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
+}
+
+/* The first page from p on that is there, and its number to *p; NULL, and the number of pages, when there is
+ * none. To visit all pages that are there:
+ *
+ *      for (uint64_t p = 0; (page = dcsr_i_next_page(table, &p)); p++) ...
+ *
+ * which costs as much as they are, and what their directories and shelves have room for. */
+const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p);
+/* How many pages are there. */
+uint64_t dcsr_i_pages_there(const dcsr_i_table *table);
+
+/* The numbers of the pages that are there, for threads to share; of a CSR, of those that have entries. */
+typedef struct dcsr_i_page_list {
+    uint32_t *page;
+    uint64_t count, capacity;
+} dcsr_i_page_list;
+dcsr_status dcsr_i_page_list_create(dcsr_i_page_list *list, dcsr_context *context,
+                                    const struct dcsr_i_rows *rows);
+void dcsr_i_page_list_free(dcsr_i_page_list *list, dcsr_context *context);
+
+typedef struct dcsr_i_piece {
+    uint64_t begin;
+    uint64_t length;
+} dcsr_i_piece;
+
+/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns how many (0
+ * for an empty row). Never looks at table entries that the row's length does not reach: those may be written
+ * meanwhile. */
+static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
+                                    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    uint64_t left = page->length[r];
+    if (!left) return 0;
+    if (!(page->fragmented >> r & 1)) {
+        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], left};
+        return 1;
+    }
+    int k = 0;
+    for (; left; k++) {
+        uint64_t capacity = page->segment[k]->capacity[r];
+        uint64_t take = left < capacity ? left : capacity;
+        pieces[k] = (dcsr_i_piece){page->segment[k]->begin[r], take};
+        left -= take;
+    }
+    return k;
+}
+
+/* The pieces of any row, whatever the layout. */
+static inline int dcsr_i_rows_pieces(const dcsr_i_rows *rows, uint64_t row,
+                                     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    if (rows->offsets) {
+        pieces[0] = (dcsr_i_piece){rows->offsets[row], rows->offsets[row + 1] - rows->offsets[row]};
+        return pieces[0].length != 0;
+    }
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    return page ? dcsr_i_row_pieces(page, row & (DCSR_I_PAGE_ROWS - 1), pieces) : 0;
+}
+
+static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
+{
+    if (rows->offsets) return rows->offsets[row + 1] - rows->offsets[row];
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, row >> DCSR_I_PAGE_SHIFT);
+    return page ? page->length[row & (DCSR_I_PAGE_ROWS - 1)] : 0;
+}
+
+/* How many pages of 64 rows there are. */
+static inline uint64_t dcsr_i_rows_pages(const dcsr_i_rows *rows)
+{
+    return (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+}
+
+/* The first page from p on that may have entries: one that is there, or of a CSR p itself; the number of
+ * pages when there is none. */
+static inline uint64_t dcsr_i_rows_next_page(const dcsr_i_rows *rows, uint64_t p)
+{
+    if (rows->table) dcsr_i_next_page(rows->table, &p);
+    return p;
+}
+
+/* The first row from `row` on that is not of a page without entries; the number of rows if there is none. */
+static inline uint64_t dcsr_i_rows_skip(const dcsr_i_rows *rows, uint64_t row)
+{
+    uint64_t p = row >> DCSR_I_PAGE_SHIFT;
+    if (rows->table && row < rows->rows && !dcsr_i_page(rows->table, p)) {
+        dcsr_i_next_page(rows->table, &p);
+        row = p << DCSR_I_PAGE_SHIFT;
+    }
+    return row < rows->rows ? row : rows->rows;
+}
+
+/* Whether lines - rows or columns - are so many more than entries that an offset for each would outweigh all
+ * else by far. */
+static inline bool dcsr_i_lines_are_sparse(uint64_t lines, uint64_t entries)
+{
+    enum { FEW_LINES = 1 << 20, LINES_PER_ENTRY = 16 };
+    return lines > FEW_LINES && lines / LINES_PER_ENTRY > entries;
+}
+
+/* Entries of all rows, in host memory. */
+static inline uint64_t dcsr_i_rows_entries(const dcsr_i_rows *rows)
+{
+    return rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+}
+
+/* For operations on views (view.c, view_transpose.c). */
+
+/* DCSR_OK when the view may be read; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED. */
+dcsr_status dcsr_i_view_check(const dcsr_view *view);
+dcsr_context *dcsr_i_view_context(const dcsr_view *view);
+dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
+dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
+/* The version of the matrix that it shows; dcsr_view_get_info() counts as well. */
+uint64_t dcsr_i_view_version(const dcsr_view *view);
+/* The entries that the view shows, wherever they are. */
+const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
+/* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */
+dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view);
+/* The same with columns that ascend strictly in each row: duplicates that the view shows are combined by the
+ * matrix's policy, those of DCSR_POLICY_KEEP summed. What shows that already is returned as it is, else a
+ * sorted copy that the view keeps. Cost: the first time, of a version of which it is not known, one look at
+ * every column. */
+dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view);
+/* The rows of the transpose of what the view shows, in host memory, kept by the view. Of a matrix that
+ * maintains its transpose they are segments of that, resolved as the view's flags ask: sorted if the view is,
+ * and with DCSR_VIEW_DUPLICATES with what duplicates there are. Else they are a CSC made when it is asked for
+ * first, which views of the newest version share: row numbers, which stand where columns do, ascend. Cost of
+ * that: O(rows + cols + entries), each entry is moved twice. Of what is on a device they are a copy. Errors:
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view);
+/* Whether they are there: what is left to do then is resolving the twin's rows, as for the view itself. */
+bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);
+/* Tells the matrix's cost model that an operation has read all rows through segments once. */
+void dcsr_i_view_was_read(dcsr_view *view);
+/* What an operation has worked out about a view and keeps with it; there is room for one. */
+typedef struct dcsr_i_kept {
+    void (*drop)(struct dcsr_i_kept *kept, dcsr_view *view); /* frees it, when the view is destroyed */
+} dcsr_i_kept;
+/* What is kept with the view, made when it is asked for first; threads that ask meanwhile wait. */
+dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
+                             dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view));
+
+#endif

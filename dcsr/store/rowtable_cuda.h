@@ -1,0 +1,146 @@
+/* rowtable_cuda.h: where the entries of each row are, on a device (internal; for C and for kernels).
+ *
+ * The same idea as rowtable.h with larger pages, so that the host can still look after each page while the
+ * device looks after each row. Pages are slots of two arrays that grow in place; a version is its root:
+ *
+ *      root (version v)       row page: 1024 rows         segment page
+ *      +----------------+     +--------------------+      +----------------+
+ *      | slot of page 0 |---->| length[1024]       |   +->| begin[1024]    |
+ *      | slot of page 1 |     | bit masks          |   |  | capacity[1024] |
+ *      | ...            |     | segment[0] (slot) -|---+  +----------------+
+ *      +----------------+     | segment[1] ...     |
+ *                             +--------------------+
+ *
+ * The host keeps a copy of each root, the version each slot was made for, and the lists of free slots; so
+ * sharing, publishing and giving back are the same code as on the cpu (version.c). A batch copies the row
+ * pages it touches; segment pages are shared between versions and appended to in place, and copied when a row
+ * of theirs moves: a version never looks at an entry of a segment page that its length of that row does not
+ * reach.
+ *
+ * Row r of a page holds length[r] entries: in segment 0 first, then 1, ..., each filled to its capacity
+ * before the next is used. A slot DCSR_CUDA_NONE in the root stands for a page of empty rows. */
+#ifndef DCSR_ROWTABLE_CUDA_H
+#define DCSR_ROWTABLE_CUDA_H
+
+#include <dcsr/matrix.h>
+
+#ifdef DCSR_SIMT
+/* Small pages, so that tests see many of them. */
+enum { DCSR_CUDA_PAGE_SHIFT = 6 };
+#else
+enum { DCSR_CUDA_PAGE_SHIFT = 10 };
+#endif
+enum { DCSR_CUDA_PAGE_ROWS = 1 << DCSR_CUDA_PAGE_SHIFT, DCSR_CUDA_MASK_WORDS = DCSR_CUDA_PAGE_ROWS / 32 };
+
+#define DCSR_CUDA_NONE      UINT32_MAX
+#define DCSR_CUDA_TOMBSTONE 0x80000000u
+
+typedef struct dcsr_cuda_row_page {
+    uint32_t length[DCSR_CUDA_PAGE_ROWS];
+    /* Bit r % 32 of word r / 32: the row has entries in more than one segment; may hold a column more than
+     * once; holds a tombstone. */
+    uint32_t fragmented[DCSR_CUDA_MASK_WORDS];
+    uint32_t duplicates[DCSR_CUDA_MASK_WORDS];
+    uint32_t tombstones[DCSR_CUDA_MASK_WORDS];
+    uint32_t segment[DCSR_MAX_SEGMENTS]; /* slots of segment pages; NONE where no row of the page has got that
+                                            far */
+} dcsr_cuda_row_page;
+
+typedef struct dcsr_cuda_segment_page {
+    uint64_t begin[DCSR_CUDA_PAGE_ROWS];
+    uint32_t capacity[DCSR_CUDA_PAGE_ROWS]; /* 0: the row has no such segment */
+} dcsr_cuda_segment_page;
+
+/* What kernels get by value to read a version, or the arrays of a CSR view: exactly one of root and offsets
+ * is not NULL. All pointers are to device memory. Index columns and values with what dcsr_cuda_pieces() says.
+ */
+typedef struct dcsr_cuda_rows {
+    uint64_t rows, cols;
+    uint64_t stored;     /* entries */
+    uint32_t type;       /* dcsr_type */
+    uint32_t value_size; /* 0 for pattern */
+    int segments_per_row;
+    const uint32_t *root;
+    const dcsr_cuda_row_page *row_page;         /* by slot */
+    const dcsr_cuda_segment_page *segment_page; /* by slot */
+    const uint64_t *offsets;
+    uint32_t *columns; /* the arena's, or the CSR's */
+    char *values;      /* NULL for pattern */
+} dcsr_cuda_rows;
+
+/* A page that a change touches, and what it must have of its own. */
+typedef struct dcsr_cuda_page_need {
+    uint32_t page;
+    uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
+    uint32_t moves;  /* not 0: rows move, so that all segment pages that there are must be copied */
+} dcsr_cuda_page_need;
+
+/* A page that a change copies, for kernels. */
+typedef struct dcsr_cuda_page_change {
+    uint32_t page;
+    uint32_t old;                            /* slot in the base version, or NONE */
+    uint32_t fresh;                          /* slot in the next one */
+    uint32_t old_segment[DCSR_MAX_SEGMENTS]; /* of the base version's page */
+    uint32_t segment[DCSR_MAX_SEGMENTS];     /* of the fresh page: equal to the old one where it is shared */
+} dcsr_cuda_page_change;
+
+#ifdef __cplusplus
+#include "dcsr/device/device.cuh"
+
+typedef struct dcsr_cuda_piece {
+    uint64_t begin, length;
+} dcsr_cuda_piece;
+
+DCSR_CUDA_INLINE bool dcsr_cuda_bit(const uint32_t *mask, uint32_t r)
+{
+    return mask[r >> 5] >> (r & 31) & 1;
+}
+
+/* The page of a row; NULL when its rows are empty. */
+DCSR_CUDA_INLINE const dcsr_cuda_row_page *dcsr_cuda_page_of(const dcsr_cuda_rows &rows, uint64_t row)
+{
+    uint32_t slot = rows.root[row >> DCSR_CUDA_PAGE_SHIFT];
+    return slot == DCSR_CUDA_NONE ? nullptr : &rows.row_page[slot];
+}
+
+/* The length of a row, whatever the layout. */
+DCSR_CUDA_INLINE uint64_t dcsr_cuda_length(const dcsr_cuda_rows &rows, uint64_t row)
+{
+    if (rows.offsets) return rows.offsets[row + 1] - rows.offsets[row];
+    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+    return page ? page->length[row & (DCSR_CUDA_PAGE_ROWS - 1)] : 0;
+}
+
+/* Piece k of row r of a page, `left` entries of which are in pieces k and up. */
+DCSR_CUDA_INLINE dcsr_cuda_piece dcsr_cuda_piece_of(const dcsr_cuda_rows &rows,
+                                                    const dcsr_cuda_row_page *page, uint32_t r, int k,
+                                                    uint64_t left)
+{
+    const dcsr_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
+    uint64_t length = left;
+    if (dcsr_cuda_bit(page->fragmented, r) && segments->capacity[r] < left) length = segments->capacity[r];
+    return {segments->begin[r], length};
+}
+
+/* Calls visit(begin, length) for each piece of a row in the order in which its entries were stored. */
+template <class Visit>
+DCSR_CUDA_INLINE void dcsr_cuda_for_pieces(const dcsr_cuda_rows &rows, uint64_t row, Visit visit)
+{
+    if (rows.offsets) {
+        if (rows.offsets[row] != rows.offsets[row + 1])
+            visit(rows.offsets[row], rows.offsets[row + 1] - rows.offsets[row]);
+        return;
+    }
+    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+    if (!page) return;
+    uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
+    uint64_t left = page->length[r];
+    for (int k = 0; left; k++) {
+        dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, k, left);
+        visit(piece.begin, piece.length);
+        left -= piece.length;
+    }
+}
+
+#endif
+#endif

@@ -1,0 +1,173 @@
+/* scatter.c: writing a planned batch into the arena and the fresh pages. */
+#include "dcsr/store/batch.h"
+#include <omp.h>
+#include <string.h>
+
+/* Writes n of the batch's entries, from the i-th on, to place `to`. */
+static void store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_t to)
+{
+    uint32_t *columns = b->matrix->arena.columns + to;
+    uint64_t column_mask = ((uint64_t)1 << b->column_bits) - 1;
+    if (b->stride == 1) {
+        for (uint64_t e = 0; e < n; e++) columns[e] = (uint32_t)(b->entries[i + e] & column_mask) | b->mark;
+        return;
+    }
+    const uint64_t *entries = b->entries + 2 * i;
+    for (uint64_t e = 0; e < n; e++) columns[e] = (uint32_t)(entries[2 * e] & column_mask) | b->mark;
+    char *values = b->matrix->arena.values + to * b->matrix->value_size;
+    switch (b->matrix->value_size) {
+#define STORE_VALUES(ctype)                                                            \
+    for (uint64_t e = 0; e < n; e++) ((ctype *)values)[e] = (ctype)entries[2 * e + 1]; \
+    break
+    case 1:
+        STORE_VALUES(uint8_t);
+    case 2:
+        STORE_VALUES(uint16_t);
+    case 4:
+        STORE_VALUES(uint32_t);
+    case 8:
+        STORE_VALUES(uint64_t);
+#undef STORE_VALUES
+    }
+}
+
+typedef struct change {
+    uint64_t stored, extra, duplicates, tombstones, rewrites;
+} change;
+
+/* Moves row r of the page to place `to`, resolved if it was marked. Its old places stay as they are for older
+ * versions. */
+static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
+                     uint64_t to, change *sum)
+{
+    dcsr_i_row_page *page = g->fresh;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_row_pieces(page, r, pieces);
+    uint64_t length = page->length[r], left = 0, bit = (uint64_t)1 << r;
+    if ((page->duplicates | page->tombstones) & bit) {
+        left = dcsr_i_resolve_row(resolver, b->matrix, pieces, count, DCSR_MAX_COLS, to);
+        sum->duplicates -= page->duplicates >> r & 1;
+        sum->tombstones -= page->tombstones >> r & 1;
+        page->duplicates &= ~bit;
+        page->tombstones &= ~bit;
+    } else {
+        for (int k = 0; k < count; left += pieces[k++].length)
+            dcsr_i_copy_entries(b->matrix, to + left, pieces[k].begin, pieces[k].length);
+    }
+    for (int k = 0; k < b->matrix->segments_per_row; k++) page->segment[k]->capacity[r] = 0;
+    sum->extra -= (uint64_t)count - 1;
+    sum->stored -= length - left;
+    sum->rewrites++;
+    page->fragmented &= ~bit;
+    page->length[r] = (uint32_t)left;
+}
+
+/* Row r takes up its entries, from the i-th on; new places are from `to` on. */
+static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
+                        uint64_t i, uint64_t to, change *sum)
+{
+    dcsr_i_row_page *page = g->fresh;
+    const dcsr_i_growth *grows = &b->growth[i];
+    uint64_t n = grows->entries, bit = (uint64_t)1 << r;
+    if (grows->moves) {
+        move_row(b, g, resolver, r, to, sum);
+        /* Resolving may have made the row shorter than was planned for; without giving back the rest, a row
+         * that gets the same entries again and again would grow for ever. */
+        uint64_t capacity = page->length[r] + n + dcsr_i_slack(page->length[r] + n);
+        dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
+        page->segment[0]->begin[r] = to;
+        page->segment[0]->capacity[r] = (uint32_t)capacity;
+        store_entries(b, i, n, to + page->length[r]);
+    } else {
+        uint64_t fits = n < grows->room ? n : grows->room;
+        store_entries(b, i, fits, grows->tail);
+        if (fits < n) {
+            int k = grows->segments;
+            page->segment[k]->begin[r] = to;
+            page->segment[k]->capacity[r] = grows->capacity;
+            store_entries(b, i + fits, n - fits, to);
+            if (k) page->fragmented |= bit;
+            sum->extra += k != 0;
+        }
+    }
+    if (b->mark) {
+        sum->tombstones += !(page->tombstones & bit);
+        page->tombstones |= bit;
+    } else if (b->matrix->policy != DCSR_POLICY_KEEP && page->length[r]) {
+        sum->duplicates += !(page->duplicates & bit);
+        page->duplicates |= bit;
+    }
+    page->length[r] += (uint32_t)n;
+    sum->stored += n;
+}
+
+static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
+{
+    __builtin_prefetch(b->matrix->arena.columns + tail, 1);
+    if (b->matrix->value_size) __builtin_prefetch(b->matrix->arena.values + tail * b->matrix->value_size, 1);
+}
+
+/* Two passes, so that the cache lines of the rows' ends, which lie anywhere in the arena, are on their way
+ * before they are written. */
+static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, change *sum)
+{
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
+        if (b->growth[i].room) fetch_tail(b, b->growth[i].tail);
+    uint64_t to = b->begin + g->places;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        if (b->growth[i].skipped) continue;
+        scatter_row(b, g, resolver, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)), i, to, sum);
+        to += b->growth[i].capacity;
+    }
+}
+
+/* Notes what the group replaces in its part of the grave. */
+static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    if (!old) return;
+    dcsr_i_remains *to = &b->grave->remains[g->remains];
+    for (int k = 0; k < b->matrix->segments_per_row; k++)
+        if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
+            *to++ = (dcsr_i_remains){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
+                                     .born = old->moved,
+                                     .pointer = old->segment[k]};
+    *to++ = (dcsr_i_remains){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
+    if (!g->ranges) return;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        if (!b->growth[i].moves) continue;
+        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        for (int k = 0; k < b->matrix->segments_per_row; k++)
+            *to++ = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+                                     .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r],
+                                                               old->segment[k]->capacity[r]),
+                                     .begin = old->segment[k]->begin[r],
+                                     .size = old->segment[k]->capacity[r]};
+    }
+}
+
+/* Everything that can fail is done before this is called, but for the room to sort in: with `resolvers` it is
+ * there too. */
+void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
+{
+    uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0, rewrites = 0;
+#pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) if (b->threads > 1)
+    {
+        change sum = {0};
+        dcsr_i_resolver *resolver = &resolvers[b->threads > 1 ? omp_get_thread_num() : 0];
+#pragma omp for schedule(dynamic, 64)
+        for (uint64_t g = 0; g < b->group_count; g++) {
+            if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
+                fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
+            scatter_group(b, &b->groups[g], resolver, &sum);
+            bury_group(b, &b->groups[g]);
+        }
+        stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
+        tombstones += sum.tombstones, rewrites += sum.rewrites;
+    }
+    b->next->stored += stored;
+    b->next->extra_segments += extra;
+    b->next->duplicate_rows += duplicates;
+    b->next->tombstone_rows += tombstones;
+    atomic_fetch_add(&b->matrix->row_rewrites, rewrites);
+}

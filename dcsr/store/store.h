@@ -1,0 +1,455 @@
+/* store.h: what a matrix is made of, and how a change goes through it (internal).
+ *
+ *      matrix.c       creates and destroys matrices
+ *      change.c       checks arguments, packs entries, queues operations
+ *      queue.c        the queue and its worker thread; ticket.c: waiting for a change
+ *      insert.c       applies insertions and deletions, with plan.c and scatter.c
+ *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
+ *      defragment.c   brings the segments of rows together, and says when that is worth it
+ *      compact.c        lays rows one behind the other; fills a matrix from CSR
+ *      result.c       writes what an operation computes, to replace what is there: all, or some rows
+ *      resize.c       changes the dimensions
+ *      table.c        makes and frees the parts of row tables
+ *      version.c      publishes versions, pins them, gives back what nobody sees any more
+ *      view.c, csr.c  what readers hold
+ *      lookup.c       single entries
+ *      csc.c, maintained_transpose.c  the transpose: made for views, or maintained
+ *
+ * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
+ * shared), allocates all it needs before it writes anything that others can see, and publishes at the end. So
+ * a change that fails leaves nothing behind. */
+#ifndef DCSR_STORE_H
+#define DCSR_STORE_H
+
+#include "dcsr/store/arena.h"
+#include "dcsr/store/engine.h"
+#include "dcsr/base/sort.h"
+#include <string.h>
+
+/* ---- What a version leaves behind ---- */
+
+typedef enum dcsr_i_remains_kind {
+    DCSR_I_TABLE,
+    DCSR_I_TAIL,  /* a root, and all that it has from row `size` on, also in the arena */
+    DCSR_I_PAGES, /* the same without what is in the arena */
+    DCSR_I_SHELF,
+    DCSR_I_DIRECTORY,
+    DCSR_I_ROW_PAGE,
+    DCSR_I_SEGMENT_PAGE,
+    DCSR_I_PACKED_SEGMENT_PAGE,
+    DCSR_I_RANGE, /* places in the arena */
+    DCSR_I_RUN,   /* doomed blocks of the arena */
+    /* On a device: slots of pages, and places of one block, just how many. */
+    DCSR_I_ROW_SLOT,
+    DCSR_I_SEGMENT_SLOT,
+    DCSR_I_PLACES
+} dcsr_i_remains_kind;
+
+/* A thing that versions from `born` up to the one before its retirement could see. */
+typedef struct dcsr_i_remains {
+    dcsr_i_remains_kind kind;
+    uint64_t born;
+    union {
+        void *pointer;
+        uint64_t begin; /* place, slot, block */
+    };
+    uint64_t size; /* places, blocks; the first row */
+} dcsr_i_remains;
+
+/* The remains of one change. Made with room for all of them before the change begins. */
+typedef struct dcsr_i_grave {
+    struct dcsr_i_grave *next;
+    uint64_t count, capacity;
+    bool has_root; /* of the version that is replaced */
+    dcsr_i_remains remains[];
+} dcsr_i_grave;
+
+/* A version that is held by at least one snapshot. */
+typedef struct dcsr_i_pin {
+    uint64_t version;
+    uint64_t count;
+    dcsr_i_grave *graves; /* what this is the latest pinned version to see */
+} dcsr_i_pin;
+
+/* As many versions are held without taking memory for it. */
+enum { DCSR_I_FEW_PINS = 4 };
+
+/* ---- What views share ---- */
+
+/* A version, held; perhaps with rows resolved on top of it. */
+typedef struct dcsr_i_snapshot {
+    dcsr_matrix *matrix;
+    _Atomic uint64_t references;
+    uint64_t version;
+    const dcsr_i_table *base;        /* as published */
+    struct dcsr_i_snapshot *twin;    /* the transpose that belongs to the version; NULL: none is maintained */
+    dcsr_i_table *own;               /* NULL, or a table that shares with base what was not resolved */
+    uint64_t own_begin, own_entries; /* the places of the resolved rows */
+    unsigned flags;                  /* of dcsr_view_create() that `own` was made for */
+} dcsr_i_snapshot;
+
+/* Arrays of a CSR view. */
+typedef struct dcsr_i_csr {
+    _Atomic uint64_t references;
+    dcsr_context *context;
+    const dcsr_i_engine *engine; /* whose memory the arrays are in */
+    uint64_t version;
+    unsigned flags;
+    dcsr_type type;
+    uint64_t rows, cols, nnz;
+    uint64_t *offsets;
+    uint32_t *columns; /* the store's when snapshot is not NULL */
+    void *values;
+    size_t value_size;
+    dcsr_i_snapshot *snapshot; /* of a CSR that lends the store's entries */
+    void *lender; /* whose the arrays are that the engine's csr_free() gives back to somebody else */
+} dcsr_i_csr;
+
+/* What a matrix keeps of its current version, for views to share: its rows as they come and sorted; those of
+ * its transpose, without and with duplicates where there are any. */
+enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
+
+/* More threads than this do not help one batch; classes of size of spare parts: four to a doubling, up to
+ * some kilobytes. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
+
+/* ---- The matrix ---- */
+
+struct dcsr_matrix {
+    dcsr_i_member member;
+    dcsr_context *context;
+    const dcsr_i_engine *engine;
+    struct dcsr_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
+    _Atomic uint64_t references;  /* the owner, snapshots, views */
+    uint64_t serial;              /* no other matrix of this process has or had it */
+    dcsr_type type;
+    size_t value_size;
+    dcsr_policy policy;
+    int segments_per_row;
+    dcsr_defragmentation defragmentation;
+    uint64_t queue_limit;
+    bool refuse_when_full;
+    dcsr_i_arena arena;
+
+    /* Versions. `current` is replaced only by the worker, or who has its place. */
+    pthread_mutex_t version_lock;
+    dcsr_i_table *current;
+    dcsr_i_pin *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes
+                         no memory */
+    dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
+    uint64_t pin_count, pin_capacity;
+    dcsr_i_snapshot
+        *resolved[4]; /* by flags: the newest, shared by views while one of them holds it; not counted */
+    dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
+    bool closed;                       /* its owner has let go of it: nothing is cached any more */
+    _Atomic uint64_t ascending; /* the last version of which it is known that columns ascend strictly in all
+                                   rows, so that there is nothing to resolve or sort; 0: none */
+    pthread_mutex_t
+        remains_lock; /* held while remains are freed: it guards what the engine keeps for reuse */
+    /* On the cpu: row pages that were given back and wait for the next batch; the allocator would cost as
+     * much again as all else that is done to a page. */
+    dcsr_i_row_page **spare;
+    uint64_t spare_count, spare_capacity;
+    _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
+    /* Parts given back, one of each class of size: small results that replace each other allocate none. */
+    _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
+
+    /* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the worker's place,
+     * under version_lock. */
+    bool maintain_transpose;
+    struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
+    struct dcsr_matrix *twin;  /* NULL when it is given up */
+    dcsr_i_snapshot *shown;    /* of the twin: what belongs to `current`; held */
+    dcsr_i_snapshot *next_shown; /* what belongs to the version that is about to be published; the worker's */
+    bool build_queued;           /* of the twin; under queue_lock */
+
+    /* The queue. */
+    pthread_mutex_t queue_lock;
+    pthread_cond_t queue_changed; /* something has been applied or told of, or the matrix stops */
+    pthread_cond_t queue_filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
+    dcsr_i_operation *first, *last;
+    bool running;            /* somebody has the worker's place, and applies an operation */
+    _Atomic uint64_t queued; /* operations, ever; changed under the lock */
+    uint64_t applied;
+    struct dcsr_i_journal *journal;    /* of a durable matrix; NULL: it is none */
+    uint64_t journaled, settled;       /* operations that the journal has had; that it has told of since */
+    uint64_t pending_bytes;            /* of operations that have not been told of */
+    uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
+    uint64_t queued_resizes;           /* waiting or being applied */
+    bool worker_runs, stopping;
+    bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
+    dcsr_status unwatched;   /* the first failure that no ticket tells of */
+    char unwatched_message[400];
+
+    _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations;
+    _Atomic uint64_t busy_nanoseconds;
+    _Atomic uint64_t
+        extra_reads; /* segments beyond the first of a row that readers walked since the last move */
+    _Atomic uint64_t unsettled_deletions; /* tombstones written since the last settling */
+    _Atomic uint64_t resolve_reads;       /* entries that views had to resolve since the last settling */
+};
+
+/* ---- Rewriting rows: an engine's rewrite() ---- */
+
+/* Which rows. */
+typedef enum dcsr_i_rows_kind {
+    DCSR_I_UNRESOLVED_ROWS, /* that may hold duplicates, or a tombstone */
+    DCSR_I_TOMBSTONE_ROWS,
+    DCSR_I_UNTIDY_ROWS,   /* unresolved ones and those of several segments */
+    DCSR_I_UNSORTED_ROWS, /* unresolved ones and those whose columns do not ascend */
+    DCSR_I_ROWS_BEYOND    /* with a column from column_limit on */
+} dcsr_i_rows_kind;
+
+/* Rows to be rewritten into one segment each. Those that may hold duplicates or tombstones are resolved on
+ * the way. */
+typedef struct dcsr_i_selection {
+    dcsr_i_rows_kind kind;
+    uint64_t column_limit; /* entries from this column on are dropped; DCSR_MAX_COLS: none */
+    bool sorted;           /* columns shall ascend also in rows that need no resolving */
+    bool slack;            /* leave room for growth */
+    bool for_view; /* beside a running writer: blocks of its own, and no look at what the writer may be
+                      writing */
+} dcsr_i_selection;
+
+typedef struct dcsr_i_rewritten {
+    dcsr_i_table *table;     /* NULL when no row was selected */
+    dcsr_i_grave *grave;     /* what it no longer needs of base, unless for_view; room for one more */
+    uint64_t begin, entries; /* the places taken */
+} dcsr_i_rewritten;          /* all zero on failure */
+
+/* ---- maintenance.c: changes that leave the entries as they are. Called by the worker only. ---- */
+dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
+dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
+
+/* ---- The cpu's engine: insert.c, resize.c, defragment.c, compact.c, rewrite.c, table.c ---- */
+dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
+dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                           uint64_t version, const dcsr_i_selection *selection);
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains);
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
+dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr);
+dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
+void dcsr_i_csr_free(dcsr_i_csr *csr);
+dcsr_status dcsr_i_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+uint64_t dcsr_i_count_live(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t *unresolved);
+dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                           const uint64_t *row, const uint64_t *col, void *values, bool *stored);
+dcsr_status dcsr_i_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
+                            uint32_t *columns, void *values, uint64_t *length);
+
+/* ---- compact.c ---- */
+/* Writes the lengths of the rows of page p, which come as zeros. */
+typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
+/* How long rows are, and which pages have those that are not empty; a page without may be among them. */
+typedef struct dcsr_i_lengths {
+    const dcsr_i_page_list *pages;
+    dcsr_i_lengths_of lengths_of;
+    void *user;
+} dcsr_i_lengths;
+/* A table, of the current one's dimensions, whose rows lie one behind the other in blocks of their own, from
+ * place (*table)->first on; the entries are yet to be written. */
+dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version,
+                               const dcsr_i_lengths *of);
+
+/* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: what copies their
+ * entries, so many, in order, to where they shall stand, by so many threads; and after that their lengths. */
+typedef struct dcsr_i_filling {
+    uint64_t entries;
+    dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
+    dcsr_i_lengths lengths; /* its user is that of copy() too */
+} dcsr_i_filling;
+dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
+
+/* ---- rewrite.c, resolve.c ---- */
+
+/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
+ * so that a hub row's segments run out only after it has grown several times over; and two at least, for half
+ * the rows of a skewed graph are short, and appending to a segment with room is several times cheaper than
+ * starting another (measured: 2x on the whole insertion). */
+static inline uint64_t dcsr_i_slack(uint64_t length)
+{
+    return length / 2 + 2;
+}
+
+/* Room for resolving rows of up to `capacity` entries; one per thread. */
+typedef struct dcsr_i_resolver {
+    dcsr_context *context;
+    uint64_t *keys, *spare;
+    uint64_t capacity;
+} dcsr_i_resolver;
+dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
+void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
+/* Resolves the entries of the pieces, which are in order of time, into place `to`, which must not overlap
+ * them; returns how many are left. */
+uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
+                            int count, uint64_t column_limit, uint64_t to);
+/* How many entries are left of a row that is resolved. Needs no memory, but is faster with some for a row of
+ * many entries that do not ascend. */
+uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
+/* Copies entries within the arena; the two places do not overlap. Most pieces are a few entries, for which
+ * calling memcpy costs more than copying. */
+static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from,
+                                       uint64_t entries)
+{
+    enum { FEW = 16 };
+    size_t size = matrix->value_size;
+    uint32_t *columns = matrix->arena.columns;
+    char *values = matrix->arena.values;
+    if (entries > FEW || (size != 0 && size != sizeof(uint64_t))) {
+        memcpy(columns + to, columns + from, entries * sizeof *columns);
+        if (size) memcpy(values + to * size, values + from * size, entries * size);
+        return;
+    }
+    for (uint64_t e = 0; e < entries; e++) columns[to + e] = columns[from + e];
+    if (!size) return;
+    for (uint64_t e = 0; e < entries; e++)
+        ((uint64_t *)values)[to + e] = ((const uint64_t *)values)[from + e];
+}
+
+/* When tidying is worth it. */
+/* A reader has walked all rows of this table, which is the current one or an earlier one. */
+void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
+/* A reader has had to resolve rows of so many entries. */
+void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
+/* A batch has been applied, with so many deletions. */
+void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
+
+/* ---- combine.c ---- */
+/* *into = the policy's combination of *into (stored earlier) and *value; NULL for keep and for pattern-only
+ * matrices. */
+typedef void (*dcsr_i_combine)(void *into, const void *value);
+dcsr_i_combine dcsr_i_combiner(dcsr_type type, dcsr_policy policy);
+
+/* ---- table.c ---- */
+dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
+/* A copy of the root alone, for the next version; of other dimensions also of a shelf, where that cannot be
+ * shared. */
+dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
+void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
+/* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a
+ * shelf of its own, which are made where it shares base's, or there are none. What of base is replaced so,
+ * two parts at most, goes into the grave, unless that is NULL. NULL: no memory. */
+dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
+                                    uint64_t p, dcsr_i_grave *grave);
+/* The shelves and directories of base that the table does not share: how many they are, and to the grave. */
+uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
+void dcsr_i_bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table);
+/* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
+dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
+/* For many at once: makes room for n spare pages; hands out up to n of them to pages[0], pages[stride bytes
+ * on], ..., to be set up with init, and returns how many. */
+void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n);
+uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride);
+void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
+                          uint64_t version);
+/* Frees the spare pages. */
+void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
+/* A copy of a segment page with capacities; from may be NULL, and packed with the lengths given. */
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
+                                                const uint32_t *packed_lengths);
+/* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
+ * yet to be written; all or none. */
+enum { DCSR_I_PAGES_AT_ONCE = 64 };
+bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
+/* A row page and those of its segment pages that are not another's, which may be NULL. */
+void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base);
+void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
+void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
+
+/* Memory of the row table and its history, counted in table_bytes. */
+void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
+bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts);
+void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
+/* Frees the spare parts. */
+void dcsr_i_parts_drain(dcsr_matrix *matrix);
+/* Gives a page that was copied from `old` segment pages of its own, with capacities, so that rows can be
+ * moved. On failure what was made is freed with the page. */
+bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
+                              uint64_t version);
+/* The places of a row with their capacities, also of a last segment that is not in use yet. For the writer.
+ */
+int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
+                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS]);
+
+/* ---- version.c ---- */
+dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
+void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
+void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
+/* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their
+ * directories and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one,
+ * when no version can see any of it; so this takes room for so many remains at most, however much is dropped.
+ */
+enum { DCSR_I_MOST_OF_TAIL = 2 };
+void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table,
+                      const dcsr_i_table *next);
+/* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with
+ * the remains. (Blocks of the arena must not be held longer than a run that they are of.) With remains_lock.
+ */
+void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen);
+/* All of a table, but for what is in the arena: one remains, likewise. */
+void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table);
+/* A row page and its segment pages, but not its rows' places; places; doomed blocks. */
+void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
+void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count);
+
+/* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no
+ * snapshot can see it. The first grave must have room for one more, unless it has the old table. Cannot
+ * fail. */
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave);
+
+/* Holds the current version for a call that looks at it, in the caller's memory; without the twin's. */
+dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix);
+void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot);
+/* Holds the current version. */
+dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
+/* The same once more, to be released once more; NULL gives NULL. */
+dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot);
+/* Another one of the version that `held` holds, as published. */
+dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held);
+void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot);
+
+/* ---- csr.c ---- */
+/* Which of the cached ones shows what the flags ask for; -1: none. */
+int dcsr_i_csr_slot(unsigned flags);
+/* The cached one of this version, held for the caller, or NULL. */
+dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version);
+/* Caches it if its version is still the current one. */
+void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
+/* Takes all out of the cache, for good. */
+void dcsr_i_csr_forget(dcsr_matrix *matrix);
+/* Offsets of so many rows or columns, as `lines` says; NULL with a sentence that says what takes none. */
+uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n);
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
+                              unsigned flags);
+void dcsr_i_csr_release(dcsr_i_csr *csr);
+
+/* ---- matrix.c ---- */
+
+void dcsr_i_matrix_retain(dcsr_matrix *matrix);
+void dcsr_i_matrix_release(dcsr_matrix *matrix);
+dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+/* An empty matrix of the same context and type, which has no queue of its own. */
+dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
+                                     uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation);
+/* Gives back what was kept for changes to come, of the twin too. */
+void dcsr_i_matrix_trim(dcsr_matrix *matrix);
+/* What public calls delegate to, so that messages name the call that the user made. */
+dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                 dcsr_type type, uint64_t rows, uint64_t cols,
+                                 const dcsr_matrix_options *options);
+dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                   const dcsr_csr *csr, const dcsr_matrix_options *options);
+dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                 const uint64_t *cols, const void *values, dcsr_ticket **ticket);
+dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+                                        const uint64_t *cols, const void *values, void *stream,
+                                        dcsr_ticket **ticket);
+dcsr_status dcsr_i_check_dimensions(const char *call, uint64_t rows, uint64_t cols);
+
+#endif

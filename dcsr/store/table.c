@@ -1,0 +1,577 @@
+/* table.c: the parts of row tables (rowtable.h): making, copying and freeing them. */
+#include "dcsr/store/store.h"
+#include <assert.h>
+#include <string.h>
+
+/* Whether the one shelf of a table of so many directories is part of the root. */
+static bool has_shelf_inside(uint64_t directories)
+{
+    return directories <= DCSR_I_SHELF_DIRECTORIES;
+}
+
+static uint64_t shelves_for(uint64_t directories)
+{
+    return has_shelf_inside(directories) ? 1 : (directories - 1) / DCSR_I_SHELF_DIRECTORIES + 1;
+}
+
+static size_t table_size(uint64_t directories)
+{
+    return sizeof(dcsr_i_table) + shelves_for(directories) * sizeof(dcsr_i_shelf *) +
+           (has_shelf_inside(directories) ? directories * sizeof(dcsr_i_directory *) : 0);
+}
+
+/* How many directories a shelf of a table has. */
+static uint64_t directories_on(const dcsr_i_table *table, uint64_t shelf)
+{
+    uint64_t left = table->directories - shelf * DCSR_I_SHELF_DIRECTORIES;
+    return left < DCSR_I_SHELF_DIRECTORIES ? left : DCSR_I_SHELF_DIRECTORIES;
+}
+
+/* A shelf of a table that may be NULL, or have fewer. */
+static dcsr_i_shelf *shelf_of(const dcsr_i_table *table, uint64_t shelf)
+{
+    return table && shelf < table->shelves ? table->shelf[shelf] : NULL;
+}
+
+/* A directory of a shelf, which may be NULL, of a table. */
+static dcsr_i_directory *directory_on(const dcsr_i_table *table, uint64_t shelf, uint64_t d)
+{
+    const dcsr_i_shelf *on = shelf_of(table, shelf);
+    return on && d < directories_on(table, shelf) ? on->directory[d] : NULL;
+}
+
+static size_t row_page_size(const dcsr_matrix *matrix)
+{
+    return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
+}
+
+static size_t segment_page_size(bool packed)
+{
+    return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
+}
+
+/* Where the spare part of this size is, and those of a quarter more or less; NULL: none is kept. With a
+ * heap that looks for uses of what has been freed (sanitizers) all is given back to it. */
+static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
+{
+#ifdef DCSR_JEMALLOC
+    int order = 63 - __builtin_clzll(size | 4);
+    int class = 4 * order + (int)(size >> (order - 2) & 3);
+    return class < DCSR_I_SPARE_PARTS ? &matrix->spare_part[class] : NULL;
+#else
+    (void)matrix, (void)size;
+    return NULL;
+#endif
+}
+
+/* A spare part begins with its size. */
+static void drop(dcsr_matrix *matrix, void *spare)
+{
+    if (!spare) return;
+    size_t size = *(size_t *)spare;
+    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, spare, 1, size);
+}
+
+void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
+{
+    _Atomic(void *) *slot = spare_of(matrix, size);
+    void *part =
+        slot && atomic_load_explicit(slot, memory_order_relaxed) ? atomic_exchange(slot, NULL) : NULL;
+    if (part && *(size_t *)part == size) return part;
+    drop(matrix, part);
+    part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
+    if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    return part;
+}
+
+bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts)
+{
+    if (n == 1) return (parts[0] = dcsr_i_part_create(matrix, size)) != NULL;
+    if (!dcsr_i_alloc_many(matrix->context, DCSR_I_MATRIX, n, size, parts)) return false;
+    atomic_fetch_add_explicit(&matrix->table_bytes, n * size, memory_order_relaxed);
+    return true;
+}
+
+void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
+{
+    if (!part) return;
+    _Atomic(void *) *slot = spare_of(matrix, size);
+    *(size_t *)part = size;
+    if (!slot || atomic_load_explicit(slot, memory_order_relaxed))
+        drop(matrix, part);
+    else
+        drop(matrix, atomic_exchange(slot, part));
+}
+
+void dcsr_i_parts_drain(dcsr_matrix *matrix)
+{
+    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare_part[i], NULL));
+}
+
+dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
+{
+    uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
+    uint64_t directories = (pages + DCSR_I_DIRECTORY_PAGES - 1) / DCSR_I_DIRECTORY_PAGES;
+    dcsr_i_table *table = dcsr_i_part_create(matrix, table_size(directories));
+    if (!table) return NULL;
+    memset(table, 0, table_size(directories));
+    table->rows = rows;
+    table->cols = cols;
+    table->version = version;
+    table->given = UINT64_MAX - 1;
+    table->directories = directories;
+    table->shelves = shelves_for(directories);
+    if (has_shelf_inside(directories)) table->shelf[0] = (dcsr_i_shelf *)(table->shelf + 1);
+    table->segments_per_row = matrix->segments_per_row;
+    return table;
+}
+
+/* A shelf of its own, with the first n directories of another, which may be NULL. */
+static dcsr_i_shelf *shelf_create(dcsr_matrix *matrix, const dcsr_i_shelf *from, uint64_t n, uint64_t version)
+{
+    dcsr_i_shelf *shelf = dcsr_i_part_create(matrix, sizeof *shelf);
+    if (!shelf) return NULL;
+    if (!from) n = 0;
+    if (n) memcpy(shelf->directory, from->directory, n * sizeof shelf->directory[0]);
+    memset(shelf->directory + n, 0, (DCSR_I_SHELF_DIRECTORIES - n) * sizeof shelf->directory[0]);
+    shelf->born = version;
+    return shelf;
+}
+
+/* Shares the directories that both have room for: whole shelves, but for one that is part of a root, or has
+ * directories behind the copy's last one. */
+static bool share_directories(dcsr_matrix *matrix, dcsr_i_table *copy, const dcsr_i_table *table)
+{
+    uint64_t shared = copy->directories < table->directories ? copy->directories : table->directories;
+    for (uint64_t s = 0; s * DCSR_I_SHELF_DIRECTORIES < shared; s++) {
+        dcsr_i_shelf *from = table->shelf[s];
+        uint64_t n = shared - s * DCSR_I_SHELF_DIRECTORIES;
+        if (n > DCSR_I_SHELF_DIRECTORIES) n = DCSR_I_SHELF_DIRECTORIES;
+        if (!from) continue;
+        if (has_shelf_inside(copy->directories)) {
+            memcpy(copy->shelf[0]->directory, from->directory, n * sizeof from->directory[0]);
+        } else if (!has_shelf_inside(table->directories) &&
+                   (n == DCSR_I_SHELF_DIRECTORIES || copy->directories >= table->directories)) {
+            copy->shelf[s] = from;
+        } else {
+            copy->shelf[s] = shelf_create(matrix, from, n, copy->version);
+            if (!copy->shelf[s]) return false;
+        }
+    }
+    return true;
+}
+
+dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols)
+{
+    dcsr_i_table *copy = dcsr_i_table_create(matrix, rows, cols, table->version + 1);
+    if (!copy) return NULL;
+    copy->stored = table->stored;
+    copy->extra_segments = table->extra_segments;
+    copy->duplicate_rows = table->duplicate_rows;
+    copy->tombstone_rows = table->tombstone_rows;
+    if (share_directories(matrix, copy, table)) return copy;
+    dcsr_i_table_free(matrix, copy);
+    return NULL;
+}
+
+void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
+{
+    if (table) dcsr_i_part_free(matrix, table, table_size(table->directories));
+}
+
+static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from, uint64_t version)
+{
+    dcsr_i_directory *directory = dcsr_i_part_create(matrix, sizeof *directory);
+    if (!directory) return NULL;
+    if (from)
+        *directory = *from;
+    else
+        memset(directory, 0, sizeof *directory);
+    directory->born = version;
+    return directory;
+}
+
+dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
+                                    uint64_t p, dcsr_i_grave *grave)
+{
+    uint64_t s = p >> DCSR_I_SHELF_SHIFT, d = p >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1);
+    dcsr_i_shelf *shelf = table->shelf[s], *base_shelf = shelf_of(base, s);
+    if (!shelf || shelf == base_shelf) {
+        shelf = shelf_create(matrix, base_shelf, base_shelf ? DCSR_I_SHELF_DIRECTORIES : 0, table->version);
+        if (!shelf) return NULL;
+        if (base_shelf && grave) dcsr_i_bury(grave, DCSR_I_SHELF, base_shelf->born, base_shelf, 0);
+        table->shelf[s] = shelf;
+    }
+    dcsr_i_directory *directory = shelf->directory[d], *before = directory_on(base, s, d);
+    if (!directory || directory == before) {
+        directory = directory_create(matrix, before, table->version);
+        if (!directory) return NULL;
+        if (before && grave) dcsr_i_bury(grave, DCSR_I_DIRECTORY, before->born, before, 0);
+        shelf->directory[d] = directory;
+    }
+    return &directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)];
+}
+
+void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
+                          uint64_t version)
+{
+    if (from) {
+        memcpy(page, from, row_page_size(matrix));
+    } else {
+        memset(page, 0, row_page_size(matrix));
+        page->moved = version;
+    }
+    page->born = version;
+}
+
+dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version)
+{
+    dcsr_i_row_page *page = dcsr_i_part_create(matrix, row_page_size(matrix));
+    if (page) dcsr_i_row_page_init(matrix, page, from, version);
+    return page;
+}
+
+/* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
+void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
+{
+    pthread_mutex_lock(&matrix->remains_lock);
+    if (n > matrix->spare_capacity) {
+        dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
+                                                  matrix->spare_capacity, n, sizeof *larger);
+        if (larger) {
+            matrix->spare = larger;
+            matrix->spare_capacity = n;
+        }
+    }
+    pthread_mutex_unlock(&matrix->remains_lock);
+}
+
+uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
+{
+    pthread_mutex_lock(&matrix->remains_lock);
+    uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
+    for (uint64_t i = 0; i < taken; i++)
+        *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
+    pthread_mutex_unlock(&matrix->remains_lock);
+    return taken;
+}
+
+void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->remains_lock);
+    while (matrix->spare_count)
+        dcsr_i_part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
+    matrix->spare = NULL;
+    matrix->spare_capacity = 0;
+    pthread_mutex_unlock(&matrix->remains_lock);
+}
+
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
+                                                const uint32_t *packed_lengths)
+{
+    dcsr_i_segment_page *page = dcsr_i_part_create(matrix, segment_page_size(false));
+    if (!page) return NULL;
+    if (packed_lengths) {
+        memcpy(page->begin, from->begin, sizeof page->begin);
+        memcpy(page->capacity, packed_lengths, sizeof page->capacity);
+    } else if (from) {
+        *page = *from;
+    } else {
+        memset(page, 0, sizeof *page);
+    }
+    return page;
+}
+
+bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
+{
+    void *segments[DCSR_I_PAGES_AT_ONCE], *rows[DCSR_I_PAGES_AT_ONCE];
+    if (!dcsr_i_parts_create(matrix, n, row_page_size(matrix), rows)) return false;
+    if (!dcsr_i_parts_create(matrix, n, segment_page_size(true), segments)) {
+        for (size_t i = 0; i < n; i++) dcsr_i_part_free(matrix, rows[i], row_page_size(matrix));
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        pages[i] = rows[i];
+        dcsr_i_row_page_init(matrix, pages[i], NULL, version);
+        pages[i]->packed = 1;
+        pages[i]->segment[0] = segments[i];
+    }
+    return true;
+}
+
+static void directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
+{
+    dcsr_i_part_free(matrix, directory, sizeof *directory);
+}
+
+static void shelf_free(dcsr_matrix *matrix, dcsr_i_shelf *shelf)
+{
+    dcsr_i_part_free(matrix, shelf, sizeof *shelf);
+}
+
+void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    if (matrix->spare_count < matrix->spare_capacity)
+        matrix->spare[matrix->spare_count++] = page;
+    else
+        dcsr_i_part_free(matrix, page, row_page_size(matrix));
+}
+
+void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    if (!page) return;
+    pthread_mutex_lock(&matrix->remains_lock);
+    dcsr_i_row_page_free_locked(matrix, page);
+    pthread_mutex_unlock(&matrix->remains_lock);
+}
+
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
+{
+    dcsr_i_part_free(matrix, page, segment_page_size(packed));
+}
+
+bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
+                              uint64_t version)
+{
+    memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
+    page->moved = version;
+    page->packed = 0;
+    for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
+        page->segment[k] =
+            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
+        if (!page->segment[k]) return false;
+    }
+    return true;
+}
+
+void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base)
+{
+    for (int k = 0; page && k < matrix->segments_per_row; k++)
+        if (page->segment[k] && (!base || page->segment[k] != base->segment[k]))
+            dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
+    dcsr_i_row_page_free(matrix, page);
+}
+
+/* ---- Burying ---- */
+
+/* Visits the shelves and directories of base that the table, which may be NULL, does not share; buries them,
+ * or counts them where the grave is NULL. */
+static uint64_t bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table)
+{
+    uint64_t count = 0;
+    for (uint64_t s = 0; s < base->shelves; s++) {
+        dcsr_i_shelf *shelf = base->shelf[s];
+        if (!shelf || shelf == shelf_of(table, s)) continue;
+        for (uint64_t d = 0; d < directories_on(base, s); d++) {
+            dcsr_i_directory *directory = shelf->directory[d];
+            if (!directory || directory == directory_on(table, s, d)) continue;
+            if (grave) dcsr_i_bury(grave, DCSR_I_DIRECTORY, directory->born, directory, 0);
+            count++;
+        }
+        if (has_shelf_inside(base->directories)) continue;
+        if (grave) dcsr_i_bury(grave, DCSR_I_SHELF, shelf->born, shelf, 0);
+        count++;
+    }
+    return count;
+}
+
+uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table)
+{
+    return bury_replaced(NULL, base, table);
+}
+
+void dcsr_i_bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table)
+{
+    bury_replaced(grave, base, table);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Gives back the places of a page's rows, from row `first` of it on, that were born after version `seen`, and
+ * not after `given`; returns the version that the first of them was born in. Nothing is given where these are
+ * the same. */
+static uint64_t give_places(dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned first, uint64_t seen,
+                            uint64_t given)
+{
+    dcsr_i_arena *arena = &matrix->arena;
+    uint64_t earliest = UINT64_MAX;
+    for (unsigned r = first; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = dcsr_i_segments_of(matrix, page, r, pieces);
+        for (int k = 0; k < count; k++) {
+            uint64_t born = dcsr_i_arena_born(arena, pieces[k].begin, pieces[k].length);
+            earliest = earlier(earliest, born);
+            if (born > seen && born <= given) dcsr_i_arena_give(arena, pieces[k].begin, pieces[k].length);
+        }
+    }
+    return earliest;
+}
+
+/* Row `row` of a page, where it is in that page; 0 in those behind. */
+static unsigned first_row_in(uint64_t page, uint64_t row)
+{
+    return page == row >> DCSR_I_PAGE_SHIFT ? (unsigned)(row & (DCSR_I_PAGE_ROWS - 1)) : 0;
+}
+
+/* A table from a row on, and its root. */
+static void bury_from(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row,
+                      bool places)
+{
+    const uint64_t first = row >> DCSR_I_PAGE_SHIFT;
+    uint64_t born = table->version;
+    for (uint64_t s = first >> DCSR_I_SHELF_SHIFT; s < table->shelves; s++) {
+        const dcsr_i_shelf *shelf = table->shelf[s];
+        if (!shelf) continue;
+        if (!has_shelf_inside(table->directories)) born = earlier(born, shelf->born);
+        for (uint64_t d = 0; d < directories_on(table, s); d++)
+            if (shelf->directory[d]) born = earlier(born, shelf->directory[d]->born);
+    }
+    const dcsr_i_row_page *page;
+    for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)); p++) {
+        born = earlier(born, page->moved);
+        if (places) born = earlier(born, give_places(matrix, page, first_row_in(p, row), 0, 0));
+    }
+    dcsr_i_bury(grave, places ? DCSR_I_TAIL : DCSR_I_PAGES, born, table, row);
+    grave->has_root = true;
+}
+
+void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *next)
+{
+    bury_from(grave, matrix, table, next->rows, true);
+    /* The first shelf of a table of several, which the next has inside of its root, though it keeps all of
+     * it: the tail begins behind it. */
+    if (table->shelves > next->shelves && has_shelf_inside(next->directories) && table->shelf[0] &&
+        next->rows >> DCSR_I_PAGE_SHIFT >> DCSR_I_SHELF_SHIFT)
+        dcsr_i_bury(grave, DCSR_I_SHELF, table->shelf[0]->born, table->shelf[0], 0);
+}
+
+void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table)
+{
+    bury_from(grave, matrix, table, 0, false);
+}
+
+void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen)
+{
+    dcsr_i_table *table = remains->pointer;
+    const dcsr_i_row_page *page;
+    for (uint64_t p = remains->size >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(table, &p)); p++)
+        give_places(matrix, page, first_row_in(p, remains->size), seen, table->given);
+    table->given = seen;
+}
+
+/* Frees a page of a version that nobody sees any more, and its segment pages. With remains_lock. */
+static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
+{
+    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
+        dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
+    dcsr_i_row_page_free_locked(matrix, page);
+}
+
+/* A table from a row on, with the directories and shelves that those rows are of, and the root. */
+static void free_tail(dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row)
+{
+    const uint64_t first = row >> DCSR_I_PAGE_SHIFT, first_directory = first >> DCSR_I_DIRECTORY_SHIFT;
+    const dcsr_i_row_page *page;
+    for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)); p++)
+        free_old_page(matrix, (dcsr_i_row_page *)page);
+    for (uint64_t s = first >> DCSR_I_SHELF_SHIFT; s < table->shelves; s++) {
+        dcsr_i_shelf *shelf = table->shelf[s];
+        for (uint64_t d = 0; shelf && d < directories_on(table, s); d++)
+            if (s * DCSR_I_SHELF_DIRECTORIES + d >= first_directory)
+                directory_free(matrix, shelf->directory[d]);
+        if (!has_shelf_inside(table->directories)) shelf_free(matrix, shelf);
+    }
+    dcsr_i_table_free(matrix, table);
+}
+
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
+{
+    return (dcsr_i_rows){.type = matrix->type,
+                         .rows = table->rows,
+                         .cols = table->cols,
+                         .table = table,
+                         .columns = matrix->arena.columns,
+                         .values = matrix->arena.values};
+}
+
+/* With its pages, but for what another, which may be NULL, has too. */
+static void free_directory(dcsr_matrix *matrix, dcsr_i_directory *directory, const dcsr_i_directory *other)
+{
+    if (!directory || directory == other) return;
+    for (int p = 0; p < DCSR_I_DIRECTORY_PAGES; p++) {
+        const dcsr_i_row_page *old = other ? other->page[p] : NULL;
+        if (directory->page[p] && directory->page[p] != old)
+            dcsr_i_page_free(matrix, directory->page[p], old);
+    }
+    directory_free(matrix, directory);
+}
+
+void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
+{
+    for (uint64_t s = 0; own && s < own->shelves; s++) {
+        dcsr_i_shelf *shelf = own->shelf[s];
+        if (!shelf || shelf == shelf_of(base, s)) continue;
+        for (uint64_t d = 0; d < directories_on(own, s); d++)
+            free_directory(matrix, shelf->directory[d], directory_on(base, s, d));
+        if (!has_shelf_inside(own->directories)) shelf_free(matrix, shelf);
+    }
+    dcsr_i_table_free(matrix, own);
+}
+
+int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
+                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    if (page->packed) {
+        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
+        return page->length[r] != 0;
+    }
+    int count = 0;
+    for (; count < matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
+         count++)
+        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
+    return count;
+}
+
+void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
+{
+    switch (remains->kind) {
+    case DCSR_I_TABLE:
+        dcsr_i_table_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_TAIL:
+        dcsr_i_thin_tail(matrix, remains, 0);
+        free_tail(matrix, remains->pointer, remains->size);
+        break;
+    case DCSR_I_PAGES:
+        free_tail(matrix, remains->pointer, 0);
+        break;
+    case DCSR_I_SHELF:
+        shelf_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_DIRECTORY:
+        directory_free(matrix, remains->pointer);
+        break;
+    case DCSR_I_ROW_PAGE:
+        dcsr_i_row_page_free_locked(matrix, remains->pointer);
+        break;
+    case DCSR_I_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, false);
+        break;
+    case DCSR_I_PACKED_SEGMENT_PAGE:
+        dcsr_i_segment_page_free(matrix, remains->pointer, true);
+        break;
+    case DCSR_I_RANGE:
+        dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
+        break;
+    case DCSR_I_RUN:
+        dcsr_i_arena_free_run(&matrix->arena, remains->begin, remains->size);
+        break;
+    default:
+        assert(!"remains of another engine");
+    }
+}

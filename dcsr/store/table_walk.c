@@ -1,0 +1,67 @@
+/* table_walk.c: going over the pages of row tables that are there: what is missing is skipped by the
+ * directory and by the shelf. */
+#include "dcsr/store/store.h"
+
+const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p)
+{
+    const uint64_t pages = dcsr_i_page_count(table);
+    uint64_t at = *p;
+    while (at < pages) {
+        const dcsr_i_shelf *shelf = table->shelf[at >> DCSR_I_SHELF_SHIFT];
+        if (!shelf) {
+            at = ((at >> DCSR_I_SHELF_SHIFT) + 1) << DCSR_I_SHELF_SHIFT;
+            continue;
+        }
+        const dcsr_i_directory *directory =
+            shelf->directory[at >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1)];
+        uint64_t end = ((at >> DCSR_I_DIRECTORY_SHIFT) + 1) << DCSR_I_DIRECTORY_SHIFT;
+        for (; directory && at < end && at < pages; at++) {
+            const dcsr_i_row_page *page = directory->page[at & (DCSR_I_DIRECTORY_PAGES - 1)];
+            if (!page) continue;
+            *p = at;
+            return page;
+        }
+        at = end;
+    }
+    *p = pages;
+    return NULL;
+}
+
+uint64_t dcsr_i_pages_there(const dcsr_i_table *table)
+{
+    uint64_t count = 0;
+    for (uint64_t p = 0; dcsr_i_next_page(table, &p); p++) count++;
+    return count;
+}
+
+static bool has_entries(const dcsr_i_rows *rows, uint64_t p)
+{
+    uint64_t first = p << DCSR_I_PAGE_SHIFT, left = rows->rows - first;
+    return rows->offsets[first] != rows->offsets[first + (left < DCSR_I_PAGE_ROWS ? left : DCSR_I_PAGE_ROWS)];
+}
+
+/* The number of the next page to be listed, from p on. */
+static uint64_t next_listed(const dcsr_i_rows *rows, uint64_t p)
+{
+    if (rows->table) return dcsr_i_rows_next_page(rows, p);
+    while (p < dcsr_i_rows_pages(rows) && !has_entries(rows, p)) p++;
+    return p;
+}
+
+dcsr_status dcsr_i_page_list_create(dcsr_i_page_list *list, dcsr_context *context, const dcsr_i_rows *rows)
+{
+    const uint64_t pages = dcsr_i_rows_pages(rows);
+    uint64_t count = 0;
+    for (uint64_t p = 0; (p = next_listed(rows, p)) < pages; p++) count++;
+    list->page = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *list->page);
+    list->count = 0;
+    list->capacity = count;
+    if (!list->page) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t p = 0; (p = next_listed(rows, p)) < pages; p++) list->page[list->count++] = (uint32_t)p;
+    return DCSR_OK;
+}
+
+void dcsr_i_page_list_free(dcsr_i_page_list *list, dcsr_context *context)
+{
+    dcsr_i_free(context, DCSR_I_SCRATCH, list->page, list->capacity, sizeof *list->page);
+}

@@ -1,0 +1,139 @@
+/* ticket.c: operations, waiting for one, and what a caller holds to do so. */
+#include "dcsr/base/turn.h"
+#include "dcsr/store/queue.h"
+
+/* A version costs a device about as much as this many entries, so more need not be applied at once, and who
+ * waits for the first of them need not wait longer. */
+enum { APPLIED_AT_ONCE = 1 << 22 };
+
+struct dcsr_ticket {
+    dcsr_i_operation *operation;
+};
+
+/* ---- Operations ---- */
+
+dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind)
+{
+    dcsr_i_operation *operation = dcsr_i_calloc(context, DCSR_I_SCRATCH, 1, sizeof *operation);
+    if (!operation) return NULL;
+    operation->context = context;
+    operation->kind = kind;
+    atomic_init(&operation->references, 1);
+    pthread_mutex_init(&operation->lock, NULL);
+    pthread_cond_init(&operation->finished, NULL);
+    dcsr_i_context_retain(context);
+    return operation;
+}
+
+void dcsr_i_operation_drop_entries(dcsr_i_operation *operation)
+{
+    dcsr_i_free(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
+                operation->capacity, operation->entry_bytes);
+    operation->entries = NULL;
+    operation->capacity = 0;
+}
+
+static void drop_record(dcsr_i_operation *operation)
+{
+    dcsr_i_free(operation->context, DCSR_I_SCRATCH, operation->record, operation->record_bytes, 1);
+    operation->record = NULL;
+}
+
+void dcsr_i_operation_release(dcsr_i_operation *operation)
+{
+    if (!operation || atomic_fetch_sub(&operation->references, 1) != 1) return;
+    dcsr_context *context = operation->context;
+    dcsr_i_operation_drop_entries(operation);
+    drop_record(operation);
+    pthread_cond_destroy(&operation->finished);
+    pthread_mutex_destroy(&operation->lock);
+    dcsr_i_free(context, DCSR_I_SCRATCH, operation, 1, sizeof *operation);
+    dcsr_i_context_release(context);
+}
+
+static bool go_together(const dcsr_i_operation *a, const dcsr_i_operation *b)
+{
+    return a->kind == b->kind && (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) &&
+           a->rows == b->rows && a->cols == b->cols;
+}
+
+void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list)
+{
+    dcsr_i_operation **end = &operation->joined;
+    uint64_t n = operation->n;
+    while (*list && go_together(operation, *list) && n + (*list)->n <= APPLIED_AT_ONCE) {
+        dcsr_i_operation *next = *list;
+        *list = next->next;
+        *end = next;
+        end = &next->next;
+        n += next->n;
+    }
+    *end = NULL;
+}
+
+void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message)
+{
+    dcsr_i_operation_drop_entries(operation);
+    drop_record(operation);
+    pthread_mutex_lock(&operation->lock);
+    operation->status = status;
+    if (status != DCSR_OK) dcsr_i_error_format(operation->message, sizeof operation->message, "%s", message);
+    atomic_store(&operation->done, true);
+    pthread_cond_broadcast(&operation->finished);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* ---- Waiting ---- */
+
+dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
+{
+    uint64_t start = atomic_load(&operation->done) ? 0 : dcsr_i_nanoseconds();
+    uint64_t most = dcsr_i_spin_nanoseconds(operation->context);
+    while (!atomic_load(&operation->done) && dcsr_i_nanoseconds() - start <= most) dcsr_i_pause();
+    pthread_mutex_lock(&operation->lock);
+    while (!atomic_load(&operation->done)) pthread_cond_wait(&operation->finished, &operation->lock);
+    pthread_mutex_unlock(&operation->lock);
+    return operation->status == DCSR_OK ? DCSR_OK : dcsr_i_fail(operation->status, "%s", operation->message);
+}
+
+/* ---- Tickets ---- */
+
+dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation)
+{
+    dcsr_ticket *ticket = dcsr_i_alloc(operation->context, DCSR_I_SCRATCH, 1, sizeof *ticket);
+    if (!ticket) return NULL;
+    ticket->operation = operation;
+    atomic_fetch_add(&operation->references, 1);
+    return ticket;
+}
+
+dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
+{
+    if (!ticket || !done)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_poll: %s is NULL",
+                           ticket ? "done" : "ticket");
+    *done = atomic_load(&ticket->operation->done);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
+{
+    if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
+    if (atomic_load(&ticket->operation->done)) return dcsr_i_operation_wait(ticket->operation);
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, "dcsr_ticket_wait", ticket->operation->matrix));
+    dcsr_status status = dcsr_i_operation_wait(ticket->operation);
+    dcsr_i_turn_wait_end(&wait);
+    return status;
+}
+
+void dcsr_ticket_destroy(dcsr_ticket *ticket)
+{
+    if (!ticket) return;
+    dcsr_i_operation *operation = ticket->operation;
+    dcsr_context *context = operation->context;
+    dcsr_i_context_retain(context);
+    dcsr_i_free(context, DCSR_I_SCRATCH, ticket, 1, sizeof *ticket);
+    dcsr_i_operation_release(operation);
+    dcsr_i_context_release(context);
+}

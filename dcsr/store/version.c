@@ -1,0 +1,262 @@
+/* version.c: publishing versions, holding them, giving back what nobody sees any more.
+ *
+ * What a change replaces goes into a grave. When the change is published the grave is attached to the latest
+ * pinned version that can see something in it; when that version is let go, to the next one down, until none
+ * is left and its contents are freed:
+ *
+ *      pins:       v3 (2 holders)      v9 (1 holder)         current v12
+ *      graves:     [retired by v4..]   [retired by v10..12]
+ *
+ * A thing born after v3 and retired by v11 is freed as soon as v9 goes, however long v3 is held. */
+#include "dcsr/store/maintained_transpose.h"
+#include <assert.h>
+#include <string.h>
+
+/* ---- Graves ---- */
+
+static size_t grave_size(uint64_t capacity)
+{
+    return sizeof(dcsr_i_grave) + capacity * sizeof(dcsr_i_remains);
+}
+
+dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity)
+{
+    dcsr_i_grave *grave = dcsr_i_part_create(matrix, grave_size(capacity));
+    if (!grave) return NULL;
+    *grave = (dcsr_i_grave){.capacity = capacity};
+    return grave;
+}
+
+void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave)
+{
+    if (grave) dcsr_i_part_free(matrix, grave, grave_size(grave->capacity));
+}
+
+void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size)
+{
+    assert(grave->count < grave->capacity);
+    grave->remains[grave->count++] =
+        (dcsr_i_remains){.kind = kind, .born = born, .pointer = pointer, .size = size};
+}
+
+void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    assert(grave->count < grave->capacity);
+    grave->remains[grave->count++] = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+                                                      .born = dcsr_i_arena_born(arena, begin, entries),
+                                                      .begin = begin,
+                                                      .size = entries};
+}
+
+/* Nothing in a run was stored before it was born, so a version before that sees nothing of it. */
+void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count)
+{
+    assert(count <= grave->capacity - grave->count);
+    for (uint64_t r = 0; r < count; r++)
+        grave->remains[grave->count++] = (dcsr_i_remains){
+            .kind = DCSR_I_RUN, .born = runs[r].born, .begin = runs[r].first, .size = runs[r].count};
+}
+
+void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+{
+    for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
+        dcsr_i_bury(grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
+                    page->segment[k], 0);
+    dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
+}
+
+/* Frees those remains (runs, or all but runs) that no pinned version can see: `heir` is the latest of those
+ * that could. With remains_lock. */
+static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < grave->count; i++) {
+        const dcsr_i_remains *remains = &grave->remains[i];
+        bool other = (remains->kind == DCSR_I_RUN) != runs;
+        if (other || (heir && remains->born <= heir->version)) {
+            if (remains->kind == DCSR_I_TAIL && !runs) dcsr_i_thin_tail(matrix, remains, heir->version);
+            grave->remains[kept++] = *remains;
+        } else {
+            matrix->engine->free_remains(matrix, remains);
+        }
+    }
+    grave->count = kept;
+}
+
+/* ---- Pins ---- */
+
+/* Hands a list of graves to the latest of the first `below` pins, freeing what that one cannot see. Runs come
+ * last: the blocks they free may still be named by ranges, in this grave or another of the list, that earlier
+ * changes gave up. */
+static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
+{
+    dcsr_i_pin *heir = below ? &matrix->pins[below - 1] : NULL;
+    if (!graves) return;
+    pthread_mutex_lock(&matrix->remains_lock);
+    for (dcsr_i_grave *grave = graves; grave; grave = grave->next) thin_out(matrix, grave, heir, false);
+    while (graves) {
+        dcsr_i_grave *grave = graves;
+        graves = grave->next;
+        thin_out(matrix, grave, heir, true);
+        if (!grave->count) {
+            dcsr_i_grave_free(matrix, grave);
+            continue;
+        }
+        grave->next = heir->graves;
+        heir->graves = grave;
+    }
+    pthread_mutex_unlock(&matrix->remains_lock);
+}
+
+/* Pins the current version, or one that is pinned already. */
+static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
+{
+    uint64_t i = matrix->pin_count;
+    while (i && matrix->pins[i - 1].version > version) i--;
+    if (i && matrix->pins[i - 1].version == version) {
+        matrix->pins[i - 1].count++;
+        return DCSR_OK;
+    }
+    if (matrix->pin_count == matrix->pin_capacity) {
+        uint64_t capacity = 2 * matrix->pin_capacity;
+        dcsr_i_pin *few = matrix->few_pins, *held = matrix->pins == few ? NULL : matrix->pins,
+                   *pins = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, held, held ? capacity / 2 : 0,
+                                          capacity, sizeof *pins);
+        if (!pins) return DCSR_ERROR_OUT_OF_MEMORY;
+        if (!held) memcpy(pins, few, sizeof matrix->few_pins);
+        matrix->pins = pins;
+        matrix->pin_capacity = capacity;
+    }
+    matrix->pins[matrix->pin_count++] = (dcsr_i_pin){.version = version, .count = 1};
+    return DCSR_OK;
+}
+
+/* Returns whether that may have freed something. */
+static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
+{
+    uint64_t i = matrix->pin_count;
+    while (matrix->pins[i - 1].version != version) i--;
+    if (--matrix->pins[--i].count) return false;
+    dcsr_i_grave *graves = matrix->pins[i].graves;
+    memmove(&matrix->pins[i], &matrix->pins[i + 1], (--matrix->pin_count - i) * sizeof matrix->pins[0]);
+    hand_down(matrix, graves, i);
+    return graves != NULL;
+}
+
+/* ---- Publishing and holding ---- */
+
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_i_table *old = matrix->current;
+    if (!grave->has_root) dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
+    matrix->current = next;
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    memcpy(cached, matrix->cached, sizeof cached);
+    memset(matrix->cached, 0, sizeof matrix->cached);
+    memset(matrix->resolved, 0, sizeof matrix->resolved);
+    dcsr_i_snapshot *shown = matrix->shown;
+    dcsr_matrix *lost = matrix->next_shown ? NULL : matrix->twin;
+    if (lost) matrix->twin = NULL;
+    matrix->shown = matrix->next_shown;
+    matrix->next_shown = NULL;
+    bool pinned = matrix->pin_count > 0;
+    if (pinned) hand_down(matrix, grave, matrix->pin_count);
+    pthread_mutex_unlock(&matrix->version_lock);
+    /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
+     * lock. */
+    if (!pinned) hand_down(matrix, grave, 0);
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+    dcsr_i_snapshot_release(shown);
+    dcsr_i_twin_leave(lost);
+}
+
+dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot)
+{
+    if (snapshot) atomic_fetch_add(&snapshot->references, 1);
+    return snapshot;
+}
+
+/* Holds the version that `held` holds, or the current one; with the twin's, or without. */
+static dcsr_status open_snapshot(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix, const dcsr_i_snapshot *held,
+                                 bool twin)
+{
+    *snapshot = (dcsr_i_snapshot){.matrix = matrix};
+    atomic_init(&snapshot->references, 1);
+    pthread_mutex_lock(&matrix->version_lock);
+    snapshot->base = held ? held->base : matrix->current;
+    snapshot->version = snapshot->base->version;
+    dcsr_status status = pin_locked(matrix, snapshot->version);
+    if (status == DCSR_OK && twin) snapshot->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->shown);
+    pthread_mutex_unlock(&matrix->version_lock);
+    return status;
+}
+
+static dcsr_status create_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix,
+                                   const dcsr_i_snapshot *held)
+{
+    dcsr_i_snapshot *created = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
+    *snapshot = NULL;
+    if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = open_snapshot(created, matrix, held, true);
+    if (status != DCSR_OK) {
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
+        return status;
+    }
+    dcsr_i_matrix_retain(matrix);
+    *snapshot = created;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix)
+{
+    return open_snapshot(snapshot, matrix, NULL, false);
+}
+
+dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
+{
+    return create_snapshot(snapshot, matrix, NULL);
+}
+
+dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held)
+{
+    return create_snapshot(snapshot, held->matrix, held);
+}
+
+void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot)
+{
+    dcsr_matrix *matrix = snapshot->matrix;
+    if (snapshot->own) {
+        matrix->engine->free_unshared(matrix, snapshot->own, snapshot->base);
+        dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
+    }
+    pthread_mutex_lock(&matrix->version_lock);
+    bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
+    pthread_mutex_unlock(&matrix->version_lock);
+    /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
+    if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
+    dcsr_i_snapshot_release(snapshot->twin);
+}
+
+void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
+{
+    if (!snapshot) return;
+    dcsr_matrix *matrix = snapshot->matrix;
+    pthread_mutex_lock(&matrix->version_lock);
+    /* Under the lock, since views that are being created look for resolved snapshots to share. */
+    bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
+    if (last && matrix->resolved[snapshot->flags] == snapshot) matrix->resolved[snapshot->flags] = NULL;
+    pthread_mutex_unlock(&matrix->version_lock);
+    if (!last) return;
+    dcsr_i_snapshot_close(snapshot);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
+    dcsr_i_matrix_release(matrix);
+}
+
+void dcsr_i_csr_release(dcsr_i_csr *csr)
+{
+    if (!csr || atomic_fetch_sub(&csr->references, 1) != 1) return;
+    csr->engine->csr_free(csr);
+    dcsr_i_snapshot_release(csr->snapshot);
+    dcsr_i_free(csr->context, DCSR_I_MATRIX, csr, 1, sizeof *csr);
+}

@@ -1,0 +1,52 @@
+/* engine_cpu.c: the cpu's engine. */
+#include "dcsr/view/view_data.h"
+
+static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+{
+    DCSR_TRY(dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size));
+    matrix->current = dcsr_i_table_create(matrix, rows, cols, 1);
+    return matrix->current ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+static void close_matrix(dcsr_matrix *matrix)
+{
+    dcsr_i_free_unshared(matrix, matrix->current, NULL);
+    dcsr_i_row_pages_drain(matrix);
+    dcsr_i_arena_destroy(&matrix->arena);
+}
+
+static void trim(dcsr_matrix *matrix)
+{
+    dcsr_i_arena_trim(&matrix->arena);
+}
+
+/* All is in host memory already. */
+static dcsr_status download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows)
+{
+    (void)context, (void)rows;
+    *csr = NULL;
+    return DCSR_OK;
+}
+
+const dcsr_i_engine dcsr_i_cpu_engine = {
+    .open = open_matrix,
+    .close = close_matrix,
+    .apply_entries = dcsr_i_apply_entries,
+    .apply_resize = dcsr_i_apply_resize,
+    .tighten = dcsr_i_tighten,
+    .fill = dcsr_i_fill,
+    .rewrite = dcsr_i_rewrite,
+    .free_unshared = dcsr_i_free_unshared,
+    .free_remains = dcsr_i_free_remains,
+    .trim = trim,
+    .rows_of = dcsr_i_rows_of,
+    .rows_of_csr = dcsr_i_rows_of_csr,
+    .measure = dcsr_i_measure,
+    .count_live = dcsr_i_count_live,
+    .look_up = dcsr_i_look_up,
+    .read_row = dcsr_i_read_row,
+    .csr_fill = dcsr_i_csr_fill,
+    .csr_free = dcsr_i_csr_free,
+    .transpose = dcsr_i_csc_create,
+    .download = download,
+};

@@ -1,0 +1,305 @@
+/* view.c: creating, reading and destroying views. */
+#include "dcsr/view/view_data.h"
+#include <math.h>
+
+enum { ALL_FLAGS = DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED };
+
+/* ---- What operations ask ---- */
+
+dcsr_status dcsr_i_view_check(const dcsr_view *view)
+{
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the view is NULL; create one first");
+    return dcsr_i_context_check(view->context);
+}
+
+dcsr_context *dcsr_i_view_context(const dcsr_view *view)
+{
+    return view->context;
+}
+
+dcsr_layout dcsr_i_view_layout(const dcsr_view *view)
+{
+    return view->layout;
+}
+
+uint64_t dcsr_i_view_version(const dcsr_view *view)
+{
+    return view->version;
+}
+
+dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view)
+{
+    return view->matrix;
+}
+
+const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view)
+{
+    return &view->rows;
+}
+
+dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
+{
+    *rows = &view->rows;
+    if (!view->rows.on_device) return DCSR_OK;
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = DCSR_OK;
+    if (!view->copy) {
+        status = view->matrix->engine->download(&view->copy, view->context, &view->rows);
+        if (status == DCSR_OK) view->host_rows = dcsr_i_rows_of_csr(view->copy);
+    }
+    pthread_mutex_unlock(&view->lock);
+    *rows = &view->host_rows;
+    return status;
+}
+
+void dcsr_i_view_note_ascending(dcsr_view *view)
+{
+    atomic_store(&view->ascends, true);
+    /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
+    if (view->snapshot && !view->snapshot->own) atomic_store(&view->matrix->ascending, view->version);
+}
+
+/* Under the view's lock. */
+static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
+{
+    DCSR_TRY(dcsr_i_rows_sort(&view->sorted, view->matrix, rows));
+    if (!dcsr_i_is_sorted_copy(&view->sorted)) dcsr_i_view_note_ascending(view);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
+{
+    DCSR_TRY(dcsr_i_view_host_rows(rows, view));
+    if (atomic_load_explicit(&view->ascends, memory_order_relaxed)) return DCSR_OK;
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = DCSR_OK;
+    if (!view->ascends && !dcsr_i_is_sorted_copy(&view->sorted)) status = sort(view, *rows);
+    if (dcsr_i_is_sorted_copy(&view->sorted)) *rows = &view->sorted.rows;
+    pthread_mutex_unlock(&view->lock);
+    return status;
+}
+
+dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
+                             dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view))
+{
+    pthread_mutex_lock(&view->lock);
+    dcsr_status status = view->kept ? DCSR_OK : make(&view->kept, view);
+    *kept = view->kept;
+    pthread_mutex_unlock(&view->lock);
+    return status;
+}
+
+void dcsr_i_view_was_read(dcsr_view *view)
+{
+    if (view->snapshot && !view->snapshot->own) dcsr_i_was_read(view->matrix, view->rows.table);
+}
+
+/* ---- Creating ---- */
+
+/* A snapshot of the same version with the same flags that another view holds, or NULL. */
+static dcsr_i_snapshot *share_resolved(dcsr_matrix *matrix, uint64_t version, unsigned flags)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    dcsr_i_snapshot *shared = matrix->resolved[flags];
+    if (shared && shared->version == version)
+        atomic_fetch_add(&shared->references, 1);
+    else
+        shared = NULL;
+    pthread_mutex_unlock(&matrix->version_lock);
+    return shared;
+}
+
+static void offer_resolved(dcsr_matrix *matrix, dcsr_i_snapshot *snapshot)
+{
+    pthread_mutex_lock(&matrix->version_lock);
+    if (matrix->current->version == snapshot->version && !matrix->resolved[snapshot->flags])
+        matrix->resolved[snapshot->flags] = snapshot;
+    pthread_mutex_unlock(&matrix->version_lock);
+}
+
+/* Which rows the flags want resolved; false when this version shows all as it should be. */
+static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table, unsigned flags,
+                            dcsr_i_rows_kind *kind)
+{
+    if (atomic_load(&matrix->ascending) == table->version) return false;
+    bool duplicates = !(flags & DCSR_VIEW_DUPLICATES) && table->duplicate_rows;
+    *kind = flags & DCSR_VIEW_SORTED ? DCSR_I_UNSORTED_ROWS
+            : duplicates             ? DCSR_I_UNRESOLVED_ROWS
+                                     : DCSR_I_TOMBSTONE_ROWS;
+    return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
+}
+
+dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags)
+{
+    dcsr_i_snapshot *plain = *snapshot;
+    dcsr_i_selection selection = {
+        .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
+    if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
+    dcsr_i_snapshot *shared = share_resolved(matrix, plain->version, flags);
+    if (shared) {
+        dcsr_i_snapshot_release(plain);
+        *snapshot = shared;
+        return DCSR_OK;
+    }
+    dcsr_i_rewritten result;
+    DCSR_TRY(matrix->engine->rewrite(&result, matrix, plain->base, plain->version, &selection));
+    plain->own = result.table;
+    plain->own_begin = result.begin;
+    plain->own_entries = result.entries;
+    plain->flags = flags;
+    if (!result.table) return DCSR_OK;
+    offer_resolved(matrix, plain);
+    dcsr_i_was_resolved(matrix, result.entries);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout, unsigned flags)
+{
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
+    *view = NULL;
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)ALL_FLAGS)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
+            "DCSR_VIEW_* or 0",
+            (int)layout, flags);
+    dcsr_i_snapshot *snapshot = NULL;
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
+    dcsr_status status = created ? dcsr_i_snapshot_create(&snapshot, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_use_set_aside(before);
+    if (!created) return status;
+    if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
+        created->csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
+    if (status == DCSR_OK && !created->csr) status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);
+    if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->csr)
+        status = dcsr_i_csr_create(&created->csr, matrix, snapshot, flags);
+    if (status != DCSR_OK) {
+        dcsr_i_snapshot_release(snapshot);
+        dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
+        return status;
+    }
+    created->context = matrix->context;
+    created->matrix = matrix;
+    created->layout = layout;
+    created->flags = flags;
+    created->version = snapshot->version;
+    created->ascends = atomic_load(&matrix->ascending) == snapshot->version ||
+                       (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
+    created->twin = dcsr_i_snapshot_hold(snapshot->twin);
+    created->shows_duplicates =
+        (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && snapshot->base->duplicate_rows != 0;
+    if (layout == DCSR_LAYOUT_CSR) {
+        dcsr_i_snapshot_release(snapshot);
+        created->rows = matrix->engine->rows_of_csr(created->csr);
+    } else {
+        created->snapshot = snapshot;
+        created->rows = matrix->engine->rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
+    }
+    pthread_mutex_init(&created->lock, NULL);
+    dcsr_i_context_retain(matrix->context);
+    dcsr_i_matrix_retain(matrix);
+    if (layout == DCSR_LAYOUT_CSC) {
+        status = dcsr_i_view_make_csc(created);
+        if (status != DCSR_OK) {
+            dcsr_view_destroy(created);
+            return status;
+        }
+    }
+    *view = created;
+    return DCSR_OK;
+}
+
+void dcsr_view_destroy(dcsr_view *view)
+{
+    if (!view) return;
+    dcsr_context *context = view->context;
+    if (view->kept) view->kept->drop(view->kept, view);
+    dcsr_i_snapshot_release(view->snapshot);
+    dcsr_i_csr_release(view->csr);
+    dcsr_i_csr_release(view->copy);
+    dcsr_i_sorted_release(&view->sorted);
+    dcsr_i_csr_release(view->csc);
+    dcsr_i_csr_release(view->transposed);
+    dcsr_i_snapshot_release(view->twin_rows);
+    dcsr_i_snapshot_release(view->twin);
+    pthread_mutex_destroy(&view->lock);
+    dcsr_i_matrix_release(view->matrix);
+    dcsr_i_free(context, DCSR_I_MATRIX, view, 1, sizeof *view);
+    dcsr_i_context_release(context);
+}
+
+/* ---- Reading ---- */
+
+dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
+{
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_info: info is NULL");
+    const dcsr_i_rows *rows = &view->rows;
+    dcsr_i_measures measures;
+    DCSR_TRY(view->matrix->engine->measure(&measures, view->context, rows));
+    double n = rows->rows ? (double)rows->rows : 1;
+    *info =
+        (dcsr_view_info){.type = rows->type,
+                         .layout = view->layout,
+                         .rows = rows->rows,
+                         .cols = rows->cols,
+                         .version = view->version,
+                         .nnz = measures.nnz,
+                         .segments = measures.rows_in_use + (rows->table ? rows->table->extra_segments : 0),
+                         .max_row = measures.longest,
+                         .mean_row = (double)measures.nnz / n,
+                         .row_std = sqrt(measures.squares / n),
+                         .lent = (view->csr && (view->csr->snapshot || view->csr->lender)) ||
+                                 (view->csc && view->csc->snapshot)};
+    return DCSR_OK;
+}
+
+static dcsr_status check_csr(const dcsr_view *view, const dcsr_csr *csr, const char *call)
+{
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!csr) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csr is NULL", call);
+    if (view->layout != DCSR_LAYOUT_CSR)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: the view is not CSR; create it with DCSR_LAYOUT_CSR", call);
+    return DCSR_OK;
+}
+
+static dcsr_csr arrays_of(const dcsr_i_csr *csr)
+{
+    return (dcsr_csr){.rows = csr->rows,
+                      .cols = csr->cols,
+                      .nnz = csr->nnz,
+                      .type = csr->type,
+                      .offsets = csr->offsets,
+                      .columns = csr->columns,
+                      .values = csr->values};
+}
+
+dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr)
+{
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr"));
+    *csr = arrays_of(view->csr);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr)
+{
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr_on_host"));
+    const dcsr_i_rows *rows;
+    DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
+    *csr = arrays_of(view->rows.on_device ? view->copy : view->csr);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns, void *values,
+                          uint64_t *length)
+{
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!length) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_row: length is NULL");
+    if (row >= view->rows.rows)
+        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_row: row %llu of %llu",
+                           (unsigned long long)row, (unsigned long long)view->rows.rows);
+    return view->matrix->engine->read_row(view->context, &view->rows, row, capacity, columns, values, length);
+}

@@ -1,0 +1,44 @@
+/* coo.h: coordinate triples in memory, the form in which files are read and matrices generated.
+ *
+ * A plain structure: the arrays belong to it and dcsr_coo_free() frees them. Entries may come in any order
+ * and more than once; what that means is decided by the policy of the matrix they are inserted into.
+ * Free them before their context is destroyed. */
+#ifndef DCSR_COO_H
+#define DCSR_COO_H
+
+#include <dcsr/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dcsr_coo {
+    dcsr_type type;
+    uint64_t rows, cols; /* every index is below these */
+    uint64_t nnz;        /* entries in the arrays */
+    uint64_t *row;
+    uint64_t *col;
+    void *values;          /* nnz values of the type; NULL for DCSR_PATTERN */
+    dcsr_context *context; /* the context whose memory it counts in */
+} dcsr_coo;
+
+/* Gives *coo arrays of `nnz` entries (uninitialised) and sets its fields. On failure *coo is all zero.
+ * Errors: TOO_LARGE (nnz x bytes overflows, or dimensions beyond the maxima), OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows,
+                                       uint64_t cols, uint64_t nnz);
+
+/* Changes the length of the arrays, keeping what fits. On failure *coo is as it was. */
+DCSR_API dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz);
+
+/* Frees the arrays and zeroes the structure. An all-zero structure is fine, NULL too. */
+DCSR_API void dcsr_coo_free(dcsr_coo *coo);
+
+/* Creates a matrix that holds the triples: one insertion, waited for. options may be NULL.
+ * Errors: as dcsr_matrix_create() and dcsr_matrix_insert(). */
+DCSR_API dcsr_status dcsr_matrix_from_coo(dcsr_matrix **matrix, dcsr_context *context, const dcsr_coo *coo,
+                                          const dcsr_matrix_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

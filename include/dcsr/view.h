@@ -1,0 +1,118 @@
+/* view.h: an immutable handle on one version of a matrix.
+ *
+ * A view shows the version that was published last when it was created, and goes on showing it while the
+ * matrix changes. Creating one costs no copy of the entries and waits for no writer; reading takes no lock.
+ * What the matrix replaces is kept until the last view that can see it is destroyed.
+ *
+ * Where the version holds duplicates that are not combined yet, or tombstones, the rows concerned are
+ * resolved for the view while it is created (their sorted result is the view's own; the other rows are
+ * shared).
+ *
+ * Threads: any number may read one view. Destroying it must be the last call on it. */
+#ifndef DCSR_VIEW_H
+#define DCSR_VIEW_H
+
+#include <dcsr/matrix.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dcsr_view dcsr_view;
+
+typedef enum dcsr_layout {
+    DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
+    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store when it is defragmented, else gathered;
+                        the offsets are rows + 1 of 8 bytes, however few entries there are */
+    DCSR_LAYOUT_CSC /* the segments, and beside them the columns: offsets, row numbers, values. Transposed for
+                       the view, unless the matrix maintains its transpose (dcsr_matrix_options); the offsets
+                       are cols + 1 of 8 bytes */
+} dcsr_layout;
+
+/* Flags of dcsr_view_create(), to be or-ed. */
+enum {
+    /* The reader does not mind an entry that stands more than once (traversal, plus-times over a matrix whose
+     * policy is sum): rows are then resolved only where something was deleted. */
+    DCSR_VIEW_DUPLICATES = 1,
+    /* Columns ascend within each row. */
+    DCSR_VIEW_SORTED = 2
+};
+
+/* Creates a view of the matrix's last published version. *view is NULL on failure.
+ * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
+ * unresolved rows; else O(entries in those rows); of CSR O(rows + entries). CSR and CSC views are cached for
+ * as long as the version is the newest. The arrays of CSC take O(cols + entries) and, while they are made, up
+ * to 16 bytes more an entry; of a matrix that maintains its transpose what a CSR view of that takes. */
+DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
+                                      unsigned flags);
+
+/* Gives the view back and with it what only it could see. NULL does nothing. */
+DCSR_API void dcsr_view_destroy(dcsr_view *view);
+
+typedef struct dcsr_view_info {
+    dcsr_type type;
+    dcsr_layout layout;
+    uint64_t rows, cols;
+    uint64_t version;
+    uint64_t nnz;      /* entries the view shows */
+    uint64_t segments; /* pieces over all rows (rows that are not empty, for CSR) */
+    uint64_t max_row;  /* length of the longest row */
+    double mean_row, row_std;
+    bool lent; /* a CSR or CSC view that points into the store: no entry was copied */
+} dcsr_view_info;
+
+/* Fills *info. The row statistics cost O(rows in use), pages of 64 rows at a time; of CSR O(rows). Errors: on
+ * a device also OUT_OF_MEMORY, as of all that reads there. */
+DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
+
+/* The arrays of a CSR view. They belong to the view and last as long as it does. Of a matrix on a cuda
+ * context they are in the device's memory, for kernels and libraries there; they may be used by any stream
+ * until the view is destroyed. */
+typedef struct dcsr_csr {
+    uint64_t rows, cols, nnz;
+    dcsr_type type;
+    const uint64_t *offsets; /* rows + 1; offsets[0] is 0 */
+    const uint32_t *columns; /* nnz */
+    const void *values;      /* nnz values of the type; NULL for pattern */
+} dcsr_csr;
+
+/* Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
+DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
+
+/* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; from a device a copy that the
+ * view makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
+
+/* The arrays of a CSC view: the columns, each with ascending row numbers. They belong to the view, last, and
+ * are in the device's memory as those of a CSR view. The view is read by rows too, as segments are: by
+ * dcsr_view_row(), dcsr_view_get_many(), dcsr_view_get_info() and all operations. Duplicates that its flags
+ * let show stand as they were inserted; of a matrix that maintains its transpose they may be combined
+ * already. */
+typedef struct dcsr_csc_arrays {
+    uint64_t rows, cols, nnz;
+    dcsr_type type;
+    const uint64_t *offsets; /* cols + 1; offsets[0] is 0 */
+    const uint32_t *row;     /* nnz row numbers */
+    const void *values;      /* nnz values of the type; NULL for pattern */
+} dcsr_csc_arrays;
+
+/* Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
+DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc);
+/* The same in host memory: from a device a copy that the view makes at the first call and keeps. Errors: also
+ * OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc);
+
+/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),
+ * *length is the row's length. To read a row of unknown length call it with capacity 0 first. Errors:
+ * INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns,
+                                   void *values, uint64_t *length);
+
+/* As dcsr_matrix_get_many(), on the view's version, without waiting. */
+DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,
+                                        void *values, bool *stored);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

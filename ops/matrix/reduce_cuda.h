@@ -1,0 +1,29 @@
+/* reduce_cuda.h: the entries of a matrix added up on a device (internal; for C and for kernels). What
+ * reduce.h says, for arguments that have been checked and operators that are built in. */
+#ifndef DCSR_REDUCE_CUDA_H
+#define DCSR_REDUCE_CUDA_H
+
+#include "ops/matrix/list_cuda.h"
+#include "ops/vector/vector_ops_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reduce_cuda.c ---- */
+
+/* The sum of all entries; the identity if there are none. */
+dcsr_status dcsr_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
+/* The sums of the rows, or, with desc->transpose_a, of the columns. */
+dcsr_status dcsr_cuda_matrix_sum_rows(const dcsr_cuda_output *out, const dcsr_monoid *monoid, dcsr_view *A);
+
+/* ---- list_add_up.cu ---- */
+
+/* Makes one row of the list, which has the sum of each row, or of each column: by a built-in monoid on the
+ * list's type, as dcsr_cuda_list_add_up() does. */
+dcsr_status dcsr_cuda_list_add_lines(dcsr_cuda_list *list, dcsr_cuda_stream *stream, bool columns, int name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,47 @@
+/* write_matrix_cuda.h: writing what an operation computed into a matrix, on a device (internal).
+ *
+ *      C<mask> = accum(C, T)
+ *
+ * is done here for all operations on the device whose result is a matrix, as write_matrix.h does on the host.
+ * T is computed before C's turn in its queue, since what is read are views; in the turn it is brought
+ * together with what C holds then, and becomes C's content as one version. All of C is written anew. */
+#ifndef DCSR_WRITE_MATRIX_CUDA_H
+#define DCSR_WRITE_MATRIX_CUDA_H
+
+#include <dcsr/desc.h>
+#include "ops/matrix/list_cuda.h"
+#include "ops/matrix/assign_region.h"
+
+typedef struct dcsr_cuda_matrix_output {
+    const char *call; /* the function's name without dcsr_, for messages */
+    dcsr_matrix *C;
+    dcsr_view *mask;             /* may be NULL */
+    const dcsr_binary_op *accum; /* may be NULL */
+    const dcsr_desc *desc;       /* may be NULL */
+    /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
+     * without an accumulator. NULL: T may have some everywhere. */
+    const dcsr_i_region *region;
+    /* T depends on what C holds: it is computed in C's turn, with C's stream. There is no mask then. */
+    bool in_turn;
+} dcsr_cuda_matrix_output;
+
+/* Whether an operation is carried out on the device: where C's context has one, unless the description wants
+ * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
+ * operands are on the device, and bringing them to the host takes as long. */
+bool dcsr_cuda_matrix_takes(const dcsr_cuda_matrix_output *out, bool users);
+
+/* The places where a mask is true that is not complemented: a list of DCSR_PATTERN. Waits. */
+dcsr_status dcsr_cuda_mask_places(dcsr_cuda_list *places, dcsr_cuda_stream *stream, dcsr_view *mask,
+                                  const dcsr_desc *desc);
+
+/* Makes T, with a stream on which it may wait. T is of zeros before, and closed by the caller, whatever is
+ * returned. */
+typedef dcsr_status dcsr_cuda_compute(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user);
+
+/* Carries an operation out: computes T, writes it, reports `work` entries. Output and mask have been checked
+ * (dcsr_i_check_output), also that all are of one context. Errors: those of compute(), DIMENSION_MISMATCH,
+ * OUT_OF_MEMORY, DEVICE; C is then as it was. */
+dcsr_status dcsr_cuda_matrix_run(const dcsr_cuda_matrix_output *out, dcsr_cuda_compute *compute,
+                                 const void *user, uint64_t work);
+
+#endif

@@ -1,0 +1,290 @@
+/* mxv_internal.h: the parts of a product with a vector (internal).
+ *
+ * Every call is brought into one form, t = M u, where M is the matrix or its transpose, and multiply's
+ * operands are an element of M and one of u. There are two ways of computing it:
+ *
+ *      pull    row i of M, for each i that the mask allows     t[i] = sum of M(i, j) u[j]          u dense
+ *      push    column j of M, for each j that u has            t[i] = t[i] + M(i, j) u[j]          u a list
+ *
+ *      mxv.c             checks, brings the call into that form, writes the result
+ *      mxv_direction.c   which way
+ *      mxv_pull.c        rows shared out among threads; mxv_compact.c where most are not in use
+ *      mxv_push.c        columns shared out; mxv_scatter.c is where their products meet, mxv_sorted.c when
+ *                        they are few
+ *      mxv_batch.c       what kernels read: runs of entries, filtered by bits and cast where need be
+ *      mxv_kernels.inc   kernels of built-in semirings
+ *      mxv_any_monoid.c         of those whose sum is any of its terms
+ *      mxv_blocks.c      in the kernels' place for other semirings: operators applied to blocks
+ *      row_prefetch.h    rows asked for before they are walked
+ *      column_bits.h     16 columns looked up at once */
+#ifndef DCSR_MXV_INTERNAL_H
+#define DCSR_MXV_INTERNAL_H
+
+#include "dcsr/store/rowtable.h"
+#include "dcsr/vector/vector_data.h"
+#include <dcsr/desc.h>
+#include "ops/algebra/operator.h"
+#include "ops/rows/row_prefetch.h"
+#include "ops/vector/write_vector.h"
+
+/* Entries that lie one behind the other, of one row. */
+typedef struct dcsr_i_mxv_run {
+    const uint32_t *columns;
+    const void *values; /* of the type that multiply takes; not to be read where it does not look at them */
+    uint32_t length;    /* not 0 */
+    uint32_t slot;      /* pull: of the sum in t; push: of the element in u */
+} dcsr_i_mxv_run;
+
+/* Adds the products of n runs to t, where `found` has a bit for what is in t already.
+ *      pull    t[slot] += values[k] u[columns[k]]          slots are 0 .. 63; `found` is one word
+ *      push    t[columns[k]] += values[k] u[slot] */
+typedef void dcsr_i_mxv_kernel(const dcsr_i_mxv_run *runs, size_t n, const void *u, void *t, uint64_t *found);
+typedef struct dcsr_i_mxv_kernels {
+    dcsr_i_mxv_kernel *pull, *push;
+} dcsr_i_mxv_kernels;
+
+/* By dcsr_semiring_name. */
+#define DCSR_X(NAME, name, ctype, minimum, maximum) \
+    extern const dcsr_i_mxv_kernels dcsr_i_mxv_##name[DCSR_SEMIRING_NAMES];
+#include <dcsr/types.def>
+#undef DCSR_X
+
+/* What one call computes. */
+typedef struct dcsr_i_mxv {
+    const char *call;
+    dcsr_context *context;
+    const dcsr_semiring *semiring; /* for a matrix as the first operand, where it is built in */
+    bool flipped;                  /* it is not, and multiply's first operand is the vector's */
+    bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
+    bool settles;                  /* on bool: products are u's elements, and one value settles a sum */
+    const dcsr_i_mxv_kernels *kernels; /* NULL: dcsr_i_mxv_blocks() serves */
+    dcsr_type type;                    /* of t */
+    dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */
+    size_t size, asize, usize;         /* of one value */
+    bool reads_matrix, reads_vector;   /* whether multiply looks at their values */
+
+    const dcsr_i_rows *rows;   /* of M to pull, of its transpose to push */
+    const dcsr_vector *pulled; /* what a pull reads: u, or the mask's vector in its place */
+    uint64_t entries;          /* of the matrix */
+    uint64_t n, length;        /* elements of t and of u */
+
+    /* u: dense to pull, where u_bits are NULL when every element is there; else a list, or NULL: every
+     * element. Values are of utype, at an element's index where u_dense. */
+    bool u_dense;
+    const uint64_t *u_bits;
+    const uint32_t *u_list;
+    uint64_t u_count;
+    const void *u_values;
+
+    const dcsr_i_mask *mask; /* which elements of t are wanted; NULL: all. Bits, or to pull a list */
+    bool compacts;           /* a pull, of the rows and columns in use alone */
+    int threads, shares;     /* to pull: of the work, on which sums of long rows depend */
+    uint64_t looked_at;      /* entries, for the report */
+} dcsr_i_mxv;
+
+/* ---- Which way (mxv_direction.c) ---- */
+
+/* Entries in the rows of `rows` that u has an element for, about. */
+uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
+/* Whether a pull is cheaper by far, whatever the rows are like; that takes no looking at them. */
+bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted);
+/* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
+dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
+                                 const dcsr_i_mask *mask, uint64_t wanted, uint64_t work);
+
+/* ---- The two ways ---- */
+
+/* t = M u, a body of x->type, to be freed by the caller; empty after a failure: OUT_OF_MEMORY, CALLBACK. */
+dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x);
+/* Whether t or u are so long for what they and the matrix hold, and the mask leaves it so, that a pull should
+ * be brought down to the rows and columns in use (mxv_compact.c). Then u need not be dense, and the mask is a
+ * list, or applied to the result. */
+bool dcsr_i_mxv_compacts(const dcsr_i_mxv *x, const dcsr_i_mask *mask, const dcsr_i_body *u);
+dcsr_status dcsr_i_mxv_compact(dcsr_i_body *t, dcsr_i_mxv *x, const dcsr_i_body *u);
+dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
+
+/* The same by sorting, for so little work that dcsr_i_mxv_sorts(). */
+bool dcsr_i_mxv_sorts(const dcsr_i_mxv *x, uint64_t work);
+dcsr_status dcsr_i_mxv_sorted(dcsr_i_body *t, dcsr_i_mxv *x);
+
+/* ---- Runs for kernels (mxv_batch.c) ---- */
+
+enum { DCSR_I_BATCH_RUNS = 64, DCSR_I_BATCH_ENTRIES = 1024, DCSR_I_BATCH_PART = 256 };
+
+/* Runs that wait for a kernel, with room for entries that had to be copied. One per thread. */
+typedef struct dcsr_i_batch {
+    const dcsr_i_mxv *x;
+    dcsr_i_mxv_kernel *kernel; /* NULL: blocks */
+    bool push, failed;         /* a user's function has failed: what follows is not computed */
+    const uint64_t *bits; /* only entries in columns whose bit is set, or, with `unset`, is not; NULL: all */
+    bool unset, casts;
+    size_t stored_size; /* of one of the matrix's values */
+    void *t;
+    uint64_t *found;
+    struct dcsr_i_scatter *scatter; /* of a push */
+    uint64_t looked_at;
+    size_t n, copied; /* runs, entries that were copied */
+    dcsr_i_mxv_run run[DCSR_I_BATCH_RUNS];
+    uint32_t columns[DCSR_I_BATCH_ENTRIES + 16];
+    _Alignas(64) uint64_t values[DCSR_I_BATCH_ENTRIES];
+} dcsr_i_batch;
+
+void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push);
+/* Calls the kernel with what is there. */
+void dcsr_i_batch_flush(dcsr_i_batch *batch);
+/* Adds entries as copies: those whose bit is set, their values cast. */
+void dcsr_i_batch_add_copies(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
+/* Adds entries at .. at+length-1 of x->rows; calls the kernel when the batch is full. */
+static inline void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
+{
+    const dcsr_i_rows *rows = batch->x->rows;
+    batch->looked_at += length;
+    if (batch->bits || batch->casts) {
+        dcsr_i_batch_add_copies(batch, at, length, slot);
+        return;
+    }
+    while (length) {
+        uint32_t take = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+        batch->run[batch->n++] = (dcsr_i_mxv_run){
+            rows->columns + at, rows->values ? (const char *)rows->values + at * batch->stored_size : NULL,
+            take, slot};
+        if (batch->n == DCSR_I_BATCH_RUNS) dcsr_i_batch_flush(batch);
+        at += take, length -= take;
+    }
+}
+/* Copies those of n <= DCSR_I_BATCH_PART columns whose bit is set, or with `unset` is not, to `picked`, which
+ * has room for 16 more, and their places among the n to `places` unless that is NULL; returns how many. */
+unsigned dcsr_i_pick(const uint64_t *bits, bool unset, const uint32_t *columns, uint64_t n, uint32_t *picked,
+                     uint32_t *places);
+
+/* ---- Other semirings (mxv_blocks.c) ---- */
+
+/* What kernels do, by applying the operators to blocks. False when a user's function failed. */
+bool dcsr_i_mxv_blocks(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *runs, size_t n, void *t,
+                       uint64_t *found);
+/* z[k] = the product of entry k of the run, which is no longer than DCSR_I_BATCH_PART. */
+bool dcsr_i_mxv_products(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *run, void *z);
+
+/* ---- The monoid ANY (mxv_any_monoid.c) ---- */
+
+/* Looks for the first entry of at .. at+length-1 in a column that u has, puts its product into t[slot] and
+ * returns true. */
+bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void *t, uint64_t slot,
+                         uint64_t *looked_at);
+/* The same where x->settles, for a sum *t that may `has` been added to already: looks for what settles it.
+ * Returns whether there is a sum now. */
+bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
+                            uint64_t *looked_at);
+struct dcsr_i_scatter;
+struct dcsr_i_share;
+/* Puts the products of a share's entries where nothing is yet; returns how many they are. */
+uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_scatter *to,
+                             const struct dcsr_i_share *share);
+/* All values of a body are 1. */
+void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
+
+/* ---- Where pushes meet (mxv_scatter.c) ---- */
+
+/* A sum for every element of t that has one so far. Words of `found` are made when they are touched first,
+ * where few will be; so that the cost follows the work. */
+typedef struct dcsr_i_scatter {
+    const dcsr_i_mask *blocked; /* of ANY: elements that the mask does not allow count as found; else NULL */
+    uint64_t size, words;
+    uint64_t *touched; /* a bit for each word of `found` that is made; NULL: all are */
+    uint64_t *found;
+    void *values; /* NULL where all are 1 */
+    size_t value_size;
+} dcsr_i_scatter;
+
+/* Memory for one; `lazy`: words are made when they are touched. To be closed, also after a failure:
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool lazy);
+void dcsr_i_scatter_close(dcsr_i_scatter *s, dcsr_context *context);
+/* What n shares found, in parts[0], by so many threads. False when a user's function failed. */
+bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_i_mxv *x);
+/* What was found, as a body; the scatter is left without what became part of it. */
+dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x);
+
+/* Word w of `found` before anything is. */
+static inline uint64_t dcsr_i_scatter_blank(const dcsr_i_scatter *s, uint64_t w)
+{
+    return s->blocked ? ~dcsr_i_mask_word(s->blocked, w) : 0;
+}
+
+/* Makes word w of `found`, unless it is. */
+static inline void dcsr_i_scatter_touch(dcsr_i_scatter *s, uint64_t w)
+{
+    uint64_t bit = (uint64_t)1 << (w & 63);
+    if (s->touched[w >> 6] & bit) return;
+    s->touched[w >> 6] |= bit;
+    s->found[w] = dcsr_i_scatter_blank(s, w);
+}
+
+/* The indices of the bits of words first .. end-1, ascending; returns where the list ends. */
+uint32_t *dcsr_i_list_bits(uint32_t *list, const uint64_t *bits, uint64_t first, uint64_t end);
+/* The same of all words, by several threads, in memory of the context's for n of them, of which as many bits
+ * are set. */
+dcsr_status dcsr_i_list_of_bits(uint32_t **list, uint64_t n, const uint64_t *bits, uint64_t words,
+                                dcsr_context *context);
+
+/* Copies a value of `size` bytes. */
+static inline void dcsr_i_copy_value(void *to, uint64_t i, const void *from, uint64_t j, size_t size)
+{
+#define DCSR_I_COPY(ctype) ((ctype *)to)[i] = ((const ctype *)from)[j]
+    DCSR_I_BY_SIZE(size, DCSR_I_COPY)
+#undef DCSR_I_COPY
+}
+
+/* ---- Walking rows ---- */
+
+/* Whether a push should ask for rows ahead: not where those of u's list are neighbours, most of which the
+ * processor fetches by itself. */
+static inline bool dcsr_i_mxv_looks_ahead(const dcsr_i_mxv *x)
+{
+    return x->u_list && x->u_count < x->rows->rows / 8;
+}
+
+/* Bytes of one of the matrix's values that are read. */
+static inline size_t dcsr_i_mxv_value_size(const dcsr_i_mxv *x)
+{
+    return x->reads_matrix ? dcsr_type_size(x->rows->type) : 0;
+}
+
+/* The pieces of entries first .. end-1 of a row; returns how many. */
+static inline int dcsr_i_row_part(const dcsr_i_rows *rows, uint64_t row, uint64_t first, uint64_t end,
+                                  dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    int count = dcsr_i_rows_pieces(rows, row, pieces), kept = 0;
+    if (!first && end == UINT64_MAX) return count;
+    uint64_t before = 0; /* entries of the row before this piece */
+    for (int k = 0; k < count && before < end; k++) {
+        uint64_t begin = pieces[k].begin, length = pieces[k].length;
+        uint64_t from = first > before ? first - before : 0,
+                 to = end - before < length ? end - before : length;
+        if (from < to) pieces[kept++] = (dcsr_i_piece){begin + from, to - from};
+        before += length;
+    }
+    return kept;
+}
+
+/* A place in the work of a push: an element of u's list, and an entry of its row. */
+typedef struct dcsr_i_place {
+    uint64_t element, entry;
+} dcsr_i_place;
+
+/* What one thread does of it: from one place to another; `end` is the element after the last of which it has
+ * entries. */
+typedef struct dcsr_i_share {
+    dcsr_i_place first, last;
+    uint64_t end;
+} dcsr_i_share;
+
+/* The pieces of element i's row that are in the share. */
+static inline int dcsr_i_share_pieces(const dcsr_i_rows *rows, uint64_t row, const dcsr_i_share *share,
+                                      uint64_t i, dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    return dcsr_i_row_part(rows, row, i == share->first.element ? share->first.entry : 0,
+                           i == share->last.element ? share->last.entry : UINT64_MAX, pieces);
+}
+
+#endif

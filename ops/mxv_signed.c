@@ -1,6 +1,0 @@
-/* mxv_signed.c: the inner loops of products with a vector on the signed integers. */
-#include "ops/mxv_internal.h"
-
-#define SEMIRING_SIGNED
-#define SEMIRING_BODY "ops/mxv_kernels.inc"
-#include "ops/semiring_types.inc"

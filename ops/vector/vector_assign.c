@@ -1,0 +1,191 @@
+/* vector_assign.c: elements of a vector, or one value, to places of another.
+ *
+ * With I the indices, Z is w with what I names replaced (or, with accum, united with T), and w<mask> = Z. So
+ * w gets T's elements where the mask is true, and of its others
+ *
+ *      with accum, or where T has an element at every index of I       all, with `replace` those in the mask
+ *      else those that are not in both I and the mask,                 with `replace` those in the mask, not
+ * in I */
+#include "dcsr/store/rowtable.h"
+#include "dcsr/base/runtime.h"
+#include "ops/algebra/dispatch.h"
+#include "ops/vector/vector_indices.h"
+#include <dcsr/vector_ops.h>
+#include "ops/vector/vector_ops_cuda.h"
+
+/* Bits of what w keeps in the last case; `mask` has bits. */
+static dcsr_status keep_others(dcsr_i_mask *keep, const dcsr_i_mask *mask, bool replace,
+                               const uint64_t *indices, uint64_t n)
+{
+    uint64_t words = dcsr_i_words(mask->size);
+    uint64_t *bits = dcsr_i_alloc(mask->context, DCSR_I_SCRATCH, words, sizeof *bits);
+    if (!bits) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t w = 0; w < words; w++)
+        bits[w] = (replace ? dcsr_i_mask_word(mask, w) : UINT64_MAX) & dcsr_i_full_word(mask->size, w);
+    for (uint64_t k = 0; k < n; k++)
+        if (replace || dcsr_i_mask_has(mask, indices[k]))
+            bits[indices[k] >> 6] &= ~((uint64_t)1 << (indices[k] & 63));
+    *keep = (dcsr_i_mask){.size = mask->size, .context = mask->context, .bits = bits, .own_bits = bits};
+    return DCSR_OK;
+}
+
+/* T, consumed, to w where the mask is true. `complete`: T has an element at every index. */
+static dcsr_status write(const char *call, dcsr_vector *w, const dcsr_vector *mask_vector,
+                         const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type type, dcsr_i_body *T,
+                         const uint64_t *indices, uint64_t n, bool complete)
+{
+    bool replace = desc && desc->replace;
+    dcsr_i_mask mask, keep = dcsr_i_mask_all(w->size), own = {0};
+    dcsr_status status = dcsr_i_mask_open(&mask, w->context, w->size, mask_vector, desc);
+    if (status == DCSR_OK) status = dcsr_i_body_filter(T, w->context, dcsr_type_size(type), &mask);
+    if (accum || complete) {
+        if (replace) keep = mask;
+    } else {
+        if (status == DCSR_OK) status = dcsr_i_mask_use_bits(&mask);
+        if (status == DCSR_OK) status = keep_others(&own, &mask, replace, indices, n);
+        keep = own;
+    }
+    if (status == DCSR_OK)
+        status = dcsr_i_write_entries(call, w, accum, &keep, type, T);
+    else
+        dcsr_i_body_free(T, w->context, dcsr_type_size(type));
+    dcsr_i_mask_close(&mask);
+    if (own.own_bits) dcsr_i_mask_close(&own);
+    if (status == DCSR_OK && desc && desc->report) *desc->report = (dcsr_report){.device = DCSR_DEVICE_CPU};
+    return status;
+}
+
+/* u's elements at the places of w, in ascending order. */
+static dcsr_status place(dcsr_i_body *T, const dcsr_vector *u, const uint64_t *indices, bool ascending,
+                         uint64_t size)
+{
+    DCSR_TRY(dcsr_i_body_to_sparse(T, &u->body, u->context, u->value_size, u->size));
+    int threads = dcsr_i_threads(u->context, T->nvals);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (uint64_t p = 0; p < T->nvals; p++) T->indices[p] = (uint32_t)indices[T->indices[p]];
+    dcsr_status status = ascending ? DCSR_OK : dcsr_i_body_sort(T, u->context, u->value_size, size);
+    if (status != DCSR_OK) dcsr_i_body_free(T, u->context, u->value_size);
+    return status;
+}
+
+dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
+                               const dcsr_vector *u, const uint64_t *indices, uint64_t n,
+                               const dcsr_desc *desc)
+{
+    const char *call = "vector_assign";
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
+    DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
+    uint64_t length = indices ? n : w->size;
+    if (length != u->size)
+        return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                           "%s: u has %llu elements for %llu places; give as many as there are indices", call,
+                           (unsigned long long)u->size, (unsigned long long)length);
+    bool ascending = true, on_device;
+    if (indices) DCSR_TRY(dcsr_i_check_indices(call, w->context, w->size, indices, n, &ascending));
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
+#ifdef DCSR_CUDA
+    if (on_device)
+        return dcsr_cuda_vector_assign(&(dcsr_cuda_output){call, w, mask, accum, desc}, u, indices, n);
+#endif
+    if (!indices) {
+        const dcsr_i_source all = {&u->body, u->type, u->type};
+        const dcsr_i_vector_job job = {.call = call,
+                                       .w = w,
+                                       .mask = mask,
+                                       .accum = accum,
+                                       .desc = desc,
+                                       .produce = dcsr_i_produce_source,
+                                       .operands = &all,
+                                       .type = u->type,
+                                       .full = u->body.nvals == u->size,
+                                       .reads_output = u == w,
+                                       .listed = !u->body.dense,
+                                       .list_full = true,
+                                       .list = u->body.indices,
+                                       .n = u->body.nvals};
+        return dcsr_i_vector_run(&job);
+    }
+    dcsr_i_body T;
+    dcsr_type type = u->type;
+    DCSR_TRY(place(&T, u, indices, ascending, w->size));
+    return write(call, w, mask, accum, desc, type, &T, indices, n, u->body.nvals == u->size);
+}
+
+/* ---- One value ---- */
+
+typedef struct constant {
+    _Alignas(64) char values[DCSR_I_BLOCK * sizeof(uint64_t)]; /* a block of it */
+} constant;
+
+static bool produce_constant(const void *operands, const dcsr_i_at *at, dcsr_i_elements *T, void *room)
+{
+    (void)at, (void)room;
+    const constant *c = operands;
+    T->values = c->values;
+    T->bits = NULL;
+    return true;
+}
+
+/* The value at the places that are named, in ascending order. */
+static dcsr_status place_value(dcsr_i_body *T, dcsr_context *context, const dcsr_i_scalar *value,
+                               dcsr_type type, const uint64_t *indices, uint64_t n, bool ascending,
+                               uint64_t size)
+{
+    DCSR_TRY(dcsr_i_body_sparse(T, context, dcsr_type_size(type), n));
+    T->nvals = n;
+    for (uint64_t k = 0; k < n; k++) T->indices[k] = (uint32_t)indices[k];
+    if (n) dcsr_i_broadcast(type, T->values, value, n);
+    dcsr_status status = ascending ? DCSR_OK : dcsr_i_body_sort(T, context, dcsr_type_size(type), size);
+    if (status != DCSR_OK) dcsr_i_body_free(T, context, dcsr_type_size(type));
+    return status;
+}
+
+dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
+                                      const void *value, dcsr_type type, const uint64_t *indices, uint64_t n,
+                                      const dcsr_desc *desc)
+{
+    const char *call = "vector_assign_scalar";
+    DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
+    if (!value || !dcsr_type_size(type))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: value is NULL, or %d is none of the value types; give one value and its type",
+                           call, (int)type);
+    bool ascending = true, on_device;
+    if (indices) DCSR_TRY(dcsr_i_check_indices(call, w->context, w->size, indices, n, &ascending));
+    const dcsr_vector *const vectors[] = {w, mask};
+    DCSR_TRY(dcsr_i_place(&on_device, w->context, desc, accum && !accum->loop,
+                          indices ? n
+                          : mask  ? dcsr_i_vector_work(mask)
+                                  : w->size,
+                          vectors, 2));
+#ifdef DCSR_CUDA
+    if (on_device)
+        return dcsr_cuda_vector_assign_scalar(&(dcsr_cuda_output){call, w, mask, accum, desc}, value, type,
+                                              indices, n);
+#endif
+    dcsr_i_scalar scalar = {0};
+    memcpy(&scalar, value, dcsr_type_size(type));
+    if (!accum) { /* cast once */
+        dcsr_i_scalar cast = {0};
+        dcsr_i_cast(w->type, &cast, type, &scalar, 1);
+        scalar = cast;
+        type = w->type;
+    }
+    if (indices) {
+        dcsr_i_body T;
+        DCSR_TRY(place_value(&T, w->context, &scalar, type, indices, n, ascending, w->size));
+        return write(call, w, mask, accum, desc, type, &T, indices, n, true);
+    }
+    constant operands; /* too large to be initialised */
+    dcsr_i_broadcast(type, operands.values, &scalar, w->size < DCSR_I_BLOCK ? (size_t)w->size : DCSR_I_BLOCK);
+    const dcsr_i_vector_job job = {.call = call,
+                                   .w = w,
+                                   .mask = mask,
+                                   .accum = accum,
+                                   .desc = desc,
+                                   .produce = produce_constant,
+                                   .operands = &operands,
+                                   .type = type,
+                                   .full = true};
+    return dcsr_i_vector_run(&job);
+}

@@ -1,0 +1,383 @@
+/* test_writer.c: what is written, that reading gives it back, and that a failure leaves what was there. */
+#include <dcsr/generate.h>
+#include <dcsr/reader.h>
+#include "tests/support/support.h"
+#include "tests/support/support_files.h"
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static void check_content(const dcsr_coo *coo, const char *name, const char *content)
+{
+    const char *path = test_path(name);
+    size_t length;
+    TEST_OK(dcsr_write_matrix(coo, path));
+    char *data = test_read_file(path, &length);
+    cr_assert_str_eq(data, content);
+    free(data);
+}
+
+Test(writer, content_by_hand)
+{
+    dcsr_context *context = test_context(1);
+    uint64_t row[] = {2, 0, 1, 0}, col[] = {0, 3, 3, 1};
+    double real[] = {0.1, -2, 1e100, 0};
+    int8_t small[] = {-128, 127, 0, 5};
+    bool truth[] = {true, false, true, true};
+    dcsr_coo coo = {DCSR_FP64, 3, 4, 4, row, col, real, context};
+    check_content(&coo, "a.mtx",
+                  "%%MatrixMarket matrix coordinate real general\n3 4 4\n3 1 0.10000000000000001\n1 4 -2\n2 "
+                  "4 1e+100\n1 2 0\n");
+    check_content(&coo, "a.el", "2\t0\t0.10000000000000001\n0\t3\t-2\n1\t3\t1e+100\n0\t1\t0\n");
+    coo.type = DCSR_INT8, coo.values = small;
+    check_content(
+        &coo, "a.mtx",
+        "%%MatrixMarket matrix coordinate integer general\n3 4 4\n3 1 -128\n1 4 127\n2 4 0\n1 2 5\n");
+    check_content(&coo, "a.csv", "2,0,-128\n0,3,127\n1,3,0\n0,1,5\n");
+    coo.type = DCSR_BOOL, coo.values = truth;
+    check_content(&coo, "a.tsv", "2\t0\t1\n0\t3\t0\n1\t3\t1\n0\t1\t1\n");
+    coo.type = DCSR_PATTERN, coo.values = NULL;
+    check_content(&coo, "a.mtx",
+                  "%%MatrixMarket matrix coordinate pattern general\n3 4 4\n3 1\n1 4\n2 4\n1 2\n");
+    check_content(&coo, "a.facts", "2\t0\n0\t3\n1\t3\n0\t1\n");
+    coo.nnz = 0;
+    check_content(&coo, "a.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 0\n");
+    check_content(&coo, "a.txt", "");
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 6, "temporary files are left behind");
+}
+
+/* Any bits of a double, the special ones often. */
+static double random_double(test_random *random)
+{
+    static const double special[] = {0.0,
+                                     -0.0,
+                                     1.0,
+                                     -1.0,
+                                     INFINITY,
+                                     -INFINITY,
+                                     5e-324,
+                                     1.7976931348623157e308,
+                                     1e15,
+                                     1e16,
+                                     123456789012345680.0,
+                                     0.1};
+    uint64_t bits = test_random_next(random);
+    if (test_random_once_in(random, 3)) return special[bits % (sizeof special / sizeof *special)];
+    if (test_random_once_in(random, 3)) return (double)(int64_t)(bits >> test_random_below(random, 64));
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return isnan(value) ? NAN : value; /* a NaN comes back with its sign, but without its other bits */
+}
+
+static void random_coo(dcsr_coo *coo, dcsr_context *context, dcsr_type type, test_random *random)
+{
+    uint64_t rows = 1 + test_random_below(random, 100000), cols = 1 + test_random_below(random, 100000);
+    TEST_OK(dcsr_coo_allocate(coo, context, type, rows, cols, test_random_below(random, 3000)));
+    for (uint64_t i = 0; i < coo->nnz; i++) {
+        coo->row[i] = test_random_below(random, rows);
+        coo->col[i] = test_random_below(random, cols);
+        if (type == DCSR_FP64) ((double *)coo->values)[i] = random_double(random);
+        if (type == DCSR_INT64)
+            ((int64_t *)coo->values)[i] =
+                (int64_t)(test_random_next(random) >> test_random_below(random, 64));
+    }
+}
+
+Test(writer, reading_gives_it_back)
+{
+    test_seeds seeds = test_seeds_from_environment(30);
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_INT64};
+    static const char *const names[] = {"a.mtx", "a.mtx.gz", "a.el", "a.csv.gz"};
+    dcsr_context *context = test_context(2);
+    for (uint64_t s = 0; s < seeds.rounds; s++) {
+        test_random random = {seeds.first + s};
+        test_seed_begins(seeds.first + s);
+        dcsr_type type = types[s % 3];
+        dcsr_coo written, read;
+        random_coo(&written, context, type, &random);
+        for (int i = 0; i < (type == DCSR_INT64 ? 2 : 4);
+             i++) { /* the values of edge lists are read as doubles */
+            const char *path = test_path(names[i]);
+            dcsr_read_options options = {.rows = written.rows, .cols = written.cols};
+            TEST_OK(dcsr_write_matrix(&written, path));
+            TEST_OK(dcsr_read_matrix(&read, context, path, &options));
+            if (!written.nnz) read.type = type; /* an edge list without edges does not say */
+            cr_assert(test_same_coo(&written, &read), "seed %" PRIu64 ", %s", seeds.first + s, names[i]);
+            dcsr_coo_free(&read);
+        }
+        dcsr_coo_free(&written);
+    }
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    test_remove_files();
+}
+
+/* Each type's values come back, as int64 or fp64. */
+Test(writer, every_type_is_read_back)
+{
+    dcsr_context *context = test_context(1);
+    for (int type = 1; type < DCSR_TYPE_COUNT; type++) {
+        dcsr_coo written, read;
+        TEST_OK(dcsr_coo_allocate(&written, context, (dcsr_type)type, 5, 5, 5));
+        size_t size = dcsr_type_size((dcsr_type)type);
+        for (int i = 0; i < 5; i++) {
+            written.row[i] = written.col[i] = (uint64_t)i;
+            test_encode((dcsr_type)type, i == 3 && type >= DCSR_FP32 ? 0.1 : i,
+                        (char *)written.values + (size_t)i * size);
+        }
+        const char *path = test_path("a.mtx");
+        TEST_OK(dcsr_write_matrix(&written, path));
+        TEST_OK(dcsr_read_matrix(&read, context, path, NULL));
+        cr_assert_eq(read.type, type >= DCSR_FP32 ? DCSR_FP64 : DCSR_INT64);
+        for (size_t i = 0; i < 5; i++)
+            cr_assert_eq(test_decode(read.type, (char *)read.values + 8 * i),
+                         test_decode((dcsr_type)type, (char *)written.values + i * size));
+        dcsr_coo_free(&read);
+        dcsr_coo_free(&written);
+    }
+    dcsr_context_destroy(context);
+    test_remove_files();
+}
+
+/* A pipe gets the file as it is, and nothing is put beside it. */
+Test(writer, streams_are_written_straight)
+{
+    static const struct {
+        const char *name, *content;
+    } cases[] = {{"p.el", "0\t1\n1\t2\n"},
+                 {"p.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"},
+                 {"", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"}};
+    dcsr_context *context = test_context(1);
+    dcsr_coo coo;
+    TEST_OK(dcsr_generate(&coo, context, "path:3"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int ends[2];
+        char descriptor[40], content[200] = "";
+        cr_assert_eq(pipe(ends), 0);
+        snprintf(descriptor, sizeof descriptor, "/dev/fd/%d", ends[1]);
+        const char *path = *cases[i].name ? test_path(cases[i].name) : descriptor;
+        if (*cases[i].name) cr_assert_eq(symlink(descriptor, path), 0);
+        TEST_OK(dcsr_write_matrix(&coo, path));
+        TEST_OK(dcsr_write_file("end", 3, context, path));
+        close(ends[1]);
+        cr_assert(read(ends[0], content, sizeof content - 1) > 0);
+        cr_assert(!strncmp(content, cases[i].content, strlen(cases[i].content)), "%s", content);
+        cr_assert_str_eq(content + strlen(cases[i].content), "end");
+        close(ends[0]);
+    }
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/full: cannot be written", dcsr_write_matrix(&coo, "/dev/full"));
+    cr_assert(!test_says("unchanged"));
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/fd/999: cannot be written", dcsr_write_matrix(&coo, "/dev/fd/999"));
+    dcsr_coo_free(&coo);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 2);
+}
+
+Test(writer, any_bytes)
+{
+    dcsr_context *context = test_context(1);
+    const size_t length = 1000003;
+    char *bytes = test_allocate(length, 1);
+    for (size_t i = 0; i < length; i++) bytes[i] = (char)(i * i >> 3);
+    for (size_t n = length;; n /= 2) {
+        size_t found;
+        const char *path = test_path("a.png");
+        TEST_OK(dcsr_write_file(bytes, n, context, path));
+        char *data = test_read_file(path, &found);
+        cr_assert(found == n && !memcmp(data, bytes, n));
+        free(data);
+        if (!n) break;
+    }
+    free(bytes);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 1);
+}
+
+Test(writer, large_files)
+{
+    dcsr_context *context = test_context(2);
+    dcsr_coo written, read;
+    TEST_OK(dcsr_generate(&written, context, "poisson2d9:250"));
+    for (int i = 0; i < 2; i++) {
+        const char *path = test_path(i ? "a.mtx" : "a.mtx.gz");
+        TEST_OK(dcsr_write_matrix(&written, path));
+        TEST_OK(dcsr_read_matrix(&read, context, path, NULL));
+        cr_assert(test_same_coo(&written, &read));
+        dcsr_coo_free(&read);
+    }
+    dcsr_coo_free(&written);
+    dcsr_context_destroy(context);
+    test_remove_files();
+}
+
+Test(writer, vectors_come_back)
+{
+    dcsr_context *context = test_context(1);
+    test_random random = {11};
+    double written[1000], *read;
+    for (int i = 0; i < 1000; i++) written[i] = random_double(&random);
+    for (int i = 0; i < 2; i++) {
+        const char *path = test_path(i ? "v.mtx" : "v.mtx.gz");
+        uint64_t length;
+        TEST_OK(dcsr_write_vector(written, 1000, context, path));
+        TEST_OK(dcsr_read_vector(&read, &length, context, path));
+        cr_assert_eq(length, 1000);
+        cr_assert(!memcmp(written, read, sizeof written));
+        free(read);
+    }
+    TEST_OK(dcsr_write_vector(NULL, 0, context, test_path("e.mtx")));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_write_vector(written, 5, context, test_path("v.el")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(NULL, 5, context, test_path("v.mtx")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(written, 5, context, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(written, 5, NULL, test_path("v.mtx")));
+    dcsr_context_destroy(context);
+    test_remove_files();
+}
+
+/* Numbers have a point, whatever the locale has. */
+Test(writer, locale_does_not_matter)
+{
+    static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR", "ps_AF"};
+    bool set = false;
+    for (int i = 0; i < 5 && !set; i++) set = setlocale(LC_ALL, commas[i]) != NULL;
+    if (!set) cr_skip("no locale with a decimal comma is installed");
+    dcsr_context *context = test_context(1);
+    uint64_t zero[] = {0};
+    double value[] = {0.1}, *read;
+    dcsr_coo coo = {DCSR_FP64, 1, 1, 1, zero, zero, value, context};
+    check_content(&coo, "a.el", "0\t0\t0.10000000000000001\n");
+    uint64_t length;
+    const char *text = "0.1\n0.10000000000000000555111512312578270211815834045410156250\n1.5e-300\n";
+    TEST_OK(dcsr_read_vector(&read, &length, context, test_write_file("v.txt", text, strlen(text))));
+    cr_assert(read[0] == 0x1.999999999999ap-4 && read[1] == 0x1.999999999999ap-4 && read[2] > 1e-300);
+    free(read);
+    dcsr_context_destroy(context);
+    test_remove_files();
+}
+
+/* -- Failures -------------------------------------------------------------------------------------------- */
+
+Test(writer, bad_arguments)
+{
+    dcsr_context *context = test_context(1);
+    uint64_t row[] = {0, 3}, col[] = {0, 0};
+    uint64_t value[] = {1, UINT64_MAX};
+    dcsr_coo coo = {DCSR_PATTERN, 4, 4, 2, row, col, NULL, context};
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_write_matrix(&coo, test_path("a.xyz")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(&coo, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(NULL, test_path("a.mtx")));
+    coo.rows = 3;
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry number 1 is (3, 0)",
+                 dcsr_write_matrix(&coo, test_path("a.mtx")));
+    coo.rows = 4, coo.type = DCSR_UINT64;
+    TEST_STATUS(DCSR_ERROR_TYPE_MISMATCH, dcsr_write_matrix(&coo, test_path("a.mtx")));
+    coo.values = value;
+    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "18446744073709551615", dcsr_write_matrix(&coo, test_path("a.mtx")));
+    value[1] = INT64_MAX;
+    TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_write_matrix(&coo, test_path("no/folder/a.mtx")));
+    coo.type = DCSR_INT64;
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "a relation has no place for the values",
+                 dcsr_write_matrix(&coo, test_path("a.facts")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file(NULL, 1, context, test_path("a.png")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, context, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, NULL, test_path("a.png")));
+    coo.type = DCSR_UINT64;
+    cr_assert_eq(mkdir(test_path("a.mtx"), 0777), 0);
+    TEST_REFUSED(DCSR_ERROR_IO, "not a plain file", dcsr_write_matrix(&coo, test_path("a.mtx")));
+    cr_assert_eq(rmdir(test_path("a.mtx")), 0);
+    char *endless = test_allocate(6000, 1);
+    memset(endless, 'a', 5000);
+    strcpy(endless + 5000, ".mtx");
+    TEST_STATUS(DCSR_ERROR_IO, dcsr_write_matrix(&coo, endless));
+    free(endless);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 0);
+}
+
+/* A full disk, as the system shows it for a limit on the size of files. */
+Test(writer, a_full_disk_leaves_the_old_file)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_coo coo;
+    TEST_OK(dcsr_generate(&coo, context, "rmat:14,16"));
+    signal(SIGXFSZ, SIG_IGN);
+    static const char *const names[] = {"a.mtx", "a.el.gz"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = test_write_file(names[i], "old", 3);
+        struct rlimit limit, old;
+        getrlimit(RLIMIT_FSIZE, &old);
+        limit = old;
+        limit.rlim_cur = 300000;
+        cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        dcsr_status status = dcsr_write_matrix(&coo, path);
+        setrlimit(RLIMIT_FSIZE, &old);
+        cr_assert_eq(status, DCSR_ERROR_IO);
+        cr_assert(test_says("File too large"));
+        size_t length;
+        char *data = test_read_file(path, &length);
+        cr_assert_str_eq(data, "old");
+        free(data);
+    }
+    dcsr_coo_free(&coo);
+    cr_assert_eq(test_scratch_bytes(context), 0);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 2, "temporary files are left behind");
+}
+
+Test(writer, allocation_failures_leave_the_old_file)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_coo coo;
+    TEST_OK(dcsr_generate(&coo, context, "path:10"));
+    uint64_t before = test_scratch_bytes(context);
+    static const char *const names[] = {"a.mtx", "a.el.gz"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = test_write_file(names[i], "old", 3);
+        size_t length;
+        for (long n = 0;; n++) {
+            dcsr_i_fail_allocations_after(n);
+            dcsr_status status = dcsr_write_matrix(&coo, path);
+            dcsr_i_fail_allocations_after(-1);
+            cr_assert_eq(test_scratch_bytes(context), before);
+            char *data = test_read_file(path, &length);
+            cr_assert_eq(!strcmp(data, "old"), status != DCSR_OK);
+            free(data);
+            if (status == DCSR_OK) {
+                cr_assert_gt(n, 0);
+                break;
+            }
+            cr_assert_eq(status, DCSR_ERROR_OUT_OF_MEMORY);
+        }
+    }
+    dcsr_coo_free(&coo);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 2, "temporary files are left behind");
+}
+
+Test(writer, modes_and_links_are_kept)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_coo coo;
+    struct stat status;
+    TEST_OK(dcsr_generate(&coo, context, "path:10"));
+    umask(027);
+    const char *path = test_path("a.mtx"), *link = test_path("link.mtx");
+    TEST_OK(dcsr_write_matrix(&coo, path));
+    cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0640);
+    chmod(path, 0604);
+    cr_assert_eq(symlink(path, link), 0);
+    TEST_OK(dcsr_write_matrix(&coo, link));
+    cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0604);
+    cr_assert(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
+    dcsr_coo_free(&coo);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 2);
+}

@@ -1,0 +1,145 @@
+/* support_parity.h: for suites of operations on a device: the same matrices and vectors in two contexts, one
+ * on the cpu and one on the device, so that what an operation does in either can be compared bit by bit.
+ * Numbers are small and whole, so that no sum rounds. */
+#ifndef DCSR_TESTS_SUPPORT_PARITY_H
+#define DCSR_TESTS_SUPPORT_PARITY_H
+
+#include "dcsr/base/alloc.h"
+#include <dcsr/desc.h>
+#include "tests/support/support_device.h"
+
+#ifdef DCSR_CUDA
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HERE, THERE, PLACES }; /* on the cpu, on the device */
+
+typedef struct parity {
+    dcsr_context *in[PLACES];
+    test_random random;
+    bool ones; /* all numbers are 1 */
+} parity;
+
+typedef struct matrices {
+    dcsr_matrix *in[PLACES];
+    dcsr_view *view[PLACES];
+} matrices;
+
+typedef struct vectors {
+    dcsr_vector *in[PLACES];
+} vectors;
+
+static inline void parity_open(parity *p, uint64_t seed)
+{
+    *p = (parity){.in[THERE] = context, .random = {seed}};
+    TEST_OK(
+        dcsr_context_create(&p->in[HERE], &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+}
+
+static inline void parity_close(parity *p)
+{
+    test_close(p->in[HERE]);
+}
+
+static inline void *parity_numbers(parity *p, dcsr_type type, uint64_t n)
+{
+    size_t size = dcsr_type_size(type);
+    char *numbers = test_allocate(n + 1, 8);
+    for (uint64_t i = 0; i < n && size; i++)
+        test_encode(type, p->ones ? 1 : (double)test_random_below(&p->random, type == DCSR_BOOL ? 2 : 4),
+                    numbers + i * size);
+    return numbers;
+}
+
+/* A matrix of about n entries, of which `hubs` in 4 are in one row; in several pieces where it has grown in
+ * batches. Every third row is empty. */
+static inline matrices parity_matrix(parity *p, dcsr_type type, uint64_t rows, uint64_t cols, uint64_t n,
+                                     uint64_t hubs, int batches, dcsr_policy policy)
+{
+    matrices m;
+    for (int c = 0; c < PLACES; c++) m.in[c] = test_matrix(p->in[c], type, rows, cols, policy);
+    for (int b = 0; b < batches && rows && cols; b++) {
+        uint64_t k = n / (uint64_t)batches;
+        uint64_t *row = test_allocate(k + 1, sizeof *row), *col = test_allocate(k + 1, sizeof *col);
+        void *values = parity_numbers(p, type, k);
+        for (uint64_t i = 0; i < k; i++) {
+            row[i] = test_random_below(&p->random, 4) < hubs ? rows / 2 : test_random_below(&p->random, rows);
+            if (row[i] % 3 == 0 && row[i] + 1 < rows) row[i]++;
+            col[i] = test_random_below(&p->random, cols);
+        }
+        for (int c = 0; c < PLACES; c++) {
+            TEST_OK(dcsr_matrix_insert(m.in[c], k, row, col, type == DCSR_PATTERN ? NULL : values, NULL));
+            TEST_OK(dcsr_matrix_wait(m.in[c]));
+        }
+        free(row), free(col), free(values);
+    }
+    dcsr_layout layout = test_random_once_in(&p->random, 2) ? DCSR_LAYOUT_CSR : DCSR_LAYOUT_SEGMENTS;
+    for (int c = 0; c < PLACES; c++) m.view[c] = test_view(m.in[c], layout, 0);
+    return m;
+}
+
+static inline void parity_free_matrix(matrices *m)
+{
+    for (int c = 0; c < PLACES; c++) {
+        dcsr_view_destroy(m->view[c]);
+        dcsr_matrix_destroy(m->in[c]);
+    }
+}
+
+/* A vector of which about `share` of 8 elements are there, in some form. */
+static inline vectors parity_vector(parity *p, dcsr_type type, uint64_t size, uint64_t share)
+{
+    vectors v;
+    uint64_t n = 0, *indices = test_allocate(size + 1, sizeof *indices);
+    for (uint64_t i = 0; i < size; i++)
+        if (test_random_below(&p->random, 8) < share) indices[n++] = i;
+    void *values = parity_numbers(p, type, n);
+    dcsr_vector_format format = (dcsr_vector_format)test_random_below(&p->random, 3);
+    for (int c = 0; c < PLACES; c++) {
+        TEST_OK(dcsr_vector_create(&v.in[c], p->in[c], type, size));
+        TEST_OK(dcsr_vector_set_format(v.in[c], format));
+        TEST_OK(dcsr_vector_build(v.in[c], n, indices, values, DCSR_POLICY_LAST));
+    }
+    free(indices), free(values);
+    return v;
+}
+
+static inline void parity_free_vector(vectors *v)
+{
+    for (int c = 0; c < PLACES; c++) dcsr_vector_destroy(v->in[c]);
+}
+
+/* Whether both hold the same, to the bit. */
+static inline bool parity_same(const vectors *v)
+{
+    dcsr_vector_info info[PLACES];
+    uint64_t *indices[PLACES], n[PLACES];
+    char *values[PLACES];
+    bool same = true;
+    for (int c = 0; c < PLACES; c++) {
+        TEST_OK(dcsr_vector_get_info(v->in[c], &info[c]));
+        indices[c] = test_allocate(info[c].nvals + 1, sizeof *indices[c]);
+        values[c] = test_allocate(info[c].nvals + 1, 8);
+        TEST_OK(dcsr_vector_entries(v->in[c], info[c].nvals, indices[c], values[c], &n[c]));
+        same = same && n[c] == info[c].nvals;
+    }
+    same = same && n[HERE] == n[THERE] &&
+           !memcmp(indices[HERE], indices[THERE], n[HERE] * sizeof *indices[HERE]) &&
+           !memcmp(values[HERE], values[THERE], n[HERE] * dcsr_type_size(info[HERE].type));
+    for (int c = 0; c < PLACES; c++) free(indices[c]), free(values[c]);
+    return same;
+}
+
+/* A type of values; a semiring by number; whether its sum may be any of its terms. */
+static inline dcsr_type parity_type(parity *p)
+{
+    return (dcsr_type)(1 + test_random_below(&p->random, DCSR_TYPE_COUNT - 1));
+}
+static inline bool parity_is_any(dcsr_semiring_name name)
+{
+    return name == DCSR_ANY_FIRST || name == DCSR_ANY_SECOND || name == DCSR_ANY_PAIR;
+}
+
+#endif
+#endif
