@@ -35,6 +35,10 @@
  *      a mask's -0.0                                   is true: -0.0 is removed
  *      GrB_Col_extract                                 crashes on some inputs: columns are taken out by hand
  *      the thunk of DIAGINDEX                          has the other sign: it is 0
+ *      GrB_Matrix_resize of no entries to one row      writes 8 bytes past the end of a block of its own: made anew
+ *      assigning a scalar to all places                without accumulator, where removeElement has left work to be
+ *                                                      done: nvals leaves as many out as were removed, extractTuples
+ *                                                      then says GrB_INSUFFICIENT_SPACE (-103): after GrB_*_wait
  */
 #ifndef DCSR_TESTS_DIFFERENTIAL_H
 #define DCSR_TESTS_DIFFERENTIAL_H

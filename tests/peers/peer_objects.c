@@ -243,6 +243,23 @@ void matrix_free(matrix_pair *m)
     *m = (matrix_pair){0};
 }
 
+/* Theirs without entries is made anew for a single row: see differential.h. */
+static void matrix_resize(session *s, matrix_pair *m)
+{
+    GrB_Index stored;
+    m->rows = s->sizes[draw_below(&s->draw, SIZES)], m->cols = s->sizes[draw_below(&s->draw, SIZES)];
+    snprintf(s->what, sizeof s->what, "resize to %llu x %llu", (unsigned long long)m->rows,
+             (unsigned long long)m->cols);
+    OURS(dcsr_matrix_resize(m->ours, m->rows, m->cols, NULL));
+    THEIRS(GrB_Matrix_nvals(&stored, m->theirs));
+    if (stored || m->rows != 1) {
+        THEIRS(GrB_Matrix_resize(m->theirs, m->rows, m->cols));
+        return;
+    }
+    THEIRS(GrB_Matrix_free(&m->theirs));
+    THEIRS(GrB_Matrix_new(&m->theirs, their_type(m->type), m->rows, m->cols));
+}
+
 void matrix_change(session *s, matrix_pair *m)
 {
     switch (draw_below(&s->draw, 6)) {
@@ -251,11 +268,7 @@ void matrix_change(session *s, matrix_pair *m)
         OURS(dcsr_matrix_defragment(m->ours, (dcsr_defragment_scope)draw_below(&s->draw, 2), NULL));
         break;
     case 1:
-        m->rows = s->sizes[draw_below(&s->draw, SIZES)], m->cols = s->sizes[draw_below(&s->draw, SIZES)];
-        snprintf(s->what, sizeof s->what, "resize to %llu x %llu", (unsigned long long)m->rows,
-                 (unsigned long long)m->cols);
-        OURS(dcsr_matrix_resize(m->ours, m->rows, m->cols, NULL));
-        THEIRS(GrB_Matrix_resize(m->theirs, m->rows, m->cols));
+        matrix_resize(s, m);
         break;
     case 2:
         snprintf(s->what, sizeof s->what, "remove");
