@@ -142,6 +142,12 @@ static void compare(session *s, const entries *ours, const entries *theirs, dcsr
     }
 }
 
+/* Of each library: equal zeros may have different signs. */
+static bool both_may_stay(const session *s, dcsr_type type, const entry *ours, const entry *theirs)
+{
+    return value_may_stay(&s->draw, type, ours->value) && value_may_stay(&s->draw, type, theirs->value);
+}
+
 /* ---- Matrices ---- */
 
 static void random_batch(session *s, const matrix_pair *m, size_t n, uint64_t *rows, uint64_t *cols,
@@ -282,12 +288,12 @@ void matrix_change(session *s, matrix_pair *m)
     matrix_compare(s, m, false);
 }
 
-static void remove_unfit(session *s, matrix_pair *m, const entries *list)
+static void remove_unfit(session *s, matrix_pair *m, const entries *ours, const entries *theirs)
 {
-    for (uint64_t k = 0; k < list->n && m->type != DCSR_PATTERN; k++) {
-        if (value_may_stay(&s->draw, m->type, list->at[k].value)) continue;
-        OURS(dcsr_matrix_remove(m->ours, 1, &list->at[k].row, &list->at[k].col, NULL));
-        THEIRS(GrB_Matrix_removeElement(m->theirs, list->at[k].row, list->at[k].col));
+    for (uint64_t k = 0; k < ours->n && m->type != DCSR_PATTERN; k++) {
+        if (both_may_stay(s, m->type, &ours->at[k], &theirs->at[k])) continue;
+        OURS(dcsr_matrix_remove(m->ours, 1, &ours->at[k].row, &ours->at[k].col, NULL));
+        THEIRS(GrB_Matrix_removeElement(m->theirs, ours->at[k].row, ours->at[k].col));
     }
 }
 
@@ -301,7 +307,7 @@ void matrix_compare(session *s, matrix_pair *m, bool rounded)
         THEIRS(GrB_Matrix_apply(m->theirs, NULL, NULL, GxB_ONE_BOOL, m->theirs, NULL));
     for (uint64_t k = 0; rounded && k < ours.n && !s->failed; k++)
         their_set(m->theirs, m->type, ours.at[k].row, ours.at[k].col, (const char *)&ours.at[k].value);
-    if (!s->failed) remove_unfit(s, m, &ours);
+    if (!s->failed) remove_unfit(s, m, &ours, &theirs);
     free(ours.at);
     free(theirs.at);
 }
@@ -382,7 +388,7 @@ void vector_compare(session *s, vector_pair *v, bool rounded)
     for (uint64_t k = 0; k < ours.n && !s->failed; k++) {
         const uint64_t index = ours.at[k].row;
         if (rounded) their_vector_set(v, index, ours.at[k].value);
-        if (value_may_stay(&s->draw, v->type, ours.at[k].value)) continue;
+        if (both_may_stay(s, v->type, &ours.at[k], &theirs.at[k])) continue;
         OURS(dcsr_vector_remove(v->ours, index));
         THEIRS(GrB_Vector_removeElement(v->theirs, index));
     }
