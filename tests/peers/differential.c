@@ -21,7 +21,9 @@ static void play(session *s, uint64_t steps, uint64_t *agreed)
                     s->sizes[draw_below(&s->draw, SIZES)]);
     for (int k = 0; k < VECTORS; k++) vector_make(s, &s->vectors[k], s->sizes[draw_below(&s->draw, SIZES)]);
     for (s->step = 0; s->step < steps && !s->failed; s->step++) {
-        operations[draw_below(&s->draw, operation_count)].run(s);
+        const operation *next = &operations[draw_below(&s->draw, operation_count)];
+        s->name = next->name;
+        next->run(s);
         if (!s->failed) ++*agreed;
     }
     for (int k = 0; k < MATRICES; k++) matrix_free(&s->matrices[k]);

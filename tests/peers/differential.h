@@ -154,7 +154,8 @@ enum { MATRICES = 5, VECTORS = 5, SIZES = 3 };
 typedef struct session {
     draw draw;
     uint64_t seed, step;
-    char what[400]; /* the step, for messages */
+    const char *name; /* of the operation */
+    char what[400];   /* the step, for messages */
     dcsr_context *context;
     dcsr_type type; /* of all objects, or DCSR_TYPE_COUNT */
     uint64_t sizes[SIZES];

@@ -51,6 +51,11 @@ matrix_pair *pick_matrix(session *s, const frame *f, uint64_t rows, uint64_t col
     return fitting_matrix(s, f, draw_once_in(&s->draw, 40) ? draw_full_size(s) : rows, cols);
 }
 
+matrix_pair *pick_input(session *s, const frame *f, bool transposed, uint64_t rows, uint64_t cols)
+{
+    return transposed ? pick_matrix(s, f, cols, rows) : pick_matrix(s, f, rows, cols);
+}
+
 vector_pair *pick_vector(session *s, const frame *f, uint64_t size)
 {
     return fitting_vector(s, f, draw_once_in(&s->draw, 40) ? draw_full_size(s) : size);
@@ -162,7 +167,7 @@ static GrB_Info finish_theirs(frame *f, GrB_Info info)
 }
 
 /* The last before the calls. */
-void ready(session *s, frame *f, const char *name)
+void ready(session *s, frame *f)
 {
     const dcsr_desc *d = &f->desc;
     const matrix_pair *C = f->C, *A = f->A;
@@ -170,7 +175,7 @@ void ready(session *s, frame *f, const char *name)
              "%s: op %s %s, accum %s %s, output %s%s, A %s %llux%llu%s%s, B %s%s, u %s%s, v %s, mask "
              "%s%s%s%s%s%s%s%s, "
              "direction %d",
-             name, f->op.name ? f->op.name : "-", f->op.name ? dcsr_type_name(f->op.type) : "",
+             s->name, f->op.name ? f->op.name : "-", f->op.name ? dcsr_type_name(f->op.type) : "",
              f->accum.name ? f->accum.name : "none", f->accum.name ? dcsr_type_name(f->accum.type) : "",
              type_of(C, f->w), C ? dcsr_policy_name(C->policy) : "", type_of(A, NULL),
              (unsigned long long)(A ? A->rows : 0), (unsigned long long)(A ? A->cols : 0),
@@ -235,46 +240,9 @@ const GrB_Index *their_places(const places *p)
     return p->at ? p->at : GrB_ALL;
 }
 
-#define OPERATION(name)   \
-    {                     \
-#name, run_##name \
-    }
 const operation operations[] = {
-    OPERATION(mxm),
-    OPERATION(mxv),
-    OPERATION(vxm),
-    OPERATION(spmm),
-    OPERATION(ewise_add),
-    OPERATION(ewise_mult),
-    OPERATION(matrix_apply),
-    OPERATION(matrix_apply_first),
-    OPERATION(matrix_apply_second),
-    OPERATION(matrix_apply_index),
-    OPERATION(matrix_select),
-    OPERATION(matrix_transpose),
-    OPERATION(vector_apply),
-    OPERATION(vector_apply_first),
-    OPERATION(vector_apply_second),
-    OPERATION(vector_apply_index),
-    OPERATION(vector_select),
-    OPERATION(vector_ewise_add),
-    OPERATION(vector_ewise_mult),
-    OPERATION(reduce_rows),
-    OPERATION(matrix_reduce),
-    OPERATION(vector_reduce),
-    OPERATION(matrix_extract),
-    OPERATION(vector_extract),
-    OPERATION(extract_row),
-    OPERATION(extract_column),
-    OPERATION(matrix_assign),
-    OPERATION(matrix_assign_scalar),
-    OPERATION(assign_row),
-    OPERATION(assign_column),
-    OPERATION(vector_assign),
-    OPERATION(vector_assign_scalar),
-    OPERATION(kronecker),
-    OPERATION(matrix_add),
-    OPERATION(change_matrix),
-    OPERATION(change_vector),
+#define X(name) {#name, run_##name},
+    FOR_OPERATIONS(X)
+#undef X
 };
 const size_t operation_count = sizeof operations / sizeof *operations;

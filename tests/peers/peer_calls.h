@@ -29,11 +29,13 @@ uint64_t draw_full_size(session *s);
  * the mask; the views; and ready() just before the calls. */
 void begin(session *s, frame *f, bool transposes_a, bool transposes_b);
 matrix_pair *pick_matrix(session *s, const frame *f, uint64_t rows, uint64_t cols);
+/* An input of that shape, as it is stored where it will be transposed. */
+matrix_pair *pick_input(session *s, const frame *f, bool transposed, uint64_t rows, uint64_t cols);
 vector_pair *pick_vector(session *s, const frame *f, uint64_t size);
 void mask_of_matrix(session *s, frame *f);
 void mask_of_vector(session *s, frame *f, uint64_t size);
 void open_views(session *s, frame *f);
-void ready(session *s, frame *f, const char *name);
+void ready(session *s, frame *f);
 /* Compares what the two said, and their outputs; gives back what the frame has. */
 void end(session *s, frame *f, dcsr_status ours, GrB_Info theirs);
 
@@ -47,43 +49,24 @@ typedef struct places {
 places draw_places(session *s, uint64_t bound, bool distinct);
 const GrB_Index *their_places(const places *p);
 
+/* X(NAME) for each; seeds are good for this order. */
 /* clang-format off */
-void run_mxm(session *s);
-void run_mxv(session *s);
-void run_vxm(session *s);
-void run_spmm(session *s);
-void run_ewise_add(session *s);
-void run_ewise_mult(session *s);
-void run_matrix_apply(session *s);
-void run_matrix_apply_first(session *s);
-void run_matrix_apply_second(session *s);
-void run_matrix_apply_index(session *s);
-void run_matrix_select(session *s);
-void run_matrix_transpose(session *s);
-void run_vector_apply(session *s);
-void run_vector_apply_first(session *s);
-void run_vector_apply_second(session *s);
-void run_vector_apply_index(session *s);
-void run_vector_select(session *s);
-void run_vector_ewise_add(session *s);
-void run_vector_ewise_mult(session *s);
-void run_reduce_rows(session *s);
-void run_matrix_reduce(session *s);
-void run_vector_reduce(session *s);
-void run_matrix_extract(session *s);
-void run_vector_extract(session *s);
-void run_extract_row(session *s);
-void run_extract_column(session *s);
-void run_matrix_assign(session *s);
-void run_matrix_assign_scalar(session *s);
-void run_assign_row(session *s);
-void run_assign_column(session *s);
-void run_vector_assign(session *s);
-void run_vector_assign_scalar(session *s);
-void run_kronecker(session *s);
-void run_matrix_add(session *s);
-void run_change_matrix(session *s);
-void run_change_vector(session *s);
+#define FOR_OPERATIONS(X)                                                                                 \
+    X(mxm) X(mxv) X(vxm) X(spmm)                                                                          \
+    X(ewise_add) X(ewise_mult)                                                                            \
+    X(matrix_apply) X(matrix_apply_first) X(matrix_apply_second) X(matrix_apply_index)                    \
+    X(matrix_select) X(matrix_transpose)                                                                  \
+    X(vector_apply) X(vector_apply_first) X(vector_apply_second) X(vector_apply_index) X(vector_select)   \
+    X(vector_ewise_add) X(vector_ewise_mult)                                                              \
+    X(reduce_rows) X(matrix_reduce) X(vector_reduce)                                                      \
+    X(matrix_extract) X(vector_extract) X(extract_row) X(extract_column)                                  \
+    X(matrix_assign) X(matrix_assign_scalar) X(assign_row) X(assign_column)                               \
+    X(vector_assign) X(vector_assign_scalar)                                                              \
+    X(kronecker) X(matrix_add)                                                                            \
+    X(change_matrix) X(change_vector)
 /* clang-format on */
+#define X(name) void run_##name(session *s);
+FOR_OPERATIONS(X)
+#undef X
 
 #endif

@@ -15,11 +15,11 @@ static void ewise(session *s, bool add)
         f.op = draw_binary(&s->draw, draw_type(s));
     } while (add && transposed && strlen(f.op.name) == 2); /* eq, lt, ...: see differential.h */
     f.C = pick_matrix(s, &f, m, n);
-    f.A = f.desc.transpose_a ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
-    f.B = f.desc.transpose_b ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
+    f.A = pick_input(s, &f, f.desc.transpose_a, m, n);
+    f.B = pick_input(s, &f, f.desc.transpose_b, m, n);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, add ? "ewise_add" : "ewise_mult");
+    ready(s, &f);
     const dcsr_status ours = (add ? dcsr_matrix_ewise_add : dcsr_matrix_ewise_mult)(
         f.C->ours, f.view_mask, OUR_ACCUM(&f), f.op.binary, f.viewA, f.viewB, &f.desc);
     const GrB_Info theirs = (add ? GrB_Matrix_eWiseAdd_BinaryOp : GrB_Matrix_eWiseMult_BinaryOp)(
@@ -57,7 +57,7 @@ static scalar draw_unary_kind(session *s, frame *f, unary_kind kind, GrB_Scalar 
     return value;
 }
 
-static void unary_matrix(session *s, unary_kind kind, const char *name)
+static void unary_matrix(session *s, unary_kind kind)
 {
     frame f = {0};
     const uint64_t m = draw_size(s), n = draw_size(s);
@@ -66,10 +66,10 @@ static void unary_matrix(session *s, unary_kind kind, const char *name)
     const scalar x = draw_unary_kind(s, &f, kind, &boxed);
     const bool transposed = f.desc.transpose_a != (kind == TRANSPOSE);
     f.C = pick_matrix(s, &f, m, n);
-    f.A = transposed ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
+    f.A = pick_input(s, &f, transposed, m, n);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, name);
+    ready(s, &f);
     dcsr_matrix *C = f.C->ours;
     GrB_Matrix D = f.Z, E = f.A->theirs, M = f.M;
     const dcsr_binary_op *accum = OUR_ACCUM(&f);
@@ -107,7 +107,7 @@ static void unary_matrix(session *s, unary_kind kind, const char *name)
     end(s, &f, ours, theirs);
 }
 
-static void unary_vector(session *s, unary_kind kind, const char *name)
+static void unary_vector(session *s, unary_kind kind)
 {
     frame f = {0};
     const uint64_t n = draw_size(s);
@@ -117,7 +117,7 @@ static void unary_vector(session *s, unary_kind kind, const char *name)
     f.w = pick_vector(s, &f, n);
     f.u = pick_vector(s, &f, n);
     mask_of_vector(s, &f, f.w->size);
-    ready(s, &f, name);
+    ready(s, &f);
     dcsr_vector *w = f.w->ours, *u = f.u->ours, *mask = OUR_MASK(&f);
     GrB_Vector W = f.z, U = f.u->theirs, M = f.m;
     const dcsr_binary_op *accum = OUR_ACCUM(&f);
@@ -149,10 +149,10 @@ static void unary_vector(session *s, unary_kind kind, const char *name)
     end(s, &f, ours, theirs);
 }
 
-#define UNARY(name, of, kind)       \
-    void run_##name(session *s)     \
-    {                               \
-        unary_##of(s, kind, #name); \
+#define UNARY(name, of, kind)   \
+    void run_##name(session *s) \
+    {                           \
+        unary_##of(s, kind);    \
     }
 UNARY(matrix_apply, matrix, APPLY)
 UNARY(matrix_apply_first, matrix, FIRST)
@@ -176,7 +176,7 @@ static void vector_ewise(session *s, bool add)
     f.u = pick_vector(s, &f, n);
     f.v = pick_vector(s, &f, n);
     mask_of_vector(s, &f, f.w->size);
-    ready(s, &f, add ? "vector_ewise_add" : "vector_ewise_mult");
+    ready(s, &f);
     const dcsr_status ours = (add ? dcsr_vector_ewise_add : dcsr_vector_ewise_mult)(
         f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.op.binary, f.u->ours, f.v->ours, &f.desc);
     const GrB_Info theirs = (add ? GrB_Vector_eWiseAdd_BinaryOp : GrB_Vector_eWiseMult_BinaryOp)(

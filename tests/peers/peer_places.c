@@ -16,7 +16,7 @@ void run_matrix_extract(session *s)
     f.C = pick_matrix(s, &f, rows.n, cols.n);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, "matrix_extract");
+    ready(s, &f);
     const dcsr_status ours = dcsr_matrix_extract(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA, rows.at,
                                                  rows.n, cols.at, cols.n, &f.desc);
     const GrB_Info theirs = GrB_Matrix_extract(f.Z, f.M, THEIR_ACCUM(&f), f.A->theirs, their_places(&rows),
@@ -34,7 +34,7 @@ void run_vector_extract(session *s)
     places p = draw_places(s, f.u->size, false);
     f.w = pick_vector(s, &f, p.n);
     mask_of_vector(s, &f, f.w->size);
-    ready(s, &f, "vector_extract");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_vector_extract(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, p.at, p.n, &f.desc);
     const GrB_Info theirs =
@@ -73,7 +73,7 @@ static void extract_line(session *s, bool row)
     f.w = pick_vector(s, &f, length);
     mask_of_vector(s, &f, f.w->size);
     open_views(s, &f);
-    ready(s, &f, row ? "extract_row" : "extract_column");
+    ready(s, &f);
     GrB_Vector T = their_line(f.A, by_row, line, length);
     const dcsr_status ours = (row ? dcsr_matrix_extract_row : dcsr_matrix_extract_column)(
         f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.viewA, line, &f.desc);
@@ -100,10 +100,10 @@ void run_matrix_assign(session *s)
     begin(s, &f, true, false);
     f.C = pick_matrix(s, &f, m, n);
     places rows = draw_places(s, f.C->rows, true), cols = draw_places(s, f.C->cols, true);
-    f.A = f.desc.transpose_a ? pick_matrix(s, &f, cols.n, rows.n) : pick_matrix(s, &f, rows.n, cols.n);
+    f.A = pick_input(s, &f, f.desc.transpose_a, rows.n, cols.n);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, "matrix_assign");
+    ready(s, &f);
     const dcsr_status ours = dcsr_matrix_assign(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA, rows.at,
                                                 rows.n, cols.at, cols.n, &f.desc);
     const GrB_Info theirs = GrB_Matrix_assign(f.Z, f.M, THEIR_ACCUM(&f), f.A->theirs, their_places(&rows),
@@ -122,7 +122,7 @@ void run_matrix_assign_scalar(session *s)
     places rows = draw_places(s, f.C->rows, true), cols = draw_places(s, f.C->cols, true);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, "matrix_assign_scalar");
+    ready(s, &f);
     const dcsr_type type = draw_type(s);
     const scalar value = draw_value(&s->draw, type);
     GrB_Scalar boxed = their_scalar(type, value);
@@ -150,7 +150,7 @@ static void assign_line(session *s, bool row)
     /* Theirs sees to this mask in its one step, and has its troubles: see differential.h. */
     if (!f.accum.binary) mask_of_vector(s, &f, length);
     f.desc.mask_structure |= f.desc.mask_complement;
-    ready(s, &f, row ? "assign_row" : "assign_column");
+    ready(s, &f);
     GrB_Vector mask = NULL; /* one that is u is misread */
     if (f.m) THEIRS(GrB_Vector_dup(&mask, f.m));
     const dcsr_status ours = (row ? dcsr_matrix_assign_row : dcsr_matrix_assign_column)(
@@ -180,7 +180,7 @@ void run_vector_assign(session *s)
     places p = draw_places(s, f.w->size, true);
     f.u = pick_vector(s, &f, p.n);
     mask_of_vector(s, &f, f.w->size);
-    ready(s, &f, "vector_assign");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_vector_assign(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, p.at, p.n, &f.desc);
     const GrB_Info theirs =
@@ -196,7 +196,7 @@ void run_vector_assign_scalar(session *s)
     f.w = pick_vector(s, &f, draw_size(s));
     places p = draw_places(s, f.w->size, true);
     mask_of_vector(s, &f, f.w->size);
-    ready(s, &f, "vector_assign_scalar");
+    ready(s, &f);
     const dcsr_type type = draw_type(s);
     const scalar value = draw_value(&s->draw, type);
     GrB_Scalar boxed = their_scalar(type, value);
@@ -225,7 +225,7 @@ void run_kronecker(session *s)
     f.A = &A, f.B = &B, f.C = &C;
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, "kronecker");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_kronecker(C.ours, f.view_mask, OUR_ACCUM(&f), f.op.binary, f.viewA, f.viewB, &f.desc);
     const GrB_Info theirs = GrB_Matrix_kronecker_BinaryOp(f.Z, f.M, THEIR_ACCUM(&f), f.op.their_binary,
@@ -243,7 +243,7 @@ void run_matrix_add(session *s)
     f.C = pick_matrix(s, &f, m, n);
     f.A = pick_matrix(s, &f, m, n);
     open_views(s, &f);
-    ready(s, &f, "matrix_add");
+    ready(s, &f);
     const dcsr_status ours = dcsr_matrix_add(f.C->ours, f.viewA, NULL);
     const GrB_Info theirs = GrB_Matrix_eWiseAdd_BinaryOp(
         f.C->theirs, NULL, NULL, their_policy(f.C->policy, f.C->type), f.C->theirs, f.A->theirs, NULL);

@@ -12,11 +12,11 @@ void run_mxm(session *s)
     begin(s, &f, true, true);
     f.op = draw_semiring(&s->draw, draw_type(s));
     f.C = pick_matrix(s, &f, m, n);
-    f.A = f.desc.transpose_a ? pick_matrix(s, &f, k, m) : pick_matrix(s, &f, m, k);
-    f.B = f.desc.transpose_b ? pick_matrix(s, &f, n, k) : pick_matrix(s, &f, k, n);
+    f.A = pick_input(s, &f, f.desc.transpose_a, m, k);
+    f.B = pick_input(s, &f, f.desc.transpose_b, k, n);
     mask_of_matrix(s, &f);
     open_views(s, &f);
-    ready(s, &f, "mxm");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_mxm(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.op.semiring, f.viewA, f.viewB, &f.desc);
     const GrB_Info theirs =
@@ -30,12 +30,12 @@ void run_mxv(session *s)
     const uint64_t m = draw_full_size(s), n = draw_full_size(s);
     begin(s, &f, true, false);
     f.op = draw_semiring(&s->draw, draw_type(s));
-    f.A = f.desc.transpose_a ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
+    f.A = pick_input(s, &f, f.desc.transpose_a, m, n);
     f.w = pick_vector(s, &f, m);
     f.u = pick_vector(s, &f, n);
     mask_of_vector(s, &f, f.w->size);
     open_views(s, &f);
-    ready(s, &f, "mxv");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_mxv(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.op.semiring, f.viewA, f.u->ours, &f.desc);
     const GrB_Info theirs =
@@ -49,12 +49,12 @@ void run_vxm(session *s)
     const uint64_t m = draw_full_size(s), n = draw_full_size(s);
     begin(s, &f, false, true);
     f.op = draw_semiring(&s->draw, draw_type(s));
-    f.A = f.desc.transpose_b ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
+    f.A = pick_input(s, &f, f.desc.transpose_b, m, n);
     f.w = pick_vector(s, &f, n);
     f.u = pick_vector(s, &f, m);
     mask_of_vector(s, &f, f.w->size);
     open_views(s, &f);
-    ready(s, &f, "vxm");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_vxm(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.op.semiring, f.u->ours, f.viewA, &f.desc);
     const GrB_Info theirs =
@@ -75,9 +75,9 @@ void run_spmm(session *s)
     frame none = {0};
     for (f.A = NULL;
          !f.A || f.A->rows != (f.desc.transpose_a ? k : m) || f.A->cols != (f.desc.transpose_a ? m : k);)
-        f.A = f.desc.transpose_a ? pick_matrix(s, &none, k, m) : pick_matrix(s, &none, m, k);
+        f.A = pick_input(s, &none, f.desc.transpose_a, m, k);
     open_views(s, &f);
-    ready(s, &f, "spmm");
+    ready(s, &f);
     double *X = calloc(k * columns + 1, sizeof *X), *Y = calloc(m * columns + 1, sizeof *Y);
     GrB_Matrix theirX, theirY;
     THEIRS(GrB_Matrix_new(&theirX, GrB_FP64, k, columns));
@@ -115,11 +115,11 @@ void run_reduce_rows(session *s)
     const uint64_t m = draw_full_size(s), n = draw_full_size(s);
     begin(s, &f, true, false);
     f.op = draw_monoid(&s->draw, draw_type(s));
-    f.A = f.desc.transpose_a ? pick_matrix(s, &f, n, m) : pick_matrix(s, &f, m, n);
+    f.A = pick_input(s, &f, f.desc.transpose_a, m, n);
     f.w = pick_vector(s, &f, m);
     mask_of_vector(s, &f, f.w->size);
     open_views(s, &f);
-    ready(s, &f, "reduce_rows");
+    ready(s, &f);
     const dcsr_status ours =
         dcsr_matrix_reduce_rows(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.op.monoid, f.viewA, &f.desc);
     const GrB_Info theirs =
@@ -138,7 +138,7 @@ static void reduce(session *s, bool matrix)
     else
         f.u = pick_vector(s, &f, n);
     open_views(s, &f);
-    ready(s, &f, matrix ? "matrix_reduce" : "vector_reduce");
+    ready(s, &f);
     GrB_Matrix E = f.A ? f.A->theirs : NULL;
     GrB_Vector e = f.u ? f.u->theirs : NULL, nothing;
     GrB_Index n_stored;
