@@ -11,7 +11,7 @@
  * of the two, for each batch alone, is what bringing it there takes, which is compared with a plain copy of
  * as many bytes from pinned memory. All times are wall times of the caller: `call` until the call returns,
  * `dcsr` until the ticket is done. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/view.h>
 

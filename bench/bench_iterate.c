@@ -7,7 +7,7 @@
  * host; to a GPU it is, since no product can do without); and SuiteSparse:GraphBLAS, on the host, which
  * rebuilds too, with its two ways of taking in a batch. All hold the same matrix at the end: the products are
  * compared. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/convert.h>
 

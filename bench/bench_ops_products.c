@@ -5,7 +5,7 @@
  * and vxm over the share of the elements, 1e-5 to 1), the mask where that lets few elements through (over its
  * share, 1e-4 to 1). On a GPU there are cuSPARSE and more matrices besides (gpu_products.c). */
 #include "bench/gpu_contests.h"
-#include "bench/peer_ops.h"
+#include "bench/peers/peer_ops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * (sparse). Then the same on ten elements, where all that counts is what a call costs. On a GPU also: from
  * which size on it is worth its waits (gpu_placing.c). */
 #include "bench/gpu_contests.h"
-#include "bench/peer_ops.h"
+#include "bench/peers/peer_ops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  * back, of which each finds in the cache what the last one left; before each of those in `cold_s` the cache
  * was filled with something else. */
 #include "bench/bandwidth.h"
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 #include "bench/place.h"
 
 #include <math.h>

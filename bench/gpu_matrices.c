@@ -4,7 +4,7 @@
  * host; and so is the peer's, with a wait, and with memory for its result that it has had before. GB/s: of
  * the entries that are read and written, each once, 12 bytes with its value. */
 #include "bench/gpu_contests.h"
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 #include "bench/place.h"
 #include <dcsr/convert.h>
 #include <dcsr/apply.h>

@@ -1,6 +1,6 @@
 /* report.c: the tables of a benchmark, as text that gnuplot reads and as JSON. */
 #include "bench/report.h"
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #include <jansson.h>
 #include <math.h>

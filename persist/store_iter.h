@@ -1,6 +1,6 @@
 /* store_iter.h: going through what a store holds (internal). */
-#ifndef DCSR_WALK_H
-#define DCSR_WALK_H
+#ifndef DCSR_STORE_ITER_H
+#define DCSR_STORE_ITER_H
 
 #include "persist/store_data.h"
 #include "dcsr/base/alloc.h"

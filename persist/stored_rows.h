@@ -22,7 +22,8 @@ typedef struct dcsr_i_stored {
 /* Finds the chunks, and reads none of them yet. */
 dcsr_status dcsr_i_stored_open(dcsr_i_stored *stored, const dcsr_store *store, const char *name,
                                uint64_t version);
-/* A matrix of it, for a call of the user's that messages name; what the chunks took up in memory is free afterwards, record and transaction are left. */
+/* A matrix of it, for a call of the user's that messages name; what the chunks took up in memory is free
+ * afterwards, record and transaction are left. */
 dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                   dcsr_i_stored *stored, const dcsr_matrix_options *options);
 void dcsr_i_stored_close(dcsr_i_stored *stored);

@@ -9,7 +9,7 @@ $(error CUDA=yes, but there is no nvcc on PATH, in CUDA_HOME (now '$(CUDA_HOME)'
     install the CUDA toolkit, or its compiler into this folder with `make deps-cuda`)
 endif
 DEVICE := $(if $(and $(NVCC),$(KERNELS)),cuda)
-PEERS  += $(if $(DEVICE),$(wildcard bench/*.cu))
+PEERS  += $(if $(DEVICE),$(wildcard bench/*.cu bench/peers/*.cu))
 CUDA_ROOT := $(abspath $(dir $(realpath $(NVCC)))/..)
 endif
 

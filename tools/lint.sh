@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh: the rules of the sources that a machine can check; `make lint` runs it.
 #
-# usage: tools/lint.sh [CHECK...]     by default all: format includes names lengths words examples
+# usage: tools/lint.sh [CHECK...]     by default all: format includes folders names lengths columns words examples
 #
 # Prints FILE:LINE: what is wrong, and exits with 1 when anything was.
 set -uo pipefail
@@ -13,17 +13,33 @@ MOST_FUNCTION_LINES=100
 LONG_FILES=()
 LONG_FUNCTIONS=() # FILE:FUNCTION
 
-# Who may include whom.
+MOST_FILES=40 # of a folder
+MOST_COLUMNS=120
+
+# Who may include whom, by the longest folder that a file is in. Headers of include/dcsr/ may be included by all.
 declare -A MAY_INCLUDE=(
-    [dcsr]='dcsr'
-    [ops]='dcsr ops'
+    [include]=''
+    [dcsr/base]='dcsr/base'
+    [dcsr/device]='dcsr/base dcsr/device'
+    [dcsr/store]='dcsr/base dcsr/device dcsr/store'
+    [dcsr/store/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda'
+    [dcsr/view]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda dcsr/view'
+    [dcsr/vector]='dcsr/base dcsr/device dcsr/vector'
+    [dcsr/io]='dcsr/base dcsr/store dcsr/io'
+    [ops/algebra]='dcsr ops/algebra'
+    [ops/rows]='dcsr ops/algebra ops/rows'
+    [ops/vector]='dcsr ops/algebra ops/vector'
+    [ops/matrix]='dcsr ops/algebra ops/rows ops/vector ops/matrix'
+    [ops/spmv]='dcsr ops/algebra ops/rows ops/vector ops/spmv'
+    [ops/mxv]='dcsr ops/algebra ops/rows ops/vector ops/spmv ops/mxv'
+    [ops/spmm]='dcsr ops/algebra ops/rows ops/vector ops/spmv ops/mxv ops/spmm'
+    [ops/mxm]='dcsr ops/algebra ops/rows ops/vector ops/matrix ops/mxv ops/mxm'
     [algos]='dcsr ops algos'
-    [amg]='dcsr ops amg'
     [persist]='dcsr persist'
-    [cli]='dcsr ops algos amg persist cli'
-    [tools]='dcsr ops algos amg persist tools'
-    [bench]='dcsr ops algos amg persist bench'
-    [tests]='dcsr ops algos amg persist cli tests'
+    [cli]='dcsr persist cli'
+    [tools]='tools'
+    [bench]='dcsr ops bench'
+    [tests]='dcsr ops algos persist cli tests'
 )
 
 mapfile -t sources < <(tools/sources.sh)
@@ -40,18 +56,61 @@ check_format() {
     clang-format-14 --dry-run -Werror "${sources[@]}" || wrong=1
 }
 
+# Of a folder's headers, those in bold in its README.md are for others too; tests and benchmarks may look at
+# all.
+is_for_others() { # is_for_others FILE
+    grep -qF "**\`${1##*/}\`**" "${1%/*}/README.md" 2>/dev/null
+}
+
 check_includes() {
-    local file line path from to
+    local file line path rule allowed folder
     for file in "${sources[@]}"; do
-        from=${file%%/*}
+        rule=${file%/*}
+        while [ -z "${MAY_INCLUDE[$rule]+x}" ] && [[ $rule == */* ]]; do rule=${rule%/*}; done
+        allowed=${MAY_INCLUDE[$rule]-}
         while IFS=: read -r line path; do
-            to=${path%%/*}
-            if [ "$to" = "$path" ]; then
+            folder=${path%/*}
+            if [ ! -f "$path" ]; then
                 complain "$file:$line: \"$path\" is not written from the root of the repository"
-            elif [[ " ${MAY_INCLUDE[$from]} " != *" $to "* ]]; then
-                complain "$file:$line: $from/ may not include $path (only ${MAY_INCLUDE[$from]})"
+                continue
+            fi
+            while [[ " $allowed " != *" $folder "* ]] && [[ $folder == */* ]]; do folder=${folder%/*}; done
+            if [[ " $allowed " != *" $folder "* ]]; then
+                complain "$file:$line: $rule/ may not include $path (only <dcsr/...>, $allowed)"
+            elif [ "${file%/*}" != "${path%/*}" ] && [[ $file != @(tests|bench)/* ]] && ! is_for_others "$path"; then
+                complain "$file:$line: $path is internal to its folder; see ${path%/*}/README.md"
             fi
         done < <(awk -F '"' '/^[ \t]*#[ \t]*include[ \t]*"/ { print FNR ":" $2 }' "$file")
+    done
+}
+
+# The README.md of a folder of sources names its files, all of them and no others.
+check_folders() {
+    local folder file files
+    for folder in $(printf '%s\n' "${sources[@]}" | sed 's|/[^/]*$||' | sort -u); do
+        mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep "^$folder/[^/]*$" | sed 's|.*/||')
+        if [ "${#files[@]}" -gt $MOST_FILES ]; then
+            complain "$folder: ${#files[@]} files; at most $MOST_FILES, so merge or split"
+        fi
+        case $folder in include/* | tests* | bench* | tools) continue ;; esac
+        for file in "${files[@]}"; do
+            grep -qF "\`$file\`" "$folder/README.md" || complain "$folder/README.md: $file is not named"
+        done
+        while read -r file; do
+            [ -f "$folder/$file" ] || complain "$folder/README.md: there is no $file"
+        done < <(sed -n 's/^|\([^|]*\)|.*/\1/p' "$folder/README.md" | grep -o '`[^`]*`' | tr -d '`')
+    done
+}
+
+# Rows of tables and what stands in a code block of a document cannot be broken.
+check_columns() {
+    local file match
+    for file in "${everything[@]}"; do
+        case $file in *.c | *.h | *.inc | *.def | *.cu | *.cuh | *.cpp | *.md | *.sh | *.mk | Makefile | .ci/run) ;; *) continue ;; esac
+        while read -r match; do complain "$match"; done < <(awk -v most=$MOST_COLUMNS -v file="$file" '
+            /^```/ { code = !code }
+            length($0) > most && !/^\|/ && !(code && file ~ /\.md$/) {
+                print file ":" FNR ": " length($0) " columns; at most " most }' "$file")
     done
 }
 
@@ -106,7 +165,7 @@ check_examples() {
     fi
 }
 
-[ $# -gt 0 ] || set -- format includes names lengths words examples
+[ $# -gt 0 ] || set -- format includes folders names lengths columns words examples
 for check; do
     "check_$check"
 done

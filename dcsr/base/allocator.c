@@ -1,5 +1,5 @@
-/* allocator.c: memory of the host for matrices and for temporary work: by jemalloc where the process has it, else by the
- * system.
+/* allocator.c: memory of the host for matrices and for temporary work: by jemalloc where the process has it,
+ * else by the system.
  *
  * Blocks of LARGE bytes and more are aligned to huge pages and ask for them. The alignment follows from the size alone,
  * and so is known again when the block is freed. */
@@ -80,7 +80,8 @@ static const dcsr_i_heap *chosen(void)
     return jemalloc ? jemalloc : &of_system;
 }
 
-/* -- What allocator.h and runtime.h say ----------------------------------------------------------------------------- */
+/* -- What allocator.h and runtime.h say
+ * ----------------------------------------------------------------------------- */
 
 const char *dcsr_i_allocator_name(void)
 {

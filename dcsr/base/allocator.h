@@ -1,9 +1,9 @@
 /* allocator.h: the allocators below alloc.c, which counts what they hand out (internal; for alloc.c alone).
  *
- * MATRIX and SCRATCH: jemalloc (allocator_jemalloc.c) or the system (allocator.c). PINNED: jemalloc over memory that CUDA has
- * pinned, or CUDA directly (allocator_pinned.c). Bytes are never zero. */
-#ifndef DCSR_HEAP_H
-#define DCSR_HEAP_H
+ * MATRIX and SCRATCH: jemalloc (allocator_jemalloc.c) or the system (allocator.c). PINNED: jemalloc over
+ * memory that CUDA has pinned, or CUDA directly (allocator_pinned.c). Bytes are never zero. */
+#ifndef DCSR_ALLOCATOR_H
+#define DCSR_ALLOCATOR_H
 
 #include "dcsr/base/alloc.h"
 #ifdef DCSR_JEMALLOC

@@ -171,7 +171,8 @@ static void arena_usage(uint64_t *active, uint64_t *resident)
 #define BY_ARENA(call)
 #endif
 
-/* -- What allocator.h says: without an arena every block is pinned by itself, and nothing is kept --------------------- */
+/* -- What allocator.h says: without an arena every block is pinned by itself, and nothing is kept
+ * --------------------- */
 
 void *dcsr_i_pinned_take(size_t bytes, bool zero)
 {

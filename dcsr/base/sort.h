@@ -9,4 +9,10 @@
 uint64_t *dcsr_i_sort(uint64_t *entries, uint64_t *spare, uint64_t n, int stride, int low, int bits,
                       int threads);
 
+/* Bits that numbers below `count` take. */
+static inline int dcsr_i_bits_for(uint64_t count)
+{
+    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
+}
+
 #endif

@@ -1,6 +1,6 @@
 /* value_word.cuh: values in kernels, whatever their size, as words (internal). */
-#ifndef DCSR_WORD_CUH
-#define DCSR_WORD_CUH
+#ifndef DCSR_VALUE_WORD_CUH
+#define DCSR_VALUE_WORD_CUH
 
 #include "dcsr/device/stream.cuh"
 

@@ -1,6 +1,6 @@
 /* coo_build.h: triples, for the code that fills them (internal). */
-#ifndef DCSR_COO_INTERNAL_H
-#define DCSR_COO_INTERNAL_H
+#ifndef DCSR_COO_BUILD_H
+#define DCSR_COO_BUILD_H
 
 #include <dcsr/coo.h>
 

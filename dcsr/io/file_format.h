@@ -1,6 +1,6 @@
 /* file_format.h: which format a name means, and the readers behind dcsr_read_matrix() (internal). */
-#ifndef DCSR_FILEFORMAT_H
-#define DCSR_FILEFORMAT_H
+#ifndef DCSR_FILE_FORMAT_H
+#define DCSR_FILE_FORMAT_H
 
 #include <dcsr/reader.h>
 

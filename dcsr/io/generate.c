@@ -3,7 +3,7 @@
 #include "dcsr/io/coo_build.h"
 #include "dcsr/base/error.h"
 #include "dcsr/base/random.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include <string.h>
 
 /* What the streams of a seed are for; changing these, or how they are used, changes every generated matrix.

@@ -7,7 +7,7 @@
 #include <dcsr/generate.h>
 #include "dcsr/io/coo_build.h"
 #include "dcsr/base/error.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include <stdlib.h>
 #include <string.h>
 

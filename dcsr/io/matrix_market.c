@@ -8,7 +8,7 @@
 #include "dcsr/base/error.h"
 #include "dcsr/io/file_format.h"
 #include "dcsr/io/parse.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/io/triples.h"
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * file beside the target, which dcsr_i_output_close() makes durable and renames. A failure on the way is kept
  * and reported then; what is printed after it goes nowhere. A stream (a pipe, a device, /dev/stdout and its
  * kin) is written straight. */
-#ifndef DCSR_OUTFILE_H
-#define DCSR_OUTFILE_H
+#ifndef DCSR_OUT_FILE_H
+#define DCSR_OUT_FILE_H
 
 #include <dcsr/context.h>
 #include "dcsr/io/gzip.h"

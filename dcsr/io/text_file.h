@@ -3,8 +3,8 @@
  *      open --> more, more ... as far as someone wants to look --> finish --> text --> close
  *
  * What has been read stays in the text, so a pipe can be looked at before it is read. */
-#ifndef DCSR_TEXTFILE_H
-#define DCSR_TEXTFILE_H
+#ifndef DCSR_TEXT_FILE_H
+#define DCSR_TEXT_FILE_H
 
 #include "dcsr/io/gzip.h"
 #include <dcsr/reader.h>

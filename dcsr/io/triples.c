@@ -2,7 +2,7 @@
 #include "dcsr/io/triples.h"
 #include "dcsr/base/alloc.h"
 #include "dcsr/io/parse.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>

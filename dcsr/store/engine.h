@@ -51,7 +51,8 @@ typedef struct dcsr_i_engine {
     dcsr_status (*apply_entries)(dcsr_matrix *matrix, dcsr_i_operation *operation);
     /* Inserts the entries of the rows of A into its transpose, by a batch that has all but the entries; NULL
      * where they are packed in host memory. TOO_LARGE, OUT_OF_MEMORY. */
-    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *batch, const dcsr_i_rows *rows);
+    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *batch,
+                                     const dcsr_i_rows *rows);
     dcsr_status (*apply_resize)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     /* Moves all rows one behind the other; none is unresolved. */
     dcsr_status (*tighten)(dcsr_matrix *matrix);

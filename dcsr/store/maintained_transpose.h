@@ -10,8 +10,8 @@
  * with the twin's version that belongs to it. So a view of A finds both, without waiting, and a change of A
  * succeeds or fails on its own merits. A twin that could not follow is given up: views make a CSC then, and
  * the one who asks for the transpose next has the worker build the twin again. */
-#ifndef DCSR_TWIN_H
-#define DCSR_TWIN_H
+#ifndef DCSR_MAINTAINED_TRANSPOSE_H
+#define DCSR_MAINTAINED_TRANSPOSE_H
 
 #include "dcsr/store/store.h"
 

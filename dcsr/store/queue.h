@@ -6,6 +6,7 @@
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
+#include "dcsr/base/sort.h"
 #include "dcsr/base/threads.h"
 #include <dcsr/view.h>
 
@@ -79,12 +80,6 @@ typedef struct dcsr_i_operation {
     dcsr_status status;
     char message[400];
 } dcsr_i_operation;
-
-/* Bits that numbers below `count` take. */
-static inline int dcsr_i_bits_for(uint64_t count)
-{
-    return count > 1 ? 64 - __builtin_clzll(count - 1) : 0;
-}
 
 static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
 {

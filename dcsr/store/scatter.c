@@ -151,7 +151,8 @@ static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
 void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 {
     uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0, rewrites = 0;
-#pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) if (b->threads > 1)
+#pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) \
+    if (b->threads > 1)
     {
         change sum = {0};
         dcsr_i_resolver *resolver = &resolvers[b->threads > 1 ? omp_get_thread_num() : 0];

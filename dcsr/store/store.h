@@ -23,6 +23,7 @@
 
 #include "dcsr/store/arena.h"
 #include "dcsr/store/engine.h"
+#include "dcsr/base/combine.h"
 #include "dcsr/base/sort.h"
 #include <string.h>
 
@@ -154,8 +155,8 @@ struct dcsr_matrix {
     /* Parts given back, one of each class of size: small results that replace each other allocate none. */
     _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
 
-    /* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the worker's place,
-     * under version_lock. */
+    /* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
+     * worker's place, under version_lock. */
     bool maintain_transpose;
     struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
     struct dcsr_matrix *twin;  /* NULL when it is given up */
@@ -317,12 +318,6 @@ void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
 /* A batch has been applied, with so many deletions. */
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
-
-/* ---- combine.c ---- */
-/* *into = the policy's combination of *into (stored earlier) and *value; NULL for keep and for pattern-only
- * matrices. */
-typedef void (*dcsr_i_combine)(void *into, const void *value);
-dcsr_i_combine dcsr_i_combiner(dcsr_type type, dcsr_policy policy);
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);

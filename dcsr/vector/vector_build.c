@@ -1,7 +1,9 @@
 /* vector_build.c: vectors from arrays of entries and back; the same value everywhere. */
-#include "dcsr/store/rowtable.h"
 #include "dcsr/base/runtime.h"
-#include "dcsr/store/store.h"
+#include "dcsr/base/combine.h"
+#include "dcsr/base/sort.h"
+#include "dcsr/base/threads.h"
+#include <string.h>
 #include "dcsr/vector/vector_data.h"
 
 /* The range of indices is checked, and whether they ascend, each once, is found out. */

@@ -1,6 +1,6 @@
 /* vector_data.c: the bodies of vectors: taken and freed, copied, brought from one form into the other. */
 #include "dcsr/vector/vector_data.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include <omp.h>
 #include <string.h>

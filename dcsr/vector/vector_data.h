@@ -11,8 +11,8 @@
  *
  * Bodies are from the pool of temporary work, as the one that an operation computes becomes the output's and
  * the output's own is freed: that pool keeps freed blocks for whoever computes next. */
-#ifndef DCSR_VECTORDATA_H
-#define DCSR_VECTORDATA_H
+#ifndef DCSR_VECTOR_DATA_H
+#define DCSR_VECTOR_DATA_H
 
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"

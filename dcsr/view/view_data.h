@@ -1,6 +1,6 @@
 /* view_data.h: what a view is made of (internal). */
-#ifndef DCSR_VIEWDATA_H
-#define DCSR_VIEWDATA_H
+#ifndef DCSR_VIEW_DATA_H
+#define DCSR_VIEW_DATA_H
 
 #include "dcsr/view/sorted.h"
 

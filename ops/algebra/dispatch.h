@@ -1,6 +1,6 @@
 /* dispatch.h: where an operation runs (internal). */
-#ifndef DCSR_PLACING_H
-#define DCSR_PLACING_H
+#ifndef DCSR_DISPATCH_H
+#define DCSR_DISPATCH_H
 
 #include <dcsr/desc.h>
 

@@ -5,8 +5,8 @@
  *                                                matrix has type T, and is multiply's first operand
  *
  * A sum knows whether it has a term, so that identities are not needed. */
-#ifndef DCSR_MXV_CUH
-#define DCSR_MXV_CUH
+#ifndef DCSR_SEMIRING_CUH
+#define DCSR_SEMIRING_CUH
 
 #include "ops/algebra/semiring_cuda.h"
 #include "ops/algebra/operators.cuh"

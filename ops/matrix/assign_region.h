@@ -1,6 +1,6 @@
 /* assign_region.h: the rows and columns that an assignment writes to (internal). */
-#ifndef DCSR_REGION_H
-#define DCSR_REGION_H
+#ifndef DCSR_ASSIGN_REGION_H
+#define DCSR_ASSIGN_REGION_H
 
 #include <stdbool.h>
 #include <stddef.h>

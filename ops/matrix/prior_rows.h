@@ -3,8 +3,8 @@
  * In the matrix's turn nobody else changes it, so its current version is read as it is. Rows that do not
  * ascend strictly are resolved and sorted as they are read, since those that are not read stay as they are.
  */
-#ifndef DCSR_WRITE_OLD_H
-#define DCSR_WRITE_OLD_H
+#ifndef DCSR_PRIOR_ROWS_H
+#define DCSR_PRIOR_ROWS_H
 
 #include "ops/matrix/write_matrix.h"
 

@@ -102,7 +102,8 @@ static bool walk_all(push *p, uint64_t *looked_at)
 {
     uint64_t sum = 0;
     bool failed = false;
-#pragma omp parallel for num_threads(p->threads) schedule(static, 1) reduction(+ : sum) reduction(|| : failed) if (p->threads > 1)
+#pragma omp parallel for num_threads(p->threads) schedule(static, 1) reduction(+ : sum) reduction(|| : failed) \
+    if (p->threads > 1)
     for (int t = 0; t < p->shares; t++) {
         bool one_failed;
         dcsr_i_place last = p->cut[t + 1];

@@ -4,7 +4,7 @@
  *      key      column of the product, and where it is in the list (upper half)
  *      list     | products, in the order of u's elements and of their columns' entries | */
 #include "dcsr/base/alloc.h"
-#include "dcsr/store/store.h"
+#include "dcsr/base/sort.h"
 #include "ops/mxv/mxv_internal.h"
 #include <string.h>
 

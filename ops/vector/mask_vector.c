@@ -1,5 +1,5 @@
 /* mask_vector.c: masks of vectors. */
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/algebra/dispatch.h"
 #include "ops/vector/vector_block.h"

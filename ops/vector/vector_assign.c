@@ -6,7 +6,7 @@
  *      with accum, or where T has an element at every index of I       all, with `replace` those in the mask
  *      else those that are not in both I and the mask,                 with `replace` those in the mask, not
  * in I */
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/algebra/dispatch.h"
 #include "ops/vector/vector_indices.h"

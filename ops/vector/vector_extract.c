@@ -1,5 +1,4 @@
 /* vector_extract.c: elements of a vector by number. */
-#include "dcsr/store/rowtable.h"
 #include "ops/algebra/dispatch.h"
 #include "ops/vector/vector_indices.h"
 #include <dcsr/vector_ops.h>

@@ -1,8 +1,8 @@
 /* vector_indices.c: lists of indices that a caller gives: their range, and bringing entries in order. */
 #include "ops/vector/vector_indices.h"
-#include "dcsr/store/rowtable.h"
 #include "dcsr/base/runtime.h"
-#include "dcsr/store/store.h"
+#include "dcsr/base/sort.h"
+#include "dcsr/base/threads.h"
 
 dcsr_status dcsr_i_check_indices(const char *call, const dcsr_context *context, uint64_t size,
                                  const uint64_t *indices, uint64_t n, bool *ascending)

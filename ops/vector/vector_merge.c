@@ -1,5 +1,5 @@
 /* vector_merge.c: sparse bodies filtered, and united with others. */
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/vector/vector_run.h"
 #include <string.h>

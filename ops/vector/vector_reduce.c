@@ -3,7 +3,7 @@
  * Blocks are added to a block of running sums, place by place, with the operator's own loop, and the sums to
  * one another at the end, by halves. So every monoid has as many independent sums as the processor wants, and
  * none needs code of its own. */
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/algebra/dispatch.h"
 #include "ops/vector/vector_block.h"

@@ -1,6 +1,6 @@
 /* vector_run.c: computing blocks and writing them into the output. */
 #include "ops/vector/vector_run.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/vector/vector_stream.h"
 #include <stdatomic.h>

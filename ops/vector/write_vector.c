@@ -1,6 +1,6 @@
 /* write_vector.c: writing what was computed into a vector, through mask and accum. */
 #include "ops/vector/write_vector.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/vector/vector_run.h"
 #include <string.h>

@@ -1,6 +1,6 @@
 /* arena_slots.cuh: places in the arena, in kernels (internal). */
-#ifndef DCSR_PLACES_CUH
-#define DCSR_PLACES_CUH
+#ifndef DCSR_ARENA_SLOTS_CUH
+#define DCSR_ARENA_SLOTS_CUH
 
 #include "dcsr/device/stream.cuh"
 

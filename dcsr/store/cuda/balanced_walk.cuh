@@ -13,8 +13,8 @@
  * A lane for each row of a tile marks where in it pieces begin and rows end, and notes there what is known of
  * the piece. An item then belongs to the last mark up to it, which a bitmap tells. So what is looked up per
  * row is looked up once in a tile, and the work per entry does not depend on where the entries are. */
-#ifndef DCSR_WALK_CUH
-#define DCSR_WALK_CUH
+#ifndef DCSR_BALANCED_WALK_CUH
+#define DCSR_BALANCED_WALK_CUH
 
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/device/stream.cuh"

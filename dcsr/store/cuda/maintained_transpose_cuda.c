@@ -1,5 +1,5 @@
-/* maintained_transpose_cuda.c: the transpose that a matrix on a device maintains: its batches are made there, out of those of
- * the matrix or out of its rows. */
+/* maintained_transpose_cuda.c: the transpose that a matrix on a device maintains: its batches are made there,
+ * out of those of the matrix or out of its rows. */
 #include "dcsr/store/cuda/maintained_transpose_cuda.h"
 #include "dcsr/store/cuda/turned_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"

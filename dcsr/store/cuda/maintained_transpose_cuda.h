@@ -1,7 +1,7 @@
-/* maintained_transpose_cuda.h: the transpose that a matrix on a device maintains (internal): what maintained_transpose.h says of entries in
- * host memory, of those on the device. */
-#ifndef DCSR_TWIN_CUDA_H
-#define DCSR_TWIN_CUDA_H
+/* maintained_transpose_cuda.h: the transpose that a matrix on a device maintains (internal): what
+ * maintained_transpose.h says of entries in host memory, of those on the device. */
+#ifndef DCSR_MAINTAINED_TRANSPOSE_CUDA_H
+#define DCSR_MAINTAINED_TRANSPOSE_CUDA_H
 
 #include "dcsr/store/maintained_transpose.h"
 

@@ -1,6 +1,6 @@
 /* peer_cusparse_matrices.cu: cuSPARSE's operations whose result is a matrix: sums (csrgeam2), transposes
  * (csr2csc), products (SpGEMM). */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #if __has_include(<cusparse.h>)
 #define PEER_FUNCTIONS(X)              \
@@ -18,7 +18,7 @@
     X(cusparseSpGEMM_copy)             \
     X(cusparseSpMatGetSize)            \
     X(cusparseCsrSetPointers)
-#include "bench/peer_cusparse.cuh"
+#include "bench/peers/peer_cusparse.cuh"
 
 namespace
 {

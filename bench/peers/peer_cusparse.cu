@@ -2,7 +2,7 @@
  * is deterministic, and with a dense matrix by CSR_ALG2, its fastest for row-major ones.
  *
  * The preprocessing has been done. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #if __has_include(<cusparse.h>)
 #define PEER_FUNCTIONS(X)      \
@@ -17,7 +17,7 @@
     X(cusparseSpMM_bufferSize) \
     X(cusparseSpMM_preprocess) \
     X(cusparseSpMM)
-#include "bench/peer_cusparse.cuh"
+#include "bench/peers/peer_cusparse.cuh"
 
 namespace
 {

@@ -1,5 +1,5 @@
 /* peer_eigen.cpp: Eigen's row-major sparse matrix, whose product with a vector runs on OpenMP threads. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #ifdef DCSR_PEER_EIGEN
 #include <Eigen/SparseCore>

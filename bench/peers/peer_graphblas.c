@@ -2,7 +2,7 @@
  *
  * The product is y += A x into a dense y that was zeroed before: GraphBLAS then works in place, which was at
  * least as fast as y = A x, whose result it allocates anew each time. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #ifdef DCSR_PEER_GRAPHBLAS
 #include <GraphBLAS.h>

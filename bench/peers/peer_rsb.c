@@ -1,5 +1,5 @@
 /* peer_rsb.c: librsb, recursive sparse blocks, tuned by its own tuner for the product. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #ifdef DCSR_PEER_RSB
 #include <rsb.h>

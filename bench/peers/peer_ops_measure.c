@@ -1,5 +1,5 @@
 /* peer_ops_measure.c: one operation by both competitors in turns: compared, timed, gathered. */
-#include "bench/peer_ops.h"
+#include "bench/peers/peer_ops.h"
 
 #include <math.h>
 #include <stdio.h>

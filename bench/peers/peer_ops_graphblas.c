@@ -1,5 +1,5 @@
 /* peer_ops_graphblas.c: operations by SuiteSparse:GraphBLAS. */
-#include "bench/peer_ops.h"
+#include "bench/peers/peer_ops.h"
 
 #ifdef DCSR_PEER_GRAPHBLAS
 #include <GraphBLAS.h>

@@ -6,7 +6,7 @@
 #ifndef DCSR_BENCH_PEER_CUSPARSE_CUH
 #define DCSR_BENCH_PEER_CUSPARSE_CUH
 
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #include <cusparse.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* peers.c: which peers there are. */
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #include <stdio.h>
 #include <string.h>

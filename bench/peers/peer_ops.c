@@ -1,5 +1,5 @@
 /* peer_ops.c: operations of the library for the benchmarks, and the objects that both competitors hold. */
-#include "bench/peer_ops.h"
+#include "bench/peers/peer_ops.h"
 #include <dcsr/convert.h>
 #include <dcsr/apply.h>
 #include <dcsr/assign.h>

@@ -9,7 +9,7 @@
  * each new entry new   | a a a | b b | c c c * c * c c | d | e e e |
  */
 #include "bench/keysort.h"
-#include "bench/peers.h"
+#include "bench/peers/peers.h"
 
 #include <omp.h>
 #include <stdlib.h>

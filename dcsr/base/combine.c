@@ -1,5 +1,5 @@
 /* combine.c: what the policies do to two values of one place, for every type. */
-#include "dcsr/store/store.h"
+#include "dcsr/base/combine.h"
 #include <math.h>
 
 /* Integers wrap around: their sums are taken in uint64_t, where overflow is defined. For bool, sum and max
