@@ -269,7 +269,7 @@ static int list(cli_state *cli)
     return cli_report_print(&report);
 }
 
-static int run(cli_state *cli)
+static int run_bench(cli_state *cli)
 {
     const char *name = cli->arguments[0];
     const bench_operation *operation = bench_operations;
@@ -321,5 +321,5 @@ const cli_command cli_bench_command = {
     .options = options,
     .take = take,
     .choice = choice,
-    .run = run,
+    .run = run_bench,
 };

@@ -63,7 +63,7 @@ static int print(cli_state *cli, const dcsr_bfs_result *result, double seconds)
     return cli_report_print(&report);
 }
 
-static int run(cli_state *cli)
+static int run_bfs(cli_state *cli)
 {
     if (!settings.have_source) return cli_usage(cli, "bfs needs --source V, the vertex to start from");
     dcsr_matrix *matrix = NULL;
@@ -118,5 +118,5 @@ const cli_command cli_bfs_command = {
     .most = 1,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_bfs,
 };

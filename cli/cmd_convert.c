@@ -3,7 +3,7 @@
 
 static const struct argp_option options[] = {CLI_OP_OPTION, {0}};
 
-static int run(cli_state *cli)
+static int run_convert(cli_state *cli)
 {
     dcsr_matrix *matrix;
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
@@ -32,5 +32,5 @@ const cli_command cli_convert_command = {
     .most = 2,
     .options = options,
     .take = cli_op_take,
-    .run = run,
+    .run = run_convert,
 };

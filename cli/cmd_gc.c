@@ -46,7 +46,7 @@ static int print(cli_state *cli, dcsr_store *store, const cli_stored *stored, co
     return cli_report_print(&report);
 }
 
-static int run(cli_state *cli)
+static int run_gc(cli_state *cli)
 {
     cli_stored stored;
     dcsr_store *store;
@@ -78,5 +78,5 @@ const cli_command cli_gc_command = {
     .most = 1,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_gc,
 };

@@ -85,7 +85,7 @@ static int show_one(cli_state *cli, const char *name)
     return command ? cli_show_help(cli, command) : cli->exit_status;
 }
 
-static int run(cli_state *cli)
+static int run_help(cli_state *cli)
 {
     const char *name = cli->argument_count ? cli->arguments[0] : NULL;
     int wanted = settings.all + settings.manual + (settings.shell != NULL) + (name != NULL) + cli->json;
@@ -117,5 +117,5 @@ const cli_command cli_help_command = {
     .offline = true,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_help,
 };

@@ -103,7 +103,7 @@ static int show_matrix(cli_state *cli)
     return status;
 }
 
-static int run(cli_state *cli)
+static int run_info(cli_state *cli)
 {
     return cli->argument_count ? show_matrix(cli) : show_context(cli);
 }
@@ -120,5 +120,5 @@ const cli_command cli_info_command = {
     .most = 1,
     .options = options,
     .take = cli_op_take,
-    .run = run,
+    .run = run_info,
 };

@@ -274,7 +274,7 @@ static int print(const ingest_stream *stream, const ingest_reader *reader, doubl
     return status ? status : printed;
 }
 
-static int run(cli_state *cli)
+static int run_ingest(cli_state *cli)
 {
     ingest_plan plan;
     ingest_target target = {.cli = cli, .made = settings.made, .durable = settings.durable};
@@ -330,5 +330,5 @@ const cli_command cli_ingest_command = {
     .most = -1,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_ingest,
 };

@@ -111,7 +111,7 @@ static dcsr_status put_table(cli_report *report, dcsr_store *store, const cli_st
     return status;
 }
 
-static int run(cli_state *cli)
+static int run_log(cli_state *cli)
 {
     cli_stored stored;
     dcsr_store *store;
@@ -139,5 +139,5 @@ const cli_command cli_log_command = {
         "Example:\n  dcsr log graphs#web\n",
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_log,
 };

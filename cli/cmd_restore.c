@@ -1,7 +1,7 @@
 /* cmd_restore.c: `dcsr restore`: a stored matrix becomes a file. */
 #include "cli/stored.h"
 
-static int run(cli_state *cli)
+static int run_restore(cli_state *cli)
 {
     cli_stored stored;
     uint64_t version;
@@ -24,5 +24,5 @@ const cli_command cli_restore_command = {
             "Example:\n  dcsr restore graphs#web@3 web.mtx.gz\n",
     .least = 2,
     .most = 2,
-    .run = run,
+    .run = run_restore,
 };

@@ -29,7 +29,7 @@ static int print(cli_state *cli, const cli_stored *stored, const dcsr_version_in
     return cli_report_print(&report);
 }
 
-static int run(cli_state *cli)
+static int run_snapshot(cli_state *cli)
 {
     cli_stored stored;
     dcsr_version_info info;
@@ -66,5 +66,5 @@ const cli_command cli_snapshot_command = {
     .most = 2,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_snapshot,
 };

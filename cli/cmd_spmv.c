@@ -191,7 +191,7 @@ static int run_products(cli_state *cli, const kernel *used, const dcsr_view_info
     return status;
 }
 
-static int run(cli_state *cli)
+static int run_spmv(cli_state *cli)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
@@ -220,5 +220,5 @@ const cli_command cli_spmv_command = {
     .most = 1,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_spmv,
 };

@@ -137,7 +137,7 @@ static int print(cli_state *cli, const picture *p, const dcsr_csr *csr, const ch
     return cli_report_print(&report);
 }
 
-static int run(cli_state *cli)
+static int run_spy(cli_state *cli)
 {
     const char *path = cli->arguments[1];
     dcsr_matrix *matrix = NULL;
@@ -176,5 +176,5 @@ const cli_command cli_spy_command = {
     .most = 2,
     .options = options,
     .take = take,
-    .run = run,
+    .run = run_spy,
 };

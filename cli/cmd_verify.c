@@ -6,7 +6,7 @@ static void show_damage(void *user, const char *text)
     cli_warn(user, "%s", text);
 }
 
-static int run(cli_state *cli)
+static int run_verify(cli_state *cli)
 {
     cli_stored stored;
     dcsr_store *store;
@@ -48,5 +48,5 @@ const cli_command cli_verify_command = {
         "Example:\n  dcsr verify graphs\n",
     .least = 1,
     .most = 1,
-    .run = run,
+    .run = run_verify,
 };

@@ -66,7 +66,7 @@ static int run_command(cli_state *cli)
 }
 
 /* What stands before the command, the command, and what stands behind it. */
-static int run(cli_state *cli, int argc, char **argv)
+static int run_program(cli_state *cli, int argc, char **argv)
 {
     int status = cli_parse_options(cli, argc, argv);
     if (status) return status;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     cli_state cli = {0};
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
         if (!strcmp(argv[i], "--json")) cli.json_failures = true;
-    int status = run(&cli, argc, argv);
+    int status = run_program(&cli, argc, argv);
     cli_end_failures(&cli);
     return status;
 }

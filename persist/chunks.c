@@ -21,7 +21,7 @@ static const uint64_t most_bytes = (uint64_t)3 << 29;
 
 /* ---- The list ---- */
 
-static dcsr_status append(dcsr_i_plan *plan, const dcsr_i_planned *planned)
+static dcsr_status append(dcsr_i_chunk_plan *plan, const dcsr_i_planned *planned)
 {
     dcsr_i_planned *chunks =
         dcsr_i_room_for_one(plan->chunks, plan->count, &plan->capacity, sizeof *plan->chunks, DCSR_I_SCRATCH);
@@ -31,26 +31,26 @@ static dcsr_status append(dcsr_i_plan *plan, const dcsr_i_planned *planned)
     return DCSR_OK;
 }
 
-void dcsr_i_plan_free(dcsr_i_plan *plan)
+void dcsr_i_plan_free(dcsr_i_chunk_plan *plan)
 {
     dcsr_i_free(NULL, DCSR_I_SCRATCH, plan->chunks, plan->capacity, sizeof *plan->chunks);
     plan->chunks = NULL;
     plan->count = plan->capacity = 0;
 }
 
-static uint64_t bytes_of(const dcsr_i_plan *plan, uint64_t rows, uint64_t entries)
+static uint64_t bytes_of(const dcsr_i_chunk_plan *plan, uint64_t rows, uint64_t entries)
 {
     return dcsr_i_chunk_layout_of(rows, entries, plan->value_size).bytes;
 }
 
-uint64_t dcsr_i_planned_bytes(const dcsr_i_plan *plan, const dcsr_i_planned *planned)
+uint64_t dcsr_i_planned_bytes(const dcsr_i_chunk_plan *plan, const dcsr_i_planned *planned)
 {
     return bytes_of(plan, planned->chunk.rows, planned->chunk.entries);
 }
 
 /* ---- Cutting ---- */
 
-static dcsr_status add_rows(dcsr_i_plan *plan, uint64_t first, uint64_t end, uint64_t entries)
+static dcsr_status add_rows(dcsr_i_chunk_plan *plan, uint64_t first, uint64_t end, uint64_t entries)
 {
     if (first == end) return DCSR_OK;
     return append(plan,
@@ -59,7 +59,7 @@ static dcsr_status add_rows(dcsr_i_plan *plan, uint64_t first, uint64_t end, uin
 }
 
 /* A row in chunks of its own. */
-static dcsr_status cut_row(dcsr_i_plan *plan, uint64_t row, uint64_t length)
+static dcsr_status cut_row(dcsr_i_chunk_plan *plan, uint64_t row, uint64_t length)
 {
     uint64_t most = plan->target / (sizeof(uint32_t) + plan->value_size);
     for (uint64_t skip = 0; skip < length; skip += most) {
@@ -75,12 +75,12 @@ static dcsr_status cut_row(dcsr_i_plan *plan, uint64_t row, uint64_t length)
 }
 
 /* So many targets, as far as one value holds them. */
-static uint64_t targets(const dcsr_i_plan *plan, uint64_t times)
+static uint64_t targets(const dcsr_i_chunk_plan *plan, uint64_t times)
 {
     return times * plan->target < most_bytes ? times * plan->target : most_bytes;
 }
 
-static bool is_long(const dcsr_i_plan *plan, uint64_t length)
+static bool is_long(const dcsr_i_chunk_plan *plan, uint64_t length)
 {
     return bytes_of(plan, 1, length) > targets(plan, LONG_ROW);
 }
@@ -107,7 +107,7 @@ static uint64_t page_entries(const dcsr_i_rows *rows, uint64_t row)
 }
 
 /* Where a page goes into the chunk as a whole its rows are not looked at one by one. */
-static dcsr_status cut(dcsr_i_plan *plan, uint64_t first, uint64_t end)
+static dcsr_status cut(dcsr_i_chunk_plan *plan, uint64_t first, uint64_t end)
 {
     uint64_t entries = 0, row = first;
     while (row < end) {
@@ -174,7 +174,7 @@ static uint64_t entries_in(const dcsr_i_rows *rows, uint64_t first, uint64_t end
 }
 
 /* The chunk before can take these rows too, as neither is shared and one of them is small. */
-static bool can_join(const dcsr_i_plan *plan, uint64_t rows, uint64_t entries)
+static bool can_join(const dcsr_i_chunk_plan *plan, uint64_t rows, uint64_t entries)
 {
     if (!plan->count || !entries) return false;
     const dcsr_i_planned *before = &plan->chunks[plan->count - 1];
@@ -185,7 +185,7 @@ static bool can_join(const dcsr_i_plan *plan, uint64_t rows, uint64_t entries)
 }
 
 /* Rows that stood in one chunk and may have changed; `whole` says that all of its rows are still there. */
-static dcsr_status take_again(dcsr_i_plan *plan, const dcsr_i_chunk *old, uint64_t end, bool whole)
+static dcsr_status take_again(dcsr_i_chunk_plan *plan, const dcsr_i_chunk *old, uint64_t end, bool whole)
 {
     uint64_t entries = entries_in(plan->rows, old->first_row, end), rows = end - old->first_row;
     if (whole && entries == old->entries)
@@ -203,7 +203,7 @@ static dcsr_status take_again(dcsr_i_plan *plan, const dcsr_i_chunk *old, uint64
 
 /* A row that stood in `count` chunks of its own and may have changed: those whose place it still fills are
  * compared. */
-static dcsr_status take_row_again(dcsr_i_plan *plan, const dcsr_i_chunk *old, uint64_t count)
+static dcsr_status take_row_again(dcsr_i_chunk_plan *plan, const dcsr_i_chunk *old, uint64_t count)
 {
     uint64_t first = plan->count, row = old->first_row;
     DCSR_TRY(cut(plan, row, row + 1));
@@ -218,7 +218,7 @@ static dcsr_status take_row_again(dcsr_i_plan *plan, const dcsr_i_chunk *old, ui
     return DCSR_OK;
 }
 
-static dcsr_status take_base(dcsr_i_plan *plan, const dcsr_i_version *base, uint64_t version)
+static dcsr_status take_base(dcsr_i_chunk_plan *plan, const dcsr_i_version *base, uint64_t version)
 {
     uint64_t rows = plan->rows->rows;
     for (uint64_t c = 0, next; c < base->record.chunks && base->chunks[c].first_row < rows; c = next) {
@@ -241,10 +241,10 @@ static dcsr_status take_base(dcsr_i_plan *plan, const dcsr_i_version *base, uint
     return base->record.rows < rows ? cut(plan, base->record.rows, rows) : DCSR_OK;
 }
 
-dcsr_status dcsr_i_plan_make(dcsr_i_plan *plan, const dcsr_i_rows *rows, uint64_t target,
+dcsr_status dcsr_i_plan_make(dcsr_i_chunk_plan *plan, const dcsr_i_rows *rows, uint64_t target,
                              const dcsr_i_version *base, uint64_t version)
 {
-    *plan = (dcsr_i_plan){.rows = rows, .value_size = dcsr_type_size(rows->type), .target = target};
+    *plan = (dcsr_i_chunk_plan){.rows = rows, .value_size = dcsr_type_size(rows->type), .target = target};
     dcsr_status status = base ? take_base(plan, base, version) : cut(plan, 0, rows->rows);
     if (status != DCSR_OK) dcsr_i_plan_free(plan);
     return status;
@@ -254,7 +254,7 @@ dcsr_status dcsr_i_plan_make(dcsr_i_plan *plan, const dcsr_i_rows *rows, uint64_
 
 /* Copies runs of entries that lie one behind the other as one. */
 typedef struct copying {
-    const dcsr_i_plan *plan;
+    const dcsr_i_chunk_plan *plan;
     char *columns, *values;
     dcsr_i_piece run;
 } copying;
@@ -277,7 +277,7 @@ static void copy(copying *c, dcsr_i_piece piece)
     c->run.length += piece.length;
 }
 
-void dcsr_i_planned_fill(const dcsr_i_plan *plan, const dcsr_i_planned *planned, void *data)
+void dcsr_i_planned_fill(const dcsr_i_chunk_plan *plan, const dcsr_i_planned *planned, void *data)
 {
     const dcsr_i_chunk *chunk = &planned->chunk;
     dcsr_i_chunk_layout layout = dcsr_i_chunk_layout_of(chunk->rows, chunk->entries, plan->value_size);

@@ -19,23 +19,23 @@ typedef struct dcsr_i_planned {
     dcsr_i_chunk_state state;
 } dcsr_i_planned;
 
-typedef struct dcsr_i_plan {
+typedef struct dcsr_i_chunk_plan {
     const dcsr_i_rows *rows; /* in host memory */
     size_t value_size;
     uint64_t target; /* bytes that a chunk should have */
     dcsr_i_planned *chunks;
     uint64_t count, capacity;
-} dcsr_i_plan;
+} dcsr_i_chunk_plan;
 
 /* Cuts the rows: as they were in `base` (NULL: nothing), except where chunks have grown too large or too
  * small. `version` is that of the rows' table in `base`; 0 where it is not known, or of another matrix. Costs
  * O(rows in use), or with a base O(pages of 64 of these) and the rows that may have changed. */
-dcsr_status dcsr_i_plan_make(dcsr_i_plan *plan, const dcsr_i_rows *rows, uint64_t target,
+dcsr_status dcsr_i_plan_make(dcsr_i_chunk_plan *plan, const dcsr_i_rows *rows, uint64_t target,
                              const dcsr_i_version *base, uint64_t version);
-void dcsr_i_plan_free(dcsr_i_plan *plan);
+void dcsr_i_plan_free(dcsr_i_chunk_plan *plan);
 
 /* Bytes of a planned chunk's data; writes it. Any thread. */
-uint64_t dcsr_i_planned_bytes(const dcsr_i_plan *plan, const dcsr_i_planned *planned);
-void dcsr_i_planned_fill(const dcsr_i_plan *plan, const dcsr_i_planned *planned, void *data);
+uint64_t dcsr_i_planned_bytes(const dcsr_i_chunk_plan *plan, const dcsr_i_planned *planned);
+void dcsr_i_planned_fill(const dcsr_i_chunk_plan *plan, const dcsr_i_planned *planned, void *data);
 
 #endif

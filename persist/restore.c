@@ -154,8 +154,8 @@ static void lengths_of(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE
 }
 
 /* A device takes CSR. */
-static dcsr_status send(dcsr_matrix **matrix, const char *call, dcsr_context *context, dcsr_i_stored *stored,
-                        const dcsr_matrix_options *options)
+static dcsr_status restore_device(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                  dcsr_i_stored *stored, const dcsr_matrix_options *options)
 {
     const dcsr_i_version_record *record = &stored->version.record;
     size_t size = dcsr_type_size((dcsr_type)record->type);
@@ -213,8 +213,8 @@ static dcsr_status list_pages(dcsr_i_page_list *list, dcsr_context *context, con
     return DCSR_OK;
 }
 
-static dcsr_status place(dcsr_matrix **matrix, const char *call, dcsr_context *context, dcsr_i_stored *stored,
-                         const dcsr_matrix_options *options)
+static dcsr_status restore_host(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                dcsr_i_stored *stored, const dcsr_matrix_options *options)
 {
     const dcsr_i_version_record *record = &stored->version.record;
     dcsr_matrix *made;
@@ -251,8 +251,8 @@ dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_c
                                   dcsr_i_stored *stored, const dcsr_matrix_options *options)
 {
     dcsr_matrix_options own = options_of(&stored->version.record);
-    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? place : send)(matrix, call, context, stored,
-                                                                             options ? options : &own);
+    dcsr_status status = (context->device == DCSR_DEVICE_CPU ? restore_host : restore_device)(
+        matrix, call, context, stored, options ? options : &own);
     free_chunks(stored);
     return status;
 }

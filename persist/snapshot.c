@@ -169,7 +169,7 @@ static dcsr_status put_version(dcsr_i_new_version *s, const dcsr_i_version_recor
 
 /* ---- The whole ---- */
 
-static uint64_t entries_to_pack(const dcsr_i_plan *plan)
+static uint64_t entries_to_pack(const dcsr_i_chunk_plan *plan)
 {
     uint64_t entries = 0;
     for (uint64_t c = 0; c < plan->count; c++)

@@ -11,7 +11,7 @@ typedef struct dcsr_i_new_version {
     MDB_txn *txn; /* NULL between transactions */
     dcsr_i_matrix_record record;
     dcsr_i_version base; /* chunks NULL: none */
-    dcsr_i_plan plan;
+    dcsr_i_chunk_plan plan;
     int threads;
     uint64_t in_transaction;          /* bytes of chunks that the transaction holds */
     uint64_t written, chunks_written; /* bytes, chunks: by all of them */

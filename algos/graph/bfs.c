@@ -44,7 +44,7 @@ static dcsr_status step(search *s, int32_t depth, uint64_t *entries)
     return dcsr_vector_assign_scalar(s->level, s->frontier, NULL, &depth, DCSR_INT32, NULL, 0, &reached);
 }
 
-static dcsr_status run(search *s, uint64_t source, dcsr_bfs_result *result)
+static dcsr_status search_levels(search *s, uint64_t source, dcsr_bfs_result *result)
 {
     int32_t depth = 0;
     uint64_t count = 1, entries = 0;
@@ -111,7 +111,7 @@ static dcsr_status search_by_products(int32_t *level, dcsr_bfs_result *found, dc
     if (status == DCSR_OK) status = dcsr_vector_set_format(s.level, DCSR_VECTOR_DENSE);
     if (status == DCSR_OK)
         status = dcsr_vector_create(&s.frontier, dcsr_i_view_context(A), DCSR_BOOL, rows->rows);
-    if (status == DCSR_OK) status = run(&s, source, found);
+    if (status == DCSR_OK) status = search_levels(&s, source, found);
     if (status == DCSR_OK) {
         /* The last step of a search that reaches every vertex has nothing to look for. */
         if (!s.counted || found->reached == rows->rows) found->edges = edges_of(&s, rows);
@@ -131,7 +131,7 @@ dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint
     dcsr_bfs_result found;
 #ifdef DCSR_CUDA
     if (rows->on_device)
-        DCSR_TRY(dcsr_cuda_search(level, &found, A, (uint32_t)source));
+        DCSR_TRY(dcsr_i_cuda_search(level, &found, A, (uint32_t)source));
     else
 #endif
         if (by_products)

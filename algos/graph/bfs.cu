@@ -14,16 +14,17 @@
 
 static __global__ void start(uint32_t *fresh, uint32_t source)
 {
-    if (dcsr_cuda_first() == 0) fresh[source / 32] = 1u << (source & 31);
+    if (dcsr_i_cuda_first() == 0) fresh[source / 32] = 1u << (source & 31);
 }
 
 /* A warp takes 32 words of bits: first a place in the queue for all of its vertices, then word after word
  * with a vertex a lane, so that levels and queue are written in order. */
-static __global__ void collect(dcsr_cuda_bfs s, int32_t level)
+static __global__ void collect(dcsr_i_cuda_bfs s, int32_t level)
 {
-    unsigned lane = dcsr_cuda_lane(), before_me = (1u << lane) - 1;
+    unsigned lane = dcsr_i_cuda_lane(), before_me = (1u << lane) - 1;
     unsigned long long edges = 0;
-    for (uint64_t first = dcsr_cuda_first_warp() * 32; first < s.words; first += dcsr_cuda_warp_step() * 32) {
+    for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < s.words;
+         first += dcsr_i_cuda_warp_step() * 32) {
         uint64_t mine = first + lane;
         uint32_t bits = mine < s.words ? s.fresh[mine] : 0;
         unsigned in_use = __ballot_sync(DCSR_CUDA_ALL_LANES, bits != 0);
@@ -32,7 +33,7 @@ static __global__ void collect(dcsr_cuda_bfs s, int32_t level)
             s.visited[mine] |= bits;
             s.fresh[mine] = 0;
         }
-        unsigned long long at = 0, found = dcsr_cuda_warp_sum((uint32_t)__popc(bits));
+        unsigned long long at = 0, found = dcsr_i_cuda_warp_sum((uint32_t)__popc(bits));
         if (lane == 0) at = atomicAdd(&s.counts->vertices, found);
         at = __shfl_sync(DCSR_CUDA_ALL_LANES, at, 0);
         for (; in_use; in_use &= in_use - 1) {
@@ -42,45 +43,45 @@ static __global__ void collect(dcsr_cuda_bfs s, int32_t level)
                 uint32_t v = (uint32_t)(first + (unsigned)word) * 32 + lane;
                 s.queue[at + (unsigned)__popc(of_word & before_me)] = v;
                 s.level[v] = level;
-                edges += dcsr_cuda_length(s.rows, v);
+                edges += dcsr_i_cuda_length(s.rows, v);
             }
             at += (unsigned)__popc(of_word);
         }
     }
-    edges = dcsr_cuda_block_sum(edges);
+    edges = dcsr_i_cuda_block_sum(edges);
     if (threadIdx.x == 0 && edges) atomicAdd(&s.counts->edges, edges);
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_cuda_walk walk, const uint32_t *visited,
+static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const uint32_t *visited,
                                                     uint32_t *fresh)
 {
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
             return walk.rows.columns[source.place];
         },
-        [&](const dcsr_cuda_entry &, uint32_t v) {
+        [&](const dcsr_i_cuda_entry &, uint32_t v) {
             uint32_t bit = 1u << (v & 31);
             if (!(visited[v / 32] & bit)) atomicOr(&fresh[v / 32], bit);
         });
 }
 
-void dcsr_cuda_bfs_start(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search, uint32_t source)
+void dcsr_i_cuda_bfs_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, uint32_t source)
 {
-    dcsr_cuda_launch(stream, start, 1, search->fresh, source);
+    dcsr_i_cuda_launch(stream, start, 1, search->fresh, source);
 }
 
-void dcsr_cuda_bfs_collect(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search, int32_t level)
+void dcsr_i_cuda_bfs_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, int32_t level)
 {
-    dcsr_cuda_launch(stream, collect, search->words, *search, level);
+    dcsr_i_cuda_launch(stream, collect, search->words, *search, level);
 }
 
-dcsr_status dcsr_cuda_bfs_expand(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search,
-                                 dcsr_cuda_bfs_counts counts)
+dcsr_status dcsr_i_cuda_bfs_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search,
+                                   dcsr_i_cuda_bfs_counts counts)
 {
-    dcsr_cuda_walk walk = {search->rows, search->queue, counts.vertices, search->offsets};
-    DCSR_TRY(dcsr_cuda_sum_lengths(stream, &search->rows, search->queue, counts.vertices, search->offsets));
-    dcsr_cuda_launch_walk(stream, expand, counts.edges, counts.vertices, walk, search->visited,
-                          search->fresh);
+    dcsr_i_cuda_walk walk = {search->rows, search->queue, counts.vertices, search->offsets};
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &search->rows, search->queue, counts.vertices, search->offsets));
+    dcsr_i_cuda_launch_walk(stream, expand, counts.edges, counts.vertices, walk, search->visited,
+                            search->fresh);
     return DCSR_OK;
 }

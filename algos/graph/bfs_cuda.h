@@ -11,35 +11,35 @@ extern "C" {
 #endif
 
 /* What a level has found. */
-typedef struct dcsr_cuda_bfs_counts {
+typedef struct dcsr_i_cuda_bfs_counts {
     unsigned long long vertices;
     unsigned long long edges; /* entries of their rows */
-} dcsr_cuda_bfs_counts;
+} dcsr_i_cuda_bfs_counts;
 
 /* A search under way; all pointers are to device memory. */
-typedef struct dcsr_cuda_bfs {
-    dcsr_cuda_rows rows;
-    uint64_t words;               /* of bits, for all vertices */
-    uint32_t *visited;            /* bits of the vertices that have their level */
-    uint32_t *fresh;              /* of those that the walk from the frontier meets besides */
-    uint32_t *queue;              /* the frontier, in no particular order */
-    uint64_t *offsets;            /* of the frontier's rows, for the walk */
-    int32_t *level;               /* by vertex */
-    dcsr_cuda_bfs_counts *counts; /* of the frontier */
-} dcsr_cuda_bfs;
+typedef struct dcsr_i_cuda_bfs {
+    dcsr_i_cuda_rows rows;
+    uint64_t words;                 /* of bits, for all vertices */
+    uint32_t *visited;              /* bits of the vertices that have their level */
+    uint32_t *fresh;                /* of those that the walk from the frontier meets besides */
+    uint32_t *queue;                /* the frontier, in no particular order */
+    uint64_t *offsets;              /* of the frontier's rows, for the walk */
+    int32_t *level;                 /* by vertex */
+    dcsr_i_cuda_bfs_counts *counts; /* of the frontier */
+} dcsr_i_cuda_bfs;
 
 /* Sets the bit of the source in `fresh`. */
-void dcsr_cuda_bfs_start(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search, uint32_t source);
+void dcsr_i_cuda_bfs_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, uint32_t source);
 /* Makes what is fresh the frontier, of this level; *counts comes as zeros. */
-void dcsr_cuda_bfs_collect(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search, int32_t level);
+void dcsr_i_cuda_bfs_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, int32_t level);
 /* Walks the rows of the frontier, whose counts these are. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_bfs_expand(dcsr_cuda_stream *stream, const dcsr_cuda_bfs *search,
-                                 dcsr_cuda_bfs_counts counts);
+dcsr_status dcsr_i_cuda_bfs_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search,
+                                   dcsr_i_cuda_bfs_counts counts);
 
 /* ---- bfs_cuda.c ---- */
 
 /* For a view on a device whose arguments have been checked; level may be anywhere. */
-dcsr_status dcsr_cuda_search(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint32_t source);
+dcsr_status dcsr_i_cuda_search(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint32_t source);
 
 #ifdef __cplusplus
 }

@@ -220,8 +220,8 @@ static uint64_t work_ahead(const search *s, uint64_t head, uint64_t tail, bool d
     return work * stride;
 }
 
-static void run(search *s, const dcsr_context *context, uint64_t stored, uint32_t source,
-                dcsr_bfs_result *result)
+static void search_levels(search *s, const dcsr_context *context, uint64_t stored, uint32_t source,
+                          dcsr_bfs_result *result)
 {
     uint64_t n = s->rows->rows, head = 0, tail = 1;
     *result = (dcsr_bfs_result){.reached = 1};
@@ -268,7 +268,7 @@ dcsr_status dcsr_i_bfs_queue(int32_t *level, dcsr_bfs_result *found, dcsr_view *
                     .own = own,
                     .owners = owners,
                     .words = words};
-        run(&s, context, entries, source, found);
+        search_levels(&s, context, entries, source, found);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)visited, words, sizeof *visited);
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)own, own_words, sizeof *own);

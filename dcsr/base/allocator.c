@@ -138,6 +138,6 @@ void dcsr_i_allocator_trim(void)
     chosen()->trim();
 #ifdef DCSR_CUDA
     dcsr_i_pinned_trim();
-    dcsr_cuda_trim();
+    dcsr_i_cuda_trim();
 #endif
 }

@@ -40,12 +40,12 @@ static void *pin_extent(extent_hooks_t *hooks, void *place, size_t size, size_t 
     (void)hooks, (void)index;
     if (place) return NULL; /* CUDA takes no wishes */
     size_t whole = size + (align > PAGE ? align : PAGE);
-    piece *pinned = dcsr_cuda_pin(whole);
+    piece *pinned = dcsr_i_cuda_pin(whole);
     if (!pinned) return NULL;
     uintptr_t after = (uintptr_t)(pinned + 1), step = align > PAGE ? align : PAGE;
     char *begin = (char *)((after + step - 1) / step * step);
     if (begin + size > (char *)pinned + whole) { /* it is not even page-aligned */
-        dcsr_cuda_unpin(pinned);
+        dcsr_i_cuda_unpin(pinned);
         return NULL;
     }
     pinned->begin = begin;
@@ -139,7 +139,7 @@ static void arena_trim(void)
         pthread_mutex_lock(&pieces_lock);
         while (pieces) {
             piece *next = pieces->next;
-            dcsr_cuda_unpin(pieces);
+            dcsr_i_cuda_unpin(pieces);
             pieces = next;
         }
         bytes_pinned = 0;
@@ -177,7 +177,7 @@ static void arena_usage(uint64_t *active, uint64_t *resident)
 void *dcsr_i_pinned_take(size_t bytes, bool zero)
 {
     BY_ARENA(return arena_take(bytes, zero));
-    void *block = dcsr_cuda_pin(bytes);
+    void *block = dcsr_i_cuda_pin(bytes);
     return block && zero ? memset(block, 0, bytes) : block;
 }
 
@@ -188,7 +188,7 @@ void dcsr_i_pinned_give(void *block, size_t bytes)
         arena_give(block, bytes);
         return;
     });
-    dcsr_cuda_unpin(block);
+    dcsr_i_cuda_unpin(block);
 }
 
 void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)

@@ -9,40 +9,40 @@
 
 bool dcsr_i_gpu_is_usable(void)
 {
-    return dcsr_cuda_usable();
+    return dcsr_i_cuda_usable();
 }
 
 dcsr_status dcsr_i_gpu_open(dcsr_context *context)
 {
-    dcsr_status status = dcsr_cuda_open(&context->cuda, context);
+    dcsr_status status = dcsr_i_cuda_open(&context->cuda, context);
     if (status == DCSR_OK) dcsr_i_pinned_keep(1);
     return status;
 }
 
 void dcsr_i_gpu_close(dcsr_context *context)
 {
-    while (context->idle_streams) dcsr_cuda_stream_destroy(context->idle[--context->idle_streams]);
+    while (context->idle_streams) dcsr_i_cuda_stream_destroy(context->idle[--context->idle_streams]);
     if (context->cuda) dcsr_i_pinned_keep(-1);
-    dcsr_cuda_close(context->cuda);
+    dcsr_i_cuda_close(context->cuda);
 }
 
 dcsr_status dcsr_i_gpu_check(const dcsr_context *context)
 {
-    return context->cuda ? dcsr_cuda_check(context->cuda) : DCSR_OK;
+    return context->cuda ? dcsr_i_cuda_check(context->cuda) : DCSR_OK;
 }
 
 uint64_t dcsr_i_gpu_memory(const dcsr_context *context)
 {
-    return dcsr_cuda_describe(context->cuda)->memory;
+    return dcsr_i_cuda_describe(context->cuda)->memory;
 }
 
 void dcsr_i_gpu_describe(dcsr_context_info *info, const dcsr_context *context)
 {
     if (!context->cuda) return;
-    const dcsr_cuda_properties *properties = dcsr_cuda_describe(context->cuda);
+    const dcsr_i_cuda_properties *properties = dcsr_i_cuda_describe(context->cuda);
     info->device_name = properties->name;
     info->device_memory = properties->memory;
-    info->device_free = dcsr_cuda_free_memory(context->cuda);
+    info->device_free = dcsr_i_cuda_free_memory(context->cuda);
     info->driver_version = properties->driver;
     info->runtime_version = properties->runtime;
 }
@@ -53,7 +53,7 @@ static char built_for_text[200] = "cpu, cuda";
 static void make_built_for_text(void)
 {
     size_t length = strlen(built_for_text);
-    for (const char *word = dcsr_cuda_architectures(); *word;) {
+    for (const char *word = dcsr_i_cuda_architectures(); *word;) {
         int size = (int)strcspn(word, " ");
         bool number = word[0] >= '0' && word[0] <= '9';
         length += (size_t)snprintf(built_for_text + length, sizeof built_for_text - length, " %s%.*s",
@@ -70,26 +70,26 @@ const char *dcsr_i_built_for(void)
     return built_for_text;
 }
 
-dcsr_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context)
+dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context)
 {
-    dcsr_cuda_stream *stream = NULL;
+    dcsr_i_cuda_stream *stream = NULL;
     pthread_mutex_lock(&context->lock);
     if (context->idle_streams) stream = context->idle[--context->idle_streams];
     pthread_mutex_unlock(&context->lock);
-    if (!stream && dcsr_cuda_stream_create(&stream, context->cuda) != DCSR_OK) return NULL;
-    dcsr_cuda_enter(stream);
+    if (!stream && dcsr_i_cuda_stream_create(&stream, context->cuda) != DCSR_OK) return NULL;
+    dcsr_i_cuda_enter(stream);
     return stream;
 }
 
-void dcsr_i_stream_return(dcsr_context *context, dcsr_cuda_stream *stream)
+void dcsr_i_stream_return(dcsr_context *context, dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
-    dcsr_cuda_leave(stream);
+    dcsr_i_cuda_leave(stream);
     pthread_mutex_lock(&context->lock);
     bool kept = context->idle_streams < DCSR_I_IDLE_STREAMS;
     if (kept) context->idle[context->idle_streams++] = stream;
     pthread_mutex_unlock(&context->lock);
-    if (!kept) dcsr_cuda_stream_destroy(stream);
+    if (!kept) dcsr_i_cuda_stream_destroy(stream);
 }
 
 #else

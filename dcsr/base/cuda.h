@@ -5,7 +5,7 @@
  *
  * Work is ordered by streams and events alone; nothing here waits for the whole device. A stream object
  * belongs to one host thread at a time. Numbers that the host needs come back through copies into the
- * stream's pinned landing area, followed by dcsr_cuda_wait().
+ * stream's pinned landing area, followed by dcsr_i_cuda_wait().
  *
  * Errors: running out of memory is DCSR_ERROR_OUT_OF_MEMORY and leaves all as it was. Anything that CUDA
  * cannot recover from (a kernel that faulted) is reported once as DCSR_ERROR_DEVICE with the name of the
@@ -22,124 +22,125 @@ extern "C" {
 
 /* ---- The device of a context: device.cu ---- */
 
-typedef struct dcsr_cuda_device dcsr_cuda_device;
-typedef struct dcsr_cuda_stream dcsr_cuda_stream;
+typedef struct dcsr_i_cuda_device dcsr_i_cuda_device;
+typedef struct dcsr_i_cuda_stream dcsr_i_cuda_stream;
 
-typedef struct dcsr_cuda_properties {
+typedef struct dcsr_i_cuda_properties {
     char name[256];
     uint64_t memory;     /* bytes */
     int driver, runtime; /* as CUDA counts: 13000 is 13.0 */
     int multiprocessors;
     int capability; /* 90 is 9.0 */
-} dcsr_cuda_properties;
+} dcsr_i_cuda_properties;
 
 /* Whether a usable device is there: DCSR_OK, or NO_DEVICE with the reason (none, no driver, a driver that is
  * too old, a device that the library has no code for). Looks once per process. Not in a child of a process
  * that has used the device: NO_DEVICE, with advice. */
-dcsr_status dcsr_cuda_find(void);
+dcsr_status dcsr_i_cuda_find(void);
 
 /* The same without setting the error. */
-bool dcsr_cuda_usable(void);
+bool dcsr_i_cuda_usable(void);
 
 /* Opens the device for a context; its pool of temporary memory keeps what is freed for the next. */
-dcsr_status dcsr_cuda_open(dcsr_cuda_device **device, dcsr_context *context);
+dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context);
 /* Everything of it has been given back. NULL does nothing. */
-void dcsr_cuda_close(dcsr_cuda_device *device);
+void dcsr_i_cuda_close(dcsr_i_cuda_device *device);
 /* Gives back what the pools of all open devices keep. */
-void dcsr_cuda_trim(void);
-const dcsr_cuda_properties *dcsr_cuda_describe(const dcsr_cuda_device *device);
+void dcsr_i_cuda_trim(void);
+const dcsr_i_cuda_properties *dcsr_i_cuda_describe(const dcsr_i_cuda_device *device);
 /* Bytes of device memory that nobody uses, as the driver says; 0 when it does not. */
-uint64_t dcsr_cuda_free_memory(dcsr_cuda_device *device);
+uint64_t dcsr_i_cuda_free_memory(dcsr_i_cuda_device *device);
 /* DCSR_OK, or DCSR_ERROR_DEVICE once something has failed beyond recovery; also in a forked child. */
-dcsr_status dcsr_cuda_check(dcsr_cuda_device *device);
+dcsr_status dcsr_i_cuda_check(dcsr_i_cuda_device *device);
 /* "75 80 86 89 90": the architectures that the kernels were compiled for. */
-const char *dcsr_cuda_architectures(void);
+const char *dcsr_i_cuda_architectures(void);
 
 /* Translates what a call or launch on this device returned (a cudaError_t): DCSR_OK for success;
  * OUT_OF_MEMORY; else DCSR_ERROR_DEVICE, and the device refuses work from then on. `operation` names what was
  * being done: "inserting". */
-dcsr_status dcsr_cuda_result(dcsr_cuda_device *device, int error, const char *operation);
+dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation);
 
 /* ---- Streams: stream.cu ---- */
 
 /* A stream that takes no part in the legacy default stream's ordering. */
-dcsr_status dcsr_cuda_stream_create(dcsr_cuda_stream **stream, dcsr_cuda_device *device);
+dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device);
 /* Waits for what is on it. NULL does nothing. */
-void dcsr_cuda_stream_destroy(dcsr_cuda_stream *stream);
+void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream);
 /* Around the use of a stream by a thread that is not the library's own: enter makes the stream's device the
  * thread's current one, leave sets it back and gives the landing area back. */
-void dcsr_cuda_enter(dcsr_cuda_stream *stream);
-void dcsr_cuda_leave(dcsr_cuda_stream *stream);
-dcsr_cuda_device *dcsr_cuda_device_of(const dcsr_cuda_stream *stream);
+void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream);
+void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream);
+dcsr_i_cuda_device *dcsr_i_cuda_device_of(const dcsr_i_cuda_stream *stream);
 /* For callers outside kernels' files: the cudaStream_t. */
-void *dcsr_cuda_handle(dcsr_cuda_stream *stream);
+void *dcsr_i_cuda_handle(dcsr_i_cuda_stream *stream);
 
 /* Notes the first failure of what has been put on the stream, for the wait that follows; so launchers need
  * not return one. `error` is a cudaError_t. */
-void dcsr_cuda_note(dcsr_cuda_stream *stream, int error);
+void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error);
 /* Waits until all that was put on the stream has run; returns the first failure since the last wait, in which
  * `operation` is named. */
-dcsr_status dcsr_cuda_wait(dcsr_cuda_stream *stream, const char *operation);
+dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation);
 
 /* All later work on `stream` waits for what `on` holds now. `on` may also be a stream of the caller's. */
-void dcsr_cuda_order(dcsr_cuda_stream *stream, dcsr_cuda_stream *on);
-void dcsr_cuda_order_after_caller(dcsr_cuda_stream *stream, void *callers_stream);
+void dcsr_i_cuda_order(dcsr_i_cuda_stream *stream, dcsr_i_cuda_stream *on);
+void dcsr_i_cuda_order_after_caller(dcsr_i_cuda_stream *stream, void *callers_stream);
 /* The other way round: later work on the caller's stream waits for what `stream` holds now. */
-void dcsr_cuda_order_caller_after(void *callers_stream, dcsr_cuda_stream *stream);
+void dcsr_i_cuda_order_caller_after(void *callers_stream, dcsr_i_cuda_stream *stream);
 
 /* Events, by which any host thread can wait for what a stream held when they were recorded. */
-dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device);
-void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device);
+dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device);
+void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device);
 /* On this stream or one of the caller's, `raw`; failures are noted on `stream`. */
-void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *raw);
-dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation);
+void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw);
+dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, const char *operation);
 
 /* Copies between any two places, in stream order. Host memory should be pinned: else the call may wait. */
-void dcsr_cuda_copy(dcsr_cuda_stream *stream, void *to, const void *from, size_t bytes);
-void dcsr_cuda_fill(dcsr_cuda_stream *stream, void *to, int byte, size_t bytes);
+void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes);
+void dcsr_i_cuda_fill(dcsr_i_cuda_stream *stream, void *to, int byte, size_t bytes);
 /* `bytes` of pinned memory that belong to the stream: for the numbers that the host needs back, and small
  * tables that go there. The same bytes each time (call it once per step); NULL (noted) when it cannot be made
  * that large. */
-void *dcsr_cuda_landing(dcsr_cuda_stream *stream, size_t bytes);
+void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes);
 
 /* ---- Memory on the device: device_memory.cu ---- */
 
 /* Memory in stream order: usable by work put on this stream from now on; freed when the work before the free
  * has run. Counted against the context's limit like host memory, and made to fail by the same countdown. NULL
  * with the error set. Zero bytes give a pointer that may be freed. */
-void *dcsr_cuda_alloc(dcsr_cuda_stream *stream, dcsr_i_pool pool, size_t count, size_t size);
-void dcsr_cuda_free(dcsr_cuda_stream *stream, dcsr_i_pool pool, void *block, size_t count, size_t size);
+void *dcsr_i_cuda_alloc(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, size_t count, size_t size);
+void dcsr_i_cuda_free(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, void *block, size_t count, size_t size);
 /* The same by any thread, without a stream, where all work on the block has been waited for. */
-void dcsr_cuda_free_idle(dcsr_cuda_device *device, dcsr_i_pool pool, void *block, size_t count, size_t size);
+void dcsr_i_cuda_free_idle(dcsr_i_cuda_device *device, dcsr_i_pool pool, void *block, size_t count,
+                           size_t size);
 
-typedef enum dcsr_cuda_place {
+typedef enum dcsr_i_cuda_place {
     DCSR_CUDA_HOST, /* memory CUDA knows nothing of */
     DCSR_CUDA_PINNED,
     DCSR_CUDA_ON_DEVICE, /* of this context's device */
     DCSR_CUDA_ELSEWHERE  /* of another device: kernels cannot use it */
-} dcsr_cuda_place;
-dcsr_cuda_place dcsr_cuda_where(dcsr_cuda_device *device, const void *pointer);
+} dcsr_i_cuda_place;
+dcsr_i_cuda_place dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer);
 
 /* ---- Address space that is reserved once and grows in place: device_mapping.cu; users go through mapping.h
  * ---- */
 
 /* The step in which memory is mapped; a power of two. */
-size_t dcsr_cuda_granularity(dcsr_cuda_device *device);
+size_t dcsr_i_cuda_granularity(dcsr_i_cuda_device *device);
 /* Reserves address space; bytes must be a multiple of the granularity. NULL with the error set. */
-char *dcsr_cuda_reserve(dcsr_cuda_device *device, size_t bytes);
-void dcsr_cuda_unreserve(dcsr_cuda_device *device, char *base,
-                         size_t bytes); /* nothing is mapped in it any more */
+char *dcsr_i_cuda_reserve(dcsr_i_cuda_device *device, size_t bytes);
+void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base,
+                           size_t bytes); /* nothing is mapped in it any more */
 /* Maps one piece of memory to [begin, begin + bytes), both multiples of the granularity: usable by any work
  * put on any stream from now on. It is unmapped as a whole, alone or together with its neighbours. */
-dcsr_status dcsr_cuda_map(dcsr_cuda_device *device, char *begin, size_t bytes);
+dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t bytes);
 /* No work that uses it may be under way. */
-void dcsr_cuda_unmap(dcsr_cuda_device *device, char *begin, size_t bytes);
+void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes);
 
 /* ---- Pinned host memory: device_memory.cu ---- */
 
 /* For the allocator's pool of pinned memory (alloc.c), in large pieces. NULL when refused. */
-void *dcsr_cuda_pin(size_t bytes);
-void dcsr_cuda_unpin(void *block);
+void *dcsr_i_cuda_pin(size_t bytes);
+void dcsr_i_cuda_unpin(void *block);
 
 #ifdef __cplusplus
 }

@@ -93,7 +93,7 @@ enum { SMALL_UNITS = 16, LARGE_UNIT = 16, MOST_UNITS = 128 };
 
 static dcsr_status reserve_on_device(dcsr_i_mapping *mapping)
 {
-    mapping->unit = round_up(mapping->unit, dcsr_cuda_granularity(mapping->context->cuda));
+    mapping->unit = round_up(mapping->unit, dcsr_i_cuda_granularity(mapping->context->cuda));
     mapping->small = SMALL_UNITS * mapping->unit;
     mapping->large_unit = LARGE_UNIT * mapping->unit;
     mapping->most_piece = MOST_UNITS * mapping->unit;
@@ -102,23 +102,23 @@ static dcsr_status reserve_on_device(dcsr_i_mapping *mapping)
     else
         mapping->length = mapping->small + round_up(mapping->length - mapping->small, mapping->large_unit);
     mapping->reserved = mapping->length;
-    mapping->start = mapping->base = dcsr_cuda_reserve(mapping->context->cuda, mapping->reserved);
+    mapping->start = mapping->base = dcsr_i_cuda_reserve(mapping->context->cuda, mapping->reserved);
     return mapping->base ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void unreserve_on_device(dcsr_i_mapping *mapping)
 {
-    dcsr_cuda_unreserve(mapping->context->cuda, mapping->base, mapping->reserved);
+    dcsr_i_cuda_unreserve(mapping->context->cuda, mapping->base, mapping->reserved);
 }
 
 static dcsr_status add_on_device(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
 {
-    return dcsr_cuda_map(mapping->context->cuda, mapping->start + begin, bytes);
+    return dcsr_i_cuda_map(mapping->context->cuda, mapping->start + begin, bytes);
 }
 
 static void drop_on_device(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
 {
-    dcsr_cuda_unmap(mapping->context->cuda, mapping->start + begin, bytes);
+    dcsr_i_cuda_unmap(mapping->context->cuda, mapping->start + begin, bytes);
 }
 
 static const struct dcsr_i_mapping_kind on_device = {.reserve = reserve_on_device,

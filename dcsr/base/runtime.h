@@ -43,7 +43,7 @@ struct dcsr_context {
     atomic_bool closed;
 
     dcsr_device device;
-    struct dcsr_cuda_device *cuda; /* NULL on the cpu */
+    struct dcsr_i_cuda_device *cuda; /* NULL on the cpu */
     int threads;
     uint64_t memory_limit;  /* UINT64_MAX: none */
     uint64_t set_aside;     /* of that, for calls that ask or make room */
@@ -54,7 +54,7 @@ struct dcsr_context {
     dcsr_i_member *members;
     dcsr_i_member *closing; /* the member whose close() runs */
     uint64_t matrices;
-    struct dcsr_cuda_stream *idle[DCSR_I_IDLE_STREAMS]; /* that no thread has borrowed */
+    struct dcsr_i_cuda_stream *idle[DCSR_I_IDLE_STREAMS]; /* that no thread has borrowed */
     int idle_streams;
 
     /* Written by every allocation, so on a cache line of their own. */
@@ -79,8 +79,8 @@ void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member);
 #ifdef DCSR_CUDA
 /* A stream for a thread that reads; NULL with the error set. Work on it may follow no other stream's by
  * itself. It is to be returned by the same thread, with nothing on it that has not been waited for. */
-struct dcsr_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context);
-void dcsr_i_stream_return(dcsr_context *context, struct dcsr_cuda_stream *stream);
+struct dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context);
+void dcsr_i_stream_return(dcsr_context *context, struct dcsr_i_cuda_stream *stream);
 #endif
 
 /* What the allocator says about itself: its name, and the bytes of its pages in use and held, over all

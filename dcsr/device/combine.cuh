@@ -10,14 +10,14 @@
 #include <string.h>
 #include <type_traits>
 
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_value_of(uint64_t word)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_value_of(uint64_t word)
 {
     T value;
     memcpy(&value, &word, sizeof value);
     return value;
 }
 
-template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_word_of(T value)
+template <class T> DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_word_of(T value)
 {
     uint64_t word = 0;
     memcpy(&word, &value, sizeof value);
@@ -25,39 +25,39 @@ template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_word_of(T value)
 }
 
 /* Integers wrap around: their sums are taken without a sign, where overflow is defined. */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_sum(T a, T b)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_wrapping_sum(T a, T b)
 {
     return (T)((uint64_t)a + (uint64_t)b);
 }
-DCSR_CUDA_INLINE bool dcsr_cuda_sum(bool a, bool b)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_wrapping_sum(bool a, bool b)
 {
     return a || b;
 }
-DCSR_CUDA_INLINE float dcsr_cuda_sum(float a, float b)
+DCSR_CUDA_INLINE float dcsr_i_cuda_wrapping_sum(float a, float b)
 {
     return a + b;
 }
-DCSR_CUDA_INLINE double dcsr_cuda_sum(double a, double b)
+DCSR_CUDA_INLINE double dcsr_i_cuda_wrapping_sum(double a, double b)
 {
     return a + b;
 }
 
 /* A number stays beside NaN, whichever came first. */
-template <class T> DCSR_CUDA_INLINE bool dcsr_cuda_is_nan(T a)
+template <class T> DCSR_CUDA_INLINE bool dcsr_i_cuda_is_nan(T a)
 {
     return std::is_floating_point<T>::value && isnan(double(a));
 }
 
-template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_as(int policy, uint64_t into, uint64_t value)
+template <class T> DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_combine_as(int policy, uint64_t into, uint64_t value)
 {
-    T a = dcsr_cuda_value_of<T>(into), b = dcsr_cuda_value_of<T>(value);
+    T a = dcsr_i_cuda_value_of<T>(into), b = dcsr_i_cuda_value_of<T>(value);
     switch (policy) {
     case DCSR_POLICY_SUM:
-        return dcsr_cuda_word_of<T>(dcsr_cuda_sum(a, b));
+        return dcsr_i_cuda_word_of<T>(dcsr_i_cuda_wrapping_sum(a, b));
     case DCSR_POLICY_MIN:
-        return b < a || dcsr_cuda_is_nan(a) ? value : into;
+        return b < a || dcsr_i_cuda_is_nan(a) ? value : into;
     case DCSR_POLICY_MAX:
-        return b > a || dcsr_cuda_is_nan(a) ? value : into;
+        return b > a || dcsr_i_cuda_is_nan(a) ? value : into;
     case DCSR_POLICY_LAST:
         return value;
     default: /* ANY */
@@ -66,12 +66,12 @@ template <class T> DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_as(int policy, ui
 }
 
 /* What stands where `into` stood and `value` came later. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_combine_words(int type, int policy, uint64_t into, uint64_t value)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_combine_words(int type, int policy, uint64_t into, uint64_t value)
 {
     switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum) \
     case DCSR_##NAME:                               \
-        return dcsr_cuda_combine_as<ctype>(policy, into, value);
+        return dcsr_i_cuda_combine_as<ctype>(policy, into, value);
 #include <dcsr/types.def>
 #undef DCSR_X
     default: /* a pattern has no values */

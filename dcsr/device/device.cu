@@ -11,7 +11,7 @@
 #error "DCSR_CUDA_ARCHITECTURES must list what is compiled for, as in \"75 80 90\""
 #endif
 
-const char *dcsr_cuda_architectures(void)
+const char *dcsr_i_cuda_architectures(void)
 {
     return DCSR_CUDA_ARCHITECTURES;
 }
@@ -25,14 +25,14 @@ namespace
 struct finding {
     bool usable;
     char why_not[512];
-    dcsr_cuda_properties properties;
+    dcsr_i_cuda_properties properties;
 };
 } // namespace
 
 /* What is wrong and what to do. Without any driver CUDA says that the driver is too old. */
 static void explain(finding *result, cudaError_t error)
 {
-    const dcsr_cuda_properties *p = &result->properties;
+    const dcsr_i_cuda_properties *p = &result->properties;
     char *text = result->why_not;
     const size_t size = sizeof result->why_not;
     if (error == cudaErrorInsufficientDriver && !p->driver)
@@ -60,7 +60,7 @@ static void explain(finding *result, cudaError_t error)
                  cudaGetErrorName(error));
 }
 
-static cudaError_t look_at_device(dcsr_cuda_properties *p)
+static cudaError_t look_at_device(dcsr_i_cuda_properties *p)
 {
     int devices = 0, pools = 0;
     size_t granularity;
@@ -75,7 +75,7 @@ static cudaError_t look_at_device(dcsr_cuda_properties *p)
     p->capability = properties.major * 10 + properties.minor;
     error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, DCSR_CUDA_DEVICE_NUMBER);
     if (error == cudaSuccess && !pools) error = cudaErrorNotSupported;
-    if (error == cudaSuccess) error = dcsr_cuda_open_mapping(&granularity);
+    if (error == cudaSuccess) error = dcsr_i_cuda_open_mapping(&granularity);
     return error;
 }
 
@@ -121,22 +121,22 @@ static const finding *found(void)
     return &result;
 }
 
-bool dcsr_cuda_forked(void)
+bool dcsr_i_cuda_forked(void)
 {
     return forked.load(std::memory_order_relaxed);
 }
 
-bool dcsr_cuda_usable(void)
+bool dcsr_i_cuda_usable(void)
 {
-    return found()->usable && !dcsr_cuda_forked();
+    return found()->usable && !dcsr_i_cuda_forked();
 }
 
-dcsr_status dcsr_cuda_find(void)
+dcsr_status dcsr_i_cuda_find(void)
 {
     if (!found()->usable)
         return dcsr_i_fail(DCSR_ERROR_NO_DEVICE, "no GPU can be used: %s, or ask for the device cpu",
                            found()->why_not);
-    if (dcsr_cuda_forked())
+    if (dcsr_i_cuda_forked())
         return dcsr_i_fail(
             DCSR_ERROR_NO_DEVICE,
             "no GPU can be used: this process is a child of one that has used the GPU, which CUDA does "
@@ -148,11 +148,11 @@ dcsr_status dcsr_cuda_find(void)
 /* ---- Opening it ---- */
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static dcsr_cuda_device *open_devices;
+static dcsr_i_cuda_device *open_devices;
 
-/* Temporary memory that is freed serves again, and is not given back to the driver before dcsr_cuda_trim().
+/* Temporary memory that is freed serves again, and is not given back to the driver before dcsr_i_cuda_trim().
  */
-static cudaError_t create_pool(dcsr_cuda_device *device)
+static cudaError_t create_pool(dcsr_i_cuda_device *device)
 {
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -168,21 +168,21 @@ static cudaError_t create_pool(dcsr_cuda_device *device)
     return error;
 }
 
-dcsr_status dcsr_cuda_open(dcsr_cuda_device **device, dcsr_context *context)
+dcsr_status dcsr_i_cuda_open(dcsr_i_cuda_device **device, dcsr_context *context)
 {
     *device = nullptr;
-    DCSR_TRY(dcsr_cuda_find());
+    DCSR_TRY(dcsr_i_cuda_find());
     void *memory = dcsr_i_alloc(nullptr, DCSR_I_MATRIX, 1, sizeof **device);
     if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_device *opened = new (memory) dcsr_cuda_device();
+    dcsr_i_cuda_device *opened = new (memory) dcsr_i_cuda_device();
     opened->context = context;
     opened->properties = found()->properties;
     opened->number = DCSR_CUDA_DEVICE_NUMBER;
     pthread_mutex_init(&opened->lock, nullptr);
-    cudaError_t error = dcsr_cuda_open_mapping(&opened->granularity);
+    cudaError_t error = dcsr_i_cuda_open_mapping(&opened->granularity);
     if (error == cudaSuccess) error = create_pool(opened);
     if (error != cudaSuccess) {
-        dcsr_status status = dcsr_cuda_result(opened, error, "opening the device");
+        dcsr_status status = dcsr_i_cuda_result(opened, error, "opening the device");
         pthread_mutex_destroy(&opened->lock);
         dcsr_i_free(nullptr, DCSR_I_MATRIX, opened, 1, sizeof *opened);
         return status;
@@ -195,15 +195,15 @@ dcsr_status dcsr_cuda_open(dcsr_cuda_device **device, dcsr_context *context)
     return DCSR_OK;
 }
 
-void dcsr_cuda_close(dcsr_cuda_device *device)
+void dcsr_i_cuda_close(dcsr_i_cuda_device *device)
 {
     if (!device) return;
     pthread_mutex_lock(&list_lock);
-    dcsr_cuda_device **link = &open_devices;
+    dcsr_i_cuda_device **link = &open_devices;
     while (*link != device) link = &(*link)->next;
     *link = device->next;
     pthread_mutex_unlock(&list_lock);
-    if (!dcsr_cuda_forked()) {
+    if (!dcsr_i_cuda_forked()) {
         cudaStreamSynchronize(device->frees);
         cudaStreamDestroy(device->frees);
         cudaMemPoolDestroy(device->pool);
@@ -213,24 +213,24 @@ void dcsr_cuda_close(dcsr_cuda_device *device)
     dcsr_i_free(nullptr, DCSR_I_MATRIX, device, 1, sizeof *device);
 }
 
-void dcsr_cuda_trim(void)
+void dcsr_i_cuda_trim(void)
 {
-    if (dcsr_cuda_forked()) return;
+    if (dcsr_i_cuda_forked()) return;
     pthread_mutex_lock(&list_lock);
-    for (dcsr_cuda_device *device = open_devices; device; device = device->next)
-        dcsr_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
+    for (dcsr_i_cuda_device *device = open_devices; device; device = device->next)
+        dcsr_i_cuda_result(device, cudaMemPoolTrimTo(device->pool, 0), "giving memory back");
     pthread_mutex_unlock(&list_lock);
 }
 
-const dcsr_cuda_properties *dcsr_cuda_describe(const dcsr_cuda_device *device)
+const dcsr_i_cuda_properties *dcsr_i_cuda_describe(const dcsr_i_cuda_device *device)
 {
     return &device->properties;
 }
 
-uint64_t dcsr_cuda_free_memory(dcsr_cuda_device *device)
+uint64_t dcsr_i_cuda_free_memory(dcsr_i_cuda_device *device)
 {
     size_t available = 0, total;
-    if (dcsr_cuda_forked() || device->failure) return 0;
+    if (dcsr_i_cuda_forked() || device->failure) return 0;
     if (cudaMemGetInfo(&available, &total) == cudaSuccess) return available;
     cudaGetLastError();
     return 0;
@@ -238,7 +238,7 @@ uint64_t dcsr_cuda_free_memory(dcsr_cuda_device *device)
 
 /* ---- What became of it ---- */
 
-static dcsr_status tell_failure(dcsr_cuda_device *device)
+static dcsr_status tell_failure(dcsr_i_cuda_device *device)
 {
     pthread_mutex_lock(&device->lock);
     char operation[sizeof device->failed_while];
@@ -251,9 +251,9 @@ static dcsr_status tell_failure(dcsr_cuda_device *device)
         operation, cudaGetErrorString((cudaError_t)device->failure.load()));
 }
 
-dcsr_status dcsr_cuda_check(dcsr_cuda_device *device)
+dcsr_status dcsr_i_cuda_check(dcsr_i_cuda_device *device)
 {
-    if (dcsr_cuda_forked())
+    if (dcsr_i_cuda_forked())
         return dcsr_i_fail(
             DCSR_ERROR_DEVICE,
             "this process is a child of the one that created the context, and CUDA does not support "
@@ -261,7 +261,7 @@ dcsr_status dcsr_cuda_check(dcsr_cuda_device *device)
     return device->failure.load(std::memory_order_relaxed) ? tell_failure(device) : DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_result(dcsr_cuda_device *device, int error, const char *operation)
+dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char *operation)
 {
     if (error == cudaSuccess) return DCSR_OK;
     cudaGetLastError(); /* else the next launch would be blamed for it */
@@ -270,7 +270,7 @@ dcsr_status dcsr_cuda_result(dcsr_cuda_device *device, int error, const char *op
             DCSR_ERROR_OUT_OF_MEMORY,
             "out of memory while %s: the GPU, or what the host can pin for it, is used up (%llu of the "
             "GPU's %llu bytes are free); destroy matrices and views, or run less on it at a time",
-            operation, (unsigned long long)dcsr_cuda_free_memory(device),
+            operation, (unsigned long long)dcsr_i_cuda_free_memory(device),
             (unsigned long long)device->properties.memory);
     pthread_mutex_lock(&device->lock);
     if (!device->failure) {

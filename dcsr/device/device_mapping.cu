@@ -64,7 +64,7 @@ static CUmemAllocationProp kind_of_memory(void)
     return kind;
 }
 
-cudaError_t dcsr_cuda_open_mapping(size_t *granularity)
+cudaError_t dcsr_i_cuda_open_mapping(size_t *granularity)
 {
     const driver *f = functions();
     if (f->error != cudaSuccess) return f->error;
@@ -72,14 +72,14 @@ cudaError_t dcsr_cuda_open_mapping(size_t *granularity)
     return (cudaError_t)f->granularity(granularity, &kind, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 }
 
-size_t dcsr_cuda_granularity(dcsr_cuda_device *device)
+size_t dcsr_i_cuda_granularity(dcsr_i_cuda_device *device)
 {
     return device->granularity;
 }
 
-char *dcsr_cuda_reserve(dcsr_cuda_device *device, size_t bytes)
+char *dcsr_i_cuda_reserve(dcsr_i_cuda_device *device, size_t bytes)
 {
-    if (dcsr_cuda_check(device) != DCSR_OK) return nullptr;
+    if (dcsr_i_cuda_check(device) != DCSR_OK) return nullptr;
     CUdeviceptr address = 0;
     CUresult error = functions()->reserve(&address, bytes, 0, 0, 0);
     if (error == CUDA_SUCCESS) return reinterpret_cast<char *>(address);
@@ -90,20 +90,20 @@ char *dcsr_cuda_reserve(dcsr_cuda_device *device, size_t bytes)
             "a smaller reserve_bytes, or destroy matrices that are not needed",
             bytes);
     else
-        dcsr_cuda_result(device, error, "reserving address space");
+        dcsr_i_cuda_result(device, error, "reserving address space");
     return nullptr;
 }
 
 /* Giving back is not refused for a reason that the caller could do anything about; what a failed device holds
  * is lost with the process. */
-static void expect(dcsr_cuda_device *device, CUresult error, const char *operation)
+static void expect(dcsr_i_cuda_device *device, CUresult error, const char *operation)
 {
-    if (error != CUDA_SUCCESS && !device->failure) dcsr_cuda_result(device, error, operation);
+    if (error != CUDA_SUCCESS && !device->failure) dcsr_i_cuda_result(device, error, operation);
 }
 
-void dcsr_cuda_unreserve(dcsr_cuda_device *device, char *base, size_t bytes)
+void dcsr_i_cuda_unreserve(dcsr_i_cuda_device *device, char *base, size_t bytes)
 {
-    if (dcsr_cuda_forked()) return;
+    if (dcsr_i_cuda_forked()) return;
     expect(device, functions()->unreserve(reinterpret_cast<CUdeviceptr>(base), bytes),
            "giving address space back");
 }
@@ -128,20 +128,20 @@ static CUresult map_new(char *begin, size_t bytes)
     return error;
 }
 
-dcsr_status dcsr_cuda_map(dcsr_cuda_device *device, char *begin, size_t bytes)
+dcsr_status dcsr_i_cuda_map(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
     if (!bytes) return DCSR_OK;
-    DCSR_TRY(dcsr_cuda_check(device));
+    DCSR_TRY(dcsr_i_cuda_check(device));
     CUresult error = map_new(begin, bytes);
     if (error == CUDA_ERROR_OUT_OF_MEMORY) {
-        dcsr_cuda_trim(); /* what is kept for temporary work makes room */
+        dcsr_i_cuda_trim(); /* what is kept for temporary work makes room */
         error = map_new(begin, bytes);
     }
-    return dcsr_cuda_result(device, error, "growing a matrix");
+    return dcsr_i_cuda_result(device, error, "growing a matrix");
 }
 
-void dcsr_cuda_unmap(dcsr_cuda_device *device, char *begin, size_t bytes)
+void dcsr_i_cuda_unmap(dcsr_i_cuda_device *device, char *begin, size_t bytes)
 {
-    if (!bytes || dcsr_cuda_forked()) return;
+    if (!bytes || dcsr_i_cuda_forked()) return;
     expect(device, functions()->unmap(reinterpret_cast<CUdeviceptr>(begin), bytes), "giving memory back");
 }

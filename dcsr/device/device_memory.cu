@@ -2,25 +2,25 @@
 #include "dcsr/device/device_state.cuh"
 
 /* Zero bytes are one for CUDA, and none for the count. */
-static cudaError_t take(dcsr_cuda_stream *stream, void **block, size_t bytes)
+static cudaError_t take(dcsr_i_cuda_stream *stream, void **block, size_t bytes)
 {
     cudaError_t error = cudaMallocFromPoolAsync(block, bytes ? bytes : 1, stream->device->pool, stream->raw);
     if (error != cudaErrorMemoryAllocation) return error;
     /* Blocks that are kept for reuse may be too small, and those that are freed behind pending work are not
      * to be had before it has run. */
     cudaGetLastError();
-    dcsr_cuda_note(stream, cudaStreamSynchronize(stream->raw));
-    dcsr_cuda_note(stream, cudaStreamSynchronize(stream->device->frees));
-    dcsr_cuda_trim();
+    dcsr_i_cuda_note(stream, cudaStreamSynchronize(stream->raw));
+    dcsr_i_cuda_note(stream, cudaStreamSynchronize(stream->device->frees));
+    dcsr_i_cuda_trim();
     return cudaMallocFromPoolAsync(block, bytes ? bytes : 1, stream->device->pool, stream->raw);
 }
 
-void *dcsr_cuda_alloc(dcsr_cuda_stream *stream, dcsr_i_pool pool, size_t count, size_t size)
+void *dcsr_i_cuda_alloc(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, size_t count, size_t size)
 {
-    dcsr_cuda_device *device = stream->device;
+    dcsr_i_cuda_device *device = stream->device;
     size_t bytes;
     void *block = nullptr;
-    if (dcsr_cuda_check(device) != DCSR_OK) return nullptr;
+    if (dcsr_i_cuda_check(device) != DCSR_OK) return nullptr;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%zu objects of %zu bytes are more than memory can address",
                     count, size);
@@ -30,28 +30,29 @@ void *dcsr_cuda_alloc(dcsr_cuda_stream *stream, dcsr_i_pool pool, size_t count, 
     cudaError_t error = take(stream, &block, bytes);
     if (error == cudaSuccess) return block;
     dcsr_i_uncharge(device->context, pool, bytes);
-    dcsr_cuda_result(device, error, "taking temporary memory");
+    dcsr_i_cuda_result(device, error, "taking temporary memory");
     return nullptr;
 }
 
-void dcsr_cuda_free(dcsr_cuda_stream *stream, dcsr_i_pool pool, void *block, size_t count, size_t size)
+void dcsr_i_cuda_free(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, void *block, size_t count, size_t size)
 {
     if (!block) return;
     dcsr_i_uncharge(stream->device->context, pool, count * size);
-    if (!dcsr_cuda_forked()) dcsr_cuda_note(stream, cudaFreeAsync(block, stream->raw));
+    if (!dcsr_i_cuda_forked()) dcsr_i_cuda_note(stream, cudaFreeAsync(block, stream->raw));
 }
 
 /* cudaFree() would wait for all that the device is doing. */
-void dcsr_cuda_free_idle(dcsr_cuda_device *device, dcsr_i_pool pool, void *block, size_t count, size_t size)
+void dcsr_i_cuda_free_idle(dcsr_i_cuda_device *device, dcsr_i_pool pool, void *block, size_t count,
+                           size_t size)
 {
     if (!block) return;
     dcsr_i_uncharge(device->context, pool, count * size);
-    if (dcsr_cuda_forked()) return;
+    if (dcsr_i_cuda_forked()) return;
     /* A failed device refuses, and all it has goes with the process. */
     if (cudaFreeAsync(block, device->frees) != cudaSuccess) cudaGetLastError();
 }
 
-dcsr_cuda_place dcsr_cuda_where(dcsr_cuda_device *device, const void *pointer)
+dcsr_i_cuda_place dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer)
 {
     cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
@@ -69,18 +70,18 @@ dcsr_cuda_place dcsr_cuda_where(dcsr_cuda_device *device, const void *pointer)
     }
 }
 
-void *dcsr_cuda_pin(size_t bytes)
+void *dcsr_i_cuda_pin(size_t bytes)
 {
     void *block = nullptr;
-    if (dcsr_cuda_forked()) return nullptr;
+    if (dcsr_i_cuda_forked()) return nullptr;
     if (cudaHostAlloc(&block, bytes, cudaHostAllocPortable) == cudaSuccess) return block;
     cudaGetLastError();
     return nullptr;
 }
 
-void dcsr_cuda_unpin(void *block)
+void dcsr_i_cuda_unpin(void *block)
 {
-    if (!block || dcsr_cuda_forked()) return;
+    if (!block || dcsr_i_cuda_forked()) return;
     /* A failed device refuses, and all it has goes with the process. */
     if (cudaFreeHost(block) != cudaSuccess) cudaGetLastError();
 }

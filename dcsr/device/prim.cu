@@ -53,7 +53,7 @@ enum { SHORT = 4096 };
 template <class Source> static __global__ void scan_short(Source all, uint64_t *out, uint64_t n)
 {
     SIMT_SHARED(uint64_t, of_warp, 32);
-    const unsigned lane = dcsr_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
     uint64_t before = 0;
     for (uint64_t tile = 0; tile <= n; tile += blockDim.x) {
         uint64_t i = tile + threadIdx.x, here = i <= n ? all[i] : 0, sum = here;
@@ -64,21 +64,22 @@ template <class Source> static __global__ void scan_short(Source all, uint64_t *
         if (lane == 31) of_warp[warp] = sum;
         __syncthreads();
         uint64_t other = lane < warps ? of_warp[lane] : 0;
-        uint64_t earlier = dcsr_cuda_warp_sum(lane < warp ? other : 0);
+        uint64_t earlier = dcsr_i_cuda_warp_sum(lane < warp ? other : 0);
         __syncthreads(); /* of_warp is written again */
         if (i <= n) out[i] = before + earlier + sum - here;
-        before += dcsr_cuda_warp_sum(other);
+        before += dcsr_i_cuda_warp_sum(other);
     }
 }
 
 template <class Source>
-static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n);
+static dcsr_status scan_any(dcsr_i_cuda_stream *stream, Source all, uint64_t *out, uint64_t n);
 
 template <class Source>
-static dcsr_status scan(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
+static dcsr_status scan(dcsr_i_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
 {
     if (n > SHORT) return scan_any(stream, all, out, n);
-    dcsr_cuda_launch_blocks(stream, scan_short<Source>, 1, (int)dcsr_cuda_threads({1024, 1}), 0, all, out, n);
+    dcsr_i_cuda_launch_blocks(stream, scan_short<Source>, 1, (int)dcsr_i_cuda_threads({1024, 1}), 0, all, out,
+                              n);
     return DCSR_OK;
 }
 
@@ -87,15 +88,15 @@ static dcsr_status scan(dcsr_cuda_stream *stream, Source all, uint64_t *out, uin
 /* ---- In the emulator: plain loops, as kernels of one thread ---- */
 
 /* The result lands in the spare arrays, so that nobody relies on where it is. */
-dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
-                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
-                           int high_bit)
+dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                             uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                             int high_bit)
 {
     if (n < 2 || low_bit >= high_bit) return DCSR_OK;
     uint64_t mask = high_bit - low_bit < 64 ? ((uint64_t)1 << (high_bit - low_bit)) - 1 : UINT64_MAX;
     uint64_t *from = *keys, *to = *keys_spare;
     uint64_t *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
-    dcsr_cuda_enqueue(stream, [=] {
+    dcsr_i_cuda_enqueue(stream, [=] {
         std::vector<uint64_t> order(n);
         for (uint64_t i = 0; i < n; i++) order[i] = i;
         std::stable_sort(order.begin(), order.end(), [=](uint64_t a, uint64_t b) {
@@ -110,9 +111,9 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
 }
 
 template <class Source>
-static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
+static dcsr_status scan_any(dcsr_i_cuda_stream *stream, Source all, uint64_t *out, uint64_t n)
 {
-    dcsr_cuda_enqueue(stream, [=] {
+    dcsr_i_cuda_enqueue(stream, [=] {
         uint64_t sum = 0;
         for (uint64_t i = 0; i <= n; i++) {
             uint64_t here = all[i];
@@ -123,18 +124,18 @@ static dcsr_status scan_any(dcsr_cuda_stream *stream, Source all, uint64_t *out,
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
-                              uint64_t *words_out, uint64_t *count)
+dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                                uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                                uint64_t *words_out, uint64_t *count)
 {
-    dcsr_cuda_enqueue(stream, [=] {
+    dcsr_i_cuda_enqueue(stream, [=] {
         uint64_t runs = 0;
         for (uint64_t i = 0; i < n; i++) {
             bool first = !i || keys[i] != keys[i - 1];
             if (first) keys_out[runs++] = keys[i];
             if (!words) continue;
             uint64_t *into = &words_out[runs - 1];
-            *into = first ? words[i] : dcsr_cuda_combine_words(type, policy, *into, words[i]);
+            *into = first ? words[i] : dcsr_i_cuda_combine_words(type, policy, *into, words[i]);
         }
         *count = runs;
     });
@@ -177,25 +178,25 @@ struct combining {
     /* Inlined wherever CUB applies it, its cases would take minutes to compile. */
     __device__ __noinline__ uint64_t operator()(uint64_t into, uint64_t value) const
     {
-        return dcsr_cuda_combine_words(type, policy, into, value);
+        return dcsr_i_cuda_combine_words(type, policy, into, value);
     }
 };
 } // namespace
 
-dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
-                           uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
-                           int high_bit)
+dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                             uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                             int high_bit)
 {
     if (n < 2 || low_bit >= high_bit) return DCSR_OK;
-    cudaStream_t raw = dcsr_cuda_raw(stream);
+    cudaStream_t raw = dcsr_i_cuda_raw(stream);
     cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
     if (!payload) {
-        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit, raw);
         }));
     } else {
         cub::DoubleBuffer<uint64_t> p(*payload, *payload_spare);
-        DCSR_TRY(dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit, raw);
         }));
         *payload = p.Current();
@@ -207,28 +208,28 @@ dcsr_status dcsr_cuda_sort(dcsr_cuda_stream *stream, uint64_t **keys, uint64_t *
 }
 
 template <class Source>
-static dcsr_status scan_any(dcsr_cuda_stream *stream, Source source, uint64_t *out, uint64_t n)
+static dcsr_status scan_any(dcsr_i_cuda_stream *stream, Source source, uint64_t *out, uint64_t n)
 {
     reading<Source> all = {source, 0};
-    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-        return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_cuda_raw(stream));
+    return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceScan::ExclusiveSum(memory, bytes, all, out, n + 1, dcsr_i_cuda_raw(stream));
     });
 }
 
-dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                              uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
-                              uint64_t *words_out, uint64_t *count)
+dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
+                                uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
+                                uint64_t *words_out, uint64_t *count)
 {
-    cudaStream_t raw = dcsr_cuda_raw(stream);
+    cudaStream_t raw = dcsr_i_cuda_raw(stream);
     if (!n) {
-        dcsr_cuda_fill(stream, count, 0, sizeof *count);
+        dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
         return DCSR_OK;
     }
     if (!words)
-        return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
             return cub::DeviceSelect::Unique(memory, bytes, keys, keys_out, count, n, raw);
         });
-    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+    return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceReduce::ReduceByKey(memory, bytes, keys, keys_out, words, words_out, count,
                                               combining{type, policy}, n, raw);
     });
@@ -236,18 +237,18 @@ dcsr_status dcsr_cuda_combine(dcsr_cuda_stream *stream, const uint64_t *keys, co
 
 #endif
 
-dcsr_status dcsr_cuda_scan_u32(dcsr_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
+dcsr_status dcsr_i_cuda_scan_u32(dcsr_i_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
 {
     return scan(stream, ended_by_zero<uint32_t>{in, n}, out, n);
 }
 
-dcsr_status dcsr_cuda_scan_u64(dcsr_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
+dcsr_status dcsr_i_cuda_scan_u64(dcsr_i_cuda_stream *stream, const uint64_t *in, uint64_t *out, uint64_t n)
 {
     return scan(stream, ended_by_zero<uint64_t>{in, n}, out, n);
 }
 
-dcsr_status dcsr_cuda_scan_runs(dcsr_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
-                                uint64_t n, int low, int high, uint64_t *out)
+dcsr_status dcsr_i_cuda_scan_runs(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
+                                  uint64_t n, int low, int high, uint64_t *out)
 {
     return scan(stream, begins_of_runs{keys, count, n, low, high}, out, n);
 }

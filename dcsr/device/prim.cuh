@@ -9,33 +9,33 @@
 
 #include <functional>
 
-static __global__ void dcsr_cuda_run_loops(std::function<void()> loops)
+static __global__ void dcsr_i_cuda_run_loops(std::function<void()> loops)
 {
     loops();
 }
 
 /* Puts plain loops on the stream, as a kernel of one thread. */
-inline void dcsr_cuda_enqueue(dcsr_cuda_stream *stream, std::function<void()> loops)
+inline void dcsr_i_cuda_enqueue(dcsr_i_cuda_stream *stream, std::function<void()> loops)
 {
-    dcsr_cuda_launch_with({1, 1}, stream, dcsr_cuda_run_loops, 1, loops);
+    dcsr_i_cuda_launch_with({1, 1}, stream, dcsr_i_cuda_run_loops, 1, loops);
 }
 
 #else
 
 /* CUB's algorithms say first how much temporary memory they need. `run` is one, with all arguments but that
  * memory bound. */
-template <class Run> dcsr_status dcsr_cuda_with_memory(dcsr_cuda_stream *stream, Run run)
+template <class Run> dcsr_status dcsr_i_cuda_with_memory(dcsr_i_cuda_stream *stream, Run run)
 {
     size_t bytes = 0;
     cudaError_t error = run(nullptr, bytes);
     if (error != cudaSuccess) {
-        dcsr_cuda_note(stream, error);
+        dcsr_i_cuda_note(stream, error);
         return DCSR_OK;
     }
-    void *memory = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
+    void *memory = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
     if (!memory) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_note(stream, run(memory, bytes));
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, memory, bytes, 1);
+    dcsr_i_cuda_note(stream, run(memory, bytes));
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, memory, bytes, 1);
     return DCSR_OK;
 }
 

@@ -9,14 +9,14 @@
 
 #define DCSR_CUDA_ALL_LANES 0xffffffffu
 
-struct dcsr_cuda_plus {
+struct dcsr_i_cuda_plus {
     template <class T> __device__ T operator()(T a, T b) const { return a + b; }
 };
-struct dcsr_cuda_larger {
+struct dcsr_i_cuda_larger {
     template <class T> __device__ T operator()(T a, T b) const { return a < b ? b : a; }
 };
 
-template <class T, class Fold> DCSR_CUDA_INLINE T dcsr_cuda_warp_fold(T value, Fold fold)
+template <class T, class Fold> DCSR_CUDA_INLINE T dcsr_i_cuda_warp_fold(T value, Fold fold)
 {
     for (int distance = 16; distance; distance /= 2)
         value = fold(value, __shfl_xor_sync(DCSR_CUDA_ALL_LANES, value, distance));
@@ -24,35 +24,35 @@ template <class T, class Fold> DCSR_CUDA_INLINE T dcsr_cuda_warp_fold(T value, F
 }
 
 /* The block must be whole warps. `none` is what leaves every value as it is. */
-template <class T, class Fold> DCSR_CUDA_INLINE T dcsr_cuda_block_fold(T value, T none, Fold fold)
+template <class T, class Fold> DCSR_CUDA_INLINE T dcsr_i_cuda_block_fold(T value, T none, Fold fold)
 {
     SIMT_SHARED(T, of_warp, 32);
     unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    value = dcsr_cuda_warp_fold(value, fold);
-    if (dcsr_cuda_lane() == 0) of_warp[warp] = value;
+    value = dcsr_i_cuda_warp_fold(value, fold);
+    if (dcsr_i_cuda_lane() == 0) of_warp[warp] = value;
     __syncthreads();
-    value = dcsr_cuda_warp_fold(dcsr_cuda_lane() < warps ? of_warp[dcsr_cuda_lane()] : none, fold);
+    value = dcsr_i_cuda_warp_fold(dcsr_i_cuda_lane() < warps ? of_warp[dcsr_i_cuda_lane()] : none, fold);
     __syncthreads(); /* of_warp may be written again */
     return value;
 }
 
 /* T is uint64_t, uint32_t or double. */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_warp_sum(T value)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_warp_sum(T value)
 {
-    return dcsr_cuda_warp_fold(value, dcsr_cuda_plus());
+    return dcsr_i_cuda_warp_fold(value, dcsr_i_cuda_plus());
 }
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_warp_max(T value)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_warp_max(T value)
 {
-    return dcsr_cuda_warp_fold(value, dcsr_cuda_larger());
+    return dcsr_i_cuda_warp_fold(value, dcsr_i_cuda_larger());
 }
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_block_sum(T value)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_block_sum(T value)
 {
-    return dcsr_cuda_block_fold(value, T(0), dcsr_cuda_plus());
+    return dcsr_i_cuda_block_fold(value, T(0), dcsr_i_cuda_plus());
 }
 /* `least` is no more than any value. */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_block_max(T value, T least)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_block_max(T value, T least)
 {
-    return dcsr_cuda_block_fold(value, least, dcsr_cuda_larger());
+    return dcsr_i_cuda_block_fold(value, least, dcsr_i_cuda_larger());
 }
 
 #endif

@@ -16,7 +16,7 @@ enum { MOST_THREADS = 1024, BLOCKS_PER_MULTIPROCESSOR = 32 };
 
 /* ---- Coming and going ---- */
 
-static cudaError_t create_raw(dcsr_cuda_stream *stream)
+static cudaError_t create_raw(dcsr_i_cuda_stream *stream)
 {
     cudaError_t error = cudaStreamCreateWithFlags(&stream->raw, cudaStreamNonBlocking);
     if (error != cudaSuccess) return error;
@@ -25,17 +25,17 @@ static cudaError_t create_raw(dcsr_cuda_stream *stream)
     return error;
 }
 
-dcsr_status dcsr_cuda_stream_create(dcsr_cuda_stream **stream, dcsr_cuda_device *device)
+dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device)
 {
     *stream = nullptr;
-    DCSR_TRY(dcsr_cuda_check(device));
-    dcsr_cuda_stream *created =
-        static_cast<dcsr_cuda_stream *>(dcsr_i_calloc(nullptr, DCSR_I_SCRATCH, 1, sizeof *created));
+    DCSR_TRY(dcsr_i_cuda_check(device));
+    dcsr_i_cuda_stream *created =
+        static_cast<dcsr_i_cuda_stream *>(dcsr_i_calloc(nullptr, DCSR_I_SCRATCH, 1, sizeof *created));
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->device = device;
-    dcsr_cuda_enter(created);
-    dcsr_status status = dcsr_cuda_result(device, create_raw(created), "creating a stream");
-    dcsr_cuda_leave(created);
+    dcsr_i_cuda_enter(created);
+    dcsr_status status = dcsr_i_cuda_result(device, create_raw(created), "creating a stream");
+    dcsr_i_cuda_leave(created);
     if (status == DCSR_OK)
         *stream = created;
     else
@@ -43,17 +43,17 @@ dcsr_status dcsr_cuda_stream_create(dcsr_cuda_stream **stream, dcsr_cuda_device 
     return status;
 }
 
-static void free_landing(dcsr_cuda_stream *stream)
+static void free_landing(dcsr_i_cuda_stream *stream)
 {
     dcsr_i_free(stream->device->context, DCSR_I_PINNED, stream->landing, stream->landing_bytes, 1);
     stream->landing = nullptr;
     stream->landing_bytes = 0;
 }
 
-void dcsr_cuda_stream_destroy(dcsr_cuda_stream *stream)
+void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
-    if (!dcsr_cuda_forked()) {
+    if (!dcsr_i_cuda_forked()) {
         cudaStreamSynchronize(stream->raw);
         cudaEventDestroy(stream->event);
         cudaStreamDestroy(stream->raw);
@@ -63,41 +63,41 @@ void dcsr_cuda_stream_destroy(dcsr_cuda_stream *stream)
     dcsr_i_free(nullptr, DCSR_I_SCRATCH, stream, 1, sizeof *stream);
 }
 
-void dcsr_cuda_enter(dcsr_cuda_stream *stream)
+void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream)
 {
     cudaGetLastError(); /* what the thread's own calls have left is no failure of ours */
     stream->error = cudaSuccess;
     if (cudaGetDevice(&stream->callers_device) != cudaSuccess)
         stream->callers_device = stream->device->number;
     if (stream->callers_device != stream->device->number)
-        dcsr_cuda_note(stream, cudaSetDevice(stream->device->number));
+        dcsr_i_cuda_note(stream, cudaSetDevice(stream->device->number));
 }
 
-void dcsr_cuda_leave(dcsr_cuda_stream *stream)
+void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream)
 {
     free_landing(stream);
     if (stream->callers_device != stream->device->number)
-        dcsr_cuda_note(stream, cudaSetDevice(stream->callers_device));
+        dcsr_i_cuda_note(stream, cudaSetDevice(stream->callers_device));
 }
 
-dcsr_cuda_device *dcsr_cuda_device_of(const dcsr_cuda_stream *stream)
+dcsr_i_cuda_device *dcsr_i_cuda_device_of(const dcsr_i_cuda_stream *stream)
 {
     return stream->device;
 }
 
-void *dcsr_cuda_handle(dcsr_cuda_stream *stream)
+void *dcsr_i_cuda_handle(dcsr_i_cuda_stream *stream)
 {
     return stream->raw;
 }
 
-cudaStream_t dcsr_cuda_raw(dcsr_cuda_stream *stream)
+cudaStream_t dcsr_i_cuda_raw(dcsr_i_cuda_stream *stream)
 {
     return stream->raw;
 }
 
 /* ---- Failures, and waiting ---- */
 
-void dcsr_cuda_note(dcsr_cuda_stream *stream, int error)
+void dcsr_i_cuda_note(dcsr_i_cuda_stream *stream, int error)
 {
     if (error == cudaSuccess) return;
     cudaGetLastError(); /* else the next launch would be blamed for it */
@@ -123,7 +123,7 @@ template <class Query> static cudaError_t look(Query query)
     return error;
 }
 
-static cudaError_t wait_until_done(dcsr_cuda_stream *stream)
+static cudaError_t wait_until_done(dcsr_i_cuda_stream *stream)
 {
     cudaError_t error = look([=] { return cudaStreamQuery(stream->raw); });
     if (error != cudaErrorNotReady) return error;
@@ -131,35 +131,35 @@ static cudaError_t wait_until_done(dcsr_cuda_stream *stream)
     return error == cudaSuccess ? cudaEventSynchronize(stream->event) : error;
 }
 
-dcsr_status dcsr_cuda_wait(dcsr_cuda_stream *stream, const char *operation)
+dcsr_status dcsr_i_cuda_wait(dcsr_i_cuda_stream *stream, const char *operation)
 {
     int noted = stream->error;
     stream->error = cudaSuccess;
-    DCSR_TRY(dcsr_cuda_check(stream->device));
+    DCSR_TRY(dcsr_i_cuda_check(stream->device));
     int waited = wait_until_done(stream);
-    return dcsr_cuda_result(stream->device, waited != cudaSuccess ? waited : noted, operation);
+    return dcsr_i_cuda_result(stream->device, waited != cudaSuccess ? waited : noted, operation);
 }
 
 /* ---- Order ---- */
 
 /* The event serves again at once: waiting for it is for what it stands for now. */
-static void order(dcsr_cuda_stream *noting, cudaEvent_t event, cudaStream_t later, cudaStream_t earlier)
+static void order(dcsr_i_cuda_stream *noting, cudaEvent_t event, cudaStream_t later, cudaStream_t earlier)
 {
-    dcsr_cuda_note(noting, cudaEventRecord(event, earlier));
-    dcsr_cuda_note(noting, cudaStreamWaitEvent(later, event, 0));
+    dcsr_i_cuda_note(noting, cudaEventRecord(event, earlier));
+    dcsr_i_cuda_note(noting, cudaStreamWaitEvent(later, event, 0));
 }
 
-void dcsr_cuda_order(dcsr_cuda_stream *stream, dcsr_cuda_stream *on)
+void dcsr_i_cuda_order(dcsr_i_cuda_stream *stream, dcsr_i_cuda_stream *on)
 {
     order(stream, stream->event, stream->raw, on->raw);
 }
 
-void dcsr_cuda_order_after_caller(dcsr_cuda_stream *stream, void *callers_stream)
+void dcsr_i_cuda_order_after_caller(dcsr_i_cuda_stream *stream, void *callers_stream)
 {
     order(stream, stream->event, stream->raw, static_cast<cudaStream_t>(callers_stream));
 }
 
-void dcsr_cuda_order_caller_after(void *callers_stream, dcsr_cuda_stream *stream)
+void dcsr_i_cuda_order_caller_after(void *callers_stream, dcsr_i_cuda_stream *stream)
 {
     order(stream, stream->event, static_cast<cudaStream_t>(callers_stream), stream->raw);
 }
@@ -168,51 +168,52 @@ void dcsr_cuda_order_caller_after(void *callers_stream, dcsr_cuda_stream *stream
 
 static const char with_events[] = "keeping track of work";
 
-dcsr_status dcsr_cuda_event_create(void **event, dcsr_cuda_device *device)
+dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device)
 {
     cudaEvent_t created = nullptr;
     int error = cudaEventCreateWithFlags(&created, cudaEventBlockingSync | cudaEventDisableTiming);
     *event = error == cudaSuccess ? created : nullptr;
-    return dcsr_cuda_result(device, error, with_events);
+    return dcsr_i_cuda_result(device, error, with_events);
 }
 
-void dcsr_cuda_event_destroy(void *event, dcsr_cuda_device *device)
+void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device)
 {
-    if (event && dcsr_cuda_check(device) == DCSR_OK)
-        dcsr_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
+    if (event && dcsr_i_cuda_check(device) == DCSR_OK)
+        dcsr_i_cuda_result(device, cudaEventDestroy(static_cast<cudaEvent_t>(event)), with_events);
 }
 
-void dcsr_cuda_event_record(dcsr_cuda_stream *stream, void *event, void *raw)
+void dcsr_i_cuda_event_record(dcsr_i_cuda_stream *stream, void *event, void *raw)
 {
-    dcsr_cuda_note(stream, cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(raw)));
+    dcsr_i_cuda_note(stream,
+                     cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(raw)));
 }
 
-dcsr_status dcsr_cuda_event_wait(void *event, dcsr_cuda_device *device, const char *operation)
+dcsr_status dcsr_i_cuda_event_wait(void *event, dcsr_i_cuda_device *device, const char *operation)
 {
-    DCSR_TRY(dcsr_cuda_check(device));
+    DCSR_TRY(dcsr_i_cuda_check(device));
     cudaEvent_t awaited = static_cast<cudaEvent_t>(event);
     cudaError_t error = look([=] { return cudaEventQuery(awaited); });
     if (error == cudaErrorNotReady) error = cudaEventSynchronize(awaited);
-    return dcsr_cuda_result(device, error, operation);
+    return dcsr_i_cuda_result(device, error, operation);
 }
 
 /* ---- Copies ---- */
 
-void dcsr_cuda_copy(dcsr_cuda_stream *stream, void *to, const void *from, size_t bytes)
+void dcsr_i_cuda_copy(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes)
 {
-    if (bytes) dcsr_cuda_note(stream, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->raw));
+    if (bytes) dcsr_i_cuda_note(stream, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->raw));
 }
 
-void dcsr_cuda_fill(dcsr_cuda_stream *stream, void *to, int byte, size_t bytes)
+void dcsr_i_cuda_fill(dcsr_i_cuda_stream *stream, void *to, int byte, size_t bytes)
 {
-    if (bytes) dcsr_cuda_note(stream, cudaMemsetAsync(to, byte, bytes, stream->raw));
+    if (bytes) dcsr_i_cuda_note(stream, cudaMemsetAsync(to, byte, bytes, stream->raw));
 }
 
-void *dcsr_cuda_landing(dcsr_cuda_stream *stream, size_t bytes)
+void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes)
 {
     if (bytes <= stream->landing_bytes && stream->landing) return stream->landing;
     if (stream->landing)
-        dcsr_cuda_note(stream, wait_until_done(stream)); /* copies may be on their way there */
+        dcsr_i_cuda_note(stream, wait_until_done(stream)); /* copies may be on their way there */
     free_landing(stream);
     size_t enough = 4096;
     while (enough < bytes) enough *= 2;
@@ -220,18 +221,18 @@ void *dcsr_cuda_landing(dcsr_cuda_stream *stream, size_t bytes)
     if (stream->landing)
         stream->landing_bytes = enough;
     else
-        dcsr_cuda_note(stream, cudaErrorMemoryAllocation);
+        dcsr_i_cuda_note(stream, cudaErrorMemoryAllocation);
     return stream->landing;
 }
 
 /* ---- How kernels are launched ---- */
 
-unsigned dcsr_cuda_threads(dcsr_cuda_policy policy)
+unsigned dcsr_i_cuda_threads(dcsr_i_cuda_policy policy)
 {
     return policy.threads < MOST_THREADS ? (unsigned)policy.threads : (unsigned)MOST_THREADS;
 }
 
-unsigned dcsr_cuda_blocks(dcsr_cuda_stream *stream, uint64_t work, dcsr_cuda_policy policy)
+unsigned dcsr_i_cuda_blocks(dcsr_i_cuda_stream *stream, uint64_t work, dcsr_i_cuda_policy policy)
 {
 #ifdef DCSR_SIMT
     (void)stream;
@@ -239,12 +240,12 @@ unsigned dcsr_cuda_blocks(dcsr_cuda_stream *stream, uint64_t work, dcsr_cuda_pol
 #else
     uint64_t most = (uint64_t)stream->device->properties.multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
 #endif
-    uint64_t share = (uint64_t)dcsr_cuda_threads(policy) * (unsigned)policy.items;
+    uint64_t share = (uint64_t)dcsr_i_cuda_threads(policy) * (unsigned)policy.items;
     uint64_t blocks = (work + share - 1) / share;
     return (unsigned)(blocks < most ? blocks : most);
 }
 
-void dcsr_cuda_launched(dcsr_cuda_stream *stream)
+void dcsr_i_cuda_launched(dcsr_i_cuda_stream *stream)
 {
-    dcsr_cuda_note(stream, cudaGetLastError());
+    dcsr_i_cuda_note(stream, cudaGetLastError());
 }

@@ -5,11 +5,11 @@
  *
  *      __global__ void scale(double *x, uint64_t n)
  *      {
- *          for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) x[i] *= 2;
+ *          for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) x[i] *= 2;
  *      }
- *      dcsr_cuda_launch(stream, scale, n, x, n);
+ *      dcsr_i_cuda_launch(stream, scale, n, x, n);
  *
- * Launching cannot fail for the caller: the first failure is noted on the stream, for dcsr_cuda_wait(). */
+ * Launching cannot fail for the caller: the first failure is noted on the stream, for dcsr_i_cuda_wait(). */
 #ifndef DCSR_STREAM_CUH
 #define DCSR_STREAM_CUH
 
@@ -17,83 +17,84 @@
 #include "dcsr/device/device.cuh"
 
 /* How work becomes blocks. */
-struct dcsr_cuda_policy {
+struct dcsr_i_cuda_policy {
     int threads; /* in a block */
     int items;   /* that a thread should get, for which it is worth starting */
 };
 
-cudaStream_t dcsr_cuda_raw(dcsr_cuda_stream *stream);
+cudaStream_t dcsr_i_cuda_raw(dcsr_i_cuda_stream *stream);
 
 /* The threads a block really gets: as asked for; fewer in the emulator, which switches between them one by
  * one. */
-unsigned dcsr_cuda_threads(dcsr_cuda_policy policy);
+unsigned dcsr_i_cuda_threads(dcsr_i_cuda_policy policy);
 /* Enough blocks for the work, but no more than keep the device busy. */
-unsigned dcsr_cuda_blocks(dcsr_cuda_stream *stream, uint64_t work, dcsr_cuda_policy policy);
+unsigned dcsr_i_cuda_blocks(dcsr_i_cuda_stream *stream, uint64_t work, dcsr_i_cuda_policy policy);
 /* Notes whether the launch just made was accepted. */
-void dcsr_cuda_launched(dcsr_cuda_stream *stream);
+void dcsr_i_cuda_launched(dcsr_i_cuda_stream *stream);
 
 /* Runs the kernel with threads for `work` items; no work launches nothing. */
 template <class... P, class... A>
-void dcsr_cuda_launch_with(dcsr_cuda_policy policy, dcsr_cuda_stream *stream, void (*kernel)(P...),
-                           uint64_t work, A... arguments)
+void dcsr_i_cuda_launch_with(dcsr_i_cuda_policy policy, dcsr_i_cuda_stream *stream, void (*kernel)(P...),
+                             uint64_t work, A... arguments)
 {
     if (!work) return;
-    simt::launch(kernel, dim3(dcsr_cuda_blocks(stream, work, policy)), dim3(dcsr_cuda_threads(policy)), 0,
-                 dcsr_cuda_raw(stream), arguments...);
-    dcsr_cuda_launched(stream);
+    simt::launch(kernel, dim3(dcsr_i_cuda_blocks(stream, work, policy)), dim3(dcsr_i_cuda_threads(policy)), 0,
+                 dcsr_i_cuda_raw(stream), arguments...);
+    dcsr_i_cuda_launched(stream);
 }
 template <class... P, class... A>
-void dcsr_cuda_launch(dcsr_cuda_stream *stream, void (*kernel)(P...), uint64_t work, A... arguments)
+void dcsr_i_cuda_launch(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t work, A... arguments)
 {
-    dcsr_cuda_launch_with(dcsr_cuda_policy{256, 1}, stream, kernel, work, arguments...);
+    dcsr_i_cuda_launch_with(dcsr_i_cuda_policy{256, 1}, stream, kernel, work, arguments...);
 }
 
-/* Runs the kernel with a warp for each of `items` (dcsr_cuda_first_warp), or with a block of exactly
+/* Runs the kernel with a warp for each of `items` (dcsr_i_cuda_first_warp), or with a block of exactly
  * `threads` threads, a multiple of 32, and `shared_bytes` of dynamic shared memory for each
- * (dcsr_cuda_first_block). */
+ * (dcsr_i_cuda_first_block). */
 template <class... P, class... A>
-void dcsr_cuda_launch_warps(dcsr_cuda_stream *stream, void (*kernel)(P...), uint64_t items, A... arguments)
+void dcsr_i_cuda_launch_warps(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items,
+                              A... arguments)
 {
-    dcsr_cuda_launch_with(dcsr_cuda_policy{256, 1}, stream, kernel, items * 32, arguments...);
+    dcsr_i_cuda_launch_with(dcsr_i_cuda_policy{256, 1}, stream, kernel, items * 32, arguments...);
 }
 template <class... P, class... A>
-void dcsr_cuda_launch_blocks(dcsr_cuda_stream *stream, void (*kernel)(P...), uint64_t items, int threads,
-                             size_t shared_bytes, A... arguments)
+void dcsr_i_cuda_launch_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items, int threads,
+                               size_t shared_bytes, A... arguments)
 {
     if (!items) return;
-    dcsr_cuda_policy one_block_each = {1, 1};
-    simt::launch(kernel, dim3(dcsr_cuda_blocks(stream, items, one_block_each)), dim3((unsigned)threads),
-                 shared_bytes, dcsr_cuda_raw(stream), arguments...);
-    dcsr_cuda_launched(stream);
+    dcsr_i_cuda_policy one_block_each = {1, 1};
+    simt::launch(kernel, dim3(dcsr_i_cuda_blocks(stream, items, one_block_each)), dim3((unsigned)threads),
+                 shared_bytes, dcsr_i_cuda_raw(stream), arguments...);
+    dcsr_i_cuda_launched(stream);
 }
 
 /* In kernels: which items are this thread's, this warp's, this block's: first, first + step, ... All lanes of
  * a warp, and all threads of a block, get the same ones of the latter two. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_first()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first()
 {
     return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_step()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_step()
 {
     return (uint64_t)gridDim.x * blockDim.x;
 }
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_first_warp()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first_warp()
 {
-    return dcsr_cuda_first() / 32;
+    return dcsr_i_cuda_first() / 32;
 }
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_warp_step()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_warp_step()
 {
-    return dcsr_cuda_step() / 32;
+    return dcsr_i_cuda_step() / 32;
 }
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_first_block()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first_block()
 {
     return blockIdx.x;
 }
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_block_step()
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_block_step()
 {
     return gridDim.x;
 }
-DCSR_CUDA_INLINE unsigned dcsr_cuda_lane()
+DCSR_CUDA_INLINE unsigned dcsr_i_cuda_lane()
 {
     return threadIdx.x & 31;
 }

@@ -5,7 +5,7 @@
 #include "dcsr/device/stream.cuh"
 
 /* Value i as a word: its bytes, then zeros. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_load_word(const void *values, uint32_t size, uint64_t i)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_load_word(const void *values, uint32_t size, uint64_t i)
 {
     switch (size) {
     case 1:
@@ -19,7 +19,7 @@ DCSR_CUDA_INLINE uint64_t dcsr_cuda_load_word(const void *values, uint32_t size,
     }
 }
 
-DCSR_CUDA_INLINE void dcsr_cuda_store_word(void *values, uint32_t size, uint64_t i, uint64_t word)
+DCSR_CUDA_INLINE void dcsr_i_cuda_store_word(void *values, uint32_t size, uint64_t i, uint64_t word)
 {
     switch (size) {
     case 1:
@@ -38,7 +38,7 @@ DCSR_CUDA_INLINE void dcsr_cuda_store_word(void *values, uint32_t size, uint64_t
 
 /* What is read once, as entries are by products: other memory is to stay in the caches (SpMV is 1.1 to 1.3
  * times as fast). */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_read_once(const T *p)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_read_once(const T *p)
 {
 #ifdef __CUDACC__
     return __ldcs(p);
@@ -46,9 +46,9 @@ template <class T> DCSR_CUDA_INLINE T dcsr_cuda_read_once(const T *p)
     return *p;
 #endif
 }
-DCSR_CUDA_INLINE bool dcsr_cuda_read_once(const bool *p)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_read_once(const bool *p)
 {
-    return dcsr_cuda_read_once((const uint8_t *)p) != 0;
+    return dcsr_i_cuda_read_once((const uint8_t *)p) != 0;
 }
 
 #endif

@@ -36,7 +36,7 @@ static dcsr_status read_lines(dcsr_coo *coo, const dcsr_i_lines *lines, const dc
     return dcsr_i_coo_trim(coo, chunks->entries);
 }
 
-dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_input *input, const dcsr_read_options *options)
+dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_file_input *input, const dcsr_read_options *options)
 {
     memset(coo, 0, sizeof *coo);
     bool compressed;

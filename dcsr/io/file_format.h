@@ -24,11 +24,11 @@ int dcsr_i_descriptor_of(const char *path);
 dcsr_status dcsr_i_unknown_format(const char *path);
 
 /* What a text is called and where it is: whole lines. */
-typedef struct dcsr_i_input {
+typedef struct dcsr_i_file_input {
     dcsr_context *context;
     const char *name;
     const char *text, *end; /* empty, or end[-1] is '\n' */
-} dcsr_i_input;
+} dcsr_i_file_input;
 
 typedef enum dcsr_i_field { DCSR_I_REAL, DCSR_I_INTEGER, DCSR_I_NO_FIELD } dcsr_i_field;
 typedef enum dcsr_i_symmetry { DCSR_I_GENERAL, DCSR_I_SYMMETRIC, DCSR_I_SKEW_SYMMETRIC } dcsr_i_symmetry;
@@ -43,13 +43,14 @@ typedef struct dcsr_i_mtx_head {
     uint64_t size_line; /* number of the line that says so */
     const char *body;   /* the line after it */
 } dcsr_i_mtx_head;
-dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_input *input);
+dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_file_input *input);
 
 /* The readers proper. On failure *coo is all zero. */
-dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_input *input);
-dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_input *input, const dcsr_read_options *options);
+dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_file_input *input);
+dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_file_input *input,
+                              const dcsr_read_options *options);
 
 /* The type that the values will have, by the banner alone. Errors: FORMAT. */
-dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_input *input);
+dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_file_input *input);
 
 #endif

@@ -33,7 +33,7 @@ static const keyword symmetries[WORDS] = {{"general", DCSR_I_GENERAL},
                                           {"hermitian", -1}};
 
 /* The word at *p, which must be one of the list; moves *p behind it and its blanks. */
-static dcsr_status banner_word(const dcsr_i_input *input, const char **p, const keyword words[WORDS],
+static dcsr_status banner_word(const dcsr_i_file_input *input, const char **p, const keyword words[WORDS],
                                const char *what, int *value)
 {
     char quoted[DCSR_I_QUOTED], expected[128] = "";
@@ -56,7 +56,7 @@ static dcsr_status banner_word(const dcsr_i_input *input, const char **p, const 
                           dcsr_i_quote(quoted, *p), expected);
 }
 
-static dcsr_status read_banner(dcsr_i_mtx_head *head, const dcsr_i_input *input)
+static dcsr_status read_banner(dcsr_i_mtx_head *head, const dcsr_i_file_input *input)
 {
     static const char banner[] = "%%matrixmarket";
     char quoted[DCSR_I_QUOTED];
@@ -89,7 +89,7 @@ static dcsr_status read_banner(dcsr_i_mtx_head *head, const dcsr_i_input *input)
 }
 
 /* The numbers of the size line. */
-static dcsr_status read_size_line(dcsr_i_mtx_head *head, const dcsr_i_input *input)
+static dcsr_status read_size_line(dcsr_i_mtx_head *head, const dcsr_i_file_input *input)
 {
     static const char *const names[] = {"number of rows", "number of columns", "number of entries"};
     uint64_t *const numbers[] = {&head->rows, &head->cols, &head->entries};
@@ -110,7 +110,7 @@ static dcsr_status read_size_line(dcsr_i_mtx_head *head, const dcsr_i_input *inp
 }
 
 /* What the sizes must fulfil, whatever comes after them. */
-static dcsr_status check_sizes(dcsr_i_mtx_head *head, const dcsr_i_input *input)
+static dcsr_status check_sizes(dcsr_i_mtx_head *head, const dcsr_i_file_input *input)
 {
     unsigned long long rows = head->rows, cols = head->cols;
     if (head->symmetry != DCSR_I_GENERAL && rows != cols)
@@ -135,7 +135,7 @@ static dcsr_status check_sizes(dcsr_i_mtx_head *head, const dcsr_i_input *input)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_input *input)
+dcsr_status dcsr_i_mtx_read_head(dcsr_i_mtx_head *head, const dcsr_i_file_input *input)
 {
     *head = (dcsr_i_mtx_head){0};
     DCSR_TRY(read_banner(head, input));
@@ -209,7 +209,7 @@ static dcsr_status expand(dcsr_coo *coo, uint64_t listed, bool negate, uint64_t 
 static const dcsr_type types[] = {
     [DCSR_I_REAL] = DCSR_FP64, [DCSR_I_INTEGER] = DCSR_INT64, [DCSR_I_NO_FIELD] = DCSR_PATTERN};
 
-dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_input *input)
+dcsr_status dcsr_i_mtx_type(dcsr_type *type, const dcsr_i_file_input *input)
 {
     dcsr_i_mtx_head head = {0};
     DCSR_TRY(read_banner(&head, input));
@@ -232,7 +232,7 @@ static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const d
     return dcsr_i_coo_trim(coo, nnz);
 }
 
-dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_input *input)
+dcsr_status dcsr_i_read_mtx(dcsr_coo *coo, const dcsr_i_file_input *input)
 {
     static const dcsr_i_triangle triangles[] = {DCSR_I_WHOLE, DCSR_I_LOWER, DCSR_I_STRICTLY_LOWER};
     dcsr_i_mtx_head head;

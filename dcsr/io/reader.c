@@ -62,7 +62,7 @@ dcsr_status dcsr_i_unknown_format(const char *path)
 /* -- Texts ----------------------------------------------------------------------------------------------- */
 
 /* What a text is: the name says so, or, of a stream without a known ending, the first line. */
-static bool is_market(const dcsr_i_input *input)
+static bool is_market(const dcsr_i_file_input *input)
 {
     static const char banner[] = "%%matrixmarket";
     bool compressed;
@@ -74,7 +74,7 @@ static bool is_market(const dcsr_i_input *input)
 static dcsr_status read_text(dcsr_coo *coo, const dcsr_i_text *text, const char *name,
                              const dcsr_read_options *options)
 {
-    dcsr_i_input input = {text->context, name, text->data, text->data + text->length};
+    dcsr_i_file_input input = {text->context, name, text->data, text->data + text->length};
     return is_market(&input) ? dcsr_i_read_mtx(coo, &input) : dcsr_i_read_edges(coo, &input, options);
 }
 
@@ -164,7 +164,7 @@ static dcsr_status find_type(bool *found, dcsr_type *type, const dcsr_input *inp
     *found = false;
     at->searched = text->length;
     if (!last) return DCSR_OK;
-    dcsr_i_input lines = {text->context, input->name, text->data, last + 1};
+    dcsr_i_file_input lines = {text->context, input->name, text->data, last + 1};
     if (is_market(&lines)) {
         *found = true;
         return dcsr_i_mtx_type(type, &lines);

@@ -10,7 +10,7 @@
 
 enum { LEAST_CHUNK = 1 << 10, MOST_CHUNK = 1 << 20, CHUNKS = 64, REASON = 200, BYTES_PER_WORK = 8 };
 
-struct dcsr_i_chunk {
+struct dcsr_i_text_chunk {
     const char *begin, *end;
     uint64_t first_line, lines;
     uint64_t offset;  /* of its part of the arrays */
@@ -58,8 +58,8 @@ static const char *skip_separator(const dcsr_i_lines *lines, const char *p)
 #define COMPLAIN(chunk, ...) (snprintf((chunk)->reason, REASON, __VA_ARGS__), (const char *)NULL)
 
 /* Says why the word at p is no valid index. */
-static const char *bad_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, const char *what,
-                             uint64_t limit)
+static const char *bad_index(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                             const char *what, uint64_t limit)
 {
     char quoted[DCSR_I_QUOTED];
     uint64_t number;
@@ -77,7 +77,7 @@ static const char *bad_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, con
 }
 
 /* An index at p, counted from 0; NULL when there is none. */
-static inline const char *scan_index(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+static inline const char *scan_index(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
                                      const char *what, uint64_t limit, uint64_t *index)
 {
     const char *end = dcsr_i_scan_unsigned(p, index);
@@ -87,7 +87,7 @@ static inline const char *scan_index(dcsr_i_chunk *chunk, const dcsr_i_lines *li
     return end;
 }
 
-static const char *bad_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+static const char *bad_value(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
                              dcsr_i_scanned scanned)
 {
     char quoted[DCSR_I_QUOTED];
@@ -102,7 +102,7 @@ static const char *bad_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, con
     return COMPLAIN(chunk, "expected %s, found %s", integer ? "an integer" : "a number", word);
 }
 
-static inline const char *scan_value(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+static inline const char *scan_value(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
                                      void *values, uint64_t at)
 {
     const char *end = p;
@@ -114,8 +114,8 @@ static inline const char *scan_value(dcsr_i_chunk *chunk, const dcsr_i_lines *li
     return scanned == DCSR_I_NUMBER ? end : bad_value(chunk, lines, p, scanned);
 }
 
-static const char *check_triangle(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p, uint64_t row,
-                                  uint64_t col)
+static const char *check_triangle(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                                  uint64_t row, uint64_t col)
 {
     bool strict = lines->triangle == DCSR_I_STRICTLY_LOWER;
     if (row > col || (row == col && !strict)) return p;
@@ -129,7 +129,7 @@ static const char *check_triangle(dcsr_i_chunk *chunk, const dcsr_i_lines *lines
 
 /* The entry at p, which is not a blank, into place `at`; returns the end of the line, or NULL with the reason
  * set. */
-static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+static inline const char *parse_entry(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
                                       const target *to, uint64_t at)
 {
     if (lines->indexed) {
@@ -156,7 +156,7 @@ static inline const char *parse_entry(dcsr_i_chunk *chunk, const dcsr_i_lines *l
 
 /* A line of a relation that is no edge, from p on: the number of its columns says more than the first of them
  * that is wrong. */
-static void count_columns(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const char *p)
+static void count_columns(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p)
 {
     int columns = 0;
     for (; *p != '\n'; columns++) p = skip_separator(lines, dcsr_i_word_end(p));
@@ -186,7 +186,7 @@ static inline const char *next_entry(const dcsr_i_lines *lines, const char *p, c
     return p;
 }
 
-static void parse_chunk(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const target *to)
+static void parse_chunk(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const target *to)
 {
     uint64_t line = chunk->first_line, at = chunk->offset;
     const char *p = next_entry(lines, chunk->begin, chunk->end, &line);
@@ -206,7 +206,7 @@ static void parse_chunk(dcsr_i_chunk *chunk, const dcsr_i_lines *lines, const ta
 }
 
 /* The line of entry number n (from 0) of the chunk. */
-static uint64_t line_of_entry(const dcsr_i_chunk *chunk, const dcsr_i_lines *lines, uint64_t n)
+static uint64_t line_of_entry(const dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, uint64_t n)
 {
     uint64_t line = chunk->first_line;
     const char *p = next_entry(lines, chunk->begin, chunk->end, &line);
@@ -234,7 +234,7 @@ dcsr_status dcsr_i_chunks_split(dcsr_i_chunks *chunks, dcsr_context *context, co
     if (target_bytes > MOST_CHUNK) target_bytes = MOST_CHUNK;
     uint64_t most = bytes / target_bytes + 1;
     memset(chunks, 0, sizeof *chunks);
-    dcsr_i_chunk *chunk = dcsr_i_calloc(context, DCSR_I_SCRATCH, most, sizeof *chunk);
+    dcsr_i_text_chunk *chunk = dcsr_i_calloc(context, DCSR_I_SCRATCH, most, sizeof *chunk);
     if (!chunk) return DCSR_ERROR_OUT_OF_MEMORY;
 
     /* Chunk i goes from the first line that begins at or after byte i x target to the same for i + 1; a line
@@ -267,7 +267,7 @@ static dcsr_status first_error(const dcsr_i_chunks *chunks, const dcsr_i_lines *
 {
     uint64_t entries = 0, line = lines->first_line;
     for (uint64_t i = 0; i < chunks->count; i++) {
-        const dcsr_i_chunk *chunk = &chunks->chunk[i];
+        const dcsr_i_text_chunk *chunk = &chunks->chunk[i];
         if (chunk->entries > lines->announced - entries)
             return dcsr_i_fail_at(lines->name, line_of_entry(chunk, lines, lines->announced - entries),
                                   "more entries than the %llu announced",
@@ -287,7 +287,7 @@ static void close_gaps(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, const t
     size_t value_size = dcsr_type_size(lines->type);
     uint64_t filled = 0;
     for (uint64_t i = 0; i < chunks->count; i++) {
-        const dcsr_i_chunk *chunk = &chunks->chunk[i];
+        const dcsr_i_text_chunk *chunk = &chunks->chunk[i];
         if (chunk->offset != filled && chunk->entries) {
             if (lines->indexed) {
                 memmove(to->row + filled, to->row + chunk->offset, chunk->entries * sizeof(uint64_t));
@@ -312,7 +312,7 @@ dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines
     _Atomic uint64_t first_bad = UINT64_MAX; /* chunks after one that failed need not be parsed */
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
     for (uint64_t i = 0; i < chunks->count; i++) {
-        dcsr_i_chunk *chunk = &chunks->chunk[i];
+        dcsr_i_text_chunk *chunk = &chunks->chunk[i];
         uint64_t bad = atomic_load_explicit(&first_bad, memory_order_relaxed);
         if (bad < i) continue;
         parse_chunk(chunk, lines, &to);

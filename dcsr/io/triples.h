@@ -36,11 +36,11 @@ typedef struct dcsr_i_lines {
     uint64_t announced; /* entries there must be; UINT64_MAX: any number */
 } dcsr_i_lines;
 
-typedef struct dcsr_i_chunk dcsr_i_chunk;
+typedef struct dcsr_i_text_chunk dcsr_i_text_chunk;
 
 typedef struct dcsr_i_chunks {
     dcsr_context *context;
-    dcsr_i_chunk *chunk;
+    dcsr_i_text_chunk *chunk;
     uint64_t count;
     uint64_t capacity;         /* entries that the arrays must have room for while parsing */
     uint64_t entries;          /* after parsing: those found */

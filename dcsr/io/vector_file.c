@@ -44,7 +44,7 @@ static void integers_to_doubles(double *values, uint64_t count)
     }
 }
 
-static dcsr_status read_array(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_input *input)
+static dcsr_status read_array(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_file_input *input)
 {
     dcsr_i_mtx_head head;
     DCSR_TRY(dcsr_i_mtx_read_head(&head, input));
@@ -66,7 +66,7 @@ static dcsr_status read_array(double **values, uint64_t *rows, uint64_t *cols, c
     return DCSR_OK;
 }
 
-static dcsr_status read_plain(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_input *input)
+static dcsr_status read_plain(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_file_input *input)
 {
     dcsr_i_lines lines = {.name = input->name,
                           .text = input->text,
@@ -98,7 +98,7 @@ dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcs
     DCSR_TRY(dcsr_i_textfile_open(&file, context, path));
     dcsr_status status = dcsr_i_textfile_finish(&file, NULL);
     if (status == DCSR_OK) {
-        dcsr_i_input input = {context, path, file.text.data, file.text.data + file.text.length};
+        dcsr_i_file_input input = {context, path, file.text.data, file.text.data + file.text.length};
         status = (format == DCSR_I_MATRIX_MARKET ? read_array : read_plain)(values, rows, cols, &input);
     }
     dcsr_i_textfile_close(&file);

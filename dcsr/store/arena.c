@@ -42,10 +42,10 @@ static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
     dcsr_i_mapping_allow(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
 }
 
-/* A doomed block is not free before its run is, even when nothing in it is in use any more. */
+/* A retired block is not free before its run is, even when nothing in it is in use any more. */
 static bool is_free(const dcsr_i_block *block)
 {
-    return !block->live && !block->doomed;
+    return !block->live && !block->retired;
 }
 
 /* Address space for both arrays, or none. */
@@ -288,7 +288,7 @@ void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entr
 
 static bool is_home(const dcsr_i_block *block)
 {
-    return block->live && !block->foreign && !block->doomed;
+    return block->live && !block->foreign && !block->retired;
 }
 
 /* Whether home blocks b - 1 and b are of one run. */
@@ -297,7 +297,7 @@ static bool run_goes_on(const dcsr_i_arena *arena, uint64_t b)
     return b > 0 && is_home(&arena->block[b - 1]) && arena->block[b - 1].born == arena->block[b].born;
 }
 
-dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count)
+dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count)
 {
     pthread_mutex_lock(&arena->lock);
     give_locked(arena, arena->open, arena->open_end - arena->open);
@@ -317,7 +317,7 @@ dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *
                 (*runs)[r++] = (dcsr_i_run){b, 1, arena->block[b].born};
         }
         for (r = 0; r < n; r++)
-            for (uint64_t b = 0; b < (*runs)[r].count; b++) arena->block[(*runs)[r].first + b].doomed = true;
+            for (uint64_t b = 0; b < (*runs)[r].count; b++) arena->block[(*runs)[r].first + b].retired = true;
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
@@ -330,7 +330,7 @@ void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t co
     pthread_mutex_lock(&arena->lock);
     for (uint64_t r = 0; r < count; r++)
         for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
-            arena->block[b].doomed = false;
+            arena->block[b].retired = false;
             if (is_free(&arena->block[b])) arena->free_blocks++;
         }
     pthread_mutex_unlock(&arena->lock);
@@ -343,7 +343,7 @@ void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count)
     for (uint64_t b = first; b < first + count; b++) {
         arena->used -= arena->block[b].live;
         arena->block[b].live = 0;
-        arena->block[b].doomed = false;
+        arena->block[b].retired = false;
         arena->free_blocks++;
     }
     pthread_mutex_unlock(&arena->lock);

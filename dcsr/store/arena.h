@@ -24,7 +24,7 @@
 
 typedef struct dcsr_i_block {
     uint32_t live; /* entries handed out and not given back */
-    bool doomed;   /* to be freed with its run by dcsr_i_arena_free_run() */
+    bool retired;  /* to be freed with its run by dcsr_i_arena_free_run() */
     bool foreign;  /* holds rows that a view resolved for itself, not the store's */
     uint64_t born; /* no entry in it was stored before this version */
 } dcsr_i_block;
@@ -67,13 +67,13 @@ void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
  * leaves behind. Nothing in the block is used again before all of it has been given back. */
 void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries);
 
-/* Closes the open run and dooms all blocks of the store that are in use: they are the store's old home once a
+/* Closes the open run and retires all blocks of the store that are in use: they are the store's old home once a
  * whole change has moved out. *runs, of the pool of matrices, lists them: neighbours that were taken for one
  * version together. */
-dcsr_status dcsr_i_arena_doom(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
-/* Takes the doom back, when the defragmentation failed. */
+dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
+/* Takes that back, when the defragmentation failed. */
 void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
-/* Frees doomed blocks. */
+/* Frees retired blocks. */
 void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
 
 /* The version before which nothing at these places, one at least, was stored. They were taken in one piece,

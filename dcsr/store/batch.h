@@ -12,7 +12,7 @@ typedef struct dcsr_i_group {
     dcsr_i_row_page *fresh;
     uint64_t places;  /* needed, then where they begin */
     uint64_t ranges;  /* segments that moved rows leave behind */
-    uint64_t remains; /* how much of the old page is replaced, then where in the grave that goes */
+    uint64_t retired; /* how much of the old page is replaced, then where in the limbo list that goes */
 } dcsr_i_group;
 
 /* How a row takes up its entries. */
@@ -41,7 +41,7 @@ typedef struct dcsr_i_batch {
     uint64_t longest; /* rows that move */
     int threads;
     dcsr_i_table *next;
-    dcsr_i_grave *grave;
+    dcsr_i_limbo *limbo;
     uint64_t begin, places;
 } dcsr_i_batch;
 
@@ -57,10 +57,10 @@ static inline unsigned dcsr_i_row_in_page(const dcsr_i_batch *b, uint64_t key)
 
 /* Fills in, for each group, its fresh page and how many places its rows need. Nothing that a reader sees
  * changes. */
-dcsr_status dcsr_i_plan(dcsr_i_batch *b);
+dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b);
 /* Writes entries, table entries and lengths, as planned; b->begin is where the new places are. `resolvers`:
  * one per thread. */
-void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers);
+void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers);
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */

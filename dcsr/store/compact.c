@@ -123,11 +123,11 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
     const uint64_t version = matrix->current->version + 1, entries = filling->entries;
     uint64_t first;
     dcsr_i_table *table;
-    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
-    if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_limbo *limbo = dcsr_i_limbo_create(matrix, 1);
+    if (!limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_arena_take_blocks(&matrix->arena, entries, version, false, &first);
     if (status != DCSR_OK) {
-        dcsr_i_grave_free(matrix, grave);
+        dcsr_i_limbo_free(matrix, limbo);
         return status;
     }
     char *values = matrix->value_size ? matrix->arena.values + first * matrix->value_size : NULL;
@@ -136,11 +136,11 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
     if (status == DCSR_OK) status = lay_out(&table, matrix, version, &first, &filling->lengths);
     if (status != DCSR_OK) {
         dcsr_i_arena_give(&matrix->arena, first, entries);
-        dcsr_i_grave_free(matrix, grave);
+        dcsr_i_limbo_free(matrix, limbo);
         return status;
     }
     assert(table->stored == entries);
-    dcsr_i_publish(matrix, table, grave);
+    dcsr_i_publish(matrix, table, limbo);
     return DCSR_OK;
 }
 
@@ -182,8 +182,8 @@ static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const 
 
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
 {
-    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, 1);
-    if (!grave) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_limbo *limbo = dcsr_i_limbo_create(matrix, 1);
+    if (!limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_table *table;
     dcsr_i_page_list list;
     dcsr_i_rows of_csr = {.rows = csr->rows, .offsets = csr->offsets};
@@ -194,7 +194,7 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
             &(dcsr_i_lengths){.pages = &list, .lengths_of = lengths_of_csr, .user = (void *)csr});
     if (status != DCSR_OK) {
         dcsr_i_page_list_free(&list, matrix->context);
-        dcsr_i_grave_free(matrix, grave);
+        dcsr_i_limbo_free(matrix, limbo);
         return status;
     }
     uint64_t rows = 0;
@@ -204,6 +204,6 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
     dcsr_i_page_list_free(&list, matrix->context);
     table->duplicate_rows = *marked = rows;
     if (!rows && matrix->policy != DCSR_POLICY_KEEP) atomic_store(&matrix->ascending, table->version);
-    dcsr_i_publish(matrix, table, grave);
+    dcsr_i_publish(matrix, table, limbo);
     return DCSR_OK;
 }

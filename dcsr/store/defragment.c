@@ -12,8 +12,8 @@ typedef struct job {
     dcsr_i_page_list list; /* of base */
     dcsr_i_run *runs;
     uint64_t run_count;
-    bool doomed;
-    dcsr_i_grave *grave;
+    bool retired;
+    dcsr_i_limbo *limbo;
 } job;
 
 static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS])
@@ -22,12 +22,12 @@ static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I
     if (page) memcpy(length, page->length, sizeof page->length);
 }
 
-static dcsr_status bury(job *j)
+static dcsr_status retire(job *j)
 {
-    j->grave = dcsr_i_grave_create(j->matrix, j->run_count + 1);
-    if (!j->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_bury_table(j->grave, j->matrix, j->base);
-    dcsr_i_bury_runs(j->grave, j->runs, j->run_count);
+    j->limbo = dcsr_i_limbo_create(j->matrix, j->run_count + 1);
+    if (!j->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_retire_table(j->limbo, j->matrix, j->base);
+    dcsr_i_retire_runs(j->limbo, j->runs, j->run_count);
     return DCSR_OK;
 }
 
@@ -67,9 +67,9 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
     if (is_tight(j.base)) return DCSR_OK;
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
     DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));
-    dcsr_status status = dcsr_i_arena_doom(&matrix->arena, &j.runs, &j.run_count);
-    j.doomed = status == DCSR_OK;
-    if (status == DCSR_OK) status = bury(&j);
+    dcsr_status status = dcsr_i_arena_retire(&matrix->arena, &j.runs, &j.run_count);
+    j.retired = status == DCSR_OK;
+    if (status == DCSR_OK) status = retire(&j);
     if (status == DCSR_OK)
         status = dcsr_i_tight_table(
             &j.next, matrix, j.base->version + 1,
@@ -80,10 +80,10 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
         for (uint64_t i = 0; i < j.list.count; i++) move_page(&j, j.list.page[i]);
         dcsr_i_row_pages_drain(matrix);
         dcsr_i_twin_stays(matrix);
-        dcsr_i_publish(matrix, j.next, j.grave);
+        dcsr_i_publish(matrix, j.next, j.limbo);
     } else {
-        dcsr_i_grave_free(matrix, j.grave);
-        if (j.doomed) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
+        dcsr_i_limbo_free(matrix, j.limbo);
+        if (j.retired) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
     }
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
     dcsr_i_page_list_free(&j.list, matrix->context);

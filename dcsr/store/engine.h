@@ -15,7 +15,7 @@
 
 struct dcsr_i_csr;
 struct dcsr_i_entries;
-struct dcsr_i_remains;
+struct dcsr_i_retired;
 struct dcsr_i_rewritten;
 struct dcsr_i_selection;
 
@@ -69,8 +69,8 @@ typedef struct dcsr_i_engine {
                            uint64_t version, const struct dcsr_i_selection *selection);
     /* Frees what `own` does not share with base, which may be NULL. */
     void (*free_unshared)(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
-    /* Frees what no version can see any more. Called with remains_lock, by any thread. */
-    void (*free_remains)(dcsr_matrix *matrix, const struct dcsr_i_remains *remains);
+    /* Frees what no version can see any more. Called with limbo_lock, by any thread. */
+    void (*free_retired)(dcsr_matrix *matrix, const struct dcsr_i_retired *retired);
     /* Gives back what was kept for changes to come; the matrix is idle. */
     void (*trim)(dcsr_matrix *matrix);
 
@@ -102,7 +102,7 @@ typedef struct dcsr_i_engine {
 
 extern const dcsr_i_engine dcsr_i_cpu_engine;
 #ifdef DCSR_CUDA
-extern const dcsr_i_engine dcsr_cuda_engine;
+extern const dcsr_i_engine dcsr_i_cuda_engine;
 #endif
 
 #endif

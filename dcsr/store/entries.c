@@ -30,7 +30,7 @@ static dcsr_status check_place(const dcsr_matrix *matrix, const dcsr_i_entries *
                                const void *array)
 {
     if (!array) return DCSR_OK;
-    dcsr_cuda_place place = dcsr_cuda_where(matrix->context->cuda, array);
+    dcsr_i_cuda_place place = dcsr_i_cuda_where(matrix->context->cuda, array);
     bool on_device = place == DCSR_CUDA_ON_DEVICE || place == DCSR_CUDA_ELSEWHERE;
     if (e->on_device != on_device)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is in the memory of %s; call %s", e->call,

@@ -57,27 +57,27 @@ static void combine_and_group(dcsr_i_batch *b)
 
 /* ---- Allocate ---- */
 
-/* The root and the directories of the next version, and the grave. */
+/* The root and the directories of the next version, and the limbo list. */
 static dcsr_status allocate(dcsr_i_batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
     b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t remains = 0, needed = 0;
+    uint64_t retired = 0, needed = 0;
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
         dcsr_i_row_page **slot = dcsr_i_page_place(matrix, b->next, b->base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = this->fresh;
-        uint64_t places = this->places, replaced = this->remains;
+        uint64_t places = this->places, replaced = this->retired;
         this->places = needed;
-        this->remains = remains;
+        this->retired = retired;
         needed += places;
-        remains += replaced;
+        retired += replaced;
     }
-    b->grave = dcsr_i_grave_create(matrix, remains + dcsr_i_count_replaced(b->base, b->next) + 1);
-    if (!b->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    b->grave->count = remains; /* written by dcsr_i_scatter() */
+    b->limbo = dcsr_i_limbo_create(matrix, retired + dcsr_i_count_replaced(b->base, b->next) + 1);
+    if (!b->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    b->limbo->count = retired; /* written by dcsr_i_scatter_batch() */
     DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
     b->places = needed;
     return DCSR_OK;
@@ -90,7 +90,7 @@ static void undo(dcsr_i_batch *b)
     for (uint64_t g = b->placed; g < b->group_count; g++)
         dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
     dcsr_i_free_unshared(matrix, b->next, b->base);
-    dcsr_i_grave_free(matrix, b->grave);
+    dcsr_i_limbo_free(matrix, b->limbo);
     dcsr_i_arena_give(&matrix->arena, b->begin, b->places);
 }
 
@@ -105,13 +105,13 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
     while (ready < b->threads && status == DCSR_OK)
         status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
     if (status == DCSR_OK) {
-        dcsr_i_bury_replaced(b->grave, b->base, b->next);
-        dcsr_i_scatter(b, resolver);
+        dcsr_i_retire_replaced(b->limbo, b->base, b->next);
+        dcsr_i_scatter_batch(b, resolver);
         b->next->contiguous = b->bulk && b->places == b->n;
         b->next->first = b->begin;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
-        dcsr_i_publish(b->matrix, b->next, b->grave);
+        dcsr_i_publish(b->matrix, b->next, b->limbo);
     }
     while (ready) dcsr_i_resolver_free(&resolver[--ready]);
     return status;
@@ -161,7 +161,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, operation->n, sizeof *b.growth);
     if (b.groups && b.growth) {
         combine_and_group(&b);
-        status = dcsr_i_plan(&b);
+        status = dcsr_i_plan_batch(&b);
         if (status == DCSR_OK) status = allocate(&b);
         if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
         if (status == DCSR_OK)

@@ -11,7 +11,7 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
     DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
     if (!result.table) return DCSR_OK;
     dcsr_i_twin_stays(matrix);
-    dcsr_i_publish(matrix, result.table, result.grave);
+    dcsr_i_publish(matrix, result.table, result.limbo);
     return DCSR_OK;
 }
 

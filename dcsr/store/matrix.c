@@ -25,7 +25,7 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     dcsr_i_parts_drain(matrix);
     if (matrix->pins != matrix->few_pins)
         dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
-    pthread_mutex_destroy(&matrix->remains_lock);
+    pthread_mutex_destroy(&matrix->limbo_lock);
     pthread_cond_destroy(&matrix->queue_filled);
     pthread_cond_destroy(&matrix->queue_changed);
     pthread_mutex_destroy(&matrix->queue_lock);
@@ -97,7 +97,7 @@ static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_ma
 static const dcsr_i_engine *engine_of(const dcsr_context *context)
 {
 #ifdef DCSR_CUDA
-    if (context->device == DCSR_DEVICE_CUDA) return &dcsr_cuda_engine;
+    if (context->device == DCSR_DEVICE_CUDA) return &dcsr_i_cuda_engine;
 #endif
     (void)context;
     return &dcsr_i_cpu_engine;
@@ -135,7 +135,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     atomic_init(&created->references, 1);
     pthread_mutex_init(&created->version_lock, NULL);
     pthread_mutex_init(&created->queue_lock, NULL);
-    pthread_mutex_init(&created->remains_lock, NULL);
+    pthread_mutex_init(&created->limbo_lock, NULL);
     pthread_cond_init(&created->queue_changed, NULL);
     dcsr_i_condition_init(&created->queue_filled);
     dcsr_i_context_retain(context);

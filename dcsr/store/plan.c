@@ -97,9 +97,9 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
         }
     }
     if (!make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
-    g->remains = g->ranges + (g->old != NULL);
+    g->retired = g->ranges + (g->old != NULL);
     for (int k = 0; g->old && k < b->matrix->segments_per_row; k++)
-        g->remains += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
+        g->retired += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
     return DCSR_OK;
 }
 
@@ -126,7 +126,7 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
     }
 }
 
-dcsr_status dcsr_i_plan(dcsr_i_batch *b)
+dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
     dcsr_status status = DCSR_OK;
     uint64_t longest = 0;

@@ -197,7 +197,7 @@ static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
 
 /* Applies an operation and what is joined to it: together, or where that fails each alone, so that it stands
  * or falls alone. Called and returns with the lock, which it lets go meanwhile. */
-static void run(dcsr_matrix *matrix, dcsr_i_operation *operation)
+static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     dcsr_i_journal *journal = journal_for(matrix, operation);
     pthread_mutex_unlock(&matrix->queue_lock);
@@ -222,7 +222,7 @@ static void *work(void *argument)
     for (;;) {
         dcsr_i_operation *operation = next_operation(matrix);
         if (operation) {
-            run(matrix, operation);
+            apply_joined(matrix, operation);
             continue;
         }
         if (matrix->stopping) break;

@@ -33,8 +33,8 @@ typedef struct dcsr_i_arrival {
     /* Of arrays that the caller has on the device: the event that they have been read, and what was found in
      * them, in pinned memory, after that event. */
     void *packed;
-    struct dcsr_cuda_verdict *verdict;
-    struct dcsr_cuda_stream *borrowed; /* between the two steps of the call */
+    struct dcsr_i_cuda_verdict *verdict;
+    struct dcsr_i_cuda_stream *borrowed; /* between the two steps of the call */
 } dcsr_i_arrival;
 
 /* One change that was asked for. Small batches of the same kind that wait one behind the other share an

@@ -61,7 +61,7 @@ static dcsr_status cut_table(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr
     return old ? cut_page(place, matrix, old, first, next->version) : DCSR_OK;
 }
 
-static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave *grave, dcsr_matrix *matrix,
+static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_limbo *limbo, dcsr_matrix *matrix,
                                dcsr_i_table *base)
 {
     const uint64_t rows = next->rows;
@@ -70,7 +70,7 @@ static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_grave *grave, dcsr_mat
     DCSR_TRY(cut_table(next, matrix, base));
     for (uint64_t p = rows >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(base, &p)); p++)
         count_dropped(page, p == rows >> DCSR_I_PAGE_SHIFT ? rows & (DCSR_I_PAGE_ROWS - 1) : 0, &sum);
-    dcsr_i_bury_tail(grave, matrix, base, next);
+    dcsr_i_retire_tail(limbo, matrix, base, next);
     next->stored -= sum.stored;
     next->extra_segments -= sum.extra;
     next->duplicate_rows -= sum.duplicates;
@@ -86,9 +86,9 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
     if (!next) return DCSR_ERROR_OUT_OF_MEMORY;
     const bool shrinks = rows < base->rows;
     dcsr_i_rewritten cut = {0};
-    dcsr_i_grave *grave = dcsr_i_grave_create(matrix, DCSR_I_MOST_OF_TAIL);
-    dcsr_status status = grave ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK && shrinks) status = shrink_rows(next, grave, matrix, base);
+    dcsr_i_limbo *limbo = dcsr_i_limbo_create(matrix, DCSR_I_MOST_OF_TAIL);
+    dcsr_status status = limbo ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && shrinks) status = shrink_rows(next, limbo, matrix, base);
     if (!shrinks) {
         next->contiguous = base->contiguous;
         next->first = base->first;
@@ -98,18 +98,18 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
         status = dcsr_i_rewrite(&cut, matrix, next, next->version, &selection);
     }
     if (status != DCSR_OK) {
-        dcsr_i_grave_free(matrix, grave);
+        dcsr_i_limbo_free(matrix, limbo);
         dcsr_i_free_unshared(matrix, next, base);
         return status;
     }
     if (cut.table) {
-        /* What was made for `next` and replaced again is in the second grave; of `next` only the root is
+        /* What was made for `next` and replaced again is in the second limbo list; of `next` only the root is
          * left. */
-        grave->next = cut.grave;
+        limbo->next = cut.limbo;
         dcsr_i_table_free(matrix, next);
         next = cut.table;
     }
     dcsr_i_twin_resize(matrix, rows, cols);
-    dcsr_i_publish(matrix, next, grave);
+    dcsr_i_publish(matrix, next, limbo);
     return DCSR_OK;
 }

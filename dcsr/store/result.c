@@ -1,5 +1,5 @@
 /* result.c: rows that are computed go into the arena as they come, into pages of a new table. Where nothing
- * is kept, publishing it leaves the old content to the grave, as whole defragmentation does. */
+ * is kept, publishing it leaves the old content to the limbo list, as whole defragmentation does. */
 #include "dcsr/store/result.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -75,23 +75,23 @@ static bool is_small(const dcsr_i_table *base, uint64_t *born)
 
 /* All of it goes: the blocks of the arena as a whole, or the places of a small table; and the parts of the
  * table. */
-static dcsr_status bury_home(dcsr_i_result *result)
+static dcsr_status retire_home(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     dcsr_i_table *base = matrix->current;
     uint64_t born;
     bool small = is_small(base, &born);
     if (!small) {
-        DCSR_TRY(dcsr_i_arena_doom(&matrix->arena, &result->runs, &result->run_count));
-        result->doomed = true;
+        DCSR_TRY(dcsr_i_arena_retire(&matrix->arena, &result->runs, &result->run_count));
+        result->retired = true;
     }
-    result->grave = dcsr_i_grave_create(matrix, result->run_count + 2);
-    if (!result->grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_bury_table(result->grave, matrix, base);
+    result->limbo = dcsr_i_limbo_create(matrix, result->run_count + 2);
+    if (!result->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_retire_table(result->limbo, matrix, base);
     if (small && base->stored)
-        result->grave->remains[result->grave->count++] =
-            (dcsr_i_remains){.kind = DCSR_I_RANGE, .born = born, .begin = base->first, .size = base->stored};
-    dcsr_i_bury_runs(result->grave, result->runs, result->run_count);
+        result->limbo->retired[result->limbo->count++] =
+            (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = born, .begin = base->first, .size = base->stored};
+    dcsr_i_retire_runs(result->limbo, result->runs, result->run_count);
     return DCSR_OK;
 }
 
@@ -109,7 +109,7 @@ static dcsr_status begin(dcsr_i_result *result)
     for (int t = 0; t < result->threads; t++) result->thread[t].number = UINT64_MAX;
     if (dcsr_i_result_collects(matrix)) return dcsr_i_collect_begin(result);
     if (result->keeps) return dcsr_i_keep_begin(result);
-    DCSR_TRY(bury_home(result));
+    DCSR_TRY(retire_home(result));
     result->table = dcsr_i_table_create(matrix, base->rows, base->cols, base->version + 1);
     return result->table ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -167,7 +167,7 @@ dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_threa
     if (t->places && t->places_from == first) return t->places + slot;
     const dcsr_i_table *base = result->keeps ? result->matrix->current : NULL;
     if (result->threads > 1) pthread_mutex_lock(&result->lock);
-    t->places = dcsr_i_page_place(result->matrix, result->table, base, first, t->grave);
+    t->places = dcsr_i_page_place(result->matrix, result->table, base, first, t->limbo);
     if (result->threads > 1) pthread_mutex_unlock(&result->lock);
     t->places_from = first;
     return t->places ? t->places + slot : NULL;
@@ -291,7 +291,7 @@ static void publish(dcsr_i_result *result)
         dcsr_i_twin_rows(matrix, table);
     }
     if (ascends) atomic_store(&matrix->ascending, table->version);
-    dcsr_i_publish(matrix, table, result->grave);
+    dcsr_i_publish(matrix, table, result->limbo);
     if (result->keeps) dcsr_i_changed(matrix, 0);
 }
 
@@ -327,8 +327,8 @@ void dcsr_i_result_drop(dcsr_i_result *result)
     } else {
         if (result->table) give_rows(matrix, result->table);
         dcsr_i_free_unshared(matrix, result->table, NULL);
-        dcsr_i_grave_free(matrix, result->grave);
-        if (result->doomed) dcsr_i_arena_spare(&matrix->arena, result->runs, result->run_count);
+        dcsr_i_limbo_free(matrix, result->limbo);
+        if (result->retired) dcsr_i_arena_spare(&matrix->arena, result->runs, result->run_count);
     }
     end(result);
 }

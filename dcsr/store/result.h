@@ -54,7 +54,7 @@ typedef struct dcsr_i_result_thread {
     unsigned stocked, portion; /* how many there are; how many come next */
     dcsr_i_row_page *stock[DCSR_I_PAGES_AT_ONCE];
     /* Where rows are kept: what those that are added replace. */
-    dcsr_i_grave *grave;
+    dcsr_i_limbo *limbo;
     dcsr_i_replaced replaced;
 } dcsr_i_result_thread;
 
@@ -67,10 +67,10 @@ typedef struct dcsr_i_result {
     atomic_bool duplicates; /* rows were added that have a column more than once: set by who adds them */
     /* On the cpu: */
     dcsr_i_table *table;
-    dcsr_i_grave *grave;
+    dcsr_i_limbo *limbo;
     dcsr_i_run *runs; /* the old home */
     uint64_t run_count;
-    bool doomed;
+    bool retired;
     pthread_mutex_t lock; /* for directories and shelves of the table */
     /* Elsewhere: where the rows of each page of 64 were collected, and the CSR they become. */
     struct dcsr_i_collected *collected;

@@ -13,17 +13,17 @@ dcsr_status dcsr_i_keep_begin(dcsr_i_result *result)
 
 /* ---- What is replaced ---- */
 
-/* Room for n remains in the thread's grave; of each there is room for one more, which publishing needs. */
-static dcsr_status grave_room(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t n)
+/* Room for n retired objects in the thread's limbo list; of each there is room for one more, which publishing needs. */
+static dcsr_status limbo_room(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t n)
 {
     enum { FEW = 15 };
-    dcsr_i_grave *grave = t->grave;
-    if (grave && grave->capacity - grave->count > n) return DCSR_OK;
-    uint64_t twice = grave ? 2 * grave->capacity : 0, capacity = twice > n + FEW ? twice : n + FEW;
-    dcsr_i_grave *larger = dcsr_i_grave_create(result->matrix, capacity);
+    dcsr_i_limbo *limbo = t->limbo;
+    if (limbo && limbo->capacity - limbo->count > n) return DCSR_OK;
+    uint64_t twice = limbo ? 2 * limbo->capacity : 0, capacity = twice > n + FEW ? twice : n + FEW;
+    dcsr_i_limbo *larger = dcsr_i_limbo_create(result->matrix, capacity);
     if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
-    larger->next = grave;
-    t->grave = larger;
+    larger->next = limbo;
+    t->limbo = larger;
     return DCSR_OK;
 }
 
@@ -34,26 +34,26 @@ static bool lies_in(uint64_t begin, uint64_t length, int shift, uint64_t block)
 }
 
 /* Places that go; mostly they are of the block that those of the row before are of. */
-static void bury_places(dcsr_i_grave *grave, dcsr_i_arena *arena, const dcsr_i_piece *piece)
+static void retire_places(dcsr_i_limbo *limbo, dcsr_i_arena *arena, const dcsr_i_piece *piece)
 {
-    dcsr_i_remains *last = grave->count ? &grave->remains[grave->count - 1] : NULL;
+    dcsr_i_retired *last = limbo->count ? &limbo->retired[limbo->count - 1] : NULL;
     int shift = dcsr_i_arena_shift(arena);
     uint64_t block = piece->begin >> shift;
     if (!last || last->kind != DCSR_I_RANGE || !lies_in(last->begin, last->size, shift, block) ||
         !lies_in(piece->begin, piece->length, shift, block))
-        dcsr_i_bury_range(grave, arena, piece->begin, piece->length);
+        dcsr_i_retire_range(limbo, arena, piece->begin, piece->length);
     else if (last->begin + last->size == piece->begin)
         last->size += piece->length;
     else
-        grave->remains[grave->count++] = (dcsr_i_remains){
+        limbo->retired[limbo->count++] = (dcsr_i_retired){
             .kind = DCSR_I_RANGE, .born = last->born, .begin = piece->begin, .size = piece->length};
 }
 
-static void bury_row(dcsr_matrix *matrix, dcsr_i_result_thread *t, const dcsr_i_row_page *old, unsigned r)
+static void retire_row(dcsr_matrix *matrix, dcsr_i_result_thread *t, const dcsr_i_row_page *old, unsigned r)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int n = dcsr_i_segments_of(matrix, old, r, pieces);
-    for (int k = 0; k < n; k++) bury_places(t->grave, &matrix->arena, &pieces[k]);
+    for (int k = 0; k < n; k++) retire_places(t->limbo, &matrix->arena, &pieces[k]);
     n = dcsr_i_row_pieces(old, r, pieces);
     t->replaced.stored += old->length[r];
     t->replaced.extra_segments += n > 1 ? (uint64_t)n - 1 : 0;
@@ -93,11 +93,11 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p,
                            const dcsr_i_row_page *old)
 {
-    DCSR_TRY(grave_room(result, t, 3 + DCSR_MAX_SEGMENTS));
+    DCSR_TRY(limbo_room(result, t, 3 + DCSR_MAX_SEGMENTS));
     dcsr_i_row_page **slot = dcsr_i_result_place(result, t, p);
     if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(copy_page(result, t, old, slot));
-    if (old) dcsr_i_bury_page(t->grave, result->matrix, old);
+    if (old) dcsr_i_retire_page(t->limbo, result->matrix, old);
     t->page = *slot;
     t->number = p;
     return DCSR_OK;
@@ -138,11 +138,11 @@ dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, u
              most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
     if (!any_entries(lengths, rows) && !(old && any_entries(old->length + r, rows))) return DCSR_OK;
     if (t->number != p) DCSR_TRY(turn_to(result, t, p, old));
-    DCSR_TRY(grave_room(result, t, most));
+    DCSR_TRY(limbo_room(result, t, most));
     /* Nothing fails from here on, so either all rows have their places or none has. */
     for (; rows; rows &= rows - 1) {
         unsigned i = (unsigned)__builtin_ctzll(rows);
-        if (old && old->segment[0]) bury_row(matrix, t, old, r + i);
+        if (old && old->segment[0]) retire_row(matrix, t, old, r + i);
         place_row(matrix, t->page, r + i, at, lengths[i]);
         at += lengths[i];
     }
@@ -163,12 +163,12 @@ bool dcsr_i_keep_end(dcsr_i_result *result)
         table->extra_segments -= t->replaced.extra_segments;
         table->duplicate_rows -= t->replaced.duplicate_rows;
         table->tombstone_rows -= t->replaced.tombstone_rows;
-        if (!t->grave) continue;
-        dcsr_i_grave *last = t->grave;
+        if (!t->limbo) continue;
+        dcsr_i_limbo *last = t->limbo;
         while (last->next) last = last->next;
-        last->next = result->grave;
-        result->grave = t->grave;
-        t->grave = NULL;
+        last->next = result->limbo;
+        result->limbo = t->limbo;
+        t->limbo = NULL;
     }
     table->contiguous &= !base->stored;
     return added;
@@ -194,9 +194,9 @@ void dcsr_i_keep_drop(dcsr_i_result *result)
         give_page(matrix, page, dcsr_i_page(base, p));
     dcsr_i_free_unshared(matrix, result->table, base);
     for (int i = 0; result->thread && i < result->threads; i++)
-        while (result->thread[i].grave) {
-            dcsr_i_grave *grave = result->thread[i].grave;
-            result->thread[i].grave = grave->next;
-            dcsr_i_grave_free(matrix, grave);
+        while (result->thread[i].limbo) {
+            dcsr_i_limbo *limbo = result->thread[i].limbo;
+            result->thread[i].limbo = limbo->next;
+            dcsr_i_limbo_free(matrix, limbo);
         }
 }

@@ -260,23 +260,23 @@ static dcsr_status rewrite(const job *j, dcsr_i_table *table)
 }
 
 /* What the store no longer needs: directories, pages, their segment pages, the rows' old places. */
-static dcsr_status bury(const job *j, const dcsr_i_table *table, dcsr_i_grave **grave)
+static dcsr_status retire(const job *j, const dcsr_i_table *table, dcsr_i_limbo **limbo)
 {
     uint64_t count = 1;
     for (uint64_t w = 0; w < j->pages; w++)
         count += 1 + (uint64_t)j->matrix->segments_per_row + j->work[w].ranges;
-    *grave = dcsr_i_grave_create(j->matrix, count + dcsr_i_count_replaced(j->base, table));
-    if (!*grave) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_bury_replaced(*grave, j->base, table);
+    *limbo = dcsr_i_limbo_create(j->matrix, count + dcsr_i_count_replaced(j->base, table));
+    if (!*limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_retire_replaced(*limbo, j->base, table);
     for (uint64_t w = 0; w < j->pages; w++) {
         const dcsr_i_row_page *old = j->work[w].old;
         for (uint64_t mask = j->work[w].mask; mask; mask &= mask - 1) {
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
             int n = dcsr_i_segments_of(j->matrix, old, (unsigned)__builtin_ctzll(mask), pieces);
             for (int k = 0; k < n; k++)
-                dcsr_i_bury_range(*grave, &j->matrix->arena, pieces[k].begin, pieces[k].length);
+                dcsr_i_retire_range(*limbo, &j->matrix->arena, pieces[k].begin, pieces[k].length);
         }
-        dcsr_i_bury_page(*grave, j->matrix, old);
+        dcsr_i_retire_page(*limbo, j->matrix, old);
     }
     return DCSR_OK;
 }
@@ -312,12 +312,12 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
         measure(&j);
         status = make_table(&j, &result->table);
         if (status == DCSR_OK) status = take_places(&j, result);
-        if (status == DCSR_OK && !selection->for_view) status = bury(&j, result->table, &result->grave);
+        if (status == DCSR_OK && !selection->for_view) status = retire(&j, result->table, &result->limbo);
         if (status == DCSR_OK) status = rewrite(&j, result->table);
     }
     if (status != DCSR_OK) {
         dcsr_i_free_unshared(matrix, result->table, base);
-        dcsr_i_grave_free(matrix, result->grave);
+        dcsr_i_limbo_free(matrix, result->limbo);
         dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
         *result = (dcsr_i_rewritten){0};
     }

@@ -83,8 +83,8 @@ typedef struct dcsr_i_table {
     bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
     uint64_t given; /* of a version that is replaced: what it dropped of the arena is given back, but for what
-                       this version or an earlier one may see; guarded by remains_lock */
-    struct dcsr_cuda_root *root; /* of a table on a device, which has no shelves */
+                       this version or an earlier one may see; guarded by limbo_lock */
+    struct dcsr_i_cuda_root *root; /* of a table on a device, which has no shelves */
     /* A single one is part of the root: it ends with the table's last directory, and has no `born`. */
     dcsr_i_shelf *shelf[];
 } dcsr_i_table;
@@ -94,7 +94,7 @@ typedef struct dcsr_i_table {
  * entries are on a device only `device` leads to them. */
 typedef struct dcsr_i_rows {
     bool on_device;
-    dcsr_cuda_rows device;
+    dcsr_i_cuda_rows device;
     dcsr_type type;
     uint64_t rows, cols;
     const dcsr_i_table *table; /* segments */

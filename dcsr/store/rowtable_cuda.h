@@ -35,7 +35,7 @@ enum { DCSR_CUDA_PAGE_ROWS = 1 << DCSR_CUDA_PAGE_SHIFT, DCSR_CUDA_MASK_WORDS = D
 #define DCSR_CUDA_NONE      UINT32_MAX
 #define DCSR_CUDA_TOMBSTONE 0x80000000u
 
-typedef struct dcsr_cuda_row_page {
+typedef struct dcsr_i_cuda_row_page {
     uint32_t length[DCSR_CUDA_PAGE_ROWS];
     /* Bit r % 32 of word r / 32: the row has entries in more than one segment; may hold a column more than
      * once; holds a tombstone. */
@@ -44,99 +44,99 @@ typedef struct dcsr_cuda_row_page {
     uint32_t tombstones[DCSR_CUDA_MASK_WORDS];
     uint32_t segment[DCSR_MAX_SEGMENTS]; /* slots of segment pages; NONE where no row of the page has got that
                                             far */
-} dcsr_cuda_row_page;
+} dcsr_i_cuda_row_page;
 
-typedef struct dcsr_cuda_segment_page {
+typedef struct dcsr_i_cuda_segment_page {
     uint64_t begin[DCSR_CUDA_PAGE_ROWS];
     uint32_t capacity[DCSR_CUDA_PAGE_ROWS]; /* 0: the row has no such segment */
-} dcsr_cuda_segment_page;
+} dcsr_i_cuda_segment_page;
 
 /* What kernels get by value to read a version, or the arrays of a CSR view: exactly one of root and offsets
- * is not NULL. All pointers are to device memory. Index columns and values with what dcsr_cuda_pieces() says.
+ * is not NULL. All pointers are to device memory. Index columns and values with what dcsr_i_cuda_pieces() says.
  */
-typedef struct dcsr_cuda_rows {
+typedef struct dcsr_i_cuda_rows {
     uint64_t rows, cols;
     uint64_t stored;     /* entries */
     uint32_t type;       /* dcsr_type */
     uint32_t value_size; /* 0 for pattern */
     int segments_per_row;
     const uint32_t *root;
-    const dcsr_cuda_row_page *row_page;         /* by slot */
-    const dcsr_cuda_segment_page *segment_page; /* by slot */
+    const dcsr_i_cuda_row_page *row_page;         /* by slot */
+    const dcsr_i_cuda_segment_page *segment_page; /* by slot */
     const uint64_t *offsets;
     uint32_t *columns; /* the arena's, or the CSR's */
     char *values;      /* NULL for pattern */
-} dcsr_cuda_rows;
+} dcsr_i_cuda_rows;
 
 /* A page that a change touches, and what it must have of its own. */
-typedef struct dcsr_cuda_page_need {
+typedef struct dcsr_i_cuda_page_need {
     uint32_t page;
     uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
     uint32_t moves;  /* not 0: rows move, so that all segment pages that there are must be copied */
-} dcsr_cuda_page_need;
+} dcsr_i_cuda_page_need;
 
 /* A page that a change copies, for kernels. */
-typedef struct dcsr_cuda_page_change {
+typedef struct dcsr_i_cuda_page_change {
     uint32_t page;
     uint32_t old;                            /* slot in the base version, or NONE */
     uint32_t fresh;                          /* slot in the next one */
     uint32_t old_segment[DCSR_MAX_SEGMENTS]; /* of the base version's page */
     uint32_t segment[DCSR_MAX_SEGMENTS];     /* of the fresh page: equal to the old one where it is shared */
-} dcsr_cuda_page_change;
+} dcsr_i_cuda_page_change;
 
 #ifdef __cplusplus
 #include "dcsr/device/device.cuh"
 
-typedef struct dcsr_cuda_piece {
+typedef struct dcsr_i_cuda_piece {
     uint64_t begin, length;
-} dcsr_cuda_piece;
+} dcsr_i_cuda_piece;
 
-DCSR_CUDA_INLINE bool dcsr_cuda_bit(const uint32_t *mask, uint32_t r)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_bit(const uint32_t *mask, uint32_t r)
 {
     return mask[r >> 5] >> (r & 31) & 1;
 }
 
 /* The page of a row; NULL when its rows are empty. */
-DCSR_CUDA_INLINE const dcsr_cuda_row_page *dcsr_cuda_page_of(const dcsr_cuda_rows &rows, uint64_t row)
+DCSR_CUDA_INLINE const dcsr_i_cuda_row_page *dcsr_i_cuda_page_of(const dcsr_i_cuda_rows &rows, uint64_t row)
 {
     uint32_t slot = rows.root[row >> DCSR_CUDA_PAGE_SHIFT];
     return slot == DCSR_CUDA_NONE ? nullptr : &rows.row_page[slot];
 }
 
 /* The length of a row, whatever the layout. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_length(const dcsr_cuda_rows &rows, uint64_t row)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_length(const dcsr_i_cuda_rows &rows, uint64_t row)
 {
     if (rows.offsets) return rows.offsets[row + 1] - rows.offsets[row];
-    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
     return page ? page->length[row & (DCSR_CUDA_PAGE_ROWS - 1)] : 0;
 }
 
 /* Piece k of row r of a page, `left` entries of which are in pieces k and up. */
-DCSR_CUDA_INLINE dcsr_cuda_piece dcsr_cuda_piece_of(const dcsr_cuda_rows &rows,
-                                                    const dcsr_cuda_row_page *page, uint32_t r, int k,
-                                                    uint64_t left)
+DCSR_CUDA_INLINE dcsr_i_cuda_piece dcsr_i_cuda_piece_of(const dcsr_i_cuda_rows &rows,
+                                                        const dcsr_i_cuda_row_page *page, uint32_t r, int k,
+                                                        uint64_t left)
 {
-    const dcsr_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
+    const dcsr_i_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
     uint64_t length = left;
-    if (dcsr_cuda_bit(page->fragmented, r) && segments->capacity[r] < left) length = segments->capacity[r];
+    if (dcsr_i_cuda_bit(page->fragmented, r) && segments->capacity[r] < left) length = segments->capacity[r];
     return {segments->begin[r], length};
 }
 
 /* Calls visit(begin, length) for each piece of a row in the order in which its entries were stored. */
 template <class Visit>
-DCSR_CUDA_INLINE void dcsr_cuda_for_pieces(const dcsr_cuda_rows &rows, uint64_t row, Visit visit)
+DCSR_CUDA_INLINE void dcsr_i_cuda_for_pieces(const dcsr_i_cuda_rows &rows, uint64_t row, Visit visit)
 {
     if (rows.offsets) {
         if (rows.offsets[row] != rows.offsets[row + 1])
             visit(rows.offsets[row], rows.offsets[row + 1] - rows.offsets[row]);
         return;
     }
-    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
     if (!page) return;
     uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
     uint64_t left = page->length[r];
     for (int k = 0; left; k++) {
-        dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, k, left);
+        dcsr_i_cuda_piece piece = dcsr_i_cuda_piece_of(rows, page, r, k, left);
         visit(piece.begin, piece.length);
         left -= piece.length;
     }

@@ -121,24 +121,24 @@ static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolve
     }
 }
 
-/* Notes what the group replaces in its part of the grave. */
-static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+/* Notes what the group replaces in its part of the limbo list. */
+static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     const dcsr_i_row_page *old = g->old;
     if (!old) return;
-    dcsr_i_remains *to = &b->grave->remains[g->remains];
+    dcsr_i_retired *to = &b->limbo->retired[g->retired];
     for (int k = 0; k < b->matrix->segments_per_row; k++)
         if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
-            *to++ = (dcsr_i_remains){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
+            *to++ = (dcsr_i_retired){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
                                      .born = old->moved,
                                      .pointer = old->segment[k]};
-    *to++ = (dcsr_i_remains){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
+    *to++ = (dcsr_i_retired){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
     if (!g->ranges) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (!b->growth[i].moves) continue;
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         for (int k = 0; k < b->matrix->segments_per_row; k++)
-            *to++ = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+            *to++ = (dcsr_i_retired){.kind = DCSR_I_RANGE,
                                      .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r],
                                                                old->segment[k]->capacity[r]),
                                      .begin = old->segment[k]->begin[r],
@@ -148,7 +148,7 @@ static void bury_group(const dcsr_i_batch *b, const dcsr_i_group *g)
 
 /* Everything that can fail is done before this is called, but for the room to sort in: with `resolvers` it is
  * there too. */
-void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
+void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 {
     uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0, rewrites = 0;
 #pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) \
@@ -161,7 +161,7 @@ void dcsr_i_scatter(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
             if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
                 fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
             scatter_group(b, &b->groups[g], resolver, &sum);
-            bury_group(b, &b->groups[g]);
+            retire_group(b, &b->groups[g]);
         }
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates;
         tombstones += sum.tombstones, rewrites += sum.rewrites;

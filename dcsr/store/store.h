@@ -29,7 +29,7 @@
 
 /* ---- What a version leaves behind ---- */
 
-typedef enum dcsr_i_remains_kind {
+typedef enum dcsr_i_retired_kind {
     DCSR_I_TABLE,
     DCSR_I_TAIL,  /* a root, and all that it has from row `size` on, also in the arena */
     DCSR_I_PAGES, /* the same without what is in the arena */
@@ -39,37 +39,37 @@ typedef enum dcsr_i_remains_kind {
     DCSR_I_SEGMENT_PAGE,
     DCSR_I_PACKED_SEGMENT_PAGE,
     DCSR_I_RANGE, /* places in the arena */
-    DCSR_I_RUN,   /* doomed blocks of the arena */
+    DCSR_I_RUN,   /* retired blocks of the arena */
     /* On a device: slots of pages, and places of one block, just how many. */
     DCSR_I_ROW_SLOT,
     DCSR_I_SEGMENT_SLOT,
     DCSR_I_PLACES
-} dcsr_i_remains_kind;
+} dcsr_i_retired_kind;
 
-/* A thing that versions from `born` up to the one before its retirement could see. */
-typedef struct dcsr_i_remains {
-    dcsr_i_remains_kind kind;
+/* A retired object: the versions from `born` up to the one before its retirement can see it. */
+typedef struct dcsr_i_retired {
+    dcsr_i_retired_kind kind;
     uint64_t born;
     union {
         void *pointer;
         uint64_t begin; /* place, slot, block */
     };
     uint64_t size; /* places, blocks; the first row */
-} dcsr_i_remains;
+} dcsr_i_retired;
 
-/* The remains of one change. Made with room for all of them before the change begins. */
-typedef struct dcsr_i_grave {
-    struct dcsr_i_grave *next;
+/* The retired objects of one change. Made with room for all of them before the change begins. */
+typedef struct dcsr_i_limbo {
+    struct dcsr_i_limbo *next;
     uint64_t count, capacity;
     bool has_root; /* of the version that is replaced */
-    dcsr_i_remains remains[];
-} dcsr_i_grave;
+    dcsr_i_retired retired[];
+} dcsr_i_limbo;
 
 /* A version that is held by at least one snapshot. */
 typedef struct dcsr_i_pin {
     uint64_t version;
     uint64_t count;
-    dcsr_i_grave *graves; /* what this is the latest pinned version to see */
+    dcsr_i_limbo *limbo_lists; /* what this is the latest pinned version to see */
 } dcsr_i_pin;
 
 /* As many versions are held without taking memory for it. */
@@ -120,9 +120,9 @@ struct dcsr_matrix {
     dcsr_i_member member;
     dcsr_context *context;
     const dcsr_i_engine *engine;
-    struct dcsr_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
-    _Atomic uint64_t references;  /* the owner, snapshots, views */
-    uint64_t serial;              /* no other matrix of this process has or had it */
+    struct dcsr_i_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
+    _Atomic uint64_t references;    /* the owner, snapshots, views */
+    uint64_t serial;                /* no other matrix of this process has or had it */
     dcsr_type type;
     size_t value_size;
     dcsr_policy policy;
@@ -146,12 +146,12 @@ struct dcsr_matrix {
     _Atomic uint64_t ascending; /* the last version of which it is known that columns ascend strictly in all
                                    rows, so that there is nothing to resolve or sort; 0: none */
     pthread_mutex_t
-        remains_lock; /* held while remains are freed: it guards what the engine keeps for reuse */
+        limbo_lock; /* held while retired objects are freed: it guards what the engine keeps for reuse */
     /* On the cpu: row pages that were given back and wait for the next batch; the allocator would cost as
      * much again as all else that is done to a page. */
     dcsr_i_row_page **spare;
     uint64_t spare_count, spare_capacity;
-    _Atomic uint64_t table_bytes; /* row table and graves, of all versions */
+    _Atomic uint64_t table_bytes; /* row table and limbo_lists, of all versions */
     /* Parts given back, one of each class of size: small results that replace each other allocate none. */
     _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
 
@@ -214,7 +214,7 @@ typedef struct dcsr_i_selection {
 
 typedef struct dcsr_i_rewritten {
     dcsr_i_table *table;     /* NULL when no row was selected */
-    dcsr_i_grave *grave;     /* what it no longer needs of base, unless for_view; room for one more */
+    dcsr_i_limbo *limbo;     /* what it no longer needs of base, unless for_view; room for one more */
     uint64_t begin, entries; /* the places taken */
 } dcsr_i_rewritten;          /* all zero on failure */
 
@@ -230,7 +230,7 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
 void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
-void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains);
+void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired);
 dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
 dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr);
 dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
@@ -327,12 +327,12 @@ dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, 
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
 /* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a
  * shelf of its own, which are made where it shares base's, or there are none. What of base is replaced so,
- * two parts at most, goes into the grave, unless that is NULL. NULL: no memory. */
+ * two parts at most, goes into the limbo list, unless that is NULL. NULL: no memory. */
 dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
-                                    uint64_t p, dcsr_i_grave *grave);
-/* The shelves and directories of base that the table does not share: how many they are, and to the grave. */
+                                    uint64_t p, dcsr_i_limbo *limbo);
+/* The shelves and directories of base that the table does not share: how many they are, and to the limbo list. */
 uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
-void dcsr_i_bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table);
+void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
 /* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
 /* For many at once: makes room for n spare pages; hands out up to n of them to pages[0], pages[stride bytes
@@ -372,31 +372,32 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
                        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS]);
 
 /* ---- version.c ---- */
-dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity);
-void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave);
-void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size);
+dcsr_i_limbo *dcsr_i_limbo_create(dcsr_matrix *matrix, uint64_t capacity);
+void dcsr_i_limbo_free(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
+void dcsr_i_retire(dcsr_i_limbo *limbo, dcsr_i_retired_kind kind, uint64_t born, void *pointer,
+                   uint64_t size);
 /* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their
  * directories and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one,
- * when no version can see any of it; so this takes room for so many remains at most, however much is dropped.
+ * when no version can see any of it; so this takes room for so many retired objects at most, however much is dropped.
  */
 enum { DCSR_I_MOST_OF_TAIL = 2 };
-void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table,
-                      const dcsr_i_table *next);
+void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table,
+                        const dcsr_i_table *next);
 /* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with
- * the remains. (Blocks of the arena must not be held longer than a run that they are of.) With remains_lock.
+ * the retired objects. (Blocks of the arena must not be held longer than a run that they are of.) With limbo_lock.
  */
-void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen);
-/* All of a table, but for what is in the arena: one remains, likewise. */
-void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table);
-/* A row page and its segment pages, but not its rows' places; places; doomed blocks. */
-void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
-void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
-void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count);
+void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen);
+/* All of a table, but for what is in the arena: one retired object, likewise. */
+void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table);
+/* A row page and its segment pages, but not its rows' places; places; retired blocks. */
+void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
+void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t count);
 
-/* Makes `next` the current version; what is in the grave, and those behind it, is given back as soon as no
- * snapshot can see it. The first grave must have room for one more, unless it has the old table. Cannot
+/* Makes `next` the current version; what is in the limbo list, and those behind it, is given back as soon as no
+ * snapshot can see it. The first limbo list must have room for one more, unless it has the old table. Cannot
  * fail. */
-void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave);
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* Holds the current version for a call that looks at it, in the caller's memory; without the twin's. */
 dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix);

@@ -193,21 +193,21 @@ static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_dire
 }
 
 dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
-                                    uint64_t p, dcsr_i_grave *grave)
+                                    uint64_t p, dcsr_i_limbo *limbo)
 {
     uint64_t s = p >> DCSR_I_SHELF_SHIFT, d = p >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1);
     dcsr_i_shelf *shelf = table->shelf[s], *base_shelf = shelf_of(base, s);
     if (!shelf || shelf == base_shelf) {
         shelf = shelf_create(matrix, base_shelf, base_shelf ? DCSR_I_SHELF_DIRECTORIES : 0, table->version);
         if (!shelf) return NULL;
-        if (base_shelf && grave) dcsr_i_bury(grave, DCSR_I_SHELF, base_shelf->born, base_shelf, 0);
+        if (base_shelf && limbo) dcsr_i_retire(limbo, DCSR_I_SHELF, base_shelf->born, base_shelf, 0);
         table->shelf[s] = shelf;
     }
     dcsr_i_directory *directory = shelf->directory[d], *before = directory_on(base, s, d);
     if (!directory || directory == before) {
         directory = directory_create(matrix, before, table->version);
         if (!directory) return NULL;
-        if (before && grave) dcsr_i_bury(grave, DCSR_I_DIRECTORY, before->born, before, 0);
+        if (before && limbo) dcsr_i_retire(limbo, DCSR_I_DIRECTORY, before->born, before, 0);
         shelf->directory[d] = directory;
     }
     return &directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)];
@@ -235,7 +235,7 @@ dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_pa
 /* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
 void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
 {
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     if (n > matrix->spare_capacity) {
         dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
                                                   matrix->spare_capacity, n, sizeof *larger);
@@ -244,28 +244,28 @@ void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
             matrix->spare_capacity = n;
         }
     }
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
 uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
 {
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
     for (uint64_t i = 0; i < taken; i++)
         *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
     return taken;
 }
 
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     while (matrix->spare_count)
         dcsr_i_part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
     matrix->spare = NULL;
     matrix->spare_capacity = 0;
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
@@ -322,9 +322,9 @@ void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     if (!page) return;
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     dcsr_i_row_page_free_locked(matrix, page);
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
@@ -357,8 +357,8 @@ void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_r
 /* ---- Burying ---- */
 
 /* Visits the shelves and directories of base that the table, which may be NULL, does not share; buries them,
- * or counts them where the grave is NULL. */
-static uint64_t bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table)
+ * or counts them where the limbo list is NULL. */
+static uint64_t retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
 {
     uint64_t count = 0;
     for (uint64_t s = 0; s < base->shelves; s++) {
@@ -367,11 +367,11 @@ static uint64_t bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, con
         for (uint64_t d = 0; d < directories_on(base, s); d++) {
             dcsr_i_directory *directory = shelf->directory[d];
             if (!directory || directory == directory_on(table, s, d)) continue;
-            if (grave) dcsr_i_bury(grave, DCSR_I_DIRECTORY, directory->born, directory, 0);
+            if (limbo) dcsr_i_retire(limbo, DCSR_I_DIRECTORY, directory->born, directory, 0);
             count++;
         }
         if (has_shelf_inside(base->directories)) continue;
-        if (grave) dcsr_i_bury(grave, DCSR_I_SHELF, shelf->born, shelf, 0);
+        if (limbo) dcsr_i_retire(limbo, DCSR_I_SHELF, shelf->born, shelf, 0);
         count++;
     }
     return count;
@@ -379,12 +379,12 @@ static uint64_t bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, con
 
 uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table)
 {
-    return bury_replaced(NULL, base, table);
+    return retire_replaced(NULL, base, table);
 }
 
-void dcsr_i_bury_replaced(dcsr_i_grave *grave, const dcsr_i_table *base, const dcsr_i_table *table)
+void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
 {
-    bury_replaced(grave, base, table);
+    retire_replaced(limbo, base, table);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -419,8 +419,8 @@ static unsigned first_row_in(uint64_t page, uint64_t row)
 }
 
 /* A table from a row on, and its root. */
-static void bury_from(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row,
-                      bool places)
+static void retire_from(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row,
+                        bool places)
 {
     const uint64_t first = row >> DCSR_I_PAGE_SHIFT;
     uint64_t born = table->version;
@@ -436,35 +436,36 @@ static void bury_from(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *ta
         born = earlier(born, page->moved);
         if (places) born = earlier(born, give_places(matrix, page, first_row_in(p, row), 0, 0));
     }
-    dcsr_i_bury(grave, places ? DCSR_I_TAIL : DCSR_I_PAGES, born, table, row);
-    grave->has_root = true;
+    dcsr_i_retire(limbo, places ? DCSR_I_TAIL : DCSR_I_PAGES, born, table, row);
+    limbo->has_root = true;
 }
 
-void dcsr_i_bury_tail(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *next)
+void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table,
+                        const dcsr_i_table *next)
 {
-    bury_from(grave, matrix, table, next->rows, true);
+    retire_from(limbo, matrix, table, next->rows, true);
     /* The first shelf of a table of several, which the next has inside of its root, though it keeps all of
      * it: the tail begins behind it. */
     if (table->shelves > next->shelves && has_shelf_inside(next->directories) && table->shelf[0] &&
         next->rows >> DCSR_I_PAGE_SHIFT >> DCSR_I_SHELF_SHIFT)
-        dcsr_i_bury(grave, DCSR_I_SHELF, table->shelf[0]->born, table->shelf[0], 0);
+        dcsr_i_retire(limbo, DCSR_I_SHELF, table->shelf[0]->born, table->shelf[0], 0);
 }
 
-void dcsr_i_bury_table(dcsr_i_grave *grave, dcsr_matrix *matrix, dcsr_i_table *table)
+void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table)
 {
-    bury_from(grave, matrix, table, 0, false);
+    retire_from(limbo, matrix, table, 0, false);
 }
 
-void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_remains *remains, uint64_t seen)
+void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen)
 {
-    dcsr_i_table *table = remains->pointer;
+    dcsr_i_table *table = retired->pointer;
     const dcsr_i_row_page *page;
-    for (uint64_t p = remains->size >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(table, &p)); p++)
-        give_places(matrix, page, first_row_in(p, remains->size), seen, table->given);
+    for (uint64_t p = retired->size >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(table, &p)); p++)
+        give_places(matrix, page, first_row_in(p, retired->size), seen, table->given);
     table->given = seen;
 }
 
-/* Frees a page of a version that nobody sees any more, and its segment pages. With remains_lock. */
+/* Frees a page of a version that nobody sees any more, and its segment pages. With limbo_lock. */
 static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
@@ -537,41 +538,41 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
     return count;
 }
 
-void dcsr_i_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
+void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
 {
-    switch (remains->kind) {
+    switch (retired->kind) {
     case DCSR_I_TABLE:
-        dcsr_i_table_free(matrix, remains->pointer);
+        dcsr_i_table_free(matrix, retired->pointer);
         break;
     case DCSR_I_TAIL:
-        dcsr_i_thin_tail(matrix, remains, 0);
-        free_tail(matrix, remains->pointer, remains->size);
+        dcsr_i_thin_tail(matrix, retired, 0);
+        free_tail(matrix, retired->pointer, retired->size);
         break;
     case DCSR_I_PAGES:
-        free_tail(matrix, remains->pointer, 0);
+        free_tail(matrix, retired->pointer, 0);
         break;
     case DCSR_I_SHELF:
-        shelf_free(matrix, remains->pointer);
+        shelf_free(matrix, retired->pointer);
         break;
     case DCSR_I_DIRECTORY:
-        directory_free(matrix, remains->pointer);
+        directory_free(matrix, retired->pointer);
         break;
     case DCSR_I_ROW_PAGE:
-        dcsr_i_row_page_free_locked(matrix, remains->pointer);
+        dcsr_i_row_page_free_locked(matrix, retired->pointer);
         break;
     case DCSR_I_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, remains->pointer, false);
+        dcsr_i_segment_page_free(matrix, retired->pointer, false);
         break;
     case DCSR_I_PACKED_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, remains->pointer, true);
+        dcsr_i_segment_page_free(matrix, retired->pointer, true);
         break;
     case DCSR_I_RANGE:
-        dcsr_i_arena_give(&matrix->arena, remains->begin, remains->size);
+        dcsr_i_arena_give(&matrix->arena, retired->begin, retired->size);
         break;
     case DCSR_I_RUN:
-        dcsr_i_arena_free_run(&matrix->arena, remains->begin, remains->size);
+        dcsr_i_arena_free_run(&matrix->arena, retired->begin, retired->size);
         break;
     default:
-        assert(!"remains of another engine");
+        assert(!"retired of another engine");
     }
 }

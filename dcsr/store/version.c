@@ -1,11 +1,11 @@
 /* version.c: publishing versions, holding them, giving back what nobody sees any more.
  *
- * What a change replaces goes into a grave. When the change is published the grave is attached to the latest
- * pinned version that can see something in it; when that version is let go, to the next one down, until none
- * is left and its contents are freed:
+ * Epoch-based reclamation (Fraser 2004), with versions as epochs: what a change replaces goes into a limbo
+ * list. When the change is published the list is attached to the latest pinned version that can see something
+ * in it; when that version is let go, to the next one down, until none is left and its contents are freed:
  *
- *      pins:       v3 (2 holders)      v9 (1 holder)         current v12
- *      graves:     [retired by v4..]   [retired by v10..12]
+ *      pins:        v3 (2 holders)     v9 (1 holder)         current v12
+ *      limbo lists: [retired by v4..]   [retired by v10..12]
  *
  * A thing born after v3 and retired by v11 is freed as soon as v9 goes, however long v3 is held. */
 #include "dcsr/store/maintained_transpose.h"
@@ -14,98 +14,99 @@
 
 /* ---- Graves ---- */
 
-static size_t grave_size(uint64_t capacity)
+static size_t limbo_size(uint64_t capacity)
 {
-    return sizeof(dcsr_i_grave) + capacity * sizeof(dcsr_i_remains);
+    return sizeof(dcsr_i_limbo) + capacity * sizeof(dcsr_i_retired);
 }
 
-dcsr_i_grave *dcsr_i_grave_create(dcsr_matrix *matrix, uint64_t capacity)
+dcsr_i_limbo *dcsr_i_limbo_create(dcsr_matrix *matrix, uint64_t capacity)
 {
-    dcsr_i_grave *grave = dcsr_i_part_create(matrix, grave_size(capacity));
-    if (!grave) return NULL;
-    *grave = (dcsr_i_grave){.capacity = capacity};
-    return grave;
+    dcsr_i_limbo *limbo = dcsr_i_part_create(matrix, limbo_size(capacity));
+    if (!limbo) return NULL;
+    *limbo = (dcsr_i_limbo){.capacity = capacity};
+    return limbo;
 }
 
-void dcsr_i_grave_free(dcsr_matrix *matrix, dcsr_i_grave *grave)
+void dcsr_i_limbo_free(dcsr_matrix *matrix, dcsr_i_limbo *limbo)
 {
-    if (grave) dcsr_i_part_free(matrix, grave, grave_size(grave->capacity));
+    if (limbo) dcsr_i_part_free(matrix, limbo, limbo_size(limbo->capacity));
 }
 
-void dcsr_i_bury(dcsr_i_grave *grave, dcsr_i_remains_kind kind, uint64_t born, void *pointer, uint64_t size)
+void dcsr_i_retire(dcsr_i_limbo *limbo, dcsr_i_retired_kind kind, uint64_t born, void *pointer, uint64_t size)
 {
-    assert(grave->count < grave->capacity);
-    grave->remains[grave->count++] =
-        (dcsr_i_remains){.kind = kind, .born = born, .pointer = pointer, .size = size};
+    assert(limbo->count < limbo->capacity);
+    limbo->retired[limbo->count++] =
+        (dcsr_i_retired){.kind = kind, .born = born, .pointer = pointer, .size = size};
 }
 
-void dcsr_i_bury_range(dcsr_i_grave *grave, dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
-    assert(grave->count < grave->capacity);
-    grave->remains[grave->count++] = (dcsr_i_remains){.kind = DCSR_I_RANGE,
+    assert(limbo->count < limbo->capacity);
+    limbo->retired[limbo->count++] = (dcsr_i_retired){.kind = DCSR_I_RANGE,
                                                       .born = dcsr_i_arena_born(arena, begin, entries),
                                                       .begin = begin,
                                                       .size = entries};
 }
 
 /* Nothing in a run was stored before it was born, so a version before that sees nothing of it. */
-void dcsr_i_bury_runs(dcsr_i_grave *grave, const dcsr_i_run *runs, uint64_t count)
+void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t count)
 {
-    assert(count <= grave->capacity - grave->count);
+    assert(count <= limbo->capacity - limbo->count);
     for (uint64_t r = 0; r < count; r++)
-        grave->remains[grave->count++] = (dcsr_i_remains){
+        limbo->retired[limbo->count++] = (dcsr_i_retired){
             .kind = DCSR_I_RUN, .born = runs[r].born, .begin = runs[r].first, .size = runs[r].count};
 }
 
-void dcsr_i_bury_page(dcsr_i_grave *grave, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-        dcsr_i_bury(grave, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
-                    page->segment[k], 0);
-    dcsr_i_bury(grave, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
+        dcsr_i_retire(limbo, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
+                      page->segment[k], 0);
+    dcsr_i_retire(limbo, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
-/* Frees those remains (runs, or all but runs) that no pinned version can see: `heir` is the latest of those
- * that could. With remains_lock. */
-static void thin_out(dcsr_matrix *matrix, dcsr_i_grave *grave, const dcsr_i_pin *heir, bool runs)
+/* Frees those retired objects (runs, or all but runs) that no pinned version can see: `keeper` is the latest of those
+ * that could. With limbo_lock. */
+static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool runs)
 {
     uint64_t kept = 0;
-    for (uint64_t i = 0; i < grave->count; i++) {
-        const dcsr_i_remains *remains = &grave->remains[i];
-        bool other = (remains->kind == DCSR_I_RUN) != runs;
-        if (other || (heir && remains->born <= heir->version)) {
-            if (remains->kind == DCSR_I_TAIL && !runs) dcsr_i_thin_tail(matrix, remains, heir->version);
-            grave->remains[kept++] = *remains;
+    for (uint64_t i = 0; i < limbo->count; i++) {
+        const dcsr_i_retired *retired = &limbo->retired[i];
+        bool other = (retired->kind == DCSR_I_RUN) != runs;
+        if (other || (keeper && retired->born <= keeper->version)) {
+            if (retired->kind == DCSR_I_TAIL && !runs) dcsr_i_thin_tail(matrix, retired, keeper->version);
+            limbo->retired[kept++] = *retired;
         } else {
-            matrix->engine->free_remains(matrix, remains);
+            matrix->engine->free_retired(matrix, retired);
         }
     }
-    grave->count = kept;
+    limbo->count = kept;
 }
 
 /* ---- Pins ---- */
 
-/* Hands a list of graves to the latest of the first `below` pins, freeing what that one cannot see. Runs come
- * last: the blocks they free may still be named by ranges, in this grave or another of the list, that earlier
+/* Hands a list of limbo_lists to the latest of the first `below` pins, freeing what that one cannot see. Runs come
+ * last: the blocks they free may still be named by ranges, in this limbo list or another of the list, that earlier
  * changes gave up. */
-static void hand_down(dcsr_matrix *matrix, dcsr_i_grave *graves, uint64_t below)
+static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t below)
 {
-    dcsr_i_pin *heir = below ? &matrix->pins[below - 1] : NULL;
-    if (!graves) return;
-    pthread_mutex_lock(&matrix->remains_lock);
-    for (dcsr_i_grave *grave = graves; grave; grave = grave->next) thin_out(matrix, grave, heir, false);
-    while (graves) {
-        dcsr_i_grave *grave = graves;
-        graves = grave->next;
-        thin_out(matrix, grave, heir, true);
-        if (!grave->count) {
-            dcsr_i_grave_free(matrix, grave);
+    dcsr_i_pin *keeper = below ? &matrix->pins[below - 1] : NULL;
+    if (!limbo_lists) return;
+    pthread_mutex_lock(&matrix->limbo_lock);
+    for (dcsr_i_limbo *limbo = limbo_lists; limbo; limbo = limbo->next)
+        thin_out(matrix, limbo, keeper, false);
+    while (limbo_lists) {
+        dcsr_i_limbo *limbo = limbo_lists;
+        limbo_lists = limbo->next;
+        thin_out(matrix, limbo, keeper, true);
+        if (!limbo->count) {
+            dcsr_i_limbo_free(matrix, limbo);
             continue;
         }
-        grave->next = heir->graves;
-        heir->graves = grave;
+        limbo->next = keeper->limbo_lists;
+        keeper->limbo_lists = limbo;
     }
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
 /* Pins the current version, or one that is pinned already. */
@@ -137,19 +138,19 @@ static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
     uint64_t i = matrix->pin_count;
     while (matrix->pins[i - 1].version != version) i--;
     if (--matrix->pins[--i].count) return false;
-    dcsr_i_grave *graves = matrix->pins[i].graves;
+    dcsr_i_limbo *limbo_lists = matrix->pins[i].limbo_lists;
     memmove(&matrix->pins[i], &matrix->pins[i + 1], (--matrix->pin_count - i) * sizeof matrix->pins[0]);
-    hand_down(matrix, graves, i);
-    return graves != NULL;
+    hand_down(matrix, limbo_lists, i);
+    return limbo_lists != NULL;
 }
 
 /* ---- Publishing and holding ---- */
 
-void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave)
+void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
 {
     pthread_mutex_lock(&matrix->version_lock);
     dcsr_i_table *old = matrix->current;
-    if (!grave->has_root) dcsr_i_bury(grave, DCSR_I_TABLE, old->version, old, 0);
+    if (!limbo->has_root) dcsr_i_retire(limbo, DCSR_I_TABLE, old->version, old, 0);
     matrix->current = next;
     dcsr_i_csr *cached[DCSR_I_CACHED];
     memcpy(cached, matrix->cached, sizeof cached);
@@ -161,11 +162,11 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_grave *grave
     matrix->shown = matrix->next_shown;
     matrix->next_shown = NULL;
     bool pinned = matrix->pin_count > 0;
-    if (pinned) hand_down(matrix, grave, matrix->pin_count);
+    if (pinned) hand_down(matrix, limbo, matrix->pin_count);
     pthread_mutex_unlock(&matrix->version_lock);
     /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
      * lock. */
-    if (!pinned) hand_down(matrix, grave, 0);
+    if (!pinned) hand_down(matrix, limbo, 0);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_snapshot_release(shown);
     dcsr_i_twin_leave(lost);

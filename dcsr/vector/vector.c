@@ -30,7 +30,7 @@ static dcsr_status make(dcsr_vector **vector, dcsr_context *context, dcsr_type t
     created->value_size = dcsr_type_size(type);
     created->size = size;
 #ifdef DCSR_CUDA
-    dcsr_cuda_vector_open(created);
+    dcsr_i_cuda_vector_open(created);
 #endif
     dcsr_i_context_retain(context);
     *vector = created;
@@ -47,7 +47,7 @@ void dcsr_vector_destroy(dcsr_vector *vector)
     if (!vector) return;
     dcsr_context *context = vector->context;
 #ifdef DCSR_CUDA
-    dcsr_cuda_vector_close(vector);
+    dcsr_i_cuda_vector_close(vector);
 #endif
     dcsr_i_body_free(&vector->body, context, vector->value_size);
     dcsr_i_free(context, DCSR_I_MATRIX, vector, 1, sizeof *vector);
@@ -58,7 +58,7 @@ void dcsr_vector_destroy(dcsr_vector *vector)
 static dcsr_status copy_elements(dcsr_vector *to, const dcsr_vector *from)
 {
 #ifdef DCSR_CUDA
-    if (dcsr_cuda_vector_is_ahead(from)) return dcsr_cuda_vector_copy(to, from);
+    if (dcsr_i_cuda_vector_is_ahead(from)) return dcsr_i_cuda_vector_copy(to, from);
 #endif
     return dcsr_i_body_copy(&to->body, &from->body, to->context, to->value_size, to->size);
 }

@@ -6,105 +6,105 @@
 
 /* ---- Bodies ---- */
 
-static dcsr_status make_count(dcsr_cuda_body *body, dcsr_cuda_stream *stream)
+static dcsr_status make_count(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream)
 {
-    body->count = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *body->count);
+    body->count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *body->count);
     if (!body->count) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(stream, body->count, 0, sizeof *body->count);
+    dcsr_i_cuda_fill(stream, body->count, 0, sizeof *body->count);
     return DCSR_OK;
 }
 
-static dcsr_status make_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream)
+static dcsr_status make_bits(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream)
 {
-    uint64_t words = dcsr_cuda_bit_words(body->size);
-    body->present = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *body->present);
+    uint64_t words = dcsr_i_cuda_bit_words(body->size);
+    body->present = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *body->present);
     return body->present ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 /* A dense body without a count, nothing of which is initialised. */
-static dcsr_status make_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
+static dcsr_status make_dense(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
                               uint64_t size, bool with_bits)
 {
-    *body = (dcsr_cuda_body){.dense = true, .size = size, .nvals = size, .capacity = size};
-    body->values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, size, value_size);
+    *body = (dcsr_i_cuda_body){.dense = true, .size = size, .nvals = size, .capacity = size};
+    body->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, size, value_size);
     dcsr_status status = body->values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK && with_bits) status = make_bits(body, stream);
-    if (status != DCSR_OK) dcsr_cuda_body_free(body, stream, value_size);
+    if (status != DCSR_OK) dcsr_i_cuda_body_free(body, stream, value_size);
     return status;
 }
 
 /* The same for kernels to fill. Values without an element are copied and cast with the others. */
-static dcsr_status make_clear(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
+static dcsr_status make_clear(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
                               uint64_t size, bool with_bits)
 {
     DCSR_TRY(make_dense(body, stream, value_size, size, with_bits));
-    if (with_bits) dcsr_cuda_fill(stream, body->values, 0, size * value_size);
+    if (with_bits) dcsr_i_cuda_fill(stream, body->values, 0, size * value_size);
     return DCSR_OK;
 }
 
-static dcsr_status make_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
+static dcsr_status make_sparse(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
                                uint64_t size, uint64_t capacity)
 {
-    *body = (dcsr_cuda_body){.size = size, .nvals = capacity, .capacity = capacity};
-    body->indices = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, sizeof *body->indices);
-    if (body->indices) body->values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, value_size);
+    *body = (dcsr_i_cuda_body){.size = size, .nvals = capacity, .capacity = capacity};
+    body->indices = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, sizeof *body->indices);
+    if (body->indices) body->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, value_size);
     if (body->values) return DCSR_OK;
-    dcsr_cuda_body_free(body, stream, value_size);
+    dcsr_i_cuda_body_free(body, stream, value_size);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status counted(dcsr_status status, dcsr_cuda_body *body, dcsr_cuda_stream *stream,
+static dcsr_status counted(dcsr_status status, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream,
                            size_t value_size)
 {
     if (status == DCSR_OK && (status = make_count(body, stream)) != DCSR_OK)
-        dcsr_cuda_body_free(body, stream, value_size);
+        dcsr_i_cuda_body_free(body, stream, value_size);
     return status;
 }
 
-dcsr_status dcsr_cuda_body_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
-                                 uint64_t size, bool with_bits)
+dcsr_status dcsr_i_cuda_body_dense(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
+                                   uint64_t size, bool with_bits)
 {
     dcsr_status status = make_clear(body, stream, value_size, size, with_bits);
     return with_bits ? counted(status, body, stream, value_size) : status;
 }
 
-dcsr_status dcsr_cuda_body_add_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream, bool with_count)
+dcsr_status dcsr_i_cuda_body_add_bits(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, bool with_count)
 {
     DCSR_TRY(make_bits(body, stream));
     return with_count ? make_count(body, stream) : DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_body_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
-                                  uint64_t size, uint64_t capacity)
+dcsr_status dcsr_i_cuda_body_sparse(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
+                                    uint64_t size, uint64_t capacity)
 {
     return counted(make_sparse(body, stream, value_size, size, capacity), body, stream, value_size);
 }
 
-void dcsr_cuda_body_free(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size)
+void dcsr_i_cuda_body_free(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size)
 {
-    uint64_t words = dcsr_cuda_bit_words(body->size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->present, words, sizeof *body->present);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->indices, body->capacity, sizeof *body->indices);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->values, body->capacity, value_size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->count, 1, sizeof *body->count);
-    *body = (dcsr_cuda_body){0};
+    uint64_t words = dcsr_i_cuda_bit_words(body->size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->present, words, sizeof *body->present);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->indices, body->capacity, sizeof *body->indices);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->values, body->capacity, value_size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->count, 1, sizeof *body->count);
+    *body = (dcsr_i_cuda_body){0};
 }
 
-dcsr_status dcsr_cuda_body_settle(dcsr_cuda_body *body, dcsr_cuda_stream *stream, const char *operation)
+dcsr_status dcsr_i_cuda_body_settle(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, const char *operation)
 {
-    if (!body->count) return dcsr_cuda_wait(stream, operation);
-    unsigned long long *landing = dcsr_cuda_landing(stream, sizeof *landing);
-    if (landing) dcsr_cuda_copy(stream, landing, body->count, sizeof *landing);
-    DCSR_TRY(dcsr_cuda_wait(stream, operation));
+    if (!body->count) return dcsr_i_cuda_wait(stream, operation);
+    unsigned long long *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
+    if (landing) dcsr_i_cuda_copy(stream, landing, body->count, sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, operation));
     body->nvals = *landing;
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->count, 1, sizeof *body->count);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->count, 1, sizeof *body->count);
     body->count = NULL;
     return DCSR_OK;
 }
 
 /* ---- What a vector has on the device ---- */
 
-static dcsr_cuda_body *form_of(const dcsr_vector *vector, bool dense)
+static dcsr_i_cuda_body *form_of(const dcsr_vector *vector, bool dense)
 {
     dcsr_i_elsewhere *elsewhere =
         (dcsr_i_elsewhere *)&vector->elsewhere; /* made by reading, under its lock */
@@ -112,17 +112,17 @@ static dcsr_cuda_body *form_of(const dcsr_vector *vector, bool dense)
 }
 
 /* Bodies that are there have values, if of no bytes. */
-static bool is_there(const dcsr_cuda_body *body)
+static bool is_there(const dcsr_i_cuda_body *body)
 {
     return body->values != NULL;
 }
 
-bool dcsr_cuda_vector_is_ahead(const dcsr_vector *vector)
+bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector)
 {
     return atomic_load_explicit(&vector->elsewhere.ahead, memory_order_acquire);
 }
 
-bool dcsr_cuda_vector_is_there(const dcsr_vector *vector)
+bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&vector->elsewhere.lock;
     pthread_mutex_lock(lock);
@@ -132,64 +132,66 @@ bool dcsr_cuda_vector_is_there(const dcsr_vector *vector)
 }
 
 /* The host's elements, which are the newest, to the device in the form that they have. */
-static dcsr_status upload(const dcsr_vector *vector, dcsr_cuda_stream *stream)
+static dcsr_status upload(const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
 {
     const dcsr_i_body *from = &vector->body;
-    dcsr_cuda_body *to = form_of(vector, from->dense);
+    dcsr_i_cuda_body *to = form_of(vector, from->dense);
     size_t size = vector->value_size;
     DCSR_TRY(from->dense ? make_dense(to, stream, size, vector->size, from->present != NULL)
                          : make_sparse(to, stream, size, vector->size, from->nvals));
     to->nvals = from->nvals;
-    if (to->present) dcsr_cuda_copy(stream, to->present, from->present, from->words * sizeof *from->present);
-    if (to->indices) dcsr_cuda_copy(stream, to->indices, from->indices, from->nvals * sizeof *from->indices);
-    dcsr_cuda_copy(stream, to->values, from->values, (from->dense ? vector->size : from->nvals) * size);
+    if (to->present)
+        dcsr_i_cuda_copy(stream, to->present, from->present, from->words * sizeof *from->present);
+    if (to->indices)
+        dcsr_i_cuda_copy(stream, to->indices, from->indices, from->nvals * sizeof *from->indices);
+    dcsr_i_cuda_copy(stream, to->values, from->values, (from->dense ? vector->size : from->nvals) * size);
     return DCSR_OK;
 }
 
-static dcsr_status convert(const dcsr_vector *vector, dcsr_cuda_stream *stream, bool dense)
+static dcsr_status convert(const dcsr_vector *vector, dcsr_i_cuda_stream *stream, bool dense)
 {
-    dcsr_cuda_body *to = form_of(vector, dense), *from = form_of(vector, !dense);
+    dcsr_i_cuda_body *to = form_of(vector, dense), *from = form_of(vector, !dense);
     size_t size = vector->value_size;
     uint64_t nvals = from->nvals;
     if (dense) {
         DCSR_TRY(make_clear(to, stream, size, vector->size, nvals < vector->size));
-        dcsr_cuda_spread(stream, to, from, size);
+        dcsr_i_cuda_spread(stream, to, from, size);
     } else {
-        DCSR_TRY(dcsr_cuda_body_sparse(to, stream, size, vector->size, nvals));
+        DCSR_TRY(dcsr_i_cuda_body_sparse(to, stream, size, vector->size, nvals));
         dcsr_status status =
-            dcsr_cuda_compact(to, stream, size, from->present, vector->size, NULL, from->values);
+            dcsr_i_cuda_compact(to, stream, size, from->present, vector->size, NULL, from->values);
         if (status != DCSR_OK) {
-            dcsr_cuda_body_free(to, stream, size);
+            dcsr_i_cuda_body_free(to, stream, size);
             return status;
         }
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, to->count, 1, sizeof *to->count);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, to->count, 1, sizeof *to->count);
         to->count = NULL;
     }
     to->nvals = nvals;
     return DCSR_OK;
 }
 
-static dcsr_status read_locked(dcsr_cuda_body *body, const dcsr_vector *vector, dcsr_cuda_stream *stream,
+static dcsr_status read_locked(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcsr_i_cuda_stream *stream,
                                bool dense)
 {
     dcsr_i_elsewhere *elsewhere = (dcsr_i_elsewhere *)&vector->elsewhere;
-    dcsr_cuda_body *wanted = form_of(vector, dense), *other = form_of(vector, !dense);
+    dcsr_i_cuda_body *wanted = form_of(vector, dense), *other = form_of(vector, !dense);
     dcsr_status status = DCSR_OK;
-    if (elsewhere->made) dcsr_cuda_after_place(stream, elsewhere->made);
+    if (elsewhere->made) dcsr_i_cuda_after_place(stream, elsewhere->made);
     if (!is_there(wanted)) {
-        DCSR_TRY(dcsr_cuda_make_place(stream, &elsewhere->made));
+        DCSR_TRY(dcsr_i_cuda_make_place(stream, &elsewhere->made));
         if (!is_there(other)) status = upload(vector, stream);
         if (status == DCSR_OK && !is_there(wanted)) status = convert(vector, stream, dense);
-        dcsr_cuda_mark_place(stream, elsewhere->made);
+        dcsr_i_cuda_mark_place(stream, elsewhere->made);
     }
     if (status == DCSR_OK) *body = *wanted;
     return status;
 }
 
-dcsr_status dcsr_cuda_vector_read(dcsr_cuda_body *body, const dcsr_vector *vector, dcsr_cuda_stream *stream,
-                                  dcsr_cuda_form form)
+dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *vector,
+                                    dcsr_i_cuda_stream *stream, dcsr_i_cuda_form form)
 {
-    *body = (dcsr_cuda_body){0};
+    *body = (dcsr_i_cuda_body){0};
     bool dense = form == DCSR_CUDA_AS_IT_IS ? vector->body.dense : form == DCSR_CUDA_DENSE;
     pthread_mutex_t *lock = (pthread_mutex_t *)&vector->elsewhere.lock;
     pthread_mutex_lock(lock);
@@ -199,23 +201,23 @@ dcsr_status dcsr_cuda_vector_read(dcsr_cuda_body *body, const dcsr_vector *vecto
 }
 
 /* Frees those arrays of a body that are not in the other. */
-static void free_others(dcsr_cuda_body *body, const dcsr_cuda_body *kept, dcsr_cuda_stream *stream,
+static void free_others(dcsr_i_cuda_body *body, const dcsr_i_cuda_body *kept, dcsr_i_cuda_stream *stream,
                         size_t value_size)
 {
     if (body->present == kept->present) body->present = NULL;
     if (body->indices == kept->indices) body->indices = NULL;
     if (body->values == kept->values) body->values = NULL;
-    dcsr_cuda_body_free(body, stream, value_size);
+    dcsr_i_cuda_body_free(body, stream, value_size);
 }
 
-void dcsr_cuda_vector_put(dcsr_vector *vector, dcsr_cuda_body *body, dcsr_cuda_stream *stream)
+void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream)
 {
     size_t size = vector->value_size;
     free_others(form_of(vector, true), body, stream, size);
     free_others(form_of(vector, false), body, stream, size);
     if (body->present && body->nvals == body->size) {
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, body->present, dcsr_cuda_bit_words(body->size),
-                       sizeof *body->present);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, body->present, dcsr_i_cuda_bit_words(body->size),
+                         sizeof *body->present);
         body->present = NULL;
     }
     *form_of(vector, body->dense) = *body;
@@ -225,66 +227,67 @@ void dcsr_cuda_vector_put(dcsr_vector *vector, dcsr_cuda_body *body, dcsr_cuda_s
     if (says.dense && says.nvals < vector->size) says.words = dcsr_i_words(vector->size);
     dcsr_i_body_free(&vector->body, vector->context, size);
     vector->body = says;
-    *body = (dcsr_cuda_body){0};
+    *body = (dcsr_i_cuda_body){0};
     atomic_store_explicit(&vector->elsewhere.ahead, true, memory_order_release);
 }
 
-static dcsr_status copy(dcsr_cuda_body *to, const dcsr_vector *vector, dcsr_cuda_stream *stream)
+static dcsr_status copy(dcsr_i_cuda_body *to, const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
 {
     size_t size = vector->value_size;
-    dcsr_cuda_body from;
-    DCSR_TRY(dcsr_cuda_vector_read(&from, vector, stream, DCSR_CUDA_AS_IT_IS));
+    dcsr_i_cuda_body from;
+    DCSR_TRY(dcsr_i_cuda_vector_read(&from, vector, stream, DCSR_CUDA_AS_IT_IS));
     DCSR_TRY(from.dense ? make_dense(to, stream, size, from.size, from.present != NULL)
                         : make_sparse(to, stream, size, from.size, from.nvals));
     to->nvals = from.nvals;
     if (from.present)
-        dcsr_cuda_copy(stream, to->present, from.present,
-                       dcsr_cuda_bit_words(from.size) * sizeof *to->present);
-    if (!from.dense) dcsr_cuda_copy(stream, to->indices, from.indices, from.nvals * sizeof *to->indices);
-    dcsr_cuda_copy(stream, to->values, from.values, to->capacity * size);
+        dcsr_i_cuda_copy(stream, to->present, from.present,
+                         dcsr_i_cuda_bit_words(from.size) * sizeof *to->present);
+    if (!from.dense) dcsr_i_cuda_copy(stream, to->indices, from.indices, from.nvals * sizeof *to->indices);
+    dcsr_i_cuda_copy(stream, to->values, from.values, to->capacity * size);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from)
+dcsr_status dcsr_i_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from)
 {
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(from->context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(from->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_body body = {0};
-    dcsr_status status = copy(&body, from, stream), waited = dcsr_cuda_wait(stream, "copying a vector");
+    dcsr_i_cuda_body body = {0};
+    dcsr_status status = copy(&body, from, stream), waited = dcsr_i_cuda_wait(stream, "copying a vector");
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK)
-        dcsr_cuda_vector_put(to, &body, stream);
+        dcsr_i_cuda_vector_put(to, &body, stream);
     else
-        dcsr_cuda_body_free(&body, stream, from->value_size);
+        dcsr_i_cuda_body_free(&body, stream, from->value_size);
     dcsr_i_stream_return(from->context, stream);
     return status;
 }
 
 /* ---- Back to the host ---- */
 
-static dcsr_status download(dcsr_i_body *to, const dcsr_vector *vector, dcsr_cuda_stream *stream)
+static dcsr_status download(dcsr_i_body *to, const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
 {
     bool dense = vector->body.dense;
     size_t size = vector->value_size;
-    dcsr_cuda_body from;
+    dcsr_i_cuda_body from;
     DCSR_TRY(read_locked(&from, vector, stream, dense));
     DCSR_TRY(dense ? dcsr_i_body_dense(to, vector->context, size, vector->size, from.present != NULL)
                    : dcsr_i_body_sparse(to, vector->context, size, from.nvals));
     if (dense)
-        dcsr_cuda_copy(stream, to->present, from.present, to->words * sizeof *to->present);
+        dcsr_i_cuda_copy(stream, to->present, from.present, to->words * sizeof *to->present);
     else
-        dcsr_cuda_copy(stream, to->indices, from.indices, from.nvals * sizeof *to->indices);
-    dcsr_cuda_copy(stream, to->values, from.values, (dense ? vector->size : from.nvals) * size);
+        dcsr_i_cuda_copy(stream, to->indices, from.indices, from.nvals * sizeof *to->indices);
+    dcsr_i_cuda_copy(stream, to->values, from.values, (dense ? vector->size : from.nvals) * size);
     return DCSR_OK;
 }
 
 static dcsr_status fetch_locked(dcsr_vector *vector)
 {
-    if (!dcsr_cuda_vector_is_ahead(vector)) return DCSR_OK; /* another thread has fetched it */
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
+    if (!dcsr_i_cuda_vector_is_ahead(vector)) return DCSR_OK; /* another thread has fetched it */
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_body body = {0};
-    dcsr_status status = download(&body, vector, stream), waited = dcsr_cuda_wait(stream, "reading a vector");
+    dcsr_status status = download(&body, vector, stream),
+                waited = dcsr_i_cuda_wait(stream, "reading a vector");
     if (status == DCSR_OK) status = waited;
     dcsr_i_stream_return(vector->context, stream);
     if (status != DCSR_OK) {
@@ -299,9 +302,9 @@ static dcsr_status fetch_locked(dcsr_vector *vector)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_vector_fetch(const dcsr_vector *vector)
+dcsr_status dcsr_i_cuda_vector_fetch(const dcsr_vector *vector)
 {
-    if (!dcsr_cuda_vector_is_ahead(vector)) return DCSR_OK;
+    if (!dcsr_i_cuda_vector_is_ahead(vector)) return DCSR_OK;
     dcsr_vector *own = (dcsr_vector *)vector; /* what it holds stays the same */
     pthread_mutex_lock(&own->elsewhere.lock);
     dcsr_status status = fetch_locked(own);
@@ -310,33 +313,33 @@ dcsr_status dcsr_cuda_vector_fetch(const dcsr_vector *vector)
 }
 
 /* All work on it has been waited for. */
-static void free_idle(dcsr_vector *vector, dcsr_cuda_body *body)
+static void free_idle(dcsr_vector *vector, dcsr_i_cuda_body *body)
 {
-    dcsr_cuda_device *device = vector->context->cuda;
-    uint64_t words = dcsr_cuda_bit_words(body->size);
-    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->present, words, sizeof *body->present);
-    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->indices, body->capacity, sizeof *body->indices);
-    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, body->values, body->capacity, vector->value_size);
-    *body = (dcsr_cuda_body){0};
+    dcsr_i_cuda_device *device = vector->context->cuda;
+    uint64_t words = dcsr_i_cuda_bit_words(body->size);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, body->present, words, sizeof *body->present);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, body->indices, body->capacity, sizeof *body->indices);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, body->values, body->capacity, vector->value_size);
+    *body = (dcsr_i_cuda_body){0};
 }
 
-void dcsr_cuda_vector_forget(dcsr_vector *vector)
+void dcsr_i_cuda_vector_forget(dcsr_vector *vector)
 {
     free_idle(vector, &vector->elsewhere.dense);
     free_idle(vector, &vector->elsewhere.sparse);
     atomic_store_explicit(&vector->elsewhere.ahead, false, memory_order_release);
 }
 
-void dcsr_cuda_vector_open(dcsr_vector *vector)
+void dcsr_i_cuda_vector_open(dcsr_vector *vector)
 {
     pthread_mutex_init(&vector->elsewhere.lock, NULL);
 }
 
-void dcsr_cuda_vector_close(dcsr_vector *vector)
+void dcsr_i_cuda_vector_close(dcsr_vector *vector)
 {
     dcsr_i_elsewhere *elsewhere = &vector->elsewhere;
-    dcsr_cuda_vector_forget(vector);
-    if (elsewhere->made && dcsr_cuda_check(vector->context->cuda) == DCSR_OK)
-        dcsr_cuda_forget_place(elsewhere->made);
+    dcsr_i_cuda_vector_forget(vector);
+    if (elsewhere->made && dcsr_i_cuda_check(vector->context->cuda) == DCSR_OK)
+        dcsr_i_cuda_forget_place(elsewhere->made);
     pthread_mutex_destroy(&elsewhere->lock);
 }

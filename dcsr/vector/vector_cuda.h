@@ -10,10 +10,10 @@
  *
  * What is made by reading - a copy there, the other form - is kept with the vector until it changes.
  * Everything that works on the host begins with dcsr_i_vector_check(), which brings the elements there where
- * the device has the newest; everything on the device with dcsr_cuda_vector_read(). Both may be called by
+ * the device has the newest; everything on the device with dcsr_i_cuda_vector_read(). Both may be called by
  * several threads at once for one vector that nobody changes.
  *
- * Order: what dcsr_cuda_vector_read() gives may be used by later work on the stream it was given, whichever
+ * Order: what dcsr_i_cuda_vector_read() gives may be used by later work on the stream it was given, whichever
  * stream it was made on: an event lies between. An operation waits for its stream before it returns, also
  * after a failure; so when a vector is changed or destroyed, all that used its memory on the device is over.
  */
@@ -31,104 +31,105 @@ extern "C" {
 /* Elements on the device; kernels get it by value. All pointers are to device memory.
  *
  *      dense       values   size places; what has no element holds some value of the type
- *                  present  bits, in dcsr_cuda_bit_words(size) words of 32, those beyond size 0;
+ *                  present  bits, in dcsr_i_cuda_bit_words(size) words of 32, those beyond size 0;
  *                           NULL: every element is there
  *      sparse      indices  ascending; the first ones of `capacity` places
  *                  values   likewise
  *
  * How many elements are there is nvals, or what kernels have counted in *count, where that is not NULL: nvals
  * is then what it is at most. */
-typedef struct dcsr_cuda_body {
+typedef struct dcsr_i_cuda_body {
     bool dense;
     uint64_t size, nvals, capacity;
     uint32_t *present;
     uint32_t *indices;
     void *values;
     unsigned long long *count;
-} dcsr_cuda_body;
+} dcsr_i_cuda_body;
 
 /* Words of bits for that many elements: those of the host's words of 64. */
-static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_cuda_bit_words(uint64_t size)
+static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_bit_words(uint64_t size)
 {
     return (size + 63) / 64 * 2;
 }
 
-typedef enum dcsr_cuda_form {
+typedef enum dcsr_i_cuda_form {
     DCSR_CUDA_AS_IT_IS, /* what the vector's body says: the form that suits it */
     DCSR_CUDA_DENSE,
     DCSR_CUDA_SPARSE
-} dcsr_cuda_form;
+} dcsr_i_cuda_form;
 
 /* ---- Bodies: vector_cuda.c ---- */
 
 /* A body to be filled by kernels. Dense: with bits, not initialised, values of 0 and a *count of 0, or
  * without bits and count, so that every element is there. Sparse: with room for `capacity` elements and a
  * *count of 0, nvals is capacity. OUT_OF_MEMORY: nothing is left behind. */
-dcsr_status dcsr_cuda_body_dense(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
-                                 uint64_t size, bool with_bits);
-dcsr_status dcsr_cuda_body_sparse(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size,
-                                  uint64_t size, uint64_t capacity);
+dcsr_status dcsr_i_cuda_body_dense(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
+                                   uint64_t size, bool with_bits);
+dcsr_status dcsr_i_cuda_body_sparse(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size,
+                                    uint64_t size, uint64_t capacity);
 /* Gives a dense body without them bits, not initialised, and unless nvals is known a *count of 0: of a body
  * whose values are all written, or are not needed where there is no element, and need not be cleared.
  * OUT_OF_MEMORY: the body is to be freed. */
-dcsr_status dcsr_cuda_body_add_bits(dcsr_cuda_body *body, dcsr_cuda_stream *stream, bool with_count);
+dcsr_status dcsr_i_cuda_body_add_bits(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, bool with_count);
 /* Behind all work on the stream so far. Arrays that are NULL are not freed; a body of zeros does nothing. */
-void dcsr_cuda_body_free(dcsr_cuda_body *body, dcsr_cuda_stream *stream, size_t value_size);
+void dcsr_i_cuda_body_free(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size);
 /* Waits for the stream, and sets nvals to what has been counted; `operation` is for the message of a failure.
  */
-dcsr_status dcsr_cuda_body_settle(dcsr_cuda_body *body, dcsr_cuda_stream *stream, const char *operation);
+dcsr_status dcsr_i_cuda_body_settle(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream,
+                                    const char *operation);
 
 /* ---- A vector's own: vector_cuda.c ---- */
 
 /* The vector's elements in that form: copied to the device, or converted there, if need be. They stay the
  * vector's, and are not to be changed but by an operation whose output the vector is, which then puts them.
  * The count is known. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_vector_read(dcsr_cuda_body *body, const dcsr_vector *vector, dcsr_cuda_stream *stream,
-                                  dcsr_cuda_form form);
+dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *vector,
+                                    dcsr_i_cuda_stream *stream, dcsr_i_cuda_form form);
 /* The body, whose count is known, becomes the vector's, and what the vector has had is freed; *body is then
- * empty. It may be the vector's own (of dcsr_cuda_vector_read) after it has been changed in place, with bits
+ * empty. It may be the vector's own (of dcsr_i_cuda_vector_read) after it has been changed in place, with bits
  * added or nvals changed. The form that suits the vector is decided as dcsr_i_vector_put() does, and made
  * when it is first asked for: cannot fail. */
-void dcsr_cuda_vector_put(dcsr_vector *vector, dcsr_cuda_body *body, dcsr_cuda_stream *stream);
+void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream);
 /* Whether the newest elements are on the device alone; on the device at all. */
-bool dcsr_cuda_vector_is_ahead(const dcsr_vector *vector);
-bool dcsr_cuda_vector_is_there(const dcsr_vector *vector);
+bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector);
+bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector);
 
 /* Gives `to`, of the same type, size and format and without elements, those of `from`, on the device:
  * OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from);
+dcsr_status dcsr_i_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from);
 
 /* For vector_data.c and vector.c. Brings the elements to the host if the device has the newest (OUT_OF_MEMORY,
  * DEVICE); drops what the device has, as the host has changed them or is about to. Open and close: as the
  * vector begins, ends. */
-dcsr_status dcsr_cuda_vector_fetch(const dcsr_vector *vector);
-void dcsr_cuda_vector_forget(dcsr_vector *vector);
-void dcsr_cuda_vector_open(dcsr_vector *vector);
-void dcsr_cuda_vector_close(dcsr_vector *vector);
+dcsr_status dcsr_i_cuda_vector_fetch(const dcsr_vector *vector);
+void dcsr_i_cuda_vector_forget(dcsr_vector *vector);
+void dcsr_i_cuda_vector_open(dcsr_vector *vector);
+void dcsr_i_cuda_vector_close(dcsr_vector *vector);
 
 /* ---- Bits and lists, whatever the type: vector.cu ---- */
 
 /* Entry k of n, whose value is values[k] and whose index is list[k] (list NULL: k), is taken where bit k is
  * set (bits NULL: everywhere). Those go to `to`, a sparse body with room for them, whose *count becomes their
  * number. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_compact(dcsr_cuda_body *to, dcsr_cuda_stream *stream, size_t value_size,
-                              const uint32_t *bits, uint64_t n, const uint32_t *list, const void *values);
+dcsr_status dcsr_i_cuda_compact(dcsr_i_cuda_body *to, dcsr_i_cuda_stream *stream, size_t value_size,
+                                const uint32_t *bits, uint64_t n, const uint32_t *list, const void *values);
 /* The indices of two sparse bodies, each once, to the list of `to`, which has room for both; its *count
  * becomes their number. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_unite(dcsr_cuda_body *to, dcsr_cuda_stream *stream, const dcsr_cuda_body *a,
-                            const dcsr_cuda_body *b);
+dcsr_status dcsr_i_cuda_unite(dcsr_i_cuda_body *to, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_body *a,
+                              const dcsr_i_cuda_body *b);
 /* The entries of a sparse body to their places in a dense one, and its bits. */
-void dcsr_cuda_spread(dcsr_cuda_stream *stream, const dcsr_cuda_body *to, const dcsr_cuda_body *from,
-                      size_t value_size);
+void dcsr_i_cuda_spread(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_body *to, const dcsr_i_cuda_body *from,
+                        size_t value_size);
 /* Sets the bits of all of `size` elements. */
-void dcsr_cuda_set_bits(dcsr_cuda_stream *stream, uint32_t *present, uint64_t size);
+void dcsr_i_cuda_set_bits(dcsr_i_cuda_stream *stream, uint32_t *present, uint64_t size);
 
 /* An event (a cudaEvent_t) that marks a place on a stream; later work on other streams can be put behind it.
  * Made if *event is NULL: OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_make_place(dcsr_cuda_stream *stream, void **event);
-void dcsr_cuda_mark_place(dcsr_cuda_stream *stream, void *event);
-void dcsr_cuda_after_place(dcsr_cuda_stream *stream, void *event);
-void dcsr_cuda_forget_place(void *event);
+dcsr_status dcsr_i_cuda_make_place(dcsr_i_cuda_stream *stream, void **event);
+void dcsr_i_cuda_mark_place(dcsr_i_cuda_stream *stream, void *event);
+void dcsr_i_cuda_after_place(dcsr_i_cuda_stream *stream, void *event);
+void dcsr_i_cuda_forget_place(void *event);
 
 #ifdef __cplusplus
 }

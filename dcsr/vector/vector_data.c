@@ -17,7 +17,7 @@ dcsr_status dcsr_i_vector_check(const dcsr_vector *vector, const char *what)
 {
     DCSR_TRY(dcsr_i_vector_admit(vector, what));
 #ifdef DCSR_CUDA
-    return dcsr_cuda_vector_fetch(vector);
+    return dcsr_i_cuda_vector_fetch(vector);
 #else
     return DCSR_OK;
 #endif
@@ -26,7 +26,7 @@ dcsr_status dcsr_i_vector_check(const dcsr_vector *vector, const char *what)
 void dcsr_i_vector_touch(dcsr_vector *vector)
 {
 #ifdef DCSR_CUDA
-    dcsr_cuda_vector_forget(vector);
+    dcsr_i_cuda_vector_forget(vector);
 #else
     (void)vector;
 #endif

@@ -65,9 +65,9 @@ typedef struct dcsr_i_body {
 /* What a device has of a vector's elements (vector_cuda.h). */
 typedef struct dcsr_i_elsewhere {
     pthread_mutex_t lock;
-    atomic_bool ahead;            /* the newest: the body has no arrays */
-    dcsr_cuda_body dense, sparse; /* those that are there have values */
-    void *made;                   /* the event behind what made them; NULL until there is one */
+    atomic_bool ahead;              /* the newest: the body has no arrays */
+    dcsr_i_cuda_body dense, sparse; /* those that are there have values */
+    void *made;                     /* the event behind what made them; NULL until there is one */
 } dcsr_i_elsewhere;
 #endif
 

@@ -134,7 +134,7 @@ static void sum_counts(const transposition *t, int threads)
     t->begin[t->buckets] = sum;
 }
 
-static void run(transposition *t, int threads)
+static void make_transpose(transposition *t, int threads)
 {
     share_rows(t, threads);
 #pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
@@ -203,7 +203,7 @@ dcsr_status dcsr_i_csc_fill(dcsr_i_csr *csc, const dcsr_i_rows *rows)
     t.begin = dcsr_i_alloc(context, DCSR_I_SCRATCH, t.buckets + 1, sizeof *t.begin);
     t.moved = dcsr_i_alloc(context, DCSR_I_SCRATCH, moved, size);
     bool ready = t.first && t.next && t.begin && t.moved;
-    if (ready) run(&t, threads);
+    if (ready) make_transpose(&t, threads);
     dcsr_i_free(context, DCSR_I_SCRATCH, t.moved, moved, size);
     dcsr_i_free(context, DCSR_I_SCRATCH, t.begin, t.buckets + 1, sizeof *t.begin);
     dcsr_i_free(context, DCSR_I_SCRATCH, t.next, counters, sizeof *t.next);

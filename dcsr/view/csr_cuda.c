@@ -4,45 +4,46 @@
 
 /* ---- On the device ---- */
 
-static dcsr_status fill(dcsr_i_csr *csr, dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, uint64_t first)
+static dcsr_status fill(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                        uint64_t first)
 {
-    csr->offsets = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
+    csr->offsets = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
     if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(dcsr_cuda_sum_lengths(stream, rows, NULL, csr->rows, csr->offsets));
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, NULL, csr->rows, csr->offsets));
     if (csr->snapshot) {
         csr->columns = rows->columns + first;
         csr->values = csr->value_size ? rows->values + first * csr->value_size : NULL;
         return DCSR_OK;
     }
-    csr->columns = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
+    csr->columns = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
     if (csr->columns && csr->value_size)
-        csr->values = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, csr->value_size);
+        csr->values = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->nnz, csr->value_size);
     if (!csr->columns || (csr->value_size && !csr->values)) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_walk walk = {*rows, NULL, csr->rows, csr->offsets};
-    dcsr_cuda_gather(stream, &walk, csr->nnz, NULL, csr->columns, csr->values);
+    dcsr_i_cuda_walk walk = {*rows, NULL, csr->rows, csr->offsets};
+    dcsr_i_cuda_gather(stream, &walk, csr->nnz, NULL, csr->columns, csr->values);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table)
+dcsr_status dcsr_i_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(csr->context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(csr->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_rows rows = dcsr_cuda_rows_of_table(matrix, table);
+    dcsr_i_cuda_rows rows = dcsr_i_cuda_rows_of_table(matrix, table);
     dcsr_status status = fill(csr, stream, &rows, table->first);
-    dcsr_status waited = dcsr_cuda_wait(stream, "making a CSR view");
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "making a CSR view");
     dcsr_i_stream_return(csr->context, stream);
     return status == DCSR_OK ? waited : status;
 }
 
 /* Whoever read the arrays has waited for that. */
-void dcsr_cuda_csr_free(dcsr_i_csr *csr)
+void dcsr_i_cuda_csr_free(dcsr_i_csr *csr)
 {
-    dcsr_cuda_device *device = csr->context->cuda;
+    dcsr_i_cuda_device *device = csr->context->cuda;
     if (!csr->snapshot) {
-        dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
-        dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
+        dcsr_i_cuda_free_idle(device, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
+        dcsr_i_cuda_free_idle(device, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
     }
-    dcsr_cuda_free_idle(device, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
+    dcsr_i_cuda_free_idle(device, DCSR_I_MATRIX, csr->offsets, csr->rows + 1, sizeof *csr->offsets);
 }
 
 /* ---- Copies in host memory ---- */
@@ -69,55 +70,55 @@ static dcsr_i_csr *create_host_csr(dcsr_context *context, const dcsr_i_rows *row
 }
 
 /* Entries one behind the other on the device. */
-static dcsr_status copy_entries(dcsr_i_csr *csr, dcsr_cuda_stream *stream, const uint32_t *columns,
+static dcsr_status copy_entries(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const uint32_t *columns,
                                 const char *values)
 {
-    dcsr_cuda_copy(stream, csr->columns, columns, csr->nnz * sizeof *columns);
-    if (csr->value_size) dcsr_cuda_copy(stream, csr->values, values, csr->nnz * csr->value_size);
-    return dcsr_cuda_wait(stream, "copying a view to the host");
+    dcsr_i_cuda_copy(stream, csr->columns, columns, csr->nnz * sizeof *columns);
+    if (csr->value_size) dcsr_i_cuda_copy(stream, csr->values, values, csr->nnz * csr->value_size);
+    return dcsr_i_cuda_wait(stream, "copying a view to the host");
 }
 
-static dcsr_status gather_and_copy(dcsr_i_csr *csr, dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk)
+static dcsr_status gather_and_copy(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk)
 {
     size_t size = csr->value_size;
-    uint32_t *columns = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, sizeof *columns);
-    char *values = columns && size ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, size) : NULL;
+    uint32_t *columns = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, sizeof *columns);
+    char *values = columns && size ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->nnz, size) : NULL;
     dcsr_status status = columns && (values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_gather(stream, walk, csr->nnz, NULL, columns, values);
+        dcsr_i_cuda_gather(stream, walk, csr->nnz, NULL, columns, values);
         status = copy_entries(csr, stream, columns, values);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, csr->nnz, size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, columns, csr->nnz, sizeof *columns);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, csr->nnz, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, columns, csr->nnz, sizeof *columns);
     return status;
 }
 
-static dcsr_status copy_rows(dcsr_i_csr *csr, dcsr_cuda_stream *stream, const dcsr_i_rows *rows)
+static dcsr_status copy_rows(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows)
 {
-    const dcsr_cuda_rows *device = &rows->device;
+    const dcsr_i_cuda_rows *device = &rows->device;
     if (device->offsets) {
-        dcsr_cuda_copy(stream, csr->offsets, device->offsets, (csr->rows + 1) * sizeof *csr->offsets);
+        dcsr_i_cuda_copy(stream, csr->offsets, device->offsets, (csr->rows + 1) * sizeof *csr->offsets);
         return copy_entries(csr, stream, device->columns, device->values);
     }
-    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, csr->rows + 1, sizeof *offsets);
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, csr->rows + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_sum_lengths(stream, device, NULL, csr->rows, offsets);
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, device, NULL, csr->rows, offsets);
     if (status == DCSR_OK) {
         uint64_t first = rows->table->first;
-        dcsr_cuda_walk walk = {*device, NULL, csr->rows, offsets};
-        dcsr_cuda_copy(stream, csr->offsets, offsets, (csr->rows + 1) * sizeof *offsets);
+        dcsr_i_cuda_walk walk = {*device, NULL, csr->rows, offsets};
+        dcsr_i_cuda_copy(stream, csr->offsets, offsets, (csr->rows + 1) * sizeof *offsets);
         status = rows->table->contiguous ? copy_entries(csr, stream, device->columns + first,
                                                         device->values + first * csr->value_size)
                                          : gather_and_copy(csr, stream, &walk);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, csr->rows + 1, sizeof *offsets);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, csr->rows + 1, sizeof *offsets);
     return status;
 }
 
-dcsr_status dcsr_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows)
+dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows)
 {
     dcsr_i_csr *made = create_host_csr(context, rows);
-    dcsr_cuda_stream *stream = made ? dcsr_i_stream_borrow(context) : NULL;
+    dcsr_i_cuda_stream *stream = made ? dcsr_i_stream_borrow(context) : NULL;
     *csr = NULL;
     if (!stream) {
         dcsr_i_csr_release(made);
@@ -125,7 +126,7 @@ dcsr_status dcsr_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dc
     }
     dcsr_status status = copy_rows(made, stream, rows);
     /* A failure may have left work on the stream. */
-    if (status != DCSR_OK) dcsr_cuda_wait(stream, "copying a view to the host");
+    if (status != DCSR_OK) dcsr_i_cuda_wait(stream, "copying a view to the host");
     dcsr_i_stream_return(context, stream);
     if (status == DCSR_OK)
         *csr = made;

@@ -5,24 +5,24 @@
 
 static dcsr_status open_store(dcsr_matrix *matrix)
 {
-    dcsr_cuda_store *store = matrix->cuda;
-    DCSR_TRY(dcsr_cuda_slots_init(&store->row_pages, matrix, sizeof(dcsr_cuda_row_page), true));
-    DCSR_TRY(dcsr_cuda_slots_init(&store->segment_pages, matrix, sizeof(dcsr_cuda_segment_page), false));
+    dcsr_i_cuda_store *store = matrix->cuda;
+    DCSR_TRY(dcsr_i_cuda_slots_init(&store->row_pages, matrix, sizeof(dcsr_i_cuda_row_page), true));
+    DCSR_TRY(dcsr_i_cuda_slots_init(&store->segment_pages, matrix, sizeof(dcsr_i_cuda_segment_page), false));
     return dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size);
 }
 
 /* The first version. */
 static dcsr_status make_empty(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    dcsr_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream};
-    DCSR_TRY(dcsr_cuda_build_begin(&build, NULL, 0, rows, cols, 1, 0));
-    dcsr_status status = dcsr_cuda_wait(build.stream, "creating a matrix");
+    dcsr_i_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream};
+    DCSR_TRY(dcsr_i_cuda_build_begin(&build, NULL, 0, rows, cols, 1, 0));
+    dcsr_status status = dcsr_i_cuda_wait(build.stream, "creating a matrix");
     if (status != DCSR_OK) {
-        dcsr_cuda_build_undo(&build);
+        dcsr_i_cuda_build_undo(&build);
         return status;
     }
-    dcsr_i_grave_free(matrix, build.grave);
-    dcsr_cuda_build_end(&build);
+    dcsr_i_limbo_free(matrix, build.limbo);
+    dcsr_i_cuda_build_end(&build);
     matrix->current = build.table;
     return DCSR_OK;
 }
@@ -35,27 +35,27 @@ static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
     matrix->cuda->stream = dcsr_i_stream_borrow(matrix->context);
     if (!matrix->cuda->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = make_empty(matrix, rows, cols);
-    dcsr_cuda_leave(matrix->cuda->stream);
+    dcsr_i_cuda_leave(matrix->cuda->stream);
     return status;
 }
 
 /* Readers may have a stream next that a matrix has had. */
-static void give_stream(dcsr_matrix *matrix, dcsr_cuda_stream *stream)
+static void give_stream(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
-    dcsr_cuda_enter(stream); /* by the thread that returns it */
-    dcsr_cuda_wait(stream, "destroying a matrix");
+    dcsr_i_cuda_enter(stream); /* by the thread that returns it */
+    dcsr_i_cuda_wait(stream, "destroying a matrix");
     dcsr_i_stream_return(matrix->context, stream);
 }
 
 static void close_matrix(dcsr_matrix *matrix)
 {
-    dcsr_cuda_store *store = matrix->cuda;
+    dcsr_i_cuda_store *store = matrix->cuda;
     if (!store) return;
-    dcsr_cuda_free_unshared(matrix, matrix->current, NULL);
+    dcsr_i_cuda_free_unshared(matrix, matrix->current, NULL);
     dcsr_i_arena_destroy(&matrix->arena);
-    dcsr_cuda_slots_destroy(&store->segment_pages, matrix);
-    dcsr_cuda_slots_destroy(&store->row_pages, matrix);
+    dcsr_i_cuda_slots_destroy(&store->segment_pages, matrix);
+    dcsr_i_cuda_slots_destroy(&store->row_pages, matrix);
     give_stream(matrix, store->transfers);
     give_stream(matrix, store->stream);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, store, 1, sizeof *store);
@@ -66,31 +66,31 @@ static void trim(dcsr_matrix *matrix)
     dcsr_i_arena_trim(&matrix->arena);
 }
 
-const dcsr_i_engine dcsr_cuda_engine = {
+const dcsr_i_engine dcsr_i_cuda_engine = {
     .open = open_matrix,
     .close = close_matrix,
-    .stage = dcsr_cuda_stage_entries,
-    .unstage = dcsr_cuda_drop_staged,
-    .expect = dcsr_cuda_expect_batch,
-    .arrive = dcsr_cuda_arrive_batch,
-    .cancel = dcsr_cuda_cancel_arrival,
-    .apply_entries = dcsr_cuda_apply_entries,
-    .insert_transposed = dcsr_cuda_twin_insert,
-    .apply_resize = dcsr_cuda_apply_resize,
-    .tighten = dcsr_cuda_tighten,
-    .fill = dcsr_cuda_fill_matrix,
-    .replace = dcsr_cuda_replace,
-    .rewrite = dcsr_cuda_rewrite,
-    .free_unshared = dcsr_cuda_free_unshared,
-    .free_remains = dcsr_cuda_free_remains,
+    .stage = dcsr_i_cuda_stage_entries,
+    .unstage = dcsr_i_cuda_drop_staged,
+    .expect = dcsr_i_cuda_expect_batch,
+    .arrive = dcsr_i_cuda_arrive_batch,
+    .cancel = dcsr_i_cuda_cancel_arrival,
+    .apply_entries = dcsr_i_cuda_apply_entries,
+    .insert_transposed = dcsr_i_cuda_twin_insert,
+    .apply_resize = dcsr_i_cuda_apply_resize,
+    .tighten = dcsr_i_cuda_tighten,
+    .fill = dcsr_i_cuda_fill_matrix,
+    .replace = dcsr_i_cuda_replace,
+    .rewrite = dcsr_i_cuda_rewrite,
+    .free_unshared = dcsr_i_cuda_free_unshared,
+    .free_retired = dcsr_i_cuda_free_retired,
     .trim = trim,
-    .rows_of = dcsr_cuda_rows_of,
-    .rows_of_csr = dcsr_cuda_rows_of_csr,
-    .measure = dcsr_cuda_measure,
-    .look_up = dcsr_cuda_look_up,
-    .read_row = dcsr_cuda_read_row,
-    .csr_fill = dcsr_cuda_csr_fill,
-    .csr_free = dcsr_cuda_csr_free,
-    .transpose = dcsr_cuda_csc_create,
-    .download = dcsr_cuda_download,
+    .rows_of = dcsr_i_cuda_rows_of,
+    .rows_of_csr = dcsr_i_cuda_rows_of_csr,
+    .measure = dcsr_i_cuda_measure,
+    .look_up = dcsr_i_cuda_look_up,
+    .read_row = dcsr_i_cuda_read_row,
+    .csr_fill = dcsr_i_cuda_csr_fill,
+    .csr_free = dcsr_i_cuda_csr_free,
+    .transpose = dcsr_i_cuda_csc_create,
+    .download = dcsr_i_cuda_download,
 };

@@ -34,8 +34,8 @@ dcsr_status dcsr_i_place_vectors(bool *on_device, const dcsr_vector *w, const dc
                                  const dcsr_vector *u, const dcsr_vector *v)
 {
     const dcsr_vector *const vectors[] = {w, mask, u, v};
-    return dcsr_i_place(on_device, w->context, desc, users || (accum && !accum->loop),
-                        dcsr_i_vector_work(u) + dcsr_i_vector_work(v), vectors, 4);
+    return dcsr_i_dispatch(on_device, w->context, desc, users || (accum && !accum->loop),
+                           dcsr_i_vector_work(u) + dcsr_i_vector_work(v), vectors, 4);
 }
 
 #ifdef DCSR_CUDA
@@ -43,12 +43,12 @@ dcsr_status dcsr_i_place_vectors(bool *on_device, const dcsr_vector *w, const dc
 static bool any_is_ahead(const dcsr_vector *const *vectors, int count)
 {
     for (int k = 0; k < count; k++)
-        if (vectors[k] && dcsr_cuda_vector_is_ahead(vectors[k])) return true;
+        if (vectors[k] && dcsr_i_cuda_vector_is_ahead(vectors[k])) return true;
     return false;
 }
 
-dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
-                         uint64_t work, const dcsr_vector *const *vectors, int count)
+dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
+                            uint64_t work, const dcsr_vector *const *vectors, int count)
 {
     dcsr_device wanted = desc ? desc->device : DCSR_DEVICE_AUTO;
     *on_device = false;
@@ -58,14 +58,14 @@ dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc
         *on_device = wanted == DCSR_DEVICE_CUDA || work >= DCSR_I_WORTH_DEVICE ||
                      (ahead && work >= DCSR_I_WORTH_STAYING);
     for (int k = 0; k < count && ahead && !*on_device; k++)
-        if (vectors[k]) DCSR_TRY(dcsr_cuda_vector_fetch(vectors[k]));
+        if (vectors[k]) DCSR_TRY(dcsr_i_cuda_vector_fetch(vectors[k]));
     return DCSR_OK;
 }
 
 #else
 
-dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
-                         uint64_t work, const dcsr_vector *const *vectors, int count)
+dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
+                            uint64_t work, const dcsr_vector *const *vectors, int count)
 {
     (void)context, (void)desc, (void)users, (void)work, (void)vectors, (void)count;
     *on_device = false;

@@ -15,8 +15,8 @@ enum { DCSR_I_WORTH_DEVICE = 1 << 20, DCSR_I_WORTH_STAYING = 2048, DCSR_I_PRODUC
  * work, in entries, is worth it, and all the more where vectors have their newest elements there. Never where
  * there is none, or where an operator is a user's. If it is to run on the host, the elements of the vectors
  * (NULL ones are skipped) are brought there: OUT_OF_MEMORY, DEVICE. */
-dcsr_status dcsr_i_place(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
-                         uint64_t work, const dcsr_vector *const *vectors, int count);
+dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
+                            uint64_t work, const dcsr_vector *const *vectors, int count);
 
 /* Checks the description of a call on this context, which may be NULL: INVALID_ARGUMENT where a field has a
  * value that means nothing, or wants a device that the context has not. */

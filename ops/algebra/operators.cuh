@@ -1,17 +1,17 @@
 /* operators.cuh: the built-in operators, and casts, in kernels (internal).
  *
- *      dcsr_cuda_operators<T>::unary(name, x)                  z = f(x), by dcsr_unary_name
+ *      dcsr_i_cuda_operators<T>::unary(name, x)                  z = f(x), by dcsr_unary_name
  *                            ::binary(name, x, y)              z = f(x, y), by dcsr_binary_name
  *                            ::index(name, x, i, j, thunk)     by dcsr_index_name; z as an int64_t
- *      dcsr_cuda_operate<T>(name, x, y)                        binary() as a function that is not inlined
- *      dcsr_cuda_cast<To>(x)                                   as dcsr_i_cast()
- *      dcsr_cuda_load<T>(type, values, i)                      value i of an array of any dcsr_type, cast
- *      dcsr_cuda_store(type, values, i, x)                     the same the other way round
- *      dcsr_cuda_with_type(type, what)                         calls what(T()), on the host, for launching
+ *      dcsr_i_cuda_operate<T>(name, x, y)                        binary() as a function that is not inlined
+ *      dcsr_i_cuda_cast<To>(x)                                   as dcsr_i_cast()
+ *      dcsr_i_cuda_load<T>(type, values, i)                      value i of an array of any dcsr_type, cast
+ *      dcsr_i_cuda_store(type, values, i, x)                     the same the other way round
+ *      dcsr_i_cuda_with_type(type, what)                         calls what(T()), on the host, for launching
  *
  * They are inlined, so that nothing is left of a name that is constant; a name that is known when the kernel
  * runs is a switch that all threads take alike. Where it stands in a loop that the compiler unrolls,
- * dcsr_cuda_operate() keeps the code short. An operator whose result is a bool gives 0 or 1 of type T, which
+ * dcsr_i_cuda_operate() keeps the code short. An operator whose result is a bool gives 0 or 1 of type T, which
  * is cast as a bool would be. */
 #ifndef DCSR_OPERATORS_CUH
 #define DCSR_OPERATORS_CUH
@@ -24,7 +24,7 @@
 #include <type_traits>
 
 /* The value of type T in a scalar. */
-template <class T> __host__ __device__ inline T dcsr_cuda_value_of(const dcsr_i_scalar &scalar)
+template <class T> __host__ __device__ inline T dcsr_i_cuda_value_of(const dcsr_i_scalar &scalar)
 {
     T value;
     memcpy(&value, &scalar, sizeof value);
@@ -38,7 +38,7 @@ template <class T> __host__ __device__ inline T dcsr_cuda_value_of(const dcsr_i_
 #define DCSR_MATH(f)       ::f
 #define DCSR_DIVIDE(a, b)  divide(a, b)
 
-template <class Type> struct dcsr_cuda_operators_of_bool {
+template <class Type> struct dcsr_i_cuda_operators_of_bool {
     typedef Type T;
     typedef Type U;
     static constexpr T LEAST = false, MOST = true;
@@ -49,7 +49,7 @@ template <class Type> struct dcsr_cuda_operators_of_bool {
 #include "ops/algebra/operators_device.inc"
 };
 
-template <class Type> struct dcsr_cuda_operators_of_integers {
+template <class Type> struct dcsr_i_cuda_operators_of_integers {
     typedef Type T;
     typedef typename std::conditional<(sizeof(T) > 4), uint64_t, uint32_t>::type U;
     static constexpr T LEAST = std::numeric_limits<T>::min(), MOST = std::numeric_limits<T>::max();
@@ -67,7 +67,7 @@ template <class Type> struct dcsr_cuda_operators_of_integers {
 #include "ops/algebra/operators_device.inc"
 };
 
-template <class Type> struct dcsr_cuda_operators_of_reals {
+template <class Type> struct dcsr_i_cuda_operators_of_reals {
     typedef Type T;
     typedef Type U;
     static constexpr T LEAST = -std::numeric_limits<T>::infinity(), MOST = std::numeric_limits<T>::infinity();
@@ -83,27 +83,27 @@ template <class Type> struct dcsr_cuda_operators_of_reals {
 #undef DCSR_MATH
 #undef DCSR_DIVIDE
 
-template <class T> struct dcsr_cuda_operators : dcsr_cuda_operators_of_integers<T> {
+template <class T> struct dcsr_i_cuda_operators : dcsr_i_cuda_operators_of_integers<T> {
 };
-template <> struct dcsr_cuda_operators<bool> : dcsr_cuda_operators_of_bool<bool> {
+template <> struct dcsr_i_cuda_operators<bool> : dcsr_i_cuda_operators_of_bool<bool> {
 };
-template <> struct dcsr_cuda_operators<float> : dcsr_cuda_operators_of_reals<float> {
+template <> struct dcsr_i_cuda_operators<float> : dcsr_i_cuda_operators_of_reals<float> {
 };
-template <> struct dcsr_cuda_operators<double> : dcsr_cuda_operators_of_reals<double> {
+template <> struct dcsr_i_cuda_operators<double> : dcsr_i_cuda_operators_of_reals<double> {
 };
 
-template <class T> static __device__ __attribute__((noinline)) T dcsr_cuda_operate(int name, T x, T y)
+template <class T> static __device__ __attribute__((noinline)) T dcsr_i_cuda_operate(int name, T x, T y)
 {
-    return dcsr_cuda_operators<T>::binary(name, x, y);
+    return dcsr_i_cuda_operators<T>::binary(name, x, y);
 }
 
 /* ---- Casts ---- */
 
 /* A floating-point number that an integer type cannot hold becomes the end of the range on its side, NaN 0; a
  * number becomes true when it is not 0. The bounds are compared as doubles, in which maximum + 1 is exact. */
-template <class To, class From> DCSR_CUDA_INLINE To dcsr_cuda_cast(From x)
+template <class To, class From> DCSR_CUDA_INLINE To dcsr_i_cuda_cast(From x)
 {
-    constexpr To least = dcsr_cuda_operators<To>::LEAST, most = dcsr_cuda_operators<To>::MOST;
+    constexpr To least = dcsr_i_cuda_operators<To>::LEAST, most = dcsr_i_cuda_operators<To>::MOST;
     if (std::is_same<To, bool>::value) return To(x != From(0));
     if (std::is_floating_point<To>::value || !std::is_floating_point<From>::value) return To(x);
     if (x != x) return To(0);
@@ -111,12 +111,12 @@ template <class To, class From> DCSR_CUDA_INLINE To dcsr_cuda_cast(From x)
 }
 
 /* Of DCSR_PATTERN every value is 1, and `values` is not looked at. */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_load(uint32_t type, const void *values, uint64_t i)
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_load(uint32_t type, const void *values, uint64_t i)
 {
     switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum) \
     case DCSR_##NAME:                               \
-        return dcsr_cuda_cast<T>(((const ctype *)values)[i]);
+        return dcsr_i_cuda_cast<T>(((const ctype *)values)[i]);
 #include <dcsr/types.def>
 #undef DCSR_X
     default:
@@ -124,12 +124,12 @@ template <class T> DCSR_CUDA_INLINE T dcsr_cuda_load(uint32_t type, const void *
     }
 }
 
-template <class T> DCSR_CUDA_INLINE void dcsr_cuda_store(uint32_t type, void *values, uint64_t i, T x)
+template <class T> DCSR_CUDA_INLINE void dcsr_i_cuda_store(uint32_t type, void *values, uint64_t i, T x)
 {
     switch (type) {
-#define DCSR_X(NAME, name, ctype, minimum, maximum)      \
-    case DCSR_##NAME:                                    \
-        ((ctype *)values)[i] = dcsr_cuda_cast<ctype>(x); \
+#define DCSR_X(NAME, name, ctype, minimum, maximum)        \
+    case DCSR_##NAME:                                      \
+        ((ctype *)values)[i] = dcsr_i_cuda_cast<ctype>(x); \
         break;
 #include <dcsr/types.def>
 #undef DCSR_X
@@ -139,7 +139,7 @@ template <class T> DCSR_CUDA_INLINE void dcsr_cuda_store(uint32_t type, void *va
 }
 
 /* The type is that of values, not DCSR_PATTERN. */
-template <class What> auto dcsr_cuda_with_type(uint32_t type, What what) -> decltype(what(double()))
+template <class What> auto dcsr_i_cuda_with_type(uint32_t type, What what) -> decltype(what(double()))
 {
     switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum) \

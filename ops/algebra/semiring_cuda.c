@@ -45,8 +45,8 @@ static bool keeps_one(int add, dcsr_type type)
     }
 }
 
-bool dcsr_cuda_semiring_of(dcsr_cuda_semiring *to, const dcsr_semiring *semiring, bool vector_first,
-                           dcsr_type matrix_type)
+bool dcsr_i_cuda_semiring_of(dcsr_i_cuda_semiring *to, const dcsr_semiring *semiring, bool vector_first,
+                             dcsr_type matrix_type)
 {
     if (dcsr_i_semiring_is_users(semiring)) return false;
     const dcsr_semiring *flipped = vector_first ? dcsr_i_semiring_flipped(semiring) : semiring;
@@ -54,12 +54,12 @@ bool dcsr_cuda_semiring_of(dcsr_cuda_semiring *to, const dcsr_semiring *semiring
     if (s->name >= 0 && flipped && matrix_type == DCSR_PATTERN) s = dcsr_i_semiring_of_ones(s);
     const dcsr_binary_op *multiply = s->multiply;
     const dcsr_monoid *add = s->add;
-    *to = (dcsr_cuda_semiring){.type = multiply->xtype,
-                               .add = add->op->name,
-                               .multiply = multiply->name,
-                               .flipped = !flipped,
-                               .any = add->op->name == DCSR_BINARY_ANY,
-                               .terminal_kind = add->terminal_kind};
+    *to = (dcsr_i_cuda_semiring){.type = multiply->xtype,
+                                 .add = add->op->name,
+                                 .multiply = multiply->name,
+                                 .flipped = !flipped,
+                                 .any = add->op->name == DCSR_BINARY_ANY,
+                                 .terminal_kind = add->terminal_kind};
     if (to->any) to->terminal_kind = DCSR_I_ANY_TERMINAL;
     to->reads_matrix = to->flipped ? dcsr_i_reads_y(multiply) : dcsr_i_reads_x(multiply);
     to->reads_vector = to->flipped ? dcsr_i_reads_x(multiply) : dcsr_i_reads_y(multiply);

@@ -86,18 +86,18 @@ static bool is_users(const apply *a)
     return (a->unary ? a->unary->name : a->binary ? a->binary->name : a->index->name) == DCSR_I_USERS;
 }
 
-static dcsr_status run_on_device(const apply *a, const dcsr_cuda_matrix_output *out, dcsr_view *A,
+static dcsr_status run_on_device(const apply *a, const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
                                  const void *operand)
 {
-    if (a->unary) return dcsr_cuda_matrix_apply(out, a->unary, A);
-    if (a->index) return dcsr_cuda_matrix_index(out, a->index, operand, A, false);
-    return dcsr_cuda_matrix_bound(out, a->binary, operand, A, a->scalar_is_first);
+    if (a->unary) return dcsr_i_cuda_matrix_apply(out, a->unary, A);
+    if (a->index) return dcsr_i_cuda_matrix_index(out, a->index, operand, A, false);
+    return dcsr_i_cuda_matrix_bound(out, a->binary, operand, A, a->scalar_is_first);
 }
 #endif
 
 /* Carries it out; `operand` is the scalar or thunk that the operator takes, and must not be NULL. */
-static dcsr_status run(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
-                       const void *operand, const dcsr_desc *desc)
+static dcsr_status apply_operator(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                  dcsr_view *A, const void *operand, const dcsr_desc *desc)
 {
     DCSR_TRY(dcsr_i_check_output(a->call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(a->call, "A", A, C->context));
@@ -106,9 +106,9 @@ static dcsr_status run(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_bin
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the scalar is NULL; give the address of one",
                            a->call);
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {
+    const dcsr_i_cuda_matrix_output there = {
         .call = a->call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, is_users(a))) return run_on_device(a, &there, A, operand);
+    if (dcsr_i_cuda_matrix_takes(&there, is_users(a))) return run_on_device(a, &there, A, operand);
 #endif
     if (a->binary)
         dcsr_i_broadcast(a->scalar_is_first ? a->binary->xtype : a->binary->ytype, a->scalars, operand,
@@ -140,7 +140,7 @@ dcsr_status dcsr_matrix_apply(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary
 {
     apply a = {.call = "matrix_apply", .unary = op};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = op->xtype;
-    return run(&a, C, mask, accum, A, op, desc);
+    return apply_operator(&a, C, mask, accum, A, op, desc);
 }
 
 static dcsr_status apply_scalar(const char *call, dcsr_matrix *C, dcsr_view *mask,
@@ -149,7 +149,7 @@ static dcsr_status apply_scalar(const char *call, dcsr_matrix *C, dcsr_view *mas
 {
     apply a = {.call = call, .binary = op, .scalar_is_first = first};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = first ? op->ytype : op->xtype;
-    return run(&a, C, mask, accum, A, scalar, desc);
+    return apply_operator(&a, C, mask, accum, A, scalar, desc);
 }
 
 dcsr_status dcsr_matrix_apply_first(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
@@ -172,5 +172,5 @@ dcsr_status dcsr_matrix_apply_index(dcsr_matrix *C, dcsr_view *mask, const dcsr_
 {
     apply a = {.call = "matrix_apply_index", .index = op};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = op->xtype;
-    return run(&a, C, mask, accum, A, thunk, desc);
+    return apply_operator(&a, C, mask, accum, A, thunk, desc);
 }

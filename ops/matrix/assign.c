@@ -71,8 +71,9 @@ static dcsr_status check_shape_of(const dcsr_view *A, bool transposed, const dcs
                               "the region", x->rows.n, x->cols.n);
 }
 
-static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                       uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+static dcsr_status assign_matrix(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask,
+                                 const dcsr_binary_op *accum, uint64_t rows, uint64_t cols,
+                                 const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = x->a.rows;
     dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
@@ -111,9 +112,10 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         status = dcsr_i_select_indices(&x.cols, x.context, call, "column", cols, ncols, c_cols, true, 0);
     if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, false)) {
-        if (status == DCSR_OK) status = dcsr_cuda_matrix_assign(&there, A, &x.rows, &x.cols);
+    const dcsr_i_cuda_matrix_output there = {
+        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, false)) {
+        if (status == DCSR_OK) status = dcsr_i_cuda_matrix_assign(&there, A, &x.rows, &x.cols);
         dcsr_i_moving_free(&x);
         return status;
     }
@@ -121,7 +123,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
-    if (status == DCSR_OK) status = run(&x, C, mask, accum, c_rows, c_cols, desc);
+    if (status == DCSR_OK) status = assign_matrix(&x, C, mask, accum, c_rows, c_cols, desc);
     dcsr_i_moving_free(&x);
     return status;
 }

@@ -99,8 +99,8 @@ static dcsr_status row(void *user, int thread, uint64_t number, const dcsr_i_row
     return x->values ? repeat_value(x, t, T->n, &T->values) : DCSR_OK;
 }
 
-static dcsr_status run(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                       uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+static dcsr_status assign_scalar(assignment *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                 uint64_t rows, uint64_t cols, const dcsr_desc *desc)
 {
     dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
     bool named = mask && !(desc && desc->mask_complement);
@@ -129,13 +129,14 @@ static dcsr_status place(assignment *x, dcsr_matrix *C, dcsr_view *mask, const d
                          uint64_t rows, uint64_t cols, const dcsr_desc *desc)
 {
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, false))
-        return dcsr_cuda_matrix_assign_scalar(&there, x->value, x->type, &x->rows, &x->cols);
+    const dcsr_i_cuda_matrix_output there = {
+        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, false))
+        return dcsr_i_cuda_matrix_assign_scalar(&there, x->value, x->type, &x->rows, &x->cols);
 #endif
     DCSR_TRY(dcsr_i_selected_mark(&x->rows));
     DCSR_TRY(dcsr_i_selected_mark(&x->cols));
-    return run(x, C, mask, accum, rows, cols, desc);
+    return assign_scalar(x, C, mask, accum, rows, cols, desc);
 }
 
 dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,

@@ -100,7 +100,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status run(assignment *x)
+static dcsr_status assign_line(assignment *x)
 {
     uint32_t index = (uint32_t)x->index;
     dcsr_i_index_list one = {.indices = &index, .n = 1}, all = {0};
@@ -119,11 +119,11 @@ static dcsr_status run(assignment *x)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: u has %llu elements; %llu are needed", x->call,
                            (unsigned long long)x->u->size, (unsigned long long)size);
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {
+    const dcsr_i_cuda_matrix_output there = {
         .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
-    if (dcsr_cuda_matrix_takes(&there, false)) {
+    if (dcsr_i_cuda_matrix_takes(&there, false)) {
         DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask, x->desc));
-        return dcsr_cuda_matrix_assign_line(&there, x->mask, x->u, x->index, x->column);
+        return dcsr_i_cuda_matrix_assign_line(&there, x->mask, x->u, x->index, x->column);
     }
 #endif
     DCSR_TRY(dcsr_i_vector_check(x->u, "u"));
@@ -149,24 +149,24 @@ static dcsr_status run(assignment *x)
 dcsr_status dcsr_matrix_assign_row(dcsr_matrix *C, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                    const dcsr_vector *u, uint64_t row, const dcsr_desc *desc)
 {
-    return run(&(assignment){.call = "matrix_assign_row",
-                             .C = C,
-                             .index = row,
-                             .mask = mask,
-                             .u = u,
-                             .accum = accum,
-                             .desc = desc});
+    return assign_line(&(assignment){.call = "matrix_assign_row",
+                                     .C = C,
+                                     .index = row,
+                                     .mask = mask,
+                                     .u = u,
+                                     .accum = accum,
+                                     .desc = desc});
 }
 
 dcsr_status dcsr_matrix_assign_column(dcsr_matrix *C, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                       const dcsr_vector *u, uint64_t col, const dcsr_desc *desc)
 {
-    return run(&(assignment){.call = "matrix_assign_column",
-                             .C = C,
-                             .column = true,
-                             .index = col,
-                             .mask = mask,
-                             .u = u,
-                             .accum = accum,
-                             .desc = desc});
+    return assign_line(&(assignment){.call = "matrix_assign_column",
+                                     .C = C,
+                                     .column = true,
+                                     .index = col,
+                                     .mask = mask,
+                                     .u = u,
+                                     .accum = accum,
+                                     .desc = desc});
 }

@@ -206,8 +206,8 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
 
 /* ---- The calls ---- */
 
-static dcsr_status run(ewise *e, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                       const dcsr_desc *desc)
+static dcsr_status merge_matrices(ewise *e, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                  const dcsr_desc *desc)
 {
     const dcsr_binary_op *op = e->op;
     const dcsr_i_rows *a = e->a.rows, *b = e->b.rows;
@@ -244,13 +244,13 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
     DCSR_TRY(dcsr_i_check_view(e.call, "B", B, e.context));
     if (!op) return dcsr_i_fail_operator(e.call, "operator");
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {
+    const dcsr_i_cuda_matrix_output there = {
         .call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_matrix_ewise(&there, add, op, A, B);
+    if (dcsr_i_cuda_matrix_takes(&there, !op->loop)) return dcsr_i_cuda_matrix_ewise(&there, add, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&e.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&e.b, B, desc && desc->transpose_b);
-    if (status == DCSR_OK) status = run(&e, C, mask, accum, desc);
+    if (status == DCSR_OK) status = merge_matrices(&e, C, mask, accum, desc);
     dcsr_i_input_free(&e.a);
     dcsr_i_input_free(&e.b);
     return status;

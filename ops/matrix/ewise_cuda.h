@@ -6,7 +6,7 @@
 
 /* dcsr_matrix_ewise_add() and dcsr_matrix_ewise_mult() with a built-in operator: both read views become
  * lists, of which T is the union or the intersection. Arguments have been checked, but for the shapes. */
-dcsr_status dcsr_cuda_matrix_ewise(const dcsr_cuda_matrix_output *out, bool add, const dcsr_binary_op *op,
-                                   dcsr_view *A, dcsr_view *B);
+dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_cuda_matrix_output *out, bool add, const dcsr_binary_op *op,
+                                     dcsr_view *A, dcsr_view *B);
 
 #endif

@@ -76,9 +76,9 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                       const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
-                       const dcsr_desc *desc)
+static dcsr_status extract_matrix(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask,
+                                  const dcsr_binary_op *accum, const uint64_t *rows, uint64_t nrows,
+                                  const uint64_t *cols, uint64_t ncols, const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = x->a.rows;
     uint64_t stored = dcsr_i_rows_stored(a), work = 0;
@@ -105,7 +105,7 @@ static dcsr_status run(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask, const 
 }
 
 #ifdef DCSR_CUDA
-static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_cuda_matrix_output *out, dcsr_view *A,
+static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
                                  const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols)
 {
     const dcsr_i_rows *a = dcsr_i_view_rows(A);
@@ -114,7 +114,7 @@ static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_cuda_matrix_output
                                    false, 0));
     DCSR_TRY(dcsr_i_select_indices(&x->cols, x->context, call, "column", cols, ncols,
                                    turned ? a->rows : a->cols, false, 0));
-    return dcsr_cuda_matrix_extract(out, A, &x->rows, &x->cols);
+    return dcsr_i_cuda_matrix_extract(out, A, &x->rows, &x->cols);
 }
 #endif
 
@@ -127,15 +127,16 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, false)) {
+    const dcsr_i_cuda_matrix_output there = {
+        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, false)) {
         dcsr_status status = run_on_device(&x, &there, A, rows, nrows, cols, ncols);
         dcsr_i_moving_free(&x);
         return status;
     }
 #endif
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
-    if (status == DCSR_OK) status = run(&x, C, mask, accum, rows, nrows, cols, ncols, desc);
+    if (status == DCSR_OK) status = extract_matrix(&x, C, mask, accum, rows, nrows, cols, ncols, desc);
     dcsr_i_moving_free(&x);
     return status;
 }

@@ -120,8 +120,8 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status run(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                       const dcsr_desc *desc)
+static dcsr_status multiply_matrices(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                                     const dcsr_desc *desc)
 {
     const dcsr_i_rows *a = p->a.rows, *b = p->b.rows;
     uint64_t work;
@@ -171,12 +171,13 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
     if (!op) return dcsr_i_fail_operator(call, "operator");
     DCSR_TRY(check_size(A, B, desc));
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_kronecker(&there, op, A, B);
+    const dcsr_i_cuda_matrix_output there = {
+        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, !op->loop)) return dcsr_i_cuda_kronecker(&there, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&p.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&p.b, B, desc && desc->transpose_b);
-    if (status == DCSR_OK) status = run(&p, C, mask, accum, desc);
+    if (status == DCSR_OK) status = multiply_matrices(&p, C, mask, accum, desc);
     dcsr_i_input_free(&p.a);
     dcsr_i_input_free(&p.b);
     return status;

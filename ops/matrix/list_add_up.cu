@@ -43,7 +43,7 @@ struct adding {
         T a, b;
         memcpy(&a, &x, sizeof a);
         memcpy(&b, &y, sizeof b);
-        a = dcsr_cuda_operators<T>::binary(name, a, b);
+        a = dcsr_i_cuda_operators<T>::binary(name, a, b);
         memcpy(&word, &a, sizeof a);
         return word;
     }
@@ -52,18 +52,18 @@ struct adding {
 
 #ifdef DCSR_SIMT
 
-static dcsr_status add_up(dcsr_cuda_stream *stream, const dcsr_cuda_list &list, uint32_t size, int name,
-                          const dcsr_cuda_list &sums, uint64_t *count)
+static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, uint32_t size, int name,
+                          const dcsr_i_cuda_list &sums, uint64_t *count)
 {
     adding add = {(uint32_t)list.type, name};
-    dcsr_cuda_enqueue(stream, [=] {
+    dcsr_i_cuda_enqueue(stream, [=] {
         uint64_t runs = 0;
         for (uint64_t k = 0; k < list.n; k++) {
             bool first = !k || list.keys[k] != list.keys[k - 1];
-            uint64_t word = dcsr_cuda_load_word(list.values, size, k);
-            if (!first) word = add(dcsr_cuda_load_word(sums.values, size, runs - 1), word);
+            uint64_t word = dcsr_i_cuda_load_word(list.values, size, k);
+            if (!first) word = add(dcsr_i_cuda_load_word(sums.values, size, runs - 1), word);
             if (first) sums.keys[runs++] = list.keys[k];
-            dcsr_cuda_store_word(sums.values, size, runs - 1, word);
+            dcsr_i_cuda_store_word(sums.values, size, runs - 1, word);
         }
         *count = runs;
     });
@@ -80,8 +80,8 @@ struct words {
         void *values;
         uint32_t size;
         uint64_t at;
-        __device__ operator uint64_t() const { return dcsr_cuda_load_word(values, size, at); }
-        __device__ void operator=(uint64_t value) const { dcsr_cuda_store_word(values, size, at, value); }
+        __device__ operator uint64_t() const { return dcsr_i_cuda_load_word(values, size, at); }
+        __device__ void operator=(uint64_t value) const { dcsr_i_cuda_store_word(values, size, at, value); }
     };
     typedef ptrdiff_t difference_type;
     typedef uint64_t value_type;
@@ -103,24 +103,24 @@ template <class T> struct plus {
 } // namespace
 
 template <class Values, class Operator>
-static dcsr_status reduce(dcsr_cuda_stream *stream, const dcsr_cuda_list &list, Values from,
-                          const dcsr_cuda_list &sums, Values to, uint64_t *count, Operator add)
+static dcsr_status reduce(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, Values from,
+                          const dcsr_i_cuda_list &sums, Values to, uint64_t *count, Operator add)
 {
-    return dcsr_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+    return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceReduce::ReduceByKey(memory, bytes, list.keys, sums.keys, from, to, count, add,
-                                              list.n, dcsr_cuda_raw(stream));
+                                              list.n, dcsr_i_cuda_raw(stream));
     });
 }
 
 template <class T>
-static dcsr_status reduce_by_plus(dcsr_cuda_stream *stream, const dcsr_cuda_list &list,
-                                  const dcsr_cuda_list &sums, uint64_t *count)
+static dcsr_status reduce_by_plus(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list,
+                                  const dcsr_i_cuda_list &sums, uint64_t *count)
 {
     return reduce(stream, list, (T *)list.values, sums, (T *)sums.values, count, plus<T>());
 }
 
-static dcsr_status add_up(dcsr_cuda_stream *stream, const dcsr_cuda_list &list, uint32_t size, int name,
-                          const dcsr_cuda_list &sums, uint64_t *count)
+static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, uint32_t size, int name,
+                          const dcsr_i_cuda_list &sums, uint64_t *count)
 {
     words from = {list.values, size, 0}, to = {sums.values, size, 0};
     switch (name == DCSR_BINARY_PLUS ? list.type : DCSR_PATTERN) {
@@ -142,46 +142,47 @@ static dcsr_status add_up(dcsr_cuda_stream *stream, const dcsr_cuda_list &list, 
 #endif
 
 /* The sums, and how many there are. */
-static dcsr_status make_sums(dcsr_cuda_list *sums, dcsr_cuda_stream *stream, const dcsr_cuda_list &list,
+static dcsr_status make_sums(dcsr_i_cuda_list *sums, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list,
                              int name, uint64_t *count)
 {
     uint32_t size = (uint32_t)dcsr_type_size(list.type);
-    uint64_t *landing = static_cast<uint64_t *>(dcsr_cuda_landing(stream, sizeof *landing));
-    if (!landing) return dcsr_cuda_wait(stream, "adding up entries");
+    uint64_t *landing = static_cast<uint64_t *>(dcsr_i_cuda_landing(stream, sizeof *landing));
+    if (!landing) return dcsr_i_cuda_wait(stream, "adding up entries");
     DCSR_TRY(size ? add_up(stream, list, size, name, *sums, count)
-                  : dcsr_cuda_combine(stream, list.keys, nullptr, list.n, DCSR_PATTERN, DCSR_POLICY_LAST,
-                                      sums->keys, nullptr, count));
-    dcsr_cuda_copy(stream, landing, count, sizeof *landing);
-    DCSR_TRY(dcsr_cuda_wait(stream, "adding up entries"));
+                  : dcsr_i_cuda_combine(stream, list.keys, nullptr, list.n, DCSR_PATTERN, DCSR_POLICY_LAST,
+                                        sums->keys, nullptr, count));
+    dcsr_i_cuda_copy(stream, landing, count, sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "adding up entries"));
     sums->n = *landing;
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_list_add_up(dcsr_cuda_list *list, dcsr_cuda_stream *stream, int name)
+dcsr_status dcsr_i_cuda_list_add_up(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, int name)
 {
-    dcsr_cuda_list sums;
+    dcsr_i_cuda_list sums;
     if (list->n < 2) return DCSR_OK;
-    DCSR_TRY(dcsr_cuda_list_open(&sums, stream, list->type, list->rows, list->cols, list->n));
-    uint64_t *count = static_cast<uint64_t *>(dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count));
+    DCSR_TRY(dcsr_i_cuda_list_open(&sums, stream, list->type, list->rows, list->cols, list->n));
+    uint64_t *count = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     if (count) status = make_sums(&sums, stream, *list, name, count);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     if (status == DCSR_OK) std::swap(*list, sums);
-    dcsr_cuda_list_close(&sums, stream);
+    dcsr_i_cuda_list_close(&sums, stream);
     return status;
 }
 
 static __global__ void keep_part(uint64_t *keys, uint64_t n, bool columns)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
         keys[k] = columns ? (uint32_t)keys[k] : keys[k] >> 32;
 }
 
-dcsr_status dcsr_cuda_list_add_lines(dcsr_cuda_list *list, dcsr_cuda_stream *stream, bool columns, int name)
+dcsr_status dcsr_i_cuda_list_add_lines(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, bool columns,
+                                       int name)
 {
-    dcsr_cuda_launch(stream, keep_part, list->n, list->keys, list->n, columns);
+    dcsr_i_cuda_launch(stream, keep_part, list->n, list->keys, list->n, columns);
     list->cols = columns ? list->cols : list->rows;
     list->rows = 1;
-    if (columns) DCSR_TRY(dcsr_cuda_list_sort(list, stream));
-    return dcsr_cuda_list_add_up(list, stream, name);
+    if (columns) DCSR_TRY(dcsr_i_cuda_list_sort(list, stream));
+    return dcsr_i_cuda_list_add_up(list, stream, name);
 }

@@ -11,7 +11,7 @@ namespace
 {
 /* Entries that a thread has under way at once, so that enough loads are. */
 constexpr int STEPS = 2;
-constexpr dcsr_cuda_policy POLICY = {256, STEPS};
+constexpr dcsr_i_cuda_policy POLICY = {256, STEPS};
 
 /* A pass as kernels get it. */
 struct list_pass {
@@ -30,7 +30,7 @@ template <class T> struct operand {
 };
 } // namespace
 
-static list_pass pass_of(const dcsr_cuda_list_pass *pass)
+static list_pass pass_of(const dcsr_i_cuda_list_pass *pass)
 {
     return {pass->x->n, pass->x->keys,         pass->x->values,       pass->z,
             pass->name, (uint32_t)pass->xtype, (uint32_t)pass->ztype, pass->operand};
@@ -39,8 +39,8 @@ static list_pass pass_of(const dcsr_cuda_list_pass *pass)
 /* For each k < n: store(k, load(k)). What is stored may be where it was loaded from. */
 template <class Load, class Store> DCSR_CUDA_INLINE void for_each(uint64_t n, Load load, Store store)
 {
-    const uint64_t step = dcsr_cuda_step();
-    for (uint64_t first = dcsr_cuda_first(); first < n; first += step * STEPS) {
+    const uint64_t step = dcsr_i_cuda_step();
+    for (uint64_t first = dcsr_i_cuda_first(); first < n; first += step * STEPS) {
         decltype(load(0)) loaded[STEPS];
         for (int j = 0; j < STEPS; j++)
             if (first + j * step < n) loaded[j] = load(first + j * step);
@@ -49,54 +49,55 @@ template <class Load, class Store> DCSR_CUDA_INLINE void for_each(uint64_t n, Lo
     }
 }
 
-/* Functions that are not inlined keep the code short, as dcsr_cuda_operate() does. */
+/* Functions that are not inlined keep the code short, as dcsr_i_cuda_operate() does. */
 template <class T> static __device__ __attribute__((noinline)) T operate_unary(int name, T x)
 {
-    return dcsr_cuda_operators<T>::unary(name, x);
+    return dcsr_i_cuda_operators<T>::unary(name, x);
 }
 template <class T>
 static __device__ __attribute__((noinline)) int64_t operate_index(int name, T x, int64_t row, int64_t column,
                                                                   dcsr_i_scalar thunk)
 {
-    return dcsr_cuda_operators<T>::index(name, x, row, column, thunk);
+    return dcsr_i_cuda_operators<T>::index(name, x, row, column, thunk);
 }
 
 template <class T> static __global__ void apply_unary(list_pass p)
 {
     for_each(
-        p.n, [&](uint64_t k) { return dcsr_cuda_load<T>(p.xtype, p.x, k); },
-        [&](uint64_t k, T x) { dcsr_cuda_store(p.ztype, p.z, k, operate_unary(p.name, x)); });
+        p.n, [&](uint64_t k) { return dcsr_i_cuda_load<T>(p.xtype, p.x, k); },
+        [&](uint64_t k, T x) { dcsr_i_cuda_store(p.ztype, p.z, k, operate_unary(p.name, x)); });
 }
 
-void dcsr_cuda_list_unary(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass)
+void dcsr_i_cuda_list_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass)
 {
-    dcsr_cuda_with_type(pass->type, [=](auto zero) {
-        dcsr_cuda_launch_with(POLICY, stream, apply_unary<decltype(zero)>, pass->x->n, pass_of(pass));
+    dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
+        dcsr_i_cuda_launch_with(POLICY, stream, apply_unary<decltype(zero)>, pass->x->n, pass_of(pass));
     });
 }
 
 template <class T> static __global__ void apply_bound(list_pass p, bool first)
 {
-    const T other = dcsr_cuda_value_of<T>(p.operand);
+    const T other = dcsr_i_cuda_value_of<T>(p.operand);
     for_each(
-        p.n, [&](uint64_t k) { return dcsr_cuda_load<T>(p.xtype, p.x, k); },
+        p.n, [&](uint64_t k) { return dcsr_i_cuda_load<T>(p.xtype, p.x, k); },
         [&](uint64_t k, T x) {
-            T z = dcsr_cuda_operate<T>(p.name, first ? other : x, first ? x : other);
-            dcsr_cuda_store(p.ztype, p.z, k, z);
+            T z = dcsr_i_cuda_operate<T>(p.name, first ? other : x, first ? x : other);
+            dcsr_i_cuda_store(p.ztype, p.z, k, z);
         });
 }
 
-void dcsr_cuda_list_bound(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass, bool first)
+void dcsr_i_cuda_list_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, bool first)
 {
-    dcsr_cuda_with_type(pass->type, [=](auto zero) {
-        dcsr_cuda_launch_with(POLICY, stream, apply_bound<decltype(zero)>, pass->x->n, pass_of(pass), first);
+    dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
+        dcsr_i_cuda_launch_with(POLICY, stream, apply_bound<decltype(zero)>, pass->x->n, pass_of(pass),
+                                first);
     });
 }
 
 template <class T> DCSR_CUDA_INLINE operand<T> load_operand(const list_pass &p, uint64_t k)
 {
     const uint64_t key = p.keys[k];
-    return {dcsr_cuda_load<T>(p.xtype, p.x, k), (int64_t)(key >> 32), (int64_t)(uint32_t)key};
+    return {dcsr_i_cuda_load<T>(p.xtype, p.x, k), (int64_t)(key >> 32), (int64_t)(uint32_t)key};
 }
 
 template <class T> static __global__ void apply_index(list_pass p)
@@ -104,14 +105,14 @@ template <class T> static __global__ void apply_index(list_pass p)
     for_each(
         p.n, [&](uint64_t k) { return load_operand<T>(p, k); },
         [&](uint64_t k, const operand<T> &a) {
-            dcsr_cuda_store(p.ztype, p.z, k, operate_index(p.name, a.x, a.row, a.column, p.operand));
+            dcsr_i_cuda_store(p.ztype, p.z, k, operate_index(p.name, a.x, a.row, a.column, p.operand));
         });
 }
 
-void dcsr_cuda_list_index(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass)
+void dcsr_i_cuda_list_index(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass)
 {
-    dcsr_cuda_with_type(pass->type, [=](auto zero) {
-        dcsr_cuda_launch_with(POLICY, stream, apply_index<decltype(zero)>, pass->x->n, pass_of(pass));
+    dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
+        dcsr_i_cuda_launch_with(POLICY, stream, apply_index<decltype(zero)>, pass->x->n, pass_of(pass));
     });
 }
 
@@ -124,10 +125,10 @@ template <class T> static __global__ void test_index(list_pass p, uint32_t *keep
         });
 }
 
-void dcsr_cuda_list_test(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass, uint32_t *keep)
+void dcsr_i_cuda_list_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, uint32_t *keep)
 {
-    dcsr_cuda_with_type(pass->type, [=](auto zero) {
-        dcsr_cuda_launch_with(POLICY, stream, test_index<decltype(zero)>, pass->x->n, pass_of(pass), keep);
+    dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
+        dcsr_i_cuda_launch_with(POLICY, stream, test_index<decltype(zero)>, pass->x->n, pass_of(pass), keep);
     });
 }
 
@@ -138,9 +139,9 @@ void dcsr_cuda_list_test(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pa
  * p / nnz(B), and of row k of B that has the entry where p, counted from the beginning of row i, divided by
  * la, is. */
 template <class T>
-static __global__ void multiply_pairs(dcsr_cuda_list_product m, uint64_t b_rows, uint64_t b_cols)
+static __global__ void multiply_pairs(dcsr_i_cuda_list_product m, uint64_t b_rows, uint64_t b_cols)
 {
-    for (uint64_t p = dcsr_cuda_first(); p < m.z.n; p += dcsr_cuda_step()) {
+    for (uint64_t p = dcsr_i_cuda_first(); p < m.z.n; p += dcsr_i_cuda_step()) {
         uint64_t i = m.a.keys[p / m.b.n] >> 32, a = m.a_offsets[i], la = m.a_offsets[i + 1] - a;
         uint64_t in_row = p - a * m.b.n;
         uint64_t k = m.b.keys[in_row / la] >> 32, b = m.b_offsets[k], lb = m.b_offsets[k + 1] - b;
@@ -148,17 +149,17 @@ static __global__ void multiply_pairs(dcsr_cuda_list_product m, uint64_t b_rows,
         a += pair / lb;
         b += pair % lb;
         uint64_t column = (uint32_t)m.a.keys[a] * b_cols + (uint32_t)m.b.keys[b];
-        m.z.keys[p] = dcsr_cuda_list_key(i * b_rows + k, column);
+        m.z.keys[p] = dcsr_i_cuda_list_key(i * b_rows + k, column);
         if (!m.z.values) continue;
-        T x = dcsr_cuda_load<T>(m.a.type, m.a.values, a), y = dcsr_cuda_load<T>(m.b.type, m.b.values, b);
-        dcsr_cuda_store(m.z.type, m.z.values, p, dcsr_cuda_operate<T>(m.name, x, y));
+        T x = dcsr_i_cuda_load<T>(m.a.type, m.a.values, a), y = dcsr_i_cuda_load<T>(m.b.type, m.b.values, b);
+        dcsr_i_cuda_store(m.z.type, m.z.values, p, dcsr_i_cuda_operate<T>(m.name, x, y));
     }
 }
 
-void dcsr_cuda_list_kronecker(dcsr_cuda_stream *stream, const dcsr_cuda_list_product *product)
+void dcsr_i_cuda_list_kronecker(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_product *product)
 {
-    dcsr_cuda_with_type(product->type, [=](auto zero) {
-        dcsr_cuda_launch(stream, multiply_pairs<decltype(zero)>, product->z.n, *product, product->b.rows,
-                         product->b.cols);
+    dcsr_i_cuda_with_type(product->type, [=](auto zero) {
+        dcsr_i_cuda_launch(stream, multiply_pairs<decltype(zero)>, product->z.n, *product, product->b.rows,
+                           product->b.cols);
     });
 }

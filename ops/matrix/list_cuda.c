@@ -9,39 +9,39 @@
 
 /* ---- Memory ---- */
 
-dcsr_status dcsr_cuda_list_open(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_type type, uint64_t rows,
-                                uint64_t cols, uint64_t capacity)
+dcsr_status dcsr_i_cuda_list_open(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type,
+                                  uint64_t rows, uint64_t cols, uint64_t capacity)
 {
     size_t size = dcsr_type_size(type);
-    *list = (dcsr_cuda_list){.rows = rows, .cols = cols, .n = capacity, .capacity = capacity, .type = type};
-    list->keys = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, sizeof *list->keys);
-    if (list->keys && size) list->values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, size);
+    *list = (dcsr_i_cuda_list){.rows = rows, .cols = cols, .n = capacity, .capacity = capacity, .type = type};
+    list->keys = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, sizeof *list->keys);
+    if (list->keys && size) list->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, size);
     if (list->keys && (list->values || !size)) return DCSR_OK;
-    dcsr_cuda_list_close(list, stream);
+    dcsr_i_cuda_list_close(list, stream);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static void free_values(dcsr_cuda_list *list, dcsr_cuda_stream *stream)
+static void free_values(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
 {
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, dcsr_type_size(list->type));
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, dcsr_type_size(list->type));
     list->values = NULL;
 }
 
-void dcsr_cuda_list_close(dcsr_cuda_list *list, dcsr_cuda_stream *stream)
+void dcsr_i_cuda_list_close(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
 {
     free_values(list, stream);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, list->keys, list->capacity, sizeof *list->keys);
-    *list = (dcsr_cuda_list){0};
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->keys, list->capacity, sizeof *list->keys);
+    *list = (dcsr_i_cuda_list){0};
 }
 
 /* A number that kernels have written, once they have run. */
-static dcsr_status read_back(dcsr_cuda_stream *stream, const void *number, const char *operation,
+static dcsr_status read_back(dcsr_i_cuda_stream *stream, const void *number, const char *operation,
                              uint64_t *result)
 {
-    uint64_t *landing = dcsr_cuda_landing(stream, sizeof *landing);
+    uint64_t *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_copy(stream, landing, number, sizeof *landing);
-    DCSR_TRY(dcsr_cuda_wait(stream, operation));
+    dcsr_i_cuda_copy(stream, landing, number, sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, operation));
     *result = *landing;
     return DCSR_OK;
 }
@@ -50,25 +50,25 @@ static dcsr_status read_back(dcsr_cuda_stream *stream, const void *number, const
 
 /* A list while it is sorted: values are words, and there are arrays to sort into. */
 typedef struct sorting {
-    dcsr_cuda_list *list;
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_list *list;
+    dcsr_i_cuda_stream *stream;
     size_t size; /* of a value */
     uint64_t *keys_spare, *words, *words_spare;
 } sorting;
 
 static uint64_t *alloc_words(const sorting *s)
 {
-    return dcsr_cuda_alloc(s->stream, DCSR_I_SCRATCH, s->list->capacity, sizeof(uint64_t));
+    return dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, s->list->capacity, sizeof(uint64_t));
 }
 
 static void free_words(const sorting *s, uint64_t *words)
 {
-    dcsr_cuda_free(s->stream, DCSR_I_SCRATCH, words, s->list->capacity, sizeof *words);
+    dcsr_i_cuda_free(s->stream, DCSR_I_SCRATCH, words, s->list->capacity, sizeof *words);
 }
 
 static dcsr_status open_sorting(sorting *s)
 {
-    dcsr_cuda_list *list = s->list;
+    dcsr_i_cuda_list *list = s->list;
     s->size = dcsr_type_size(list->type);
     s->keys_spare = alloc_words(s);
     if (!s->keys_spare) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -77,19 +77,19 @@ static dcsr_status open_sorting(sorting *s)
     s->words = s->size == sizeof *s->words ? list->values : s->words_spare ? alloc_words(s) : NULL;
     if (!s->words || !s->words_spare) return DCSR_ERROR_OUT_OF_MEMORY;
     if (s->words != list->values)
-        dcsr_cuda_widen(s->stream, list->values, (uint32_t)s->size, list->n, s->words);
+        dcsr_i_cuda_widen(s->stream, list->values, (uint32_t)s->size, list->n, s->words);
     return DCSR_OK;
 }
 
 /* The list gets its values back, whatever has become of them. */
 static void close_sorting(sorting *s)
 {
-    dcsr_cuda_list *list = s->list;
+    dcsr_i_cuda_list *list = s->list;
     if (s->size == sizeof *s->words) {
         if (s->words) list->values = s->words;
     } else {
         if (s->words && s->words_spare)
-            dcsr_cuda_narrow(s->stream, s->words, list->n, list->values, (uint32_t)s->size);
+            dcsr_i_cuda_narrow(s->stream, s->words, list->n, list->values, (uint32_t)s->size);
         free_words(s, s->words);
     }
     free_words(s, s->words_spare);
@@ -99,15 +99,15 @@ static void close_sorting(sorting *s)
 /* By column, then by row: that leaves out the bits between the two, which are 0. */
 static dcsr_status sort(sorting *s)
 {
-    dcsr_cuda_list *list = s->list;
+    dcsr_i_cuda_list *list = s->list;
     uint64_t **words = s->size ? &s->words : NULL, **spare = s->size ? &s->words_spare : NULL;
-    DCSR_TRY(dcsr_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 0,
-                            dcsr_i_bits_for(list->cols)));
-    return dcsr_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 32,
-                          32 + dcsr_i_bits_for(list->rows));
+    DCSR_TRY(dcsr_i_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 0,
+                              dcsr_i_bits_for(list->cols)));
+    return dcsr_i_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 32,
+                            32 + dcsr_i_bits_for(list->rows));
 }
 
-dcsr_status dcsr_cuda_list_sort(dcsr_cuda_list *list, dcsr_cuda_stream *stream)
+dcsr_status dcsr_i_cuda_list_sort(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -119,22 +119,22 @@ dcsr_status dcsr_cuda_list_sort(dcsr_cuda_list *list, dcsr_cuda_stream *stream)
 /* Equal keys become one entry each, their values combined in the order in which they stood. */
 static dcsr_status combine(sorting *s, dcsr_policy policy)
 {
-    dcsr_cuda_list *list = s->list;
-    uint64_t *count = dcsr_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *count), *before = list->keys;
+    dcsr_i_cuda_list *list = s->list;
+    uint64_t *count = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *count), *before = list->keys;
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_combine(s->stream, list->keys, s->words, list->n, list->type, policy,
-                                           s->keys_spare, s->words_spare, count);
+    dcsr_status status = dcsr_i_cuda_combine(s->stream, list->keys, s->words, list->n, list->type, policy,
+                                             s->keys_spare, s->words_spare, count);
     if (status == DCSR_OK) status = read_back(s->stream, count, "combining entries", &list->n);
     list->keys = s->keys_spare;
     s->keys_spare = before;
     before = s->words;
     s->words = s->words_spare;
     s->words_spare = before;
-    dcsr_cuda_free(s->stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
+    dcsr_i_cuda_free(s->stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     return status;
 }
 
-static dcsr_status combine_sorted(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_policy policy)
+static dcsr_status combine_sorted(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -143,7 +143,7 @@ static dcsr_status combine_sorted(dcsr_cuda_list *list, dcsr_cuda_stream *stream
     return status;
 }
 
-static dcsr_status sort_and_combine(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_policy policy)
+static dcsr_status sort_and_combine(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -156,74 +156,75 @@ static dcsr_status sort_and_combine(dcsr_cuda_list *list, dcsr_cuda_stream *stre
 /* ---- Out of views ---- */
 
 /* Opens the list for the entries of the walk, and puts them there. */
-static dcsr_status gather(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk,
+static dcsr_status gather(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
                           uint64_t *offsets)
 {
-    const dcsr_cuda_rows *rows = &walk->rows;
+    const dcsr_i_cuda_rows *rows = &walk->rows;
     uint64_t entries = rows->stored;
-    DCSR_TRY(dcsr_cuda_sum_lengths(stream, rows, walk->list, walk->count, offsets));
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, walk->list, walk->count, offsets));
     if (walk->list) DCSR_TRY(read_back(stream, offsets + walk->count, "counting entries", &entries));
-    DCSR_TRY(dcsr_cuda_list_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
-    dcsr_cuda_list_gather(stream, walk, entries, list->keys, list->values);
+    DCSR_TRY(dcsr_i_cuda_list_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
+    dcsr_i_cuda_list_gather(stream, walk, entries, list->keys, list->values);
     return DCSR_OK;
 }
 
-static dcsr_status ascends(bool *result, const dcsr_cuda_list *list, dcsr_cuda_stream *stream)
+static dcsr_status ascends(bool *result, const dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
 {
     uint64_t descents = 0;
-    unsigned long long *count = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count);
+    unsigned long long *count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count);
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(stream, count, 0, sizeof *count);
-    dcsr_cuda_list_count_descents(stream, list->keys, list->n, count);
+    dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
+    dcsr_i_cuda_list_count_descents(stream, list->keys, list->n, count);
     dcsr_status status = read_back(stream, count, "looking at the order of entries", &descents);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     *result = !descents;
     return status;
 }
 
 /* Entries k with keep[k] = 1: how many they are, and a list of them; place[] has room for one more than the
  * list. */
-static dcsr_status count_chosen(uint64_t *n, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+static dcsr_status count_chosen(uint64_t *n, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
                                 const uint32_t *keep, uint64_t *place)
 {
-    DCSR_TRY(dcsr_cuda_scan_u32(stream, keep, place, list->n));
+    DCSR_TRY(dcsr_i_cuda_scan_u32(stream, keep, place, list->n));
     return read_back(stream, place + list->n, "choosing entries", n);
 }
-static dcsr_status copy_chosen(dcsr_cuda_list *chosen, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                               const uint32_t *keep, const uint64_t *place, uint64_t n)
+static dcsr_status copy_chosen(dcsr_i_cuda_list *chosen, dcsr_i_cuda_stream *stream,
+                               const dcsr_i_cuda_list *list, const uint32_t *keep, const uint64_t *place,
+                               uint64_t n)
 {
-    DCSR_TRY(dcsr_cuda_list_open(chosen, stream, list->type, list->rows, list->cols, n));
-    dcsr_cuda_list_scatter(stream, list, keep, place, chosen);
+    DCSR_TRY(dcsr_i_cuda_list_open(chosen, stream, list->type, list->rows, list->cols, n));
+    dcsr_i_cuda_list_scatter(stream, list, keep, place, chosen);
     return DCSR_OK;
 }
 
 /* The entries of ascending keys that stand more than once. */
-static dcsr_status copy_duplicates(dcsr_cuda_list *duplicates, dcsr_cuda_stream *stream,
-                                   const dcsr_cuda_list *list)
+static dcsr_status copy_duplicates(dcsr_i_cuda_list *duplicates, dcsr_i_cuda_stream *stream,
+                                   const dcsr_i_cuda_list *list)
 {
-    uint64_t n, count = list->n + 1, *place = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
-    uint32_t *keep = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *keep);
+    uint64_t n, count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
+    uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *keep);
     dcsr_status status = place && keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_list_mark_duplicates(stream, list, keep);
+        dcsr_i_cuda_list_mark_duplicates(stream, list, keep);
         status = count_chosen(&n, stream, list, keep, place);
     }
     if (status == DCSR_OK) status = copy_chosen(duplicates, stream, list, keep, place, n);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, keep, list->n, sizeof *keep);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, list->n, sizeof *keep);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
     return status;
 }
 
 /* Where duplicates are wanted, and the policy keeps them, they are copied; NULL: they are not. */
-static dcsr_status bring_into_order(dcsr_cuda_list *list, dcsr_cuda_list *duplicates,
-                                    dcsr_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
+static dcsr_status bring_into_order(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates,
+                                    dcsr_i_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
 {
     bool in_order;
     const dcsr_policy policy = view->matrix->policy;
-    if (!transposed && atomic_load(&view->ascends)) return dcsr_cuda_wait(stream, "reading a matrix");
+    if (!transposed && atomic_load(&view->ascends)) return dcsr_i_cuda_wait(stream, "reading a matrix");
     DCSR_TRY(ascends(&in_order, list, stream));
     if (!in_order && duplicates && policy == DCSR_POLICY_KEEP) {
-        DCSR_TRY(dcsr_cuda_list_sort(list, stream));
+        DCSR_TRY(dcsr_i_cuda_list_sort(list, stream));
         DCSR_TRY(copy_duplicates(duplicates, stream, list));
         return duplicates->n ? combine_sorted(list, stream, policy) : DCSR_OK;
     }
@@ -232,99 +233,100 @@ static dcsr_status bring_into_order(dcsr_cuda_list *list, dcsr_cuda_list *duplic
     return DCSR_OK;
 }
 
-static dcsr_status read_rows(dcsr_cuda_list *list, dcsr_cuda_list *duplicates, dcsr_cuda_stream *stream,
+static dcsr_status read_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates, dcsr_i_cuda_stream *stream,
                              dcsr_view *view, bool transposed, const uint32_t *rows, uint64_t count)
 {
-    dcsr_cuda_walk walk = {.rows = view->rows.device, .list = rows};
-    *list = (dcsr_cuda_list){0};
-    if (duplicates) *duplicates = (dcsr_cuda_list){0};
-    if (transposed) DCSR_TRY(dcsr_cuda_view_transposed(&walk.rows, view));
+    dcsr_i_cuda_walk walk = {.rows = view->rows.device, .list = rows};
+    *list = (dcsr_i_cuda_list){0};
+    if (duplicates) *duplicates = (dcsr_i_cuda_list){0};
+    if (transposed) DCSR_TRY(dcsr_i_cuda_view_transposed(&walk.rows, view));
     walk.count = rows ? count : walk.rows.rows;
-    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     walk.offsets = offsets;
     dcsr_status status = gather(list, stream, &walk, offsets);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
     if (status == DCSR_OK)
         status = bring_into_order(list, duplicates, stream, view, transposed, rows != NULL);
     if (status != DCSR_OK) {
-        dcsr_cuda_list_close(list, stream);
-        if (duplicates) dcsr_cuda_list_close(duplicates, stream);
+        dcsr_i_cuda_list_close(list, stream);
+        if (duplicates) dcsr_i_cuda_list_close(duplicates, stream);
     }
     if (status == DCSR_OK && !transposed) dcsr_i_view_was_read(view);
     return status;
 }
 
-dcsr_status dcsr_cuda_list_of_rows(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
-                                   bool transposed, const uint32_t *rows, uint64_t count)
+dcsr_status dcsr_i_cuda_list_of_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                     bool transposed, const uint32_t *rows, uint64_t count)
 {
     return read_rows(list, NULL, stream, view, transposed, rows, count);
 }
 
-dcsr_status dcsr_cuda_list_of_view(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_view *view,
-                                   bool transposed)
+dcsr_status dcsr_i_cuda_list_of_view(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                     bool transposed)
 {
     return read_rows(list, NULL, stream, view, transposed, NULL, 0);
 }
 
-dcsr_status dcsr_cuda_list_of_output(dcsr_cuda_list *list, dcsr_cuda_list *duplicates,
-                                     dcsr_cuda_stream *stream, dcsr_view *view)
+dcsr_status dcsr_i_cuda_list_of_output(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates,
+                                       dcsr_i_cuda_stream *stream, dcsr_view *view)
 {
     return read_rows(list, duplicates, stream, view, false, NULL, 0);
 }
 
 /* ---- Choosing, casting, rows ---- */
 
-static dcsr_status choose(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const uint32_t *keep,
+static dcsr_status choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const uint32_t *keep,
                           uint64_t *place)
 {
-    dcsr_cuda_list chosen;
+    dcsr_i_cuda_list chosen;
     uint64_t n;
     DCSR_TRY(count_chosen(&n, stream, list, keep, place));
     if (n == list->n) return DCSR_OK;
     DCSR_TRY(copy_chosen(&chosen, stream, list, keep, place, n));
-    dcsr_cuda_list_close(list, stream);
+    dcsr_i_cuda_list_close(list, stream);
     *list = chosen;
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_list_choose(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const uint32_t *keep)
+dcsr_status dcsr_i_cuda_list_choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const uint32_t *keep)
 {
-    uint64_t count = list->n + 1, *place = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
+    uint64_t count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = choose(list, stream, keep, place);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
     return status;
 }
 
-dcsr_status dcsr_cuda_list_append(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_cuda_list *other)
+dcsr_status dcsr_i_cuda_list_append(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream,
+                                    const dcsr_i_cuda_list *other)
 {
     const size_t size = dcsr_type_size(list->type);
-    dcsr_cuda_list all;
-    DCSR_TRY(dcsr_cuda_list_open(&all, stream, list->type, list->rows, list->cols, list->n + other->n));
-    dcsr_cuda_copy(stream, all.keys, list->keys, list->n * sizeof *all.keys);
-    dcsr_cuda_copy(stream, all.keys + list->n, other->keys, other->n * sizeof *all.keys);
+    dcsr_i_cuda_list all;
+    DCSR_TRY(dcsr_i_cuda_list_open(&all, stream, list->type, list->rows, list->cols, list->n + other->n));
+    dcsr_i_cuda_copy(stream, all.keys, list->keys, list->n * sizeof *all.keys);
+    dcsr_i_cuda_copy(stream, all.keys + list->n, other->keys, other->n * sizeof *all.keys);
     if (size) {
-        dcsr_cuda_copy(stream, all.values, list->values, list->n * size);
-        dcsr_cuda_copy(stream, (char *)all.values + list->n * size, other->values, other->n * size);
+        dcsr_i_cuda_copy(stream, all.values, list->values, list->n * size);
+        dcsr_i_cuda_copy(stream, (char *)all.values + list->n * size, other->values, other->n * size);
     }
-    dcsr_cuda_list_close(list, stream);
+    dcsr_i_cuda_list_close(list, stream);
     *list = all;
-    return dcsr_cuda_list_sort(list, stream);
+    return dcsr_i_cuda_list_sort(list, stream);
 }
 
 /* The values as values of another type, in memory of their own. */
-static dcsr_status cast_values(void **values, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+static dcsr_status cast_values(void **values, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
                                dcsr_type type)
 {
-    dcsr_cuda_body body = {.dense = true, .size = list->n, .capacity = list->n, .values = list->values};
-    *values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, dcsr_type_size(type));
+    dcsr_i_cuda_body body = {.dense = true, .size = list->n, .capacity = list->n, .values = list->values};
+    *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, dcsr_type_size(type));
     if (!*values) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_run_cast(stream, type, *values, list->type, &body);
+    dcsr_i_cuda_run_cast(stream, type, *values, list->type, &body);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_list_cast(dcsr_cuda_list *list, dcsr_cuda_stream *stream, dcsr_type type)
+dcsr_status dcsr_i_cuda_list_cast(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type)
 {
     void *values = NULL;
     if (type == list->type) return DCSR_OK;
@@ -335,44 +337,44 @@ dcsr_status dcsr_cuda_list_cast(dcsr_cuda_list *list, dcsr_cuda_stream *stream, 
     return DCSR_OK;
 }
 
-void dcsr_cuda_list_offsets(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint64_t *offsets)
+void dcsr_i_cuda_list_offsets(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *offsets)
 {
-    dcsr_cuda_find_begins(stream, list->keys, list->n, 32, list->rows, offsets);
+    dcsr_i_cuda_find_begins(stream, list->keys, list->n, 32, list->rows, offsets);
 }
 
 /* ---- Merging ---- */
 
 /* Counts what is kept, opens the result, and writes it. */
-static dcsr_status merge_parts(dcsr_cuda_merge *merge, dcsr_cuda_stream *stream, dcsr_type type,
+static dcsr_status merge_parts(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream *stream, dcsr_type type,
                                uint32_t *counts, uint64_t *places)
 {
-    uint64_t n, parts = dcsr_cuda_merge_parts(merge);
-    dcsr_cuda_merge_count(stream, merge, counts);
-    DCSR_TRY(dcsr_cuda_scan_u32(stream, counts, places, parts));
+    uint64_t n, parts = dcsr_i_cuda_merge_parts(merge);
+    dcsr_i_cuda_merge_count(stream, merge, counts);
+    DCSR_TRY(dcsr_i_cuda_scan_u32(stream, counts, places, parts));
     DCSR_TRY(read_back(stream, places + parts, "merging entries", &n));
-    DCSR_TRY(dcsr_cuda_list_open(&merge->z, stream, type, merge->x.rows, merge->x.cols, n));
-    dcsr_cuda_merge_write(stream, merge, places);
+    DCSR_TRY(dcsr_i_cuda_list_open(&merge->z, stream, type, merge->x.rows, merge->x.cols, n));
+    dcsr_i_cuda_merge_write(stream, merge, places);
     return DCSR_OK;
 }
 
-static dcsr_status count_and_write(dcsr_cuda_merge *merge, dcsr_cuda_stream *stream, dcsr_type type)
+static dcsr_status count_and_write(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream *stream, dcsr_type type)
 {
-    uint64_t parts = dcsr_cuda_merge_parts(merge);
-    uint32_t *counts = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, parts, sizeof *counts);
-    uint64_t *places = counts ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, parts + 1, sizeof *places) : NULL;
+    uint64_t parts = dcsr_i_cuda_merge_parts(merge);
+    uint32_t *counts = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, parts, sizeof *counts);
+    uint64_t *places = counts ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, parts + 1, sizeof *places) : NULL;
     if (places)
-        merge->begins = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 2 * (parts + 1), sizeof *merge->begins);
+        merge->begins = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 2 * (parts + 1), sizeof *merge->begins);
     dcsr_status status =
         merge->begins ? merge_parts(merge, stream, type, counts, places) : DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, merge->begins, 2 * (parts + 1), sizeof *merge->begins);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, places, parts + 1, sizeof *places);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, counts, parts, sizeof *counts);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, merge->begins, 2 * (parts + 1), sizeof *merge->begins);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, places, parts + 1, sizeof *places);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, counts, parts, sizeof *counts);
     return status;
 }
 
 /* Values of the result's type: the list's own, or a copy; NULL where none are copied. */
-static dcsr_status open_values(const void **values, void **own, dcsr_cuda_stream *stream,
-                               const dcsr_cuda_list *list, dcsr_type type, bool copied)
+static dcsr_status open_values(const void **values, void **own, dcsr_i_cuda_stream *stream,
+                               const dcsr_i_cuda_list *list, dcsr_type type, bool copied)
 {
     *values = *own = NULL;
     if (!copied || type == DCSR_PATTERN) return DCSR_OK;
@@ -381,26 +383,26 @@ static dcsr_status open_values(const void **values, void **own, dcsr_cuda_stream
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_list_merge(dcsr_cuda_list *z, dcsr_cuda_stream *stream, const dcsr_cuda_list *x,
-                                 const dcsr_cuda_list *y, const dcsr_cuda_merging *how)
+dcsr_status dcsr_i_cuda_list_merge(dcsr_i_cuda_list *z, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *x,
+                                   const dcsr_i_cuda_list *y, const dcsr_i_cuda_merging *how)
 {
     size_t size = dcsr_type_size(how->type);
     bool operate = how->op && how->both && size;
     void *own_x, *own_y = NULL;
-    dcsr_cuda_merge merge = {.x = *x,
-                             .y = *y,
-                             .keep_x = how->x,
-                             .keep_y = how->y,
-                             .keep_both = how->both,
-                             .operate = operate,
-                             .name = operate ? how->op->name : 0,
-                             .type = operate ? how->op->xtype : DCSR_PATTERN};
+    dcsr_i_cuda_merge merge = {.x = *x,
+                               .y = *y,
+                               .keep_x = how->x,
+                               .keep_y = how->y,
+                               .keep_both = how->both,
+                               .operate = operate,
+                               .name = operate ? how->op->name : 0,
+                               .type = operate ? how->op->xtype : DCSR_PATTERN};
     dcsr_status status =
         open_values(&merge.x_values, &own_x, stream, x, how->type, how->x || (how->both && !operate));
     if (status == DCSR_OK) status = open_values(&merge.y_values, &own_y, stream, y, how->type, how->y);
     if (status == DCSR_OK) status = count_and_write(&merge, stream, how->type);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, own_y, y->capacity, size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, own_x, x->capacity, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, own_y, y->capacity, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, own_x, x->capacity, size);
     *z = merge.z;
     return status;
 }

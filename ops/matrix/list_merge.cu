@@ -55,7 +55,7 @@ DCSR_CUDA_INLINE places split(const uint64_t *xk, uint64_t xn, const uint64_t *y
 
 /* For each merged entry from begin to end: keep(where), if it is to be kept. */
 template <class Keep>
-DCSR_CUDA_INLINE void go_through(const dcsr_cuda_merge &m, const uint64_t *xk, const uint64_t *yk,
+DCSR_CUDA_INLINE void go_through(const dcsr_i_cuda_merge &m, const uint64_t *xk, const uint64_t *yk,
                                  places begin, places end, Keep keep)
 {
     uint64_t i = begin.x, j = begin.y;
@@ -69,16 +69,16 @@ DCSR_CUDA_INLINE void go_through(const dcsr_cuda_merge &m, const uint64_t *xk, c
     }
 }
 
-uint64_t dcsr_cuda_merge_parts(const dcsr_cuda_merge *merge)
+uint64_t dcsr_i_cuda_merge_parts(const dcsr_i_cuda_merge *merge)
 {
     return (merge->x.n + merge->y.n + PART - 1) / PART;
 }
 
 /* ---- Parts ---- */
 
-static __global__ void find_parts(dcsr_cuda_merge m, uint64_t parts)
+static __global__ void find_parts(dcsr_i_cuda_merge m, uint64_t parts)
 {
-    for (uint64_t p = dcsr_cuda_first(); p <= parts; p += dcsr_cuda_step()) {
+    for (uint64_t p = dcsr_i_cuda_first(); p <= parts; p += dcsr_i_cuda_step()) {
         const uint64_t all = m.x.n + m.y.n;
         const places begin = split(m.x.keys, m.x.n, m.y.keys, m.y.n, p < parts ? p * PART : all);
         m.begins[2 * p] = begin.x;
@@ -86,23 +86,23 @@ static __global__ void find_parts(dcsr_cuda_merge m, uint64_t parts)
     }
 }
 
-DCSR_CUDA_INLINE places begin_of(const dcsr_cuda_merge &m, uint64_t p)
+DCSR_CUDA_INLINE places begin_of(const dcsr_i_cuda_merge &m, uint64_t p)
 {
     return {m.begins[2 * p], m.begins[2 * p + 1]};
 }
 
 /* The keys of a part, x's and then y's, and what each thread has of it. By a whole block. */
-struct dcsr_cuda_merge_part {
+struct dcsr_i_cuda_merge_part {
     places begin; /* in the lists */
     uint32_t xn, yn;
     const uint64_t *xk, *yk; /* in shared memory */
     places from, to;         /* of the thread, there */
 };
 
-DCSR_CUDA_INLINE dcsr_cuda_merge_part bring_part(const dcsr_cuda_merge &m, uint64_t p, uint64_t *keys)
+DCSR_CUDA_INLINE dcsr_i_cuda_merge_part bring_part(const dcsr_i_cuda_merge &m, uint64_t p, uint64_t *keys)
 {
     const places end = begin_of(m, p + 1);
-    dcsr_cuda_merge_part part;
+    dcsr_i_cuda_merge_part part;
     part.begin = begin_of(m, p);
     part.xn = (uint32_t)(end.x - part.begin.x);
     part.yn = (uint32_t)(end.y - part.begin.y);
@@ -118,7 +118,7 @@ DCSR_CUDA_INLINE dcsr_cuda_merge_part bring_part(const dcsr_cuda_merge &m, uint6
     return part;
 }
 
-DCSR_CUDA_INLINE uint32_t count_of(const dcsr_cuda_merge &m, const dcsr_cuda_merge_part &part)
+DCSR_CUDA_INLINE uint32_t count_of(const dcsr_i_cuda_merge &m, const dcsr_i_cuda_merge_part &part)
 {
     uint32_t count = 0;
     go_through(m, part.xk, part.yk, part.from, part.to, [&](kept) { count++; });
@@ -127,21 +127,21 @@ DCSR_CUDA_INLINE uint32_t count_of(const dcsr_cuda_merge &m, const dcsr_cuda_mer
 
 /* ---- Counting ---- */
 
-static __global__ void count_kept(dcsr_cuda_merge m, uint64_t parts, uint32_t *counts)
+static __global__ void count_kept(dcsr_i_cuda_merge m, uint64_t parts, uint32_t *counts)
 {
     SIMT_SHARED(uint64_t, keys, PART + 1);
-    for (uint64_t p = dcsr_cuda_first_block(); p < parts; p += dcsr_cuda_block_step()) {
-        const dcsr_cuda_merge_part part = bring_part(m, p, keys);
-        const uint32_t count = dcsr_cuda_block_sum(count_of(m, part));
+    for (uint64_t p = dcsr_i_cuda_first_block(); p < parts; p += dcsr_i_cuda_block_step()) {
+        const dcsr_i_cuda_merge_part part = bring_part(m, p, keys);
+        const uint32_t count = dcsr_i_cuda_block_sum(count_of(m, part));
         if (threadIdx.x == 0) counts[p] = count;
     }
 }
 
-void dcsr_cuda_merge_count(dcsr_cuda_stream *stream, const dcsr_cuda_merge *merge, uint32_t *counts)
+void dcsr_i_cuda_merge_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_merge *merge, uint32_t *counts)
 {
-    const uint64_t parts = dcsr_cuda_merge_parts(merge);
-    dcsr_cuda_launch(stream, find_parts, parts + 1, *merge, parts);
-    dcsr_cuda_launch_blocks(stream, count_kept, parts, THREADS, 0, *merge, parts, counts);
+    const uint64_t parts = dcsr_i_cuda_merge_parts(merge);
+    dcsr_i_cuda_launch(stream, find_parts, parts + 1, *merge, parts);
+    dcsr_i_cuda_launch_blocks(stream, count_kept, parts, THREADS, 0, *merge, parts, counts);
 }
 
 /* ---- Writing ---- */
@@ -150,7 +150,7 @@ void dcsr_cuda_merge_count(dcsr_cuda_stream *stream, const dcsr_cuda_merge *merg
 DCSR_CUDA_INLINE uint32_t sum_before(uint32_t value, uint32_t *all)
 {
     SIMT_SHARED(uint32_t, of_warp, 32);
-    const unsigned lane = dcsr_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
     uint32_t sum = value;
     for (unsigned distance = 1; distance < 32; distance *= 2) {
         uint32_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
@@ -159,35 +159,35 @@ DCSR_CUDA_INLINE uint32_t sum_before(uint32_t value, uint32_t *all)
     if (lane == 31) of_warp[warp] = sum;
     __syncthreads();
     const uint32_t other = lane < warps ? of_warp[lane] : 0;
-    const uint32_t earlier = dcsr_cuda_warp_sum(lane < warp ? other : 0);
-    *all = dcsr_cuda_warp_sum(other);
+    const uint32_t earlier = dcsr_i_cuda_warp_sum(lane < warp ? other : 0);
+    *all = dcsr_i_cuda_warp_sum(other);
     __syncthreads(); /* of_warp may be written again */
     return earlier + sum - value;
 }
 
 /* T: of the operator's operands. */
 template <class T>
-DCSR_CUDA_INLINE void write_value(const dcsr_cuda_merge &m, uint32_t size, const places &begin, const kept &e,
-                                  uint64_t to)
+DCSR_CUDA_INLINE void write_value(const dcsr_i_cuda_merge &m, uint32_t size, const places &begin,
+                                  const kept &e, uint64_t to)
 {
     const uint64_t i = begin.x + e.x, j = begin.y + e.y;
     if (m.operate && e.x != NOWHERE && e.y != NOWHERE) {
-        T a = dcsr_cuda_load<T>(m.x.type, m.x.values, i), b = dcsr_cuda_load<T>(m.y.type, m.y.values, j);
-        dcsr_cuda_store(m.z.type, m.z.values, to, dcsr_cuda_operate<T>(m.name, a, b));
+        T a = dcsr_i_cuda_load<T>(m.x.type, m.x.values, i), b = dcsr_i_cuda_load<T>(m.y.type, m.y.values, j);
+        dcsr_i_cuda_store(m.z.type, m.z.values, to, dcsr_i_cuda_operate<T>(m.name, a, b));
     } else {
-        uint64_t word = e.x != NOWHERE ? dcsr_cuda_load_word(m.x_values, size, i)
-                                       : dcsr_cuda_load_word(m.y_values, size, j);
-        dcsr_cuda_store_word(m.z.values, size, to, word);
+        uint64_t word = e.x != NOWHERE ? dcsr_i_cuda_load_word(m.x_values, size, i)
+                                       : dcsr_i_cuda_load_word(m.y_values, size, j);
+        dcsr_i_cuda_store_word(m.z.values, size, to, word);
     }
 }
 
 template <class T>
-static __global__ void write_kept(dcsr_cuda_merge m, uint32_t size, uint64_t parts, const uint64_t *to)
+static __global__ void write_kept(dcsr_i_cuda_merge m, uint32_t size, uint64_t parts, const uint64_t *to)
 {
     SIMT_SHARED(uint64_t, keys, PART + 1);
     SIMT_SHARED(kept, result, PART + 1);
-    for (uint64_t p = dcsr_cuda_first_block(); p < parts; p += dcsr_cuda_block_step()) {
-        const dcsr_cuda_merge_part part = bring_part(m, p, keys);
+    for (uint64_t p = dcsr_i_cuda_first_block(); p < parts; p += dcsr_i_cuda_block_step()) {
+        const dcsr_i_cuda_merge_part part = bring_part(m, p, keys);
         uint32_t all, at = sum_before(count_of(m, part), &all);
         go_through(m, part.xk, part.yk, part.from, part.to, [&](kept where) { result[at++] = where; });
         __syncthreads();
@@ -199,12 +199,13 @@ static __global__ void write_kept(dcsr_cuda_merge m, uint32_t size, uint64_t par
     }
 }
 
-void dcsr_cuda_merge_write(dcsr_cuda_stream *stream, const dcsr_cuda_merge *merge, const uint64_t *places)
+void dcsr_i_cuda_merge_write(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_merge *merge,
+                             const uint64_t *places)
 {
     uint32_t size = (uint32_t)dcsr_type_size(merge->z.type);
-    uint64_t parts = dcsr_cuda_merge_parts(merge);
-    dcsr_cuda_with_type(merge->operate ? merge->type : DCSR_UINT8, [=](auto zero) {
-        dcsr_cuda_launch_blocks(stream, write_kept<decltype(zero)>, parts, THREADS, 0, *merge, size, parts,
-                                places);
+    uint64_t parts = dcsr_i_cuda_merge_parts(merge);
+    dcsr_i_cuda_with_type(merge->operate ? merge->type : DCSR_UINT8, [=](auto zero) {
+        dcsr_i_cuda_launch_blocks(stream, write_kept<decltype(zero)>, parts, THREADS, 0, *merge, size, parts,
+                                  places);
     });
 }

@@ -15,70 +15,72 @@ extern "C" {
 /* ---- Operators: list_apply.cu ---- */
 
 /* A built-in operator on the values of a list. */
-typedef struct dcsr_cuda_list_pass {
-    const dcsr_cuda_list *x; /* of any type; of a pattern every value is 1 */
+typedef struct dcsr_i_cuda_list_pass {
+    const dcsr_i_cuda_list *x; /* of any type; of a pattern every value is 1 */
     int name;
     dcsr_type type;        /* of the operator's operand */
     dcsr_type xtype;       /* x's, or DCSR_PATTERN where the operator does not look at values */
     dcsr_i_scalar operand; /* its other operand, or the thunk */
     dcsr_type ztype;       /* of z */
     void *z;               /* as many values as x has; may be x's own where types are of one size */
-} dcsr_cuda_list_pass;
+} dcsr_i_cuda_list_pass;
 /* z = f(x); f(operand, x) where `first`, else f(x, operand); f(x, row, column, operand). */
-void dcsr_cuda_list_unary(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass);
-void dcsr_cuda_list_bound(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass, bool first);
-void dcsr_cuda_list_index(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass);
+void dcsr_i_cuda_list_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass);
+void dcsr_i_cuda_list_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, bool first);
+void dcsr_i_cuda_list_index(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass);
 /* keep[k] = 1 where an index operator is true, else 0; z is not written. */
-void dcsr_cuda_list_test(dcsr_cuda_stream *stream, const dcsr_cuda_list_pass *pass, uint32_t *keep);
+void dcsr_i_cuda_list_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, uint32_t *keep);
 
 /* The Kronecker product of two lists by a built-in operator on `type`, in order; of a pattern its keys alone.
  */
-typedef struct dcsr_cuda_list_product {
-    dcsr_cuda_list a, b, z;                /* z has a.n * b.n entries */
-    const uint64_t *a_offsets, *b_offsets; /* dcsr_cuda_list_offsets() */
+typedef struct dcsr_i_cuda_list_product {
+    dcsr_i_cuda_list a, b, z;              /* z has a.n * b.n entries */
+    const uint64_t *a_offsets, *b_offsets; /* dcsr_i_cuda_list_offsets() */
     int name;
     dcsr_type type;
-} dcsr_cuda_list_product;
-void dcsr_cuda_list_kronecker(dcsr_cuda_stream *stream, const dcsr_cuda_list_product *product);
+} dcsr_i_cuda_list_product;
+void dcsr_i_cuda_list_kronecker(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_product *product);
 
 /* ---- Places: list_places.cu ---- */
 
 /* Rows or columns that are named, on the device. */
-typedef struct dcsr_cuda_indices {
+typedef struct dcsr_i_cuda_indices {
     uint64_t first, n;
     const uint32_t *list;     /* n of them; NULL: first, first + 1, ... */
     const uint32_t *position; /* of each in another order that the result has; NULL: the same order */
-} dcsr_cuda_indices;
-typedef struct dcsr_cuda_region {
-    dcsr_cuda_indices rows, cols;
-} dcsr_cuda_region;
+} dcsr_i_cuda_indices;
+typedef struct dcsr_i_cuda_region {
+    dcsr_i_cuda_indices rows, cols;
+} dcsr_i_cuda_region;
 
 /* keep[k] = 1 where entry k's row and column are named, else 0; the lists ascend. */
-void dcsr_cuda_list_mark_inside(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                                const dcsr_cuda_region *region, uint32_t *keep);
+void dcsr_i_cuda_list_mark_inside(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_region *region, uint32_t *keep);
 /* Keys of all places of a region, in the order of its lists. */
-void dcsr_cuda_list_name_all(dcsr_cuda_stream *stream, const dcsr_cuda_region *region,
-                             const dcsr_cuda_list *to);
+void dcsr_i_cuda_list_name_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *region,
+                               const dcsr_i_cuda_list *to);
 /* The columns of entries, all of which are named, become their positions; the list ascends. */
-void dcsr_cuda_list_renumber(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                             const dcsr_cuda_indices *cols);
+void dcsr_i_cuda_list_renumber(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                               const dcsr_i_cuda_indices *cols);
 /* The same where a column may be named any number of times. counts[k] = how often that of entry k is; with
  * the sums of these, entry k becomes entries begin[k] to begin[k + 1] - 1 of `to`. */
-void dcsr_cuda_list_count_named(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                                const dcsr_cuda_indices *cols, uint64_t *counts);
-void dcsr_cuda_list_multiply(dcsr_cuda_stream *stream, const dcsr_cuda_list *from, const uint64_t *begin,
-                             const dcsr_cuda_indices *cols, const dcsr_cuda_list *to);
+void dcsr_i_cuda_list_count_named(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_indices *cols, uint64_t *counts);
+void dcsr_i_cuda_list_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *from,
+                               const uint64_t *begin, const dcsr_i_cuda_indices *cols,
+                               const dcsr_i_cuda_list *to);
 
 /* Row i becomes row number i of those named, which may be in any order; likewise columns. */
-void dcsr_cuda_list_move(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                         const dcsr_cuda_region *region);
+void dcsr_i_cuda_list_move(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                           const dcsr_i_cuda_region *region);
 /* Keys as a batch takes them: rows in place of the keys, and columns. */
-void dcsr_cuda_list_split(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint64_t *cols);
+void dcsr_i_cuda_list_split(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *cols);
 /* All values of a list that is not a pattern become this one, of its type. */
-void dcsr_cuda_list_set_values(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, dcsr_i_scalar value);
+void dcsr_i_cuda_list_set_values(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                 dcsr_i_scalar value);
 /* Keys of elements of a vector as entries of row `line`; of that column where `column`. */
-void dcsr_cuda_list_line_up(dcsr_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
-                            const dcsr_cuda_list *to);
+void dcsr_i_cuda_list_line_up(dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
+                              const dcsr_i_cuda_list *to);
 
 #ifdef __cplusplus
 }

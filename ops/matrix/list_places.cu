@@ -12,28 +12,28 @@
 
 /* The first place whose index is not below this one; of neighbours that are named it is at or beyond n where
  * the index is none of them. */
-DCSR_CUDA_INLINE uint64_t place_of(const dcsr_cuda_indices &in, uint64_t index)
+DCSR_CUDA_INLINE uint64_t place_of(const dcsr_i_cuda_indices &in, uint64_t index)
 {
     return in.list ? dcsr_i_list_find(in.list, 0, in.n, index) : index - in.first;
 }
 
 /* Whether the index stands at its place; how often from there on. */
-DCSR_CUDA_INLINE bool is_named(const dcsr_cuda_indices &in, uint64_t place, uint64_t index)
+DCSR_CUDA_INLINE bool is_named(const dcsr_i_cuda_indices &in, uint64_t place, uint64_t index)
 {
     return place < in.n && (!in.list || in.list[place] == index);
 }
-DCSR_CUDA_INLINE uint64_t times_named(const dcsr_cuda_indices &in, uint64_t place, uint64_t index)
+DCSR_CUDA_INLINE uint64_t times_named(const dcsr_i_cuda_indices &in, uint64_t place, uint64_t index)
 {
     if (!is_named(in, place, index)) return 0;
     return in.list ? dcsr_i_list_find(in.list, place, in.n, index + 1) - place : 1;
 }
 
-DCSR_CUDA_INLINE uint64_t position_of(const dcsr_cuda_indices &in, uint64_t place)
+DCSR_CUDA_INLINE uint64_t position_of(const dcsr_i_cuda_indices &in, uint64_t place)
 {
     return in.position ? in.position[place] : place;
 }
 
-DCSR_CUDA_INLINE uint64_t index_at(const dcsr_cuda_indices &in, uint64_t place)
+DCSR_CUDA_INLINE uint64_t index_at(const dcsr_i_cuda_indices &in, uint64_t place)
 {
     return in.list ? in.list[place] : in.first + place;
 }
@@ -49,62 +49,62 @@ DCSR_CUDA_INLINE uint64_t column_of(uint64_t key)
 
 /* ---- Regions ---- */
 
-static __global__ void mark_inside(dcsr_cuda_list list, dcsr_cuda_region region, uint32_t *keep)
+static __global__ void mark_inside(dcsr_i_cuda_list list, dcsr_i_cuda_region region, uint32_t *keep)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t row = row_of(list.keys[k]), column = column_of(list.keys[k]);
         keep[k] = is_named(region.rows, place_of(region.rows, row), row) &&
                   is_named(region.cols, place_of(region.cols, column), column);
     }
 }
 
-void dcsr_cuda_list_mark_inside(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                                const dcsr_cuda_region *region, uint32_t *keep)
+void dcsr_i_cuda_list_mark_inside(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_region *region, uint32_t *keep)
 {
-    dcsr_cuda_launch(stream, mark_inside, list->n, *list, *region, keep);
+    dcsr_i_cuda_launch(stream, mark_inside, list->n, *list, *region, keep);
 }
 
-static __global__ void name_all(dcsr_cuda_region region, dcsr_cuda_list to)
+static __global__ void name_all(dcsr_i_cuda_region region, dcsr_i_cuda_list to)
 {
     const uint64_t width = region.cols.n;
-    for (uint64_t k = dcsr_cuda_first(); k < to.n; k += dcsr_cuda_step())
-        to.keys[k] = dcsr_cuda_list_key(index_at(region.rows, k / width), index_at(region.cols, k % width));
+    for (uint64_t k = dcsr_i_cuda_first(); k < to.n; k += dcsr_i_cuda_step())
+        to.keys[k] = dcsr_i_cuda_list_key(index_at(region.rows, k / width), index_at(region.cols, k % width));
 }
 
-void dcsr_cuda_list_name_all(dcsr_cuda_stream *stream, const dcsr_cuda_region *region,
-                             const dcsr_cuda_list *to)
+void dcsr_i_cuda_list_name_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *region,
+                               const dcsr_i_cuda_list *to)
 {
-    dcsr_cuda_launch(stream, name_all, to->n, *region, *to);
+    dcsr_i_cuda_launch(stream, name_all, to->n, *region, *to);
 }
 
 /* ---- Columns that become others ---- */
 
-static __global__ void renumber(dcsr_cuda_list list, dcsr_cuda_indices cols)
+static __global__ void renumber(dcsr_i_cuda_list list, dcsr_i_cuda_indices cols)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t key = list.keys[k];
-        list.keys[k] = dcsr_cuda_list_key(row_of(key), position_of(cols, place_of(cols, column_of(key))));
+        list.keys[k] = dcsr_i_cuda_list_key(row_of(key), position_of(cols, place_of(cols, column_of(key))));
     }
 }
 
-void dcsr_cuda_list_renumber(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                             const dcsr_cuda_indices *cols)
+void dcsr_i_cuda_list_renumber(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                               const dcsr_i_cuda_indices *cols)
 {
-    dcsr_cuda_launch(stream, renumber, list->n, *list, *cols);
+    dcsr_i_cuda_launch(stream, renumber, list->n, *list, *cols);
 }
 
-static __global__ void count_named(dcsr_cuda_list list, dcsr_cuda_indices cols, uint64_t *counts)
+static __global__ void count_named(dcsr_i_cuda_list list, dcsr_i_cuda_indices cols, uint64_t *counts)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t column = column_of(list.keys[k]);
         counts[k] = times_named(cols, place_of(cols, column), column);
     }
 }
 
-void dcsr_cuda_list_count_named(dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
-                                const dcsr_cuda_indices *cols, uint64_t *counts)
+void dcsr_i_cuda_list_count_named(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_indices *cols, uint64_t *counts)
 {
-    dcsr_cuda_launch(stream, count_named, list->n, *list, *cols, counts);
+    dcsr_i_cuda_launch(stream, count_named, list->n, *list, *cols, counts);
 }
 
 /* The entry that place p belongs to: the last that begins at or before it. */
@@ -121,74 +121,77 @@ DCSR_CUDA_INLINE uint64_t find_entry(const uint64_t *begin, uint64_t n, uint64_t
     return low;
 }
 
-static __global__ void multiply(dcsr_cuda_list from, const uint64_t *begin, dcsr_cuda_indices cols,
-                                uint32_t size, dcsr_cuda_list to)
+static __global__ void multiply(dcsr_i_cuda_list from, const uint64_t *begin, dcsr_i_cuda_indices cols,
+                                uint32_t size, dcsr_i_cuda_list to)
 {
-    for (uint64_t p = dcsr_cuda_first(); p < to.n; p += dcsr_cuda_step()) {
+    for (uint64_t p = dcsr_i_cuda_first(); p < to.n; p += dcsr_i_cuda_step()) {
         const uint64_t k = find_entry(begin, from.n, p), key = from.keys[k];
         const uint64_t place = place_of(cols, column_of(key)) + (p - begin[k]);
-        to.keys[p] = dcsr_cuda_list_key(row_of(key), position_of(cols, place));
-        if (size) dcsr_cuda_store_word(to.values, size, p, dcsr_cuda_load_word(from.values, size, k));
+        to.keys[p] = dcsr_i_cuda_list_key(row_of(key), position_of(cols, place));
+        if (size) dcsr_i_cuda_store_word(to.values, size, p, dcsr_i_cuda_load_word(from.values, size, k));
     }
 }
 
-void dcsr_cuda_list_multiply(dcsr_cuda_stream *stream, const dcsr_cuda_list *from, const uint64_t *begin,
-                             const dcsr_cuda_indices *cols, const dcsr_cuda_list *to)
+void dcsr_i_cuda_list_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *from,
+                               const uint64_t *begin, const dcsr_i_cuda_indices *cols,
+                               const dcsr_i_cuda_list *to)
 {
     uint32_t size = (uint32_t)dcsr_type_size(to->type);
-    dcsr_cuda_launch(stream, multiply, to->n, *from, begin, *cols, size, *to);
+    dcsr_i_cuda_launch(stream, multiply, to->n, *from, begin, *cols, size, *to);
 }
 
 /* ---- Entries that go elsewhere ---- */
 
-static __global__ void move(dcsr_cuda_list list, dcsr_cuda_region region)
+static __global__ void move(dcsr_i_cuda_list list, dcsr_i_cuda_region region)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < list.n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t key = list.keys[k];
         list.keys[k] =
-            dcsr_cuda_list_key(index_at(region.rows, row_of(key)), index_at(region.cols, column_of(key)));
+            dcsr_i_cuda_list_key(index_at(region.rows, row_of(key)), index_at(region.cols, column_of(key)));
     }
 }
 
-void dcsr_cuda_list_move(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, const dcsr_cuda_region *region)
+void dcsr_i_cuda_list_move(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                           const dcsr_i_cuda_region *region)
 {
-    dcsr_cuda_launch(stream, move, list->n, *list, *region);
+    dcsr_i_cuda_launch(stream, move, list->n, *list, *region);
 }
 
 static __global__ void split_keys(uint64_t *keys, uint64_t n, uint64_t *cols)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step()) {
         const uint64_t key = keys[k];
         cols[k] = column_of(key);
         keys[k] = row_of(key);
     }
 }
 
-void dcsr_cuda_list_split(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, uint64_t *cols)
+void dcsr_i_cuda_list_split(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *cols)
 {
-    dcsr_cuda_launch(stream, split_keys, list->n, list->keys, list->n, cols);
+    dcsr_i_cuda_launch(stream, split_keys, list->n, list->keys, list->n, cols);
 }
 
 static __global__ void set_values(void *values, uint32_t size, uint64_t n, uint64_t word)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
-        dcsr_cuda_store_word(values, size, k, word);
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
+        dcsr_i_cuda_store_word(values, size, k, word);
 }
 
-void dcsr_cuda_list_set_values(dcsr_cuda_stream *stream, const dcsr_cuda_list *list, dcsr_i_scalar value)
+void dcsr_i_cuda_list_set_values(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                 dcsr_i_scalar value)
 {
     uint32_t size = (uint32_t)dcsr_type_size(list->type);
-    dcsr_cuda_launch(stream, set_values, list->n, list->values, size, list->n, value.word);
+    dcsr_i_cuda_launch(stream, set_values, list->n, list->values, size, list->n, value.word);
 }
 
-static __global__ void line_up(const uint32_t *indices, uint64_t line, bool column, dcsr_cuda_list to)
+static __global__ void line_up(const uint32_t *indices, uint64_t line, bool column, dcsr_i_cuda_list to)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < to.n; k += dcsr_cuda_step())
-        to.keys[k] = column ? dcsr_cuda_list_key(indices[k], line) : dcsr_cuda_list_key(line, indices[k]);
+    for (uint64_t k = dcsr_i_cuda_first(); k < to.n; k += dcsr_i_cuda_step())
+        to.keys[k] = column ? dcsr_i_cuda_list_key(indices[k], line) : dcsr_i_cuda_list_key(line, indices[k]);
 }
 
-void dcsr_cuda_list_line_up(dcsr_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
-                            const dcsr_cuda_list *to)
+void dcsr_i_cuda_list_line_up(dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
+                              const dcsr_i_cuda_list *to)
 {
-    dcsr_cuda_launch(stream, line_up, to->n, indices, line, column, *to);
+    dcsr_i_cuda_launch(stream, line_up, to->n, indices, line, column, *to);
 }

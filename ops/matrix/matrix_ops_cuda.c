@@ -6,7 +6,7 @@
 #include "ops/matrix/list_kernels_cuda.h"
 #include "ops/matrix/list_pass_cuda.h"
 
-static bool takes_transpose_of_a(const dcsr_cuda_matrix_output *out)
+static bool takes_transpose_of_a(const dcsr_i_cuda_matrix_output *out)
 {
     return out->desc && out->desc->transpose_a;
 }
@@ -19,7 +19,7 @@ static uint64_t work_of(const dcsr_view *view)
 
 /* T's values are of C's type, which spares a pass, unless they are to be accumulated; of a pattern there are
  * none. */
-static dcsr_type type_of_T(const dcsr_cuda_matrix_output *out, dcsr_type type)
+static dcsr_type type_of_T(const dcsr_i_cuda_matrix_output *out, dcsr_type type)
 {
     return out->accum && out->C->type != DCSR_PATTERN ? type : out->C->type;
 }
@@ -27,7 +27,7 @@ static dcsr_type type_of_T(const dcsr_cuda_matrix_output *out, dcsr_type type)
 /* ---- Operators on entries ---- */
 
 typedef struct applying {
-    const dcsr_cuda_matrix_output *out;
+    const dcsr_i_cuda_matrix_output *out;
     dcsr_view *A;
     /* One of these. */
     const dcsr_unary_op *unary;
@@ -42,96 +42,99 @@ static bool looks_at_values(const dcsr_index_op *op)
     return op->name >= DCSR_INDEX_VALUE_EQ && op->name <= DCSR_INDEX_VALUE_GE;
 }
 
-static void run_pass(const applying *a, dcsr_cuda_stream *stream, dcsr_cuda_list_pass *pass)
+static void run_pass(const applying *a, dcsr_i_cuda_stream *stream, dcsr_i_cuda_list_pass *pass)
 {
     if (a->unary) {
         pass->name = a->unary->name;
         pass->type = a->unary->xtype;
-        dcsr_cuda_list_unary(stream, pass);
+        dcsr_i_cuda_list_unary(stream, pass);
     } else if (a->binary) {
         pass->name = a->binary->name;
         pass->type = a->binary->xtype;
         memcpy(&pass->operand, a->operand, dcsr_type_size(pass->type));
-        dcsr_cuda_list_bound(stream, pass, a->first);
+        dcsr_i_cuda_list_bound(stream, pass, a->first);
     } else {
         pass->name = a->index->name;
         pass->type = a->index->xtype;
         memcpy(&pass->operand, a->operand, dcsr_type_size(a->index->thunk));
         if (!looks_at_values(a->index)) pass->xtype = DCSR_PATTERN;
-        dcsr_cuda_list_index(stream, pass);
+        dcsr_i_cuda_list_index(stream, pass);
     }
 }
 
 /* Gives the list values of that type, which are computed from those that it has. */
-static dcsr_status apply_to(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const applying *a, dcsr_type type)
+static dcsr_status apply_to(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const applying *a,
+                            dcsr_type type)
 {
     size_t size = dcsr_type_size(type), before = dcsr_type_size(list->type);
     void *values = list->values;
-    if (size != before) values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, size);
+    if (size != before) values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, size);
     if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_pass pass = {.x = list, .xtype = list->type, .ztype = type, .z = values};
+    dcsr_i_cuda_list_pass pass = {.x = list, .xtype = list->type, .ztype = type, .z = values};
     run_pass(a, stream, &pass);
-    if (values != list->values) dcsr_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, before);
+    if (values != list->values)
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, before);
     list->values = values;
     list->type = type;
     return DCSR_OK;
 }
 
-static dcsr_status compute_apply(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_apply(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const applying *a = user;
     dcsr_type ztype = a->unary ? a->unary->ztype : a->binary ? a->binary->ztype : a->index->ztype;
     dcsr_type type = type_of_T(a->out, ztype);
-    DCSR_TRY(dcsr_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
-    return type == DCSR_PATTERN ? dcsr_cuda_list_cast(T, stream, type) : apply_to(T, stream, a, type);
+    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
+    return type == DCSR_PATTERN ? dcsr_i_cuda_list_cast(T, stream, type) : apply_to(T, stream, a, type);
 }
 
-dcsr_status dcsr_cuda_matrix_apply(const dcsr_cuda_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A)
+dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_cuda_matrix_output *out, const dcsr_unary_op *op,
+                                     dcsr_view *A)
 {
     const applying a = {.out = out, .A = A, .unary = op};
-    return dcsr_cuda_matrix_run(out, compute_apply, &a, work_of(A));
+    return dcsr_i_cuda_matrix_run(out, compute_apply, &a, work_of(A));
 }
 
-dcsr_status dcsr_cuda_matrix_bound(const dcsr_cuda_matrix_output *out, const dcsr_binary_op *op,
-                                   const void *scalar, dcsr_view *A, bool first)
+dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
+                                     const void *scalar, dcsr_view *A, bool first)
 {
     const applying a = {.out = out, .A = A, .binary = op, .operand = scalar, .first = first};
-    return dcsr_cuda_matrix_run(out, compute_apply, &a, work_of(A));
+    return dcsr_i_cuda_matrix_run(out, compute_apply, &a, work_of(A));
 }
 
 /* ---- Select ---- */
 
-static dcsr_status choose_with(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const applying *a,
+static dcsr_status choose_with(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const applying *a,
                                uint32_t *keep)
 {
-    dcsr_cuda_list_pass pass = {.x = list,
-                                .name = a->index->name,
-                                .type = a->index->xtype,
-                                .xtype = looks_at_values(a->index) ? list->type : DCSR_PATTERN};
+    dcsr_i_cuda_list_pass pass = {.x = list,
+                                  .name = a->index->name,
+                                  .type = a->index->xtype,
+                                  .xtype = looks_at_values(a->index) ? list->type : DCSR_PATTERN};
     memcpy(&pass.operand, a->operand, dcsr_type_size(a->index->thunk));
-    dcsr_cuda_list_test(stream, &pass, keep);
+    dcsr_i_cuda_list_test(stream, &pass, keep);
     /* Values that C does not store need not be moved. */
-    if (a->out->C->type == DCSR_PATTERN) DCSR_TRY(dcsr_cuda_list_cast(list, stream, DCSR_PATTERN));
-    return dcsr_cuda_list_choose(list, stream, keep);
+    if (a->out->C->type == DCSR_PATTERN) DCSR_TRY(dcsr_i_cuda_list_cast(list, stream, DCSR_PATTERN));
+    return dcsr_i_cuda_list_choose(list, stream, keep);
 }
 
-static dcsr_status compute_select(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_select(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const applying *a = user;
-    DCSR_TRY(dcsr_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
+    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
     uint64_t n = T->n;
-    uint32_t *keep = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = choose_with(T, stream, a, keep);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
 
-dcsr_status dcsr_cuda_matrix_index(const dcsr_cuda_matrix_output *out, const dcsr_index_op *op,
-                                   const void *thunk, dcsr_view *A, bool select)
+dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_cuda_matrix_output *out, const dcsr_index_op *op,
+                                     const void *thunk, dcsr_view *A, bool select)
 {
     const applying a = {.out = out, .A = A, .index = op, .operand = thunk};
-    return dcsr_cuda_matrix_run(out, select ? compute_select : compute_apply, &a, work_of(A));
+    return dcsr_i_cuda_matrix_run(out, select ? compute_select : compute_apply, &a, work_of(A));
 }
 
 /* ---- Transpose ---- */
@@ -141,112 +144,112 @@ typedef struct copying {
     bool transposed;
 } copying;
 
-static dcsr_status compute_copy(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_copy(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const copying *c = user;
-    return dcsr_cuda_list_of_view(T, stream, c->A, c->transposed);
+    return dcsr_i_cuda_list_of_view(T, stream, c->A, c->transposed);
 }
 
-dcsr_status dcsr_cuda_matrix_copy(const dcsr_cuda_matrix_output *out, dcsr_view *A, bool transposed)
+dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_cuda_matrix_output *out, dcsr_view *A, bool transposed)
 {
-    return dcsr_cuda_matrix_run(out, compute_copy, &(copying){A, transposed}, work_of(A));
+    return dcsr_i_cuda_matrix_run(out, compute_copy, &(copying){A, transposed}, work_of(A));
 }
 
 /* ---- Kronecker ---- */
 
 typedef struct product {
-    const dcsr_cuda_matrix_output *out;
+    const dcsr_i_cuda_matrix_output *out;
     const dcsr_binary_op *op;
     dcsr_view *A, *B;
 } product;
 
-static dcsr_status multiply(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const product *p,
-                            const dcsr_cuda_list *a, const dcsr_cuda_list *b)
+static dcsr_status multiply(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const product *p,
+                            const dcsr_i_cuda_list *a, const dcsr_i_cuda_list *b)
 {
     uint64_t n, *a_offsets, *b_offsets;
     if (__builtin_mul_overflow(a->n, b->n, &n)) n = UINT64_MAX; /* for which there is no memory */
-    DCSR_TRY(dcsr_cuda_list_open(T, stream, type_of_T(p->out, p->op->ztype), a->rows * b->rows,
-                                 a->cols * b->cols, n));
-    a_offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, a->rows + 1, sizeof *a_offsets);
-    b_offsets = a_offsets ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, b->rows + 1, sizeof *b_offsets) : NULL;
+    DCSR_TRY(dcsr_i_cuda_list_open(T, stream, type_of_T(p->out, p->op->ztype), a->rows * b->rows,
+                                   a->cols * b->cols, n));
+    a_offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, a->rows + 1, sizeof *a_offsets);
+    b_offsets = a_offsets ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, b->rows + 1, sizeof *b_offsets) : NULL;
     if (b_offsets) {
-        dcsr_cuda_list_offsets(stream, a, a_offsets);
-        dcsr_cuda_list_offsets(stream, b, b_offsets);
-        dcsr_cuda_list_kronecker(stream, &(dcsr_cuda_list_product){.a = *a,
-                                                                   .b = *b,
-                                                                   .z = *T,
-                                                                   .a_offsets = a_offsets,
-                                                                   .b_offsets = b_offsets,
-                                                                   .name = p->op->name,
-                                                                   .type = p->op->xtype});
+        dcsr_i_cuda_list_offsets(stream, a, a_offsets);
+        dcsr_i_cuda_list_offsets(stream, b, b_offsets);
+        dcsr_i_cuda_list_kronecker(stream, &(dcsr_i_cuda_list_product){.a = *a,
+                                                                       .b = *b,
+                                                                       .z = *T,
+                                                                       .a_offsets = a_offsets,
+                                                                       .b_offsets = b_offsets,
+                                                                       .name = p->op->name,
+                                                                       .type = p->op->xtype});
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, b_offsets, b->rows + 1, sizeof *b_offsets);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, a_offsets, a->rows + 1, sizeof *a_offsets);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, b_offsets, b->rows + 1, sizeof *b_offsets);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a_offsets, a->rows + 1, sizeof *a_offsets);
     return b_offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status compute_kronecker(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_kronecker(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const product *p = user;
     const dcsr_desc *desc = p->out->desc;
-    dcsr_cuda_list a, b;
-    DCSR_TRY(dcsr_cuda_list_of_view(&a, stream, p->A, desc && desc->transpose_a));
-    dcsr_status status = dcsr_cuda_list_of_view(&b, stream, p->B, desc && desc->transpose_b);
+    dcsr_i_cuda_list a, b;
+    DCSR_TRY(dcsr_i_cuda_list_of_view(&a, stream, p->A, desc && desc->transpose_a));
+    dcsr_status status = dcsr_i_cuda_list_of_view(&b, stream, p->B, desc && desc->transpose_b);
     if (status == DCSR_OK) {
         status = multiply(T, stream, p, &a, &b);
-        dcsr_cuda_list_close(&b, stream);
+        dcsr_i_cuda_list_close(&b, stream);
     }
-    dcsr_cuda_list_close(&a, stream);
+    dcsr_i_cuda_list_close(&a, stream);
     return status;
 }
 
-dcsr_status dcsr_cuda_kronecker(const dcsr_cuda_matrix_output *out, const dcsr_binary_op *op, dcsr_view *A,
-                                dcsr_view *B)
+dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
+                                  dcsr_view *A, dcsr_view *B)
 {
     uint64_t work;
     if (__builtin_mul_overflow(work_of(A), work_of(B), &work)) work = UINT64_MAX;
-    return dcsr_cuda_matrix_run(out, compute_kronecker, &(product){out, op, A, B}, work);
+    return dcsr_i_cuda_matrix_run(out, compute_kronecker, &(product){out, op, A, B}, work);
 }
 
 /* ---- C += B ---- */
 
 /* All entries as they stand, also duplicates that the view shows, with values of that type. */
-static dcsr_status gather(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
+static dcsr_status gather(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
                           dcsr_type type)
 {
     dcsr_type there = type == DCSR_PATTERN ? type : (dcsr_type)rows->type;
-    DCSR_TRY(dcsr_cuda_list_open(list, stream, there, rows->rows, rows->cols, rows->stored));
-    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
+    DCSR_TRY(dcsr_i_cuda_list_open(list, stream, there, rows->rows, rows->cols, rows->stored));
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
-    const dcsr_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
-    if (status == DCSR_OK) dcsr_cuda_list_gather(stream, &walk, list->n, list->keys, list->values);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
-    return status == DCSR_OK ? dcsr_cuda_list_cast(list, stream, type) : status;
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
+    const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
+    if (status == DCSR_OK) dcsr_i_cuda_list_gather(stream, &walk, list->n, list->keys, list->values);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
+    return status == DCSR_OK ? dcsr_i_cuda_list_cast(list, stream, type) : status;
 }
 
 /* Queues the entries of a list, whose keys become row numbers. */
-static dcsr_status insert(dcsr_matrix *C, dcsr_cuda_stream *stream, const dcsr_cuda_list *list,
+static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
                           dcsr_ticket **ticket)
 {
-    uint64_t *cols = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *cols);
+    uint64_t *cols = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *cols);
     if (!cols) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_split(stream, list, cols);
+    dcsr_i_cuda_list_split(stream, list, cols);
     dcsr_status status = dcsr_i_matrix_insert_device(C, "matrix_add", list->n, list->keys, cols, list->values,
-                                                     dcsr_cuda_handle(stream), ticket);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, cols, list->n, sizeof *cols);
+                                                     dcsr_i_cuda_handle(stream), ticket);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, cols, list->n, sizeof *cols);
     return status;
 }
 
-dcsr_status dcsr_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
+dcsr_status dcsr_i_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
 {
-    dcsr_cuda_list list = {0};
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
+    dcsr_i_cuda_list list = {0};
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = gather(&list, stream, &dcsr_i_view_rows(B)->device, C->type);
     if (status == DCSR_OK) status = insert(C, stream, &list, ticket);
-    dcsr_cuda_list_close(&list, stream);
-    dcsr_status waited = dcsr_cuda_wait(stream, "matrix_add");
+    dcsr_i_cuda_list_close(&list, stream);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "matrix_add");
     dcsr_i_stream_return(C->context, stream);
     if (status != DCSR_OK) return status;
     if (waited == DCSR_OK)

@@ -11,39 +11,39 @@
 
 /* Rows and columns that are named, and the arrays of the device's that are to be freed. */
 typedef struct places {
-    dcsr_cuda_stream *stream;
-    dcsr_cuda_region region;
+    dcsr_i_cuda_stream *stream;
+    dcsr_i_cuda_region region;
     uint32_t *rows, *cols, *positions; /* of columns */
 } places;
 
-static dcsr_status bring(uint32_t **there, dcsr_cuda_stream *stream, const uint32_t *indices, uint64_t n)
+static dcsr_status bring(uint32_t **there, dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t n)
 {
-    *there = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof **there);
+    *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof **there);
     if (!*there) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_copy(stream, *there, indices, n * sizeof **there);
+    dcsr_i_cuda_copy(stream, *there, indices, n * sizeof **there);
     return DCSR_OK;
 }
 
 /* As the caller has given them: with 64 bits, unless they ascend. */
-static dcsr_status bring_given(uint32_t **there, dcsr_cuda_stream *stream, const dcsr_i_selected *list)
+static dcsr_status bring_given(uint32_t **there, dcsr_i_cuda_stream *stream, const dcsr_i_selected *list)
 {
     uint64_t n = list->n;
     if (!list->position) return bring(there, stream, list->sorted, n);
-    uint64_t *words = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *words);
-    *there = words ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof **there) : NULL;
+    uint64_t *words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *words);
+    *there = words ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof **there) : NULL;
     if (*there) {
-        dcsr_cuda_copy(stream, words, list->given, n * sizeof *words);
-        dcsr_cuda_narrow(stream, words, n, *there, sizeof **there);
+        dcsr_i_cuda_copy(stream, words, list->given, n * sizeof *words);
+        dcsr_i_cuda_narrow(stream, words, n, *there, sizeof **there);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, words, n, sizeof *words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, words, n, sizeof *words);
     return *there ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 /* Neighbours need no array. */
-static dcsr_status bring_indices(dcsr_cuda_indices *there, uint32_t **array, dcsr_cuda_stream *stream,
+static dcsr_status bring_indices(dcsr_i_cuda_indices *there, uint32_t **array, dcsr_i_cuda_stream *stream,
                                  const dcsr_i_selected *list, bool as_given)
 {
-    *there = (dcsr_cuda_indices){.first = list->all ? 0 : list->first, .n = list->n};
+    *there = (dcsr_i_cuda_indices){.first = list->all ? 0 : list->first, .n = list->n};
     if (list->all || list->range) return DCSR_OK;
     DCSR_TRY(as_given ? bring_given(array, stream, list) : bring(array, stream, list->sorted, list->n));
     there->list = *array;
@@ -51,7 +51,7 @@ static dcsr_status bring_indices(dcsr_cuda_indices *there, uint32_t **array, dcs
 }
 
 /* Ascending, or as they were given. To be closed, also after a failure. */
-static dcsr_status open_places(places *p, dcsr_cuda_stream *stream, const dcsr_i_selected *rows,
+static dcsr_status open_places(places *p, dcsr_i_cuda_stream *stream, const dcsr_i_selected *rows,
                                const dcsr_i_selected *cols, bool as_given)
 {
     *p = (places){.stream = stream};
@@ -61,79 +61,79 @@ static dcsr_status open_places(places *p, dcsr_cuda_stream *stream, const dcsr_i
 
 static void close_places(places *p)
 {
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, p->positions, p->region.cols.n, sizeof *p->positions);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, p->cols, p->region.cols.n, sizeof *p->cols);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, p->rows, p->region.rows.n, sizeof *p->rows);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->positions, p->region.cols.n, sizeof *p->positions);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->cols, p->region.cols.n, sizeof *p->cols);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->rows, p->region.rows.n, sizeof *p->rows);
 }
 
 /* Keeps the entries of the region. */
-static dcsr_status choose_inside(dcsr_cuda_list *list, const places *p)
+static dcsr_status choose_inside(dcsr_i_cuda_list *list, const places *p)
 {
     uint64_t n = list->n;
-    uint32_t *keep = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    uint32_t *keep = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_mark_inside(p->stream, list, &p->region, keep);
-    dcsr_status status = dcsr_cuda_list_choose(list, p->stream, keep);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_i_cuda_list_mark_inside(p->stream, list, &p->region, keep);
+    dcsr_status status = dcsr_i_cuda_list_choose(list, p->stream, keep);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
 
 /* ---- Extract ---- */
 
 typedef struct moving {
-    const dcsr_cuda_matrix_output *out;
+    const dcsr_i_cuda_matrix_output *out;
     dcsr_view *A;
     const dcsr_i_selected *rows, *cols;
     uint64_t *read; /* of extraction: gets the entries of the rows that are named */
 } moving;
 
-static dcsr_status multiply(dcsr_cuda_list *list, const places *p, uint64_t *begin)
+static dcsr_status multiply(dcsr_i_cuda_list *list, const places *p, uint64_t *begin)
 {
-    dcsr_cuda_list all;
-    uint64_t *total = dcsr_cuda_landing(p->stream, sizeof *total);
+    dcsr_i_cuda_list all;
+    uint64_t *total = dcsr_i_cuda_landing(p->stream, sizeof *total);
     if (!total) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_count_named(p->stream, list, &p->region.cols, begin);
-    DCSR_TRY(dcsr_cuda_scan_u64(p->stream, begin, begin, list->n));
-    dcsr_cuda_copy(p->stream, total, begin + list->n, sizeof *total);
-    DCSR_TRY(dcsr_cuda_wait(p->stream, "extracting entries"));
-    DCSR_TRY(dcsr_cuda_list_open(&all, p->stream, list->type, list->rows, list->cols, *total));
-    dcsr_cuda_list_multiply(p->stream, list, begin, &p->region.cols, &all);
-    dcsr_cuda_list_close(list, p->stream);
+    dcsr_i_cuda_list_count_named(p->stream, list, &p->region.cols, begin);
+    DCSR_TRY(dcsr_i_cuda_scan_u64(p->stream, begin, begin, list->n));
+    dcsr_i_cuda_copy(p->stream, total, begin + list->n, sizeof *total);
+    DCSR_TRY(dcsr_i_cuda_wait(p->stream, "extracting entries"));
+    DCSR_TRY(dcsr_i_cuda_list_open(&all, p->stream, list->type, list->rows, list->cols, *total));
+    dcsr_i_cuda_list_multiply(p->stream, list, begin, &p->region.cols, &all);
+    dcsr_i_cuda_list_close(list, p->stream);
     *list = all;
     return DCSR_OK;
 }
 
 /* Where columns are named more than once. */
-static dcsr_status extract_repeated(dcsr_cuda_list *list, const places *p)
+static dcsr_status extract_repeated(dcsr_i_cuda_list *list, const places *p)
 {
-    uint64_t count = list->n + 1, *begin = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, count, sizeof *begin);
+    uint64_t count = list->n + 1, *begin = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count, sizeof *begin);
     if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = multiply(list, p, begin);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, begin, count, sizeof *begin);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, begin, count, sizeof *begin);
     return status;
 }
 
-static dcsr_status extract_once(dcsr_cuda_list *list, const places *p)
+static dcsr_status extract_once(dcsr_i_cuda_list *list, const places *p)
 {
     DCSR_TRY(choose_inside(list, p));
-    dcsr_cuda_list_renumber(p->stream, list, &p->region.cols);
+    dcsr_i_cuda_list_renumber(p->stream, list, &p->region.cols);
     return DCSR_OK;
 }
 
 /* The entries of the rows that are named, in that order. */
-static dcsr_status extract_rows(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const moving *m)
+static dcsr_status extract_rows(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const moving *m)
 {
     bool transposed = m->out->desc && m->out->desc->transpose_a;
     uint32_t *rows;
-    if (m->rows->all) return dcsr_cuda_list_of_view(T, stream, m->A, transposed);
+    if (m->rows->all) return dcsr_i_cuda_list_of_view(T, stream, m->A, transposed);
     DCSR_TRY(bring_given(&rows, stream, m->rows));
-    dcsr_status status = dcsr_cuda_list_of_rows(T, stream, m->A, transposed, rows, m->rows->n);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, rows, m->rows->n, sizeof *rows);
+    dcsr_status status = dcsr_i_cuda_list_of_rows(T, stream, m->A, transposed, rows, m->rows->n);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, rows, m->rows->n, sizeof *rows);
     return status;
 }
 
 /* Of these the columns that are named. */
-static dcsr_status extract_cols(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const dcsr_i_selected *cols)
+static dcsr_status extract_cols(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const dcsr_i_selected *cols)
 {
     const dcsr_i_selected rows = {.all = true, .n = T->rows};
     places p;
@@ -143,10 +143,10 @@ static dcsr_status extract_cols(dcsr_cuda_list *T, dcsr_cuda_stream *stream, con
     if (status == DCSR_OK) status = cols->repeats > 1 ? extract_repeated(T, &p) : extract_once(T, &p);
     close_places(&p);
     T->cols = cols->n;
-    return status == DCSR_OK && cols->position ? dcsr_cuda_list_sort(T, stream) : status;
+    return status == DCSR_OK && cols->position ? dcsr_i_cuda_list_sort(T, stream) : status;
 }
 
-static dcsr_status compute_extract(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_extract(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const moving *m = user;
     DCSR_TRY(extract_rows(T, stream, m));
@@ -154,83 +154,83 @@ static dcsr_status compute_extract(dcsr_cuda_list *T, dcsr_cuda_stream *stream, 
     return m->cols->all ? DCSR_OK : extract_cols(T, stream, m->cols);
 }
 
-dcsr_status dcsr_cuda_matrix_extract(const dcsr_cuda_matrix_output *out, dcsr_view *A,
-                                     const dcsr_i_selected *rows, const dcsr_i_selected *cols)
+dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+                                       const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
     uint64_t read;
-    DCSR_TRY(dcsr_cuda_matrix_run(out, compute_extract, &(moving){out, A, rows, cols, &read}, 0));
+    DCSR_TRY(dcsr_i_cuda_matrix_run(out, compute_extract, &(moving){out, A, rows, cols, &read}, 0));
     if (out->desc && out->desc->report) out->desc->report->entries = read;
     return DCSR_OK;
 }
 
 /* ---- Assign ---- */
 
-static dcsr_status compute_assign(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_assign(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const moving *m = user;
     const dcsr_desc *desc = m->out->desc;
     places p;
-    DCSR_TRY(dcsr_cuda_list_of_view(T, stream, m->A, desc && desc->transpose_a));
+    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, m->A, desc && desc->transpose_a));
     if (m->rows->all && m->cols->all) return DCSR_OK;
     dcsr_status status = open_places(&p, stream, m->rows, m->cols, true);
-    if (status == DCSR_OK) dcsr_cuda_list_move(stream, T, &p.region);
+    if (status == DCSR_OK) dcsr_i_cuda_list_move(stream, T, &p.region);
     close_places(&p);
     T->rows = m->rows->size;
     T->cols = m->cols->size;
     bool in_order = !m->rows->position && !m->cols->position;
-    return status == DCSR_OK && !in_order ? dcsr_cuda_list_sort(T, stream) : status;
+    return status == DCSR_OK && !in_order ? dcsr_i_cuda_list_sort(T, stream) : status;
 }
 
-dcsr_status dcsr_cuda_matrix_assign(const dcsr_cuda_matrix_output *out, dcsr_view *A,
-                                    const dcsr_i_selected *rows, const dcsr_i_selected *cols)
+dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+                                      const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
-    dcsr_cuda_matrix_output to = *out;
+    dcsr_i_cuda_matrix_output to = *out;
     if (!rows->all || !cols->all) to.region = &region;
-    return dcsr_cuda_matrix_run(&to, compute_assign, &(moving){out, A, rows, cols, NULL},
-                                dcsr_i_view_rows(A)->device.stored);
+    return dcsr_i_cuda_matrix_run(&to, compute_assign, &(moving){out, A, rows, cols, NULL},
+                                  dcsr_i_view_rows(A)->device.stored);
 }
 
 /* ---- Assign a scalar ---- */
 
 typedef struct filling {
-    const dcsr_cuda_matrix_output *out;
+    const dcsr_i_cuda_matrix_output *out;
     const void *value;
     dcsr_type type;
     const dcsr_i_selected *rows, *cols;
 } filling;
 
 /* The places of the region where the mask is true; all, where it does not name those. */
-static dcsr_status find_places(dcsr_cuda_list *T, const filling *f, const places *p)
+static dcsr_status find_places(dcsr_i_cuda_list *T, const filling *f, const places *p)
 {
-    const dcsr_cuda_matrix_output *out = f->out;
+    const dcsr_i_cuda_matrix_output *out = f->out;
     bool complement = out->desc && out->desc->mask_complement;
     if (out->mask && !complement) {
-        DCSR_TRY(dcsr_cuda_mask_places(T, p->stream, out->mask, out->desc));
+        DCSR_TRY(dcsr_i_cuda_mask_places(T, p->stream, out->mask, out->desc));
         return f->rows->all && f->cols->all ? DCSR_OK : choose_inside(T, p);
     }
     bool nowhere = !out->mask && complement;
-    DCSR_TRY(dcsr_cuda_list_open(T, p->stream, DCSR_PATTERN, f->rows->size, f->cols->size,
-                                 nowhere ? 0 : f->rows->n * f->cols->n));
-    dcsr_cuda_list_name_all(p->stream, &p->region, T);
+    DCSR_TRY(dcsr_i_cuda_list_open(T, p->stream, DCSR_PATTERN, f->rows->size, f->cols->size,
+                                   nowhere ? 0 : f->rows->n * f->cols->n));
+    dcsr_i_cuda_list_name_all(p->stream, &p->region, T);
     return DCSR_OK;
 }
 
 /* Gives the entries of a pattern the value; it is cast before, where it is not to be accumulated. */
-static dcsr_status set_values(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const filling *f)
+static dcsr_status set_values(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const filling *f)
 {
     const dcsr_type to = f->out->C->type, type = f->out->accum ? f->type : to;
     if (type == DCSR_PATTERN || to == DCSR_PATTERN) return DCSR_OK;
     dcsr_i_scalar value = {0};
     dcsr_i_cast(type, &value, f->type, f->value, 1);
-    T->values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, T->capacity, dcsr_type_size(type));
+    T->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, T->capacity, dcsr_type_size(type));
     if (!T->values) return DCSR_ERROR_OUT_OF_MEMORY;
     T->type = type;
-    dcsr_cuda_list_set_values(stream, T, value);
+    dcsr_i_cuda_list_set_values(stream, T, value);
     return DCSR_OK;
 }
 
-static dcsr_status compute_filling(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute_filling(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const filling *f = user;
     places p;
@@ -242,14 +242,14 @@ static dcsr_status compute_filling(dcsr_cuda_list *T, dcsr_cuda_stream *stream, 
     return status == DCSR_OK ? set_values(T, stream, f) : status;
 }
 
-dcsr_status dcsr_cuda_matrix_assign_scalar(const dcsr_cuda_matrix_output *out, const void *value,
-                                           dcsr_type type, const dcsr_i_selected *rows,
-                                           const dcsr_i_selected *cols)
+dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_cuda_matrix_output *out, const void *value,
+                                             dcsr_type type, const dcsr_i_selected *rows,
+                                             const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
-    dcsr_cuda_matrix_output to = *out;
+    dcsr_i_cuda_matrix_output to = *out;
     bool named = out->mask && !(out->desc && out->desc->mask_complement);
     if (!rows->all || !cols->all) to.region = &region;
-    return dcsr_cuda_matrix_run(&to, compute_filling, &(filling){out, value, type, rows, cols},
-                                named ? dcsr_i_view_rows(out->mask)->device.stored : rows->n * cols->n);
+    return dcsr_i_cuda_matrix_run(&to, compute_filling, &(filling){out, value, type, rows, cols},
+                                  named ? dcsr_i_view_rows(out->mask)->device.stored : rows->n * cols->n);
 }

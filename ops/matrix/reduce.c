@@ -128,7 +128,7 @@ static dcsr_status find_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_
 {
 #ifdef DCSR_CUDA
     if (dcsr_i_view_rows(A)->on_device && !dcsr_i_monoid_is_users(monoid))
-        return dcsr_cuda_matrix_sum(sum, monoid, A);
+        return dcsr_i_cuda_matrix_sum(sum, monoid, A);
 #endif
     return add_up(sum, monoid, A);
 }

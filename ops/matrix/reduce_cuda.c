@@ -14,19 +14,19 @@
 /* ---- To a number ---- */
 
 typedef struct adding {
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     const dcsr_monoid *monoid;
     dcsr_view *A;
-    dcsr_cuda_list list; /* A's entries, where they do not lie one behind the other */
+    dcsr_i_cuda_list list; /* A's entries, where they do not lie one behind the other */
 } adding;
 
 /* What is added up, n values of some type. */
-static dcsr_status find_values(adding *a, dcsr_cuda_source *x, uint64_t *n)
+static dcsr_status find_values(adding *a, dcsr_i_cuda_write_source *x, uint64_t *n)
 {
     const dcsr_i_rows *rows = &a->A->rows;
-    const dcsr_cuda_rows *device = &rows->device;
+    const dcsr_i_cuda_rows *device = &rows->device;
     bool once = !a->A->shows_duplicates && a->A->matrix->policy != DCSR_POLICY_KEEP;
-    *x = (dcsr_cuda_source){.how = DCSR_CUDA_BY_BITS, .type = rows->type};
+    *x = (dcsr_i_cuda_write_source){.how = DCSR_CUDA_BY_BITS, .type = rows->type};
     *n = device->stored;
     if (once && (rows->type == DCSR_PATTERN || rows->offsets || rows->table->contiguous)) {
         if (device->values)
@@ -34,30 +34,31 @@ static dcsr_status find_values(adding *a, dcsr_cuda_source *x, uint64_t *n)
         dcsr_i_view_was_read(a->A);
         return DCSR_OK;
     }
-    DCSR_TRY(dcsr_cuda_list_of_view(&a->list, a->stream, a->A, false));
+    DCSR_TRY(dcsr_i_cuda_list_of_view(&a->list, a->stream, a->A, false));
     *n = a->list.n;
     x->values = a->list.values;
     return DCSR_OK;
 }
 
-static dcsr_status add_values(dcsr_i_scalar *sum, const adding *a, const dcsr_cuda_source *x, uint64_t n)
+static dcsr_status add_values(dcsr_i_scalar *sum, const adding *a, const dcsr_i_cuda_write_source *x,
+                              uint64_t n)
 {
-    uint64_t sums = dcsr_cuda_partial_sums(a->stream, n);
-    dcsr_i_scalar *landing = dcsr_cuda_landing(a->stream, sizeof *landing);
-    if (!landing) return dcsr_cuda_wait(a->stream, "matrix_reduce");
-    dcsr_cuda_sum *partial = dcsr_cuda_alloc(a->stream, DCSR_I_SCRATCH, sums, sizeof *partial);
+    uint64_t sums = dcsr_i_cuda_partial_sums(a->stream, n);
+    dcsr_i_scalar *landing = dcsr_i_cuda_landing(a->stream, sizeof *landing);
+    if (!landing) return dcsr_i_cuda_wait(a->stream, "matrix_reduce");
+    dcsr_i_cuda_sum_of_vector *partial = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, sums, sizeof *partial);
     if (!partial) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_run_reduce(a->stream, partial, a->monoid->op->name, dcsr_i_monoid_type(a->monoid), x, n);
-    dcsr_cuda_copy(a->stream, landing, &partial->value, sizeof *landing);
-    dcsr_cuda_free(a->stream, DCSR_I_SCRATCH, partial, sums, sizeof *partial);
-    DCSR_TRY(dcsr_cuda_wait(a->stream, "matrix_reduce"));
+    dcsr_i_cuda_run_reduce(a->stream, partial, a->monoid->op->name, dcsr_i_monoid_type(a->monoid), x, n);
+    dcsr_i_cuda_copy(a->stream, landing, &partial->value, sizeof *landing);
+    dcsr_i_cuda_free(a->stream, DCSR_I_SCRATCH, partial, sums, sizeof *partial);
+    DCSR_TRY(dcsr_i_cuda_wait(a->stream, "matrix_reduce"));
     *sum = *landing;
     return DCSR_OK;
 }
 
 static dcsr_status add_all(dcsr_i_scalar *sum, adding *a)
 {
-    dcsr_cuda_source x;
+    dcsr_i_cuda_write_source x;
     uint64_t n;
     DCSR_TRY(find_values(a, &x, &n));
     if (n && x.type != DCSR_PATTERN) return add_values(sum, a, &x, n);
@@ -66,13 +67,13 @@ static dcsr_status add_all(dcsr_i_scalar *sum, adding *a)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
+dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
 {
     adding a = {.stream = dcsr_i_stream_borrow(A->context), .monoid = monoid, .A = A};
     if (!a.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = add_all(sum, &a);
-    dcsr_cuda_list_close(&a.list, a.stream);
-    if (status != DCSR_OK) dcsr_cuda_wait(a.stream, "matrix_reduce");
+    dcsr_i_cuda_list_close(&a.list, a.stream);
+    if (status != DCSR_OK) dcsr_i_cuda_wait(a.stream, "matrix_reduce");
     dcsr_i_stream_return(A->context, a.stream);
     return status;
 }
@@ -80,44 +81,45 @@ dcsr_status dcsr_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, 
 /* ---- To a vector ---- */
 
 /* T with the sums of a list. */
-static dcsr_status make_vector(dcsr_cuda_body *T, dcsr_cuda_stream *stream, const dcsr_cuda_list *sums,
+static dcsr_status make_vector(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *sums,
                                uint64_t size)
 {
     size_t value_size = dcsr_type_size(sums->type);
-    DCSR_TRY(dcsr_cuda_body_sparse(T, stream, value_size, size, sums->n));
-    dcsr_cuda_take_low(stream, sums->keys, sums->n, 32, T->indices);
-    dcsr_cuda_copy(stream, T->values, sums->values, sums->n * value_size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
+    DCSR_TRY(dcsr_i_cuda_body_sparse(T, stream, value_size, size, sums->n));
+    dcsr_i_cuda_take_low(stream, sums->keys, sums->n, 32, T->indices);
+    dcsr_i_cuda_copy(stream, T->values, sums->values, sums->n * value_size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
     T->count = NULL;
     return DCSR_OK;
 }
 
-static dcsr_status add_rows(dcsr_cuda_body *T, dcsr_cuda_stream *stream, const dcsr_cuda_output *out,
+static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_output *out,
                             const dcsr_monoid *monoid, dcsr_view *A)
 {
     bool columns = out->desc && out->desc->transpose_a;
-    bool turned = columns && dcsr_cuda_view_transpose_is_ready(A);
-    dcsr_cuda_list list;
-    DCSR_TRY(dcsr_cuda_list_of_view(&list, stream, A, turned));
-    dcsr_status status = dcsr_cuda_list_cast(&list, stream, dcsr_i_monoid_type(monoid));
+    bool turned = columns && dcsr_i_cuda_view_transpose_is_ready(A);
+    dcsr_i_cuda_list list;
+    DCSR_TRY(dcsr_i_cuda_list_of_view(&list, stream, A, turned));
+    dcsr_status status = dcsr_i_cuda_list_cast(&list, stream, dcsr_i_monoid_type(monoid));
     if (status == DCSR_OK)
-        status = dcsr_cuda_list_add_lines(&list, stream, columns && !turned, monoid->op->name);
+        status = dcsr_i_cuda_list_add_lines(&list, stream, columns && !turned, monoid->op->name);
     if (status == DCSR_OK) status = make_vector(T, stream, &list, out->w->size);
-    dcsr_cuda_list_close(&list, stream);
+    dcsr_i_cuda_list_close(&list, stream);
     return status;
 }
 
-dcsr_status dcsr_cuda_matrix_sum_rows(const dcsr_cuda_output *out, const dcsr_monoid *monoid, dcsr_view *A)
+dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_cuda_output *out, const dcsr_monoid *monoid,
+                                        dcsr_view *A)
 {
     dcsr_context *context = A->context;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_body T = {0};
+    dcsr_i_cuda_body T = {0};
     dcsr_status status = add_rows(&T, stream, out, monoid, A);
     if (status == DCSR_OK)
-        status = dcsr_cuda_vector_write(out->call, stream, out->w, out->mask, out->accum, out->desc,
-                                        dcsr_i_monoid_type(monoid), &T);
-    dcsr_status waited = dcsr_cuda_wait(stream, out->call);
+        status = dcsr_i_cuda_vector_write(out->call, stream, out->w, out->mask, out->accum, out->desc,
+                                          dcsr_i_monoid_type(monoid), &T);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, out->call);
     dcsr_i_stream_return(context, stream);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK && out->desc && out->desc->report)

@@ -13,15 +13,17 @@ extern "C" {
 /* ---- reduce_cuda.c ---- */
 
 /* The sum of all entries; the identity if there are none. */
-dcsr_status dcsr_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
+dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
 /* The sums of the rows, or, with desc->transpose_a, of the columns. */
-dcsr_status dcsr_cuda_matrix_sum_rows(const dcsr_cuda_output *out, const dcsr_monoid *monoid, dcsr_view *A);
+dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_cuda_output *out, const dcsr_monoid *monoid,
+                                        dcsr_view *A);
 
 /* ---- list_add_up.cu ---- */
 
 /* Makes one row of the list, which has the sum of each row, or of each column: by a built-in monoid on the
- * list's type, as dcsr_cuda_list_add_up() does. */
-dcsr_status dcsr_cuda_list_add_lines(dcsr_cuda_list *list, dcsr_cuda_stream *stream, bool columns, int name);
+ * list's type, as dcsr_i_cuda_list_add_up() does. */
+dcsr_status dcsr_i_cuda_list_add_lines(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, bool columns,
+                                       int name);
 
 #ifdef __cplusplus
 }

@@ -332,7 +332,7 @@ static dcsr_status place(bool *on_device, const dcsr_vector *w, const dcsr_vecto
 {
     const dcsr_vector *const vectors[] = {w, mask};
     bool users = dcsr_i_monoid_is_users(monoid) || (accum && !accum->loop);
-    return dcsr_i_place(on_device, w->context, desc, users, DCSR_I_WORTH_DEVICE, vectors, 2);
+    return dcsr_i_dispatch(on_device, w->context, desc, users, DCSR_I_WORTH_DEVICE, vectors, 2);
 }
 
 dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
@@ -352,7 +352,7 @@ dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, con
     DCSR_TRY(place(&on_device, w, mask, accum, monoid, desc));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_matrix_sum_rows(&(dcsr_cuda_output){call, w, mask, accum, desc}, monoid, A);
+        return dcsr_i_cuda_matrix_sum_rows(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, monoid, A);
 #endif
     job j = {.monoid = monoid,
              .context = w->context,

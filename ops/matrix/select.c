@@ -264,9 +264,10 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
                            "%s: the thunk is NULL; give the address of a scalar of type %s", s.call,
                            dcsr_type_name(op->thunk));
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {
+    const dcsr_i_cuda_matrix_output there = {
         .call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, !op->loop)) return dcsr_cuda_matrix_index(&there, op, thunk, A, true);
+    if (dcsr_i_cuda_matrix_takes(&there, !op->loop))
+        return dcsr_i_cuda_matrix_index(&there, op, thunk, A, true);
 #endif
     s.context = C->context;
     s.by_position = is_position(op);

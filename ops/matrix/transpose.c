@@ -125,8 +125,9 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     bool copied = desc && desc->transpose_a;
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, false)) return dcsr_cuda_matrix_copy(&there, A, !copied);
+    const dcsr_i_cuda_matrix_output there = {
+        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, false)) return dcsr_i_cuda_matrix_copy(&there, A, !copied);
 #endif
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;

@@ -15,7 +15,7 @@
 #include "ops/matrix/list_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
-bool dcsr_cuda_matrix_takes(const dcsr_cuda_matrix_output *out, bool users)
+bool dcsr_i_cuda_matrix_takes(const dcsr_i_cuda_matrix_output *out, bool users)
 {
     bool host = out->desc && out->desc->device == DCSR_DEVICE_CPU;
     return out->C->context->cuda && !host && !users && !(out->accum && !out->accum->loop);
@@ -24,97 +24,97 @@ bool dcsr_cuda_matrix_takes(const dcsr_cuda_matrix_output *out, bool users)
 /* ---- Masks ---- */
 
 /* Keeps the entries whose values are not 0. */
-static dcsr_status choose_true(dcsr_cuda_list *list, dcsr_cuda_stream *stream)
+static dcsr_status choose_true(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
 {
     uint64_t n = list->n;
-    uint32_t *keep = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_mark_true(stream, list, keep);
-    dcsr_status status = dcsr_cuda_list_choose(list, stream, keep);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_i_cuda_list_mark_true(stream, list, keep);
+    dcsr_status status = dcsr_i_cuda_list_choose(list, stream, keep);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
 
-dcsr_status dcsr_cuda_mask_places(dcsr_cuda_list *places, dcsr_cuda_stream *stream, dcsr_view *mask,
-                                  const dcsr_desc *desc)
+dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_list *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
+                                    const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_cuda_list_of_view(places, stream, mask, false));
+    DCSR_TRY(dcsr_i_cuda_list_of_view(places, stream, mask, false));
     bool by_value = places->type != DCSR_PATTERN && !(desc && desc->mask_structure);
     dcsr_status status = by_value ? choose_true(places, stream) : DCSR_OK;
-    if (status == DCSR_OK) status = dcsr_cuda_list_cast(places, stream, DCSR_PATTERN);
-    if (status != DCSR_OK) dcsr_cuda_list_close(places, stream);
+    if (status == DCSR_OK) status = dcsr_i_cuda_list_cast(places, stream, DCSR_PATTERN);
+    if (status != DCSR_OK) dcsr_i_cuda_list_close(places, stream);
     return status;
 }
 
 /* ---- Regions ---- */
 
 /* The indices of a list as bits, on the device; NULL where the list is of all. */
-static dcsr_status bring_bits(uint32_t **bits, dcsr_cuda_stream *stream, const dcsr_i_index_list *list,
+static dcsr_status bring_bits(uint32_t **bits, dcsr_i_cuda_stream *stream, const dcsr_i_index_list *list,
                               uint64_t size)
 {
     uint64_t words = (size + 31) / 32;
     *bits = NULL;
     if (!list->indices) return DCSR_OK;
-    *bits = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof **bits);
-    uint32_t *indices = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *indices);
+    *bits = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof **bits);
+    uint32_t *indices = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *indices);
     if (*bits && indices) {
-        dcsr_cuda_fill(stream, *bits, 0, words * sizeof **bits);
-        dcsr_cuda_copy(stream, indices, list->indices, list->n * sizeof *indices);
-        dcsr_cuda_list_set_bits(stream, *bits, indices, list->n);
+        dcsr_i_cuda_fill(stream, *bits, 0, words * sizeof **bits);
+        dcsr_i_cuda_copy(stream, indices, list->indices, list->n * sizeof *indices);
+        dcsr_i_cuda_list_set_bits(stream, *bits, indices, list->n);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, indices, list->n, sizeof *indices);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, indices, list->n, sizeof *indices);
     return *bits && indices ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 /* ---- Writing ---- */
 
 typedef struct writing {
-    const dcsr_cuda_matrix_output *out;
-    dcsr_cuda_compute *compute;
+    const dcsr_i_cuda_matrix_output *out;
+    dcsr_i_cuda_compute *compute;
     const void *user;
     bool complement, replace;
-    dcsr_cuda_stream *stream; /* the matrix's */
-    dcsr_cuda_list T;         /* becomes the new content */
-    dcsr_cuda_list places, inside, outside;
-    dcsr_cuda_list duplicates; /* of C, at places that are not written */
+    dcsr_i_cuda_stream *stream; /* the matrix's */
+    dcsr_i_cuda_list T;         /* becomes the new content */
+    dcsr_i_cuda_list places, inside, outside;
+    dcsr_i_cuda_list duplicates; /* of C, at places that are not written */
 } writing;
 
 /* The list becomes what comes of merging others. */
-static void become(dcsr_cuda_list *list, dcsr_cuda_stream *stream, const dcsr_cuda_list *merged)
+static void become(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *merged)
 {
-    dcsr_cuda_list_close(list, stream);
+    dcsr_i_cuda_list_close(list, stream);
     *list = *merged;
 }
 
 /* The entries at the places where the mask is true, or at the others. */
-static dcsr_status part_of(dcsr_cuda_list *part, const writing *w, const dcsr_cuda_list *list, bool truth)
+static dcsr_status part_of(dcsr_i_cuda_list *part, const writing *w, const dcsr_i_cuda_list *list, bool truth)
 {
     bool named = truth != w->complement;
-    dcsr_cuda_merging how = {.x = !named, .both = named, .type = list->type};
-    return dcsr_cuda_list_merge(part, w->stream, list, &w->places, &how);
+    dcsr_i_cuda_merging how = {.x = !named, .both = named, .type = list->type};
+    return dcsr_i_cuda_list_merge(part, w->stream, list, &w->places, &how);
 }
 
 /* Where the mask is true. */
-static dcsr_status restrict_to_mask(dcsr_cuda_list *list, const writing *w)
+static dcsr_status restrict_to_mask(dcsr_i_cuda_list *list, const writing *w)
 {
-    dcsr_cuda_list part;
+    dcsr_i_cuda_list part;
     DCSR_TRY(part_of(&part, w, list, true));
     become(list, w->stream, &part);
     return DCSR_OK;
 }
 
 /* T and entries of C beside it, to values of C's type. */
-static dcsr_status unite(writing *w, const dcsr_cuda_list *kept, const dcsr_binary_op *accum)
+static dcsr_status unite(writing *w, const dcsr_i_cuda_list *kept, const dcsr_binary_op *accum)
 {
-    dcsr_cuda_list all;
-    dcsr_cuda_merging how = {.x = true, .y = true, .both = true, .op = accum, .type = w->out->C->type};
-    DCSR_TRY(dcsr_cuda_list_merge(&all, w->stream, kept, &w->T, &how));
+    dcsr_i_cuda_list all;
+    dcsr_i_cuda_merging how = {.x = true, .y = true, .both = true, .op = accum, .type = w->out->C->type};
+    DCSR_TRY(dcsr_i_cuda_list_merge(&all, w->stream, kept, &w->T, &how));
     become(&w->T, w->stream, &all);
     return DCSR_OK;
 }
 
 /* Keeps the entries that stay as they are. */
-static dcsr_status choose_staying(dcsr_cuda_list *list, const writing *w, dcsr_cuda_staying how)
+static dcsr_status choose_staying(dcsr_i_cuda_list *list, const writing *w, dcsr_i_cuda_staying how)
 {
     const dcsr_i_region *region = w->out->region;
     uint64_t n = list->n, rows = list->rows, cols = list->cols;
@@ -122,19 +122,19 @@ static dcsr_status choose_staying(dcsr_cuda_list *list, const writing *w, dcsr_c
     dcsr_status status = region ? bring_bits(&of_rows, w->stream, &region->rows, rows) : DCSR_OK;
     if (status == DCSR_OK && region) status = bring_bits(&of_cols, w->stream, &region->cols, cols);
     if (status == DCSR_OK) {
-        keep = dcsr_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
+        keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
         status = keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     }
     if (status == DCSR_OK) {
         how.region = region != NULL;
         how.rows = of_rows;
         how.cols = of_cols;
-        dcsr_cuda_list_mark_staying(w->stream, list, &how, keep);
-        status = dcsr_cuda_list_choose(list, w->stream, keep);
+        dcsr_i_cuda_list_mark_staying(w->stream, list, &how, keep);
+        status = dcsr_i_cuda_list_choose(list, w->stream, keep);
     }
-    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
-    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, of_cols, (cols + 31) / 32, sizeof *of_cols);
-    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, of_rows, (rows + 31) / 32, sizeof *of_rows);
+    dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, of_cols, (cols + 31) / 32, sizeof *of_cols);
+    dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, of_rows, (rows + 31) / 32, sizeof *of_rows);
     return status;
 }
 
@@ -142,17 +142,17 @@ static dcsr_status choose_staying(dcsr_cuda_list *list, const writing *w, dcsr_c
 static dcsr_status read_old(writing *w)
 {
     dcsr_view *view;
-    const dcsr_cuda_matrix_output *out = w->out;
+    const dcsr_i_cuda_matrix_output *out = w->out;
     DCSR_TRY(dcsr_view_create(&view, out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-    dcsr_status status = dcsr_cuda_list_of_output(&w->inside, &w->duplicates, w->stream, view);
+    dcsr_status status = dcsr_i_cuda_list_of_output(&w->inside, &w->duplicates, w->stream, view);
     dcsr_view_destroy(view);
     if (status != DCSR_OK || !w->duplicates.n) return status;
-    const dcsr_cuda_staying how = {.masked = out->mask != NULL,
-                                   .complement = w->complement,
-                                   .replace = w->replace,
-                                   .places = w->places,
-                                   .accumulates = out->accum != NULL,
-                                   .T = w->T};
+    const dcsr_i_cuda_staying how = {.masked = out->mask != NULL,
+                                     .complement = w->complement,
+                                     .replace = w->replace,
+                                     .places = w->places,
+                                     .accumulates = out->accum != NULL,
+                                     .T = w->T};
     return choose_staying(&w->duplicates, w, how);
 }
 
@@ -160,11 +160,11 @@ static dcsr_status read_old(writing *w)
  * where the mask is false meets nothing. */
 static dcsr_status keep_old(writing *w)
 {
-    const dcsr_cuda_matrix_output *out = w->out;
+    const dcsr_i_cuda_matrix_output *out = w->out;
     DCSR_TRY(read_old(w));
     if (out->mask && !w->replace && !out->accum) DCSR_TRY(part_of(&w->outside, w, &w->inside, false));
     if (out->mask && (w->replace || !out->accum)) DCSR_TRY(restrict_to_mask(&w->inside, w));
-    if (out->region && !out->accum) DCSR_TRY(choose_staying(&w->inside, w, (dcsr_cuda_staying){0}));
+    if (out->region && !out->accum) DCSR_TRY(choose_staying(&w->inside, w, (dcsr_i_cuda_staying){0}));
     if (out->accum || out->region) DCSR_TRY(unite(w, &w->inside, out->accum));
     return w->outside.keys ? unite(w, &w->outside, NULL) : DCSR_OK;
 }
@@ -173,38 +173,38 @@ static dcsr_status keep_old(writing *w)
 static dcsr_status put_duplicates_back(writing *w)
 {
     uint64_t n = w->T.n;
-    uint32_t *keep = dcsr_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    uint32_t *keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_mark_missing(w->stream, &w->T, &w->duplicates, keep);
-    dcsr_status status = dcsr_cuda_list_choose(&w->T, w->stream, keep);
-    dcsr_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
-    return status == DCSR_OK ? dcsr_cuda_list_append(&w->T, w->stream, &w->duplicates) : status;
+    dcsr_i_cuda_list_mark_missing(w->stream, &w->T, &w->duplicates, keep);
+    dcsr_status status = dcsr_i_cuda_list_choose(&w->T, w->stream, keep);
+    dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    return status == DCSR_OK ? dcsr_i_cuda_list_append(&w->T, w->stream, &w->duplicates) : status;
 }
 
 static dcsr_status make_content(writing *w)
 {
-    const dcsr_cuda_matrix_output *out = w->out;
+    const dcsr_i_cuda_matrix_output *out = w->out;
     if (out->mask) {
-        DCSR_TRY(dcsr_cuda_mask_places(&w->places, w->stream, out->mask, out->desc));
+        DCSR_TRY(dcsr_i_cuda_mask_places(&w->places, w->stream, out->mask, out->desc));
         DCSR_TRY(restrict_to_mask(&w->T, w));
     }
     if (out->accum || out->region || (out->mask && !w->replace)) DCSR_TRY(keep_old(w));
-    DCSR_TRY(dcsr_cuda_list_cast(&w->T, w->stream, out->C->type));
+    DCSR_TRY(dcsr_i_cuda_list_cast(&w->T, w->stream, out->C->type));
     return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }
 
 /* In C's turn, on C's stream, which the thread has entered. */
-static dcsr_status write(writing *w)
+static dcsr_status write_list(writing *w)
 {
     dcsr_matrix *C = w->out->C;
     dcsr_status status = make_content(w);
     if (status == DCSR_OK)
-        status = dcsr_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n, !w->duplicates.n);
-    dcsr_cuda_list_close(&w->duplicates, w->stream);
-    dcsr_cuda_list_close(&w->places, w->stream);
-    dcsr_cuda_list_close(&w->inside, w->stream);
-    dcsr_cuda_list_close(&w->outside, w->stream);
-    dcsr_cuda_list_close(&w->T, w->stream);
+        status = dcsr_i_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n, !w->duplicates.n);
+    dcsr_i_cuda_list_close(&w->duplicates, w->stream);
+    dcsr_i_cuda_list_close(&w->places, w->stream);
+    dcsr_i_cuda_list_close(&w->inside, w->stream);
+    dcsr_i_cuda_list_close(&w->outside, w->stream);
+    dcsr_i_cuda_list_close(&w->T, w->stream);
     return status;
 }
 
@@ -220,32 +220,32 @@ static dcsr_status write_in_turn(dcsr_matrix *C, void *user)
     writing *w = user;
     bool nowhere = !w->out->mask && w->complement;
     w->stream = C->cuda->stream;
-    dcsr_cuda_enter(w->stream);
+    dcsr_i_cuda_enter(w->stream);
     dcsr_status status = w->out->in_turn ? w->compute(&w->T, w->stream, w->user) : DCSR_OK;
     if (status == DCSR_OK) status = check_T(w, C->current->rows, C->current->cols, "C");
     if (status == DCSR_OK && !nowhere)
-        status = write(w);
+        status = write_list(w);
     else if (status == DCSR_OK && w->replace)
-        status = dcsr_cuda_replace_entries(C, NULL, NULL, 0, true);
+        status = dcsr_i_cuda_replace_entries(C, NULL, NULL, 0, true);
     /* Copies of the region's lists may be under way. */
-    if (status != DCSR_OK) dcsr_cuda_wait(w->stream, "writing a result");
-    dcsr_cuda_leave(w->stream);
+    if (status != DCSR_OK) dcsr_i_cuda_wait(w->stream, "writing a result");
+    dcsr_i_cuda_leave(w->stream);
     return status;
 }
 
 /* T's memory is used on two streams: the first is waited for in between. */
-static dcsr_status compute_before(writing *w, dcsr_cuda_stream *stream)
+static dcsr_status compute_before(writing *w, dcsr_i_cuda_stream *stream)
 {
     const dcsr_i_rows *mask = w->out->mask ? dcsr_i_view_rows(w->out->mask) : NULL;
     dcsr_status status = w->compute(&w->T, stream, w->user),
-                waited = dcsr_cuda_wait(stream, "computing a matrix");
+                waited = dcsr_i_cuda_wait(stream, "computing a matrix");
     DCSR_TRY(status);
     DCSR_TRY(waited);
     return mask ? check_T(w, mask->rows, mask->cols, "the mask") : DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_matrix_run(const dcsr_cuda_matrix_output *out, dcsr_cuda_compute *compute,
-                                 const void *user, uint64_t work)
+dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_cuda_matrix_output *out, dcsr_i_cuda_compute *compute,
+                                   const void *user, uint64_t work)
 {
     const dcsr_desc *desc = out->desc;
     writing w = {.out = out,
@@ -253,11 +253,11 @@ dcsr_status dcsr_cuda_matrix_run(const dcsr_cuda_matrix_output *out, dcsr_cuda_c
                  .user = user,
                  .complement = desc && desc->mask_complement,
                  .replace = desc && desc->replace};
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(out->C->context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(out->C->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = out->in_turn ? DCSR_OK : compute_before(&w, stream);
     if (status == DCSR_OK) status = dcsr_i_result_turn(out->C, out->call, write_in_turn, &w);
-    dcsr_cuda_list_close(&w.T, stream);
+    dcsr_i_cuda_list_close(&w.T, stream);
     dcsr_i_stream_return(out->C->context, stream);
     if (status == DCSR_OK && desc && desc->report)
         *desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = work};

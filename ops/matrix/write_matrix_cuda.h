@@ -12,7 +12,7 @@
 #include "ops/matrix/list_cuda.h"
 #include "ops/matrix/assign_region.h"
 
-typedef struct dcsr_cuda_matrix_output {
+typedef struct dcsr_i_cuda_matrix_output {
     const char *call; /* the function's name without dcsr_, for messages */
     dcsr_matrix *C;
     dcsr_view *mask;             /* may be NULL */
@@ -23,25 +23,25 @@ typedef struct dcsr_cuda_matrix_output {
     const dcsr_i_region *region;
     /* T depends on what C holds: it is computed in C's turn, with C's stream. There is no mask then. */
     bool in_turn;
-} dcsr_cuda_matrix_output;
+} dcsr_i_cuda_matrix_output;
 
 /* Whether an operation is carried out on the device: where C's context has one, unless the description wants
  * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
  * operands are on the device, and bringing them to the host takes as long. */
-bool dcsr_cuda_matrix_takes(const dcsr_cuda_matrix_output *out, bool users);
+bool dcsr_i_cuda_matrix_takes(const dcsr_i_cuda_matrix_output *out, bool users);
 
 /* The places where a mask is true that is not complemented: a list of DCSR_PATTERN. Waits. */
-dcsr_status dcsr_cuda_mask_places(dcsr_cuda_list *places, dcsr_cuda_stream *stream, dcsr_view *mask,
-                                  const dcsr_desc *desc);
+dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_list *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
+                                    const dcsr_desc *desc);
 
 /* Makes T, with a stream on which it may wait. T is of zeros before, and closed by the caller, whatever is
  * returned. */
-typedef dcsr_status dcsr_cuda_compute(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user);
+typedef dcsr_status dcsr_i_cuda_compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user);
 
 /* Carries an operation out: computes T, writes it, reports `work` entries. Output and mask have been checked
  * (dcsr_i_check_output), also that all are of one context. Errors: those of compute(), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, DEVICE; C is then as it was. */
-dcsr_status dcsr_cuda_matrix_run(const dcsr_cuda_matrix_output *out, dcsr_cuda_compute *compute,
-                                 const void *user, uint64_t work);
+dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_cuda_matrix_output *out, dcsr_i_cuda_compute *compute,
+                                   const void *user, uint64_t work);
 
 #endif

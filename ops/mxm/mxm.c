@@ -143,9 +143,10 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
     DCSR_TRY(dcsr_i_check_view("mxm", "B", B, C->context));
     DCSR_TRY(check_factors(A, B, how));
 #ifdef DCSR_CUDA
-    const dcsr_cuda_matrix_output there = {.call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_cuda_matrix_takes(&there, dcsr_i_semiring_is_users(semiring)))
-        return dcsr_cuda_mxm(&there, semiring, A, B);
+    const dcsr_i_cuda_matrix_output there = {
+        .call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (dcsr_i_cuda_matrix_takes(&there, dcsr_i_semiring_is_users(semiring)))
+        return dcsr_i_cuda_mxm(&there, semiring, A, B);
 #endif
     dcsr_i_mxm_few few;
     dcsr_i_mxm m = {.context = C->context,

@@ -11,7 +11,7 @@
 static const char operation[] = "multiplying matrices";
 
 typedef struct factors {
-    const dcsr_cuda_matrix_output *out;
+    const dcsr_i_cuda_matrix_output *out;
     const dcsr_semiring *semiring;
     dcsr_view *A, *B;
     bool transpose_a, transpose_b;
@@ -19,50 +19,50 @@ typedef struct factors {
 
 typedef struct multiplying {
     const factors *of;
-    dcsr_cuda_stream *stream;
-    dcsr_type type;      /* of the products */
-    dcsr_cuda_rows rows; /* of B */
+    dcsr_i_cuda_stream *stream;
+    dcsr_type type;        /* of the products */
+    dcsr_i_cuda_rows rows; /* of B */
     /* B as a list, and its columns and where its rows begin; of zeros where B is read as it stands. */
-    dcsr_cuda_list b;
+    dcsr_i_cuda_list b;
     uint32_t *b_columns;
     uint64_t *b_offsets;
-    dcsr_cuda_list a;        /* A's entries, with values as multiply takes them */
+    dcsr_i_cuda_list a;      /* A's entries, with values as multiply takes them */
     uint32_t *columns;       /* of these */
     uint64_t *offsets;       /* products before each */
-    dcsr_cuda_list places;   /* where the mask is true, and where its rows begin; of zeros where products */
+    dcsr_i_cuda_list places; /* where the mask is true, and where its rows begin; of zeros where products */
     uint64_t *place_offsets; /* are wanted everywhere */
-    dcsr_cuda_cut *cut;
+    dcsr_i_cuda_cut *cut;
 } multiplying;
 
 static void *allocate(const multiplying *m, uint64_t count, size_t size)
 {
-    return dcsr_cuda_alloc(m->stream, DCSR_I_SCRATCH, count, size);
+    return dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, count, size);
 }
 
 static void release(const multiplying *m, void *block, uint64_t count, size_t size)
 {
-    dcsr_cuda_free(m->stream, DCSR_I_SCRATCH, block, count, size);
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, block, count, size);
 }
 
-static void close(multiplying *m)
+static void close_product(multiplying *m)
 {
     release(m, m->cut, 1, sizeof *m->cut);
     release(m, m->offsets, m->a.n + 1, sizeof *m->offsets);
     release(m, m->columns, m->a.n, sizeof *m->columns);
-    dcsr_cuda_list_close(&m->a, m->stream);
+    dcsr_i_cuda_list_close(&m->a, m->stream);
     release(m, m->place_offsets, m->places.rows + 1, sizeof *m->place_offsets);
-    dcsr_cuda_list_close(&m->places, m->stream);
+    dcsr_i_cuda_list_close(&m->places, m->stream);
     release(m, m->b_offsets, m->b.rows + 1, sizeof *m->b_offsets);
     release(m, m->b_columns, m->b.n, sizeof *m->b_columns);
-    dcsr_cuda_list_close(&m->b, m->stream);
+    dcsr_i_cuda_list_close(&m->b, m->stream);
 }
 
 /* What kernels have written, once they have run. */
 static dcsr_status read_back(const multiplying *m, void *to, const void *from, size_t bytes)
 {
-    void *landing = dcsr_cuda_landing(m->stream, bytes);
-    if (landing) dcsr_cuda_copy(m->stream, landing, from, bytes);
-    DCSR_TRY(dcsr_cuda_wait(m->stream, operation));
+    void *landing = dcsr_i_cuda_landing(m->stream, bytes);
+    if (landing) dcsr_i_cuda_copy(m->stream, landing, from, bytes);
+    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
     memcpy(to, landing, bytes);
     return DCSR_OK;
 }
@@ -72,8 +72,8 @@ static dcsr_status read_back(const multiplying *m, void *to, const void *from, s
 /* The type of the products: none where no values are wanted, or all sums are 1. */
 static dcsr_type type_of_products(const factors *f)
 {
-    dcsr_cuda_semiring ring;
-    bool ones = dcsr_cuda_semiring_of(&ring, f->semiring, false, f->A->rows.type) && ring.ones;
+    dcsr_i_cuda_semiring ring;
+    bool ones = dcsr_i_cuda_semiring_of(&ring, f->semiring, false, f->A->rows.type) && ring.ones;
     return ones || f->out->C->type == DCSR_PATTERN ? DCSR_PATTERN : dcsr_i_monoid_type(f->semiring->add);
 }
 
@@ -84,25 +84,25 @@ static dcsr_status open_b(multiplying *m)
     bool transposed = m->of->transpose_b;
     if (!B->shows_duplicates && B->matrix->policy != DCSR_POLICY_KEEP) {
         m->rows = B->rows.device;
-        if (transposed) return dcsr_cuda_view_transposed(&m->rows, B);
+        if (transposed) return dcsr_i_cuda_view_transposed(&m->rows, B);
         dcsr_i_view_was_read(B);
         return DCSR_OK;
     }
-    dcsr_cuda_list *b = &m->b;
-    DCSR_TRY(dcsr_cuda_list_of_view(b, m->stream, B, transposed));
+    dcsr_i_cuda_list *b = &m->b;
+    DCSR_TRY(dcsr_i_cuda_list_of_view(b, m->stream, B, transposed));
     m->b_columns = allocate(m, b->n, sizeof *m->b_columns);
     m->b_offsets = allocate(m, b->rows + 1, sizeof *m->b_offsets);
     if (!m->b_columns || !m->b_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_take_low(m->stream, b->keys, b->n, 32, m->b_columns);
-    dcsr_cuda_list_offsets(m->stream, b, m->b_offsets);
-    m->rows = (dcsr_cuda_rows){.rows = b->rows,
-                               .cols = b->cols,
-                               .stored = b->n,
-                               .type = b->type,
-                               .value_size = (uint32_t)dcsr_type_size(b->type),
-                               .offsets = m->b_offsets,
-                               .columns = m->b_columns,
-                               .values = b->values};
+    dcsr_i_cuda_take_low(m->stream, b->keys, b->n, 32, m->b_columns);
+    dcsr_i_cuda_list_offsets(m->stream, b, m->b_offsets);
+    m->rows = (dcsr_i_cuda_rows){.rows = b->rows,
+                                 .cols = b->cols,
+                                 .stored = b->n,
+                                 .type = b->type,
+                                 .value_size = (uint32_t)dcsr_type_size(b->type),
+                                 .offsets = m->b_offsets,
+                                 .columns = m->b_columns,
+                                 .values = b->values};
     return DCSR_OK;
 }
 
@@ -112,8 +112,8 @@ static dcsr_status choose_rows(multiplying *m)
     uint64_t n = m->a.n;
     uint32_t *keep = allocate(m, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_mxm_mark(m->stream, m->a.keys, n, m->place_offsets, keep);
-    dcsr_status status = dcsr_cuda_list_choose(&m->a, m->stream, keep);
+    dcsr_i_cuda_mxm_mark(m->stream, m->a.keys, n, m->place_offsets, keep);
+    dcsr_status status = dcsr_i_cuda_list_choose(&m->a, m->stream, keep);
     release(m, keep, n, sizeof *keep);
     return status;
 }
@@ -121,77 +121,77 @@ static dcsr_status choose_rows(multiplying *m)
 /* Of a mask that is not complemented: products are wanted where it is true alone. */
 static dcsr_status use_mask(multiplying *m)
 {
-    const dcsr_cuda_matrix_output *out = m->of->out;
+    const dcsr_i_cuda_matrix_output *out = m->of->out;
     if (!out->mask || (out->desc && out->desc->mask_complement)) return DCSR_OK;
     const dcsr_i_rows *mask = dcsr_i_view_rows(out->mask);
     DCSR_TRY(dcsr_i_check_shape(out->call, "the mask", mask->rows, mask->cols, "the result", m->a.rows,
                                 m->rows.cols));
-    DCSR_TRY(dcsr_cuda_mask_places(&m->places, m->stream, out->mask, out->desc));
+    DCSR_TRY(dcsr_i_cuda_mask_places(&m->places, m->stream, out->mask, out->desc));
     m->place_offsets = allocate(m, m->places.rows + 1, sizeof *m->place_offsets);
     if (!m->place_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_list_offsets(m->stream, &m->places, m->place_offsets);
+    dcsr_i_cuda_list_offsets(m->stream, &m->places, m->place_offsets);
     return choose_rows(m);
 }
 
-static dcsr_status open(multiplying *m)
+static dcsr_status open_product(multiplying *m)
 {
     const factors *f = m->of;
     const dcsr_binary_op *multiply = f->semiring->multiply;
     m->type = type_of_products(f);
     DCSR_TRY(open_b(m));
-    DCSR_TRY(dcsr_cuda_list_of_view(&m->a, m->stream, f->A, f->transpose_a));
+    DCSR_TRY(dcsr_i_cuda_list_of_view(&m->a, m->stream, f->A, f->transpose_a));
     bool reads_a = m->type != DCSR_PATTERN && dcsr_i_reads_x(multiply) && m->a.type != DCSR_PATTERN;
-    DCSR_TRY(dcsr_cuda_list_cast(&m->a, m->stream, reads_a ? multiply->xtype : DCSR_PATTERN));
+    DCSR_TRY(dcsr_i_cuda_list_cast(&m->a, m->stream, reads_a ? multiply->xtype : DCSR_PATTERN));
     DCSR_TRY(use_mask(m));
     m->columns = allocate(m, m->a.n, sizeof *m->columns);
     m->offsets = allocate(m, m->a.n + 1, sizeof *m->offsets);
     m->cut = allocate(m, 1, sizeof *m->cut);
     if (!m->columns || !m->offsets || !m->cut) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_take_low(m->stream, m->a.keys, m->a.n, 32, m->columns);
-    return dcsr_cuda_sum_lengths(m->stream, &m->rows, m->columns, m->a.n, m->offsets);
+    dcsr_i_cuda_take_low(m->stream, m->a.keys, m->a.n, 32, m->columns);
+    return dcsr_i_cuda_sum_lengths(m->stream, &m->rows, m->columns, m->a.n, m->offsets);
 }
 
 /* ---- Portions ---- */
 
-static dcsr_status open_part(const multiplying *m, dcsr_cuda_list *part, uint64_t n)
+static dcsr_status open_part(const multiplying *m, dcsr_i_cuda_list *part, uint64_t n)
 {
-    return dcsr_cuda_list_open(part, m->stream, m->type, m->a.rows, m->rows.cols, n);
+    return dcsr_i_cuda_list_open(part, m->stream, m->type, m->a.rows, m->rows.cols, n);
 }
 
 /* The products at the mask's places. */
-static dcsr_status expand_wanted(const multiplying *m, const dcsr_cuda_products *p, dcsr_cuda_list *part)
+static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_list *part)
 {
-    uint64_t parts = dcsr_cuda_mxm_parts(p), n, *starts = allocate(m, parts + 1, sizeof *starts);
+    uint64_t parts = dcsr_i_cuda_mxm_parts(p), n, *starts = allocate(m, parts + 1, sizeof *starts);
     if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_mxm_count(m->stream, p, starts);
-    dcsr_status status = dcsr_cuda_scan_u64(m->stream, starts, starts, parts);
+    dcsr_i_cuda_mxm_count(m->stream, p, starts);
+    dcsr_status status = dcsr_i_cuda_scan_u64(m->stream, starts, starts, parts);
     if (status == DCSR_OK) status = read_back(m, &n, starts + parts, sizeof n);
     if (status == DCSR_OK) status = open_part(m, part, n);
-    if (status == DCSR_OK) dcsr_cuda_mxm_expand(m->stream, p, starts, part);
+    if (status == DCSR_OK) dcsr_i_cuda_mxm_expand(m->stream, p, starts, part);
     release(m, starts, parts + 1, sizeof *starts);
     return status;
 }
 
-static dcsr_status expand(const multiplying *m, const dcsr_cuda_products *p, dcsr_cuda_list *part)
+static dcsr_status expand(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_list *part)
 {
     if (p->places) return expand_wanted(m, p, part);
     DCSR_TRY(open_part(m, part, p->count));
-    dcsr_cuda_mxm_expand(m->stream, p, NULL, part);
+    dcsr_i_cuda_mxm_expand(m->stream, p, NULL, part);
     return DCSR_OK;
 }
 
-static void copy_entries(const multiplying *m, dcsr_cuda_list *to, const dcsr_cuda_list *from)
+static void copy_entries(const multiplying *m, dcsr_i_cuda_list *to, const dcsr_i_cuda_list *from)
 {
     size_t size = dcsr_type_size(m->type);
-    dcsr_cuda_copy(m->stream, to->keys + to->n, from->keys, from->n * sizeof *to->keys);
-    if (size) dcsr_cuda_copy(m->stream, (char *)to->values + to->n * size, from->values, from->n * size);
+    dcsr_i_cuda_copy(m->stream, to->keys + to->n, from->keys, from->n * sizeof *to->keys);
+    if (size) dcsr_i_cuda_copy(m->stream, (char *)to->values + to->n * size, from->values, from->n * size);
     to->n += from->n;
 }
 
 /* Appends a part, whose rows come after those that T has. The first becomes T. */
-static dcsr_status append(const multiplying *m, dcsr_cuda_list *T, dcsr_cuda_list *part)
+static dcsr_status append(const multiplying *m, dcsr_i_cuda_list *T, dcsr_i_cuda_list *part)
 {
-    dcsr_cuda_list larger, none = {0};
+    dcsr_i_cuda_list larger, none = {0};
     uint64_t n = T->n + part->n;
     if (!T->keys) {
         *T = *part;
@@ -202,7 +202,7 @@ static dcsr_status append(const multiplying *m, dcsr_cuda_list *T, dcsr_cuda_lis
         DCSR_TRY(open_part(m, &larger, n + n / 2));
         larger.n = 0;
         copy_entries(m, &larger, T);
-        dcsr_cuda_list_close(T, m->stream);
+        dcsr_i_cuda_list_close(T, m->stream);
         *T = larger;
     }
     copy_entries(m, T, part);
@@ -210,35 +210,35 @@ static dcsr_status append(const multiplying *m, dcsr_cuda_list *T, dcsr_cuda_lis
 }
 
 /* Entries begin to end - 1 of A, which have so many products. */
-static dcsr_status multiply_portion(const multiplying *m, dcsr_cuda_list *T, uint64_t begin, uint64_t end,
+static dcsr_status multiply_portion(const multiplying *m, dcsr_i_cuda_list *T, uint64_t begin, uint64_t end,
                                     uint64_t products)
 {
     const dcsr_semiring *semiring = m->of->semiring;
     const dcsr_binary_op *multiply = semiring->multiply;
-    dcsr_cuda_products p = {.walk = {m->rows, m->columns + begin, end - begin, m->offsets + begin},
-                            .count = products,
-                            .keys = m->a.keys + begin,
-                            .reads_y = m->type != DCSR_PATTERN && dcsr_i_reads_y(multiply) &&
-                                       m->rows.type != DCSR_PATTERN,
-                            .multiply = multiply->name,
-                            .type = multiply->xtype,
-                            .places = m->places.keys,
-                            .place_offsets = m->place_offsets};
+    dcsr_i_cuda_products p = {.walk = {m->rows, m->columns + begin, end - begin, m->offsets + begin},
+                              .count = products,
+                              .keys = m->a.keys + begin,
+                              .reads_y = m->type != DCSR_PATTERN && dcsr_i_reads_y(multiply) &&
+                                         m->rows.type != DCSR_PATTERN,
+                              .multiply = multiply->name,
+                              .type = multiply->xtype,
+                              .places = m->places.keys,
+                              .place_offsets = m->place_offsets};
     if (m->a.values) p.x = (const char *)m->a.values + begin * dcsr_type_size(m->a.type);
-    dcsr_cuda_list part = {0};
+    dcsr_i_cuda_list part = {0};
     dcsr_status status = expand(m, &p, &part);
-    if (status == DCSR_OK) status = dcsr_cuda_list_sort(&part, m->stream);
-    if (status == DCSR_OK) status = dcsr_cuda_list_add_up(&part, m->stream, semiring->add->op->name);
+    if (status == DCSR_OK) status = dcsr_i_cuda_list_sort(&part, m->stream);
+    if (status == DCSR_OK) status = dcsr_i_cuda_list_add_up(&part, m->stream, semiring->add->op->name);
     if (status == DCSR_OK) status = append(m, T, &part);
-    dcsr_cuda_list_close(&part, m->stream);
+    dcsr_i_cuda_list_close(&part, m->stream);
     return status;
 }
 
-static dcsr_status multiply_portions(const multiplying *m, dcsr_cuda_list *T)
+static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_list *T)
 {
-    dcsr_cuda_cut done = {0, 0}, next;
+    dcsr_i_cuda_cut done = {0, 0}, next;
     for (; done.end < m->a.n; done = next) {
-        dcsr_cuda_mxm_cut(m->stream, m->cut, m->a.keys, m->offsets, m->a.n, done.end);
+        dcsr_i_cuda_mxm_cut(m->stream, m->cut, m->a.keys, m->offsets, m->a.n, done.end);
         DCSR_TRY(read_back(m, &next, m->cut, sizeof next));
         uint64_t products = next.before - done.before;
         if (products) DCSR_TRY(multiply_portion(m, T, done.end, next.end, products));
@@ -248,22 +248,22 @@ static dcsr_status multiply_portions(const multiplying *m, dcsr_cuda_list *T)
 
 /* ---- The call ---- */
 
-static dcsr_status compute(dcsr_cuda_list *T, dcsr_cuda_stream *stream, const void *user)
+static dcsr_status compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     multiplying m = {.of = user, .stream = stream};
-    dcsr_status status = open(&m);
+    dcsr_status status = open_product(&m);
     if (status == DCSR_OK) status = multiply_portions(&m, T);
-    close(&m);
+    close_product(&m);
     return status;
 }
 
-dcsr_status dcsr_cuda_mxm(const dcsr_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
-                          dcsr_view *B)
+dcsr_status dcsr_i_cuda_mxm(const dcsr_i_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
+                            dcsr_view *B)
 {
     const dcsr_desc *desc = out->desc;
     const factors f = {out, semiring, A, B, desc && desc->transpose_a, desc && desc->transpose_b};
     uint64_t a = A->rows.device.stored, b = B->rows.device.stored;
     uint64_t rows = f.transpose_b ? B->rows.cols : B->rows.rows;
-    return dcsr_cuda_matrix_run(out, compute, &f,
-                                rows ? a + (uint64_t)((double)a * (double)b / (double)rows) : 0);
+    return dcsr_i_cuda_matrix_run(out, compute, &f,
+                                  rows ? a + (uint64_t)((double)a * (double)b / (double)rows) : 0);
 }

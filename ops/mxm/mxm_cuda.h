@@ -24,8 +24,8 @@ extern "C" {
 #endif
 
 /* C<mask> = accum(C, A B), where the operators are built in and the factors fit each other. */
-dcsr_status dcsr_cuda_mxm(const dcsr_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
-                          dcsr_view *B);
+dcsr_status dcsr_i_cuda_mxm(const dcsr_i_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
+                            dcsr_view *B);
 
 /* ---- mxm_expand.cu ---- */
 
@@ -38,9 +38,9 @@ enum { DCSR_CUDA_MXM_PRODUCTS = 1 << 26 };
 #endif
 
 /* Some neighbouring entries of A, and what they are multiplied with. */
-typedef struct dcsr_cuda_products {
-    dcsr_cuda_walk walk; /* rows of B, by the columns of these entries */
-    uint64_t count;      /* products */
+typedef struct dcsr_i_cuda_products {
+    dcsr_i_cuda_walk walk; /* rows of B, by the columns of these entries */
+    uint64_t count;        /* products */
     const uint64_t *keys;
     const void *x; /* values, of `type`; NULL: each is 1, or not looked at */
     bool reads_y;  /* whether B's values, which may be of any type, are looked at */
@@ -48,29 +48,29 @@ typedef struct dcsr_cuda_products {
     dcsr_type type;
     /* Where products are wanted: a list of places, and where the rows of it begin. NULL: everywhere. */
     const uint64_t *places, *place_offsets;
-} dcsr_cuda_products;
+} dcsr_i_cuda_products;
 
 /* keep[k] = 1 where the row of keys[k] has places, else 0. */
-void dcsr_cuda_mxm_mark(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n,
-                        const uint64_t *place_offsets, uint32_t *keep);
+void dcsr_i_cuda_mxm_mark(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                          const uint64_t *place_offsets, uint32_t *keep);
 
 /* The end of the portion that begins with entry `begin` of A's n. */
-typedef struct dcsr_cuda_cut {
+typedef struct dcsr_i_cuda_cut {
     uint64_t end;    /* the entry behind it */
     uint64_t before; /* products before that */
-} dcsr_cuda_cut;
+} dcsr_i_cuda_cut;
 /* offsets[k] = products of the entries before k, for k = 0 .. n. */
-void dcsr_cuda_mxm_cut(dcsr_cuda_stream *stream, dcsr_cuda_cut *cut, const uint64_t *keys,
-                       const uint64_t *offsets, uint64_t n, uint64_t begin);
+void dcsr_i_cuda_mxm_cut(dcsr_i_cuda_stream *stream, dcsr_i_cuda_cut *cut, const uint64_t *keys,
+                         const uint64_t *offsets, uint64_t n, uint64_t begin);
 
 /* How many products are wanted, where some are not: of each of so many parts. */
-uint64_t dcsr_cuda_mxm_parts(const dcsr_cuda_products *p);
-void dcsr_cuda_mxm_count(dcsr_cuda_stream *stream, const dcsr_cuda_products *p, uint64_t *counts);
+uint64_t dcsr_i_cuda_mxm_parts(const dcsr_i_cuda_products *p);
+void dcsr_i_cuda_mxm_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, uint64_t *counts);
 /* Writes the products that are wanted, in the order of the walk; those of part i from place starts[i] on, or,
  * where all are, starts is NULL. The list's type is that of the products, which is `type` or DCSR_BOOL; or
  * DCSR_PATTERN, where no values are wanted. */
-void dcsr_cuda_mxm_expand(dcsr_cuda_stream *stream, const dcsr_cuda_products *p, const uint64_t *starts,
-                          const dcsr_cuda_list *to);
+void dcsr_i_cuda_mxm_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, const uint64_t *starts,
+                            const dcsr_i_cuda_list *to);
 
 #ifdef __cplusplus
 }

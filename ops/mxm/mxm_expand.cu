@@ -21,16 +21,16 @@ DCSR_CUDA_INLINE uint64_t row_of(uint64_t key)
 
 static __global__ void mark(const uint64_t *keys, uint64_t n, const uint64_t *place_offsets, uint32_t *keep)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step()) {
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step()) {
         uint64_t row = row_of(keys[k]);
         keep[k] = place_offsets[row] != place_offsets[row + 1];
     }
 }
 
-void dcsr_cuda_mxm_mark(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n,
-                        const uint64_t *place_offsets, uint32_t *keep)
+void dcsr_i_cuda_mxm_mark(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                          const uint64_t *place_offsets, uint32_t *keep)
 {
-    dcsr_cuda_launch(stream, mark, n, keys, n, place_offsets, keep);
+    dcsr_i_cuda_launch(stream, mark, n, keys, n, place_offsets, keep);
 }
 
 /* ---- Portions ---- */
@@ -49,8 +49,8 @@ template <class Is> DCSR_CUDA_INLINE uint64_t find_first(uint64_t from, uint64_t
 }
 
 /* One thread: as many rows as fit, or one. */
-static __global__ void find_cut(dcsr_cuda_cut *cut, const uint64_t *keys, const uint64_t *offsets, uint64_t n,
-                                uint64_t begin)
+static __global__ void find_cut(dcsr_i_cuda_cut *cut, const uint64_t *keys, const uint64_t *offsets,
+                                uint64_t n, uint64_t begin)
 {
     uint64_t most = offsets[begin] + DCSR_CUDA_MXM_PRODUCTS;
     uint64_t end = find_first(begin, n, [=](uint64_t k) { return offsets[k + 1] > most; });
@@ -62,10 +62,10 @@ static __global__ void find_cut(dcsr_cuda_cut *cut, const uint64_t *keys, const 
     *cut = {end, offsets[end]};
 }
 
-void dcsr_cuda_mxm_cut(dcsr_cuda_stream *stream, dcsr_cuda_cut *cut, const uint64_t *keys,
-                       const uint64_t *offsets, uint64_t n, uint64_t begin)
+void dcsr_i_cuda_mxm_cut(dcsr_i_cuda_stream *stream, dcsr_i_cuda_cut *cut, const uint64_t *keys,
+                         const uint64_t *offsets, uint64_t n, uint64_t begin)
 {
-    dcsr_cuda_launch_with({1, 1}, stream, find_cut, 1, cut, keys, offsets, n, begin);
+    dcsr_i_cuda_launch_with({1, 1}, stream, find_cut, 1, cut, keys, offsets, n, begin);
 }
 
 /* ---- Products ---- */
@@ -78,31 +78,31 @@ template <class T> struct factors {
 };
 } // namespace
 
-DCSR_CUDA_INLINE uint64_t key_of(const dcsr_cuda_products &p, uint64_t i, uint64_t place)
+DCSR_CUDA_INLINE uint64_t key_of(const dcsr_i_cuda_products &p, uint64_t i, uint64_t place)
 {
     return row_of(p.keys[i]) << 32 | p.walk.rows.columns[place];
 }
 
 /* Of entry i of A and the entry of B that stands at a place. */
 template <class T>
-DCSR_CUDA_INLINE factors<T> load_factors(const dcsr_cuda_products &p, uint64_t i, uint64_t place)
+DCSR_CUDA_INLINE factors<T> load_factors(const dcsr_i_cuda_products &p, uint64_t i, uint64_t place)
 {
     factors<T> f = {key_of(p, i, place), T(1), T(1)};
-    const dcsr_cuda_rows &b = p.walk.rows;
+    const dcsr_i_cuda_rows &b = p.walk.rows;
     if (p.x) f.x = ((const T *)p.x)[i];
     if (p.reads_y)
         f.y = b.type == (uint32_t)p.type ? ((const T *)b.values)[place]
-                                         : dcsr_cuda_load_cast<T>(b.type, b.values, place);
+                                         : dcsr_i_cuda_load_cast<T>(b.type, b.values, place);
     return f;
 }
 
 template <class T>
-DCSR_CUDA_INLINE void store_product(const dcsr_cuda_products &p, const dcsr_cuda_list &to, uint64_t at,
+DCSR_CUDA_INLINE void store_product(const dcsr_i_cuda_products &p, const dcsr_i_cuda_list &to, uint64_t at,
                                     const factors<T> &f)
 {
     to.keys[at] = f.key;
     if (!to.values) return;
-    T product = dcsr_cuda_operate<T>(p.multiply, f.x, f.y);
+    T product = dcsr_i_cuda_operate<T>(p.multiply, f.x, f.y);
     if (to.type == p.type)
         ((T *)to.values)[at] = product;
     else
@@ -111,22 +111,22 @@ DCSR_CUDA_INLINE void store_product(const dcsr_cuda_products &p, const dcsr_cuda
 
 /* All of them. */
 template <class T>
-static __global__ void DCSR_CUDA_WALK_BOUNDS expand_all(dcsr_cuda_products p, dcsr_cuda_list to)
+static __global__ void DCSR_CUDA_WALK_BOUNDS expand_all(dcsr_i_cuda_products p, dcsr_i_cuda_list to)
 {
     const uint64_t before = p.walk.offsets[0];
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         p.walk,
-        [&](const dcsr_cuda_entry &entry, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
             return load_factors<T>(p, entry.i, source.place);
         },
-        [&](const dcsr_cuda_entry &entry, const factors<T> &f) {
+        [&](const dcsr_i_cuda_entry &entry, const factors<T> &f) {
             store_product(p, to, entry.e - before, f);
         });
 }
 
 /* ---- Those that are wanted ---- */
 
-DCSR_CUDA_INLINE bool is_wanted(const dcsr_cuda_products &p, uint64_t key)
+DCSR_CUDA_INLINE bool is_wanted(const dcsr_i_cuda_products &p, uint64_t key)
 {
     uint64_t row = row_of(key), end = p.place_offsets[row + 1];
     uint64_t k = find_first(p.place_offsets[row], end, [&](uint64_t i) { return p.places[i] >= key; });
@@ -136,27 +136,28 @@ DCSR_CUDA_INLINE bool is_wanted(const dcsr_cuda_products &p, uint64_t key)
 /* Calls each(part, number, i, place) for the products that are wanted, which are numbered in each part, and
  * end(part, count), with one lane, for each part. A part is a tile of the walk. */
 template <class Each, class End>
-DCSR_CUDA_INLINE void for_wanted(const dcsr_cuda_products &p, Each each, End end)
+DCSR_CUDA_INLINE void for_wanted(const dcsr_i_cuda_products &p, Each each, End end)
 {
     const uint64_t before = p.walk.offsets[0];
-    const unsigned lane = dcsr_cuda_lane();
-    dcsr_cuda_for_tiles(p.walk, [&](const dcsr_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
-        uint64_t part = (d - before) / DCSR_CUDA_TILE_ITEMS;
-        uint32_t count = 0;
-        for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
-            uint32_t j = k * 32 + lane, at = dcsr_cuda_mark_of(tile, j), n = tile.row[at];
-            bool is_entry = j < left && n != DCSR_CUDA_NONE;
-            uint64_t i = first + n, place = tile.shift[at] + j;
-            bool wanted = is_entry && is_wanted(p, key_of(p, i, place));
-            uint32_t all = __ballot_sync(DCSR_CUDA_ALL_LANES, wanted);
-            if (wanted) each(part, count + (uint32_t)__popc(all & ((1u << lane) - 1)), i, place);
-            count += (uint32_t)__popc(all);
-        }
-        if (lane == 0) end(part, count);
-    });
+    const unsigned lane = dcsr_i_cuda_lane();
+    dcsr_i_cuda_for_tiles(
+        p.walk, [&](const dcsr_i_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
+            uint64_t part = (d - before) / DCSR_CUDA_TILE_ITEMS;
+            uint32_t count = 0;
+            for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
+                uint32_t j = k * 32 + lane, at = dcsr_i_cuda_mark_of(tile, j), n = tile.row[at];
+                bool is_entry = j < left && n != DCSR_CUDA_NONE;
+                uint64_t i = first + n, place = tile.shift[at] + j;
+                bool wanted = is_entry && is_wanted(p, key_of(p, i, place));
+                uint32_t all = __ballot_sync(DCSR_CUDA_ALL_LANES, wanted);
+                if (wanted) each(part, count + (uint32_t)__popc(all & ((1u << lane) - 1)), i, place);
+                count += (uint32_t)__popc(all);
+            }
+            if (lane == 0) end(part, count);
+        });
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS count_wanted(dcsr_cuda_products p, uint64_t *counts)
+static __global__ void DCSR_CUDA_WALK_BOUNDS count_wanted(dcsr_i_cuda_products p, uint64_t *counts)
 {
     for_wanted(
         p, [](uint64_t, uint32_t, uint64_t, uint64_t) {},
@@ -164,8 +165,8 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS count_wanted(dcsr_cuda_products p, 
 }
 
 template <class T>
-static __global__ void DCSR_CUDA_WALK_BOUNDS expand_wanted(dcsr_cuda_products p, const uint64_t *starts,
-                                                           dcsr_cuda_list to)
+static __global__ void DCSR_CUDA_WALK_BOUNDS expand_wanted(dcsr_i_cuda_products p, const uint64_t *starts,
+                                                           dcsr_i_cuda_list to)
 {
     for_wanted(
         p,
@@ -175,24 +176,24 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS expand_wanted(dcsr_cuda_products p,
         [](uint64_t, uint32_t) {});
 }
 
-uint64_t dcsr_cuda_mxm_parts(const dcsr_cuda_products *p)
+uint64_t dcsr_i_cuda_mxm_parts(const dcsr_i_cuda_products *p)
 {
     return (p->count + p->walk.count + DCSR_CUDA_TILE_ITEMS - 1) / DCSR_CUDA_TILE_ITEMS;
 }
 
-void dcsr_cuda_mxm_count(dcsr_cuda_stream *stream, const dcsr_cuda_products *p, uint64_t *counts)
+void dcsr_i_cuda_mxm_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, uint64_t *counts)
 {
-    dcsr_cuda_launch_walk(stream, count_wanted, p->count, p->walk.count, *p, counts);
+    dcsr_i_cuda_launch_walk(stream, count_wanted, p->count, p->walk.count, *p, counts);
 }
 
-void dcsr_cuda_mxm_expand(dcsr_cuda_stream *stream, const dcsr_cuda_products *p, const uint64_t *starts,
-                          const dcsr_cuda_list *to)
+void dcsr_i_cuda_mxm_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, const uint64_t *starts,
+                            const dcsr_i_cuda_list *to)
 {
-    dcsr_cuda_with_type(p->type, [=](auto value) {
+    dcsr_i_cuda_with_type(p->type, [=](auto value) {
         typedef decltype(value) T;
         if (starts)
-            dcsr_cuda_launch_walk(stream, expand_wanted<T>, p->count, p->walk.count, *p, starts, *to);
+            dcsr_i_cuda_launch_walk(stream, expand_wanted<T>, p->count, p->walk.count, *p, starts, *to);
         else
-            dcsr_cuda_launch_walk(stream, expand_all<T>, p->count, p->walk.count, *p, *to);
+            dcsr_i_cuda_launch_walk(stream, expand_all<T>, p->count, p->walk.count, *p, *to);
     });
 }

@@ -214,8 +214,8 @@ static dcsr_status multiply(const dcsr_i_mxv_call *c)
     DCSR_TRY(check(c));
 #ifdef DCSR_CUDA
     bool takes;
-    DCSR_TRY(dcsr_cuda_mxv_takes(&takes, c));
-    if (takes) return dcsr_cuda_mxv_run(c);
+    DCSR_TRY(dcsr_i_cuda_mxv_takes(&takes, c));
+    if (takes) return dcsr_i_cuda_mxv_run(c);
 #endif
     const dcsr_i_rows *rows = dcsr_i_view_rows(c->A);
     dcsr_i_mxv x = {.call = c->name,

@@ -79,8 +79,8 @@ bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, b
 }
 
 /* Puts the product of entry `at` where nothing is yet. `bits`: there are no values. */
-static INLINE void put(const dcsr_i_mxv *x, dcsr_i_scatter *to, uint32_t column, uint64_t at, uint32_t slot,
-                       bool bits)
+static INLINE void put(const dcsr_i_mxv *x, dcsr_i_mxv_scatter *to, uint32_t column, uint64_t at,
+                       uint32_t slot, bool bits)
 {
     uint64_t *word = &to->found[column >> 6], bit = (uint64_t)1 << (column & 63);
     if (*word & bit) return;
@@ -90,7 +90,7 @@ static INLINE void put(const dcsr_i_mxv *x, dcsr_i_scatter *to, uint32_t column,
 }
 
 /* Puts the products of a run with u's element at `slot`. */
-static INLINE void put_run(const dcsr_i_mxv *x, dcsr_i_scatter *to, const uint32_t *columns, uint64_t at,
+static INLINE void put_run(const dcsr_i_mxv *x, dcsr_i_mxv_scatter *to, const uint32_t *columns, uint64_t at,
                            uint64_t length, uint32_t slot, bool bits, bool lazy)
 {
     if (lazy || length <= SHORT) {
@@ -110,14 +110,14 @@ static INLINE void put_run(const dcsr_i_mxv *x, dcsr_i_scatter *to, const uint32
     }
 }
 
-static INLINE uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *into, const dcsr_i_share *share,
+static INLINE uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_mxv_scatter *into, const dcsr_i_share *share,
                                   bool bits, bool lazy)
 {
     /* Copies, which what is written through pointers cannot change. */
     const dcsr_i_rows rows = *x->rows;
     const uint32_t *list = x->u_list;
     const bool ahead = dcsr_i_mxv_looks_ahead(x);
-    dcsr_i_scatter to = *into;
+    dcsr_i_mxv_scatter to = *into;
     uint64_t looked_at = 0;
     for (uint64_t i = share->first.element; i < share->end; i++) {
         if (ahead) dcsr_i_rows_prefetch(&rows, list, i, share->end, 0);
@@ -133,7 +133,7 @@ static INLINE uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *into, con
     return looked_at;
 }
 
-uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i_share *share)
+uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, dcsr_i_mxv_scatter *to, const dcsr_i_share *share)
 {
     if (to->values) return push_share(x, to, share, false, to->touched != NULL);
     return to->touched ? push_share(x, to, share, true, true) : push_share(x, to, share, true, false);

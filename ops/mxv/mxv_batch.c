@@ -3,7 +3,7 @@
 #include "ops/rows/column_bits.h"
 #include "ops/mxv/mxv_internal.h"
 
-void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push)
+void dcsr_i_batch_init(dcsr_i_mxv_batch *batch, const dcsr_i_mxv *x, bool push)
 {
     batch->x = x;
     batch->push = push;
@@ -24,7 +24,7 @@ void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push)
 
 /* Makes the words of `found` that products will go to, and asks for their places in t, which few have
  * touched. */
-static void touch_places(dcsr_i_batch *batch)
+static void touch_places(dcsr_i_mxv_batch *batch)
 {
     for (size_t r = 0; r < batch->n; r++) {
         const uint32_t *columns = batch->run[r].columns;
@@ -35,7 +35,7 @@ static void touch_places(dcsr_i_batch *batch)
     }
 }
 
-void dcsr_i_batch_flush(dcsr_i_batch *batch)
+void dcsr_i_batch_flush(dcsr_i_mxv_batch *batch)
 {
     if (!batch->n || batch->failed) {
         batch->n = batch->copied = 0;
@@ -60,7 +60,7 @@ static void gather(void *to, const void *from, const uint32_t *places, unsigned 
 }
 
 /* At most DCSR_I_BATCH_PART entries. */
-static void add_part(dcsr_i_batch *batch, uint64_t at, unsigned n, uint32_t slot)
+static void add_part(dcsr_i_mxv_batch *batch, uint64_t at, unsigned n, uint32_t slot)
 {
     const dcsr_i_mxv *x = batch->x;
     const dcsr_i_rows *rows = x->rows;
@@ -89,7 +89,7 @@ static void add_part(dcsr_i_batch *batch, uint64_t at, unsigned n, uint32_t slot
     batch->copied += n;
 }
 
-void dcsr_i_batch_add_copies(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
+void dcsr_i_batch_add_copies(dcsr_i_mxv_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
 {
     while (length) {
         unsigned take = length < DCSR_I_BATCH_PART ? (unsigned)length : DCSR_I_BATCH_PART;

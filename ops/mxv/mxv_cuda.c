@@ -23,27 +23,27 @@ static dcsr_direction way_of(const dcsr_i_mxv_call *call)
     return call->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
 }
 
-dcsr_status dcsr_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call)
+dcsr_status dcsr_i_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_vector *const vectors[] = {call->w, call->mask, call->u};
-    dcsr_cuda_semiring semiring;
+    dcsr_i_cuda_semiring semiring;
     bool can = rows->on_device && !(call->accum && !call->accum->loop) &&
-               dcsr_cuda_semiring_of(&semiring, call->semiring, call->vector_first, rows->type);
+               dcsr_i_cuda_semiring_of(&semiring, call->semiring, call->vector_first, rows->type);
     uint64_t work = rows->on_device ? rows->device.stored + call->w->size + call->u->size : 0;
-    return dcsr_i_place(takes, call->w->context, call->desc, !can, DCSR_I_PRODUCT_WORK * work, vectors, 3);
+    return dcsr_i_dispatch(takes, call->w->context, call->desc, !can, DCSR_I_PRODUCT_WORK * work, vectors, 3);
 }
 
 /* ---- Masks ---- */
 
-dcsr_status dcsr_cuda_wanted_open(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream, const dcsr_vector *mask,
-                                  const dcsr_desc *desc)
+dcsr_status dcsr_i_cuda_wanted_open(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *stream,
+                                    const dcsr_vector *mask, const dcsr_desc *desc)
 {
     bool complement = desc && desc->mask_complement;
-    *wanted = (dcsr_cuda_wanted){.flip = complement ? UINT32_MAX : 0, .none = !mask && complement};
+    *wanted = (dcsr_i_cuda_wanted){.flip = complement ? UINT32_MAX : 0, .none = !mask && complement};
     if (!mask) return DCSR_OK;
-    dcsr_cuda_body body;
-    DCSR_TRY(dcsr_cuda_vector_read(&body, mask, stream, DCSR_CUDA_DENSE));
+    dcsr_i_cuda_body body;
+    DCSR_TRY(dcsr_i_cuda_vector_read(&body, mask, stream, DCSR_CUDA_DENSE));
     wanted->size = mask->size;
     if (desc && desc->mask_structure) {
         wanted->bits = body.present;
@@ -51,17 +51,17 @@ dcsr_status dcsr_cuda_wanted_open(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *st
         return DCSR_OK;
     }
     wanted->own =
-        dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, dcsr_cuda_bit_words(mask->size), sizeof *wanted->own);
+        dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, dcsr_i_cuda_bit_words(mask->size), sizeof *wanted->own);
     if (!wanted->own) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_mxv_mask(stream, wanted->own, &body, mask->type);
+    dcsr_i_cuda_mxv_mask(stream, wanted->own, &body, mask->type);
     wanted->bits = wanted->own;
     return DCSR_OK;
 }
 
-void dcsr_cuda_wanted_close(dcsr_cuda_wanted *wanted, dcsr_cuda_stream *stream)
+void dcsr_i_cuda_wanted_close(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *stream)
 {
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, wanted->own, dcsr_cuda_bit_words(wanted->size),
-                   sizeof *wanted->own);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, wanted->own, dcsr_i_cuda_bit_words(wanted->size),
+                     sizeof *wanted->own);
 }
 
 /* ---- One product ---- */
@@ -70,8 +70,8 @@ typedef struct product {
     const dcsr_i_mxv_call *call;
     dcsr_direction way;
     bool other; /* x.rows are those of the transpose of what the view shows */
-    dcsr_cuda_stream *stream;
-    dcsr_cuda_mxv x;
+    dcsr_i_cuda_stream *stream;
+    dcsr_i_cuda_mxv x;
     size_t size; /* of one value of t */
     void *cast;  /* u's values */
     uint64_t cast_count;
@@ -96,16 +96,16 @@ static dcsr_status choose_way(product *p)
     const dcsr_i_mxv_call *c = p->call;
     const dcsr_direction own = way_of(c), asked = c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
     p->way = asked ? asked : own;
-    if (!asked && dcsr_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
+    if (!asked && dcsr_i_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
     p->other = p->way != own;
     p->x.rows = dcsr_i_view_rows(c->A)->device;
-    return p->other ? dcsr_cuda_view_transposed(&p->x.rows, c->A) : DCSR_OK;
+    return p->other ? dcsr_i_cuda_view_transposed(&p->x.rows, c->A) : DCSR_OK;
 }
 
-static void close(product *p)
+static void close_product(product *p)
 {
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, p->cast, p->cast_count, dcsr_type_size(p->x.semiring.type));
-    dcsr_cuda_wanted_close(&p->x.wanted, p->stream);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, p->cast, p->cast_count, dcsr_type_size(p->x.semiring.type));
+    dcsr_i_cuda_wanted_close(&p->x.wanted, p->stream);
 }
 
 /* u in the form that the way reads, with values of the type that is calculated in. */
@@ -114,13 +114,13 @@ static dcsr_status open_vector(product *p)
     const dcsr_vector *u = p->call->u;
     dcsr_type type = p->x.semiring.type;
     bool full = u->body.nvals == u->size;
-    DCSR_TRY(dcsr_cuda_vector_read(
+    DCSR_TRY(dcsr_i_cuda_vector_read(
         &p->x.u, u, p->stream, full || p->way == DCSR_DIRECTION_PULL ? DCSR_CUDA_DENSE : DCSR_CUDA_SPARSE));
     if (!p->x.semiring.reads_vector || u->type == type) return DCSR_OK;
     p->cast_count = p->x.u.dense ? u->size : u->body.nvals;
-    p->cast = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, p->cast_count, dcsr_type_size(type));
+    p->cast = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, p->cast_count, dcsr_type_size(type));
     if (!p->cast) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_mxv_cast(p->stream, type, p->cast, u->type, p->x.u.values, p->cast_count);
+    dcsr_i_cuda_mxv_cast(p->stream, type, p->cast, u->type, p->x.u.values, p->cast_count);
     p->x.u.values = p->cast;
     return DCSR_OK;
 }
@@ -128,11 +128,11 @@ static dcsr_status open_vector(product *p)
 /* t without elements, to be found; `clear`: its values will not all be written, and are to be something. */
 static dcsr_status open_result(product *p, bool clear)
 {
-    dcsr_cuda_body *t = &p->x.t;
+    dcsr_i_cuda_body *t = &p->x.t;
     uint64_t n = p->call->w->size;
-    DCSR_TRY(dcsr_cuda_body_dense(t, p->stream, p->size, n, clear));
-    if (!clear) DCSR_TRY(dcsr_cuda_body_add_bits(t, p->stream, true));
-    dcsr_cuda_fill(p->stream, t->present, 0, dcsr_cuda_bit_words(n) * sizeof *t->present);
+    DCSR_TRY(dcsr_i_cuda_body_dense(t, p->stream, p->size, n, clear));
+    if (!clear) DCSR_TRY(dcsr_i_cuda_body_add_bits(t, p->stream, true));
+    dcsr_i_cuda_fill(p->stream, t->present, 0, dcsr_i_cuda_bit_words(n) * sizeof *t->present);
     return DCSR_OK;
 }
 
@@ -141,36 +141,36 @@ static dcsr_status open_result(product *p, bool clear)
 /* Whether dcsr_spmv()'s kernels do it: plus-times, the whole vector, the whole result. */
 static bool is_spmv(const product *p)
 {
-    const dcsr_cuda_semiring *s = &p->x.semiring;
+    const dcsr_i_cuda_semiring *s = &p->x.semiring;
     if (p->x.wanted.bits || p->x.u.present || s->flipped || s->add != DCSR_BINARY_PLUS) return false;
     return p->x.rows.type == DCSR_PATTERN ? s->type == DCSR_FP64 && s->multiply == DCSR_BINARY_SECOND
                                           : s->type == p->x.rows.type && s->multiply == DCSR_BINARY_TIMES;
 }
 
-static dcsr_status spmv(product *p, const dcsr_cuda_spmv_plan *plan)
+static dcsr_status spmv(product *p, const dcsr_i_cuda_spmv_plan *plan)
 {
-    dcsr_cuda_body *t = &p->x.t;
+    dcsr_i_cuda_body *t = &p->x.t;
     uint64_t n = p->call->w->size;
-    DCSR_TRY(dcsr_cuda_body_dense(t, p->stream, p->size, n, false));
+    DCSR_TRY(dcsr_i_cuda_body_dense(t, p->stream, p->size, n, false));
     if (plan->in_use) {
-        DCSR_TRY(dcsr_cuda_body_add_bits(t, p->stream, false));
-        dcsr_cuda_copy(p->stream, t->present, plan->in_use, dcsr_cuda_bit_words(n) * sizeof *t->present);
+        DCSR_TRY(dcsr_i_cuda_body_add_bits(t, p->stream, false));
+        dcsr_i_cuda_copy(p->stream, t->present, plan->in_use, dcsr_i_cuda_bit_words(n) * sizeof *t->present);
         t->nvals = plan->counts.in_use;
     }
-    return dcsr_cuda_spmv_put(p->stream, t->values, p->call->A, p->other, p->x.u.values);
+    return dcsr_i_cuda_spmv_put(p->stream, t->values, p->call->A, p->other, p->x.u.values);
 }
 
 static dcsr_status pull(product *p)
 {
-    const dcsr_cuda_spmv_plan *plan;
-    DCSR_TRY(dcsr_cuda_spmv_plan_of(&plan, p->call->A, p->other));
+    const dcsr_i_cuda_spmv_plan *plan;
+    DCSR_TRY(dcsr_i_cuda_spmv_plan_of(&plan, p->call->A, p->other));
     if (!p->x.wanted.bits && p->x.semiring.terminal_kind == DCSR_I_NO_TERMINAL)
         p->looked_at = p->x.rows.stored;
     if (is_spmv(p)) return spmv(p, plan);
-    void *part = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, plan->counts.parts, DCSR_CUDA_MXV_PART);
+    void *part = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, plan->counts.parts, DCSR_CUDA_MXV_PART);
     dcsr_status status = part ? open_result(p, true) : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK) dcsr_cuda_mxv_pull(p->stream, &p->x, plan, part);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, part, plan->counts.parts, DCSR_CUDA_MXV_PART);
+    if (status == DCSR_OK) dcsr_i_cuda_mxv_pull(p->stream, &p->x, plan, part);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, part, plan->counts.parts, DCSR_CUDA_MXV_PART);
     return status;
 }
 
@@ -186,9 +186,9 @@ static uint64_t estimate(const product *p)
 /* The number of entries in these rows, which the host then waits for. */
 static dcsr_status read_entries(uint64_t *entries, const product *p, const uint64_t *offsets)
 {
-    uint64_t *landing = dcsr_cuda_landing(p->stream, sizeof *landing);
-    if (landing) dcsr_cuda_copy(p->stream, landing, offsets + p->x.u.nvals, sizeof *landing);
-    DCSR_TRY(dcsr_cuda_wait(p->stream, p->call->name));
+    uint64_t *landing = dcsr_i_cuda_landing(p->stream, sizeof *landing);
+    if (landing) dcsr_i_cuda_copy(p->stream, landing, offsets + p->x.u.nvals, sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(p->stream, p->call->name));
     *entries = *landing;
     return DCSR_OK;
 }
@@ -196,12 +196,12 @@ static dcsr_status read_entries(uint64_t *entries, const product *p, const uint6
 /* t as a list: of `most` elements at most. */
 static dcsr_status make_sparse(product *p, uint64_t most)
 {
-    dcsr_cuda_body dense = p->x.t;
-    dcsr_status status = dcsr_cuda_body_sparse(&p->x.t, p->stream, p->size, dense.size, most);
+    dcsr_i_cuda_body dense = p->x.t;
+    dcsr_status status = dcsr_i_cuda_body_sparse(&p->x.t, p->stream, p->size, dense.size, most);
     if (status == DCSR_OK)
         status =
-            dcsr_cuda_compact(&p->x.t, p->stream, p->size, dense.present, dense.size, NULL, dense.values);
-    dcsr_cuda_body_free(&dense, p->stream, p->size);
+            dcsr_i_cuda_compact(&p->x.t, p->stream, p->size, dense.present, dense.size, NULL, dense.values);
+    dcsr_i_cuda_body_free(&dense, p->stream, p->size);
     return status;
 }
 
@@ -217,25 +217,25 @@ static dcsr_status push_walk(product *p, const uint64_t *offsets)
     /* Every sum is to begin with something. */
     bool sums_up = !p->x.semiring.any && !p->x.semiring.ones;
     DCSR_TRY(open_result(p, !few && !sums_up));
-    size_t sum_size = dcsr_cuda_mxv_sum_size((dcsr_type)p->x.semiring.type);
+    size_t sum_size = dcsr_i_cuda_mxv_sum_size((dcsr_type)p->x.semiring.type);
     bool apart = sums_up && sum_size != p->size;
-    void *sums = apart ? dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sum_size) : p->x.t.values;
+    void *sums = apart ? dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sum_size) : p->x.t.values;
     if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_mxv_push(p->stream, &p->x, offsets, entries, sums);
-    if (apart) dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, sums, n, sum_size);
+    dcsr_i_cuda_mxv_push(p->stream, &p->x, offsets, entries, sums);
+    if (apart) dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, sums, n, sum_size);
     return few ? make_sparse(p, entries) : DCSR_OK;
 }
 
 static dcsr_status push(product *p)
 {
-    const dcsr_cuda_rows *rows = &p->x.rows;
+    const dcsr_i_cuda_rows *rows = &p->x.rows;
     uint64_t count = p->x.u.nvals;
     if (p->x.u.dense && rows->offsets) return push_walk(p, rows->offsets);
-    uint64_t *offsets = dcsr_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
+    uint64_t *offsets = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_sum_lengths(p->stream, rows, p->x.u.indices, count, offsets);
+    dcsr_status status = dcsr_i_cuda_sum_lengths(p->stream, rows, p->x.u.indices, count, offsets);
     if (status == DCSR_OK) status = push_walk(p, offsets);
-    dcsr_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
+    dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
     return status;
 }
 
@@ -243,39 +243,39 @@ static dcsr_status push(product *p)
 
 static dcsr_status compute(product *p)
 {
-    DCSR_TRY(dcsr_cuda_wanted_open(&p->x.wanted, p->stream, p->call->mask, p->call->desc));
-    if (p->x.wanted.none) return dcsr_cuda_body_sparse(&p->x.t, p->stream, p->size, p->call->w->size, 0);
+    DCSR_TRY(dcsr_i_cuda_wanted_open(&p->x.wanted, p->stream, p->call->mask, p->call->desc));
+    if (p->x.wanted.none) return dcsr_i_cuda_body_sparse(&p->x.t, p->stream, p->size, p->call->w->size, 0);
     DCSR_TRY(open_vector(p));
     return p->way == DCSR_DIRECTION_PULL ? pull(p) : push(p);
 }
 
 /* w<mask> = accum(w, T). T has nothing outside of the mask, which so matters only to what w has there. */
-static dcsr_status write(product *p)
+static dcsr_status write_product(product *p)
 {
     const dcsr_i_mxv_call *c = p->call;
     dcsr_type type = (dcsr_type)p->x.semiring.type;
     bool replace = c->desc && c->desc->replace;
     if (replace != !c->accum)
-        return dcsr_cuda_vector_write(c->name, p->stream, c->w, c->mask, c->accum, c->desc, type, &p->x.t);
-    return dcsr_cuda_vector_write(c->name, p->stream, c->w, NULL, c->accum, NULL, type, &p->x.t);
+        return dcsr_i_cuda_vector_write(c->name, p->stream, c->w, c->mask, c->accum, c->desc, type, &p->x.t);
+    return dcsr_i_cuda_vector_write(c->name, p->stream, c->w, NULL, c->accum, NULL, type, &p->x.t);
 }
 
-dcsr_status dcsr_cuda_mxv_run(const dcsr_i_mxv_call *call)
+dcsr_status dcsr_i_cuda_mxv_run(const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     product p = {.call = call};
-    dcsr_cuda_semiring_of(&p.x.semiring, call->semiring, call->vector_first, rows->type);
+    dcsr_i_cuda_semiring_of(&p.x.semiring, call->semiring, call->vector_first, rows->type);
     p.size = dcsr_type_size((dcsr_type)p.x.semiring.type);
     p.stream = dcsr_i_stream_borrow(call->w->context);
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = choose_way(&p);
     if (status == DCSR_OK) status = compute(&p);
     if (status == DCSR_OK)
-        status = write(&p);
+        status = write_product(&p);
     else
-        dcsr_cuda_body_free(&p.x.t, p.stream, p.size);
-    close(&p);
-    dcsr_status waited = dcsr_cuda_wait(p.stream, call->name);
+        dcsr_i_cuda_body_free(&p.x.t, p.stream, p.size);
+    close_product(&p);
+    dcsr_status waited = dcsr_i_cuda_wait(p.stream, call->name);
     dcsr_i_stream_return(call->w->context, p.stream);
     if (status == DCSR_OK) status = waited;
     if (status != DCSR_OK) return status;

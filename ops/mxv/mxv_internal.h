@@ -112,7 +112,7 @@ dcsr_status dcsr_i_mxv_sorted(dcsr_i_body *t, dcsr_i_mxv *x);
 enum { DCSR_I_BATCH_RUNS = 64, DCSR_I_BATCH_ENTRIES = 1024, DCSR_I_BATCH_PART = 256 };
 
 /* Runs that wait for a kernel, with room for entries that had to be copied. One per thread. */
-typedef struct dcsr_i_batch {
+typedef struct dcsr_i_mxv_batch {
     const dcsr_i_mxv *x;
     dcsr_i_mxv_kernel *kernel; /* NULL: blocks */
     bool push, failed;         /* a user's function has failed: what follows is not computed */
@@ -121,21 +121,21 @@ typedef struct dcsr_i_batch {
     size_t stored_size; /* of one of the matrix's values */
     void *t;
     uint64_t *found;
-    struct dcsr_i_scatter *scatter; /* of a push */
+    struct dcsr_i_mxv_scatter *scatter; /* of a push */
     uint64_t looked_at;
     size_t n, copied; /* runs, entries that were copied */
     dcsr_i_mxv_run run[DCSR_I_BATCH_RUNS];
     uint32_t columns[DCSR_I_BATCH_ENTRIES + 16];
     _Alignas(64) uint64_t values[DCSR_I_BATCH_ENTRIES];
-} dcsr_i_batch;
+} dcsr_i_mxv_batch;
 
-void dcsr_i_batch_init(dcsr_i_batch *batch, const dcsr_i_mxv *x, bool push);
+void dcsr_i_batch_init(dcsr_i_mxv_batch *batch, const dcsr_i_mxv *x, bool push);
 /* Calls the kernel with what is there. */
-void dcsr_i_batch_flush(dcsr_i_batch *batch);
+void dcsr_i_batch_flush(dcsr_i_mxv_batch *batch);
 /* Adds entries as copies: those whose bit is set, their values cast. */
-void dcsr_i_batch_add_copies(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
+void dcsr_i_batch_add_copies(dcsr_i_mxv_batch *batch, uint64_t at, uint64_t length, uint32_t slot);
 /* Adds entries at .. at+length-1 of x->rows; calls the kernel when the batch is full. */
-static inline void dcsr_i_batch_add(dcsr_i_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
+static inline void dcsr_i_batch_add(dcsr_i_mxv_batch *batch, uint64_t at, uint64_t length, uint32_t slot)
 {
     const dcsr_i_rows *rows = batch->x->rows;
     batch->looked_at += length;
@@ -175,10 +175,10 @@ bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void
  * Returns whether there is a sum now. */
 bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
                             uint64_t *looked_at);
-struct dcsr_i_scatter;
+struct dcsr_i_mxv_scatter;
 struct dcsr_i_share;
 /* Puts the products of a share's entries where nothing is yet; returns how many they are. */
-uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_scatter *to,
+uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_mxv_scatter *to,
                              const struct dcsr_i_share *share);
 /* All values of a body are 1. */
 void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
@@ -187,32 +187,32 @@ void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
 
 /* A sum for every element of t that has one so far. Words of `found` are made when they are touched first,
  * where few will be; so that the cost follows the work. */
-typedef struct dcsr_i_scatter {
+typedef struct dcsr_i_mxv_scatter {
     const dcsr_i_mask *blocked; /* of ANY: elements that the mask does not allow count as found; else NULL */
     uint64_t size, words;
     uint64_t *touched; /* a bit for each word of `found` that is made; NULL: all are */
     uint64_t *found;
     void *values; /* NULL where all are 1 */
     size_t value_size;
-} dcsr_i_scatter;
+} dcsr_i_mxv_scatter;
 
 /* Memory for one; `lazy`: words are made when they are touched. To be closed, also after a failure:
  * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool lazy);
-void dcsr_i_scatter_close(dcsr_i_scatter *s, dcsr_context *context);
+dcsr_status dcsr_i_scatter_open(dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x, bool lazy);
+void dcsr_i_scatter_close(dcsr_i_mxv_scatter *s, dcsr_context *context);
 /* What n shares found, in parts[0], by so many threads. False when a user's function failed. */
-bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_i_mxv *x);
+bool dcsr_i_scatter_merge(dcsr_i_mxv_scatter *parts, int n, int threads, const dcsr_i_mxv *x);
 /* What was found, as a body; the scatter is left without what became part of it. */
-dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x);
+dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x);
 
 /* Word w of `found` before anything is. */
-static inline uint64_t dcsr_i_scatter_blank(const dcsr_i_scatter *s, uint64_t w)
+static inline uint64_t dcsr_i_scatter_blank(const dcsr_i_mxv_scatter *s, uint64_t w)
 {
     return s->blocked ? ~dcsr_i_mask_word(s->blocked, w) : 0;
 }
 
 /* Makes word w of `found`, unless it is. */
-static inline void dcsr_i_scatter_touch(dcsr_i_scatter *s, uint64_t w)
+static inline void dcsr_i_scatter_touch(dcsr_i_mxv_scatter *s, uint64_t w)
 {
     uint64_t bit = (uint64_t)1 << (w & 63);
     if (s->touched[w >> 6] & bit) return;
@@ -268,14 +268,14 @@ static inline int dcsr_i_row_part(const dcsr_i_rows *rows, uint64_t row, uint64_
 }
 
 /* A place in the work of a push: an element of u's list, and an entry of its row. */
-typedef struct dcsr_i_place {
+typedef struct dcsr_i_mxv_place {
     uint64_t element, entry;
-} dcsr_i_place;
+} dcsr_i_mxv_place;
 
 /* What one thread does of it: from one place to another; `end` is the element after the last of which it has
  * entries. */
 typedef struct dcsr_i_share {
-    dcsr_i_place first, last;
+    dcsr_i_mxv_place first, last;
     uint64_t end;
 } dcsr_i_share;
 

@@ -34,8 +34,8 @@ typedef struct pull {
 } pull;
 
 /* Adds a row's pieces to the sum at `slot` of batch->t. */
-static inline void pull_row(const dcsr_i_mxv *x, dcsr_i_batch *batch, const dcsr_i_piece *pieces, int count,
-                            uint32_t slot)
+static inline void pull_row(const dcsr_i_mxv *x, dcsr_i_mxv_batch *batch, const dcsr_i_piece *pieces,
+                            int count, uint32_t slot)
 {
     for (int k = 0; k < count; k++) {
         uint64_t at = pieces[k].begin, n = pieces[k].length, bit = (uint64_t)1 << slot;
@@ -62,8 +62,8 @@ static uint64_t wanted(const pull *p, uint64_t block)
 }
 
 /* Adds up a row, or puts it off where it is long. */
-static inline void pull_pieces(pull *p, dcsr_i_batch *batch, uint64_t position, const dcsr_i_piece *pieces,
-                               int count)
+static inline void pull_pieces(pull *p, dcsr_i_mxv_batch *batch, uint64_t position,
+                               const dcsr_i_piece *pieces, int count)
 {
     uint64_t length = 0;
     for (int k = 0; k < count; k++) length += pieces[k].length;
@@ -74,7 +74,7 @@ static inline void pull_pieces(pull *p, dcsr_i_batch *batch, uint64_t position, 
 }
 
 /* Rows of a list. */
-static void pull_listed(pull *p, dcsr_i_batch *batch, uint64_t first, uint64_t n)
+static void pull_listed(pull *p, dcsr_i_mxv_batch *batch, uint64_t first, uint64_t n)
 {
     const dcsr_i_mxv *x = p->x;
     dcsr_i_row_place places[DCSR_I_PAGE_ROWS];
@@ -91,7 +91,7 @@ static void pull_listed(pull *p, dcsr_i_batch *batch, uint64_t first, uint64_t n
 }
 
 /* Rows of a page. */
-static void pull_page(pull *p, dcsr_i_batch *batch, uint64_t block, uint64_t word)
+static void pull_page(pull *p, dcsr_i_mxv_batch *batch, uint64_t block, uint64_t word)
 {
     const dcsr_i_rows *rows = p->x->rows;
     const dcsr_i_row_page *page = rows->table ? dcsr_i_page(rows->table, block) : NULL;
@@ -104,7 +104,7 @@ static void pull_page(pull *p, dcsr_i_batch *batch, uint64_t block, uint64_t wor
     }
 }
 
-static void pull_block(pull *p, dcsr_i_batch *batch, uint64_t block)
+static void pull_block(pull *p, dcsr_i_mxv_batch *batch, uint64_t block)
 {
     const dcsr_i_mxv *x = p->x;
     batch->t = p->values + (block << 6) * x->size;
@@ -122,7 +122,7 @@ static void pull_block(pull *p, dcsr_i_batch *batch, uint64_t block)
 /* What one thread does: chunks of blocks, as long as there are any. */
 static void pull_chunks(pull *p, uint64_t blocks, uint64_t chunk)
 {
-    dcsr_i_batch batch;
+    dcsr_i_mxv_batch batch;
     dcsr_i_batch_init(&batch, p->x, false);
     for (;;) {
         uint64_t first = atomic_fetch_add_explicit(&p->next_block, chunk, memory_order_relaxed);
@@ -151,7 +151,7 @@ static void pull_blocks(pull *p)
 /* One part of a long row, whose sum goes to *sum. */
 static void pull_part(pull *p, uint64_t row, uint64_t first, uint64_t end, void *sum, uint64_t *found)
 {
-    dcsr_i_batch batch;
+    dcsr_i_mxv_batch batch;
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     dcsr_i_batch_init(&batch, p->x, false);
     batch.t = sum;

@@ -5,7 +5,7 @@ namespace
 {
 static __device__ __attribute__((noinline)) void write_one(uint32_t type, void *values, uint64_t i)
 {
-    dcsr_cuda_store(type, values, i, 1);
+    dcsr_i_cuda_store(type, values, i, 1);
 }
 
 /* The same where all that matters is whether there is a term: of each row no more is read than its columns up
@@ -21,7 +21,7 @@ struct finds {
     const uint32_t *columns, *bits;
 
     __device__ sum nothing() const { return 0; }
-    __device__ void load(entry &e, uint64_t at) const { e.column = dcsr_cuda_read_once(columns + at); }
+    __device__ void load(entry &e, uint64_t at) const { e.column = dcsr_i_cuda_read_once(columns + at); }
     __device__ void look(entry &e) const { e.counts = has_bit(bits, e.column); }
     __device__ void fetch(entry &) const {}
     __device__ void add(sum &s, const entry &e) const { s |= e.counts; }
@@ -29,7 +29,7 @@ struct finds {
     __device__ sum join(sum a, sum b) const { return a | b; }
     __device__ sum other(sum s, int distance) const { return __shfl_xor_sync(ALL, s, distance); }
     static __device__ bool has(sum s) { return s != 0; }
-    static __device__ void write(const dcsr_cuda_mxv &x, uint64_t row, sum)
+    static __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, sum)
     {
         write_one(x.semiring.type, x.t.values, row);
     }
@@ -37,16 +37,16 @@ struct finds {
 
 } // namespace
 
-void dcsr_cuda_mxv_pull(dcsr_cuda_stream *stream, const dcsr_cuda_mxv *x, const dcsr_cuda_spmv_plan *plan,
-                        void *part)
+void dcsr_i_cuda_mxv_pull(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
+                          const dcsr_i_cuda_spmv_plan *plan, void *part)
 {
     if (!x->rows.rows) return;
     if (x->semiring.ones) {
         launch(stream, x, plan, part, finds{x->rows.columns, x->u.present});
         return;
     }
-    if (dcsr_cuda_mxv_pull_real(stream, x, plan, part)) return;
-    dcsr_cuda_with_type(x->semiring.type, [=](auto value) {
-        launch_terms<dcsr_cuda_arithmetic<decltype(value)>>(stream, x, plan, part);
+    if (dcsr_i_cuda_mxv_pull_real(stream, x, plan, part)) return;
+    dcsr_i_cuda_with_type(x->semiring.type, [=](auto value) {
+        launch_terms<dcsr_i_cuda_arithmetic<decltype(value)>>(stream, x, plan, part);
     });
 }

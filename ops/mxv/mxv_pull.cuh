@@ -19,7 +19,7 @@ namespace
 {
 using namespace dcsr_row_sums;
 constexpr int THREADS = 256;
-constexpr dcsr_cuda_policy POLICY = {THREADS, 1};
+constexpr dcsr_i_cuda_policy POLICY = {THREADS, 1};
 
 /* Whether u has an element. */
 DCSR_CUDA_INLINE bool has_bit(const uint32_t *bits, uint32_t i)
@@ -37,7 +37,7 @@ template <class T> DCSR_CUDA_INLINE T value_of_other(T value, int distance)
 /* Sums over a semiring, for row_sums.cuh. */
 template <class Ring> struct terms {
     typedef typename Ring::T element;
-    typedef dcsr_cuda_sum<element> sum;
+    typedef dcsr_i_cuda_partial<element> sum;
     struct entry {
         uint32_t column;
         bool counts;
@@ -51,7 +51,7 @@ template <class Ring> struct terms {
     __device__ sum nothing() const { return {element(0), false}; }
     __device__ void load(entry &e, uint64_t at) const
     {
-        e.column = dcsr_cuda_read_once(columns + at);
+        e.column = dcsr_i_cuda_read_once(columns + at);
         e.value = ring.matrix_value(at);
     }
     __device__ void look(entry &e) const { e.counts = has_bit(bits, e.column); }
@@ -77,43 +77,43 @@ template <class Ring> struct terms {
         return {value_of_other(s.value, distance), value_of_other(s.found, distance)};
     }
     static __device__ bool has(const sum &s) { return s.found; }
-    static __device__ void write(const dcsr_cuda_mxv &x, uint64_t row, const sum &s)
+    static __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, const sum &s)
     {
         ((element *)x.t.values)[row] = s.value;
     }
 };
 
-DCSR_CUDA_INLINE place find(const dcsr_cuda_rows &rows, bool tight, uint64_t row)
+DCSR_CUDA_INLINE place find(const dcsr_i_cuda_rows &rows, bool tight, uint64_t row)
 {
-    if (rows.offsets) return dcsr_cuda_by_offsets::find(rows, row);
-    return tight ? dcsr_cuda_by_lengths::find(rows, row) : dcsr_cuda_by_segments::find(rows, row);
+    if (rows.offsets) return dcsr_i_cuda_by_offsets::find(rows, row);
+    return tight ? dcsr_i_cuda_by_lengths::find(rows, row) : dcsr_i_cuda_by_segments::find(rows, row);
 }
 
-DCSR_CUDA_INLINE void add_count(const dcsr_cuda_mxv &x, uint64_t count)
+DCSR_CUDA_INLINE void add_count(const dcsr_i_cuda_mxv &x, uint64_t count)
 {
-    count = dcsr_cuda_block_sum(count);
+    count = dcsr_i_cuda_block_sum(count);
     if (threadIdx.x == 0 && count) atomicAdd(x.t.count, (unsigned long long)count);
 }
 
 /* The sums of parts go to `part`, those of other rows to t. */
 template <class A>
 __global__ void __launch_bounds__(THREADS)
-    pull(A a, dcsr_cuda_mxv x, dcsr_cuda_spmv_plan plan, typename A::sum *part)
+    pull(A a, dcsr_i_cuda_mxv x, dcsr_i_cuda_spmv_plan plan, typename A::sum *part)
 {
     uint64_t parts = plan.counts.parts, units = parts + groups_of(x.rows), count = 0;
-    for (uint64_t w = dcsr_cuda_first_warp(); w < units; w += dcsr_cuda_warp_step()) {
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < units; w += dcsr_i_cuda_warp_step()) {
         if (w < parts) {
-            dcsr_cuda_spmv_row cut = plan.row[plan.row_of_part[w]];
-            if (!dcsr_cuda_wants(x.wanted, cut.row)) continue;
+            dcsr_i_cuda_spmv_row cut = plan.row[plan.row_of_part[w]];
+            if (!dcsr_i_cuda_wants(x.wanted, cut.row)) continue;
             typename A::sum sum = sum_part(a, x.rows, cut, w);
-            if (dcsr_cuda_lane() == 0) part[w] = sum;
+            if (dcsr_i_cuda_lane() == 0) part[w] = sum;
             continue;
         }
         uint64_t group = w - parts;
-        uint32_t wanted = dcsr_cuda_wanted_word(x.wanted, group), found = 0;
+        uint32_t wanted = dcsr_i_cuda_wanted_word(x.wanted, group), found = 0;
         if (!wanted) continue;
-        place at = find(x.rows, plan.tight, group * GROUP + dcsr_cuda_lane());
-        if (!(wanted >> dcsr_cuda_lane() & 1)) at = place();
+        place at = find(x.rows, plan.tight, group * GROUP + dcsr_i_cuda_lane());
+        if (!(wanted >> dcsr_i_cuda_lane() & 1)) at = place();
         auto put = [&](int r, const typename A::sum &sum) {
             if (!A::has(sum)) return;
             A::write(x, group * GROUP + r, sum);
@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(THREADS)
             sum_group<!A::WHOLE>(a, x.rows, group, at, false, put);
         else
             sum_group<true>(a, x.rows, group, at, __any_sync(ALL, at.deep < at.length), put);
-        found = dcsr_cuda_warp_sum(found); /* a bit of each row is set by one lane */
-        if (dcsr_cuda_lane() != 0 || !found) continue;
+        found = dcsr_i_cuda_warp_sum(found); /* a bit of each row is set by one lane */
+        if (dcsr_i_cuda_lane() != 0 || !found) continue;
         atomicOr(&x.t.present[group], found);
         count += (unsigned)__popc(found);
     }
@@ -133,14 +133,14 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Adds up the parts of the rows that are cut. */
 template <class A>
-__global__ void add_parts(A a, dcsr_cuda_mxv x, dcsr_cuda_spmv_plan plan, const typename A::sum *part)
+__global__ void add_parts(A a, dcsr_i_cuda_mxv x, dcsr_i_cuda_spmv_plan plan, const typename A::sum *part)
 {
     uint64_t count = 0;
-    for (uint64_t w = dcsr_cuda_first_warp(); w < plan.counts.rows; w += dcsr_cuda_warp_step()) {
-        dcsr_cuda_spmv_row cut = plan.row[w];
-        if (!dcsr_cuda_wants(x.wanted, cut.row)) continue;
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < plan.counts.rows; w += dcsr_i_cuda_warp_step()) {
+        dcsr_i_cuda_spmv_row cut = plan.row[w];
+        if (!dcsr_i_cuda_wants(x.wanted, cut.row)) continue;
         typename A::sum sum = sum_of_parts(a, part, cut);
-        if (dcsr_cuda_lane() != 0 || !A::has(sum)) continue;
+        if (dcsr_i_cuda_lane() != 0 || !A::has(sum)) continue;
         A::write(x, cut.row, sum);
         atomicOr(&x.t.present[cut.row / GROUP], 1u << (cut.row & 31));
         count++;
@@ -149,22 +149,22 @@ __global__ void add_parts(A a, dcsr_cuda_mxv x, dcsr_cuda_spmv_plan plan, const 
 }
 
 template <class A>
-void launch(dcsr_cuda_stream *stream, const dcsr_cuda_mxv *x, const dcsr_cuda_spmv_plan *plan, void *part,
-            const A &a)
+void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x, const dcsr_i_cuda_spmv_plan *plan,
+            void *part, const A &a)
 {
     static_assert(sizeof(typename A::sum) <= DCSR_CUDA_MXV_PART, "the caller's room for parts");
-    unsigned blocks = dcsr_cuda_blocks(stream, (plan->counts.parts + groups_of(x->rows)) * 32, POLICY);
+    unsigned blocks = dcsr_i_cuda_blocks(stream, (plan->counts.parts + groups_of(x->rows)) * 32, POLICY);
     if (blocks > plan->most_blocks) blocks = plan->most_blocks;
-    simt::launch(pull<A>, dim3(blocks), dim3(dcsr_cuda_threads(POLICY)), 0, dcsr_cuda_raw(stream), a, *x,
+    simt::launch(pull<A>, dim3(blocks), dim3(dcsr_i_cuda_threads(POLICY)), 0, dcsr_i_cuda_raw(stream), a, *x,
                  *plan, (typename A::sum *)part);
-    dcsr_cuda_launched(stream);
-    dcsr_cuda_launch_warps(stream, add_parts<A>, plan->counts.rows, a, *x, *plan,
-                           (const typename A::sum *)part);
+    dcsr_i_cuda_launched(stream);
+    dcsr_i_cuda_launch_warps(stream, add_parts<A>, plan->counts.rows, a, *x, *plan,
+                             (const typename A::sum *)part);
 }
 
 /* Has it done with one arithmetic. */
 template <class Ring>
-void launch_terms(dcsr_cuda_stream *stream, const dcsr_cuda_mxv *x, const dcsr_cuda_spmv_plan *plan,
+void launch_terms(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x, const dcsr_i_cuda_spmv_plan *plan,
                   void *part)
 {
     typedef typename Ring::T T;

@@ -19,8 +19,8 @@ typedef struct push {
     const dcsr_i_mxv *x;
     uint64_t elements;
     int shares, threads;
-    dcsr_i_place cut[MOST_SHARES + 1];
-    dcsr_i_scatter part[MOST_SHARES];
+    dcsr_i_mxv_place cut[MOST_SHARES + 1];
+    dcsr_i_mxv_scatter part[MOST_SHARES];
 } push;
 
 static inline uint64_t row_of(const dcsr_i_mxv *x, uint64_t element)
@@ -49,7 +49,7 @@ static void share_out(push *p)
     for (int t = 1; t < p->shares; t++) {
         uint64_t goal = sum * (uint64_t)t / (uint64_t)p->shares;
         while (s < stretches && before + work[s] <= goal) before += work[s++];
-        dcsr_i_place cut = {p->elements * s / stretches, goal - before};
+        dcsr_i_mxv_place cut = {p->elements * s / stretches, goal - before};
         while (cut.element < p->elements) {
             uint64_t length = dcsr_i_rows_length(p->x->rows, row_of(p->x, cut.element));
             if (cut.entry < length) break;
@@ -63,9 +63,10 @@ static void share_out(push *p)
 /* ---- Walking columns ---- */
 
 /* One share. Returns how many entries it has; *failed when a user's function failed. */
-static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_scatter *to, const dcsr_i_share *share, bool *failed)
+static uint64_t push_share(const dcsr_i_mxv *x, dcsr_i_mxv_scatter *to, const dcsr_i_share *share,
+                           bool *failed)
 {
-    dcsr_i_batch batch;
+    dcsr_i_mxv_batch batch;
     *failed = false;
     if (x->any) return dcsr_i_mxv_any_push(x, to, share);
     dcsr_i_batch_init(&batch, x, true);
@@ -106,7 +107,7 @@ static bool walk_all(push *p, uint64_t *looked_at)
     if (p->threads > 1)
     for (int t = 0; t < p->shares; t++) {
         bool one_failed;
-        dcsr_i_place last = p->cut[t + 1];
+        dcsr_i_mxv_place last = p->cut[t + 1];
         dcsr_i_share share = {p->cut[t], last, last.entry ? last.element + 1 : last.element};
         sum += push_share(p->x, &p->part[t], &share, &one_failed);
         failed = failed || one_failed;
@@ -124,8 +125,8 @@ dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work)
     p.shares = shares_for(x, work);
     p.threads = dcsr_i_threads(x->context, work);
     if (p.threads > p.shares) p.threads = p.shares;
-    p.cut[0] = (dcsr_i_place){0, 0};
-    p.cut[p.shares] = (dcsr_i_place){p.elements, 0};
+    p.cut[0] = (dcsr_i_mxv_place){0, 0};
+    p.cut[p.shares] = (dcsr_i_mxv_place){p.elements, 0};
     if (p.shares > 1) share_out(&p);
     bool lazy = work < x->n / 64;
     dcsr_status status = DCSR_OK;

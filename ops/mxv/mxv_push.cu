@@ -83,7 +83,7 @@ template <class T> DCSR_CUDA_INLINE void add_term(word_of<T> *at, T term, int ad
     for (bits was = peek((bits *)at), seen;; was = seen) {
         W old;
         memcpy(&old, &was, sizeof old);
-        W sum = W(dcsr_cuda_operate<T>(add, T(old), term));
+        W sum = W(dcsr_i_cuda_operate<T>(add, T(old), term));
         bits becomes;
         memcpy(&becomes, &sum, sizeof sum);
         if (becomes == was) return;
@@ -93,15 +93,15 @@ template <class T> DCSR_CUDA_INLINE void add_term(word_of<T> *at, T term, int ad
 }
 
 /* Sets the bit of t's element c; whether it was not set before. */
-DCSR_CUDA_INLINE bool find_first(const dcsr_cuda_mxv &x, uint32_t c)
+DCSR_CUDA_INLINE bool find_first(const dcsr_i_cuda_mxv &x, uint32_t c)
 {
     uint32_t bit = 1u << (c & 31), *word = &x.t.present[c / 32];
     return !(peek(word) & bit) && !(atomicOr(word, bit) & bit);
 }
 
-DCSR_CUDA_INLINE void add_count(const dcsr_cuda_mxv &x, uint64_t count)
+DCSR_CUDA_INLINE void add_count(const dcsr_i_cuda_mxv &x, uint64_t count)
 {
-    count = dcsr_cuda_block_sum(count);
+    count = dcsr_i_cuda_block_sum(count);
     if (threadIdx.x == 0 && count) atomicAdd(x.t.count, (unsigned long long)count);
 }
 
@@ -112,21 +112,21 @@ template <class T> struct product {
 
 template <class T>
 __global__ void __launch_bounds__(DCSR_CUDA_WALK_THREADS, BLOCKS_FOR<T>)
-    push(dcsr_cuda_mxv x, dcsr_cuda_arithmetic<T> ring, dcsr_cuda_walk walk, word_of<T> *sums)
+    push(dcsr_i_cuda_mxv x, dcsr_i_cuda_arithmetic<T> ring, dcsr_i_cuda_walk walk, word_of<T> *sums)
 {
     uint64_t count = 0;
     const T *u = (const T *)x.u.values;
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &entry, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
             product<T> p;
             p.column = walk.rows.columns[source.place];
             p.value = ring.matrix_value(source.place);
             p.x = ring.ring.reads_vector ? u[entry.i] : T(1);
             return p;
         },
-        [&](const dcsr_cuda_entry &, const product<T> &p) {
-            if (!dcsr_cuda_wants(x.wanted, p.column)) return;
+        [&](const dcsr_i_cuda_entry &, const product<T> &p) {
+            if (!dcsr_i_cuda_wants(x.wanted, p.column)) return;
             bool first = find_first(x, p.column);
             count += first;
             if (!ring.ring.any)
@@ -138,17 +138,17 @@ __global__ void __launch_bounds__(DCSR_CUDA_WALK_THREADS, BLOCKS_FOR<T>)
 }
 
 /* Where every sum is 1, columns are all that is read. */
-__global__ void DCSR_CUDA_WALK_BOUNDS push_ones(dcsr_cuda_mxv x, dcsr_cuda_walk walk)
+__global__ void DCSR_CUDA_WALK_BOUNDS push_ones(dcsr_i_cuda_mxv x, dcsr_i_cuda_walk walk)
 {
     uint64_t count = 0;
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
             return walk.rows.columns[source.place];
         },
-        [&](const dcsr_cuda_entry &, uint32_t column) {
-            if (!dcsr_cuda_wants(x.wanted, column) || !find_first(x, column)) return;
-            dcsr_cuda_store(x.semiring.type, x.t.values, column, 1);
+        [&](const dcsr_i_cuda_entry &, uint32_t column) {
+            if (!dcsr_i_cuda_wants(x.wanted, column) || !find_first(x, column)) return;
+            dcsr_i_cuda_store(x.semiring.type, x.t.values, column, 1);
             count++;
         });
     add_count(x, count);
@@ -156,40 +156,40 @@ __global__ void DCSR_CUDA_WALK_BOUNDS push_ones(dcsr_cuda_mxv x, dcsr_cuda_walk 
 
 template <class W> __global__ void begin(W *sums, W start, uint64_t n)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) sums[i] = start;
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) sums[i] = start;
 }
 
 template <class T> __global__ void narrow(T *values, const uint32_t *sums, uint64_t n)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) values[i] = T(sums[i]);
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) values[i] = T(sums[i]);
 }
 } // namespace
 
-size_t dcsr_cuda_mxv_sum_size(dcsr_type type)
+size_t dcsr_i_cuda_mxv_sum_size(dcsr_type type)
 {
     size_t size = dcsr_type_size(type);
     return size < 4 ? 4 : size;
 }
 
-void dcsr_cuda_mxv_push(dcsr_cuda_stream *stream, const dcsr_cuda_mxv *x, const uint64_t *offsets,
-                        uint64_t entries, void *sums)
+void dcsr_i_cuda_mxv_push(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x, const uint64_t *offsets,
+                          uint64_t entries, void *sums)
 {
-    const dcsr_cuda_semiring &semiring = x->semiring;
-    dcsr_cuda_walk walk = {x->rows, x->u.indices, x->u.nvals, offsets};
+    const dcsr_i_cuda_semiring &semiring = x->semiring;
+    dcsr_i_cuda_walk walk = {x->rows, x->u.indices, x->u.nvals, offsets};
     if (semiring.ones) {
-        dcsr_cuda_launch_walk(stream, push_ones, entries, walk.count, *x, walk);
+        dcsr_i_cuda_launch_walk(stream, push_ones, entries, walk.count, *x, walk);
         return;
     }
-    dcsr_cuda_with_type(semiring.type, [&](auto value) {
+    dcsr_i_cuda_with_type(semiring.type, [&](auto value) {
         typedef decltype(value) T;
         typedef word_of<T> W;
         uint64_t n = x->t.size;
-        dcsr_cuda_arithmetic<T> ring(semiring, x->rows);
+        dcsr_i_cuda_arithmetic<T> ring(semiring, x->rows);
         if (!semiring.any)
-            dcsr_cuda_launch(stream, begin<W>, n, (W *)sums, W(dcsr_cuda_value_of<T>(semiring.start)), n);
-        dcsr_cuda_launch_walk(stream, push<T>, entries, walk.count, *x, ring, walk, (W *)sums);
+            dcsr_i_cuda_launch(stream, begin<W>, n, (W *)sums, W(dcsr_i_cuda_value_of<T>(semiring.start)), n);
+        dcsr_i_cuda_launch_walk(stream, push<T>, entries, walk.count, *x, ring, walk, (W *)sums);
         if constexpr (sizeof(T) < 4)
             if (!semiring.any)
-                dcsr_cuda_launch(stream, narrow<T>, n, (T *)x->t.values, (const uint32_t *)sums, n);
+                dcsr_i_cuda_launch(stream, narrow<T>, n, (T *)x->t.values, (const uint32_t *)sums, n);
     });
 }

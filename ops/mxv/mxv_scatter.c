@@ -17,18 +17,18 @@ enum {
     DENSE_SHARE = 8   /* from 1/8 of the elements on a result is dense */
 };
 
-static uint64_t units_of(const dcsr_i_scatter *s)
+static uint64_t units_of(const dcsr_i_mxv_scatter *s)
 {
     return dcsr_i_words(s->words);
 }
 
-dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool lazy)
+dcsr_status dcsr_i_scatter_open(dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x, bool lazy)
 {
     bool valued = !x->any || x->reads_matrix || x->reads_vector;
-    *s = (dcsr_i_scatter){.blocked = x->any ? x->mask : NULL,
-                          .size = x->n,
-                          .words = dcsr_i_words(x->n),
-                          .value_size = valued ? x->size : 0};
+    *s = (dcsr_i_mxv_scatter){.blocked = x->any ? x->mask : NULL,
+                              .size = x->n,
+                              .words = dcsr_i_words(x->n),
+                              .value_size = valued ? x->size : 0};
     s->found = dcsr_i_alloc(x->context, DCSR_I_SCRATCH, s->words, sizeof *s->found);
     if (s->found && lazy)
         s->touched = dcsr_i_calloc(x->context, DCSR_I_SCRATCH, units_of(s), sizeof *s->touched);
@@ -44,16 +44,16 @@ dcsr_status dcsr_i_scatter_open(dcsr_i_scatter *s, const dcsr_i_mxv *x, bool laz
     return DCSR_OK;
 }
 
-void dcsr_i_scatter_close(dcsr_i_scatter *s, dcsr_context *context)
+void dcsr_i_scatter_close(dcsr_i_mxv_scatter *s, dcsr_context *context)
 {
     dcsr_i_free(context, DCSR_I_SCRATCH, s->values, s->size, s->value_size);
     dcsr_i_free(context, DCSR_I_SCRATCH, s->touched, units_of(s), sizeof *s->touched);
     dcsr_i_free(context, DCSR_I_SCRATCH, s->found, s->words, sizeof *s->found);
-    *s = (dcsr_i_scatter){0};
+    *s = (dcsr_i_mxv_scatter){0};
 }
 
 /* The words of a unit that are made. */
-static uint64_t made(const dcsr_i_scatter *s, uint64_t unit)
+static uint64_t made(const dcsr_i_mxv_scatter *s, uint64_t unit)
 {
     if (s->touched) return s->touched[unit];
     uint64_t left = s->words - (unit << 6);
@@ -81,8 +81,8 @@ static void spread(void *to, const void *from, const uint32_t *list, uint64_t n,
 /* Sums that one thread has and another has too. */
 typedef struct meeting {
     const dcsr_i_mxv *x;
-    dcsr_i_scatter *to;
-    const dcsr_i_scatter *from;
+    dcsr_i_mxv_scatter *to;
+    const dcsr_i_mxv_scatter *from;
     uint32_t list[BLOCK + 64];
     uint64_t n;
 } meeting;
@@ -114,7 +114,7 @@ static bool merge_word(meeting *m, uint64_t w)
     return m->n < BLOCK || add_sums(m);
 }
 
-static bool merge_units(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x, uint64_t first, uint64_t end)
+static bool merge_units(dcsr_i_mxv_scatter *parts, int n, const dcsr_i_mxv *x, uint64_t first, uint64_t end)
 {
     for (int t = 1; t < n; t++) {
         meeting m = {.x = x, .to = &parts[0], .from = &parts[t]};
@@ -127,7 +127,7 @@ static bool merge_units(dcsr_i_scatter *parts, int n, const dcsr_i_mxv *x, uint6
     return true;
 }
 
-bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_i_mxv *x)
+bool dcsr_i_scatter_merge(dcsr_i_mxv_scatter *parts, int n, int threads, const dcsr_i_mxv *x)
 {
     uint64_t units = units_of(&parts[0]);
     bool good = true;
@@ -141,7 +141,7 @@ bool dcsr_i_scatter_merge(dcsr_i_scatter *parts, int n, int threads, const dcsr_
 /* ---- As a body ---- */
 
 /* Counts what was found in units first .. end-1, and leaves nothing else in `found`. */
-static uint64_t count_units(dcsr_i_scatter *s, uint64_t first, uint64_t end)
+static uint64_t count_units(dcsr_i_mxv_scatter *s, uint64_t first, uint64_t end)
 {
     uint64_t count = 0;
     for (uint64_t unit = first; unit < end; unit++) {
@@ -163,7 +163,7 @@ uint32_t *dcsr_i_list_bits(uint32_t *list, const uint64_t *bits, uint64_t first,
 }
 
 /* What was found in units first .. end-1 to places from `at` on of a sparse body. */
-static void take_units(dcsr_i_body *t, const dcsr_i_scatter *s, uint64_t first, uint64_t end, uint64_t at)
+static void take_units(dcsr_i_body *t, const dcsr_i_mxv_scatter *s, uint64_t first, uint64_t end, uint64_t at)
 {
     uint32_t *list = t->indices + at;
     for (uint64_t unit = first; unit < end; unit++) {
@@ -178,7 +178,7 @@ static void take_units(dcsr_i_body *t, const dcsr_i_scatter *s, uint64_t first, 
 }
 
 /* The scatter's memory becomes the body's. */
-static dcsr_status take_whole(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x, uint64_t count)
+static dcsr_status take_whole(dcsr_i_body *t, dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x, uint64_t count)
 {
     if (!s->values) {
         s->values = dcsr_i_alloc(x->context, DCSR_I_SCRATCH, s->size, x->size);
@@ -196,7 +196,7 @@ static dcsr_status take_whole(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mx
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_scatter *s, const dcsr_i_mxv *x)
+dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x)
 {
     uint64_t units = units_of(s), count[MOST_SHARES], sum = 0;
     uint64_t shares = s->touched ? 1 : (uint64_t)dcsr_i_threads(x->context, s->words);

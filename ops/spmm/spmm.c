@@ -117,7 +117,7 @@ static bool join_parts(const dcsr_i_spmm *p)
     return true;
 }
 
-static bool run(const dcsr_i_spmm *p)
+static bool multiply_shares(const dcsr_i_spmm *p)
 {
     if (p->shares == 1) return run_share(p, 0, p->scratch);
     bool good = true;
@@ -194,10 +194,10 @@ dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector 
                            "spmm: the mapping is %s; use DCSR_SPMM_AUTO, _ROW_SPLIT or _MERGE",
                            mapping ? "none of those" : "NULL");
 #ifdef DCSR_CUDA
-    const dcsr_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
+    const dcsr_i_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
     bool takes;
-    DCSR_TRY(dcsr_cuda_spmm_takes(&takes, &there));
-    if (takes) return dcsr_cuda_spmm_run(mapping, &there);
+    DCSR_TRY(dcsr_i_cuda_spmm_takes(&takes, &there));
+    if (takes) return dcsr_i_cuda_spmm_run(mapping, &there);
 #endif
     dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows;
@@ -224,7 +224,7 @@ dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector 
     if (status == DCSR_OK && allowed.listed) status = dcsr_i_mask_use_bits(&allowed);
     if (status == DCSR_OK) status = open_output(&p, context, Y);
     if (status == DCSR_OK) status = dcsr_i_spmm_share(&p, context, mapping);
-    if (status == DCSR_OK && !run(&p)) status = dcsr_i_fail_callback("spmm", users_name(&p));
+    if (status == DCSR_OK && !multiply_shares(&p)) status = dcsr_i_fail_callback("spmm", users_name(&p));
     if (status == DCSR_OK && p.copy) memcpy(Y, p.copy, rows->rows * p.row_bytes);
     if (status == DCSR_OK) {
         report(desc, rows);

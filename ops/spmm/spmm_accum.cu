@@ -24,27 +24,27 @@ DCSR_CUDA_INLINE void copy_value(void *to, const void *from, uint64_t i, size_t 
 
 /* T is accum's type. */
 template <class T>
-__global__ void accumulate(dcsr_cuda_spmm x, bool replace, uint32_t ytype, size_t size, void *Y,
+__global__ void accumulate(dcsr_i_cuda_spmm x, bool replace, uint32_t ytype, size_t size, void *Y,
                            const void *product, int accum)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < x.rows.rows * x.width; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < x.rows.rows * x.width; i += dcsr_i_cuda_step()) {
         uint64_t row = i / x.width;
-        if (!dcsr_cuda_wants(x.wanted, row)) {
+        if (!dcsr_i_cuda_wants(x.wanted, row)) {
             if (replace) copy_value(Y, product, i, size);
-        } else if (dcsr_cuda_length(x.rows, row)) {
-            T sum = dcsr_cuda_operate<T>(accum, dcsr_cuda_load<T>(ytype, Y, i),
-                                         dcsr_cuda_load<T>(ytype, product, i));
-            dcsr_cuda_store(ytype, Y, i, sum);
+        } else if (dcsr_i_cuda_length(x.rows, row)) {
+            T sum = dcsr_i_cuda_operate<T>(accum, dcsr_i_cuda_load<T>(ytype, Y, i),
+                                           dcsr_i_cuda_load<T>(ytype, product, i));
+            dcsr_i_cuda_store(ytype, Y, i, sum);
         }
     }
 }
 } // namespace
 
-void dcsr_cuda_spmm_accumulate(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, bool replace,
-                               dcsr_type ytype, void *Y, const void *T, const dcsr_binary_op *accum)
+void dcsr_i_cuda_spmm_accumulate(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, bool replace,
+                                 dcsr_type ytype, void *Y, const void *T, const dcsr_binary_op *accum)
 {
-    dcsr_cuda_with_type(accum->xtype, [=](auto value) {
-        dcsr_cuda_launch(stream, accumulate<decltype(value)>, x->rows.rows * x->width, *x, replace, ytype,
-                         dcsr_type_size(ytype), Y, T, accum->name);
+    dcsr_i_cuda_with_type(accum->xtype, [=](auto value) {
+        dcsr_i_cuda_launch(stream, accumulate<decltype(value)>, x->rows.rows * x->width, *x, replace, ytype,
+                           dcsr_type_size(ytype), Y, T, accum->name);
     });
 }

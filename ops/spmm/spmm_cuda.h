@@ -23,57 +23,57 @@ extern "C" {
 #endif
 
 /* One product, by value for kernels; all pointers are to device memory. */
-typedef struct dcsr_cuda_spmm {
-    dcsr_cuda_semiring semiring;
-    dcsr_cuda_rows rows;
-    dcsr_cuda_wanted wanted; /* rows of Y */
+typedef struct dcsr_i_cuda_spmm {
+    dcsr_i_cuda_semiring semiring;
+    dcsr_i_cuda_rows rows;
+    dcsr_i_cuda_wanted wanted; /* rows of Y */
     bool replace;
     bool truths;   /* Y is of bool, as multiply's result is, and semiring.type another */
     int accum;     /* dcsr_binary_name, on semiring.type; -1: none */
     const void *X; /* of semiring.type */
     void *Y;
     uint64_t width; /* columns of both */
-} dcsr_cuda_spmm;
+} dcsr_i_cuda_spmm;
 
 /* ---- spmm_rows.cu ---- */
-void dcsr_cuda_spmm_rows(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
+void dcsr_i_cuda_spmm_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x);
 
 /* ---- spmm_groups.cu ---- */
 /* Whether it does a product: over plus-times and plus-second on real numbers, where X has 4, 8 or a
  * multiple of 16 times as many columns as 16 bytes hold, and stands at a multiple of 16, as Y does. */
-bool dcsr_cuda_spmm_has_groups(const dcsr_cuda_spmm *x);
+bool dcsr_i_cuda_spmm_has_groups(const dcsr_i_cuda_spmm *x);
 /* The plan is that of x->rows; of its parts, `sums` has room for x->width values of semiring.type each, if a
  * row has several. */
-void dcsr_cuda_spmm_groups(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const dcsr_cuda_spmv_plan *plan,
-                           void *sums);
+void dcsr_i_cuda_spmm_groups(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x,
+                             const dcsr_i_cuda_spmv_plan *plan, void *sums);
 
 /* ---- spmm_merge.cu ---- */
 
 /* lengths[i] = entries of row i, 0 where the mask leaves it out. */
-void dcsr_cuda_spmm_lengths(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, uint64_t *lengths);
+void dcsr_i_cuda_spmm_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, uint64_t *lengths);
 /* What a warp has of the row that its share begins within and ends (head), and of the one that its share ends
  * within (tail): NONE where there is no such row. */
-typedef struct dcsr_cuda_spmm_share {
+typedef struct dcsr_i_cuda_spmm_share {
     uint64_t head, tail;
     bool head_found; /* the warp had an entry of it */
-} dcsr_cuda_spmm_share;
+} dcsr_i_cuda_spmm_share;
 /* Warps that a product is shared among, and the columns that they do at once: the caller has room for a share
  * each, and twice as many values of semiring.type for each column in `sums`. */
-uint64_t dcsr_cuda_spmm_warps(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x);
+uint64_t dcsr_i_cuda_spmm_warps(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x);
 enum { DCSR_CUDA_SPMM_COLUMNS = 64 };
-void dcsr_cuda_spmm_merge(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const uint64_t *offsets,
-                          dcsr_cuda_spmm_share *shares, void *sums);
+void dcsr_i_cuda_spmm_merge(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const uint64_t *offsets,
+                            dcsr_i_cuda_spmm_share *shares, void *sums);
 
 /* ---- spmm_accum.cu ---- */
 
 /* Y = accum(Y, T) in the rows that are wanted and have entries, whatever accum's type is; in those that are
  * not Y = T with `replace`. Y and T are of ytype, and x->width columns. */
-void dcsr_cuda_spmm_accumulate(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, bool replace,
-                               dcsr_type ytype, void *Y, const void *T, const dcsr_binary_op *accum);
+void dcsr_i_cuda_spmm_accumulate(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, bool replace,
+                                 dcsr_type ytype, void *Y, const void *T, const dcsr_binary_op *accum);
 
 /* ---- spmm_cuda.c ---- */
 
-typedef struct dcsr_cuda_spmm_call {
+typedef struct dcsr_i_cuda_spmm_call {
     void *Y;
     const dcsr_vector *mask;
     const dcsr_binary_op *accum;
@@ -82,13 +82,13 @@ typedef struct dcsr_cuda_spmm_call {
     const void *X;
     uint64_t columns;
     const dcsr_desc *desc;
-} dcsr_cuda_spmm_call;
+} dcsr_i_cuda_spmm_call;
 
 /* Whether it runs on the device: built-in operators, and either asked for, worth it, or with X or Y
  * there. What has X or Y there and cannot is refused: INVALID_ARGUMENT. */
-dcsr_status dcsr_cuda_spmm_takes(bool *takes, const dcsr_cuda_spmm_call *call);
+dcsr_status dcsr_i_cuda_spmm_takes(bool *takes, const dcsr_i_cuda_spmm_call *call);
 /* All has been checked. X and Y may be anywhere. */
-dcsr_status dcsr_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_cuda_spmm_call *call);
+dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_spmm_call *call);
 
 #ifdef __cplusplus
 }

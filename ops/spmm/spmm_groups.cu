@@ -35,19 +35,19 @@ struct stretch {
     uint32_t part; /* of the row, where others have the rest of it; else NONE */
 
     /* Looks up where the first one is. */
-    __device__ void find(const dcsr_cuda_rows &rows)
+    __device__ void find(const dcsr_i_cuda_rows &rows)
     {
         here = left;
         if (rows.offsets) {
             place = rows.offsets[row] + from;
             return;
         }
-        const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+        const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
         uint32_t r = (uint32_t)(row & (DCSR_CUDA_PAGE_ROWS - 1)), p = from;
-        dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, 0, (uint64_t)p + left);
+        dcsr_i_cuda_piece piece = dcsr_i_cuda_piece_of(rows, page, r, 0, (uint64_t)p + left);
         for (int k = 1; p >= piece.length; k++) {
             p -= (uint32_t)piece.length;
-            piece = dcsr_cuda_piece_of(rows, page, r, k, (uint64_t)p + left);
+            piece = dcsr_i_cuda_piece_of(rows, page, r, k, (uint64_t)p + left);
         }
         place = piece.begin + p;
         if (here > piece.length - p) here = (uint32_t)piece.length - p;
@@ -64,7 +64,7 @@ struct agenda {
 template <class Ring> struct columns_of_y {
     typedef typename Ring::T T;
     const Ring &ring;
-    const dcsr_cuda_spmm &x;
+    const dcsr_i_cuda_spmm &x;
     uint32_t packs;  /* in a row of X and Y */
     uint32_t column; /* the lane's, in packs */
     pack<T> sum;
@@ -117,25 +117,25 @@ template <class Ring> struct columns_of_y {
         }
         uint64_t at = (row * packs + column) * pack<T>::N;
         for (int v = 0; v < pack<T>::N; v++)
-            dcsr_cuda_spmm_finish(x, at + v, dcsr_cuda_sum<T>{sum.value[v], true});
+            dcsr_i_cuda_spmm_finish(x, at + v, dcsr_i_cuda_partial<T>{sum.value[v], true});
     }
 
     __device__ void write_identity(uint64_t row)
     {
-        for (int v = 0; v < pack<T>::N; v++) sum.value[v] = dcsr_cuda_value_of<T>(x.semiring.identity);
+        for (int v = 0; v < pack<T>::N; v++) sum.value[v] = dcsr_i_cuda_value_of<T>(x.semiring.identity);
         write(x.Y, row);
     }
 };
 
 /* Puts the stretches of the lanes that have one on the list. */
-DCSR_CUDA_INLINE void list(agenda &a, const dcsr_cuda_rows &rows, stretch mine, bool has)
+DCSR_CUDA_INLINE void list(agenda &a, const dcsr_i_cuda_rows &rows, stretch mine, bool has)
 {
     unsigned all = __ballot_sync(ALL, has);
     if (has) {
         mine.find(rows);
-        a.list[__popc(all & ((1u << dcsr_cuda_lane()) - 1))] = mine;
+        a.list[__popc(all & ((1u << dcsr_i_cuda_lane()) - 1))] = mine;
     }
-    if (dcsr_cuda_lane() == 0) {
+    if (dcsr_i_cuda_lane() == 0) {
         a.count = (uint32_t)__popc(all);
         a.taken = 0;
     }
@@ -143,31 +143,31 @@ DCSR_CUDA_INLINE void list(agenda &a, const dcsr_cuda_rows &rows, stretch mine, 
 }
 
 /* Parts of rows that are cut: `most` of them from `first` on. */
-DCSR_CUDA_INLINE void list_parts(agenda &a, const dcsr_cuda_spmm &x, const dcsr_cuda_spmv_plan &plan,
+DCSR_CUDA_INLINE void list_parts(agenda &a, const dcsr_i_cuda_spmm &x, const dcsr_i_cuda_spmv_plan &plan,
                                  uint64_t first, uint32_t most)
 {
-    uint64_t part = first + dcsr_cuda_lane();
+    uint64_t part = first + dcsr_i_cuda_lane();
     stretch mine = {};
-    bool has = dcsr_cuda_lane() < most && part < plan.counts.parts;
+    bool has = dcsr_i_cuda_lane() < most && part < plan.counts.parts;
     if (has) {
-        dcsr_cuda_spmv_row cut = plan.row[plan.row_of_part[part]];
+        dcsr_i_cuda_spmv_row cut = plan.row[plan.row_of_part[part]];
         mine.row = cut.row;
         mine.part = cut.parts > 1 ? (uint32_t)part : DCSR_CUDA_NONE;
         mine.from = (uint32_t)(part - cut.first) * DCSR_CUDA_SPMV_PART;
-        mine.left = (uint32_t)dcsr_cuda_length(x.rows, cut.row) - mine.from;
+        mine.left = (uint32_t)dcsr_i_cuda_length(x.rows, cut.row) - mine.from;
         if (mine.left > DCSR_CUDA_SPMV_PART) mine.left = DCSR_CUDA_SPMV_PART;
-        has = dcsr_cuda_wants(x.wanted, cut.row);
+        has = dcsr_i_cuda_wants(x.wanted, cut.row);
     }
     list(a, x.rows, mine, has);
 }
 
 /* Up to 32 rows from `first` on, those of them that are not cut. The bits of those without entries, or left
  * out by the mask, that are to be written are returned. */
-DCSR_CUDA_INLINE unsigned list_rows(agenda &a, const dcsr_cuda_spmm &x, uint64_t first)
+DCSR_CUDA_INLINE unsigned list_rows(agenda &a, const dcsr_i_cuda_spmm &x, uint64_t first)
 {
-    uint64_t row = first + dcsr_cuda_lane();
-    bool there = row < x.rows.rows, wanted = there && dcsr_cuda_wants(x.wanted, row);
-    uint64_t length = there ? dcsr_cuda_length(x.rows, row) : 0;
+    uint64_t row = first + dcsr_i_cuda_lane();
+    bool there = row < x.rows.rows, wanted = there && dcsr_i_cuda_wants(x.wanted, row);
+    uint64_t length = there ? dcsr_i_cuda_length(x.rows, row) : 0;
     stretch mine = {row, 0, 0, 0, (uint32_t)length, DCSR_CUDA_NONE};
     list(a, x.rows, mine, wanted && length && length <= DCSR_CUDA_SPMV_LONG);
     return __ballot_sync(ALL, there && (wanted ? !length && x.accum < 0 : x.replace));
@@ -176,22 +176,23 @@ DCSR_CUDA_INLINE unsigned list_rows(agenda &a, const dcsr_cuda_spmm &x, uint64_t
 /* The next stretch that no group has taken, for all lanes of one; the count or more: there is none. */
 template <int LANES> DCSR_CUDA_INLINE uint32_t take(agenda &a)
 {
-    unsigned lane = dcsr_cuda_lane(), first = lane / LANES * LANES;
+    unsigned lane = dcsr_i_cuda_lane(), first = lane / LANES * LANES;
     uint32_t next = lane == first ? atomicAdd(&a.taken, 1u) : 0;
     return __shfl_sync(ALL >> (32 - LANES) << first, next, 0, LANES);
 }
 
 template <class Ring, int LANES>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
-    row_groups(Ring ring, dcsr_cuda_spmm x, dcsr_cuda_spmv_plan plan, uint32_t packs, typename Ring::T *sums)
+    row_groups(Ring ring, dcsr_i_cuda_spmm x, dcsr_i_cuda_spmv_plan plan, uint32_t packs,
+               typename Ring::T *sums)
 {
     SIMT_SHARED(agenda, agenda_of_warp, THREADS / 32);
     agenda &a = agenda_of_warp[threadIdx.x / 32];
     constexpr int GROUPS = 32 / LANES;
-    const uint32_t lane = dcsr_cuda_lane();
+    const uint32_t lane = dcsr_i_cuda_lane();
     uint64_t part_units = (plan.counts.parts + GROUPS - 1) / GROUPS;
     uint64_t units = part_units + (x.rows.rows + 31) / 32, slices = packs / LANES;
-    for (uint64_t w = dcsr_cuda_first_warp(); w < units * slices; w += dcsr_cuda_warp_step()) {
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < units * slices; w += dcsr_i_cuda_warp_step()) {
         uint64_t unit = w / slices;
         columns_of_y<Ring> y = {ring, x, packs, (uint32_t)(w % slices) * LANES + lane % LANES, {}};
         if (unit < part_units) {
@@ -215,16 +216,17 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 
 /* Adds up the parts of the rows that have several. */
 template <class Ring>
-__global__ void add_parts(Ring ring, dcsr_cuda_spmm x, dcsr_cuda_spmv_plan plan, const typename Ring::T *sums)
+__global__ void add_parts(Ring ring, dcsr_i_cuda_spmm x, dcsr_i_cuda_spmv_plan plan,
+                          const typename Ring::T *sums)
 {
     typedef typename Ring::T T;
-    for (uint64_t w = dcsr_cuda_first_warp(); w < plan.counts.rows; w += dcsr_cuda_warp_step()) {
-        dcsr_cuda_spmv_row cut = plan.row[w];
-        if (cut.parts == 1 || !dcsr_cuda_wants(x.wanted, cut.row)) continue;
-        for (uint64_t c = dcsr_cuda_lane(); c < x.width; c += 32) {
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < plan.counts.rows; w += dcsr_i_cuda_warp_step()) {
+        dcsr_i_cuda_spmv_row cut = plan.row[w];
+        if (cut.parts == 1 || !dcsr_i_cuda_wants(x.wanted, cut.row)) continue;
+        for (uint64_t c = dcsr_i_cuda_lane(); c < x.width; c += 32) {
             T sum = sums[cut.first * x.width + c];
             for (uint64_t k = 1; k < cut.parts; k++) sum = ring.add(sum, sums[(cut.first + k) * x.width + c]);
-            dcsr_cuda_spmm_finish(x, cut.row * x.width + c, dcsr_cuda_sum<T>{sum, true});
+            dcsr_i_cuda_spmm_finish(x, cut.row * x.width + c, dcsr_i_cuda_partial<T>{sum, true});
         }
     }
 }
@@ -237,7 +239,7 @@ bool is_aligned(const void *pointer)
 /* Lanes to a row of so many packs; 0: there is no kernel. Rows without long ones among them are likely to
  * have neighbours that read the same rows of X, of which more stay in the first-level cache where they are
  * narrow. */
-int lanes_for(uint64_t packs, const dcsr_cuda_spmv_plan *plan)
+int lanes_for(uint64_t packs, const dcsr_i_cuda_spmv_plan *plan)
 {
     if (packs == 4 || packs == 8) return (int)packs;
     if (!packs || packs % 16) return 0;
@@ -245,7 +247,7 @@ int lanes_for(uint64_t packs, const dcsr_cuda_spmv_plan *plan)
 }
 
 /* Calls what(ring) for the arithmetic that there are kernels for. */
-template <class What> bool with_sums(const dcsr_cuda_spmm *x, What what)
+template <class What> bool with_sums(const dcsr_i_cuda_spmm *x, What what)
 {
     bool found = false;
     auto choose = [&](auto ring) {
@@ -256,26 +258,27 @@ template <class What> bool with_sums(const dcsr_cuda_spmm *x, What what)
         }
     };
     if (x->truths || !is_aligned(x->X) || !is_aligned(x->Y)) return false;
-    if (x->semiring.type == DCSR_FP32) dcsr_cuda_spmm_constant<float>(x, choose);
-    if (x->semiring.type == DCSR_FP64) dcsr_cuda_spmm_constant<double>(x, choose);
+    if (x->semiring.type == DCSR_FP32) dcsr_i_cuda_spmm_constant<float>(x, choose);
+    if (x->semiring.type == DCSR_FP64) dcsr_i_cuda_spmm_constant<double>(x, choose);
     return found;
 }
 
 template <int LANES, class Ring>
-void launch(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const dcsr_cuda_spmv_plan *plan,
+void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const dcsr_i_cuda_spmv_plan *plan,
             const Ring &ring, void *sums)
 {
     typedef typename Ring::T T;
     uint64_t packs = x->width / pack<T>::N, groups = 32 / LANES;
     uint64_t units = (plan->counts.parts + groups - 1) / groups + (x->rows.rows + 31) / 32;
-    dcsr_cuda_launch_with(dcsr_cuda_policy{THREADS, 1}, stream, row_groups<Ring, LANES>,
-                          units * (packs / LANES) * 32, ring, *x, *plan, (uint32_t)packs, (T *)sums);
+    dcsr_i_cuda_launch_with(dcsr_i_cuda_policy{THREADS, 1}, stream, row_groups<Ring, LANES>,
+                            units * (packs / LANES) * 32, ring, *x, *plan, (uint32_t)packs, (T *)sums);
     if (plan->counts.longest > DCSR_CUDA_SPMV_PART)
-        dcsr_cuda_launch_warps(stream, add_parts<Ring>, plan->counts.rows, ring, *x, *plan, (const T *)sums);
+        dcsr_i_cuda_launch_warps(stream, add_parts<Ring>, plan->counts.rows, ring, *x, *plan,
+                                 (const T *)sums);
 }
 } // namespace
 
-bool dcsr_cuda_spmm_has_groups(const dcsr_cuda_spmm *x)
+bool dcsr_i_cuda_spmm_has_groups(const dcsr_i_cuda_spmm *x)
 {
     bool has = false;
     with_sums(x,
@@ -283,8 +286,8 @@ bool dcsr_cuda_spmm_has_groups(const dcsr_cuda_spmm *x)
     return has;
 }
 
-void dcsr_cuda_spmm_groups(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const dcsr_cuda_spmv_plan *plan,
-                           void *sums)
+void dcsr_i_cuda_spmm_groups(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x,
+                             const dcsr_i_cuda_spmv_plan *plan, void *sums)
 {
     with_sums(x, [=](auto ring) {
         switch (lanes_for(x->width / pack<typename decltype(ring)::T>::N, plan)) {

@@ -47,7 +47,7 @@ template <class T> DCSR_CUDA_INLINE T *part_of(T *sums, uint64_t warp, bool tail
 template <class Ring, int TILES> struct share {
     typedef typename Ring::T T;
     const Ring &ring;
-    const dcsr_cuda_spmm &x;
+    const dcsr_i_cuda_spmm &x;
     columns some;
     T *sums;
     uint64_t warp, row; /* the row that the next item is of */
@@ -55,10 +55,10 @@ template <class Ring, int TILES> struct share {
     bool entered;       /* the share has begun */
     bool inherited;     /* an earlier warp has a part of this row */
     bool begun;         /* an item of it has been passed */
-    dcsr_cuda_spmm_share left;
-    dcsr_cuda_sum<T> sum[TILES];
+    dcsr_i_cuda_spmm_share left;
+    dcsr_i_cuda_partial<T> sum[TILES];
 
-    __device__ uint64_t column(int t) const { return some.first + TILES * dcsr_cuda_lane() + t; }
+    __device__ uint64_t column(int t) const { return some.first + TILES * dcsr_i_cuda_lane() + t; }
     __device__ bool has(int t) const { return column(t) < some.end; }
 
     __device__ void read_factor(T (&factor)[TILES], uint64_t row_of_x)
@@ -88,13 +88,13 @@ template <class Ring, int TILES> struct share {
             left.head_found = sum[0].found;
             leave_part(false);
         } else {
-            bool wanted = dcsr_cuda_wants(x.wanted, row);
+            bool wanted = dcsr_i_cuda_wants(x.wanted, row);
             for (int t = 0; t < TILES; t++) {
                 if (!has(t)) continue;
                 if (wanted)
-                    dcsr_cuda_spmm_finish(x, row * x.width + column(t), sum[t]);
+                    dcsr_i_cuda_spmm_finish(x, row * x.width + column(t), sum[t]);
                 else
-                    dcsr_cuda_spmm_leave<T>(x, row * x.width + column(t));
+                    dcsr_i_cuda_spmm_leave<T>(x, row * x.width + column(t));
             }
         }
         for (int t = 0; t < TILES; t++) sum[t].found = false;
@@ -121,7 +121,7 @@ template <class Ring, int TILES> struct share {
                 begun = true;
                 for (int t = 0; t < TILES; t++) {
                     if (has(t))
-                        dcsr_cuda_spmm_add(ring, sum[t], value[i], factor[i][t]);
+                        dcsr_i_cuda_spmm_add(ring, sum[t], value[i], factor[i][t]);
                     else
                         sum[t].found = true;
                 }
@@ -132,25 +132,25 @@ template <class Ring, int TILES> struct share {
 
 template <class Ring, int TILES>
 __global__ void __launch_bounds__(DCSR_CUDA_WALK_THREADS, BLOCKS_FOR<typename Ring::T>)
-    merge(Ring ring, dcsr_cuda_spmm x, dcsr_cuda_walk walk, columns some, dcsr_cuda_spmm_share *shares,
+    merge(Ring ring, dcsr_i_cuda_spmm x, dcsr_i_cuda_walk walk, columns some, dcsr_i_cuda_spmm_share *shares,
           typename Ring::T *sums)
 {
     typedef typename Ring::T T;
-    uint64_t warp = dcsr_cuda_first_warp();
+    uint64_t warp = dcsr_i_cuda_first_warp();
     bool paired = TILES == 2 && x.width % 2 == 0 && (uintptr_t)x.X % sizeof(pair<T>) == 0;
     share<Ring, TILES> s = {
         ring, x, some, sums, warp, 0, paired, false, false, false, {NO_ROW, NO_ROW, false}, {}};
-    dcsr_cuda_for_tiles(walk, [&](const dcsr_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
+    dcsr_i_cuda_for_tiles(walk, [&](const dcsr_i_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
         if (!s.entered) {
             s.entered = true;
             s.row = first;
             s.inherited = s.begun = d > walk.offsets[first] + first;
         }
         for (uint32_t sub = 0; sub < left; sub += 32) {
-            uint32_t j = sub + dcsr_cuda_lane(), at = dcsr_cuda_mark_of(tile, j);
+            uint32_t j = sub + dcsr_i_cuda_lane(), at = dcsr_i_cuda_mark_of(tile, j);
             bool entry = j < left && tile.row[at] != DCSR_CUDA_NONE;
             uint64_t place = tile.shift[at] + j;
-            uint32_t column = entry ? dcsr_cuda_read_once(x.rows.columns + place) : 0;
+            uint32_t column = entry ? dcsr_i_cuda_read_once(x.rows.columns + place) : 0;
             T value = entry ? ring.matrix_value(place) : T(0);
             s.pass(__ballot_sync(ALL, entry), (int)(left - sub < 32 ? left - sub : 32), column, value);
         }
@@ -159,74 +159,74 @@ __global__ void __launch_bounds__(DCSR_CUDA_WALK_THREADS, BLOCKS_FOR<typename Ri
         s.left.tail = s.row;
         s.leave_part(true);
     }
-    if (dcsr_cuda_lane() == 0) shares[warp] = s.left;
+    if (dcsr_i_cuda_lane() == 0) shares[warp] = s.left;
 }
 
 /* The rows that several warps had a part of. */
 template <class Ring>
-__global__ void join_parts(Ring ring, dcsr_cuda_spmm x, columns some, const dcsr_cuda_spmm_share *shares,
+__global__ void join_parts(Ring ring, dcsr_i_cuda_spmm x, columns some, const dcsr_i_cuda_spmm_share *shares,
                            uint64_t count, const typename Ring::T *sums)
 {
     typedef typename Ring::T T;
-    for (uint64_t s = dcsr_cuda_first_warp(); s < count; s += dcsr_cuda_warp_step()) {
+    for (uint64_t s = dcsr_i_cuda_first_warp(); s < count; s += dcsr_i_cuda_warp_step()) {
         const uint64_t row = shares[s].head;
         if (row == NO_ROW) continue;
         uint64_t begin = s;
         while (begin > 0 && shares[begin - 1].tail == row) begin--;
-        for (uint64_t c = some.first + dcsr_cuda_lane(); c < some.end; c += 32) {
-            dcsr_cuda_sum<T> sum = {part_of(sums, begin, true)[c - some.first], true};
+        for (uint64_t c = some.first + dcsr_i_cuda_lane(); c < some.end; c += 32) {
+            dcsr_i_cuda_partial<T> sum = {part_of(sums, begin, true)[c - some.first], true};
             for (uint64_t k = begin + 1; k < s; k++)
                 sum.value = ring.add(sum.value, part_of(sums, k, true)[c - some.first]);
             if (shares[s].head_found)
                 sum.value = ring.add(sum.value, part_of(sums, s, false)[c - some.first]);
-            dcsr_cuda_spmm_finish(x, row * x.width + c, sum);
+            dcsr_i_cuda_spmm_finish(x, row * x.width + c, sum);
         }
     }
 }
 
-__global__ void read_lengths(dcsr_cuda_spmm x, uint64_t *lengths)
+__global__ void read_lengths(dcsr_i_cuda_spmm x, uint64_t *lengths)
 {
-    for (uint64_t row = dcsr_cuda_first(); row < x.rows.rows; row += dcsr_cuda_step())
-        lengths[row] = dcsr_cuda_wants(x.wanted, row) ? dcsr_cuda_length(x.rows, row) : 0;
+    for (uint64_t row = dcsr_i_cuda_first(); row < x.rows.rows; row += dcsr_i_cuda_step())
+        lengths[row] = dcsr_i_cuda_wants(x.wanted, row) ? dcsr_i_cuda_length(x.rows, row) : 0;
 }
 
 /* A launch of no entries would be none, but empty rows are to be written too. */
-uint64_t entries_of(const dcsr_cuda_spmm *x)
+uint64_t entries_of(const dcsr_i_cuda_spmm *x)
 {
     return x->rows.stored ? x->rows.stored : 1;
 }
 
 template <class Ring, int TILES>
-void launch(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const uint64_t *offsets,
-            dcsr_cuda_spmm_share *shares, typename Ring::T *sums, const Ring &ring)
+void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const uint64_t *offsets,
+            dcsr_i_cuda_spmm_share *shares, typename Ring::T *sums, const Ring &ring)
 {
-    dcsr_cuda_walk walk = {x->rows, nullptr, x->rows.rows, offsets};
-    uint64_t warps = dcsr_cuda_spmm_warps(stream, x);
+    dcsr_i_cuda_walk walk = {x->rows, nullptr, x->rows.rows, offsets};
+    uint64_t warps = dcsr_i_cuda_spmm_warps(stream, x);
     for (uint64_t c = 0; c < x->width; c += 32 * TILES) {
         columns some = {c, x->width - c < 32 * TILES ? x->width : c + 32 * TILES};
-        dcsr_cuda_launch_walk(stream, merge<Ring, TILES>, entries_of(x), x->rows.rows, ring, *x, walk, some,
-                              shares, sums);
-        dcsr_cuda_launch_warps(stream, join_parts<Ring>, warps, ring, *x, some, shares, warps, sums);
+        dcsr_i_cuda_launch_walk(stream, merge<Ring, TILES>, entries_of(x), x->rows.rows, ring, *x, walk, some,
+                                shares, sums);
+        dcsr_i_cuda_launch_warps(stream, join_parts<Ring>, warps, ring, *x, some, shares, warps, sums);
     }
 }
 } // namespace
 
-void dcsr_cuda_spmm_lengths(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, uint64_t *lengths)
+void dcsr_i_cuda_spmm_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, uint64_t *lengths)
 {
-    dcsr_cuda_launch(stream, read_lengths, x->rows.rows, *x, lengths);
+    dcsr_i_cuda_launch(stream, read_lengths, x->rows.rows, *x, lengths);
 }
 
-uint64_t dcsr_cuda_spmm_warps(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x)
+uint64_t dcsr_i_cuda_spmm_warps(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x)
 {
-    dcsr_cuda_policy one_block_each = {1, 1};
-    uint64_t blocks = dcsr_cuda_walk_blocks(entries_of(x), x->rows.rows);
-    return (uint64_t)dcsr_cuda_blocks(stream, blocks, one_block_each) * (dcsr_cuda_walk_threads() / 32);
+    dcsr_i_cuda_policy one_block_each = {1, 1};
+    uint64_t blocks = dcsr_i_cuda_walk_blocks(entries_of(x), x->rows.rows);
+    return (uint64_t)dcsr_i_cuda_blocks(stream, blocks, one_block_each) * (dcsr_i_cuda_walk_threads() / 32);
 }
 
-void dcsr_cuda_spmm_merge(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const uint64_t *offsets,
-                          dcsr_cuda_spmm_share *shares, void *sums)
+void dcsr_i_cuda_spmm_merge(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const uint64_t *offsets,
+                            dcsr_i_cuda_spmm_share *shares, void *sums)
 {
-    dcsr_cuda_spmm_with_arithmetic(x, [=](auto ring) {
+    dcsr_i_cuda_spmm_with_arithmetic(x, [=](auto ring) {
         typedef decltype(ring) Ring;
         typedef typename Ring::T T;
         if (Ring::CONSTANT && x->width > 32)

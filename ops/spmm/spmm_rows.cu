@@ -30,10 +30,10 @@ struct lanes {
 template <class Ring, int TILES> struct row_of_y {
     typedef typename Ring::T T;
     const Ring &ring;
-    const dcsr_cuda_spmm &x;
+    const dcsr_i_cuda_spmm &x;
     lanes shape;
     uint64_t column; /* of the lane's first tile */
-    dcsr_cuda_sum<T> sum[TILES];
+    dcsr_i_cuda_partial<T> sum[TILES];
 
     /* The columns that are the lane's. */
     __device__ bool has(int t) const { return column + 32 * t < x.width; }
@@ -50,14 +50,14 @@ template <class Ring, int TILES> struct row_of_y {
         for (int i = 0; i < AHEAD; i++)
             for (int t = 0; t < TILES; t++)
                 if (i * shape.groups + group < n && has(t))
-                    dcsr_cuda_spmm_add(ring, sum[t], values[i], factor[i][t]);
+                    dcsr_i_cuda_spmm_add(ring, sum[t], values[i], factor[i][t]);
     }
 
     /* n <= 32 entries from `place` on. */
     __device__ void add_entries(uint64_t place, int n)
     {
-        int lane = (int)dcsr_cuda_lane(), group = lane / shape.columns;
-        uint32_t mine = lane < n ? dcsr_cuda_read_once(x.rows.columns + place + lane) : 0;
+        int lane = (int)dcsr_i_cuda_lane(), group = lane / shape.columns;
+        uint32_t mine = lane < n ? dcsr_i_cuda_read_once(x.rows.columns + place + lane) : 0;
         T value = lane < n ? ring.matrix_value(place + lane) : T(0);
         for (int k = 0; k < n; k += AHEAD * shape.groups) {
             uint32_t columns[AHEAD];
@@ -75,8 +75,8 @@ template <class Ring, int TILES> struct row_of_y {
     __device__ void add_groups()
     {
         for (int distance = shape.columns; distance < 32; distance *= 2) {
-            dcsr_cuda_sum<T> other = {(T)from_lane(sum[0].value, (int)dcsr_cuda_lane() ^ distance),
-                                      from_lane(sum[0].found, (int)dcsr_cuda_lane() ^ distance)};
+            dcsr_i_cuda_partial<T> other = {(T)from_lane(sum[0].value, (int)dcsr_i_cuda_lane() ^ distance),
+                                            from_lane(sum[0].found, (int)dcsr_i_cuda_lane() ^ distance)};
             if (!sum[0].found)
                 sum[0] = other;
             else if (other.found)
@@ -86,16 +86,16 @@ template <class Ring, int TILES> struct row_of_y {
 };
 
 template <class Ring, int TILES>
-__global__ void __launch_bounds__(256) row_split(Ring ring, dcsr_cuda_spmm x, lanes shape, uint64_t chunks)
+__global__ void __launch_bounds__(256) row_split(Ring ring, dcsr_i_cuda_spmm x, lanes shape, uint64_t chunks)
 {
     typedef typename Ring::T T;
-    int lane = (int)dcsr_cuda_lane();
-    for (uint64_t w = dcsr_cuda_first_warp(); w < x.rows.rows * chunks; w += dcsr_cuda_warp_step()) {
+    int lane = (int)dcsr_i_cuda_lane();
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < x.rows.rows * chunks; w += dcsr_i_cuda_warp_step()) {
         uint64_t row = w / chunks, first = w % chunks * 32 * TILES;
         row_of_y<Ring, TILES> y = {ring, x, shape, first + (uint64_t)(lane % shape.columns), {}};
-        bool wanted = dcsr_cuda_wants(x.wanted, row);
+        bool wanted = dcsr_i_cuda_wants(x.wanted, row);
         if (wanted) {
-            dcsr_cuda_for_pieces(x.rows, row, [&](uint64_t begin, uint64_t length) {
+            dcsr_i_cuda_for_pieces(x.rows, row, [&](uint64_t begin, uint64_t length) {
                 for (uint64_t at = 0; at < length; at += 32)
                     y.add_entries(begin + at, (int)(length - at < 32 ? length - at : 32));
             });
@@ -106,15 +106,15 @@ __global__ void __launch_bounds__(256) row_split(Ring ring, dcsr_cuda_spmm x, la
             if (!y.has(t)) continue;
             uint64_t i = row * x.width + y.column + 32 * t;
             if (wanted)
-                dcsr_cuda_spmm_finish(x, i, y.sum[t]);
+                dcsr_i_cuda_spmm_finish(x, i, y.sum[t]);
             else
-                dcsr_cuda_spmm_leave<T>(x, i);
+                dcsr_i_cuda_spmm_leave<T>(x, i);
         }
     }
 }
 
 template <class Ring, int TILES>
-void launch(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const Ring &ring)
+void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const Ring &ring)
 {
     lanes shape = {1, 32};
     while (shape.columns > 4 && (uint64_t)shape.columns / 2 >= x->width) {
@@ -122,13 +122,13 @@ void launch(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x, const Ring &ring)
         shape.groups *= 2;
     }
     uint64_t chunks = (x->width + 32 * TILES - 1) / (32 * TILES);
-    dcsr_cuda_launch_warps(stream, row_split<Ring, TILES>, x->rows.rows * chunks, ring, *x, shape, chunks);
+    dcsr_i_cuda_launch_warps(stream, row_split<Ring, TILES>, x->rows.rows * chunks, ring, *x, shape, chunks);
 }
 } // namespace
 
-void dcsr_cuda_spmm_rows(dcsr_cuda_stream *stream, const dcsr_cuda_spmm *x)
+void dcsr_i_cuda_spmm_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x)
 {
-    dcsr_cuda_spmm_with_arithmetic(x, [=](auto ring) {
+    dcsr_i_cuda_spmm_with_arithmetic(x, [=](auto ring) {
         typedef decltype(ring) Ring;
         if (Ring::CONSTANT && x->width > 32)
             launch<Ring, Ring::CONSTANT ? 2 : 1>(stream, x, ring);

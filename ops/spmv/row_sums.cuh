@@ -35,7 +35,7 @@ namespace dcsr_row_sums
 {
 constexpr unsigned ALL = DCSR_CUDA_ALL_LANES;
 constexpr int GROUP = DCSR_CUDA_SPMV_GROUP, SHORT = 32;
-typedef dcsr_cuda_row_at place;
+typedef dcsr_i_cuda_row_at place;
 
 /* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum, STEPS at a
  * time; at(p) is where position p stands. */
@@ -58,13 +58,13 @@ DCSR_CUDA_INLINE void add_entries(typename A::sum &sum, const A &a, uint32_t fir
 
 /* Adds a row's entries in its pieces from number k on, the first of which stands at position p. */
 template <int LANES, int STEPS, class A>
-DCSR_CUDA_INLINE void add_pieces(typename A::sum &sum, const A &a, const dcsr_cuda_rows &rows, uint64_t row,
+DCSR_CUDA_INLINE void add_pieces(typename A::sum &sum, const A &a, const dcsr_i_cuda_rows &rows, uint64_t row,
                                  int k, uint32_t p, uint32_t end)
 {
-    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
-    uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), lane = dcsr_cuda_lane() % LANES;
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
+    uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), lane = dcsr_i_cuda_lane() % LANES;
     for (; p < end; k++) {
-        dcsr_cuda_piece piece = dcsr_cuda_piece_of(rows, page, r, k, end - p);
+        dcsr_i_cuda_piece piece = dcsr_i_cuda_piece_of(rows, page, r, k, end - p);
         uint64_t begin = piece.begin - p;
         uint32_t stop = p + (uint32_t)piece.length;
         add_entries<LANES, STEPS>(sum, a, p + (lane - p) % LANES, stop,
@@ -74,7 +74,7 @@ DCSR_CUDA_INLINE void add_pieces(typename A::sum &sum, const A &a, const dcsr_cu
 }
 
 /* Groups of rows. */
-__host__ __device__ inline uint64_t groups_of(const dcsr_cuda_rows &rows)
+__host__ __device__ inline uint64_t groups_of(const dcsr_i_cuda_rows &rows)
 {
     return (rows.rows + GROUP - 1) / GROUP;
 }
@@ -95,11 +95,11 @@ template <int LANES, class T> DCSR_CUDA_INLINE T of_row(T value, int r)
 /* The sum of row r of the group, by the LANES lanes that call with this r; that of nothing for a row that is
  * not to be summed. */
 template <int LANES, int STEPS, bool TWO, class A>
-DCSR_CUDA_INLINE typename A::sum sum_row(const A &a, const dcsr_cuda_rows &rows, uint64_t group,
+DCSR_CUDA_INLINE typename A::sum sum_row(const A &a, const dcsr_i_cuda_rows &rows, uint64_t group,
                                          const place &at, int r, bool deep)
 {
     typename A::sum sum = a.nothing();
-    uint32_t lane = dcsr_cuda_lane() % LANES, length = of_row<LANES>(at.length, r);
+    uint32_t lane = dcsr_i_cuda_lane() % LANES, length = of_row<LANES>(at.length, r);
     uint64_t begin = of_row<LANES>(at.begin, r);
     if (LANES < GROUP && length > SHORT) length = 0;
     if (!TWO) {
@@ -117,10 +117,10 @@ DCSR_CUDA_INLINE typename A::sum sum_row(const A &a, const dcsr_cuda_rows &rows,
 /* The rows of the group that have up to SHORT entries: put(r, sum) is called by one lane for each. TWO: some
  * rows are in several pieces; deep: in three or more. */
 template <int LANES, int STEPS, bool TWO, class A, class Put>
-DCSR_CUDA_INLINE void short_rows(const A &a, const dcsr_cuda_rows &rows, uint64_t group, const place &at,
+DCSR_CUDA_INLINE void short_rows(const A &a, const dcsr_i_cuda_rows &rows, uint64_t group, const place &at,
                                  bool deep, Put put)
 {
-    uint32_t lane = dcsr_cuda_lane();
+    uint32_t lane = dcsr_i_cuda_lane();
     unsigned mine = __ballot_sync(ALL, group * GROUP + lane < rows.rows && at.length <= SHORT);
     /* As many passes under way together as the registers allow. */
     constexpr int TOGETHER = !TWO ? LANES : sizeof(typename A::element) > 4 ? 2 : 1;
@@ -138,7 +138,7 @@ DCSR_CUDA_INLINE void short_rows(const A &a, const dcsr_cuda_rows &rows, uint64_
 
 /* The rows of the group that are not cut. */
 template <bool TWO, class A, class Put>
-DCSR_CUDA_INLINE void sum_group(const A &a, const dcsr_cuda_rows &rows, uint64_t group, const place &at,
+DCSR_CUDA_INLINE void sum_group(const A &a, const dcsr_i_cuda_rows &rows, uint64_t group, const place &at,
                                 bool deep, Put put)
 {
     uint32_t brief = at.length <= SHORT ? at.length : 0;
@@ -154,19 +154,19 @@ DCSR_CUDA_INLINE void sum_group(const A &a, const dcsr_cuda_rows &rows, uint64_t
     for (; left; left &= left - 1) {
         int r = __ffs((int)left) - 1;
         typename A::sum sum = sum_row<GROUP, 4, TWO>(a, rows, group, at, r, deep);
-        if (dcsr_cuda_lane() == 0) put(r, sum);
+        if (dcsr_i_cuda_lane() == 0) put(r, sum);
     }
 }
 
 /* A part of a row that is cut. */
 template <class A>
-DCSR_CUDA_INLINE typename A::sum sum_part(const A &a, const dcsr_cuda_rows &rows,
-                                          const dcsr_cuda_spmv_row &cut, uint64_t part)
+DCSR_CUDA_INLINE typename A::sum sum_part(const A &a, const dcsr_i_cuda_rows &rows,
+                                          const dcsr_i_cuda_spmv_row &cut, uint64_t part)
 {
     uint64_t from = (part - cut.first) * DCSR_CUDA_SPMV_PART, to = from + DCSR_CUDA_SPMV_PART, start = 0;
-    uint32_t lane = dcsr_cuda_lane();
+    uint32_t lane = dcsr_i_cuda_lane();
     typename A::sum sum = a.nothing();
-    dcsr_cuda_for_pieces(rows, cut.row, [&](uint64_t begin, uint64_t length) {
+    dcsr_i_cuda_for_pieces(rows, cut.row, [&](uint64_t begin, uint64_t length) {
         uint64_t first = start > from ? start : from, end = start + length < to ? start + length : to;
         if (first < end) {
             /* Positions within the part. */
@@ -183,10 +183,10 @@ DCSR_CUDA_INLINE typename A::sum sum_part(const A &a, const dcsr_cuda_rows &rows
 /* The sum of all parts of a row. */
 template <class A>
 DCSR_CUDA_INLINE typename A::sum sum_of_parts(const A &a, const typename A::sum *part,
-                                              const dcsr_cuda_spmv_row &cut)
+                                              const dcsr_i_cuda_spmv_row &cut)
 {
     typename A::sum sum = a.nothing();
-    for (uint64_t k = dcsr_cuda_lane(); k < cut.parts; k += GROUP) sum = a.join(sum, part[cut.first + k]);
+    for (uint64_t k = dcsr_i_cuda_lane(); k < cut.parts; k += GROUP) sum = a.join(sum, part[cut.first + k]);
     return add_lanes<GROUP>(a, sum);
 }
 } // namespace dcsr_row_sums

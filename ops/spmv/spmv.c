@@ -184,7 +184,7 @@ dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
 #ifdef DCSR_CUDA
     if (rows->on_device) {
-        DCSR_TRY(dcsr_cuda_spmv(y, A, x));
+        DCSR_TRY(dcsr_i_cuda_spmv(y, A, x));
         dcsr_i_view_was_read(A);
         return DCSR_OK;
     }
@@ -204,7 +204,7 @@ dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stre
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "spmv_on_stream: the view is of a cpu context, which has no streams; use dcsr_spmv()");
-    DCSR_TRY(dcsr_cuda_spmv_on_stream(y, A, x, stream));
+    DCSR_TRY(dcsr_i_cuda_spmv_on_stream(y, A, x, stream));
     dcsr_i_view_was_read(A);
     return DCSR_OK;
 #else

@@ -12,7 +12,7 @@ namespace
 {
 using namespace dcsr_row_sums;
 constexpr int BRIEF = 8, BRIEF_STEPS = 6, THREADS = 256;
-constexpr dcsr_cuda_policy POLICY = {THREADS, 1};
+constexpr dcsr_i_cuda_policy POLICY = {THREADS, 1};
 
 /* What is summed up. */
 template <class Kind> struct product {
@@ -30,7 +30,7 @@ template <class Kind> struct product {
     __device__ sum nothing() const { return 0; }
     __device__ void load(entry &e, uint64_t at) const
     {
-        e.column = dcsr_cuda_read_once(columns + at);
+        e.column = dcsr_i_cuda_read_once(columns + at);
         e.value = Kind::value(values, at);
     }
     __device__ void look(entry &) const {}
@@ -43,14 +43,14 @@ template <class Kind> struct product {
 
 template <class Kind, class Layout>
 __global__ void __launch_bounds__(THREADS)
-    spmv(product<Kind> a, dcsr_cuda_rows rows, dcsr_cuda_spmv_plan plan)
+    spmv(product<Kind> a, dcsr_i_cuda_rows rows, dcsr_i_cuda_spmv_plan plan)
 {
     uint64_t parts = plan.counts.parts, units = parts + groups_of(rows);
-    for (uint64_t w = dcsr_cuda_first_warp(); w < units; w += dcsr_cuda_warp_step()) {
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < units; w += dcsr_i_cuda_warp_step()) {
         if (w < parts) {
-            dcsr_cuda_spmv_row cut = plan.row[plan.row_of_part[w]];
+            dcsr_i_cuda_spmv_row cut = plan.row[plan.row_of_part[w]];
             typename Kind::sum sum = sum_part(a, rows, cut, w);
-            if (dcsr_cuda_lane() != 0) continue;
+            if (dcsr_i_cuda_lane() != 0) continue;
             if (cut.parts > 1)
                 ((typename Kind::sum *)plan.part)[w] = sum;
             else
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(THREADS)
         }
         uint64_t group = w - parts;
         auto put = [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); };
-        place at = Layout::find(rows, group * GROUP + dcsr_cuda_lane());
+        place at = Layout::find(rows, group * GROUP + dcsr_i_cuda_lane());
         if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
             sum_group<Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length), put);
         else
@@ -70,11 +70,11 @@ __global__ void __launch_bounds__(THREADS)
 /* The same where no row has more than BRIEF entries. With 64 registers, four blocks run on a multiprocessor.
  */
 template <class Kind, class Layout>
-__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcsr_cuda_rows rows)
+__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcsr_i_cuda_rows rows)
 {
     uint64_t groups = groups_of(rows);
-    for (uint64_t group = dcsr_cuda_first_warp(); group < groups; group += dcsr_cuda_warp_step()) {
-        place at = Layout::find(rows, group * GROUP + dcsr_cuda_lane());
+    for (uint64_t group = dcsr_i_cuda_first_warp(); group < groups; group += dcsr_i_cuda_warp_step()) {
+        place at = Layout::find(rows, group * GROUP + dcsr_i_cuda_lane());
         auto put = [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); };
         if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
             short_rows<1, BRIEF_STEPS, Layout::pieces>(a, rows, group, at,
@@ -85,13 +85,13 @@ __global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcs
 }
 
 /* Adds up the parts of the rows that have several. */
-template <class Kind> __global__ void add_parts(product<Kind> a, dcsr_cuda_spmv_plan plan)
+template <class Kind> __global__ void add_parts(product<Kind> a, dcsr_i_cuda_spmv_plan plan)
 {
-    for (uint64_t w = dcsr_cuda_first_warp(); w < plan.counts.rows; w += dcsr_cuda_warp_step()) {
-        dcsr_cuda_spmv_row cut = plan.row[w];
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < plan.counts.rows; w += dcsr_i_cuda_warp_step()) {
+        dcsr_i_cuda_spmv_row cut = plan.row[w];
         if (cut.parts == 1) continue;
         typename Kind::sum sum = sum_of_parts(a, (const typename Kind::sum *)plan.part, cut);
-        if (dcsr_cuda_lane() == 0) a.y[cut.row] = Kind::result(sum);
+        if (dcsr_i_cuda_lane() == 0) a.y[cut.row] = Kind::result(sum);
     }
 }
 
@@ -99,51 +99,51 @@ template <class Kind> __global__ void add_parts(product<Kind> a, dcsr_cuda_spmv_
 
 /* Rows of about equal work are shared out once among the warps that fit the device; else more blocks than run
  * at once even them out. */
-unsigned blocks_for(dcsr_cuda_stream *stream, uint64_t warps, const dcsr_cuda_spmv_plan *plan)
+unsigned blocks_for(dcsr_i_cuda_stream *stream, uint64_t warps, const dcsr_i_cuda_spmv_plan *plan)
 {
-    unsigned blocks = dcsr_cuda_blocks(stream, warps * 32, POLICY);
+    unsigned blocks = dcsr_i_cuda_blocks(stream, warps * 32, POLICY);
     return blocks < plan->most_blocks ? blocks : plan->most_blocks;
 }
 
 template <class Kind, class Layout>
-void launch(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows,
-            const dcsr_cuda_spmv_plan *plan, const product<Kind> &a)
+void launch(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *rows,
+            const dcsr_i_cuda_spmv_plan *plan, const product<Kind> &a)
 {
     uint64_t warps = plan->counts.parts + groups_of(*rows);
-    dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_cuda_threads(POLICY));
+    dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_i_cuda_threads(POLICY));
     if (plan->counts.longest <= BRIEF)
         simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
     else
         simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
-    dcsr_cuda_launched(stream);
+    dcsr_i_cuda_launched(stream);
 }
 
 template <class Kind>
-void run(dcsr_cuda_stream *stream, cudaStream_t on, const dcsr_cuda_rows *rows,
-         const dcsr_cuda_spmv_plan *plan, const product<Kind> &a)
+void run(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *rows,
+         const dcsr_i_cuda_spmv_plan *plan, const product<Kind> &a)
 {
     bool split = plan->counts.longest > DCSR_CUDA_SPMV_PART;
     cudaEvent_t part_is_free = (cudaEvent_t)plan->part_is_free;
-    if (split) dcsr_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
+    if (split) dcsr_i_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
     if (rows->offsets)
-        launch<Kind, dcsr_cuda_by_offsets>(stream, on, rows, plan, a);
+        launch<Kind, dcsr_i_cuda_by_offsets>(stream, on, rows, plan, a);
     else if (plan->tight)
-        launch<Kind, dcsr_cuda_by_lengths>(stream, on, rows, plan, a);
+        launch<Kind, dcsr_i_cuda_by_lengths>(stream, on, rows, plan, a);
     else
-        launch<Kind, dcsr_cuda_by_segments>(stream, on, rows, plan, a);
+        launch<Kind, dcsr_i_cuda_by_segments>(stream, on, rows, plan, a);
     if (!split) return;
     simt::launch(add_parts<Kind>, dim3(blocks_for(stream, plan->counts.rows, plan)),
-                 dim3(dcsr_cuda_threads(POLICY)), 0, on, a, *plan);
-    dcsr_cuda_launched(stream);
-    dcsr_cuda_note(stream, cudaEventRecord(part_is_free, on));
+                 dim3(dcsr_i_cuda_threads(POLICY)), 0, on, a, *plan);
+    dcsr_i_cuda_launched(stream);
+    dcsr_i_cuda_note(stream, cudaEventRecord(part_is_free, on));
 }
 } // namespace
 
-void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows *rows,
-                        const dcsr_cuda_spmv_plan *plan, void *y, const void *x)
+void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cuda_rows *rows,
+                          const dcsr_i_cuda_spmv_plan *plan, void *y, const void *x)
 {
     if (!rows->rows) return;
-    dcsr_cuda_with_kind(rows->type, [=](auto kind) {
+    dcsr_i_cuda_with_kind(rows->type, [=](auto kind) {
         typedef decltype(kind) Kind;
         typedef typename Kind::element element;
         product<Kind> a = {(element *)y, (const element *)x, (const element *)rows->values, rows->columns};

@@ -11,70 +11,70 @@ enum { BLOCKS_AT_ONCE = 4 }; /* that a multiprocessor runs: 256 threads of 64 re
  */
 typedef struct kept_plans {
     dcsr_i_kept kept;
-    dcsr_cuda_spmv_plan plan[2];
+    dcsr_i_cuda_spmv_plan plan[2];
     bool made[2];
     pthread_mutex_t lock; /* held while one is made, and while a product is put onto a stream */
 } kept_plans;
 
-static void free_plan(dcsr_cuda_stream *stream, dcsr_cuda_spmv_plan *plan, uint32_t type)
+static void free_plan(dcsr_i_cuda_stream *stream, dcsr_i_cuda_spmv_plan *plan, uint32_t type)
 {
-    const dcsr_cuda_spmv_counts *counts = &plan->counts;
-    dcsr_cuda_spmv_forget(stream, plan);
-    dcsr_cuda_free(stream, DCSR_I_MATRIX, plan->part, counts->parts, dcsr_cuda_spmv_sum_size(type));
-    dcsr_cuda_free(stream, DCSR_I_MATRIX, plan->row_of_part, counts->parts, sizeof *plan->row_of_part);
-    dcsr_cuda_free(stream, DCSR_I_MATRIX, plan->row, counts->rows, sizeof *plan->row);
-    dcsr_cuda_free(stream, DCSR_I_MATRIX, plan->in_use, plan->in_use_words, sizeof *plan->in_use);
+    const dcsr_i_cuda_spmv_counts *counts = &plan->counts;
+    dcsr_i_cuda_spmv_forget(stream, plan);
+    dcsr_i_cuda_free(stream, DCSR_I_MATRIX, plan->part, counts->parts, dcsr_i_cuda_spmv_sum_size(type));
+    dcsr_i_cuda_free(stream, DCSR_I_MATRIX, plan->row_of_part, counts->parts, sizeof *plan->row_of_part);
+    dcsr_i_cuda_free(stream, DCSR_I_MATRIX, plan->row, counts->rows, sizeof *plan->row);
+    dcsr_i_cuda_free(stream, DCSR_I_MATRIX, plan->in_use, plan->in_use_words, sizeof *plan->in_use);
 }
 
-static dcsr_status count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan,
-                         dcsr_cuda_spmv_counts *counts)
+static dcsr_status count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                         dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_spmv_counts *counts)
 {
-    dcsr_cuda_spmv_counts *host = dcsr_cuda_landing(stream, sizeof *host);
-    if (!host) return dcsr_cuda_wait(stream, "spmv");
-    dcsr_cuda_fill(stream, counts, 0, sizeof *counts);
-    dcsr_cuda_spmv_count(stream, rows, counts);
-    dcsr_cuda_copy(stream, host, counts, sizeof *counts);
-    DCSR_TRY(dcsr_cuda_wait(stream, "spmv"));
+    dcsr_i_cuda_spmv_counts *host = dcsr_i_cuda_landing(stream, sizeof *host);
+    if (!host) return dcsr_i_cuda_wait(stream, "spmv");
+    dcsr_i_cuda_fill(stream, counts, 0, sizeof *counts);
+    dcsr_i_cuda_spmv_count(stream, rows, counts);
+    dcsr_i_cuda_copy(stream, host, counts, sizeof *counts);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "spmv"));
     plan->counts = *host;
     return DCSR_OK;
 }
 
-static dcsr_status cut(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan,
-                       dcsr_cuda_spmv_counts *counts)
+static dcsr_status cut(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, dcsr_i_cuda_spmv_plan *plan,
+                       dcsr_i_cuda_spmv_counts *counts)
 {
     uint64_t parts = plan->counts.parts;
-    plan->row = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, plan->counts.rows, sizeof *plan->row);
+    plan->row = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, plan->counts.rows, sizeof *plan->row);
     if (!plan->row) return DCSR_ERROR_OUT_OF_MEMORY;
-    plan->row_of_part = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, parts, sizeof *plan->row_of_part);
+    plan->row_of_part = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, parts, sizeof *plan->row_of_part);
     if (!plan->row_of_part) return DCSR_ERROR_OUT_OF_MEMORY;
-    plan->part = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, parts, dcsr_cuda_spmv_sum_size(rows->type));
+    plan->part = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, parts, dcsr_i_cuda_spmv_sum_size(rows->type));
     if (!plan->part) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_spmv_cut(stream, rows, plan, counts);
-    return dcsr_cuda_wait(stream, "spmv");
+    dcsr_i_cuda_spmv_cut(stream, rows, plan, counts);
+    return dcsr_i_cuda_wait(stream, "spmv");
 }
 
-static dcsr_status mark(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan)
+static dcsr_status mark(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, dcsr_i_cuda_spmv_plan *plan)
 {
-    plan->in_use_words = dcsr_cuda_bit_words(rows->rows);
-    plan->in_use = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, plan->in_use_words, sizeof *plan->in_use);
+    plan->in_use_words = dcsr_i_cuda_bit_words(rows->rows);
+    plan->in_use = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, plan->in_use_words, sizeof *plan->in_use);
     if (!plan->in_use) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_spmv_mark(stream, rows, plan->in_use);
-    return dcsr_cuda_wait(stream, "spmv");
+    dcsr_i_cuda_spmv_mark(stream, rows, plan->in_use);
+    return dcsr_i_cuda_wait(stream, "spmv");
 }
 
-static dcsr_status make_plan(dcsr_cuda_spmv_plan *plan, dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
-                             bool contiguous)
+static dcsr_status make_plan(dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_stream *stream,
+                             const dcsr_i_cuda_rows *rows, bool contiguous)
 {
-    dcsr_cuda_spmv_counts *counts = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *counts);
+    dcsr_i_cuda_spmv_counts *counts = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *counts);
     if (!counts) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = count(stream, rows, plan, counts);
     /* Begins that are summed up from lengths need 32 rows to have fewer than 2^32 entries. */
     plan->tight = contiguous && plan->counts.longest < UINT32_MAX / 32;
-    unsigned multiprocessors = (unsigned)dcsr_cuda_describe(dcsr_cuda_device_of(stream))->multiprocessors;
+    unsigned multiprocessors = (unsigned)dcsr_i_cuda_describe(dcsr_i_cuda_device_of(stream))->multiprocessors;
     plan->most_blocks = plan->counts.parts ? UINT32_MAX : multiprocessors * BLOCKS_AT_ONCE;
     if (status == DCSR_OK && plan->counts.in_use < rows->rows) status = mark(stream, rows, plan);
     if (status == DCSR_OK && plan->counts.parts) status = cut(stream, rows, plan, counts);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, counts, 1, sizeof *counts);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, counts, 1, sizeof *counts);
     return status;
 }
 
@@ -101,24 +101,24 @@ static dcsr_status make(dcsr_i_kept **kept, dcsr_view *view)
 }
 
 /* With the lock. */
-static dcsr_status make_one(kept_plans *k, int which, dcsr_view *view, const dcsr_cuda_rows *rows)
+static dcsr_status make_one(kept_plans *k, int which, dcsr_view *view, const dcsr_i_cuda_rows *rows)
 {
     const dcsr_i_table *table = dcsr_i_view_rows(view)->table;
     dcsr_context *context = dcsr_i_view_context(view);
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_spmv_plan *plan = &k->plan[which];
+    dcsr_i_cuda_spmv_plan *plan = &k->plan[which];
     dcsr_status status = make_plan(plan, stream, rows, !which && table && table->contiguous);
     if (status != DCSR_OK) {
         free_plan(stream, plan, rows->type);
-        *plan = (dcsr_cuda_spmv_plan){0};
+        *plan = (dcsr_i_cuda_spmv_plan){0};
     }
     k->made[which] = status == DCSR_OK;
     dcsr_i_stream_return(context, stream);
     return status;
 }
 
-static dcsr_status plan_of(kept_plans **plans, dcsr_view *A, int which, const dcsr_cuda_rows *rows)
+static dcsr_status plan_of(kept_plans **plans, dcsr_view *A, int which, const dcsr_i_cuda_rows *rows)
 {
     dcsr_i_kept *kept;
     DCSR_TRY(dcsr_i_view_keep(&kept, A, make));
@@ -134,79 +134,79 @@ static dcsr_status own_plan(kept_plans **plans, dcsr_view *A)
     return plan_of(plans, A, 0, &dcsr_i_view_rows(A)->device);
 }
 
-static void run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows *rows, kept_plans *k, int which,
-                void *y, const void *x)
+static void run_plans(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cuda_rows *rows, kept_plans *k,
+                      int which, void *y, const void *x)
 {
     pthread_mutex_lock(&k->lock);
-    dcsr_cuda_spmv_run(stream, on, rows, &k->plan[which], y, x);
+    dcsr_i_cuda_spmv_run(stream, on, rows, &k->plan[which], y, x);
     pthread_mutex_unlock(&k->lock);
 }
 
 /* The rows of the view or of its transpose, and the plan for them. */
-static dcsr_status open_rows(dcsr_cuda_rows *rows, kept_plans **plans, dcsr_view *A, bool transposed)
+static dcsr_status open_rows(dcsr_i_cuda_rows *rows, kept_plans **plans, dcsr_view *A, bool transposed)
 {
     *rows = dcsr_i_view_rows(A)->device;
-    if (transposed) DCSR_TRY(dcsr_cuda_view_transposed(rows, A));
+    if (transposed) DCSR_TRY(dcsr_i_cuda_view_transposed(rows, A));
     return plan_of(plans, A, transposed, rows);
 }
 
-dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A, bool transposed)
+dcsr_status dcsr_i_cuda_spmv_plan_of(const dcsr_i_cuda_spmv_plan **plan, dcsr_view *A, bool transposed)
 {
     kept_plans *plans;
-    dcsr_cuda_rows rows;
+    dcsr_i_cuda_rows rows;
     DCSR_TRY(open_rows(&rows, &plans, A, transposed));
     *plan = &plans->plan[transposed];
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
-                               const void *x)
+dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
+                                 const void *x)
 {
     kept_plans *plans;
-    dcsr_cuda_rows rows;
+    dcsr_i_cuda_rows rows;
     DCSR_TRY(open_rows(&rows, &plans, A, transposed));
-    run(stream, dcsr_cuda_handle(stream), &rows, plans, transposed, y, x);
+    run_plans(stream, dcsr_i_cuda_handle(stream), &rows, plans, transposed, y, x);
     return DCSR_OK;
 }
 
 static bool on_device(const dcsr_view *A, const void *pointer)
 {
-    return dcsr_cuda_where(dcsr_i_view_context(A)->cuda, pointer) == DCSR_CUDA_ON_DEVICE;
+    return dcsr_i_cuda_where(dcsr_i_view_context(A)->cuda, pointer) == DCSR_CUDA_ON_DEVICE;
 }
 
 /* With y and x on the device, there or brought there. */
-static dcsr_status multiply(dcsr_cuda_stream *stream, dcsr_view *A, void *y, const void *x)
+static dcsr_status multiply(dcsr_i_cuda_stream *stream, dcsr_view *A, void *y, const void *x)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
     size_t size = rows->type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(rows->type);
     bool bring_y = rows->rows && !on_device(A, y), bring_x = rows->cols && !on_device(A, x);
     kept_plans *plans;
     DCSR_TRY(own_plan(&plans, A));
-    void *my_y = bring_y ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows, size) : NULL;
-    void *my_x = bring_x ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->cols, size) : NULL;
+    void *my_y = bring_y ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows, size) : NULL;
+    void *my_x = bring_x ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->cols, size) : NULL;
     bool ready = (my_y || !bring_y) && (my_x || !bring_x);
     if (ready) {
-        if (bring_x) dcsr_cuda_copy(stream, my_x, x, rows->cols * size);
-        run(stream, dcsr_cuda_handle(stream), &rows->device, plans, 0, bring_y ? my_y : y,
-            bring_x ? my_x : x);
-        if (bring_y) dcsr_cuda_copy(stream, y, my_y, rows->rows * size);
+        if (bring_x) dcsr_i_cuda_copy(stream, my_x, x, rows->cols * size);
+        run_plans(stream, dcsr_i_cuda_handle(stream), &rows->device, plans, 0, bring_y ? my_y : y,
+                  bring_x ? my_x : x);
+        if (bring_y) dcsr_i_cuda_copy(stream, y, my_y, rows->rows * size);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, my_x, rows->cols, size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, my_y, rows->rows, size);
-    return ready ? dcsr_cuda_wait(stream, "spmv") : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, my_x, rows->cols, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, my_y, rows->rows, size);
+    return ready ? dcsr_i_cuda_wait(stream, "spmv") : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-dcsr_status dcsr_cuda_spmv(void *y, dcsr_view *A, const void *x)
+dcsr_status dcsr_i_cuda_spmv(void *y, dcsr_view *A, const void *x)
 {
     dcsr_context *context = dcsr_i_view_context(A);
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = multiply(stream, A, y, x);
     dcsr_i_stream_return(context, stream);
     return status;
 }
 
-dcsr_status dcsr_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)
+dcsr_status dcsr_i_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)
 {
     dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
@@ -216,11 +216,11 @@ dcsr_status dcsr_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void 
                            rows->rows && !on_device(A, y) ? "y" : "x");
     kept_plans *plans;
     DCSR_TRY(own_plan(&plans, A));
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    run(stream, callers_stream, &rows->device, plans, 0, y, x);
+    run_plans(stream, callers_stream, &rows->device, plans, 0, y, x);
     /* Nothing is on the library's own stream: this only tells whether all was accepted. */
-    dcsr_status status = dcsr_cuda_wait(stream, "spmv");
+    dcsr_status status = dcsr_i_cuda_wait(stream, "spmv");
     dcsr_i_stream_return(context, stream);
     return status;
 }

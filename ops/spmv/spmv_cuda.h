@@ -15,62 +15,62 @@ extern "C" {
 enum { DCSR_CUDA_SPMV_LONG = 128, DCSR_CUDA_SPMV_PART = 1024 };
 
 /* A row that is cut: its parts are first .. first + parts - 1 of all parts. */
-typedef struct dcsr_cuda_spmv_row {
+typedef struct dcsr_i_cuda_spmv_row {
     uint64_t row;
     uint64_t first, parts;
-} dcsr_cuda_spmv_row;
+} dcsr_i_cuda_spmv_row;
 
-typedef struct dcsr_cuda_spmv_counts {
+typedef struct dcsr_i_cuda_spmv_counts {
     unsigned long long rows;  /* that are cut */
     unsigned long long parts; /* of all of them */
     unsigned long long longest;
     unsigned long long in_use; /* rows that are not empty */
-} dcsr_cuda_spmv_counts;
+} dcsr_i_cuda_spmv_counts;
 
 /* What a product needs to know besides the rows. All pointers but the event are to device memory. */
-typedef struct dcsr_cuda_spmv_plan {
-    dcsr_cuda_spmv_counts counts;
-    dcsr_cuda_spmv_row *row; /* counts.rows */
-    uint32_t *row_of_part;   /* counts.parts: which of these rows */
-    void *part;              /* counts.parts: the sum of each, on the way into the row's */
-    void *part_is_free;      /* a cudaEvent_t: when the last product that used `part` is over */
-    uint32_t *in_use;        /* a bit for each row: it has entries; NULL: all have */
+typedef struct dcsr_i_cuda_spmv_plan {
+    dcsr_i_cuda_spmv_counts counts;
+    dcsr_i_cuda_spmv_row *row; /* counts.rows */
+    uint32_t *row_of_part;     /* counts.parts: which of these rows */
+    void *part;                /* counts.parts: the sum of each, on the way into the row's */
+    void *part_is_free;        /* a cudaEvent_t: when the last product that used `part` is over */
+    uint32_t *in_use;          /* a bit for each row: it has entries; NULL: all have */
     uint64_t in_use_words;
     bool tight;           /* the rows lie one behind the other */
     unsigned most_blocks; /* of a launch */
-} dcsr_cuda_spmv_plan;
+} dcsr_i_cuda_spmv_plan;
 
 /* Adds up how many rows are to be cut, their parts, and how many rows are in use into *counts (device memory,
  * zeros), and finds the longest row. */
-void dcsr_cuda_spmv_count(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
-                          dcsr_cuda_spmv_counts *counts);
+void dcsr_i_cuda_spmv_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                            dcsr_i_cuda_spmv_counts *counts);
 /* Bits, in words of 32 up to a multiple of 64, of the rows that have entries. */
-void dcsr_cuda_spmv_mark(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, uint32_t *in_use);
+void dcsr_i_cuda_spmv_mark(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint32_t *in_use);
 /* Fills plan->row and plan->row_of_part, and makes the event; *counts is device memory. */
-void dcsr_cuda_spmv_cut(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_spmv_plan *plan,
-                        dcsr_cuda_spmv_counts *counts);
+void dcsr_i_cuda_spmv_cut(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                          dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_spmv_counts *counts);
 /* Destroys the event. */
-void dcsr_cuda_spmv_forget(dcsr_cuda_stream *stream, dcsr_cuda_spmv_plan *plan);
+void dcsr_i_cuda_spmv_forget(dcsr_i_cuda_stream *stream, dcsr_i_cuda_spmv_plan *plan);
 
 /* Bytes of one sum. */
-size_t dcsr_cuda_spmv_sum_size(uint32_t type);
+size_t dcsr_i_cuda_spmv_sum_size(uint32_t type);
 /* Puts y = A x onto the cudaStream_t `on`; y and x are device memory. Failures are noted on `stream`. Only
  * one thread at a time may call with one plan; the products themselves may overlap. */
-void dcsr_cuda_spmv_run(dcsr_cuda_stream *stream, void *on, const dcsr_cuda_rows *rows,
-                        const dcsr_cuda_spmv_plan *plan, void *y, const void *x);
+void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cuda_rows *rows,
+                          const dcsr_i_cuda_spmv_plan *plan, void *y, const void *x);
 
 /* ---- spmv_cuda.c ---- */
 
 /* For a view on a device whose arguments have been checked; y and x may be anywhere. */
-dcsr_status dcsr_cuda_spmv(void *y, dcsr_view *A, const void *x);
+dcsr_status dcsr_i_cuda_spmv(void *y, dcsr_view *A, const void *x);
 /* For other operations. The plan for a view's rows, or for those of its transpose (dcsr/view/csc_cuda.h), which is
  * kept with it. */
-dcsr_status dcsr_cuda_spmv_plan_of(const dcsr_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
+dcsr_status dcsr_i_cuda_spmv_plan_of(const dcsr_i_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
 /* Puts y = A x, or the transpose's, onto the stream; y and x are device memory. */
-dcsr_status dcsr_cuda_spmv_put(dcsr_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
-                               const void *x);
+dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
+                                 const void *x);
 /* On the caller's stream; device memory only. */
-dcsr_status dcsr_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
+dcsr_status dcsr_i_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 
 #ifdef __cplusplus
 }

@@ -67,7 +67,7 @@ dcsr_status dcsr_vector_apply(dcsr_vector *w, const dcsr_vector *mask, const dcs
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_apply(&(dcsr_cuda_output){"vector_apply", w, mask, accum, desc}, op, u);
+        return dcsr_i_cuda_vector_apply(&(dcsr_i_cuda_output){"vector_apply", w, mask, accum, desc}, op, u);
 #endif
     const image operands = {op, {&u->body, u->type, op->xtype}};
     dcsr_i_vector_job job = job_over("vector_apply", w, mask, accum, u, desc);
@@ -108,7 +108,8 @@ static dcsr_status apply_bound(const char *call, dcsr_vector *w, const dcsr_vect
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_bound(&(dcsr_cuda_output){call, w, mask, accum, desc}, op, scalar, u, first);
+        return dcsr_i_cuda_vector_bound(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, scalar, u,
+                                        first);
 #endif
     dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
     bound operands; /* too large to be initialised */
@@ -201,7 +202,8 @@ static dcsr_status apply_indexed(const char *call, dcsr_vector *w, const dcsr_ve
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_index(&(dcsr_cuda_output){call, w, mask, accum, desc}, op, u, thunk, select);
+        return dcsr_i_cuda_vector_index(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, u, thunk,
+                                        select);
 #endif
     dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
     const indexed operands = {op, {&u->body, u->type, op->xtype}, thunk};

@@ -30,9 +30,9 @@ static dcsr_status keep_others(dcsr_i_mask *keep, const dcsr_i_mask *mask, bool 
 }
 
 /* T, consumed, to w where the mask is true. `complete`: T has an element at every index. */
-static dcsr_status write(const char *call, dcsr_vector *w, const dcsr_vector *mask_vector,
-                         const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type type, dcsr_i_body *T,
-                         const uint64_t *indices, uint64_t n, bool complete)
+static dcsr_status write_places(const char *call, dcsr_vector *w, const dcsr_vector *mask_vector,
+                                const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type type,
+                                dcsr_i_body *T, const uint64_t *indices, uint64_t n, bool complete)
 {
     bool replace = desc && desc->replace;
     dcsr_i_mask mask, keep = dcsr_i_mask_all(w->size), own = {0};
@@ -85,7 +85,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_assign(&(dcsr_cuda_output){call, w, mask, accum, desc}, u, indices, n);
+        return dcsr_i_cuda_vector_assign(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, u, indices, n);
 #endif
     if (!indices) {
         const dcsr_i_source all = {&u->body, u->type, u->type};
@@ -108,7 +108,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
     dcsr_i_body T;
     dcsr_type type = u->type;
     DCSR_TRY(place(&T, u, indices, ascending, w->size));
-    return write(call, w, mask, accum, desc, type, &T, indices, n, u->body.nvals == u->size);
+    return write_places(call, w, mask, accum, desc, type, &T, indices, n, u->body.nvals == u->size);
 }
 
 /* ---- One value ---- */
@@ -153,15 +153,15 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
     bool ascending = true, on_device;
     if (indices) DCSR_TRY(dcsr_i_check_indices(call, w->context, w->size, indices, n, &ascending));
     const dcsr_vector *const vectors[] = {w, mask};
-    DCSR_TRY(dcsr_i_place(&on_device, w->context, desc, accum && !accum->loop,
-                          indices ? n
-                          : mask  ? dcsr_i_vector_work(mask)
-                                  : w->size,
-                          vectors, 2));
+    DCSR_TRY(dcsr_i_dispatch(&on_device, w->context, desc, accum && !accum->loop,
+                             indices ? n
+                             : mask  ? dcsr_i_vector_work(mask)
+                                     : w->size,
+                             vectors, 2));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_assign_scalar(&(dcsr_cuda_output){call, w, mask, accum, desc}, value, type,
-                                              indices, n);
+        return dcsr_i_cuda_vector_assign_scalar(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, value,
+                                                type, indices, n);
 #endif
     dcsr_i_scalar scalar = {0};
     memcpy(&scalar, value, dcsr_type_size(type));
@@ -174,7 +174,7 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
     if (indices) {
         dcsr_i_body T;
         DCSR_TRY(place_value(&T, w->context, &scalar, type, indices, n, ascending, w->size));
-        return write(call, w, mask, accum, desc, type, &T, indices, n, true);
+        return write_places(call, w, mask, accum, desc, type, &T, indices, n, true);
     }
     constant operands; /* too large to be initialised */
     dcsr_i_broadcast(type, operands.values, &scalar, w->size < DCSR_I_BLOCK ? (size_t)w->size : DCSR_I_BLOCK);

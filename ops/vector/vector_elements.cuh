@@ -17,18 +17,19 @@ enum { DCSR_CUDA_PASS_WORDS = 4 };
 
 /* ---- Elements ---- */
 
-DCSR_CUDA_INLINE bool dcsr_cuda_has_bit(const uint32_t *bits, uint64_t i)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_has_bit(const uint32_t *bits, uint64_t i)
 {
     return bits[i / 32] >> (i & 31) & 1;
 }
 
 /* Whether the source has element i, and where; k is the place in the pass. */
-DCSR_CUDA_INLINE bool dcsr_cuda_find(const dcsr_cuda_source &source, uint64_t k, uint64_t i, uint64_t *place)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_find(const dcsr_i_cuda_write_source &source, uint64_t k, uint64_t i,
+                                       uint64_t *place)
 {
     *place = i;
     switch (source.how) {
     case DCSR_CUDA_BY_BITS:
-        return !source.present || dcsr_cuda_has_bit(source.present, i);
+        return !source.present || dcsr_i_cuda_has_bit(source.present, i);
     case DCSR_CUDA_BY_ORDER:
         *place = k;
         return true;
@@ -53,18 +54,19 @@ DCSR_CUDA_INLINE bool dcsr_cuda_find(const dcsr_cuda_source &source, uint64_t k,
 }
 
 /* The value there, cast; `one` is of type T as it is. */
-template <class T> DCSR_CUDA_INLINE T dcsr_cuda_value_at(const dcsr_cuda_source &source, uint64_t place)
+template <class T>
+DCSR_CUDA_INLINE T dcsr_i_cuda_value_at(const dcsr_i_cuda_write_source &source, uint64_t place)
 {
-    return source.values ? dcsr_cuda_load<T>(source.type, source.values, place)
-                         : dcsr_cuda_value_of<T>(source.one);
+    return source.values ? dcsr_i_cuda_load<T>(source.type, source.values, place)
+                         : dcsr_i_cuda_value_of<T>(source.one);
 }
 
-DCSR_CUDA_INLINE bool dcsr_cuda_mask_has(const dcsr_cuda_mask &mask, uint64_t k, uint64_t i)
+DCSR_CUDA_INLINE bool dcsr_i_cuda_mask_has(const dcsr_i_cuda_mask &mask, uint64_t k, uint64_t i)
 {
     uint64_t place;
     if (mask.whole) return !mask.complement;
-    bool has = dcsr_cuda_find(mask.source, k, i, &place);
-    if (has && !mask.structure) has = dcsr_cuda_load<bool>(mask.source.type, mask.source.values, place);
+    bool has = dcsr_i_cuda_find(mask.source, k, i, &place);
+    if (has && !mask.structure) has = dcsr_i_cuda_load<bool>(mask.source.type, mask.source.values, place);
     return has != mask.complement;
 }
 
@@ -72,16 +74,16 @@ DCSR_CUDA_INLINE bool dcsr_cuda_mask_has(const dcsr_cuda_mask &mask, uint64_t k,
 
 /* For each place: finish(k, i, load(k, i)) says whether an element is there. A lane loads several before it
  * finishes the first, and what a warp finishes may be where it has loaded from. All threads of all blocks
- * must call; launched with dcsr_cuda_launch_pass(). */
+ * must call; launched with dcsr_i_cuda_launch_pass(). */
 template <class Load, class Finish>
-DCSR_CUDA_INLINE void dcsr_cuda_pass_over(const dcsr_cuda_pass &pass, Load load, Finish finish)
+DCSR_CUDA_INLINE void dcsr_i_cuda_pass_over(const dcsr_i_cuda_pass &pass, Load load, Finish finish)
 {
-    const unsigned lane = dcsr_cuda_lane();
+    const unsigned lane = dcsr_i_cuda_lane();
     const uint64_t n = pass.length ? *pass.length : pass.n;
-    const uint64_t words = pass.present ? dcsr_cuda_bit_words(pass.n) : (n + 31) / 32;
+    const uint64_t words = pass.present ? dcsr_i_cuda_bit_words(pass.n) : (n + 31) / 32;
     uint64_t there = 0;
-    for (uint64_t w = dcsr_cuda_first_warp() * DCSR_CUDA_PASS_WORDS; w < words;
-         w += dcsr_cuda_warp_step() * DCSR_CUDA_PASS_WORDS) {
+    for (uint64_t w = dcsr_i_cuda_first_warp() * DCSR_CUDA_PASS_WORDS; w < words;
+         w += dcsr_i_cuda_warp_step() * DCSR_CUDA_PASS_WORDS) {
         uint64_t index[DCSR_CUDA_PASS_WORDS];
         decltype(load(0, 0)) loaded[DCSR_CUDA_PASS_WORDS];
         for (int j = 0; j < DCSR_CUDA_PASS_WORDS; j++) {
@@ -102,17 +104,17 @@ DCSR_CUDA_INLINE void dcsr_cuda_pass_over(const dcsr_cuda_pass &pass, Load load,
         }
     }
     if (!pass.count) return;
-    there = dcsr_cuda_block_sum(there);
+    there = dcsr_i_cuda_block_sum(there);
     if (threadIdx.x == 0 && there) atomicAdd(pass.count, (unsigned long long)there);
 }
 
 template <class... P, class... A>
-void dcsr_cuda_launch_pass(dcsr_cuda_stream *stream, void (*kernel)(P...), const dcsr_cuda_pass &pass,
-                           A... arguments)
+void dcsr_i_cuda_launch_pass(dcsr_i_cuda_stream *stream, void (*kernel)(P...), const dcsr_i_cuda_pass &pass,
+                             A... arguments)
 {
-    uint64_t words = dcsr_cuda_bit_words(pass.n);
-    dcsr_cuda_launch_warps(stream, kernel, (words + DCSR_CUDA_PASS_WORDS - 1) / DCSR_CUDA_PASS_WORDS,
-                           arguments...);
+    uint64_t words = dcsr_i_cuda_bit_words(pass.n);
+    dcsr_i_cuda_launch_warps(stream, kernel, (words + DCSR_CUDA_PASS_WORDS - 1) / DCSR_CUDA_PASS_WORDS,
+                             arguments...);
 }
 
 #endif

@@ -97,7 +97,7 @@ static dcsr_status ewise(const char *call, bool adds, dcsr_vector *w, const dcsr
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, v));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_ewise(&(dcsr_cuda_output){call, w, mask, accum, desc}, op, u, v, adds);
+        return dcsr_i_cuda_vector_ewise(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, u, v, adds);
 #endif
     dcsr_i_vector_job job = {.call = call,
                              .w = w,

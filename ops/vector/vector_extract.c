@@ -77,7 +77,7 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, false, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_cuda_vector_extract(&(dcsr_cuda_output){call, w, mask, accum, desc}, u, indices, n);
+        return dcsr_i_cuda_vector_extract(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, u, indices, n);
 #endif
     dcsr_i_vector_job job = {.call = call,
                              .w = w,

@@ -9,24 +9,24 @@
 /* ---- What all have in common ---- */
 
 typedef struct computing {
-    const dcsr_cuda_output *out;
-    dcsr_cuda_stream *stream;
-    dcsr_cuda_body list;  /* whose indices T has elements at most; of zeros: all */
-    bool own_list;        /* it is to become part of T, or to be freed */
-    bool full;            /* T has an element at each place of the pass */
-    dcsr_type type;       /* of T's values */
-    dcsr_cuda_pass *pass; /* what is launched by `run`, as a part of `what` */
-    void (*run)(dcsr_cuda_stream *stream, const void *what);
+    const dcsr_i_cuda_output *out;
+    dcsr_i_cuda_stream *stream;
+    dcsr_i_cuda_body list;  /* whose indices T has elements at most; of zeros: all */
+    bool own_list;          /* it is to become part of T, or to be freed */
+    bool full;              /* T has an element at each place of the pass */
+    dcsr_type type;         /* of T's values */
+    dcsr_i_cuda_pass *pass; /* what is launched by `run`, as a part of `what` */
+    void (*run)(dcsr_i_cuda_stream *stream, const void *what);
     const void *what;
 } computing;
 
-static bool is_full(const dcsr_cuda_body *body)
+static bool is_full(const dcsr_i_cuda_body *body)
 {
     return body->dense && !body->present;
 }
 
 /* T's values are of w's type, so that it can be moved there, unless they are to be accumulated. */
-static dcsr_type type_of_T(const dcsr_cuda_output *out, dcsr_type type)
+static dcsr_type type_of_T(const dcsr_i_cuda_output *out, dcsr_type type)
 {
     return out->accum ? type : out->w->type;
 }
@@ -35,28 +35,28 @@ static dcsr_type type_of_T(const dcsr_cuda_output *out, dcsr_type type)
  * stays. */
 static dcsr_status use_mask(computing *c, uint64_t n)
 {
-    const dcsr_cuda_output *out = c->out;
+    const dcsr_i_cuda_output *out = c->out;
     const dcsr_vector *mask = out->mask;
     bool complement = out->desc && out->desc->mask_complement;
     if (!mask || mask->body.dense || complement || mask->body.nvals >= n) return DCSR_OK;
     c->own_list = c->full = false;
-    return dcsr_cuda_vector_read(&c->list, mask, c->stream, DCSR_CUDA_SPARSE);
+    return dcsr_i_cuda_vector_read(&c->list, mask, c->stream, DCSR_CUDA_SPARSE);
 }
 
 /* Makes T a sparse body with the list's indices: a list of our own becomes part of T. */
-static dcsr_status take_list(computing *c, dcsr_cuda_body *T, size_t size)
+static dcsr_status take_list(computing *c, dcsr_i_cuda_body *T, size_t size)
 {
-    dcsr_cuda_body *list = &c->list;
+    dcsr_i_cuda_body *list = &c->list;
     if (!c->own_list) {
-        DCSR_TRY(dcsr_cuda_body_sparse(T, c->stream, size, list->size, list->nvals));
-        dcsr_cuda_copy(c->stream, T->indices, list->indices, list->nvals * sizeof *T->indices);
-        dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
+        DCSR_TRY(dcsr_i_cuda_body_sparse(T, c->stream, size, list->size, list->nvals));
+        dcsr_i_cuda_copy(c->stream, T->indices, list->indices, list->nvals * sizeof *T->indices);
+        dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, T->count, 1, sizeof *T->count);
         T->count = NULL;
         return DCSR_OK;
     }
-    void *values = dcsr_cuda_alloc(c->stream, DCSR_I_SCRATCH, list->capacity, size);
+    void *values = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, list->capacity, size);
     if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, list->values, list->capacity, 0);
+    dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, list->values, list->capacity, 0);
     *T = *list;
     T->values = values;
     c->own_list = false;
@@ -64,69 +64,69 @@ static dcsr_status take_list(computing *c, dcsr_cuda_body *T, size_t size)
 }
 
 /* The indices of T are those of the list, all of them. */
-static dcsr_status compute_listed(computing *c, dcsr_cuda_body *T)
+static dcsr_status compute_listed(computing *c, dcsr_i_cuda_body *T)
 {
-    const dcsr_cuda_body *list = &c->list;
+    const dcsr_i_cuda_body *list = &c->list;
     DCSR_TRY(take_list(c, T, dcsr_type_size(c->type)));
-    *c->pass =
-        (dcsr_cuda_pass){.n = list->nvals, .list = list->indices, .length = list->count, .values = T->values};
+    *c->pass = (dcsr_i_cuda_pass){
+        .n = list->nvals, .list = list->indices, .length = list->count, .values = T->values};
     c->run(c->stream, c->what);
     return DCSR_OK;
 }
 
 /* Some of them. */
-static dcsr_status compute_chosen(computing *c, dcsr_cuda_body *T)
+static dcsr_status compute_chosen(computing *c, dcsr_i_cuda_body *T)
 {
-    dcsr_cuda_stream *stream = c->stream;
-    const dcsr_cuda_body *list = &c->list;
+    dcsr_i_cuda_stream *stream = c->stream;
+    const dcsr_i_cuda_body *list = &c->list;
     size_t size = dcsr_type_size(c->type);
-    uint64_t n = list->nvals, words = dcsr_cuda_bit_words(n);
-    DCSR_TRY(dcsr_cuda_body_sparse(T, stream, size, list->size, n));
-    uint32_t *bits = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bits);
-    void *values = bits ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, size) : NULL;
+    uint64_t n = list->nvals, words = dcsr_i_cuda_bit_words(n);
+    DCSR_TRY(dcsr_i_cuda_body_sparse(T, stream, size, list->size, n));
+    uint32_t *bits = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bits);
+    void *values = bits ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, size) : NULL;
     dcsr_status status = values ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        *c->pass = (dcsr_cuda_pass){
+        *c->pass = (dcsr_i_cuda_pass){
             .n = n, .list = list->indices, .length = list->count, .present = bits, .values = values};
         c->run(stream, c->what);
-        status = dcsr_cuda_compact(T, stream, size, bits, n, list->indices, values);
+        status = dcsr_i_cuda_compact(T, stream, size, bits, n, list->indices, values);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
-    if (status != DCSR_OK) dcsr_cuda_body_free(T, stream, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
+    if (status != DCSR_OK) dcsr_i_cuda_body_free(T, stream, size);
     return status;
 }
 
-static dcsr_status compute_all(computing *c, dcsr_cuda_body *T)
+static dcsr_status compute_all(computing *c, dcsr_i_cuda_body *T)
 {
     uint64_t size = c->out->w->size;
-    DCSR_TRY(dcsr_cuda_body_dense(T, c->stream, dcsr_type_size(c->type), size, !c->full));
-    *c->pass = (dcsr_cuda_pass){.n = size, .present = T->present, .count = T->count, .values = T->values};
+    DCSR_TRY(dcsr_i_cuda_body_dense(T, c->stream, dcsr_type_size(c->type), size, !c->full));
+    *c->pass = (dcsr_i_cuda_pass){.n = size, .present = T->present, .count = T->count, .values = T->values};
     c->run(c->stream, c->what);
     return DCSR_OK;
 }
 
 static dcsr_status compute_and_write(computing *c)
 {
-    const dcsr_cuda_output *out = c->out;
-    dcsr_cuda_body T = {0};
+    const dcsr_i_cuda_output *out = c->out;
+    dcsr_i_cuda_body T = {0};
     DCSR_TRY(!c->list.indices ? compute_all(c, &T) : c->full ? compute_listed(c, &T) : compute_chosen(c, &T));
-    return dcsr_cuda_vector_write(out->call, c->stream, out->w, out->mask, out->accum, out->desc, c->type,
-                                  &T);
+    return dcsr_i_cuda_vector_write(out->call, c->stream, out->w, out->mask, out->accum, out->desc, c->type,
+                                    &T);
 }
 
 /* Runs an operation with a stream, and waits for that. */
 typedef dcsr_status operation(computing *c, const void *operands);
 
-static dcsr_status with_stream(const dcsr_cuda_output *out, operation *op, const void *operands)
+static dcsr_status with_stream(const dcsr_i_cuda_output *out, operation *op, const void *operands)
 {
     dcsr_context *context = out->w->context;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     computing c = {.out = out, .stream = stream};
     dcsr_status status = op(&c, operands);
-    if (c.own_list) dcsr_cuda_body_free(&c.list, stream, 0);
-    dcsr_status waited = status == DCSR_OK ? DCSR_OK : dcsr_cuda_wait(stream, out->call);
+    if (c.own_list) dcsr_i_cuda_body_free(&c.list, stream, 0);
+    dcsr_status waited = status == DCSR_OK ? DCSR_OK : dcsr_i_cuda_wait(stream, out->call);
     dcsr_i_stream_return(context, stream);
     return waited == DCSR_ERROR_DEVICE ? waited : status;
 }
@@ -139,48 +139,48 @@ typedef struct two {
     bool either;
 } two;
 
-static void run_binary(dcsr_cuda_stream *stream, const void *what)
+static void run_binary(dcsr_i_cuda_stream *stream, const void *what)
 {
-    dcsr_cuda_run_binary(stream, what);
+    dcsr_i_cuda_run_binary(stream, what);
 }
 
 /* Where T may have elements, and whether it has all of them. */
 static dcsr_status find_list_of_two(computing *c, const two *op)
 {
     const dcsr_vector *u = op->u, *v = op->v;
-    dcsr_cuda_body a, b;
+    dcsr_i_cuda_body a, b;
     if (u->body.dense && v->body.dense) return use_mask(c, u->size);
     if (!op->either) {
         const dcsr_vector *shorter =
             v->body.dense || (!u->body.dense && u->body.nvals <= v->body.nvals) ? u : v;
-        DCSR_TRY(dcsr_cuda_vector_read(&c->list, shorter, c->stream, DCSR_CUDA_SPARSE));
+        DCSR_TRY(dcsr_i_cuda_vector_read(&c->list, shorter, c->stream, DCSR_CUDA_SPARSE));
         return use_mask(c, shorter->body.nvals);
     }
     if (u->body.dense || v->body.dense) return use_mask(c, u->size);
     DCSR_TRY(use_mask(c, u->body.nvals + v->body.nvals));
     if (c->list.indices) return DCSR_OK;
-    DCSR_TRY(dcsr_cuda_vector_read(&a, u, c->stream, DCSR_CUDA_SPARSE));
-    DCSR_TRY(dcsr_cuda_vector_read(&b, v, c->stream, DCSR_CUDA_SPARSE));
-    DCSR_TRY(dcsr_cuda_body_sparse(&c->list, c->stream, 0, u->size, a.nvals + b.nvals));
+    DCSR_TRY(dcsr_i_cuda_vector_read(&a, u, c->stream, DCSR_CUDA_SPARSE));
+    DCSR_TRY(dcsr_i_cuda_vector_read(&b, v, c->stream, DCSR_CUDA_SPARSE));
+    DCSR_TRY(dcsr_i_cuda_body_sparse(&c->list, c->stream, 0, u->size, a.nvals + b.nvals));
     c->own_list = c->full = true;
-    return dcsr_cuda_unite(&c->list, c->stream, &a, &b);
+    return dcsr_i_cuda_unite(&c->list, c->stream, &a, &b);
 }
 
 static dcsr_status ewise(computing *c, const void *operands)
 {
     const two *op = operands;
-    dcsr_cuda_body a, b;
+    dcsr_i_cuda_body a, b;
     DCSR_TRY(find_list_of_two(c, op));
-    dcsr_cuda_form form = c->list.indices ? DCSR_CUDA_AS_IT_IS : DCSR_CUDA_DENSE;
-    DCSR_TRY(dcsr_cuda_vector_read(&a, op->u, c->stream, form));
-    DCSR_TRY(dcsr_cuda_vector_read(&b, op->v, c->stream, form));
+    dcsr_i_cuda_form form = c->list.indices ? DCSR_CUDA_AS_IT_IS : DCSR_CUDA_DENSE;
+    DCSR_TRY(dcsr_i_cuda_vector_read(&a, op->u, c->stream, form));
+    DCSR_TRY(dcsr_i_cuda_vector_read(&b, op->v, c->stream, form));
     if (!c->list.indices) c->full = op->either ? is_full(&a) || is_full(&b) : is_full(&a) && is_full(&b);
-    dcsr_cuda_binary_pass pass = {.name = op->op->name,
-                                  .type = op->op->xtype,
-                                  .ztype = op->op->ztype,
-                                  .x = dcsr_cuda_source_of(&a, op->u->type, c->list.indices),
-                                  .y = dcsr_cuda_source_of(&b, op->v->type, c->list.indices),
-                                  .either = op->either};
+    dcsr_i_cuda_binary_pass pass = {.name = op->op->name,
+                                    .type = op->op->xtype,
+                                    .ztype = op->op->ztype,
+                                    .x = dcsr_i_cuda_source_of(&a, op->u->type, c->list.indices),
+                                    .y = dcsr_i_cuda_source_of(&b, op->v->type, c->list.indices),
+                                    .either = op->either};
     c->type = pass.out = type_of_T(c->out, op->op->ztype);
     c->pass = &pass.pass;
     c->what = &pass;
@@ -188,8 +188,8 @@ static dcsr_status ewise(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_cuda_vector_ewise(const dcsr_cuda_output *out, const dcsr_binary_op *op,
-                                   const dcsr_vector *u, const dcsr_vector *v, bool either)
+dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+                                     const dcsr_vector *u, const dcsr_vector *v, bool either)
 {
     return with_stream(out, ewise, &(two){op, u, v, either});
 }
@@ -197,14 +197,14 @@ dcsr_status dcsr_cuda_vector_ewise(const dcsr_cuda_output *out, const dcsr_binar
 /* ---- One vector ---- */
 
 /* Reads it; T has elements where it has. */
-static dcsr_status read_one(computing *c, dcsr_cuda_source *x, const dcsr_vector *u)
+static dcsr_status read_one(computing *c, dcsr_i_cuda_write_source *x, const dcsr_vector *u)
 {
-    dcsr_cuda_body body;
-    if (!u->body.dense) DCSR_TRY(dcsr_cuda_vector_read(&c->list, u, c->stream, DCSR_CUDA_SPARSE));
+    dcsr_i_cuda_body body;
+    if (!u->body.dense) DCSR_TRY(dcsr_i_cuda_vector_read(&c->list, u, c->stream, DCSR_CUDA_SPARSE));
     c->full = !u->body.dense || u->body.nvals == u->size;
     DCSR_TRY(use_mask(c, u->body.dense ? u->size : u->body.nvals));
-    DCSR_TRY(dcsr_cuda_vector_read(&body, u, c->stream, DCSR_CUDA_AS_IT_IS));
-    *x = dcsr_cuda_source_of(&body, u->type, c->list.indices);
+    DCSR_TRY(dcsr_i_cuda_vector_read(&body, u, c->stream, DCSR_CUDA_AS_IT_IS));
+    *x = dcsr_i_cuda_source_of(&body, u->type, c->list.indices);
     return DCSR_OK;
 }
 
@@ -217,16 +217,16 @@ typedef struct one {
     bool first, select;
 } one;
 
-static void run_unary(dcsr_cuda_stream *stream, const void *what)
+static void run_unary(dcsr_i_cuda_stream *stream, const void *what)
 {
-    dcsr_cuda_run_unary(stream, what);
+    dcsr_i_cuda_run_unary(stream, what);
 }
 
 static dcsr_status apply(computing *c, const void *operands)
 {
     const one *op = operands;
-    dcsr_cuda_unary_pass pass = {.name = op->unary ? op->unary->name : DCSR_UNARY_IDENTITY,
-                                 .type = op->unary ? op->unary->xtype : op->u->type};
+    dcsr_i_cuda_unary_pass pass = {.name = op->unary ? op->unary->name : DCSR_UNARY_IDENTITY,
+                                   .type = op->unary ? op->unary->xtype : op->u->type};
     DCSR_TRY(read_one(c, &pass.x, op->u));
     c->type = pass.out = type_of_T(c->out, op->unary ? op->unary->ztype : op->u->type);
     c->pass = &pass.pass;
@@ -235,23 +235,24 @@ static dcsr_status apply(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_cuda_vector_apply(const dcsr_cuda_output *out, const dcsr_unary_op *op, const dcsr_vector *u)
+dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_cuda_output *out, const dcsr_unary_op *op,
+                                     const dcsr_vector *u)
 {
     return with_stream(out, apply, &(one){.u = u, .unary = op});
 }
 
-static dcsr_status bind(computing *c, const void *operands)
+static dcsr_status bind_operands(computing *c, const void *operands)
 {
     const one *op = operands;
     dcsr_type type = op->binary->xtype;
-    dcsr_cuda_source x, scalar = {.how = DCSR_CUDA_BY_BITS, .type = type};
+    dcsr_i_cuda_write_source x, scalar = {.how = DCSR_CUDA_BY_BITS, .type = type};
     memcpy(&scalar.one, op->scalar, dcsr_type_size(type));
     DCSR_TRY(read_one(c, &x, op->u));
-    dcsr_cuda_binary_pass pass = {.name = op->binary->name,
-                                  .type = type,
-                                  .ztype = op->binary->ztype,
-                                  .x = op->first ? scalar : x,
-                                  .y = op->first ? x : scalar};
+    dcsr_i_cuda_binary_pass pass = {.name = op->binary->name,
+                                    .type = type,
+                                    .ztype = op->binary->ztype,
+                                    .x = op->first ? scalar : x,
+                                    .y = op->first ? x : scalar};
     c->type = pass.out = type_of_T(c->out, op->binary->ztype);
     c->pass = &pass.pass;
     c->what = &pass;
@@ -259,21 +260,21 @@ static dcsr_status bind(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_cuda_vector_bound(const dcsr_cuda_output *out, const dcsr_binary_op *op, const void *scalar,
-                                   const dcsr_vector *u, bool first)
+dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+                                     const void *scalar, const dcsr_vector *u, bool first)
 {
-    return with_stream(out, bind, &(one){.u = u, .binary = op, .scalar = scalar, .first = first});
+    return with_stream(out, bind_operands, &(one){.u = u, .binary = op, .scalar = scalar, .first = first});
 }
 
-static void run_index(dcsr_cuda_stream *stream, const void *what)
+static void run_index(dcsr_i_cuda_stream *stream, const void *what)
 {
-    dcsr_cuda_run_index(stream, what);
+    dcsr_i_cuda_run_index(stream, what);
 }
 
 static dcsr_status apply_index(computing *c, const void *operands)
 {
     const one *op = operands;
-    dcsr_cuda_index_pass pass = {.name = op->index->name, .type = op->index->xtype, .select = op->select};
+    dcsr_i_cuda_index_pass pass = {.name = op->index->name, .type = op->index->xtype, .select = op->select};
     memcpy(&pass.thunk, op->scalar, dcsr_type_size(op->index->thunk));
     DCSR_TRY(read_one(c, &pass.x, op->u));
     if (op->select) c->full = false;
@@ -284,8 +285,8 @@ static dcsr_status apply_index(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_cuda_vector_index(const dcsr_cuda_output *out, const dcsr_index_op *op, const dcsr_vector *u,
-                                   const void *thunk, bool select)
+dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_cuda_output *out, const dcsr_index_op *op,
+                                     const dcsr_vector *u, const void *thunk, bool select)
 {
     return with_stream(out, apply_index, &(one){.u = u, .index = op, .scalar = thunk, .select = select});
 }
@@ -293,15 +294,15 @@ dcsr_status dcsr_cuda_vector_index(const dcsr_cuda_output *out, const dcsr_index
 /* ---- By number ---- */
 
 typedef struct gather {
-    dcsr_cuda_pass pass;
-    dcsr_cuda_source x;
+    dcsr_i_cuda_pass pass;
+    dcsr_i_cuda_write_source x;
     const uint64_t *indices; /* on the device */
 } gather;
 
-static void run_gather(dcsr_cuda_stream *stream, const void *what)
+static void run_gather(dcsr_i_cuda_stream *stream, const void *what)
 {
     const gather *g = what;
-    dcsr_cuda_run_gather(stream, &g->pass, &g->x, g->indices);
+    dcsr_i_cuda_run_gather(stream, &g->pass, &g->x, g->indices);
 }
 
 typedef struct extraction {
@@ -313,27 +314,27 @@ typedef struct extraction {
 static dcsr_status extract(computing *c, const void *operands)
 {
     const extraction *op = operands;
-    dcsr_cuda_body body;
+    dcsr_i_cuda_body body;
     DCSR_TRY(use_mask(c, op->n));
     /* Looking up many elements of a list is worth a dense copy. */
-    dcsr_cuda_form form = op->n > op->u->size / 16 ? DCSR_CUDA_DENSE : DCSR_CUDA_AS_IT_IS;
-    DCSR_TRY(dcsr_cuda_vector_read(&body, op->u, c->stream, form));
-    uint64_t *indices = dcsr_cuda_alloc(c->stream, DCSR_I_SCRATCH, op->n, sizeof *indices);
+    dcsr_i_cuda_form form = op->n > op->u->size / 16 ? DCSR_CUDA_DENSE : DCSR_CUDA_AS_IT_IS;
+    DCSR_TRY(dcsr_i_cuda_vector_read(&body, op->u, c->stream, form));
+    uint64_t *indices = dcsr_i_cuda_alloc(c->stream, DCSR_I_SCRATCH, op->n, sizeof *indices);
     if (!indices) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_copy(c->stream, indices, op->indices, op->n * sizeof *indices);
-    gather pass = {.x = dcsr_cuda_source_of(&body, op->u->type, NULL), .indices = indices};
+    dcsr_i_cuda_copy(c->stream, indices, op->indices, op->n * sizeof *indices);
+    gather pass = {.x = dcsr_i_cuda_source_of(&body, op->u->type, NULL), .indices = indices};
     if (!c->list.indices) c->full = is_full(&body);
     c->type = op->u->type;
     c->pass = &pass.pass;
     c->what = &pass;
     c->run = run_gather;
     dcsr_status status = compute_and_write(c);
-    dcsr_cuda_free(c->stream, DCSR_I_SCRATCH, indices, op->n, sizeof *indices);
+    dcsr_i_cuda_free(c->stream, DCSR_I_SCRATCH, indices, op->n, sizeof *indices);
     return status;
 }
 
-dcsr_status dcsr_cuda_vector_extract(const dcsr_cuda_output *out, const dcsr_vector *u,
-                                     const uint64_t *indices, uint64_t n)
+dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_cuda_output *out, const dcsr_vector *u,
+                                       const uint64_t *indices, uint64_t n)
 {
     if (!indices) return with_stream(out, apply, &(one){.u = u});
     return with_stream(out, extract, &(extraction){u, indices, n});

@@ -8,27 +8,27 @@
 
 static __global__ void mark(uint32_t *bits, const uint64_t *indices, uint64_t n)
 {
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
         atomicOr(&bits[indices[k] / 32], 1u << (indices[k] & 31));
 }
 
-void dcsr_cuda_run_mark(dcsr_cuda_stream *stream, uint32_t *bits, const uint64_t *indices, uint64_t n)
+void dcsr_i_cuda_run_mark(dcsr_i_cuda_stream *stream, uint32_t *bits, const uint64_t *indices, uint64_t n)
 {
-    dcsr_cuda_launch(stream, mark, n, bits, indices, n);
+    dcsr_i_cuda_launch(stream, mark, n, bits, indices, n);
 }
 
-static __global__ void number_places(uint32_t *number, dcsr_cuda_source x, const uint64_t *indices,
+static __global__ void number_places(uint32_t *number, dcsr_i_cuda_write_source x, const uint64_t *indices,
                                      uint64_t n)
 {
     uint64_t place;
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
-        if (dcsr_cuda_find(x, k, k, &place)) atomicMax(&number[indices[k]], (unsigned)k + 1);
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
+        if (dcsr_i_cuda_find(x, k, k, &place)) atomicMax(&number[indices[k]], (unsigned)k + 1);
 }
 
-void dcsr_cuda_run_number(dcsr_cuda_stream *stream, uint32_t *number, const dcsr_cuda_source *x,
-                          const uint64_t *indices, uint64_t n)
+void dcsr_i_cuda_run_number(dcsr_i_cuda_stream *stream, uint32_t *number, const dcsr_i_cuda_write_source *x,
+                            const uint64_t *indices, uint64_t n)
 {
-    dcsr_cuda_launch(stream, number_places, n, number, *x, indices, n);
+    dcsr_i_cuda_launch(stream, number_places, n, number, *x, indices, n);
 }
 
 namespace
@@ -39,35 +39,36 @@ struct moved {
 };
 } // namespace
 
-static __global__ void gather(dcsr_cuda_pass pass, dcsr_cuda_source x, uint32_t size, const uint64_t *indices)
+static __global__ void gather(dcsr_i_cuda_pass pass, dcsr_i_cuda_write_source x, uint32_t size,
+                              const uint64_t *indices)
 {
-    dcsr_cuda_pass_over(
+    dcsr_i_cuda_pass_over(
         pass,
         [&](uint64_t k, uint64_t i) {
             moved a = {0, false};
             uint64_t place;
-            a.has = dcsr_cuda_find(x, k, indices ? indices[i] : i, &place);
-            if (a.has) a.word = dcsr_cuda_load_word(x.values, size, place);
+            a.has = dcsr_i_cuda_find(x, k, indices ? indices[i] : i, &place);
+            if (a.has) a.word = dcsr_i_cuda_load_word(x.values, size, place);
             return a;
         },
         [&](uint64_t k, uint64_t, const moved &a) {
-            if (a.has) dcsr_cuda_store_word(pass.values, size, k, a.word);
+            if (a.has) dcsr_i_cuda_store_word(pass.values, size, k, a.word);
             return a.has;
         });
 }
 
-void dcsr_cuda_run_gather(dcsr_cuda_stream *stream, const dcsr_cuda_pass *pass, const dcsr_cuda_source *x,
-                          const uint64_t *indices)
+void dcsr_i_cuda_run_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_pass *pass,
+                            const dcsr_i_cuda_write_source *x, const uint64_t *indices)
 {
     uint32_t size = (uint32_t)dcsr_type_size((dcsr_type)x->type);
-    dcsr_cuda_launch_pass(stream, gather, *pass, *pass, *x, size, indices);
+    dcsr_i_cuda_launch_pass(stream, gather, *pass, *pass, *x, size, indices);
 }
 
 /* ---- Sums ---- */
 
 namespace
 {
-constexpr dcsr_cuda_policy POLICY = {256, 8};
+constexpr dcsr_i_cuda_policy POLICY = {256, 8};
 constexpr int STEPS = 4; /* elements that a thread has under way at once */
 
 template <class T> struct sum {
@@ -79,7 +80,7 @@ template <class T> struct sum {
 template <class T> DCSR_CUDA_INLINE void add(sum<T> &a, int name, T value, bool any)
 {
     if (a.any && any)
-        a.value = dcsr_cuda_operate<T>(name, a.value, value);
+        a.value = dcsr_i_cuda_operate<T>(name, a.value, value);
     else if (any)
         a.value = value;
     a.any |= any;
@@ -103,7 +104,7 @@ template <class T> DCSR_CUDA_INLINE sum<T> add_block(sum<T> a, int name)
     return a;
 }
 
-template <class T> DCSR_CUDA_INLINE void store_sum(dcsr_cuda_sum *to, const sum<T> &a)
+template <class T> DCSR_CUDA_INLINE void store_sum(dcsr_i_cuda_sum_of_vector *to, const sum<T> &a)
 {
     to->value.word = 0;
     memcpy(&to->value, &a.value, sizeof a.value);
@@ -111,16 +112,17 @@ template <class T> DCSR_CUDA_INLINE void store_sum(dcsr_cuda_sum *to, const sum<
 }
 
 template <class T>
-static __global__ void add_elements(dcsr_cuda_sum *sums, int name, dcsr_cuda_source x, uint64_t n)
+static __global__ void add_elements(dcsr_i_cuda_sum_of_vector *sums, int name, dcsr_i_cuda_write_source x,
+                                    uint64_t n)
 {
     sum<T> a = {T(0), false};
-    for (uint64_t first = dcsr_cuda_first(); first < n; first += dcsr_cuda_step() * STEPS) {
+    for (uint64_t first = dcsr_i_cuda_first(); first < n; first += dcsr_i_cuda_step() * STEPS) {
         T value[STEPS];
         bool has[STEPS];
         for (int j = 0; j < STEPS; j++) {
-            uint64_t k = first + j * dcsr_cuda_step(), place;
-            has[j] = k < n && dcsr_cuda_find(x, k, k, &place);
-            value[j] = has[j] ? dcsr_cuda_value_at<T>(x, place) : T(0);
+            uint64_t k = first + j * dcsr_i_cuda_step(), place;
+            has[j] = k < n && dcsr_i_cuda_find(x, k, k, &place);
+            value[j] = has[j] ? dcsr_i_cuda_value_at<T>(x, place) : T(0);
         }
         for (int j = 0; j < STEPS; j++) add(a, name, value[j], has[j]);
     }
@@ -128,27 +130,28 @@ static __global__ void add_elements(dcsr_cuda_sum *sums, int name, dcsr_cuda_sou
     if (threadIdx.x == 0) store_sum(&sums[blockIdx.x], a);
 }
 
-template <class T> static __global__ void add_sums(dcsr_cuda_sum *sums, int name, uint64_t n)
+template <class T> static __global__ void add_sums(dcsr_i_cuda_sum_of_vector *sums, int name, uint64_t n)
 {
     sum<T> a = {T(0), false};
     for (uint64_t k = threadIdx.x; k < n; k += blockDim.x)
-        add(a, name, dcsr_cuda_value_of<T>(sums[k].value), sums[k].any != 0);
+        add(a, name, dcsr_i_cuda_value_of<T>(sums[k].value), sums[k].any != 0);
     a = add_block(a, name);
     if (threadIdx.x == 0) store_sum(&sums[0], a);
 }
 
-uint64_t dcsr_cuda_partial_sums(dcsr_cuda_stream *stream, uint64_t n)
+uint64_t dcsr_i_cuda_partial_sums(dcsr_i_cuda_stream *stream, uint64_t n)
 {
-    return dcsr_cuda_blocks(stream, n ? n : 1, POLICY);
+    return dcsr_i_cuda_blocks(stream, n ? n : 1, POLICY);
 }
 
-void dcsr_cuda_run_reduce(dcsr_cuda_stream *stream, dcsr_cuda_sum *sums, int name, dcsr_type type,
-                          const dcsr_cuda_source *x, uint64_t n)
+void dcsr_i_cuda_run_reduce(dcsr_i_cuda_stream *stream, dcsr_i_cuda_sum_of_vector *sums, int name,
+                            dcsr_type type, const dcsr_i_cuda_write_source *x, uint64_t n)
 {
-    uint64_t count = dcsr_cuda_partial_sums(stream, n);
-    dcsr_cuda_with_type(type, [=](auto zero) {
+    uint64_t count = dcsr_i_cuda_partial_sums(stream, n);
+    dcsr_i_cuda_with_type(type, [=](auto zero) {
         typedef decltype(zero) T;
-        dcsr_cuda_launch_with(POLICY, stream, add_elements<T>, n, sums, name, *x, n);
-        dcsr_cuda_launch_blocks(stream, add_sums<T>, 1, (int)dcsr_cuda_threads(POLICY), 0, sums, name, count);
+        dcsr_i_cuda_launch_with(POLICY, stream, add_elements<T>, n, sums, name, *x, n);
+        dcsr_i_cuda_launch_blocks(stream, add_sums<T>, 1, (int)dcsr_i_cuda_threads(POLICY), 0, sums, name,
+                                  count);
     });
 }

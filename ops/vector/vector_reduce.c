@@ -153,11 +153,11 @@ dcsr_status dcsr_vector_reduce(void *total, const dcsr_binary_op *accum, const d
     dcsr_type type = dcsr_i_monoid_type(monoid);
     if (!u->body.nvals) return finish(total, accum, type, &monoid->identity);
     bool on_device;
-    DCSR_TRY(dcsr_i_place(&on_device, u->context, NULL, dcsr_i_monoid_is_users(monoid), dcsr_i_vector_work(u),
-                          &u, 1));
+    DCSR_TRY(dcsr_i_dispatch(&on_device, u->context, NULL, dcsr_i_monoid_is_users(monoid),
+                             dcsr_i_vector_work(u), &u, 1));
 #ifdef DCSR_CUDA
     dcsr_i_scalar there;
-    if (on_device) DCSR_TRY(dcsr_cuda_vector_sum(&there, monoid, u));
+    if (on_device) DCSR_TRY(dcsr_i_cuda_vector_sum(&there, monoid, u));
     if (on_device) return finish(total, accum, type, &there);
 #endif
     sums s; /* too large to be initialised */

@@ -70,7 +70,7 @@ dcsr_status dcsr_i_vector_admit_output(const char *call, const dcsr_vector *w, c
 dcsr_status dcsr_i_vector_admit_input(const char *call, const char *name, const dcsr_vector *u,
                                       const dcsr_vector *w);
 /* The same for operations that run on the host: also brings the elements there where a device has the newest
- * (OUT_OF_MEMORY). Those that may run on either go on with dcsr_i_place(). */
+ * (OUT_OF_MEMORY). Those that may run on either go on with dcsr_i_dispatch(). */
 dcsr_status dcsr_i_vector_check_output(const char *call, const dcsr_vector *w, const dcsr_vector *mask,
                                        const dcsr_desc *desc);
 dcsr_status dcsr_i_vector_check_input(const char *call, const char *name, const dcsr_vector *u,

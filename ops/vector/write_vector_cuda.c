@@ -15,9 +15,11 @@
 
 /* ---- Sources and masks ---- */
 
-dcsr_cuda_source dcsr_cuda_source_of(const dcsr_cuda_body *body, dcsr_type type, const uint32_t *list)
+dcsr_i_cuda_write_source dcsr_i_cuda_source_of(const dcsr_i_cuda_body *body, dcsr_type type,
+                                               const uint32_t *list)
 {
-    dcsr_cuda_source source = {.type = type, .values = body->values, .n = body->nvals, .count = body->count};
+    dcsr_i_cuda_write_source source = {
+        .type = type, .values = body->values, .n = body->nvals, .count = body->count};
     if (body->dense) {
         source.how = DCSR_CUDA_BY_BITS;
         source.present = body->present;
@@ -31,21 +33,21 @@ dcsr_cuda_source dcsr_cuda_source_of(const dcsr_cuda_body *body, dcsr_type type,
 }
 
 /* For a pass over a list, or NULL over all. */
-static dcsr_status open_mask(dcsr_cuda_mask *mask, dcsr_cuda_stream *stream, const dcsr_vector *vector,
-                             const dcsr_desc *desc, dcsr_cuda_form form, const uint32_t *list)
+static dcsr_status open_mask(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream, const dcsr_vector *vector,
+                             const dcsr_desc *desc, dcsr_i_cuda_form form, const uint32_t *list)
 {
-    *mask = (dcsr_cuda_mask){.whole = !vector,
-                             .structure = desc && desc->mask_structure,
-                             .complement = desc && desc->mask_complement};
+    *mask = (dcsr_i_cuda_mask){.whole = !vector,
+                               .structure = desc && desc->mask_structure,
+                               .complement = desc && desc->mask_complement};
     if (!vector) return DCSR_OK;
-    dcsr_cuda_body body;
-    DCSR_TRY(dcsr_cuda_vector_read(&body, vector, stream, form));
-    mask->source = dcsr_cuda_source_of(&body, vector->type, list);
+    dcsr_i_cuda_body body;
+    DCSR_TRY(dcsr_i_cuda_vector_read(&body, vector, stream, form));
+    mask->source = dcsr_i_cuda_source_of(&body, vector->type, list);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_mask_open(dcsr_cuda_mask *mask, dcsr_cuda_stream *stream, const dcsr_vector *vector,
-                                const dcsr_desc *desc, dcsr_cuda_form form)
+dcsr_status dcsr_i_cuda_mask_open(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream,
+                                  const dcsr_vector *vector, const dcsr_desc *desc, dcsr_i_cuda_form form)
 {
     return open_mask(mask, stream, vector, desc, form, NULL);
 }
@@ -53,27 +55,27 @@ dcsr_status dcsr_cuda_mask_open(dcsr_cuda_mask *mask, dcsr_cuda_stream *stream, 
 /* ---- What is to be written ---- */
 
 typedef struct writing {
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     dcsr_vector *w;
     const dcsr_vector *mask;
     const dcsr_desc *desc;
-    const dcsr_cuda_written *what;
+    const dcsr_i_cuda_written *what;
     const dcsr_binary_op *accum; /* NULL also where w is empty */
-    dcsr_cuda_body T;            /* of zeros for a constant */
+    dcsr_i_cuda_body T;          /* of zeros for a constant */
     bool all, replace;           /* the mask is true everywhere; it is not, and what it leaves out goes */
     bool listed;                 /* it is true at some of its own entries alone */
     bool complete;               /* T has an element everywhere, in the region */
     bool needs_w;                /* some of w stays, or is accumulated to */
 
-    dcsr_cuda_write_pass pass;
-    void *cast;            /* T's values as values of w's type, where they are others */
-    dcsr_cuda_body own;    /* w's */
-    dcsr_cuda_body result; /* what w gets, by parts w's own where that is changed in place */
+    dcsr_i_cuda_write_pass pass;
+    void *cast;              /* T's values as values of w's type, where they are others */
+    dcsr_i_cuda_body own;    /* w's */
+    dcsr_i_cuda_body result; /* what w gets, by parts w's own where that is changed in place */
 } writing;
 
 static void plan(writing *a)
 {
-    const dcsr_cuda_written *what = a->what;
+    const dcsr_i_cuda_written *what = a->what;
     dcsr_vector *w = a->w;
     bool complement = a->desc && a->desc->mask_complement;
     a->accum = w->body.nvals ? what->accum : NULL;
@@ -88,48 +90,49 @@ static void plan(writing *a)
     if (a->accum) a->pass.name = a->accum->name;
     if (a->accum) a->pass.type = a->accum->xtype;
     a->pass.one = what->one;
-    a->pass.w = (dcsr_cuda_source){.how = DCSR_CUDA_NOWHERE, .type = w->type};
+    a->pass.w = (dcsr_i_cuda_write_source){.how = DCSR_CUDA_NOWHERE, .type = w->type};
 }
 
 /* What the pass reads of T and the mask; T's values are cast where they are not accumulated. */
-static dcsr_status open_sources(writing *a, dcsr_cuda_form form, const uint32_t *list)
+static dcsr_status open_sources(writing *a, dcsr_i_cuda_form form, const uint32_t *list)
 {
-    const dcsr_cuda_written *what = a->what;
+    const dcsr_i_cuda_written *what = a->what;
     DCSR_TRY(open_mask(&a->pass.mask, a->stream, a->mask, a->desc, form, list));
     if (!what->T) {
-        a->pass.t = (dcsr_cuda_source){.how = DCSR_CUDA_BY_BITS, .type = what->type, .one = what->operand};
+        a->pass.t =
+            (dcsr_i_cuda_write_source){.how = DCSR_CUDA_BY_BITS, .type = what->type, .one = what->operand};
         return DCSR_OK;
     }
-    a->pass.t = dcsr_cuda_source_of(&a->T, what->type, list);
+    a->pass.t = dcsr_i_cuda_source_of(&a->T, what->type, list);
     a->pass.fresh = a->T.values;
     if (what->type == a->w->type) return DCSR_OK;
-    a->cast = dcsr_cuda_alloc(a->stream, DCSR_I_SCRATCH, a->T.capacity, a->w->value_size);
+    a->cast = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, a->T.capacity, a->w->value_size);
     if (!a->cast) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_run_cast(a->stream, a->w->type, a->cast, what->type, &a->T);
+    dcsr_i_cuda_run_cast(a->stream, a->w->type, a->cast, what->type, &a->T);
     a->pass.fresh = a->cast;
     return DCSR_OK;
 }
 
-static dcsr_status read_own(writing *a, dcsr_cuda_form form, const uint32_t *list)
+static dcsr_status read_own(writing *a, dcsr_i_cuda_form form, const uint32_t *list)
 {
-    DCSR_TRY(dcsr_cuda_vector_read(&a->own, a->w, a->stream, form));
-    a->pass.w = dcsr_cuda_source_of(&a->own, a->w->type, list);
+    DCSR_TRY(dcsr_i_cuda_vector_read(&a->own, a->w, a->stream, form));
+    a->pass.w = dcsr_i_cuda_source_of(&a->own, a->w->type, list);
     return DCSR_OK;
 }
 
 /* Memory of the result that w did not have before. */
 static dcsr_status add_bits(writing *a)
 {
-    uint64_t words = dcsr_cuda_bit_words(a->result.size);
-    a->result.present = dcsr_cuda_alloc(a->stream, DCSR_I_SCRATCH, words, sizeof *a->result.present);
+    uint64_t words = dcsr_i_cuda_bit_words(a->result.size);
+    a->result.present = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, words, sizeof *a->result.present);
     return a->result.present ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static dcsr_status add_count(writing *a)
 {
-    a->result.count = dcsr_cuda_alloc(a->stream, DCSR_I_SCRATCH, 1, sizeof *a->result.count);
+    a->result.count = dcsr_i_cuda_alloc(a->stream, DCSR_I_SCRATCH, 1, sizeof *a->result.count);
     if (!a->result.count) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(a->stream, a->result.count, 0, sizeof *a->result.count);
+    dcsr_i_cuda_fill(a->stream, a->result.count, 0, sizeof *a->result.count);
     return DCSR_OK;
 }
 
@@ -138,13 +141,14 @@ static dcsr_status add_count(writing *a)
 static dcsr_status move(writing *a, const char *call)
 {
     DCSR_TRY(open_sources(a, DCSR_CUDA_AS_IT_IS, NULL));
-    DCSR_TRY(dcsr_cuda_body_settle(&a->T, a->stream, call));
+    DCSR_TRY(dcsr_i_cuda_body_settle(&a->T, a->stream, call));
     if (a->cast) {
-        dcsr_cuda_free(a->stream, DCSR_I_SCRATCH, a->T.values, a->T.capacity, dcsr_type_size(a->what->type));
+        dcsr_i_cuda_free(a->stream, DCSR_I_SCRATCH, a->T.values, a->T.capacity,
+                         dcsr_type_size(a->what->type));
         a->T.values = a->cast;
         a->cast = NULL;
     }
-    dcsr_cuda_vector_put(a->w, &a->T, a->stream);
+    dcsr_i_cuda_vector_put(a->w, &a->T, a->stream);
     return DCSR_OK;
 }
 
@@ -153,10 +157,10 @@ static dcsr_status move(writing *a, const char *call)
 static dcsr_status spread(writing *a)
 {
     size_t size = dcsr_type_size(a->what->type);
-    dcsr_cuda_body dense;
-    DCSR_TRY(dcsr_cuda_body_dense(&dense, a->stream, size, a->T.size, true));
-    dcsr_cuda_spread(a->stream, &dense, &a->T, size);
-    dcsr_cuda_body_free(&a->T, a->stream, size);
+    dcsr_i_cuda_body dense;
+    DCSR_TRY(dcsr_i_cuda_body_dense(&dense, a->stream, size, a->T.size, true));
+    dcsr_i_cuda_spread(a->stream, &dense, &a->T, size);
+    dcsr_i_cuda_body_free(&a->T, a->stream, size);
     a->T = dense;
     return DCSR_OK;
 }
@@ -176,19 +180,19 @@ static dcsr_status write_all(writing *a)
         if (!full && !a->own.present) DCSR_TRY(add_bits(a));
         if (!full) DCSR_TRY(add_count(a));
     } else {
-        DCSR_TRY(dcsr_cuda_body_dense(&a->result, a->stream, a->w->value_size, size, !full));
+        DCSR_TRY(dcsr_i_cuda_body_dense(&a->result, a->stream, a->w->value_size, size, !full));
     }
     a->result.nvals = size;
-    a->pass.pass = (dcsr_cuda_pass){
+    a->pass.pass = (dcsr_i_cuda_pass){
         .n = size, .present = a->result.present, .count = a->result.count, .values = a->result.values};
-    dcsr_cuda_run_write(a->stream, &a->pass);
+    dcsr_i_cuda_run_write(a->stream, &a->pass);
     return DCSR_OK;
 }
 
 /* ---- A list ---- */
 
 /* In place: w is dense. `deletes`: elements of w may go. The count is of what comes and goes. */
-static dcsr_status write_listed(writing *a, const dcsr_cuda_body *list, bool deletes)
+static dcsr_status write_listed(writing *a, const dcsr_i_cuda_body *list, bool deletes)
 {
     DCSR_TRY(open_sources(a, DCSR_CUDA_AS_IT_IS, list->indices));
     DCSR_TRY(read_own(a, DCSR_CUDA_DENSE, NULL));
@@ -196,71 +200,71 @@ static dcsr_status write_listed(writing *a, const dcsr_cuda_body *list, bool del
     a->pass.in_place = true;
     if (!a->own.present && deletes) {
         DCSR_TRY(add_bits(a));
-        dcsr_cuda_set_bits(a->stream, a->result.present, a->result.size);
+        dcsr_i_cuda_set_bits(a->stream, a->result.present, a->result.size);
     }
     if (a->result.present) DCSR_TRY(add_count(a));
     a->pass.bits = a->result.present;
-    a->pass.pass = (dcsr_cuda_pass){.n = list->nvals,
-                                    .list = list->indices,
-                                    .length = list->count,
-                                    .count = a->result.count,
-                                    .values = a->result.values};
-    dcsr_cuda_run_write(a->stream, &a->pass);
+    a->pass.pass = (dcsr_i_cuda_pass){.n = list->nvals,
+                                      .list = list->indices,
+                                      .length = list->count,
+                                      .count = a->result.count,
+                                      .values = a->result.values};
+    dcsr_i_cuda_run_write(a->stream, &a->pass);
     return DCSR_OK;
 }
 
 /* The entries of a list that the pass takes, as the result; the list is a new one where all are taken. */
-static dcsr_status take_listed(writing *a, dcsr_cuda_body *list, bool takes_all)
+static dcsr_status take_listed(writing *a, dcsr_i_cuda_body *list, bool takes_all)
 {
-    dcsr_cuda_stream *stream = a->stream;
+    dcsr_i_cuda_stream *stream = a->stream;
     size_t size = a->w->value_size;
-    uint64_t n = list->nvals, words = dcsr_cuda_bit_words(n);
+    uint64_t n = list->nvals, words = dcsr_i_cuda_bit_words(n);
     a->pass.pass =
-        (dcsr_cuda_pass){.n = n, .list = list->indices, .length = list->count, .values = list->values};
+        (dcsr_i_cuda_pass){.n = n, .list = list->indices, .length = list->count, .values = list->values};
     if (takes_all) {
-        dcsr_cuda_run_write(stream, &a->pass);
+        dcsr_i_cuda_run_write(stream, &a->pass);
         a->result = *list;
-        *list = (dcsr_cuda_body){0};
+        *list = (dcsr_i_cuda_body){0};
         return DCSR_OK;
     }
-    dcsr_status status = dcsr_cuda_body_sparse(&a->result, stream, size, a->w->size, n);
+    dcsr_status status = dcsr_i_cuda_body_sparse(&a->result, stream, size, a->w->size, n);
     uint32_t *bits = NULL;
     void *values = NULL;
-    if (status == DCSR_OK) bits = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bits);
-    if (bits) values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, n, size);
+    if (status == DCSR_OK) bits = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bits);
+    if (bits) values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, size);
     if (values) {
         a->pass.pass.present = bits;
         a->pass.pass.values = values;
-        dcsr_cuda_run_write(stream, &a->pass);
-        status = dcsr_cuda_compact(&a->result, stream, size, bits, n, list->indices, values);
+        dcsr_i_cuda_run_write(stream, &a->pass);
+        status = dcsr_i_cuda_compact(&a->result, stream, size, bits, n, list->indices, values);
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bits, words, sizeof *bits);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, n, size);
     return status;
 }
 
 /* Into a new body: of w, which is sparse, only what is needed is looked at. */
-static dcsr_status write_merged(writing *a, const dcsr_cuda_body *list)
+static dcsr_status write_merged(writing *a, const dcsr_i_cuda_body *list)
 {
-    dcsr_cuda_body united = *list;
+    dcsr_i_cuda_body united = *list;
     if (a->needs_w) {
         DCSR_TRY(read_own(a, DCSR_CUDA_SPARSE, NULL));
-        DCSR_TRY(dcsr_cuda_body_sparse(&united, a->stream, a->w->value_size, a->w->size,
-                                       a->own.nvals + list->nvals));
+        DCSR_TRY(dcsr_i_cuda_body_sparse(&united, a->stream, a->w->value_size, a->w->size,
+                                         a->own.nvals + list->nvals));
     }
-    dcsr_status status = a->needs_w ? dcsr_cuda_unite(&united, a->stream, &a->own, list) : DCSR_OK;
+    dcsr_status status = a->needs_w ? dcsr_i_cuda_unite(&united, a->stream, &a->own, list) : DCSR_OK;
     if (status == DCSR_OK) status = open_sources(a, DCSR_CUDA_AS_IT_IS, united.indices);
     if (status == DCSR_OK) status = take_listed(a, &united, a->all && a->needs_w);
-    if (a->needs_w) dcsr_cuda_body_free(&united, a->stream, a->w->value_size);
+    if (a->needs_w) dcsr_i_cuda_body_free(&united, a->stream, a->w->value_size);
     return status;
 }
 
 /* ---- Either ---- */
 
 /* Where something may change, if that is in a list; false where not. */
-static dcsr_status find_list(writing *a, dcsr_cuda_body *list, bool *found)
+static dcsr_status find_list(writing *a, dcsr_i_cuda_body *list, bool *found)
 {
     bool of_T = a->what->T && !a->T.dense, in_place = a->needs_w && a->w->body.dense;
     bool of_mask = a->listed;
@@ -273,16 +277,16 @@ static dcsr_status find_list(writing *a, dcsr_cuda_body *list, bool *found)
     if (of_T)
         *list = a->T;
     else if (of_mask)
-        return dcsr_cuda_vector_read(list, a->mask, a->stream, DCSR_CUDA_SPARSE);
+        return dcsr_i_cuda_vector_read(list, a->mask, a->stream, DCSR_CUDA_SPARSE);
     return DCSR_OK;
 }
 
-static dcsr_status run(writing *a, const char *call)
+static dcsr_status write_result(writing *a, const char *call)
 {
     bool listed = false;
-    dcsr_cuda_body list;
+    dcsr_i_cuda_body list;
     /* All memory is taken before w is touched. */
-    if (!dcsr_cuda_landing(a->stream, sizeof *a->result.count)) return dcsr_cuda_wait(a->stream, call);
+    if (!dcsr_i_cuda_landing(a->stream, sizeof *a->result.count)) return dcsr_i_cuda_wait(a->stream, call);
     plan(a);
     if (a->all && !a->accum && !a->what->region && a->what->T) return move(a, call);
     DCSR_TRY(find_list(a, &list, &listed));
@@ -293,9 +297,9 @@ static dcsr_status run(writing *a, const char *call)
     else
         DCSR_TRY(write_merged(a, &list));
     bool changes = a->pass.bits != NULL;
-    DCSR_TRY(dcsr_cuda_body_settle(&a->result, a->stream, call));
+    DCSR_TRY(dcsr_i_cuda_body_settle(&a->result, a->stream, call));
     if (changes) a->result.nvals += a->own.nvals;
-    dcsr_cuda_vector_put(a->w, &a->result, a->stream);
+    dcsr_i_cuda_vector_put(a->w, &a->result, a->stream);
     return DCSR_OK;
 }
 
@@ -305,20 +309,20 @@ static void give_up(writing *a, const char *call)
     if (a->result.present == a->own.present) a->result.present = NULL;
     if (a->result.indices == a->own.indices) a->result.indices = NULL;
     if (a->result.values == a->own.values) a->result.values = NULL;
-    dcsr_cuda_body_free(&a->result, a->stream, a->w->value_size);
-    dcsr_cuda_wait(a->stream, call);
+    dcsr_i_cuda_body_free(&a->result, a->stream, a->w->value_size);
+    dcsr_i_cuda_wait(a->stream, call);
 }
 
-dcsr_status dcsr_cuda_vector_write_what(const char *call, dcsr_cuda_stream *stream, dcsr_vector *w,
-                                        const dcsr_vector *mask, const dcsr_desc *desc,
-                                        const dcsr_cuda_written *what)
+dcsr_status dcsr_i_cuda_vector_write_what(const char *call, dcsr_i_cuda_stream *stream, dcsr_vector *w,
+                                          const dcsr_vector *mask, const dcsr_desc *desc,
+                                          const dcsr_i_cuda_written *what)
 {
     writing a = {.stream = stream, .w = w, .mask = mask, .desc = desc, .what = what};
     if (what->T) a.T = *what->T;
-    dcsr_status status = run(&a, call);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, a.cast, a.T.capacity, w->value_size);
-    dcsr_cuda_body_free(&a.T, stream, dcsr_type_size(what->type));
-    if (what->T) *what->T = (dcsr_cuda_body){0};
+    dcsr_status status = write_result(&a, call);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a.cast, a.T.capacity, w->value_size);
+    dcsr_i_cuda_body_free(&a.T, stream, dcsr_type_size(what->type));
+    if (what->T) *what->T = (dcsr_i_cuda_body){0};
     if (status != DCSR_OK)
         give_up(&a, call);
     else if (desc && desc->report)
@@ -326,10 +330,10 @@ dcsr_status dcsr_cuda_vector_write_what(const char *call, dcsr_cuda_stream *stre
     return status;
 }
 
-dcsr_status dcsr_cuda_vector_write(const char *call, dcsr_cuda_stream *stream, dcsr_vector *w,
-                                   const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                   const dcsr_desc *desc, dcsr_type ttype, dcsr_cuda_body *T)
+dcsr_status dcsr_i_cuda_vector_write(const char *call, dcsr_i_cuda_stream *stream, dcsr_vector *w,
+                                     const dcsr_vector *mask, const dcsr_binary_op *accum,
+                                     const dcsr_desc *desc, dcsr_type ttype, dcsr_i_cuda_body *T)
 {
-    const dcsr_cuda_written what = {.accum = accum, .type = ttype, .T = T};
-    return dcsr_cuda_vector_write_what(call, stream, w, mask, desc, &what);
+    const dcsr_i_cuda_written what = {.accum = accum, .type = ttype, .T = T};
+    return dcsr_i_cuda_vector_write_what(call, stream, w, mask, desc, &what);
 }

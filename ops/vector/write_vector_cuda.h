@@ -17,17 +17,17 @@ extern "C" {
 #endif
 
 /* How an element is found in a source. */
-typedef enum dcsr_cuda_how {
+typedef enum dcsr_i_cuda_how {
     DCSR_CUDA_BY_BITS,   /* element i stands at place i, if its bit is set */
     DCSR_CUDA_BY_ORDER,  /* entry k of the list that is gone through stands at place k */
     DCSR_CUDA_BY_SEARCH, /* in a list of indices, by bisection */
     DCSR_CUDA_BY_NUMBER, /* element i stands at place number[i] - 1, unless that is 0 */
     DCSR_CUDA_NOWHERE    /* there is none */
-} dcsr_cuda_how;
+} dcsr_i_cuda_how;
 
 /* Elements that kernels read: of a body, wherever they stand, of any type. */
-typedef struct dcsr_cuda_source {
-    dcsr_cuda_how how;
+typedef struct dcsr_i_cuda_write_source {
+    dcsr_i_cuda_how how;
     uint32_t type;
     const uint32_t *present; /* BY_BITS; NULL: every element is there */
     const uint32_t *indices; /* BY_SEARCH: n of them, or *count */
@@ -36,22 +36,23 @@ typedef struct dcsr_cuda_source {
     const unsigned long long *count;
     const void *values; /* NULL: each is `one` */
     dcsr_i_scalar one;
-} dcsr_cuda_source;
+} dcsr_i_cuda_write_source;
 
 /* The elements of a body; `list` is the list that is gone through, NULL for none. */
-dcsr_cuda_source dcsr_cuda_source_of(const dcsr_cuda_body *body, dcsr_type type, const uint32_t *list);
+dcsr_i_cuda_write_source dcsr_i_cuda_source_of(const dcsr_i_cuda_body *body, dcsr_type type,
+                                               const uint32_t *list);
 
-/* A mask for kernels: dcsr_cuda_mask_has() in vector_elements.cuh. */
-typedef struct dcsr_cuda_mask {
+/* A mask for kernels: dcsr_i_cuda_mask_has() in vector_elements.cuh. */
+typedef struct dcsr_i_cuda_mask {
     bool whole;                 /* there is no mask vector */
     bool structure, complement; /* as in dcsr_desc */
-    dcsr_cuda_source source;
-} dcsr_cuda_mask;
+    dcsr_i_cuda_write_source source;
+} dcsr_i_cuda_mask;
 
 /* The mask that a vector, or NULL, and a description, or NULL, make. The vector is read in the form asked
  * for; the mask lasts as long as the vector is not changed. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_mask_open(dcsr_cuda_mask *mask, dcsr_cuda_stream *stream, const dcsr_vector *vector,
-                                const dcsr_desc *desc, dcsr_cuda_form form);
+dcsr_status dcsr_i_cuda_mask_open(dcsr_i_cuda_mask *mask, dcsr_i_cuda_stream *stream,
+                                  const dcsr_vector *vector, const dcsr_desc *desc, dcsr_i_cuda_form form);
 
 /* w<mask> = accum(w, T). T, of type ttype and w's size, is consumed, whatever happens: freed, or moved into
  * w; its count need not be known. The output and the mask have been checked, accum is built in. Waits for the
@@ -59,24 +60,24 @@ dcsr_status dcsr_cuda_mask_open(dcsr_cuda_mask *mask, dcsr_cuda_stream *stream, 
  * operation on vectors alone.
  *
  * Where accum is NULL, a T of w's type saves a pass. */
-dcsr_status dcsr_cuda_vector_write(const char *call, dcsr_cuda_stream *stream, dcsr_vector *w,
-                                   const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                   const dcsr_desc *desc, dcsr_type ttype, dcsr_cuda_body *T);
+dcsr_status dcsr_i_cuda_vector_write(const char *call, dcsr_i_cuda_stream *stream, dcsr_vector *w,
+                                     const dcsr_vector *mask, const dcsr_binary_op *accum,
+                                     const dcsr_desc *desc, dcsr_type ttype, dcsr_i_cuda_body *T);
 
 /* What else may be written: one value everywhere; to some places alone. */
-typedef struct dcsr_cuda_written {
+typedef struct dcsr_i_cuda_written {
     const dcsr_binary_op *accum;
-    dcsr_type type;    /* of T */
-    dcsr_cuda_body *T; /* consumed; NULL: every element is `operand`, a value of accum's second type */
+    dcsr_type type;      /* of T */
+    dcsr_i_cuda_body *T; /* consumed; NULL: every element is `operand`, a value of accum's second type */
     dcsr_i_scalar operand;
     dcsr_i_scalar one; /* the same as a value of w's type */
     const uint32_t
         *region;   /* bits of where T counts, and w else stays, as far as the mask allows; NULL: everywhere */
     bool complete; /* T has an element everywhere in the region */
-} dcsr_cuda_written;
-dcsr_status dcsr_cuda_vector_write_what(const char *call, dcsr_cuda_stream *stream, dcsr_vector *w,
-                                        const dcsr_vector *mask, const dcsr_desc *desc,
-                                        const dcsr_cuda_written *what);
+} dcsr_i_cuda_written;
+dcsr_status dcsr_i_cuda_vector_write_what(const char *call, dcsr_i_cuda_stream *stream, dcsr_vector *w,
+                                          const dcsr_vector *mask, const dcsr_desc *desc,
+                                          const dcsr_i_cuda_written *what);
 
 #ifdef __cplusplus
 }

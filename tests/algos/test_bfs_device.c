@@ -37,12 +37,12 @@ static void check(dcsr_view *view, dcsr_view *model, uint64_t n, uint64_t source
     TEST_OK(dcsr_bfs(wanted, &expected, model, source));
     TEST_OK(dcsr_bfs(level, &result, view, source));
     cr_assert(!memcmp(level, wanted, bytes) && !memcmp(&result, &expected, sizeof result));
-    TEST_OK(dcsr_cuda_wait(stream, "a test"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
     TEST_OK(dcsr_bfs(there, NULL, view, source));
     memset(level, 0x5a, bytes);
-    dcsr_cuda_copy(stream, level, there, bytes);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, bytes, 1);
-    TEST_OK(dcsr_cuda_wait(stream, "a test"));
+    dcsr_i_cuda_copy(stream, level, there, bytes);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, bytes, 1);
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
     cr_assert(!memcmp(level, wanted, bytes), "levels on the device");
     free(wanted);
     free(level);
@@ -89,10 +89,10 @@ Test(bfs_device, leaves_levels_alone_when_memory_runs_out)
     uint64_t scratch = used(DCSR_I_SCRATCH);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     long n = 0;
-    dcsr_cuda_fill(stream, there, 0x5a, sizeof level);
+    dcsr_i_cuda_fill(stream, there, 0x5a, sizeof level);
     for (; status != DCSR_OK; n++) {
-        dcsr_cuda_copy(stream, level, there, sizeof level);
-        TEST_OK(dcsr_cuda_wait(stream, "a test"));
+        dcsr_i_cuda_copy(stream, level, there, sizeof level);
+        TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
         for (int v = 0; v < N; v++)
             cr_assert(level[v] == 0x5a5a5a5a && result.reached == 12345, "after %ld", n);
         cr_assert(used(DCSR_I_SCRATCH) == scratch, "after %ld", n);
@@ -102,7 +102,7 @@ Test(bfs_device, leaves_levels_alone_when_memory_runs_out)
         cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
     }
     cr_assert(n > 1 && result.reached == N);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof level, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof level, 1);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(graph);
     close_device();

@@ -20,8 +20,8 @@ typedef struct problem {
 static void *send(const void *from, size_t bytes)
 {
     char *there = on_device(bytes);
-    dcsr_cuda_copy(stream, there, from, bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "sending"));
+    dcsr_i_cuda_copy(stream, there, from, bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "sending"));
     return there;
 }
 
@@ -53,11 +53,11 @@ static void assert_same(parity *p, const problem *x, const char *what)
     cr_assert_eq(report.device, DCSR_DEVICE_CUDA, "%s", what);
     cr_assert(!memcmp(Y, wanted, y_bytes), "%s, from host memory", what);
     TEST_OK(call(x, THERE, Y_there, X_there, &report));
-    dcsr_cuda_copy(stream, Y, Y_there, y_bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "fetching"));
+    dcsr_i_cuda_copy(stream, Y, Y_there, y_bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "fetching"));
     cr_assert(!memcmp(Y, wanted, y_bytes), "%s, on the device", what);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, X_there, x_bytes, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, Y_there, y_bytes, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, X_there, x_bytes, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, Y_there, y_bytes, 1);
     free(X), free(Y), free(wanted);
 }
 
@@ -303,7 +303,7 @@ Test(spmm_device, refuses_what_the_host_cannot_reach)
                  dcsr_spmm(there, NULL, NULL, ring, A.view[THERE], X, 4, &desc));
     cr_assert_eq(Y[0], 2);
     TEST_OK(dcsr_spmm(Y, NULL, NULL, ring, A.view[THERE], X, 4, &desc));
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof X, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof X, 1);
     parity_free_matrix(&A);
     parity_close(&p);
     close_device();

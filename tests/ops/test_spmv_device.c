@@ -26,15 +26,15 @@ static void *whole_numbers(test_random *random, dcsr_type type, size_t n)
 static void *send(const void *from, size_t bytes)
 {
     char *there = on_device(bytes);
-    dcsr_cuda_copy(stream, there, from, bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "sending"));
+    dcsr_i_cuda_copy(stream, there, from, bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "sending"));
     return there;
 }
 
 static void fetch(void *to, const void *there, size_t bytes)
 {
-    dcsr_cuda_copy(stream, to, there, bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "fetching"));
+    dcsr_i_cuda_copy(stream, to, there, bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "fetching"));
 }
 
 /* The same entries in a matrix of each device. */
@@ -104,8 +104,8 @@ static void check(pair *p, test_random *random)
         dcsr_view_destroy(view);
         dcsr_view_destroy(model);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, x_there, x_bytes, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, y_there, y_bytes, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, x_there, x_bytes, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, y_there, y_bytes, 1);
     free(x), free(wanted), free(y);
 }
 
@@ -165,25 +165,25 @@ Test(spmv_device, runs_in_the_order_of_the_callers_streams)
     for (int b = 0; b < 2; b++) change(&p, &random, true, 4000);
     dcsr_view *view = test_view(p.there, DCSR_LAYOUT_SEGMENTS, 0),
               *model = test_view(p.here, DCSR_LAYOUT_SEGMENTS, 0);
-    dcsr_cuda_stream *callers[2];
+    dcsr_i_cuda_stream *callers[2];
     double *x[2], *y[2], wanted[ROWS], ones[COLS];
     double(*got)[2][ROWS] = dcsr_i_alloc(context, DCSR_I_PINNED, ROUNDS, sizeof *got);
     double(*numbers)[2][COLS] = dcsr_i_alloc(context, DCSR_I_PINNED, ROUNDS, sizeof *numbers);
     cr_assert(got && numbers);
     for (int i = 0; i < 2; i++) {
-        TEST_OK(dcsr_cuda_stream_create(&callers[i], device));
+        TEST_OK(dcsr_i_cuda_stream_create(&callers[i], device));
         x[i] = (double *)on_device(COLS * sizeof **x);
         y[i] = (double *)on_device(ROWS * sizeof **y);
     }
-    TEST_OK(dcsr_cuda_wait(stream, "a test"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
     for (int k = 0; k < ROUNDS; k++)
         for (int i = 0; i < 2; i++) {
             for (int j = 0; j < COLS; j++) numbers[k][i][j] = k + 10 * i + 1;
-            dcsr_cuda_copy(callers[i], x[i], numbers[k][i], sizeof numbers[k][i]);
-            TEST_OK(dcsr_spmv_on_stream(y[i], view, x[i], dcsr_cuda_handle(callers[i])));
-            dcsr_cuda_copy(callers[i], got[k][i], y[i], sizeof got[k][i]);
+            dcsr_i_cuda_copy(callers[i], x[i], numbers[k][i], sizeof numbers[k][i]);
+            TEST_OK(dcsr_spmv_on_stream(y[i], view, x[i], dcsr_i_cuda_handle(callers[i])));
+            dcsr_i_cuda_copy(callers[i], got[k][i], y[i], sizeof got[k][i]);
         }
-    for (int i = 0; i < 2; i++) TEST_OK(dcsr_cuda_wait(callers[i], "a test"));
+    for (int i = 0; i < 2; i++) TEST_OK(dcsr_i_cuda_wait(callers[i], "a test"));
     for (int j = 0; j < COLS; j++) ones[j] = 1;
     TEST_OK(dcsr_spmv(wanted, model, ones));
     for (int k = 0; k < ROUNDS; k++)
@@ -192,9 +192,9 @@ Test(spmv_device, runs_in_the_order_of_the_callers_streams)
                 cr_assert(got[k][i][r] == wanted[r] * (k + 10 * i + 1), "row %d of product %d on stream %d",
                           r, k, i);
     for (int i = 0; i < 2; i++) {
-        dcsr_cuda_free(callers[i], DCSR_I_SCRATCH, x[i], COLS * sizeof **x, 1);
-        dcsr_cuda_free(callers[i], DCSR_I_SCRATCH, y[i], ROWS * sizeof **y, 1);
-        dcsr_cuda_stream_destroy(callers[i]);
+        dcsr_i_cuda_free(callers[i], DCSR_I_SCRATCH, x[i], COLS * sizeof **x, 1);
+        dcsr_i_cuda_free(callers[i], DCSR_I_SCRATCH, y[i], ROWS * sizeof **y, 1);
+        dcsr_i_cuda_stream_destroy(callers[i]);
     }
     dcsr_i_free(context, DCSR_I_PINNED, got, ROUNDS, sizeof *got);
     dcsr_i_free(context, DCSR_I_PINNED, numbers, ROUNDS, sizeof *numbers);
@@ -225,13 +225,13 @@ Test(spmv_device, fails_cleanly_without_memory)
         dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
         long n = 0;
         memset(y, 0x5a, sizeof y);
-        dcsr_cuda_fill(stream, y_there, 0x5a, sizeof y);
+        dcsr_i_cuda_fill(stream, y_there, 0x5a, sizeof y);
         for (; status != DCSR_OK; n++) {
             if (on_stream) fetch(y, y_there, sizeof y);
             for (int r = 0; r < ROWS; r++) cr_assert(y[r] == 0x5a5a5a5a);
             cr_assert(used(DCSR_I_SCRATCH) == scratch, "after %ld", n);
             dcsr_i_fail_allocations_after(n);
-            status = on_stream ? dcsr_spmv_on_stream(y_there, fresh, x_there, dcsr_cuda_handle(stream))
+            status = on_stream ? dcsr_spmv_on_stream(y_there, fresh, x_there, dcsr_i_cuda_handle(stream))
                                : dcsr_spmv(y, fresh, x);
             dcsr_i_fail_allocations_after(-1);
             cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
@@ -241,8 +241,8 @@ Test(spmv_device, fails_cleanly_without_memory)
         cr_assert(used(DCSR_I_MATRIX) > matrix, "the plan is kept");
         if (on_stream) fetch(y, y_there, sizeof y);
         cr_assert(!memcmp(y, wanted, sizeof y));
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, x_there, sizeof x, 1);
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, y_there, sizeof y, 1);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, x_there, sizeof x, 1);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, y_there, sizeof y, 1);
         dcsr_view_destroy(fresh);
         cr_assert(used(DCSR_I_MATRIX) <= matrix, "the plan goes with the view");
     }
@@ -258,7 +258,7 @@ Test(spmv_device, refuses_host_memory_on_a_stream)
     pair p;
     set_up(&p, DCSR_FP32, DCSR_POLICY_KEEP, 2, 3);
     float x[3] = {1, 2, 3}, y[2] = {7, 7}, *there = (float *)on_device(sizeof x);
-    TEST_OK(dcsr_cuda_wait(stream, "a test"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
     dcsr_view *view = test_view(p.there, DCSR_LAYOUT_CSR, 0), *model = test_view(p.here, DCSR_LAYOUT_CSR, 0);
     const dcsr_status refused = DCSR_ERROR_INVALID_ARGUMENT;
     TEST_REFUSED(refused, "y is not in the memory", dcsr_spmv_on_stream(y, view, there, NULL));
@@ -270,7 +270,7 @@ Test(spmv_device, refuses_host_memory_on_a_stream)
     dcsr_matrix *empty = test_matrix(context, DCSR_FP32, 0, 0, DCSR_POLICY_KEEP);
     dcsr_view *nothing = test_view(empty, DCSR_LAYOUT_SEGMENTS, 0);
     TEST_OK(dcsr_spmv_on_stream(NULL, nothing, NULL, NULL));
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof x, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof x, 1);
     dcsr_view_destroy(nothing);
     dcsr_matrix_destroy(empty);
     dcsr_view_destroy(view);

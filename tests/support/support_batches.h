@@ -37,24 +37,24 @@ static inline void fill(batch *b, test_random *random, dcsr_type type, size_t n)
 }
 
 /* Puts the copying of the batch to the device on a stream, without waiting for it. */
-static inline void send(batch *b, dcsr_type type, dcsr_cuda_stream *on)
+static inline void send(batch *b, dcsr_type type, dcsr_i_cuda_stream *on)
 {
     const void *from[] = {b->rows, b->cols, b->values};
     const size_t size[] = {sizeof *b->rows, sizeof *b->cols, dcsr_type_size(type)};
     for (int i = 0; i < 3; i++) {
         b->bytes[i] = b->n * size[i];
-        b->there[i] = dcsr_cuda_alloc(on, DCSR_I_SCRATCH, b->bytes[i], 1);
+        b->there[i] = dcsr_i_cuda_alloc(on, DCSR_I_SCRATCH, b->bytes[i], 1);
         cr_assert_not_null(b->there[i]);
-        dcsr_cuda_copy(on, b->there[i], from[i], b->bytes[i]);
+        dcsr_i_cuda_copy(on, b->there[i], from[i], b->bytes[i]);
     }
 }
 
 /* In the order of the stream: overwrites what was sent, and gives it back. */
-static inline void spoil(batch *b, dcsr_cuda_stream *on)
+static inline void spoil(batch *b, dcsr_i_cuda_stream *on)
 {
     for (int i = 0; i < 3; i++) {
-        dcsr_cuda_fill(on, b->there[i], 0xff, b->bytes[i]);
-        dcsr_cuda_free(on, DCSR_I_SCRATCH, b->there[i], b->bytes[i], 1);
+        dcsr_i_cuda_fill(on, b->there[i], 0xff, b->bytes[i]);
+        dcsr_i_cuda_free(on, DCSR_I_SCRATCH, b->there[i], b->bytes[i], 1);
     }
 }
 
@@ -88,10 +88,10 @@ static inline dcsr_status change(dcsr_matrix *matrix, batch *b, dcsr_type type, 
 {
     dcsr_ticket *ticket = NULL;
     send(b, type, stream);
-    dcsr_status status = give(matrix, b, type, insert, dcsr_cuda_handle(stream), &ticket);
+    dcsr_status status = give(matrix, b, type, insert, dcsr_i_cuda_handle(stream), &ticket);
     spoil(b, stream);
     status = waited(status, ticket);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
     return status;
 }
 

@@ -102,13 +102,13 @@ int test_pieces(dcsr_view *view, uint64_t row, const uint32_t **first)
 #ifdef DCSR_CUDA
     if (rows->on_device) {
         dcsr_context *context = dcsr_i_view_context(view);
-        dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
-        dcsr_cuda_pieces pieces, *there = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof pieces);
+        dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
+        dcsr_i_cuda_pieces pieces, *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof pieces);
         cr_assert_not_null(there);
-        dcsr_cuda_find_pieces(stream, &rows->device, row, there);
-        dcsr_cuda_copy(stream, &pieces, there, sizeof pieces);
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof pieces);
-        TEST_OK(dcsr_cuda_wait(stream, "a test"));
+        dcsr_i_cuda_find_pieces(stream, &rows->device, row, there);
+        dcsr_i_cuda_copy(stream, &pieces, there, sizeof pieces);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof pieces);
+        TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
         dcsr_i_stream_return(context, stream);
         if (first) *first = rows->device.columns + pieces.begin[0];
         return (int)pieces.count;

@@ -33,8 +33,8 @@ static inline int test_one_in(void)
 #ifdef DCSR_CUDA
 
 static dcsr_context *context;
-static dcsr_cuda_device *device;
-static dcsr_cuda_stream *stream;
+static dcsr_i_cuda_device *device;
+static dcsr_i_cuda_stream *stream;
 
 /* A test begins with it; the context is not open where there is no GPU. */
 #define NEEDS_GPU()                                    \
@@ -44,11 +44,11 @@ static dcsr_cuda_stream *stream;
 
 static inline void open_limited(uint64_t limit)
 {
-    if (!dcsr_cuda_usable()) return;
+    if (!dcsr_i_cuda_usable()) return;
     dcsr_context_options options = {.device = DCSR_DEVICE_CUDA, .threads = 1, .memory_limit = limit};
     TEST_OK(dcsr_context_create(&context, &options));
     device = context->cuda;
-    TEST_OK(dcsr_cuda_stream_create(&stream, device));
+    TEST_OK(dcsr_i_cuda_stream_create(&stream, device));
 }
 
 static inline void open_device(void)
@@ -60,7 +60,7 @@ static inline void close_device(void)
 {
     if (!context) return;
     dcsr_i_fail_allocations_after(-1);
-    dcsr_cuda_stream_destroy(stream);
+    dcsr_i_cuda_stream_destroy(stream);
     test_close(context);
 #ifdef DCSR_SIMT
     cr_assert_eq(simt_live_streams(), 0);
@@ -79,7 +79,7 @@ static inline uint64_t used(int pool)
 
 static inline char *on_device(size_t bytes)
 {
-    char *block = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
+    char *block = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
     cr_assert_not_null(block, "%s", dcsr_context_error(NULL));
     return block;
 }

@@ -166,7 +166,7 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
 static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
 {
     *found = (dcsr_i_rows){.on_device = true};
-    DCSR_TRY(dcsr_cuda_view_transposed(&found->device, view));
+    DCSR_TRY(dcsr_i_cuda_view_transposed(&found->device, view));
     const dcsr_i_snapshot *shown = view->twin_rows;
     if (!found->device.offsets) found->table = shown->own ? shown->own : shown->base;
     found->type = (dcsr_type)found->device.type;
@@ -177,7 +177,7 @@ static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
 
 static bool is_ready_there(const dcsr_view *view)
 {
-    return dcsr_cuda_view_transpose_is_ready(view);
+    return dcsr_i_cuda_view_transpose_is_ready(view);
 }
 
 #else
@@ -203,7 +203,7 @@ static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, 
     dcsr_status status = walked_there(&rows, view);
     if (status == DCSR_OK) status = view->matrix->engine->download(&copy, view->context, &rows);
     if (status != DCSR_OK || !is_ready_there(view)) {
-        snprintf(why, TEST_WHY, "dcsr_cuda_view_transposed: %s",
+        snprintf(why, TEST_WHY, "dcsr_i_cuda_view_transposed: %s",
                  status == DCSR_OK ? "not ready" : dcsr_context_error(NULL));
         dcsr_i_csr_release(copy);
         return false;

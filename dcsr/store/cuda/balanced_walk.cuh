@@ -34,17 +34,17 @@ enum {
 #define DCSR_CUDA_WALK_BOUNDS __launch_bounds__(DCSR_CUDA_WALK_THREADS, 4)
 
 /* An entry of a walk, and where it is. */
-struct dcsr_cuda_entry {
+struct dcsr_i_cuda_entry {
     uint64_t i; /* which row of the list */
     uint64_t e; /* which entry of the walk: offsets[i] + its position in the row */
 };
-struct dcsr_cuda_source {
+struct dcsr_i_cuda_source {
     uint64_t place; /* in columns and values */
     bool follows;   /* the entry before it in the row, which is there then, is at place - 1 */
 };
 
 /* What a warp knows of its tile, in shared memory. */
-struct dcsr_cuda_tile {
+struct dcsr_i_cuda_tile {
     /* Where a piece is marked: what to add to the number of an item to get the entry's place. */
     uint64_t shift[DCSR_CUDA_TILE_ITEMS];
     uint64_t next; /* the row that the next tile begins with */
@@ -55,37 +55,37 @@ struct dcsr_cuda_tile {
 };
 
 /* The threads of a block, and how many blocks have a tile for each of their warps. */
-inline unsigned dcsr_cuda_walk_threads()
+inline unsigned dcsr_i_cuda_walk_threads()
 {
-    return dcsr_cuda_threads(dcsr_cuda_policy{DCSR_CUDA_WALK_THREADS, DCSR_CUDA_WALK_ITEMS});
+    return dcsr_i_cuda_threads(dcsr_i_cuda_policy{DCSR_CUDA_WALK_THREADS, DCSR_CUDA_WALK_ITEMS});
 }
-inline uint64_t dcsr_cuda_walk_blocks(uint64_t entries, uint64_t rows)
+inline uint64_t dcsr_i_cuda_walk_blocks(uint64_t entries, uint64_t rows)
 {
-    uint64_t items = (uint64_t)DCSR_CUDA_TILE_ITEMS * (dcsr_cuda_walk_threads() / 32);
+    uint64_t items = (uint64_t)DCSR_CUDA_TILE_ITEMS * (dcsr_i_cuda_walk_threads() / 32);
     return (entries + rows + items - 1) / items;
 }
 
-/* Runs a kernel that calls dcsr_cuda_for_entries(), for a walk of so many entries at most. */
+/* Runs a kernel that calls dcsr_i_cuda_for_entries(), for a walk of so many entries at most. */
 template <class... P, class... A>
-void dcsr_cuda_launch_walk(dcsr_cuda_stream *stream, void (*kernel)(P...), uint64_t entries, uint64_t rows,
-                           A... arguments)
+void dcsr_i_cuda_launch_walk(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t entries,
+                             uint64_t rows, A... arguments)
 {
-    unsigned threads = dcsr_cuda_walk_threads();
+    unsigned threads = dcsr_i_cuda_walk_threads();
     if (!entries) return;
-    dcsr_cuda_launch_blocks(stream, kernel, dcsr_cuda_walk_blocks(entries, rows), (int)threads,
-                            threads / 32 * sizeof(dcsr_cuda_tile), arguments...);
+    dcsr_i_cuda_launch_blocks(stream, kernel, dcsr_i_cuda_walk_blocks(entries, rows), (int)threads,
+                              threads / 32 * sizeof(dcsr_i_cuda_tile), arguments...);
 }
 
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_row_of(const dcsr_cuda_walk &walk, uint64_t i)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_row_of(const dcsr_i_cuda_walk &walk, uint64_t i)
 {
     return walk.list ? walk.list[i] : i;
 }
 
 /* Where the entry at a position of a row is. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_place_of(const dcsr_cuda_rows &rows, uint64_t row, uint64_t position)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_place_of(const dcsr_i_cuda_rows &rows, uint64_t row, uint64_t position)
 {
     uint64_t place = 0, before = 0;
-    dcsr_cuda_for_pieces(rows, row, [&](uint64_t begin, uint64_t length) {
+    dcsr_i_cuda_for_pieces(rows, row, [&](uint64_t begin, uint64_t length) {
         if (position >= before && position - before < length) place = begin + position - before;
         before += length;
     });
@@ -93,11 +93,11 @@ DCSR_CUDA_INLINE uint64_t dcsr_cuda_place_of(const dcsr_cuda_rows &rows, uint64_
 }
 
 /* The row that an item is of, by bisection of offsets[i] + i into 33 parts at a time; by a whole warp. */
-DCSR_CUDA_INLINE uint64_t dcsr_cuda_find_row(const dcsr_cuda_walk &walk, uint64_t item)
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_find_row(const dcsr_i_cuda_walk &walk, uint64_t item)
 {
     uint64_t low = 0, high = walk.count; /* it is low, or between the two */
     while (high - low > 1) {
-        uint64_t part = (high - low + 32) / 33, probe = low + part * (dcsr_cuda_lane() + 1);
+        uint64_t part = (high - low + 32) / 33, probe = low + part * (dcsr_i_cuda_lane() + 1);
         bool up_to = probe < high && walk.offsets[probe] + probe <= item;
         low += part * (unsigned)__popc(__ballot_sync(0xffffffffu, up_to));
         if (high - low > part) high = low + part;
@@ -105,7 +105,7 @@ DCSR_CUDA_INLINE uint64_t dcsr_cuda_find_row(const dcsr_cuda_walk &walk, uint64_
     return low;
 }
 
-DCSR_CUDA_INLINE void dcsr_cuda_mark(dcsr_cuda_tile &tile, uint32_t at, uint32_t row, uint64_t shift)
+DCSR_CUDA_INLINE void dcsr_i_cuda_mark(dcsr_i_cuda_tile &tile, uint32_t at, uint32_t row, uint64_t shift)
 {
     tile.row[at] = row;
     tile.shift[at] = shift;
@@ -114,51 +114,51 @@ DCSR_CUDA_INLINE void dcsr_cuda_mark(dcsr_cuda_tile &tile, uint32_t at, uint32_t
 
 /* Where it is written where a row's first piece begins, and whether the row has others; NULL where none has
  * been. This does not depend on the row's length, so that both can be on their way at once. */
-DCSR_CUDA_INLINE const uint64_t *dcsr_cuda_begin_of(const dcsr_cuda_rows &rows, uint64_t row,
-                                                    bool *fragmented)
+DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_begin_of(const dcsr_i_cuda_rows &rows, uint64_t row,
+                                                      bool *fragmented)
 {
     *fragmented = false;
     if (rows.offsets) return &rows.offsets[row];
-    const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
     if (!page) return nullptr;
     uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), slot = page->segment[0];
-    *fragmented = dcsr_cuda_bit(page->fragmented, r);
+    *fragmented = dcsr_i_cuda_bit(page->fragmented, r);
     return slot == DCSR_CUDA_NONE ? nullptr : &rows.segment_page[slot].begin[r];
 }
 
 /* Marks what the tile that begins with item d has of its rows, the first of which is given. */
-DCSR_CUDA_INLINE void dcsr_cuda_mark_rows(const dcsr_cuda_walk &walk, dcsr_cuda_tile &tile, uint64_t first,
-                                          uint64_t d)
+DCSR_CUDA_INLINE void dcsr_i_cuda_mark_rows(const dcsr_i_cuda_walk &walk, dcsr_i_cuda_tile &tile,
+                                            uint64_t first, uint64_t d)
 {
     const int64_t items = DCSR_CUDA_TILE_ITEMS;
-    for (uint64_t i = first + dcsr_cuda_lane(); i < walk.count; i += 32) {
+    for (uint64_t i = first + dcsr_i_cuda_lane(); i < walk.count; i += 32) {
         bool fragmented;
-        uint64_t row = dcsr_cuda_row_of(walk, i);
-        const uint64_t *place = dcsr_cuda_begin_of(walk.rows, row, &fragmented);
+        uint64_t row = dcsr_i_cuda_row_of(walk, i);
+        const uint64_t *place = dcsr_i_cuda_begin_of(walk.rows, row, &fragmented);
         /* Items of the tile; the row may begin before it and end behind it. */
         int64_t begin = (int64_t)(walk.offsets[i] + i - d), end = (int64_t)(walk.offsets[i + 1] + i - d);
         if (begin >= items) break;
         uint32_t n = (uint32_t)(i - first);
-        if (end < items) dcsr_cuda_mark(tile, (uint32_t)end, DCSR_CUDA_NONE, 0);
+        if (end < items) dcsr_i_cuda_mark(tile, (uint32_t)end, DCSR_CUDA_NONE, 0);
         if (end + 1 >= items) tile.next = end + 1 > items ? i : i + 1;
         if (begin == end) continue;
         if (!fragmented) {
-            if (end > 0) dcsr_cuda_mark(tile, begin > 0 ? (uint32_t)begin : 0, n, *place - (uint64_t)begin);
+            if (end > 0) dcsr_i_cuda_mark(tile, begin > 0 ? (uint32_t)begin : 0, n, *place - (uint64_t)begin);
             continue;
         }
-        dcsr_cuda_for_pieces(walk.rows, row, [&](uint64_t at, uint64_t length) {
+        dcsr_i_cuda_for_pieces(walk.rows, row, [&](uint64_t at, uint64_t length) {
             int64_t from = begin;
             begin += (int64_t)length;
             if (begin > 0 && from < items)
-                dcsr_cuda_mark(tile, from > 0 ? (uint32_t)from : 0, n, at - (uint64_t)from);
+                dcsr_i_cuda_mark(tile, from > 0 ? (uint32_t)from : 0, n, at - (uint64_t)from);
         });
     }
 }
 
 /* Finds the last mark before each word. */
-DCSR_CUDA_INLINE void dcsr_cuda_find_last(dcsr_cuda_tile &tile)
+DCSR_CUDA_INLINE void dcsr_i_cuda_find_last(dcsr_i_cuda_tile &tile)
 {
-    const uint32_t w = dcsr_cuda_lane(), bits = w < DCSR_CUDA_TILE_WORDS ? tile.marks[w] : 0;
+    const uint32_t w = dcsr_i_cuda_lane(), bits = w < DCSR_CUDA_TILE_WORDS ? tile.marks[w] : 0;
     uint32_t last = bits ? w * 32 + 31 - (uint32_t)__clz((int)bits) : 0;
     for (unsigned distance = 1; distance < DCSR_CUDA_TILE_WORDS; distance *= 2) {
         uint32_t other = __shfl_up_sync(0xffffffffu, last, distance);
@@ -169,7 +169,7 @@ DCSR_CUDA_INLINE void dcsr_cuda_find_last(dcsr_cuda_tile &tile)
 }
 
 /* The mark that item j belongs to. */
-DCSR_CUDA_INLINE uint32_t dcsr_cuda_mark_of(const dcsr_cuda_tile &tile, uint32_t j)
+DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_mark_of(const dcsr_i_cuda_tile &tile, uint32_t j)
 {
     uint32_t bits = tile.marks[j / 32] & ((2u << (j & 31)) - 1);
     return bits ? (j | 31) - (uint32_t)__clz((int)bits) : tile.last[j / 32];
@@ -177,28 +177,28 @@ DCSR_CUDA_INLINE uint32_t dcsr_cuda_mark_of(const dcsr_cuda_tile &tile, uint32_t
 
 /* For each tile of the calling warp, in order: visit(tile, first, d, left), where item d is the tile's first,
  * of row `first` of the list, and `left` items are to be visited. The warp's tiles are neighbours. All lanes
- * of all warps must call; launched with dcsr_cuda_launch_walk(). */
-template <class Visit> DCSR_CUDA_INLINE void dcsr_cuda_for_tiles(const dcsr_cuda_walk &walk, Visit visit)
+ * of all warps must call; launched with dcsr_i_cuda_launch_walk(). */
+template <class Visit> DCSR_CUDA_INLINE void dcsr_i_cuda_for_tiles(const dcsr_i_cuda_walk &walk, Visit visit)
 {
-    SIMT_SHARED_DYN(dcsr_cuda_tile, tiles);
-    dcsr_cuda_tile &tile = tiles[threadIdx.x / 32];
-    const unsigned lane = dcsr_cuda_lane();
+    SIMT_SHARED_DYN(dcsr_i_cuda_tile, tiles);
+    dcsr_i_cuda_tile &tile = tiles[threadIdx.x / 32];
+    const unsigned lane = dcsr_i_cuda_lane();
 
     /* Each warp takes neighbouring tiles, so that it has to look for a row only once. */
     const uint64_t weight = walk.offsets[walk.count] - walk.offsets[0] + walk.count,
-                   warps = dcsr_cuda_warp_step();
+                   warps = dcsr_i_cuda_warp_step();
     const uint64_t count = (weight + DCSR_CUDA_TILE_ITEMS - 1) / DCSR_CUDA_TILE_ITEMS;
     const uint64_t share = (count + warps - 1) / warps * DCSR_CUDA_TILE_ITEMS,
-                   skip = dcsr_cuda_first_warp() * share;
+                   skip = dcsr_i_cuda_first_warp() * share;
     if (skip >= weight) return;
     uint64_t d = walk.offsets[0] + skip, end = d + (weight - skip < share ? weight - skip : share);
-    uint64_t first = dcsr_cuda_find_row(walk, d);
+    uint64_t first = dcsr_i_cuda_find_row(walk, d);
     for (; d < end; d += DCSR_CUDA_TILE_ITEMS) {
         if (lane < DCSR_CUDA_TILE_WORDS) tile.marks[lane] = 0;
         __syncwarp();
-        dcsr_cuda_mark_rows(walk, tile, first, d);
+        dcsr_i_cuda_mark_rows(walk, tile, first, d);
         __syncwarp();
-        dcsr_cuda_find_last(tile);
+        dcsr_i_cuda_find_last(tile);
         __syncwarp();
         visit(tile, first, d,
               (uint32_t)(end - d < DCSR_CUDA_TILE_ITEMS ? end - d : (uint64_t)DCSR_CUDA_TILE_ITEMS));
@@ -208,23 +208,23 @@ template <class Visit> DCSR_CUDA_INLINE void dcsr_cuda_for_tiles(const dcsr_cuda
 }
 
 /* For each entry of the walk: store(entry, load(entry, source)). A lane loads several before it stores the
- * first, since it is loads under way that keep the memory busy. To be called as dcsr_cuda_for_tiles(). */
+ * first, since it is loads under way that keep the memory busy. To be called as dcsr_i_cuda_for_tiles(). */
 template <class Load, class Store>
-DCSR_CUDA_INLINE void dcsr_cuda_for_entries(const dcsr_cuda_walk &walk, Load load, Store store)
+DCSR_CUDA_INLINE void dcsr_i_cuda_for_entries(const dcsr_i_cuda_walk &walk, Load load, Store store)
 {
-    const unsigned lane = dcsr_cuda_lane();
-    dcsr_cuda_for_tiles(walk, [&](const dcsr_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
-        decltype(load(dcsr_cuda_entry(), dcsr_cuda_source())) loaded[DCSR_CUDA_WALK_ITEMS];
+    const unsigned lane = dcsr_i_cuda_lane();
+    dcsr_i_cuda_for_tiles(walk, [&](const dcsr_i_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
+        decltype(load(dcsr_i_cuda_entry(), dcsr_i_cuda_source())) loaded[DCSR_CUDA_WALK_ITEMS];
         for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
-            uint32_t j = k * 32 + lane, at = dcsr_cuda_mark_of(tile, j), n = tile.row[at];
+            uint32_t j = k * 32 + lane, at = dcsr_i_cuda_mark_of(tile, j), n = tile.row[at];
             if (j < left && n != DCSR_CUDA_NONE)
-                loaded[k] = load(dcsr_cuda_entry{first + n, d - first + (j - n)},
-                                 dcsr_cuda_source{tile.shift[at] + j, at != j});
+                loaded[k] = load(dcsr_i_cuda_entry{first + n, d - first + (j - n)},
+                                 dcsr_i_cuda_source{tile.shift[at] + j, at != j});
         }
         for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
-            uint32_t j = k * 32 + lane, n = tile.row[dcsr_cuda_mark_of(tile, j)];
+            uint32_t j = k * 32 + lane, n = tile.row[dcsr_i_cuda_mark_of(tile, j)];
             if (j < left && n != DCSR_CUDA_NONE)
-                store(dcsr_cuda_entry{first + n, d - first + (j - n)}, loaded[k]);
+                store(dcsr_i_cuda_entry{first + n, d - first + (j - n)}, loaded[k]);
         }
     });
 }

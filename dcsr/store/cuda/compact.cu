@@ -6,25 +6,25 @@
 
 static __global__ void find_used_pages(const uint64_t *offsets, uint64_t rows, uint64_t pages, uint8_t *used)
 {
-    for (uint64_t p = dcsr_cuda_first(); p < pages; p += dcsr_cuda_step()) {
+    for (uint64_t p = dcsr_i_cuda_first(); p < pages; p += dcsr_i_cuda_step()) {
         uint64_t end = (p + 1) << DCSR_CUDA_PAGE_SHIFT;
         used[p] = offsets[p << DCSR_CUDA_PAGE_SHIFT] != offsets[end < rows ? end : rows];
     }
 }
 
-void dcsr_cuda_find_used_pages(dcsr_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
-                               uint8_t *used)
+void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
+                                 uint8_t *used)
 {
     uint64_t pages = (rows + DCSR_CUDA_PAGE_ROWS - 1) >> DCSR_CUDA_PAGE_SHIFT;
-    dcsr_cuda_launch(stream, find_used_pages, pages, offsets, rows, pages, used);
+    dcsr_i_cuda_launch(stream, find_used_pages, pages, offsets, rows, pages, used);
 }
 
-static __global__ void lay_out(const dcsr_cuda_page_change *changes, uint64_t count,
-                               dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page,
+static __global__ void lay_out(const dcsr_i_cuda_page_change *changes, uint64_t count,
+                               dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
                                const uint64_t *offsets, uint64_t rows, uint64_t first)
 {
-    for (uint64_t x = dcsr_cuda_first(); x < count * DCSR_CUDA_PAGE_ROWS; x += dcsr_cuda_step()) {
-        const dcsr_cuda_page_change &change = changes[x >> DCSR_CUDA_PAGE_SHIFT];
+    for (uint64_t x = dcsr_i_cuda_first(); x < count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_page_change &change = changes[x >> DCSR_CUDA_PAGE_SHIFT];
         uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
         uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
         if (row >= rows) continue;
@@ -35,35 +35,35 @@ static __global__ void lay_out(const dcsr_cuda_page_change *changes, uint64_t co
     }
 }
 
-void dcsr_cuda_lay_out(dcsr_cuda_stream *stream, const dcsr_cuda_page_change *changes, uint64_t count,
-                       dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page,
-                       const uint64_t *offsets, uint64_t rows, uint64_t first)
+void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes, uint64_t count,
+                         dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                         const uint64_t *offsets, uint64_t rows, uint64_t first)
 {
-    dcsr_cuda_launch(stream, lay_out, count * DCSR_CUDA_PAGE_ROWS, changes, count, row_page, segment_page,
-                     offsets, rows, first);
+    dcsr_i_cuda_launch(stream, lay_out, count * DCSR_CUDA_PAGE_ROWS, changes, count, row_page, segment_page,
+                       offsets, rows, first);
 }
 
-static __global__ void mark_duplicates(const dcsr_cuda_page_change *changes, uint64_t count,
-                                       dcsr_cuda_row_page *row_page, const uint32_t *bitmap, uint64_t words,
+static __global__ void mark_duplicates(const dcsr_i_cuda_page_change *changes, uint64_t count,
+                                       dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap, uint64_t words,
                                        uint64_t *marked)
 {
     uint64_t rows = 0;
-    for (uint64_t x = dcsr_cuda_first(); x < count * DCSR_CUDA_MASK_WORDS; x += dcsr_cuda_step()) {
-        const dcsr_cuda_page_change &change = changes[x / DCSR_CUDA_MASK_WORDS];
+    for (uint64_t x = dcsr_i_cuda_first(); x < count * DCSR_CUDA_MASK_WORDS; x += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_page_change &change = changes[x / DCSR_CUDA_MASK_WORDS];
         uint32_t w = x & (DCSR_CUDA_MASK_WORDS - 1);
         uint64_t word = (uint64_t)change.page * DCSR_CUDA_MASK_WORDS + w;
         if (word >= words) continue;
         row_page[change.fresh].duplicates[w] = bitmap[word];
         rows += (uint64_t)__popc(bitmap[word]);
     }
-    rows = dcsr_cuda_block_sum(rows);
+    rows = dcsr_i_cuda_block_sum(rows);
     if (threadIdx.x == 0 && rows) atomicAdd((unsigned long long *)marked, (unsigned long long)rows);
 }
 
-void dcsr_cuda_mark_duplicates(dcsr_cuda_stream *stream, const dcsr_cuda_page_change *changes, uint64_t count,
-                               dcsr_cuda_row_page *row_page, const uint32_t *bitmap, uint64_t rows,
-                               uint64_t *marked)
+void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
+                                 uint64_t count, dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap,
+                                 uint64_t rows, uint64_t *marked)
 {
-    dcsr_cuda_launch(stream, mark_duplicates, count * DCSR_CUDA_MASK_WORDS, changes, count, row_page, bitmap,
-                     dcsr_cuda_bitmap_words(rows), marked);
+    dcsr_i_cuda_launch(stream, mark_duplicates, count * DCSR_CUDA_MASK_WORDS, changes, count, row_page,
+                       bitmap, dcsr_i_cuda_bitmap_words(rows), marked);
 }

@@ -8,14 +8,14 @@
 /* A table in which row i has the places from first + offsets[i] on, in blocks of its own. */
 typedef struct layout {
     dcsr_matrix *matrix;
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     uint64_t rows, cols, entries;
     uint64_t *offsets; /* rows + 1, on the device */
-    dcsr_cuda_page_need *needs;
+    dcsr_i_cuda_page_need *needs;
     uint64_t pages, used; /* of the table, of those with entries: `used` needs */
     uint64_t first;
     bool taken;
-    dcsr_cuda_build build;
+    dcsr_i_cuda_build build;
 } layout;
 
 static dcsr_status start(layout *l)
@@ -23,16 +23,16 @@ static dcsr_status start(layout *l)
     dcsr_context *context = l->matrix->context;
     l->stream = l->build.stream = l->matrix->cuda->stream;
     l->build.matrix = l->matrix;
-    l->pages = dcsr_cuda_page_count(l->rows);
+    l->pages = dcsr_i_cuda_page_count(l->rows);
     l->needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, l->pages, sizeof *l->needs);
     if (!l->needs) return DCSR_ERROR_OUT_OF_MEMORY;
-    l->offsets = dcsr_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->rows + 1, sizeof *l->offsets);
+    l->offsets = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->rows + 1, sizeof *l->offsets);
     return l->offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void need_page(layout *l, uint64_t page)
 {
-    l->needs[l->used++] = (dcsr_cuda_page_need){.page = (uint32_t)page, .levels = 1};
+    l->needs[l->used++] = (dcsr_i_cuda_page_need){.page = (uint32_t)page, .levels = 1};
 }
 
 static dcsr_status take_places(layout *l)
@@ -43,16 +43,16 @@ static dcsr_status take_places(layout *l)
     return DCSR_OK;
 }
 
-/* Makes the table, with room for `further` remains. */
+/* Makes the table, with room for `further` retired objects. */
 static dcsr_status make_table(layout *l, uint64_t further)
 {
     uint64_t version = l->matrix->current->version + 1;
-    dcsr_cuda_store *store = l->matrix->cuda;
+    dcsr_i_cuda_store *store = l->matrix->cuda;
     DCSR_TRY(
-        dcsr_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version, further));
-    dcsr_cuda_lay_out(
-        l->stream, l->build.changes, l->used, (dcsr_cuda_row_page *)store->row_pages.memory.start,
-        (dcsr_cuda_segment_page *)store->segment_pages.memory.start, l->offsets, l->rows, l->first);
+        dcsr_i_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version, further));
+    dcsr_i_cuda_lay_out(
+        l->stream, l->build.changes, l->used, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, l->offsets, l->rows, l->first);
     l->build.table->stored = l->entries;
     l->build.table->contiguous = true;
     l->build.table->first = l->first;
@@ -68,13 +68,13 @@ static char *values_at(const layout *l, uint64_t place)
 static void end(layout *l, dcsr_status status)
 {
     if (status != DCSR_OK) {
-        dcsr_cuda_build_undo(&l->build);
-        dcsr_cuda_wait(l->stream, "taking back a change");
+        dcsr_i_cuda_build_undo(&l->build);
+        dcsr_i_cuda_wait(l->stream, "taking back a change");
         if (l->taken) dcsr_i_arena_give(&l->matrix->arena, l->first, l->entries);
     } else {
-        dcsr_cuda_build_end(&l->build);
+        dcsr_i_cuda_build_end(&l->build);
     }
-    dcsr_cuda_free(l->stream, DCSR_I_SCRATCH, l->offsets, l->rows + 1, sizeof *l->offsets);
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, l->offsets, l->rows + 1, sizeof *l->offsets);
     dcsr_i_free(l->matrix->context, DCSR_I_SCRATCH, l->needs, l->pages, sizeof *l->needs);
 }
 
@@ -83,17 +83,17 @@ static void end(layout *l, dcsr_status status)
 /* Notes which pages have entries. */
 static dcsr_status find_used_pages(layout *l)
 {
-    uint8_t *used = dcsr_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
-            *landing = dcsr_cuda_landing(l->stream, l->pages);
+    uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
+            *landing = dcsr_i_cuda_landing(l->stream, l->pages);
     dcsr_status status = used && landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
-        dcsr_cuda_copy(l->stream, landing, used, l->pages);
-        status = dcsr_cuda_wait(l->stream, "defragmenting");
+        dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
+        dcsr_i_cuda_copy(l->stream, landing, used, l->pages);
+        status = dcsr_i_cuda_wait(l->stream, "defragmenting");
     }
     for (uint64_t p = 0; p < l->pages && status == DCSR_OK; p++)
         if (landing[p]) need_page(l, p);
-    dcsr_cuda_free(l->stream, DCSR_I_SCRATCH, used, l->pages, sizeof *used);
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, used, l->pages, sizeof *used);
     return status;
 }
 
@@ -101,25 +101,25 @@ static dcsr_status find_used_pages(layout *l)
 typedef struct home {
     dcsr_i_run *runs;
     uint64_t count;
-    bool doomed;
+    bool retired;
 } home;
 
 static dcsr_status leave_home(layout *l, home *old)
 {
-    DCSR_TRY(dcsr_i_arena_doom(&l->matrix->arena, &old->runs, &old->count));
-    old->doomed = true;
+    DCSR_TRY(dcsr_i_arena_retire(&l->matrix->arena, &old->runs, &old->count));
+    old->retired = true;
     return take_places(l);
 }
 
-/* What make_table() must leave room for, and what then goes into the grave. */
-static uint64_t remains_of_home(const layout *l, const home *old)
+/* What make_table() must leave room for, and what then goes into the limbo list. */
+static uint64_t retired_home(const layout *l, const home *old)
 {
-    return dcsr_cuda_most_to_bury(l->matrix->current, 0) + old->count;
+    return dcsr_i_cuda_most_to_retire(l->matrix->current, 0) + old->count;
 }
-static void bury_home(layout *l, const home *old)
+static void retire_home(layout *l, const home *old)
 {
-    dcsr_cuda_bury_pages(l->build.grave, l->matrix, l->matrix->current);
-    dcsr_i_bury_runs(l->build.grave, old->runs, old->count);
+    dcsr_i_cuda_retire_pages(l->build.limbo, l->matrix, l->matrix->current);
+    dcsr_i_retire_runs(l->build.limbo, old->runs, old->count);
 }
 
 /* Ends the change: publishes what was built, or takes all back. */
@@ -127,11 +127,11 @@ static void end_move(layout *l, const home *old, dcsr_status status)
 {
     dcsr_matrix *matrix = l->matrix;
     dcsr_i_table *next = l->build.table;
-    dcsr_i_grave *grave = l->build.grave;
+    dcsr_i_limbo *limbo = l->build.limbo;
     end(l, status);
     if (status == DCSR_OK) {
-        dcsr_i_publish(matrix, next, grave);
-    } else if (old->doomed) {
+        dcsr_i_publish(matrix, next, limbo);
+    } else if (old->retired) {
         dcsr_i_arena_spare(&matrix->arena, old->runs, old->count);
     }
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->runs, old->count, sizeof *old->runs);
@@ -143,19 +143,19 @@ static dcsr_status move_rows(layout *l, home *old)
     dcsr_matrix *matrix = l->matrix;
     const dcsr_i_table *base = matrix->current;
     DCSR_TRY(start(l));
-    dcsr_cuda_walk walk = {dcsr_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
-    DCSR_TRY(dcsr_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
+    dcsr_i_cuda_walk walk = {dcsr_i_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
     DCSR_TRY(find_used_pages(l));
     DCSR_TRY(leave_home(l, old));
-    dcsr_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
-                     values_at(l, l->first));
-    DCSR_TRY(make_table(l, remains_of_home(l, old)));
-    bury_home(l, old);
-    return dcsr_cuda_wait(l->stream, "defragmenting");
+    dcsr_i_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
+                       values_at(l, l->first));
+    DCSR_TRY(make_table(l, retired_home(l, old)));
+    retire_home(l, old);
+    return dcsr_i_cuda_wait(l->stream, "defragmenting");
 }
 
 /* Only what is made here is contiguous, and leaves no room between rows. */
-dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix)
+dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix)
 {
     const dcsr_i_table *base = matrix->current;
     if (base->contiguous) return DCSR_OK;
@@ -173,28 +173,28 @@ dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix)
 static dcsr_status mark_rows(layout *l, uint64_t *marked)
 {
     dcsr_matrix *matrix = l->matrix;
-    uint64_t words = dcsr_cuda_bitmap_words(l->rows);
-    uint32_t *bitmap = dcsr_cuda_alloc(l->stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
-    uint64_t *count = bitmap ? dcsr_cuda_alloc(l->stream, DCSR_I_SCRATCH, 1, sizeof *count) : NULL,
-             *landing = dcsr_cuda_landing(l->stream, sizeof *landing);
+    uint64_t words = dcsr_i_cuda_bitmap_words(l->rows);
+    uint32_t *bitmap = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
+    uint64_t *count = bitmap ? dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, 1, sizeof *count) : NULL,
+             *landing = dcsr_i_cuda_landing(l->stream, sizeof *landing);
     dcsr_status status = count && landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_walk walk = {
+        dcsr_i_cuda_walk walk = {
             .rows = {.rows = l->rows, .offsets = l->offsets, .columns = matrix->arena.columns + l->first},
             .count = l->rows,
             .offsets = l->offsets};
-        dcsr_cuda_fill(l->stream, bitmap, 0, words * sizeof *bitmap);
-        dcsr_cuda_fill(l->stream, count, 0, sizeof *count);
-        dcsr_cuda_select_unsorted(l->stream, &walk, l->entries, true, bitmap);
-        dcsr_cuda_mark_duplicates(l->stream, l->build.changes, l->used,
-                                  (dcsr_cuda_row_page *)matrix->cuda->row_pages.memory.start, bitmap, l->rows,
-                                  count);
-        dcsr_cuda_copy(l->stream, landing, count, sizeof *landing);
-        status = dcsr_cuda_wait(l->stream, "filling a matrix");
+        dcsr_i_cuda_fill(l->stream, bitmap, 0, words * sizeof *bitmap);
+        dcsr_i_cuda_fill(l->stream, count, 0, sizeof *count);
+        dcsr_i_cuda_select_unsorted(l->stream, &walk, l->entries, true, bitmap);
+        dcsr_i_cuda_mark_duplicates(l->stream, l->build.changes, l->used,
+                                    (dcsr_i_cuda_row_page *)matrix->cuda->row_pages.memory.start, bitmap,
+                                    l->rows, count);
+        dcsr_i_cuda_copy(l->stream, landing, count, sizeof *landing);
+        status = dcsr_i_cuda_wait(l->stream, "filling a matrix");
     }
     if (status == DCSR_OK) l->build.table->duplicate_rows = *marked = *landing;
-    dcsr_cuda_free(l->stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
-    dcsr_cuda_free(l->stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
     return status;
 }
 
@@ -206,17 +206,17 @@ static dcsr_status start_from_csr(layout *l, const dcsr_csr *csr)
         uint64_t row = p << DCSR_CUDA_PAGE_SHIFT, last = row + DCSR_CUDA_PAGE_ROWS;
         if (csr->offsets[row] != csr->offsets[last < l->rows ? last : l->rows]) need_page(l, p);
     }
-    dcsr_cuda_copy(l->stream, l->offsets, csr->offsets, (l->rows + 1) * sizeof *l->offsets);
+    dcsr_i_cuda_copy(l->stream, l->offsets, csr->offsets, (l->rows + 1) * sizeof *l->offsets);
     return DCSR_OK;
 }
 
 static void copy_entries(const layout *l, const dcsr_csr *csr)
 {
     dcsr_matrix *matrix = l->matrix;
-    dcsr_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->columns,
-                   l->entries * sizeof *csr->columns);
+    dcsr_i_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->columns,
+                     l->entries * sizeof *csr->columns);
     if (matrix->value_size)
-        dcsr_cuda_copy(l->stream, values_at(l, l->first), csr->values, l->entries * matrix->value_size);
+        dcsr_i_cuda_copy(l->stream, values_at(l, l->first), csr->values, l->entries * matrix->value_size);
 }
 
 static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
@@ -226,21 +226,21 @@ static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
     DCSR_TRY(make_table(l, 0));
     copy_entries(l, csr);
     if (l->matrix->policy != DCSR_POLICY_KEEP) return mark_rows(l, marked);
-    return dcsr_cuda_wait(l->stream, "filling a matrix");
+    return dcsr_i_cuda_wait(l->stream, "filling a matrix");
 }
 
-dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
+dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
 {
     layout l = {.matrix = matrix, .rows = csr->rows, .cols = csr->cols, .entries = csr->nnz};
     *marked = 0;
     /* No worker runs yet: its stream is the caller's for now. */
-    dcsr_cuda_enter(matrix->cuda->stream);
+    dcsr_i_cuda_enter(matrix->cuda->stream);
     dcsr_status status = copy_rows(&l, csr, marked);
     dcsr_i_table *next = l.build.table;
-    dcsr_i_grave *grave = l.build.grave;
+    dcsr_i_limbo *limbo = l.build.limbo;
     end(&l, status);
-    dcsr_cuda_leave(matrix->cuda->stream);
-    if (status == DCSR_OK) dcsr_i_publish(matrix, next, grave);
+    dcsr_i_cuda_leave(matrix->cuda->stream);
+    if (status == DCSR_OK) dcsr_i_publish(matrix, next, limbo);
     return status;
 }
 
@@ -248,21 +248,21 @@ static dcsr_status replace_rows(layout *l, home *old, const dcsr_csr *csr)
 {
     DCSR_TRY(start_from_csr(l, csr));
     DCSR_TRY(leave_home(l, old));
-    DCSR_TRY(make_table(l, remains_of_home(l, old)));
+    DCSR_TRY(make_table(l, retired_home(l, old)));
     copy_entries(l, csr);
-    bury_home(l, old);
-    return dcsr_cuda_wait(l->stream, "writing a result");
+    retire_home(l, old);
+    return dcsr_i_cuda_wait(l->stream, "writing a result");
 }
 
-dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr)
+dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr)
 {
     layout l = {.matrix = matrix, .rows = csr->rows, .cols = csr->cols, .entries = csr->nnz};
     home old = {0};
     /* The caller may have the worker's place, and so its stream. */
-    dcsr_cuda_enter(matrix->cuda->stream);
+    dcsr_i_cuda_enter(matrix->cuda->stream);
     dcsr_status status = replace_rows(&l, &old, csr);
     end_move(&l, &old, status);
-    dcsr_cuda_leave(matrix->cuda->stream);
+    dcsr_i_cuda_leave(matrix->cuda->stream);
     return status;
 }
 
@@ -274,19 +274,19 @@ static dcsr_status take_entries(layout *l, home *old, const uint64_t *keys, cons
 {
     dcsr_matrix *matrix = l->matrix;
     DCSR_TRY(start(l));
-    dcsr_cuda_find_begins(l->stream, keys, l->entries, KEY_SHIFT, l->rows, l->offsets);
+    dcsr_i_cuda_find_begins(l->stream, keys, l->entries, KEY_SHIFT, l->rows, l->offsets);
     DCSR_TRY(find_used_pages(l));
     DCSR_TRY(leave_home(l, old));
-    dcsr_cuda_take_low(l->stream, keys, l->entries, KEY_SHIFT, matrix->arena.columns + l->first);
+    dcsr_i_cuda_take_low(l->stream, keys, l->entries, KEY_SHIFT, matrix->arena.columns + l->first);
     if (matrix->value_size)
-        dcsr_cuda_copy(l->stream, values_at(l, l->first), values, l->entries * matrix->value_size);
-    DCSR_TRY(make_table(l, remains_of_home(l, old)));
-    bury_home(l, old);
-    return dcsr_cuda_wait(l->stream, "writing a result");
+        dcsr_i_cuda_copy(l->stream, values_at(l, l->first), values, l->entries * matrix->value_size);
+    DCSR_TRY(make_table(l, retired_home(l, old)));
+    retire_home(l, old);
+    return dcsr_i_cuda_wait(l->stream, "writing a result");
 }
 
-dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
-                                      uint64_t n, bool strictly)
+dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
+                                        uint64_t n, bool strictly)
 {
     const dcsr_i_table *base = matrix->current;
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = n};

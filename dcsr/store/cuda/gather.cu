@@ -17,16 +17,16 @@ template <class V> struct entry_copy {
 } // namespace
 
 template <class V>
-static __global__ void DCSR_CUDA_WALK_BOUNDS gather(dcsr_cuda_walk walk, const uint64_t *to,
+static __global__ void DCSR_CUDA_WALK_BOUNDS gather(dcsr_i_cuda_walk walk, const uint64_t *to,
                                                     uint32_t *columns, V *values)
 {
     const V *from = (const V *)walk.rows.values;
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
             return entry_copy<V>{walk.rows.columns[source.place], values ? from[source.place] : V()};
         },
-        [&](const dcsr_cuda_entry &entry, const entry_copy<V> &copy) {
+        [&](const dcsr_i_cuda_entry &entry, const entry_copy<V> &copy) {
             uint64_t at = to ? to[entry.i] + (entry.e - walk.offsets[entry.i]) : entry.e;
             columns[at] = copy.column;
             if (values) values[at] = copy.value;
@@ -34,14 +34,14 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS gather(dcsr_cuda_walk walk, const u
 }
 
 template <class V>
-static void launch(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries, const uint64_t *to,
-                   uint32_t *columns, char *values)
+static void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                   const uint64_t *to, uint32_t *columns, char *values)
 {
-    dcsr_cuda_launch_walk(stream, gather<V>, entries, walk->count, *walk, to, columns, (V *)values);
+    dcsr_i_cuda_launch_walk(stream, gather<V>, entries, walk->count, *walk, to, columns, (V *)values);
 }
 
-void dcsr_cuda_gather(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                      const uint64_t *to, uint32_t *columns, char *values)
+void dcsr_i_cuda_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                        const uint64_t *to, uint32_t *columns, char *values)
 {
     switch (walk->rows.value_size) {
     case 8:
@@ -55,16 +55,16 @@ void dcsr_cuda_gather(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint
     }
 }
 
-static __global__ void read_lengths(dcsr_cuda_rows rows, const uint32_t *list, uint64_t count,
+static __global__ void read_lengths(dcsr_i_cuda_rows rows, const uint32_t *list, uint64_t count,
                                     uint64_t *lengths)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < count; i += dcsr_cuda_step())
-        lengths[i] = dcsr_cuda_length(rows, list ? list[i] : i);
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step())
+        lengths[i] = dcsr_i_cuda_length(rows, list ? list[i] : i);
 }
 
-dcsr_status dcsr_cuda_sum_lengths(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const uint32_t *list,
-                                  uint64_t count, uint64_t *offsets)
+dcsr_status dcsr_i_cuda_sum_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                    const uint32_t *list, uint64_t count, uint64_t *offsets)
 {
-    dcsr_cuda_launch(stream, read_lengths, count, *rows, list, count, offsets);
-    return dcsr_cuda_scan_u64(stream, offsets, offsets, count);
+    dcsr_i_cuda_launch(stream, read_lengths, count, *rows, list, count, offsets);
+    return dcsr_i_cuda_scan_u64(stream, offsets, offsets, count);
 }

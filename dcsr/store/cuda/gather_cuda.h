@@ -18,25 +18,25 @@
 extern "C" {
 #endif
 
-typedef struct dcsr_cuda_walk {
-    dcsr_cuda_rows rows;
+typedef struct dcsr_i_cuda_walk {
+    dcsr_i_cuda_rows rows;
     const uint32_t *list; /* row numbers, in device memory; NULL: rows 0, 1, ... */
     uint64_t count;       /* rows */
     /* count + 1, in device memory; the first need not be 0. Row i of the list has offsets[i + 1] - offsets[i]
      * entries: all of its own, or none, which leaves it out. */
     const uint64_t *offsets;
-} dcsr_cuda_walk;
+} dcsr_i_cuda_walk;
 
 /* offsets[i] = entries in the first i rows of the list, for i = 0 .. count. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_sum_lengths(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const uint32_t *list,
-                                  uint64_t count, uint64_t *offsets);
+dcsr_status dcsr_i_cuda_sum_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                    const uint32_t *list, uint64_t count, uint64_t *offsets);
 
 /* Copies the entries of the walk, `entries` of them or fewer, to columns and values (NULL for pattern): those
  * of row i from place to[i] on, or from offsets[i] on where `to` is NULL. The places must not overlap those
  * copied from. Moves each entry once in and once out, and 16 bytes a row of offsets and begins, 12 more for
  * each further piece. */
-void dcsr_cuda_gather(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                      const uint64_t *to, uint32_t *columns, char *values);
+void dcsr_i_cuda_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                        const uint64_t *to, uint32_t *columns, char *values);
 
 #ifdef __cplusplus
 }

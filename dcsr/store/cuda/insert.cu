@@ -7,10 +7,10 @@
 #include "dcsr/device/stream.cuh"
 
 /* Where each row begins, and how many of all there are. */
-static __global__ void find_rows(dcsr_cuda_batch b)
+static __global__ void find_rows(dcsr_i_cuda_batch b)
 {
     uint64_t n = b.combined ? b.counts->entries : b.most;
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
         uint64_t before = b.heads[i], upto = b.heads[i + 1];
         if (before != upto) b.growth[static_cast<uint32_t>(before)].first = static_cast<uint32_t>(i);
         if (i + 1 < n) continue;
@@ -21,11 +21,11 @@ static __global__ void find_rows(dcsr_cuda_batch b)
     }
 }
 
-dcsr_status dcsr_cuda_group_entries(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch)
+dcsr_status dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    DCSR_TRY(dcsr_cuda_scan_runs(stream, batch->keys, batch->combined ? &batch->counts->entries : nullptr,
-                                 batch->most, batch->column_bits, batch->column_bits + DCSR_CUDA_PAGE_SHIFT,
-                                 batch->heads));
-    dcsr_cuda_launch(stream, find_rows, batch->most, *batch);
+    DCSR_TRY(dcsr_i_cuda_scan_runs(stream, batch->keys, batch->combined ? &batch->counts->entries : nullptr,
+                                   batch->most, batch->column_bits, batch->column_bits + DCSR_CUDA_PAGE_SHIFT,
+                                   batch->heads));
+    dcsr_i_cuda_launch(stream, find_rows, batch->most, *batch);
     return DCSR_OK;
 }

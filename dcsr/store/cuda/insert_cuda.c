@@ -28,9 +28,9 @@
 
 /* What comes back from the device after planning. */
 typedef struct report {
-    dcsr_cuda_counts counts;
-    dcsr_cuda_plan plan;
-    dcsr_cuda_page_need needs[];
+    dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_plan plan;
+    dcsr_i_cuda_page_need needs[];
 } report;
 
 /* Temporary memory of a batch: arrays are parts of few blocks, as taking one costs as much as a small kernel.
@@ -48,19 +48,19 @@ enum { MOST_BLOCKS = 8, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 
 
 typedef struct batch {
     dcsr_matrix *matrix;
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     dcsr_i_operation *operation; /* the first of those that are applied together */
     uint64_t *keys, *words;      /* of all of them, on the device */
     const dcsr_i_table *base;
-    const char *doing;      /* for messages */
-    dcsr_cuda_batch device; /* what kernels get */
-    report *summary;        /* on the device */
+    const char *doing;        /* for messages */
+    dcsr_i_cuda_batch device; /* what kernels get */
+    report *summary;          /* on the device */
     uint64_t most_pages;
     const report *planned; /* in the landing area, until that is used for something else */
-    dcsr_cuda_counts counts;
-    dcsr_cuda_plan plan;
-    dcsr_cuda_moves moves;
-    dcsr_cuda_build build;
+    dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_plan plan;
+    dcsr_i_cuda_moves moves;
+    dcsr_i_cuda_build build;
     block blocks[MOST_BLOCKS];
     int block_count;
     char *room; /* what is left of the last block */
@@ -70,7 +70,7 @@ typedef struct batch {
 static bool add_block(batch *b, size_t bytes)
 {
     if (bytes < LEAST_BLOCK) bytes = LEAST_BLOCK;
-    char *memory = dcsr_cuda_alloc(b->stream, DCSR_I_SCRATCH, bytes, 1);
+    char *memory = dcsr_i_cuda_alloc(b->stream, DCSR_I_SCRATCH, bytes, 1);
     assert(b->block_count < MOST_BLOCKS);
     if (!memory) return false;
     b->blocks[b->block_count++] = (block){memory, bytes};
@@ -95,13 +95,13 @@ static void give_all(batch *b)
 {
     while (b->block_count) {
         const block *last = &b->blocks[--b->block_count];
-        dcsr_cuda_free(b->stream, DCSR_I_SCRATCH, last->memory, last->bytes, 1);
+        dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, last->memory, last->bytes, 1);
     }
 }
 
 static size_t report_size(uint64_t pages)
 {
-    return sizeof(report) + pages * sizeof(dcsr_cuda_page_need);
+    return sizeof(report) + pages * sizeof(dcsr_i_cuda_page_need);
 }
 
 /* ---- Bring ---- */
@@ -120,7 +120,7 @@ static dcsr_status make_room(batch *b)
     if (!SHARED_BLOCKS) return DCSR_OK;
     const size_t word = sizeof(uint64_t), words = b->operation->value_size ? 2 : 1;
     const size_t of_entry = word + word * words * (b->operation->joined ? 2 : 1);
-    const size_t of_row = sizeof(dcsr_cuda_growth) + word + 2 * sizeof(uint32_t);
+    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 2 * sizeof(uint32_t);
     const size_t bytes =
         report_size(b->most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
     return add_block(b, bytes + (size_t)2 * ARRAYS * ALIGNMENT) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -135,17 +135,17 @@ static dcsr_status put_together(batch *b)
     if (values) b->words = take(b, b->device.most, sizeof *b->words);
     if (!b->keys || (values && !b->words)) return DCSR_ERROR_OUT_OF_MEMORY;
     for (const dcsr_i_operation *o = b->operation; o; at += o->n, o = next_of(b, o)) {
-        dcsr_cuda_copy(b->stream, b->keys + at, o->arrival.keys, o->n * sizeof *b->keys);
-        if (values) dcsr_cuda_copy(b->stream, b->words + at, o->arrival.words, o->n * sizeof *b->words);
+        dcsr_i_cuda_copy(b->stream, b->keys + at, o->arrival.keys, o->n * sizeof *b->keys);
+        if (values) dcsr_i_cuda_copy(b->stream, b->words + at, o->arrival.words, o->n * sizeof *b->words);
     }
     return DCSR_OK;
 }
 
 static dcsr_status bring(batch *b)
 {
-    uint64_t rows = b->base->rows, pages = dcsr_cuda_page_count(rows), n = 0;
+    uint64_t rows = b->base->rows, pages = dcsr_i_cuda_page_count(rows), n = 0;
     for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o)) {
-        DCSR_TRY(dcsr_cuda_bring_arrival(b->matrix, o));
+        DCSR_TRY(dcsr_i_cuda_bring_arrival(b->matrix, o));
         n += o->n;
     }
     b->device.most = n;
@@ -172,12 +172,12 @@ static dcsr_status sort_and_combine(batch *b)
         if (words) words_spare = take(b, n, sizeof *words_spare);
         if (!keys_spare || (words && !words_spare)) return DCSR_ERROR_OUT_OF_MEMORY;
         if (bits > low)
-            DCSR_TRY(dcsr_cuda_sort(b->stream, &keys, &keys_spare, words ? &words : NULL,
-                                    words ? &words_spare : NULL, n, low, bits));
+            DCSR_TRY(dcsr_i_cuda_sort(b->stream, &keys, &keys_spare, words ? &words : NULL,
+                                      words ? &words_spare : NULL, n, low, bits));
         if (combine) {
             dcsr_policy policy = words ? b->matrix->policy : DCSR_POLICY_ANY;
-            DCSR_TRY(dcsr_cuda_combine(b->stream, keys, words, n, words ? b->matrix->type : DCSR_PATTERN,
-                                       policy, keys_spare, words_spare, &b->summary->counts.entries));
+            DCSR_TRY(dcsr_i_cuda_combine(b->stream, keys, words, n, words ? b->matrix->type : DCSR_PATTERN,
+                                         policy, keys_spare, words_spare, &b->summary->counts.entries));
             keys = keys_spare;
             words = words_spare;
             b->device.combined = true;
@@ -190,10 +190,10 @@ static dcsr_status sort_and_combine(batch *b)
 
 static dcsr_status group(batch *b)
 {
-    dcsr_cuda_batch *device = &b->device;
+    dcsr_i_cuda_batch *device = &b->device;
     b->summary = take(b, report_size(b->most_pages), 1);
     if (!b->summary) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(b->stream, b->summary, 0, report_size(b->most_pages));
+    dcsr_i_cuda_fill(b->stream, b->summary, 0, report_size(b->most_pages));
     DCSR_TRY(sort_and_combine(b));
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
@@ -205,7 +205,7 @@ static dcsr_status group(batch *b)
     device->moving = take(b, device->most_rows, sizeof *device->moving);
     if (!device->heads || !device->growth || !device->places || !device->offsets || !device->moving)
         return DCSR_ERROR_OUT_OF_MEMORY;
-    return dcsr_cuda_group_entries(b->stream, device);
+    return dcsr_i_cuda_group_entries(b->stream, device);
 }
 
 /* ---- Plan ---- */
@@ -216,12 +216,12 @@ static dcsr_status plan(batch *b)
     size_t size = report_size(b->most_pages);
     b->base = b->matrix->current;
     b->device.bulk = !b->base->stored && !b->device.mark;
-    b->device.rows = dcsr_cuda_rows_of_table(b->matrix, b->base);
-    DCSR_TRY(dcsr_cuda_plan_rows(b->stream, &b->device));
-    report *landing = dcsr_cuda_landing(b->stream, size);
+    b->device.rows = dcsr_i_cuda_rows_of_table(b->matrix, b->base);
+    DCSR_TRY(dcsr_i_cuda_plan_rows(b->stream, &b->device));
+    report *landing = dcsr_i_cuda_landing(b->stream, size);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_copy(b->stream, landing, b->summary, size);
-    DCSR_TRY(dcsr_cuda_wait(b->stream, b->doing));
+    dcsr_i_cuda_copy(b->stream, landing, b->summary, size);
+    DCSR_TRY(dcsr_i_cuda_wait(b->stream, b->doing));
     b->planned = landing;
     b->counts = landing->counts;
     b->plan = landing->plan;
@@ -234,7 +234,7 @@ static dcsr_status plan(batch *b)
 static dcsr_status plan_again(batch *b)
 {
     size_t sums = offsetof(report, plan);
-    dcsr_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->most_pages) - sums);
+    dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->most_pages) - sums);
     return plan(b);
 }
 
@@ -244,14 +244,14 @@ static dcsr_status resolve_moving(batch *b)
     uint64_t count = b->plan.moving_marked;
     uint32_t *list = take(b, count, sizeof *list);
     if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(dcsr_cuda_list_marked(b->stream, &b->device, b->counts.rows, list));
+    DCSR_TRY(dcsr_i_cuda_list_marked(b->stream, &b->device, b->counts.rows, list));
     dcsr_i_selection selection = {
         .kind = DCSR_I_UNRESOLVED_ROWS, .column_limit = DCSR_MAX_COLS, .slack = true};
     dcsr_i_rewritten result;
     DCSR_TRY(
-        dcsr_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
+        dcsr_i_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
     dcsr_i_twin_stays(b->matrix);
-    dcsr_i_publish(b->matrix, result.table, result.grave);
+    dcsr_i_publish(b->matrix, result.table, result.limbo);
     atomic_fetch_add(&b->matrix->row_rewrites, count);
     return DCSR_OK;
 }
@@ -273,15 +273,15 @@ static dcsr_status list_moves(batch *b, uint64_t blocks)
 {
     uint64_t moving = b->plan.moving;
     if (!moving) return DCSR_OK;
-    b->moves = (dcsr_cuda_moves){.list = take(b, moving, sizeof *b->moves.list),
-                                 .to = take(b, moving, sizeof *b->moves.to),
-                                 .offsets = take(b, moving + 1, sizeof *b->moves.offsets),
-                                 .freed = take(b, blocks, sizeof *b->moves.freed)};
+    b->moves = (dcsr_i_cuda_moves){.list = take(b, moving, sizeof *b->moves.list),
+                                   .to = take(b, moving, sizeof *b->moves.to),
+                                   .offsets = take(b, moving + 1, sizeof *b->moves.offsets),
+                                   .freed = take(b, blocks, sizeof *b->moves.freed)};
     if (!b->moves.list || !b->moves.to || !b->moves.offsets || !b->moves.freed)
         return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(b->stream, b->moves.freed, 0, blocks * sizeof *b->moves.freed);
-    return dcsr_cuda_list_moves(b->stream, &b->device, (uint32_t)moving,
-                                dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
+    dcsr_i_cuda_fill(b->stream, b->moves.freed, 0, blocks * sizeof *b->moves.freed);
+    return dcsr_i_cuda_list_moves(b->stream, &b->device, (uint32_t)moving,
+                                  dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
 }
 
 /* Writes the entries, and those of rows that move. Nobody looks at these places yet, whatever becomes of the
@@ -290,12 +290,12 @@ static void scatter(batch *b)
 {
     const dcsr_i_arena *arena = &b->matrix->arena;
     uint64_t begin = b->device.begin;
-    dcsr_cuda_scatter_entries(b->stream, &b->device, b->counts.entries);
+    dcsr_i_cuda_scatter_entries(b->stream, &b->device, b->counts.entries);
     if (!b->plan.moving) return;
-    dcsr_cuda_walk walk = {
+    dcsr_i_cuda_walk walk = {
         .rows = b->device.rows, .list = b->moves.list, .count = b->plan.moving, .offsets = b->moves.offsets};
-    dcsr_cuda_gather(b->stream, &walk, b->plan.moved, b->moves.to, arena->columns + begin,
-                     arena->value_size ? arena->values + begin * arena->value_size : NULL);
+    dcsr_i_cuda_gather(b->stream, &walk, b->plan.moved, b->moves.to, arena->columns + begin,
+                       arena->value_size ? arena->values + begin * arena->value_size : NULL);
 }
 
 /* Brings the new table up to date, and waits for all that was written; *freed gets what moved rows leave, by
@@ -303,9 +303,9 @@ static void scatter(batch *b)
 static dcsr_status finish(batch *b, uint32_t *freed, uint64_t blocks)
 {
     b->device.changes = b->build.changes;
-    dcsr_cuda_finish_rows(b->stream, &b->device, b->counts.rows);
-    if (b->plan.moving) dcsr_cuda_copy(b->stream, freed, b->moves.freed, blocks * sizeof *freed);
-    return dcsr_cuda_wait(b->stream, b->doing);
+    dcsr_i_cuda_finish_rows(b->stream, &b->device, b->counts.rows);
+    if (b->plan.moving) dcsr_i_cuda_copy(b->stream, freed, b->moves.freed, blocks * sizeof *freed);
+    return dcsr_i_cuda_wait(b->stream, b->doing);
 }
 
 static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
@@ -317,11 +317,11 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->tombstone_rows += b->plan.tombstones;
     table->contiguous = b->device.bulk && b->plan.places == b->counts.entries;
     table->first = b->device.begin;
-    if (b->plan.moving) dcsr_cuda_bury_places(b->build.grave, b->matrix, freed, blocks);
+    if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
     atomic_fetch_add(&b->matrix->row_rewrites, b->plan.moving);
-    dcsr_cuda_twin_entries(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
-    dcsr_i_publish(b->matrix, table, b->build.grave);
-    dcsr_cuda_build_end(&b->build);
+    dcsr_i_cuda_twin_entries(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
+    dcsr_i_publish(b->matrix, table, b->build.limbo);
+    dcsr_i_cuda_build_end(&b->build);
 }
 
 static dcsr_status scatter_and_publish(batch *b)
@@ -334,18 +334,19 @@ static dcsr_status scatter_and_publish(batch *b)
     dcsr_status status = list_moves(b, blocks);
     if (status == DCSR_OK) {
         scatter(b); /* the device works while the host looks after pages */
-        status = dcsr_cuda_build_begin(&b->build, b->planned->needs, b->counts.pages, b->base->rows,
-                                       b->base->cols, version, b->plan.moving ? blocks_freed(b, blocks) : 0);
+        status =
+            dcsr_i_cuda_build_begin(&b->build, b->planned->needs, b->counts.pages, b->base->rows,
+                                    b->base->cols, version, b->plan.moving ? blocks_freed(b, blocks) : 0);
     }
     if (status == DCSR_OK) {
-        freed = dcsr_cuda_landing(b->stream, b->plan.moving ? blocks * sizeof *freed : 0);
+        freed = dcsr_i_cuda_landing(b->stream, b->plan.moving ? blocks * sizeof *freed : 0);
         status = freed ? finish(b, freed, blocks) : DCSR_ERROR_OUT_OF_MEMORY;
     }
     if (status == DCSR_OK) {
         publish(b, freed, blocks);
     } else {
-        dcsr_cuda_wait(b->stream, b->doing); /* the places may be written still */
-        dcsr_cuda_build_undo(&b->build);
+        dcsr_i_cuda_wait(b->stream, b->doing); /* the places may be written still */
+        dcsr_i_cuda_build_undo(&b->build);
         dcsr_i_arena_give(&matrix->arena, b->device.begin, b->plan.places);
     }
     return status;
@@ -357,7 +358,7 @@ static dcsr_status apply(batch *b)
 {
     DCSR_TRY(bring(b));
     DCSR_TRY(group(b));
-    DCSR_TRY(dcsr_cuda_bring_next(b->matrix, b->operation));
+    DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
     DCSR_TRY(plan(b));
     if (b->plan.moving_marked) {
         DCSR_TRY(resolve_moving(b));
@@ -366,9 +367,9 @@ static dcsr_status apply(batch *b)
     return scatter_and_publish(b);
 }
 
-dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
+dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    dcsr_cuda_store *store = matrix->cuda;
+    dcsr_i_cuda_store *store = matrix->cuda;
     bool insert = operation->kind == DCSR_I_INSERT;
     batch b = {.matrix = matrix,
                .stream = store->stream,
@@ -378,17 +379,17 @@ dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *opera
                .device = {.column_bits = operation->column_bits,
                           .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                           .duplicates = matrix->policy != DCSR_POLICY_KEEP,
-                          .row_page = (dcsr_cuda_row_page *)store->row_pages.memory.start,
-                          .segment_page = (dcsr_cuda_segment_page *)store->segment_pages.memory.start},
+                          .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+                          .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
                .build = {.matrix = matrix, .stream = store->stream}};
     dcsr_status status = apply(&b);
     give_all(&b);
     /* The operations' memory may be in use still. */
-    if (status != DCSR_OK) dcsr_cuda_wait(b.stream, b.doing);
+    if (status != DCSR_OK) dcsr_i_cuda_wait(b.stream, b.doing);
     /* What could not be applied together is going to be applied alone; a twin's entries are its owner's. */
     bool keep = matrix->owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
-        dcsr_cuda_drop_arrival(b.stream, o);
+        dcsr_i_cuda_drop_arrival(b.stream, o);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);
     return status;
 }

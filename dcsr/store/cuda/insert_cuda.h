@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* How a row takes up its entries. */
-typedef struct dcsr_cuda_growth {
+typedef struct dcsr_i_cuda_growth {
     uint64_t tail;   /* where the free places of its last segment begin */
     uint32_t first;  /* of its entries; they end where the next row's begin */
     uint32_t room;   /* free places there */
@@ -27,25 +27,25 @@ typedef struct dcsr_cuda_growth {
     bool moves;      /* its segments have run out: into one new segment */
     bool marked;     /* it may hold duplicates, or a tombstone */
     bool skipped;    /* nothing is to be deleted from an empty row */
-} dcsr_cuda_growth;
+} dcsr_i_cuda_growth;
 
 /* What has been counted. */
-typedef struct dcsr_cuda_counts {
+typedef struct dcsr_i_cuda_counts {
     uint64_t entries; /* after combining */
     uint32_t rows, pages;
-} dcsr_cuda_counts;
+} dcsr_i_cuda_counts;
 
 /* What has been planned, summed up over rows. */
-typedef struct dcsr_cuda_plan {
+typedef struct dcsr_i_cuda_plan {
     uint64_t too_long;                              /* 2^32 - the first row that would be too long; 0: none */
     uint64_t places;                                /* needed for new segments */
     uint64_t stored, extra, duplicates, tombstones; /* what the table's counts grow by */
     uint64_t moving, moving_marked; /* rows that move, and those of them that are to be resolved first */
     uint64_t moved;                 /* entries of rows that move */
-} dcsr_cuda_plan;
+} dcsr_i_cuda_plan;
 
 /* One batch, for kernels. Arrays are in device memory. */
-typedef struct dcsr_cuda_batch {
+typedef struct dcsr_i_cuda_batch {
     const uint64_t *keys, *words; /* words NULL: no values */
     uint64_t most;                /* entries, before any were combined */
     uint64_t most_rows;           /* that are touched, at most */
@@ -55,50 +55,51 @@ typedef struct dcsr_cuda_batch {
     bool duplicates; /* a row that has entries may then hold duplicates that are to be combined */
     bool bulk;       /* into an empty matrix: rows are laid out tight */
 
-    dcsr_cuda_rows rows; /* what the matrix holds */
-    dcsr_cuda_row_page *row_page;
-    dcsr_cuda_segment_page *segment_page;
+    dcsr_i_cuda_rows rows; /* what the matrix holds */
+    dcsr_i_cuda_row_page *row_page;
+    dcsr_i_cuda_segment_page *segment_page;
 
     uint64_t *heads; /* most + 1 */
-    dcsr_cuda_counts *counts;
-    dcsr_cuda_plan *plan;
-    dcsr_cuda_page_need *needs; /* of each page */
-    dcsr_cuda_growth *growth;   /* of each row, and one more, which begins where the entries end */
-    uint32_t *places;           /* of each row's new segment */
-    uint64_t *offsets;          /* most_rows + 1: where they begin, behind `begin` */
-    uint32_t *moving;           /* which rows move, counted from 0, in any order */
+    dcsr_i_cuda_counts *counts;
+    dcsr_i_cuda_plan *plan;
+    dcsr_i_cuda_page_need *needs; /* of each page */
+    dcsr_i_cuda_growth *growth;   /* of each row, and one more, which begins where the entries end */
+    uint32_t *places;             /* of each row's new segment */
+    uint64_t *offsets;            /* most_rows + 1: where they begin, behind `begin` */
+    uint32_t *moving;             /* which rows move, counted from 0, in any order */
 
-    uint64_t begin;                       /* of the new places */
-    const dcsr_cuda_page_change *changes; /* of each page */
-} dcsr_cuda_batch;
+    uint64_t begin;                         /* of the new places */
+    const dcsr_i_cuda_page_change *changes; /* of each page */
+} dcsr_i_cuda_batch;
 
-/* The rows that move: a list for dcsr_cuda_gather(). */
-typedef struct dcsr_cuda_moves {
+/* The rows that move: a list for dcsr_i_cuda_gather(). */
+typedef struct dcsr_i_cuda_moves {
     uint32_t *list;    /* their numbers */
     uint64_t *to;      /* where each goes, behind `begin` */
     uint64_t *offsets; /* of their entries, if they stood one behind the other; and the end */
     uint32_t *freed;   /* places that they leave, by block of the arena */
-} dcsr_cuda_moves;
+} dcsr_i_cuda_moves;
 
 /* Finds the rows and pages: heads, counts, growth->first. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_group_entries(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch);
+dcsr_status dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
 
 /* Plans each row: growth, places, needs, moving, and the sums; then offsets. The sums and needs come as
  * zeros. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_plan_rows(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch);
+dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
 /* Lists the numbers of those of the `rows` rows that move and are marked, ascending; places and offsets are
  * overwritten. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_list_marked(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint32_t rows,
-                                  uint32_t *list);
+dcsr_status dcsr_i_cuda_list_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
+                                    uint32_t *list);
 /* Fills in the moves, of `moving` rows; freed comes as zeros, and a block of the arena is 2^shift places.
  * OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_list_moves(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint32_t moving,
-                                 int shift, const dcsr_cuda_moves *moves);
+dcsr_status dcsr_i_cuda_list_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                   uint32_t moving, int shift, const dcsr_i_cuda_moves *moves);
 
 /* Writes the entries to their places, which the pages do not lead to yet. */
-void dcsr_cuda_scatter_entries(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint64_t entries);
+void dcsr_i_cuda_scatter_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                 uint64_t entries);
 /* Writes each row's part of its page. */
-void dcsr_cuda_finish_rows(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint32_t rows);
+void dcsr_i_cuda_finish_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows);
 
 #ifdef __cplusplus
 }

@@ -13,15 +13,16 @@ extern "C" {
 
 /* begins[i] = how many of the n keys, which ascend, have a high number below i, for i = 0 .. count: the
  * offsets of `count` rows. */
-void dcsr_cuda_find_begins(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
-                           uint64_t count, uint64_t *begins);
+void dcsr_i_cuda_find_begins(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
+                             uint64_t count, uint64_t *begins);
 /* The low numbers. */
-void dcsr_cuda_take_low(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift, uint32_t *low);
+void dcsr_i_cuda_take_low(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
+                          uint32_t *low);
 /* Values as words, and words as values. */
-void dcsr_cuda_widen(dcsr_cuda_stream *stream, const void *values, uint32_t size, uint64_t n,
-                     uint64_t *words);
-void dcsr_cuda_narrow(dcsr_cuda_stream *stream, const uint64_t *words, uint64_t n, void *values,
-                      uint32_t size);
+void dcsr_i_cuda_widen(dcsr_i_cuda_stream *stream, const void *values, uint32_t size, uint64_t n,
+                       uint64_t *words);
+void dcsr_i_cuda_narrow(dcsr_i_cuda_stream *stream, const uint64_t *words, uint64_t n, void *values,
+                        uint32_t size);
 
 #ifdef __cplusplus
 }

@@ -4,26 +4,26 @@
 #include "dcsr/store/cuda/store_cuda.h"
 #include <assert.h>
 
-dcsr_status dcsr_cuda_slots_init(dcsr_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size, bool rows)
+dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size, bool rows)
 {
-    *slots = (dcsr_cuda_slots){.page_size = page_size, .of_rows = rows};
+    *slots = (dcsr_i_cuda_slots){.page_size = page_size, .of_rows = rows};
     dcsr_context *context = matrix->context;
     /* All pages together take no more than the arena may. */
     return dcsr_i_mapping_reserve(&slots->memory, context, context->reserve_bytes, page_size);
 }
 
-void dcsr_cuda_slots_destroy(dcsr_cuda_slots *slots, dcsr_matrix *matrix)
+void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)
 {
     dcsr_context *context = matrix->context;
     dcsr_i_mapping_release(&slots->memory);
     dcsr_i_free(context, DCSR_I_MATRIX, slots->free, slots->capacity, sizeof *slots->free);
     dcsr_i_free(context, DCSR_I_MATRIX, slots->born, slots->capacity, sizeof *slots->born);
     dcsr_i_free(context, DCSR_I_MATRIX, slots->segment, slots->capacity, sizeof *slots->segment);
-    *slots = (dcsr_cuda_slots){0};
+    *slots = (dcsr_i_cuda_slots){0};
 }
 
 /* Room for `capacity` slots in the host's arrays: in all of them, or as before. */
-static dcsr_status grow_arrays(dcsr_cuda_slots *slots, dcsr_context *context, uint32_t capacity)
+static dcsr_status grow_arrays(dcsr_i_cuda_slots *slots, dcsr_context *context, uint32_t capacity)
 {
     void **array[] = {(void **)&slots->free, (void **)&slots->born, (void **)&slots->segment};
     const size_t size[] = {sizeof *slots->free, sizeof *slots->born, sizeof *slots->segment};
@@ -44,7 +44,7 @@ static dcsr_status grow_arrays(dcsr_cuda_slots *slots, dcsr_context *context, ui
     return DCSR_OK;
 }
 
-static dcsr_status grow(dcsr_cuda_slots *slots, dcsr_context *context, uint64_t top)
+static dcsr_status grow(dcsr_i_cuda_slots *slots, dcsr_context *context, uint64_t top)
 {
     /* A quarter more than is needed, so that growing is rare. */
     uint64_t capacity = top + top / 4 + 64;
@@ -64,10 +64,10 @@ static dcsr_status grow(dcsr_cuda_slots *slots, dcsr_context *context, uint64_t 
                                    (top - slots->top) * slots->page_size);
 }
 
-dcsr_status dcsr_cuda_slots_take(dcsr_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n, uint64_t version,
-                                 uint32_t *taken)
+dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
+                                   uint64_t version, uint32_t *taken)
 {
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     uint32_t reused = n < slots->free_count ? n : slots->free_count;
     uint64_t top = (uint64_t)slots->top + n - reused;
     dcsr_status status = top > slots->top ? grow(slots, matrix->context, top) : DCSR_OK;
@@ -77,11 +77,11 @@ dcsr_status dcsr_cuda_slots_take(dcsr_cuda_slots *slots, dcsr_matrix *matrix, ui
             slots->born[taken[i]] = version;
         }
     }
-    pthread_mutex_unlock(&matrix->remains_lock);
+    pthread_mutex_unlock(&matrix->limbo_lock);
     return status;
 }
 
-void dcsr_cuda_slot_give(dcsr_cuda_slots *slots, uint32_t slot)
+void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot)
 {
     assert(slots->free_count < slots->top);
     slots->free[slots->free_count++] = slot;

@@ -18,17 +18,17 @@ typedef struct places {
 } places;
 
 /* Looks up places first .. first + n - 1, through `device` and pinned memory. */
-static dcsr_status look_up_some(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, dcsr_policy policy,
-                                const places *p, size_t first, size_t n, dcsr_cuda_question *device)
+static dcsr_status look_up_some(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows, dcsr_policy policy,
+                                const places *p, size_t first, size_t n, dcsr_i_cuda_question *device)
 {
-    dcsr_cuda_question *host = dcsr_cuda_landing(stream, n * sizeof *host);
-    if (!host) return dcsr_cuda_wait(stream, "looking up entries");
+    dcsr_i_cuda_question *host = dcsr_i_cuda_landing(stream, n * sizeof *host);
+    if (!host) return dcsr_i_cuda_wait(stream, "looking up entries");
     for (size_t i = 0; i < n; i++)
-        host[i] = (dcsr_cuda_question){.row = p->row[first + i], .column = (uint32_t)p->col[first + i]};
-    dcsr_cuda_copy(stream, device, host, n * sizeof *host);
-    dcsr_cuda_answer(stream, &rows->device, policy, device, n);
-    dcsr_cuda_copy(stream, host, device, n * sizeof *host);
-    DCSR_TRY(dcsr_cuda_wait(stream, "looking up entries"));
+        host[i] = (dcsr_i_cuda_question){.row = p->row[first + i], .column = (uint32_t)p->col[first + i]};
+    dcsr_i_cuda_copy(stream, device, host, n * sizeof *host);
+    dcsr_i_cuda_answer(stream, &rows->device, policy, device, n);
+    dcsr_i_cuda_copy(stream, host, device, n * sizeof *host);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "looking up entries"));
     for (size_t i = 0; i < n; i++) {
         p->stored[first + i] = host[i].stored;
         if (host[i].stored && p->values)
@@ -37,43 +37,44 @@ static dcsr_status look_up_some(dcsr_cuda_stream *stream, const dcsr_i_rows *row
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
-                              const uint64_t *row, const uint64_t *col, void *values, bool *stored)
+dcsr_status dcsr_i_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                                const uint64_t *row, const uint64_t *col, void *values, bool *stored)
 {
     places p = {n, row, col, values, dcsr_type_size(rows->type), stored};
     size_t room = n < PLACES_AT_ONCE ? n : PLACES_AT_ONCE;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_question *device = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, room, sizeof *device);
+    dcsr_i_cuda_question *device = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, room, sizeof *device);
     dcsr_status status = device ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     for (size_t first = 0; status == DCSR_OK && first < n; first += room)
         status = look_up_some(stream, rows, policy, &p, first, n - first < room ? n - first : room, device);
-    if (device) dcsr_cuda_free(stream, DCSR_I_SCRATCH, device, room, sizeof *device);
+    if (device) dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, device, room, sizeof *device);
     dcsr_i_stream_return(context, stream);
     return status;
 }
 
 /* ---- A row ---- */
 
-static dcsr_status find_pieces(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, uint64_t row,
-                               dcsr_cuda_pieces *pieces)
+static dcsr_status find_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows, uint64_t row,
+                               dcsr_i_cuda_pieces *pieces)
 {
-    dcsr_cuda_pieces *device = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *device);
+    dcsr_i_cuda_pieces *device = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *device);
     if (!device) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_pieces *host = dcsr_cuda_landing(stream, sizeof *host);
+    dcsr_i_cuda_pieces *host = dcsr_i_cuda_landing(stream, sizeof *host);
     if (host) {
-        dcsr_cuda_find_pieces(stream, &rows->device, row, device);
-        dcsr_cuda_copy(stream, host, device, sizeof *host);
+        dcsr_i_cuda_find_pieces(stream, &rows->device, row, device);
+        dcsr_i_cuda_copy(stream, host, device, sizeof *host);
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, device, 1, sizeof *device);
-    DCSR_TRY(dcsr_cuda_wait(stream, "reading a row"));
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, device, 1, sizeof *device);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "reading a row"));
     *pieces = *host;
     return DCSR_OK;
 }
 
 /* Copies up to `capacity` entries of the pieces; returns how many there are. */
-static uint64_t copy_pieces(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, const dcsr_cuda_pieces *pieces,
-                            uint64_t capacity, uint32_t *columns, char *values)
+static uint64_t copy_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows,
+                            const dcsr_i_cuda_pieces *pieces, uint64_t capacity, uint32_t *columns,
+                            char *values)
 {
     size_t size = dcsr_type_size(rows->type);
     uint64_t done = 0, all = 0;
@@ -81,25 +82,25 @@ static uint64_t copy_pieces(dcsr_cuda_stream *stream, const dcsr_i_rows *rows, c
         uint64_t begin = pieces->begin[k], length = pieces->length[k];
         uint64_t take = capacity - done < length ? capacity - done : length;
         if (columns)
-            dcsr_cuda_copy(stream, columns + done, rows->device.columns + begin, take * sizeof *columns);
+            dcsr_i_cuda_copy(stream, columns + done, rows->device.columns + begin, take * sizeof *columns);
         if (values)
-            dcsr_cuda_copy(stream, values + done * size, rows->device.values + begin * size, take * size);
+            dcsr_i_cuda_copy(stream, values + done * size, rows->device.values + begin * size, take * size);
         done += take;
         all += length;
     }
     return all;
 }
 
-dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
-                               uint64_t capacity, uint32_t *columns, void *values, uint64_t *length)
+dcsr_status dcsr_i_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
+                                 uint64_t capacity, uint32_t *columns, void *values, uint64_t *length)
 {
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_pieces pieces;
+    dcsr_i_cuda_pieces pieces;
     dcsr_status status = find_pieces(stream, rows, row, &pieces);
     if (status == DCSR_OK) {
         uint64_t all = copy_pieces(stream, rows, &pieces, capacity, columns, values);
-        if (capacity) status = dcsr_cuda_wait(stream, "reading a row");
+        if (capacity) status = dcsr_i_cuda_wait(stream, "reading a row");
         if (status == DCSR_OK) *length = all;
     }
     dcsr_i_stream_return(context, stream);
@@ -111,18 +112,18 @@ dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, u
 /* Device memory for measuring. */
 typedef struct shares {
     uint32_t count;
-    dcsr_cuda_share *share;
+    dcsr_i_cuda_share *share;
     double *squares;
 } shares;
 
-static dcsr_status add_shares(dcsr_i_measures *result, dcsr_cuda_stream *stream, const dcsr_i_rows *rows,
+static dcsr_status add_shares(dcsr_i_measures *result, dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows,
                               const shares *s)
 {
-    dcsr_cuda_share *share = dcsr_cuda_landing(stream, s->count * sizeof *share);
-    if (!share) return dcsr_cuda_wait(stream, "measuring rows");
-    dcsr_cuda_measure_shares(stream, &rows->device, s->share, s->count);
-    dcsr_cuda_copy(stream, share, s->share, s->count * sizeof *share);
-    DCSR_TRY(dcsr_cuda_wait(stream, "measuring rows"));
+    dcsr_i_cuda_share *share = dcsr_i_cuda_landing(stream, s->count * sizeof *share);
+    if (!share) return dcsr_i_cuda_wait(stream, "measuring rows");
+    dcsr_i_cuda_measure_shares(stream, &rows->device, s->share, s->count);
+    dcsr_i_cuda_copy(stream, share, s->share, s->count * sizeof *share);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "measuring rows"));
     *result = (dcsr_i_measures){0};
     for (uint32_t i = 0; i < s->count; i++) {
         result->nnz += share[i].nnz;
@@ -134,20 +135,20 @@ static dcsr_status add_shares(dcsr_i_measures *result, dcsr_cuda_stream *stream,
     return DCSR_OK;
 }
 
-static dcsr_status add_squares(dcsr_i_measures *result, dcsr_cuda_stream *stream, const dcsr_i_rows *rows,
+static dcsr_status add_squares(dcsr_i_measures *result, dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows,
                                const shares *s)
 {
     double mean = (double)result->nnz / (double)rows->rows;
-    double *squares = dcsr_cuda_landing(stream, s->count * sizeof *squares);
-    if (!squares) return dcsr_cuda_wait(stream, "measuring rows");
-    dcsr_cuda_measure_squares(stream, &rows->device, mean, s->squares, s->count);
-    dcsr_cuda_copy(stream, squares, s->squares, s->count * sizeof *squares);
-    DCSR_TRY(dcsr_cuda_wait(stream, "measuring rows"));
+    double *squares = dcsr_i_cuda_landing(stream, s->count * sizeof *squares);
+    if (!squares) return dcsr_i_cuda_wait(stream, "measuring rows");
+    dcsr_i_cuda_measure_squares(stream, &rows->device, mean, s->squares, s->count);
+    dcsr_i_cuda_copy(stream, squares, s->squares, s->count * sizeof *squares);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "measuring rows"));
     for (uint32_t i = 0; i < s->count; i++) result->squares += squares[i];
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows)
+dcsr_status dcsr_i_cuda_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows)
 {
     uint64_t count = (rows->rows + ROWS_OF_A_SHARE - 1) / ROWS_OF_A_SHARE;
     shares s = {.count = count < DCSR_CUDA_MOST_SHARES ? (uint32_t)count : DCSR_CUDA_MOST_SHARES};
@@ -156,15 +157,15 @@ dcsr_status dcsr_cuda_measure(dcsr_i_measures *result, dcsr_context *context, co
         *result = measures;
         return DCSR_OK;
     }
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    s.share = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.share);
-    if (s.share) s.squares = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.squares);
+    s.share = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.share);
+    if (s.share) s.squares = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, s.count, sizeof *s.squares);
     dcsr_status status = s.squares ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) status = add_shares(&measures, stream, rows, &s);
     if (status == DCSR_OK) status = add_squares(&measures, stream, rows, &s);
-    if (s.squares) dcsr_cuda_free(stream, DCSR_I_SCRATCH, s.squares, s.count, sizeof *s.squares);
-    if (s.share) dcsr_cuda_free(stream, DCSR_I_SCRATCH, s.share, s.count, sizeof *s.share);
+    if (s.squares) dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, s.squares, s.count, sizeof *s.squares);
+    if (s.share) dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, s.share, s.count, sizeof *s.share);
     dcsr_i_stream_return(context, stream);
     if (status == DCSR_OK) *result = measures;
     return status;

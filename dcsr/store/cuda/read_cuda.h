@@ -12,39 +12,39 @@ extern "C" {
 #endif
 
 /* A place that is asked for, and the answer: what stands there. */
-typedef struct dcsr_cuda_question {
+typedef struct dcsr_i_cuda_question {
     uint64_t row;
     uint64_t word; /* the value's bytes, then zeros */
     uint32_t column;
     uint32_t stored; /* 0: no */
-} dcsr_cuda_question;
+} dcsr_i_cuda_question;
 
 /* Answers n questions, whose rows and columns are set. The policy may be any but DEFAULT. */
-void dcsr_cuda_answer(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_policy policy,
-                      dcsr_cuda_question *questions, uint64_t n);
+void dcsr_i_cuda_answer(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, dcsr_policy policy,
+                        dcsr_i_cuda_question *questions, uint64_t n);
 
 /* The pieces of a row. */
-typedef struct dcsr_cuda_pieces {
+typedef struct dcsr_i_cuda_pieces {
     uint64_t count;
     uint64_t begin[DCSR_MAX_SEGMENTS], length[DCSR_MAX_SEGMENTS];
-} dcsr_cuda_pieces;
+} dcsr_i_cuda_pieces;
 
-void dcsr_cuda_find_pieces(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, uint64_t row,
-                           dcsr_cuda_pieces *pieces);
+void dcsr_i_cuda_find_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t row,
+                             dcsr_i_cuda_pieces *pieces);
 
 /* Rows are measured in shares of equally many, so that sums are taken in the same order whatever runs. */
 enum { DCSR_CUDA_MOST_SHARES = 1024 };
 
 /* What is told of the rows of a share. */
-typedef struct dcsr_cuda_share {
+typedef struct dcsr_i_cuda_share {
     uint64_t nnz, rows_in_use, longest, max_segments, unresolved_rows;
-} dcsr_cuda_share;
+} dcsr_i_cuda_share;
 
-void dcsr_cuda_measure_shares(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, dcsr_cuda_share *share,
-                              uint32_t shares);
+void dcsr_i_cuda_measure_shares(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                dcsr_i_cuda_share *share, uint32_t shares);
 /* squares[i] = the sum over the rows of share i of (length - mean)^2. */
-void dcsr_cuda_measure_squares(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, double mean,
-                               double *squares, uint32_t shares);
+void dcsr_i_cuda_measure_squares(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, double mean,
+                                 double *squares, uint32_t shares);
 
 #ifdef __cplusplus
 }

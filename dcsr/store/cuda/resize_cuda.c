@@ -5,7 +5,7 @@
 
 /* What the rows that are dropped are counted for, then by block of the arena the places that they leave. */
 typedef struct dropped {
-    dcsr_cuda_sums sums;
+    dcsr_i_cuda_sums sums;
     uint32_t freed[];
 } dropped;
 
@@ -13,41 +13,42 @@ typedef struct dropped {
 static dcsr_status count_dropped(dropped **landing, dcsr_matrix *matrix, const dcsr_i_table *base,
                                  uint64_t first, uint64_t blocks)
 {
-    dcsr_cuda_stream *stream = matrix->cuda->stream;
-    dcsr_cuda_rows rows = dcsr_cuda_rows_of_table(matrix, base);
+    dcsr_i_cuda_stream *stream = matrix->cuda->stream;
+    dcsr_i_cuda_rows rows = dcsr_i_cuda_rows_of_table(matrix, base);
     size_t bytes = sizeof(dropped) + blocks * sizeof(uint32_t);
-    dropped *counted = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 1, bytes);
-    *landing = dcsr_cuda_landing(stream, bytes);
+    dropped *counted = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, bytes);
+    *landing = dcsr_i_cuda_landing(stream, bytes);
     dcsr_status status = counted && *landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_fill(stream, counted, 0, bytes);
-        dcsr_cuda_count_rows(stream, &rows, NULL, first, base->rows - first, &counted->sums, counted->freed,
-                             dcsr_i_arena_shift(&matrix->arena));
-        dcsr_cuda_copy(stream, *landing, counted, bytes);
-        status = dcsr_cuda_wait(stream, "resizing");
+        dcsr_i_cuda_fill(stream, counted, 0, bytes);
+        dcsr_i_cuda_count_rows(stream, &rows, NULL, first, base->rows - first, &counted->sums, counted->freed,
+                               dcsr_i_arena_shift(&matrix->arena));
+        dcsr_i_cuda_copy(stream, *landing, counted, bytes);
+        status = dcsr_i_cuda_wait(stream, "resizing");
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, counted, 1, bytes);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, counted, 1, bytes);
     return status;
 }
 
 /* Makes a table of fewer rows: pages beyond are left out, the rest of the last page is emptied. */
-static dcsr_status shrink_rows(dcsr_cuda_build *build, uint64_t rows, uint64_t cols)
+static dcsr_status shrink_rows(dcsr_i_cuda_build *build, uint64_t rows, uint64_t cols)
 {
     dcsr_matrix *matrix = build->matrix;
     const dcsr_i_table *base = build->base;
-    dcsr_cuda_store *store = matrix->cuda;
+    dcsr_i_cuda_store *store = matrix->cuda;
     uint64_t blocks = dcsr_i_arena_blocks(&matrix->arena), further = 0, page = rows >> DCSR_CUDA_PAGE_SHIFT;
     dropped *dropping;
     DCSR_TRY(count_dropped(&dropping, matrix, base, rows, blocks));
     for (uint64_t b = 0; b < blocks; b++) further += dropping->freed[b] != 0;
     uint32_t first = rows & (DCSR_CUDA_PAGE_ROWS - 1);
     bool cut = first && base->root->host[page] != DCSR_CUDA_NONE;
-    dcsr_cuda_page_need need = {.page = (uint32_t)page, .moves = 1};
-    DCSR_TRY(dcsr_cuda_build_begin(build, &need, cut, rows, cols, base->version + 1, further));
+    dcsr_i_cuda_page_need need = {.page = (uint32_t)page, .moves = 1};
+    DCSR_TRY(dcsr_i_cuda_build_begin(build, &need, cut, rows, cols, base->version + 1, further));
     if (cut)
-        dcsr_cuda_cut_page(build->stream, build->changes, (dcsr_cuda_row_page *)store->row_pages.memory.start,
-                           (dcsr_cuda_segment_page *)store->segment_pages.memory.start, first);
-    dcsr_cuda_bury_places(build->grave, matrix, dropping->freed, blocks);
+        dcsr_i_cuda_cut_page(build->stream, build->changes,
+                             (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+                             (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, first);
+    dcsr_i_cuda_retire_places(build->limbo, matrix, dropping->freed, blocks);
     build->table->stored -= dropping->sums.stored;
     build->table->extra_segments -= dropping->sums.extra;
     build->table->duplicate_rows -= dropping->sums.duplicates;
@@ -55,42 +56,42 @@ static dcsr_status shrink_rows(dcsr_cuda_build *build, uint64_t rows, uint64_t c
     return DCSR_OK;
 }
 
-static dcsr_status keep_rows(dcsr_cuda_build *build, uint64_t rows, uint64_t cols)
+static dcsr_status keep_rows(dcsr_i_cuda_build *build, uint64_t rows, uint64_t cols)
 {
-    DCSR_TRY(dcsr_cuda_build_begin(build, NULL, 0, rows, cols, build->base->version + 1, 0));
+    DCSR_TRY(dcsr_i_cuda_build_begin(build, NULL, 0, rows, cols, build->base->version + 1, 0));
     build->table->contiguous = build->base->contiguous;
     build->table->first = build->base->first;
     return DCSR_OK;
 }
 
-dcsr_status dcsr_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
+dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     const dcsr_i_table *base = matrix->current;
     if (rows == base->rows && cols == base->cols) return DCSR_OK;
-    dcsr_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream, .base = base};
+    dcsr_i_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream, .base = base};
     dcsr_i_rewritten cut = {0};
     dcsr_status status = rows < base->rows ? shrink_rows(&build, rows, cols) : keep_rows(&build, rows, cols);
-    if (status == DCSR_OK) status = dcsr_cuda_wait(build.stream, "resizing");
+    if (status == DCSR_OK) status = dcsr_i_cuda_wait(build.stream, "resizing");
     if (status == DCSR_OK && cols < base->cols) {
         const dcsr_i_table *next = build.table;
         dcsr_i_selection selection = {.kind = DCSR_I_ROWS_BEYOND, .column_limit = cols, .slack = true};
-        status = dcsr_cuda_rewrite(&cut, matrix, next, next->version, &selection);
+        status = dcsr_i_cuda_rewrite(&cut, matrix, next, next->version, &selection);
     }
     if (status != DCSR_OK) {
-        dcsr_cuda_build_undo(&build);
+        dcsr_i_cuda_build_undo(&build);
         return status;
     }
     dcsr_i_table *next = build.table;
-    dcsr_i_grave *grave = build.grave;
-    dcsr_cuda_build_end(&build);
+    dcsr_i_limbo *limbo = build.limbo;
+    dcsr_i_cuda_build_end(&build);
     if (cut.table) {
-        /* What was made for `next` and replaced again is in the second grave; of `next` only the root is
+        /* What was made for `next` and replaced again is in the second limbo list; of `next` only the root is
          * left. */
-        grave->next = cut.grave;
-        dcsr_cuda_table_free(matrix, next);
+        limbo->next = cut.limbo;
+        dcsr_i_cuda_table_free(matrix, next);
         next = cut.table;
     }
     dcsr_i_twin_resize(matrix, rows, cols);
-    dcsr_i_publish(matrix, next, grave);
+    dcsr_i_publish(matrix, next, limbo);
     return DCSR_OK;
 }

@@ -21,18 +21,18 @@ enum {
 
 /* ---- Keys ---- */
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS make_keys(dcsr_cuda_walk walk, int column_bits, uint64_t *keys,
+static __global__ void DCSR_CUDA_WALK_BOUNDS make_keys(dcsr_i_cuda_walk walk, int column_bits, uint64_t *keys,
                                                        uint64_t *from)
 {
     const uint64_t first = walk.offsets[0];
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &entry, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
             uint32_t column = walk.rows.columns[source.place];
             from[entry.e - first] = source.place | (column & DCSR_CUDA_TOMBSTONE ? ERASES : 0);
             return column & ~DCSR_CUDA_TOMBSTONE;
         },
-        [&](const dcsr_cuda_entry &entry, uint32_t column) {
+        [&](const dcsr_i_cuda_entry &entry, uint32_t column) {
             keys[entry.e - first] = entry.i << column_bits | column;
         });
 }
@@ -64,12 +64,12 @@ struct fold_work {
 
 DCSR_CUDA_INLINE uint64_t word_of(const fold_work &work, uint64_t x)
 {
-    return work.values ? dcsr_cuda_load_word(work.values, work.value_size, work.from[x]) : 0;
+    return work.values ? dcsr_i_cuda_load_word(work.values, work.value_size, work.from[x]) : 0;
 }
 
 DCSR_CUDA_INLINE uint64_t combine(const fold_work &work, uint64_t into, uint64_t word)
 {
-    return dcsr_cuda_combine_words((int)work.type, work.policy, into, word);
+    return dcsr_i_cuda_combine_words((int)work.type, work.policy, into, word);
 }
 
 DCSR_CUDA_INLINE stretch fold(const fold_work &work, uint64_t begin, uint64_t end)
@@ -101,7 +101,7 @@ DCSR_CUDA_INLINE stretch join(const fold_work &work, const stretch &a, const str
 DCSR_CUDA_INLINE stretch fold_by_warp(const fold_work &work, uint64_t begin, uint64_t end)
 {
     const unsigned all = 0xffffffffu;
-    uint64_t part = (end - begin + 31) / 32, from = begin + dcsr_cuda_lane() * part;
+    uint64_t part = (end - begin + 31) / 32, from = begin + dcsr_i_cuda_lane() * part;
     if (from > end) from = end;
     stretch s = fold(work, from, end - from < part ? end : from + part);
     for (unsigned distance = 1; distance < 32; distance *= 2) {
@@ -148,8 +148,8 @@ DCSR_CUDA_INLINE uint64_t run_end(const fold_work &work, uint64_t x)
 
 static __global__ void fold_runs(fold_work work)
 {
-    for (uint64_t chunk = dcsr_cuda_first_warp(); chunk * 32 < work.n; chunk += dcsr_cuda_warp_step()) {
-        uint64_t x = chunk * 32 + dcsr_cuda_lane(), end = x;
+    for (uint64_t chunk = dcsr_i_cuda_first_warp(); chunk * 32 < work.n; chunk += dcsr_i_cuda_warp_step()) {
+        uint64_t x = chunk * 32 + dcsr_i_cuda_lane(), end = x;
         if (x < work.n && (x == 0 || work.keys[x - 1] != work.keys[x])) end = run_end(work, x);
         bool is_long = end - x >= LONG_RUN;
         if (end > x && !is_long) settle(work, fold(work, x, end), x, end, 0, 1);
@@ -157,7 +157,7 @@ static __global__ void fold_runs(fold_work work)
             int lane = __ffs((int)mask) - 1;
             uint64_t begin = chunk * 32 + (unsigned)lane, its_end = __shfl_sync(0xffffffffu, end, lane);
             stretch s = fold_by_warp(work, begin, its_end);
-            settle(work, s, begin, its_end, dcsr_cuda_lane(), 32);
+            settle(work, s, begin, its_end, dcsr_i_cuda_lane(), 32);
         }
     }
 }
@@ -171,15 +171,15 @@ static int bits_of(uint64_t largest)
     return bits;
 }
 
-dcsr_status dcsr_cuda_resolve_group(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                                    dcsr_cuda_group *group, uint64_t **words, uint64_t **rank)
+dcsr_status dcsr_i_cuda_resolve_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                      dcsr_i_cuda_group *group, uint64_t **words, uint64_t **rank)
 {
     uint64_t count = group->end - group->first;
-    dcsr_cuda_walk walk = {work->rows, work->list + group->first, count, work->resolved + group->first};
-    dcsr_cuda_launch_walk(stream, make_keys, group->n, count, walk, work->column_bits, group->keys,
-                          group->from);
-    DCSR_TRY(dcsr_cuda_sort(stream, &group->keys, &group->keys_spare, &group->from, &group->from_spare,
-                            group->n, 0, work->column_bits + bits_of(count - 1)));
+    dcsr_i_cuda_walk walk = {work->rows, work->list + group->first, count, work->resolved + group->first};
+    dcsr_i_cuda_launch_walk(stream, make_keys, group->n, count, walk, work->column_bits, group->keys,
+                            group->from);
+    DCSR_TRY(dcsr_i_cuda_sort(stream, &group->keys, &group->keys_spare, &group->from, &group->from_spare,
+                              group->n, 0, work->column_bits + bits_of(count - 1)));
     *words = work->rows.value_size ? group->keys_spare : NULL;
     *rank = group->from_spare;
     fold_work folding = {group->keys,
@@ -194,25 +194,25 @@ dcsr_status dcsr_cuda_resolve_group(dcsr_cuda_stream *stream, const dcsr_cuda_re
                          work->keep,
                          group->stays,
                          *words};
-    dcsr_cuda_launch_warps(stream, fold_runs, (group->n + 31) / 32, folding);
-    return dcsr_cuda_scan_u32(stream, group->stays, *rank, group->n);
+    dcsr_i_cuda_launch_warps(stream, fold_runs, (group->n + 31) / 32, folding);
+    return dcsr_i_cuda_scan_u32(stream, group->stays, *rank, group->n);
 }
 
-static __global__ void write_group(dcsr_cuda_rewriting work, dcsr_cuda_group group, const uint64_t *words,
+static __global__ void write_group(dcsr_i_cuda_rewriting work, dcsr_i_cuda_group group, const uint64_t *words,
                                    const uint64_t *rank)
 {
     const uint64_t column_mask = ((uint64_t)1 << work.column_bits) - 1, first = work.resolved[group.first];
-    for (uint64_t x = dcsr_cuda_first(); x < group.n; x += dcsr_cuda_step()) {
+    for (uint64_t x = dcsr_i_cuda_first(); x < group.n; x += dcsr_i_cuda_step()) {
         if (rank[x] == rank[x + 1]) continue;
         uint64_t i = group.first + (group.keys[x] >> work.column_bits);
         uint64_t at = work.begin[i] + rank[x] - rank[work.resolved[i] - first];
         work.rows.columns[at] = (uint32_t)(group.keys[x] & column_mask);
-        if (words) dcsr_cuda_store_word(work.rows.values, work.rows.value_size, at, words[x]);
+        if (words) dcsr_i_cuda_store_word(work.rows.values, work.rows.value_size, at, words[x]);
     }
 }
 
-void dcsr_cuda_write_group(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                           const dcsr_cuda_group *group, const uint64_t *words, const uint64_t *rank)
+void dcsr_i_cuda_write_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                             const dcsr_i_cuda_group *group, const uint64_t *words, const uint64_t *rank)
 {
-    dcsr_cuda_launch(stream, write_group, group->n, *work, *group, words, rank);
+    dcsr_i_cuda_launch(stream, write_group, group->n, *work, *group, words, rank);
 }

@@ -13,27 +13,27 @@
 /* Adds up over the threads of the block what is to be added to *sum. */
 DCSR_CUDA_INLINE void add_up(uint64_t *sum, uint64_t value)
 {
-    value = dcsr_cuda_block_sum(value);
+    value = dcsr_i_cuda_block_sum(value);
     if (threadIdx.x == 0 && value) atomicAdd((unsigned long long *)sum, (unsigned long long)value);
 }
 
-static __global__ void count_rows(dcsr_cuda_rows rows, const uint32_t *list, uint64_t first, uint64_t count,
-                                  dcsr_cuda_sums *sums, uint32_t *freed, int shift)
+static __global__ void count_rows(dcsr_i_cuda_rows rows, const uint32_t *list, uint64_t first, uint64_t count,
+                                  dcsr_i_cuda_sums *sums, uint32_t *freed, int shift)
 {
-    dcsr_cuda_sums own = {};
-    for (uint64_t i = dcsr_cuda_first(); i < count; i += dcsr_cuda_step()) {
+    dcsr_i_cuda_sums own = {};
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step()) {
         uint64_t row = list ? list[i] : first + i, pieces = 0;
         uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
-        const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, row);
+        const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
         if (!page) continue;
         own.stored += page->length[r];
-        dcsr_cuda_for_pieces(rows, row, [&](uint64_t, uint64_t) { pieces++; });
+        dcsr_i_cuda_for_pieces(rows, row, [&](uint64_t, uint64_t) { pieces++; });
         own.extra += pieces > 1 ? pieces - 1 : 0;
-        own.duplicates += dcsr_cuda_bit(page->duplicates, r);
-        own.tombstones += dcsr_cuda_bit(page->tombstones, r);
+        own.duplicates += dcsr_i_cuda_bit(page->duplicates, r);
+        own.tombstones += dcsr_i_cuda_bit(page->tombstones, r);
         for (int k = 0; freed && k < rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE; k++) {
-            const dcsr_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
-            dcsr_cuda_free_places(freed, shift, segments->begin[r], segments->capacity[r]);
+            const dcsr_i_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
+            dcsr_i_cuda_free_places(freed, shift, segments->begin[r], segments->capacity[r]);
         }
     }
     add_up(&sums->stored, own.stored);
@@ -42,41 +42,44 @@ static __global__ void count_rows(dcsr_cuda_rows rows, const uint32_t *list, uin
     add_up(&sums->tombstones, own.tombstones);
 }
 
-void dcsr_cuda_count_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const uint32_t *list,
-                          uint64_t first, uint64_t count, dcsr_cuda_sums *sums, uint32_t *freed, int shift)
+void dcsr_i_cuda_count_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
+                            uint64_t first, uint64_t count, dcsr_i_cuda_sums *sums, uint32_t *freed,
+                            int shift)
 {
-    dcsr_cuda_launch(stream, count_rows, count, *rows, list, first, count, sums, freed, shift);
+    dcsr_i_cuda_launch(stream, count_rows, count, *rows, list, first, count, sums, freed, shift);
 }
 
 static __global__ void touch_pages(const uint32_t *list, uint64_t count, uint8_t *touched)
 {
-    for (uint64_t i = dcsr_cuda_first(); i < count; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step()) {
         uint32_t page = list[i] >> DCSR_CUDA_PAGE_SHIFT;
         if (i == 0 || list[i - 1] >> DCSR_CUDA_PAGE_SHIFT != page) touched[page] = 1;
     }
 }
 
-void dcsr_cuda_touch_pages(dcsr_cuda_stream *stream, const uint32_t *list, uint64_t count, uint8_t *touched)
+void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const uint32_t *list, uint64_t count,
+                             uint8_t *touched)
 {
-    dcsr_cuda_launch(stream, touch_pages, count, list, count, touched);
+    dcsr_i_cuda_launch(stream, touch_pages, count, list, count, touched);
 }
 
 /* ---- Planning ---- */
 
-DCSR_CUDA_INLINE uint64_t capacity_for(const dcsr_cuda_rewriting &work, uint64_t length)
+DCSR_CUDA_INLINE uint64_t capacity_for(const dcsr_i_cuda_rewriting &work, uint64_t length)
 {
-    return length + (work.slack && length ? dcsr_cuda_slack(length) : 0);
+    return length + (work.slack && length ? dcsr_i_cuda_slack(length) : 0);
 }
 
-static __global__ void plan_rewriting(dcsr_cuda_rewriting work, dcsr_cuda_sums *sums)
+static __global__ void plan_rewriting(dcsr_i_cuda_rewriting work, dcsr_i_cuda_sums *sums)
 {
     uint64_t most = 0;
-    for (uint64_t i = dcsr_cuda_first(); i < work.count; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < work.count; i += dcsr_i_cuda_step()) {
         uint32_t r = work.list[i] & (DCSR_CUDA_PAGE_ROWS - 1);
-        const dcsr_cuda_row_page *page = dcsr_cuda_page_of(work.rows, work.list[i]);
+        const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(work.rows, work.list[i]);
         uint64_t length = page ? page->length[r] : 0;
-        bool resolve = work.resolve_all ||
-                       (page && (dcsr_cuda_bit(page->duplicates, r) || dcsr_cuda_bit(page->tombstones, r)));
+        bool resolve =
+            work.resolve_all ||
+            (page && (dcsr_i_cuda_bit(page->duplicates, r) || dcsr_i_cuda_bit(page->tombstones, r)));
         work.resolved[i] = resolve ? length : 0;
         work.moved[i] = resolve ? 0 : length;
         most += capacity_for(work, length);
@@ -84,18 +87,18 @@ static __global__ void plan_rewriting(dcsr_cuda_rewriting work, dcsr_cuda_sums *
     add_up(&sums->most, most);
 }
 
-dcsr_status dcsr_cuda_plan_rewriting(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                                     dcsr_cuda_sums *sums)
+dcsr_status dcsr_i_cuda_plan_rewriting(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                       dcsr_i_cuda_sums *sums)
 {
-    dcsr_cuda_launch(stream, plan_rewriting, work->count, *work, sums);
-    DCSR_TRY(dcsr_cuda_scan_u64(stream, work->resolved, work->resolved, work->count));
-    return dcsr_cuda_scan_u64(stream, work->moved, work->moved, work->count);
+    dcsr_i_cuda_launch(stream, plan_rewriting, work->count, *work, sums);
+    DCSR_TRY(dcsr_i_cuda_scan_u64(stream, work->resolved, work->resolved, work->count));
+    return dcsr_i_cuda_scan_u64(stream, work->moved, work->moved, work->count);
 }
 
-static __global__ void find_borders(dcsr_cuda_rewriting work, uint64_t share, uint64_t groups,
-                                    dcsr_cuda_border *borders)
+static __global__ void find_borders(dcsr_i_cuda_rewriting work, uint64_t share, uint64_t groups,
+                                    dcsr_i_cuda_border *borders)
 {
-    for (uint64_t g = dcsr_cuda_first(); g <= groups; g += dcsr_cuda_step()) {
+    for (uint64_t g = dcsr_i_cuda_first(); g <= groups; g += dcsr_i_cuda_step()) {
         uint64_t low = 0, high = work.count;
         while (g < groups && low < high) {
             uint64_t middle = low + (high - low) / 2;
@@ -108,18 +111,18 @@ static __global__ void find_borders(dcsr_cuda_rewriting work, uint64_t share, ui
     }
 }
 
-void dcsr_cuda_find_borders(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, uint64_t share,
-                            uint64_t groups, dcsr_cuda_border *borders)
+void dcsr_i_cuda_find_borders(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work, uint64_t share,
+                              uint64_t groups, dcsr_i_cuda_border *borders)
 {
-    dcsr_cuda_launch(stream, find_borders, groups + 1, *work, share, groups, borders);
+    dcsr_i_cuda_launch(stream, find_borders, groups + 1, *work, share, groups, borders);
 }
 
 /* ---- Placing ---- */
 
-static __global__ void find_capacities(dcsr_cuda_rewriting work, uint64_t first, uint64_t end,
+static __global__ void find_capacities(dcsr_i_cuda_rewriting work, uint64_t first, uint64_t end,
                                        const uint64_t *rank, uint64_t *capacity)
 {
-    for (uint64_t i = first + dcsr_cuda_first(); i < end; i += dcsr_cuda_step()) {
+    for (uint64_t i = first + dcsr_i_cuda_first(); i < end; i += dcsr_i_cuda_step()) {
         uint64_t from = work.resolved[i] - work.resolved[first],
                  to = work.resolved[i + 1] - work.resolved[first];
         uint64_t length = from == to ? work.moved[i + 1] - work.moved[i] : rank[to] - rank[from];
@@ -128,36 +131,36 @@ static __global__ void find_capacities(dcsr_cuda_rewriting work, uint64_t first,
     }
 }
 
-static __global__ void place_rows(dcsr_cuda_rewriting work, uint64_t first, uint64_t end,
+static __global__ void place_rows(dcsr_i_cuda_rewriting work, uint64_t first, uint64_t end,
                                   const uint64_t *before)
 {
     const uint64_t start = first ? work.begin[first] : work.start;
-    for (uint64_t i = first + dcsr_cuda_first(); i < end; i += dcsr_cuda_step()) {
+    for (uint64_t i = first + dcsr_i_cuda_first(); i < end; i += dcsr_i_cuda_step()) {
         work.begin[i + 1] = start + before[i + 1 - first];
         if (i == 0) work.begin[0] = start;
     }
 }
 
-dcsr_status dcsr_cuda_place_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, uint64_t first,
-                                 uint64_t end, const uint64_t *rank, uint64_t *scratch)
+dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                   uint64_t first, uint64_t end, const uint64_t *rank, uint64_t *scratch)
 {
-    dcsr_cuda_launch(stream, find_capacities, end - first, *work, first, end, rank, scratch);
-    DCSR_TRY(dcsr_cuda_scan_u64(stream, scratch, scratch, end - first));
-    dcsr_cuda_launch(stream, place_rows, end - first, *work, first, end, (const uint64_t *)scratch);
+    dcsr_i_cuda_launch(stream, find_capacities, end - first, *work, first, end, rank, scratch);
+    DCSR_TRY(dcsr_i_cuda_scan_u64(stream, scratch, scratch, end - first));
+    dcsr_i_cuda_launch(stream, place_rows, end - first, *work, first, end, (const uint64_t *)scratch);
     return DCSR_OK;
 }
 
 /* ---- Entering ---- */
 
-static __global__ void enter_places(dcsr_cuda_rewriting work, const uint32_t *root,
-                                    dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page,
-                                    bool for_view, dcsr_cuda_sums *sums)
+static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *root,
+                                    dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                                    bool for_view, dcsr_i_cuda_sums *sums)
 {
     uint64_t stored = 0;
-    for (uint64_t i = dcsr_cuda_first(); i < work.count; i += dcsr_cuda_step()) {
-        dcsr_cuda_row_page *page = &row_page[root[work.list[i] >> DCSR_CUDA_PAGE_SHIFT]];
+    for (uint64_t i = dcsr_i_cuda_first(); i < work.count; i += dcsr_i_cuda_step()) {
+        dcsr_i_cuda_row_page *page = &row_page[root[work.list[i] >> DCSR_CUDA_PAGE_SHIFT]];
         uint32_t r = work.list[i] & (DCSR_CUDA_PAGE_ROWS - 1), others = ~(1u << (r & 31));
-        dcsr_cuda_segment_page *segments = &segment_page[page->segment[0]];
+        dcsr_i_cuda_segment_page *segments = &segment_page[page->segment[0]];
         page->length[r] = work.length[i];
         atomicAnd(&page->fragmented[r / 32], others);
         atomicAnd(&page->duplicates[r / 32], others);
@@ -173,9 +176,10 @@ static __global__ void enter_places(dcsr_cuda_rewriting work, const uint32_t *ro
     add_up(&sums->stored, stored);
 }
 
-void dcsr_cuda_enter_places(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, const uint32_t *root,
-                            dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page, bool for_view,
-                            dcsr_cuda_sums *sums)
+void dcsr_i_cuda_enter_places(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                              const uint32_t *root, dcsr_i_cuda_row_page *row_page,
+                              dcsr_i_cuda_segment_page *segment_page, bool for_view, dcsr_i_cuda_sums *sums)
 {
-    dcsr_cuda_launch(stream, enter_places, work->count, *work, root, row_page, segment_page, for_view, sums);
+    dcsr_i_cuda_launch(stream, enter_places, work->count, *work, root, row_page, segment_page, for_view,
+                       sums);
 }

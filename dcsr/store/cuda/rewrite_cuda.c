@@ -20,13 +20,13 @@ static const char moving[] = "moving rows";
 
 typedef struct job {
     dcsr_matrix *matrix;
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     const dcsr_i_table *base;
     const dcsr_i_selection *selection;
-    dcsr_cuda_rewriting work;
-    dcsr_cuda_build build;
-    dcsr_cuda_sums *sums;     /* on the device: of the rows as they are, and as they will be */
-    dcsr_cuda_sums was;       /* the first, on the host */
+    dcsr_i_cuda_rewriting work;
+    dcsr_i_cuda_build build;
+    dcsr_i_cuda_sums *sums;   /* on the device: of the rows as they are, and as they will be */
+    dcsr_i_cuda_sums was;     /* the first, on the host */
     uint64_t resolved, moved; /* entries */
     uint64_t pages, blocks;   /* of base, of the arena */
     uint64_t begin;           /* the places taken: was.most of them */
@@ -35,19 +35,19 @@ typedef struct job {
 
 static void *take(job *j, uint64_t count, size_t size)
 {
-    return dcsr_cuda_alloc(j->stream, DCSR_I_SCRATCH, count, size);
+    return dcsr_i_cuda_alloc(j->stream, DCSR_I_SCRATCH, count, size);
 }
 
 static void drop(job *j, void *block, uint64_t count, size_t size)
 {
-    dcsr_cuda_free(j->stream, DCSR_I_SCRATCH, block, count, size);
+    dcsr_i_cuda_free(j->stream, DCSR_I_SCRATCH, block, count, size);
 }
 
 /* ---- What they take up ---- */
 
 static dcsr_status make_plan(job *j)
 {
-    dcsr_cuda_rewriting *work = &j->work;
+    dcsr_i_cuda_rewriting *work = &j->work;
     work->resolved = take(j, work->count + 1, sizeof *work->resolved);
     work->moved = take(j, work->count + 1, sizeof *work->moved);
     work->begin = take(j, work->count + 1, sizeof *work->begin);
@@ -55,13 +55,13 @@ static dcsr_status make_plan(job *j)
     j->sums = take(j, 2, sizeof *j->sums);
     if (!work->resolved || !work->moved || !work->begin || !work->length || !j->sums)
         return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
-    return dcsr_cuda_plan_rewriting(j->stream, work, j->sums);
+    dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
+    return dcsr_i_cuda_plan_rewriting(j->stream, work, j->sums);
 }
 
 /* What the host needs to know: numbers, then places freed by block, then pages touched. */
 typedef struct survey {
-    dcsr_cuda_sums was;
+    dcsr_i_cuda_sums was;
     uint64_t resolved, moved;
     uint32_t freed[];
 } survey;
@@ -69,23 +69,23 @@ typedef struct survey {
 /* *landing lasts until the stream's next one. */
 static dcsr_status make_survey(job *j, survey **landing)
 {
-    const dcsr_cuda_rewriting *work = &j->work;
+    const dcsr_i_cuda_rewriting *work = &j->work;
     uint32_t *freed = j->selection->for_view ? NULL : take(j, j->blocks, sizeof *freed);
     uint8_t *touched = take(j, j->pages, sizeof *touched);
     dcsr_status status = DCSR_OK;
-    *landing = dcsr_cuda_landing(j->stream, sizeof **landing + j->blocks * sizeof *freed + j->pages);
+    *landing = dcsr_i_cuda_landing(j->stream, sizeof **landing + j->blocks * sizeof *freed + j->pages);
     if (touched && *landing && (freed || j->selection->for_view)) {
-        if (freed) dcsr_cuda_fill(j->stream, freed, 0, j->blocks * sizeof *freed);
-        dcsr_cuda_fill(j->stream, touched, 0, j->pages);
-        dcsr_cuda_count_rows(j->stream, &work->rows, work->list, 0, work->count, j->sums, freed,
-                             dcsr_i_arena_shift(&j->matrix->arena));
-        dcsr_cuda_touch_pages(j->stream, work->list, work->count, touched);
-        dcsr_cuda_copy(j->stream, &(*landing)->was, j->sums, sizeof *j->sums);
-        dcsr_cuda_copy(j->stream, &(*landing)->resolved, work->resolved + work->count, sizeof(uint64_t));
-        dcsr_cuda_copy(j->stream, &(*landing)->moved, work->moved + work->count, sizeof(uint64_t));
-        if (freed) dcsr_cuda_copy(j->stream, (*landing)->freed, freed, j->blocks * sizeof *freed);
-        dcsr_cuda_copy(j->stream, (*landing)->freed + j->blocks, touched, j->pages);
-        status = dcsr_cuda_wait(j->stream, moving);
+        if (freed) dcsr_i_cuda_fill(j->stream, freed, 0, j->blocks * sizeof *freed);
+        dcsr_i_cuda_fill(j->stream, touched, 0, j->pages);
+        dcsr_i_cuda_count_rows(j->stream, &work->rows, work->list, 0, work->count, j->sums, freed,
+                               dcsr_i_arena_shift(&j->matrix->arena));
+        dcsr_i_cuda_touch_pages(j->stream, work->list, work->count, touched);
+        dcsr_i_cuda_copy(j->stream, &(*landing)->was, j->sums, sizeof *j->sums);
+        dcsr_i_cuda_copy(j->stream, &(*landing)->resolved, work->resolved + work->count, sizeof(uint64_t));
+        dcsr_i_cuda_copy(j->stream, &(*landing)->moved, work->moved + work->count, sizeof(uint64_t));
+        if (freed) dcsr_i_cuda_copy(j->stream, (*landing)->freed, freed, j->blocks * sizeof *freed);
+        dcsr_i_cuda_copy(j->stream, (*landing)->freed + j->blocks, touched, j->pages);
+        status = dcsr_i_cuda_wait(j->stream, moving);
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
@@ -113,44 +113,44 @@ static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
     uint64_t count = 0, further = 0;
     for (uint64_t p = 0; p < j->pages; p++) count += touched[p];
     for (uint64_t b = 0; b < j->blocks; b++) further += landing->freed[b] != 0;
-    dcsr_cuda_page_need *needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *needs);
+    dcsr_i_cuda_page_need *needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *needs);
     if (!needs) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t p = 0, n = 0; p < j->pages; p++)
-        if (touched[p]) needs[n++] = (dcsr_cuda_page_need){.page = (uint32_t)p, .levels = 1, .moves = 1};
-    dcsr_status status = dcsr_cuda_build_begin(&j->build, needs, (uint32_t)count, j->base->rows,
-                                               j->base->cols, version, further);
-    if (status == DCSR_OK && j->build.grave)
-        dcsr_cuda_bury_places(j->build.grave, j->matrix, landing->freed, j->blocks);
+        if (touched[p]) needs[n++] = (dcsr_i_cuda_page_need){.page = (uint32_t)p, .levels = 1, .moves = 1};
+    dcsr_status status = dcsr_i_cuda_build_begin(&j->build, needs, (uint32_t)count, j->base->rows,
+                                                 j->base->cols, version, further);
+    if (status == DCSR_OK && j->build.limbo)
+        dcsr_i_cuda_retire_places(j->build.limbo, j->matrix, landing->freed, j->blocks);
     dcsr_i_free(context, DCSR_I_SCRATCH, needs, count, sizeof *needs);
     return status;
 }
 
 /* ---- Resolving and moving ---- */
 
-static dcsr_status rewrite_group(job *j, dcsr_cuda_group *group)
+static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group)
 {
     uint64_t rows = group->end - group->first, *words, *rank, *scratch = take(j, rows + 1, sizeof *scratch);
     if (!scratch) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_cuda_resolve_group(j->stream, &j->work, group, &words, &rank);
+    dcsr_status status = dcsr_i_cuda_resolve_group(j->stream, &j->work, group, &words, &rank);
     if (status == DCSR_OK)
-        status = dcsr_cuda_place_rows(j->stream, &j->work, group->first, group->end, rank, scratch);
-    if (status == DCSR_OK) dcsr_cuda_write_group(j->stream, &j->work, group, words, rank);
+        status = dcsr_i_cuda_place_rows(j->stream, &j->work, group->first, group->end, rank, scratch);
+    if (status == DCSR_OK) dcsr_i_cuda_write_group(j->stream, &j->work, group, words, rank);
     drop(j, scratch, rows + 1, sizeof *scratch);
     return status;
 }
 
-static dcsr_status rewrite_groups(job *j, const dcsr_cuda_border *borders, uint64_t groups)
+static dcsr_status rewrite_groups(job *j, const dcsr_i_cuda_border *borders, uint64_t groups)
 {
     uint64_t most = 0;
     for (uint64_t g = 0; g < groups; g++) {
         uint64_t n = borders[g + 1].entry - borders[g].entry;
         if (n > most) most = n;
     }
-    dcsr_cuda_group group = {.keys = take(j, most + 1, sizeof(uint64_t)),
-                             .keys_spare = take(j, most + 1, sizeof(uint64_t)),
-                             .from = take(j, most + 1, sizeof(uint64_t)),
-                             .from_spare = take(j, most + 1, sizeof(uint64_t)),
-                             .stays = take(j, most + 1, sizeof(uint32_t))};
+    dcsr_i_cuda_group group = {.keys = take(j, most + 1, sizeof(uint64_t)),
+                               .keys_spare = take(j, most + 1, sizeof(uint64_t)),
+                               .from = take(j, most + 1, sizeof(uint64_t)),
+                               .from_spare = take(j, most + 1, sizeof(uint64_t)),
+                               .stays = take(j, most + 1, sizeof(uint32_t))};
     bool made = group.keys && group.keys_spare && group.from && group.from_spare && group.stays;
     dcsr_status status = made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t g = 0; g < groups && status == DCSR_OK; g++) {
@@ -168,19 +168,19 @@ static dcsr_status rewrite_groups(job *j, const dcsr_cuda_border *borders, uint6
 }
 
 /* The groups in which the rows of the list are rewritten; one is known without asking the device. */
-static dcsr_status find_borders(job *j, dcsr_cuda_border *borders, uint64_t groups)
+static dcsr_status find_borders(job *j, dcsr_i_cuda_border *borders, uint64_t groups)
 {
-    borders[0] = (dcsr_cuda_border){0, 0};
-    borders[groups] = (dcsr_cuda_border){j->work.count, j->resolved};
+    borders[0] = (dcsr_i_cuda_border){0, 0};
+    borders[groups] = (dcsr_i_cuda_border){j->work.count, j->resolved};
     if (groups == 1) return DCSR_OK;
     size_t bytes = (groups + 1) * sizeof *borders;
-    dcsr_cuda_border *landing = dcsr_cuda_landing(j->stream, bytes),
-                     *found = take(j, groups + 1, sizeof *found);
+    dcsr_i_cuda_border *landing = dcsr_i_cuda_landing(j->stream, bytes),
+                       *found = take(j, groups + 1, sizeof *found);
     dcsr_status status = landing && found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_cuda_find_borders(j->stream, &j->work, GROUP_ENTRIES, groups, found);
-        dcsr_cuda_copy(j->stream, landing, found, bytes);
-        status = dcsr_cuda_wait(j->stream, moving);
+        dcsr_i_cuda_find_borders(j->stream, &j->work, GROUP_ENTRIES, groups, found);
+        dcsr_i_cuda_copy(j->stream, landing, found, bytes);
+        status = dcsr_i_cuda_wait(j->stream, moving);
         memcpy(borders, landing, bytes);
     }
     drop(j, found, groups + 1, sizeof *found);
@@ -189,22 +189,22 @@ static dcsr_status find_borders(job *j, dcsr_cuda_border *borders, uint64_t grou
 
 static dcsr_status write_rows(job *j)
 {
-    const dcsr_cuda_rewriting *work = &j->work;
+    const dcsr_i_cuda_rewriting *work = &j->work;
     uint64_t groups = j->resolved ? (j->resolved + GROUP_ENTRIES - 1) / GROUP_ENTRIES : 1;
     dcsr_context *context = j->matrix->context;
-    dcsr_cuda_border *borders = dcsr_i_alloc(context, DCSR_I_SCRATCH, groups + 1, sizeof *borders);
+    dcsr_i_cuda_border *borders = dcsr_i_alloc(context, DCSR_I_SCRATCH, groups + 1, sizeof *borders);
     if (!borders) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = find_borders(j, borders, groups);
     if (status == DCSR_OK) status = rewrite_groups(j, borders, groups);
     dcsr_i_free(context, DCSR_I_SCRATCH, borders, groups + 1, sizeof *borders);
     if (status != DCSR_OK) return status;
-    dcsr_cuda_walk walk = {work->rows, work->list, work->count, work->moved};
-    dcsr_cuda_gather(j->stream, &walk, j->moved, work->begin, j->matrix->arena.columns,
-                     j->matrix->arena.values);
-    dcsr_cuda_store *store = j->matrix->cuda;
-    dcsr_cuda_enter_places(
-        j->stream, work, j->build.table->root->device, (dcsr_cuda_row_page *)store->row_pages.memory.start,
-        (dcsr_cuda_segment_page *)store->segment_pages.memory.start, j->selection->for_view, j->sums + 1);
+    dcsr_i_cuda_walk walk = {work->rows, work->list, work->count, work->moved};
+    dcsr_i_cuda_gather(j->stream, &walk, j->moved, work->begin, j->matrix->arena.columns,
+                       j->matrix->arena.values);
+    dcsr_i_cuda_store *store = j->matrix->cuda;
+    dcsr_i_cuda_enter_places(
+        j->stream, work, j->build.table->root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, j->selection->for_view, j->sums + 1);
     return DCSR_OK;
 }
 
@@ -212,13 +212,13 @@ static dcsr_status write_rows(job *j)
 static dcsr_status finish(job *j, dcsr_i_rewritten *result)
 {
     struct {
-        dcsr_cuda_sums is;
+        dcsr_i_cuda_sums is;
         uint64_t end;
-    } *landing = dcsr_cuda_landing(j->stream, sizeof *landing);
+    } *landing = dcsr_i_cuda_landing(j->stream, sizeof *landing);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_copy(j->stream, &landing->is, j->sums + 1, sizeof landing->is);
-    dcsr_cuda_copy(j->stream, &landing->end, j->work.begin + j->work.count, sizeof landing->end);
-    DCSR_TRY(dcsr_cuda_wait(j->stream, moving));
+    dcsr_i_cuda_copy(j->stream, &landing->is, j->sums + 1, sizeof landing->is);
+    dcsr_i_cuda_copy(j->stream, &landing->end, j->work.begin + j->work.count, sizeof landing->end);
+    DCSR_TRY(dcsr_i_cuda_wait(j->stream, moving));
     dcsr_i_table *table = j->build.table;
     table->stored += landing->is.stored - j->was.stored;
     table->extra_segments -= j->was.extra;
@@ -226,14 +226,14 @@ static dcsr_status finish(job *j, dcsr_i_rewritten *result)
     table->tombstone_rows -= j->was.tombstones;
     uint64_t used = landing->end - j->begin;
     dcsr_i_arena_give(&j->matrix->arena, j->begin + used, j->was.most - used);
-    *result = (dcsr_i_rewritten){table, j->build.grave, j->begin, used};
-    dcsr_cuda_build_end(&j->build);
+    *result = (dcsr_i_rewritten){table, j->build.limbo, j->begin, used};
+    dcsr_i_cuda_build_end(&j->build);
     return DCSR_OK;
 }
 
 /* ---- All of it ---- */
 
-static job job_of(dcsr_matrix *matrix, dcsr_cuda_stream *stream, const dcsr_i_table *base,
+static job job_of(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, const dcsr_i_table *base,
                   const dcsr_i_selection *selection)
 {
     bool cuts = selection->column_limit < DCSR_MAX_COLS;
@@ -245,7 +245,7 @@ static job job_of(dcsr_matrix *matrix, dcsr_cuda_stream *stream, const dcsr_i_ta
                  .stream = stream,
                  .base = base,
                  .selection = selection,
-                 .work = {.rows = dcsr_cuda_rows_of_table(matrix, base),
+                 .work = {.rows = dcsr_i_cuda_rows_of_table(matrix, base),
                           .resolve_all = selection->sorted || cuts,
                           .slack = selection->slack,
                           .keep = matrix->policy == DCSR_POLICY_KEEP,
@@ -253,14 +253,14 @@ static job job_of(dcsr_matrix *matrix, dcsr_cuda_stream *stream, const dcsr_i_ta
                           .column_bits = column_bits,
                           .policy = matrix->policy},
                  .build = {.matrix = matrix, .stream = stream, .base = base, .for_view = selection->for_view},
-                 .pages = dcsr_cuda_page_count(base->rows),
+                 .pages = dcsr_i_cuda_page_count(base->rows),
                  .blocks = selection->for_view ? 0 : dcsr_i_arena_blocks(&matrix->arena)};
 }
 
 static dcsr_status rewrite_list(dcsr_i_rewritten *result, job *j, uint64_t version, const uint32_t *list,
                                 uint64_t count)
 {
-    dcsr_cuda_rewriting *work = &j->work;
+    dcsr_i_cuda_rewriting *work = &j->work;
     survey *landing;
     work->list = list;
     work->count = count;
@@ -276,8 +276,8 @@ static dcsr_status rewrite_list(dcsr_i_rewritten *result, job *j, uint64_t versi
     if (status == DCSR_OK) status = write_rows(j);
     if (status == DCSR_OK) status = finish(j, result);
     if (status != DCSR_OK) {
-        dcsr_cuda_build_undo(&j->build);
-        dcsr_cuda_wait(j->stream, moving);
+        dcsr_i_cuda_build_undo(&j->build);
+        dcsr_i_cuda_wait(j->stream, moving);
         if (j->taken) dcsr_i_arena_give(&j->matrix->arena, j->begin, j->was.most);
     }
     drop(j, work->resolved, count + 1, sizeof *work->resolved);
@@ -288,26 +288,26 @@ static dcsr_status rewrite_list(dcsr_i_rewritten *result, job *j, uint64_t versi
     return status;
 }
 
-dcsr_status dcsr_cuda_rewrite_rows(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
-                                   uint64_t version, const dcsr_i_selection *selection, const uint32_t *rows,
-                                   uint64_t count)
+dcsr_status dcsr_i_cuda_rewrite_rows(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                                     uint64_t version, const dcsr_i_selection *selection,
+                                     const uint32_t *rows, uint64_t count)
 {
     *result = (dcsr_i_rewritten){0};
     job j = job_of(matrix, matrix->cuda->stream, base, selection);
     return rewrite_list(result, &j, version, rows, count);
 }
 
-dcsr_status dcsr_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
-                              uint64_t version, const dcsr_i_selection *selection)
+dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                                uint64_t version, const dcsr_i_selection *selection)
 {
     *result = (dcsr_i_rewritten){0};
-    dcsr_cuda_stream *stream =
+    dcsr_i_cuda_stream *stream =
         selection->for_view ? dcsr_i_stream_borrow(matrix->context) : matrix->cuda->stream;
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     job j = job_of(matrix, stream, base, selection);
     uint32_t *list;
     uint64_t count;
-    dcsr_status status = dcsr_cuda_select_rows(&list, &count, stream, base, &j.work.rows, selection);
+    dcsr_status status = dcsr_i_cuda_select_rows(&list, &count, stream, base, &j.work.rows, selection);
     if (status == DCSR_OK && count) status = rewrite_list(result, &j, version, list, count);
     drop(&j, list, count, sizeof *list);
     if (selection->for_view) dcsr_i_stream_return(matrix->context, stream);

@@ -14,58 +14,60 @@ struct dcsr_i_table;
 
 /* ---- Which rows: select_rows.cu. A bitmap has a bit for each row, in words of 32. ---- */
 
-typedef enum dcsr_cuda_marks {
+typedef enum dcsr_i_cuda_marks {
     DCSR_CUDA_MARKED_TOMBSTONES = 1,
     DCSR_CUDA_MARKED_DUPLICATES = 2,
     DCSR_CUDA_MARKED_FRAGMENTED = 4
-} dcsr_cuda_marks;
+} dcsr_i_cuda_marks;
 
-static inline uint64_t dcsr_cuda_bitmap_words(uint64_t rows)
+static inline uint64_t dcsr_i_cuda_bitmap_words(uint64_t rows)
 {
     return (rows + 31) / 32;
 }
 
 /* Sets the bits of the rows that have any of the marks, clears the others. */
-void dcsr_cuda_select_marked(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, unsigned marks,
-                             uint32_t *bitmap);
+void dcsr_i_cuda_select_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, unsigned marks,
+                               uint32_t *bitmap);
 /* Sets the bits of further rows of a walk over all rows, which has `entries`: those whose columns do not
  * ascend (strictly: no two are equal either), those with a column from `limit` on. */
-void dcsr_cuda_select_unsorted(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                               bool strictly, uint32_t *bitmap);
-void dcsr_cuda_select_beyond(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                             uint64_t limit, uint32_t *bitmap);
+void dcsr_i_cuda_select_unsorted(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                                 bool strictly, uint32_t *bitmap);
+void dcsr_i_cuda_select_beyond(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                               uint64_t limit, uint32_t *bitmap);
 /* before[w] = bits in the words before word w, for w = 0 .. words. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_count_bits(dcsr_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                                 uint64_t *before);
+dcsr_status dcsr_i_cuda_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                                   uint64_t *before);
 /* Lists the rows whose bits are set. */
-void dcsr_cuda_list_rows(dcsr_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                         const uint64_t *before, uint32_t *list);
+void dcsr_i_cuda_list_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                           const uint64_t *before, uint32_t *list);
 
 /* Lists the rows that are selected, ascending: *count of them in *list, which the caller frees
  * (DCSR_I_SCRATCH), NULL for none. Waits for the stream. select_rows_cuda.c. */
-dcsr_status dcsr_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_cuda_stream *stream,
-                                  const struct dcsr_i_table *base, const dcsr_cuda_rows *rows,
-                                  const struct dcsr_i_selection *selection);
+dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                    const struct dcsr_i_table *base, const dcsr_i_cuda_rows *rows,
+                                    const struct dcsr_i_selection *selection);
 
 /* ---- What rows take up: rewrite.cu ---- */
 
 /* Adds up over rows. */
-typedef struct dcsr_cuda_sums {
+typedef struct dcsr_i_cuda_sums {
     uint64_t stored, extra, duplicates, tombstones; /* as in dcsr_i_table */
     uint64_t most;                                  /* places they may need when they are rewritten */
-} dcsr_cuda_sums;
+} dcsr_i_cuda_sums;
 
 /* Adds to the first four sums what rows first to first + count - 1, or those of the list, are counted for;
  * and to freed[b], unless it is NULL, the places of theirs in block b of the arena, a block being 2^shift
  * places. */
-void dcsr_cuda_count_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, const uint32_t *list,
-                          uint64_t first, uint64_t count, dcsr_cuda_sums *sums, uint32_t *freed, int shift);
+void dcsr_i_cuda_count_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
+                            uint64_t first, uint64_t count, dcsr_i_cuda_sums *sums, uint32_t *freed,
+                            int shift);
 /* touched[p] = 1 for each page p that has a row of the list, which ascends; the others are not written. */
-void dcsr_cuda_touch_pages(dcsr_cuda_stream *stream, const uint32_t *list, uint64_t count, uint8_t *touched);
+void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const uint32_t *list, uint64_t count,
+                             uint8_t *touched);
 
 /* What is done to the rows of a list. */
-typedef struct dcsr_cuda_rewriting {
-    dcsr_cuda_rows rows; /* as they are */
+typedef struct dcsr_i_cuda_rewriting {
+    dcsr_i_cuda_rows rows; /* as they are */
     const uint32_t *list;
     uint64_t count;
     bool resolve_all; /* not just the rows with marks */
@@ -78,66 +80,67 @@ typedef struct dcsr_cuda_rewriting {
      * rows are to be, and where the last one ends. */
     uint64_t *resolved, *moved, *begin;
     uint32_t *length; /* the new one */
-} dcsr_cuda_rewriting;
+} dcsr_i_cuda_rewriting;
 
 /* Makes the two walks; adds to sums->most what the rows may need. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_plan_rewriting(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                                     dcsr_cuda_sums *sums);
+dcsr_status dcsr_i_cuda_plan_rewriting(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                       dcsr_i_cuda_sums *sums);
 /* A place in the list: a row, and the entry that it begins with in the walk over those to resolve. */
-typedef struct dcsr_cuda_border {
+typedef struct dcsr_i_cuda_border {
     uint64_t row, entry;
-} dcsr_cuda_border;
+} dcsr_i_cuda_border;
 /* borders[g], for g = 0 .. groups: where the g-th share of so many entries begins, of whole rows. */
-void dcsr_cuda_find_borders(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, uint64_t share,
-                            uint64_t groups, dcsr_cuda_border *borders);
+void dcsr_i_cuda_find_borders(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work, uint64_t share,
+                              uint64_t groups, dcsr_i_cuda_border *borders);
 /* Gives rows first to end - 1 of the list their new lengths - `rank` counts, from the first entry of theirs
  * that is resolved, those that stay - and places, behind those of the rows before them. `scratch` has end -
  * first + 1 places. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_place_rows(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, uint64_t first,
-                                 uint64_t end, const uint64_t *rank, uint64_t *scratch);
+dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                   uint64_t first, uint64_t end, const uint64_t *rank, uint64_t *scratch);
 /* Writes the rows into pages of their own; adds to sums->stored what is in them. */
-void dcsr_cuda_enter_places(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work, const uint32_t *root,
-                            dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page, bool for_view,
-                            dcsr_cuda_sums *sums);
+void dcsr_i_cuda_enter_places(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                              const uint32_t *root, dcsr_i_cuda_row_page *row_page,
+                              dcsr_i_cuda_segment_page *segment_page, bool for_view, dcsr_i_cuda_sums *sums);
 
 /* ---- Resolving: resolve.cu ---- */
 
 /* The entries of rows first to end - 1 of the list that are to be resolved, on their way: n of them. Each
  * array has room for n + 1. */
-typedef struct dcsr_cuda_group {
+typedef struct dcsr_i_cuda_group {
     uint64_t first, end, n;
     uint64_t *keys, *keys_spare; /* row << column_bits | column, the first row of the group being 0 */
     uint64_t *from, *from_spare; /* place; the topmost bit: it is a tombstone */
     uint32_t *stays;
-} dcsr_cuda_group;
+} dcsr_i_cuda_group;
 
 /* Sorts the entries by row and column, combines those of one place, and ranks those that stay: rank[x] of
  * them are before the x-th. Leaves in keys and words what they are. OUT_OF_MEMORY. */
-dcsr_status dcsr_cuda_resolve_group(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                                    dcsr_cuda_group *group, uint64_t **words, uint64_t **rank);
+dcsr_status dcsr_i_cuda_resolve_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                                      dcsr_i_cuda_group *group, uint64_t **words, uint64_t **rank);
 /* Writes them to where their rows have been placed. */
-void dcsr_cuda_write_group(dcsr_cuda_stream *stream, const dcsr_cuda_rewriting *work,
-                           const dcsr_cuda_group *group, const uint64_t *words, const uint64_t *rank);
+void dcsr_i_cuda_write_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                             const dcsr_i_cuda_group *group, const uint64_t *words, const uint64_t *rank);
 
 /* ---- Rows one behind the other: compact.cu ---- */
 
 /* used[p] = whether page p has entries. */
-void dcsr_cuda_find_used_pages(dcsr_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
-                               uint8_t *used);
+void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
+                                 uint8_t *used);
 /* Fills new pages: row i has the places from first + offsets[i] to first + offsets[i + 1]. */
-void dcsr_cuda_lay_out(dcsr_cuda_stream *stream, const dcsr_cuda_page_change *changes, uint64_t count,
-                       dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page,
-                       const uint64_t *offsets, uint64_t rows, uint64_t first);
+void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes, uint64_t count,
+                         dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                         const uint64_t *offsets, uint64_t rows, uint64_t first);
 /* Notes in new pages that rows whose bit is set may hold duplicates; adds to *marked how many those are. */
-void dcsr_cuda_mark_duplicates(dcsr_cuda_stream *stream, const dcsr_cuda_page_change *changes, uint64_t count,
-                               dcsr_cuda_row_page *row_page, const uint32_t *bitmap, uint64_t rows,
-                               uint64_t *marked);
+void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
+                                 uint64_t count, dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap,
+                                 uint64_t rows, uint64_t *marked);
 
 /* ---- Fewer rows: resize.cu ---- */
 
 /* Empties the rows of a new page from `first` on. */
-void dcsr_cuda_cut_page(dcsr_cuda_stream *stream, const dcsr_cuda_page_change *change,
-                        dcsr_cuda_row_page *row_page, dcsr_cuda_segment_page *segment_page, uint32_t first);
+void dcsr_i_cuda_cut_page(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *change,
+                          dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                          uint32_t first);
 
 #ifdef __cplusplus
 }

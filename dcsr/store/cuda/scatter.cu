@@ -7,25 +7,25 @@
 #include "dcsr/store/cuda/insert_cuda.h"
 #include "dcsr/device/value_word.cuh"
 
-static __global__ void scatter_entries(dcsr_cuda_batch b, uint64_t entries)
+static __global__ void scatter_entries(dcsr_i_cuda_batch b, uint64_t entries)
 {
     uint64_t column_mask = (static_cast<uint64_t>(1) << b.column_bits) - 1;
-    for (uint64_t i = dcsr_cuda_first(); i < entries; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
         uint32_t j = static_cast<uint32_t>(b.heads[i + 1]) - 1;
-        const dcsr_cuda_growth &grows = b.growth[j];
+        const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
         uint64_t e = i - grows.first;
         uint64_t at =
             e < grows.room ? grows.tail + e : b.begin + b.offsets[j] + grows.lead + (e - grows.room);
         b.rows.columns[at] = static_cast<uint32_t>(b.keys[i] & column_mask) | b.mark;
         /* A tombstone leaves its value as it is: nothing reads it. */
-        if (b.words) dcsr_cuda_store_word(b.rows.values, b.rows.value_size, at, b.words[i]);
+        if (b.words) dcsr_i_cuda_store_word(b.rows.values, b.rows.value_size, at, b.words[i]);
     }
 }
 
-void dcsr_cuda_scatter_entries(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint64_t entries)
+void dcsr_i_cuda_scatter_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint64_t entries)
 {
-    dcsr_cuda_launch(stream, scatter_entries, entries, *batch, entries);
+    dcsr_i_cuda_launch(stream, scatter_entries, entries, *batch, entries);
 }
 
 /* The neighbouring rows' marks are in the same words. */
@@ -34,21 +34,21 @@ DCSR_CUDA_INLINE void set_mark(uint32_t *mask, uint32_t r)
     atomicOr(&mask[r / 32], 1u << (r & 31));
 }
 
-static __global__ void finish_rows(dcsr_cuda_batch b, uint32_t rows)
+static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
 {
-    for (uint64_t j = dcsr_cuda_first(); j < rows; j += dcsr_cuda_step()) {
-        const dcsr_cuda_growth &grows = b.growth[j];
+    for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
         uint32_t r = static_cast<uint32_t>(b.keys[grows.first] >> b.column_bits) & (DCSR_CUDA_PAGE_ROWS - 1);
-        const dcsr_cuda_page_change &change = b.changes[(b.heads[grows.first + 1] >> 32) - 1];
-        dcsr_cuda_row_page *page = &b.row_page[change.fresh];
+        const dcsr_i_cuda_page_change &change = b.changes[(b.heads[grows.first + 1] >> 32) - 1];
+        dcsr_i_cuda_row_page *page = &b.row_page[change.fresh];
         if (grows.moves) {
             for (int k = 0; k < b.rows.segments_per_row; k++)
                 b.segment_page[change.segment[k]].capacity[r] = 0;
             atomicAnd(&page->fragmented[r / 32], ~(1u << (r & 31)));
         }
         if (b.places[j]) {
-            dcsr_cuda_segment_page *segments = &b.segment_page[change.segment[grows.segment]];
+            dcsr_i_cuda_segment_page *segments = &b.segment_page[change.segment[grows.segment]];
             segments->begin[r] = b.begin + b.offsets[j];
             segments->capacity[r] = b.places[j];
             if (grows.segment) set_mark(page->fragmented, r);
@@ -61,7 +61,7 @@ static __global__ void finish_rows(dcsr_cuda_batch b, uint32_t rows)
     }
 }
 
-void dcsr_cuda_finish_rows(dcsr_cuda_stream *stream, const dcsr_cuda_batch *batch, uint32_t rows)
+void dcsr_i_cuda_finish_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows)
 {
-    dcsr_cuda_launch(stream, finish_rows, rows, *batch, rows);
+    dcsr_i_cuda_launch(stream, finish_rows, rows, *batch, rows);
 }

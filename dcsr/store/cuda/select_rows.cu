@@ -6,10 +6,10 @@
 #include "dcsr/store/cuda/rewrite_cuda.h"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
-static __global__ void select_marked(dcsr_cuda_rows rows, uint64_t words, unsigned marks, uint32_t *bitmap)
+static __global__ void select_marked(dcsr_i_cuda_rows rows, uint64_t words, unsigned marks, uint32_t *bitmap)
 {
-    for (uint64_t w = dcsr_cuda_first(); w < words; w += dcsr_cuda_step()) {
-        const dcsr_cuda_row_page *page = dcsr_cuda_page_of(rows, w * 32);
+    for (uint64_t w = dcsr_i_cuda_first(); w < words; w += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, w * 32);
         uint32_t in_page = w & (DCSR_CUDA_MASK_WORDS - 1), mask = 0;
         if (page && marks & DCSR_CUDA_MARKED_TOMBSTONES) mask |= page->tombstones[in_page];
         if (page && marks & DCSR_CUDA_MARKED_DUPLICATES) mask |= page->duplicates[in_page];
@@ -18,11 +18,11 @@ static __global__ void select_marked(dcsr_cuda_rows rows, uint64_t words, unsign
     }
 }
 
-void dcsr_cuda_select_marked(dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows, unsigned marks,
-                             uint32_t *bitmap)
+void dcsr_i_cuda_select_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, unsigned marks,
+                               uint32_t *bitmap)
 {
-    uint64_t words = dcsr_cuda_bitmap_words(rows->rows);
-    dcsr_cuda_launch(stream, select_marked, words, *rows, words, marks, bitmap);
+    uint64_t words = dcsr_i_cuda_bitmap_words(rows->rows);
+    dcsr_i_cuda_launch(stream, select_marked, words, *rows, words, marks, bitmap);
 }
 
 DCSR_CUDA_INLINE void set_bit(uint32_t *bitmap, uint64_t row)
@@ -31,78 +31,78 @@ DCSR_CUDA_INLINE void set_bit(uint32_t *bitmap, uint64_t row)
 }
 
 /* The column of the entry before this one in its row; nothing is before the first. */
-DCSR_CUDA_INLINE int64_t column_before(const dcsr_cuda_walk &walk, const dcsr_cuda_entry &entry,
-                                       const dcsr_cuda_source &source)
+DCSR_CUDA_INLINE int64_t column_before(const dcsr_i_cuda_walk &walk, const dcsr_i_cuda_entry &entry,
+                                       const dcsr_i_cuda_source &source)
 {
     uint64_t position = entry.e - walk.offsets[entry.i];
     if (!position) return -1;
     return walk.rows
-        .columns[source.follows ? source.place - 1 : dcsr_cuda_place_of(walk.rows, entry.i, position - 1)];
+        .columns[source.follows ? source.place - 1 : dcsr_i_cuda_place_of(walk.rows, entry.i, position - 1)];
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS select_unsorted(dcsr_cuda_walk walk, bool strictly,
+static __global__ void DCSR_CUDA_WALK_BOUNDS select_unsorted(dcsr_i_cuda_walk walk, bool strictly,
                                                              uint32_t *bitmap)
 {
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &entry, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
             return walk.rows.columns[source.place] < column_before(walk, entry, source) + strictly;
         },
-        [&](const dcsr_cuda_entry &entry, bool descends) {
+        [&](const dcsr_i_cuda_entry &entry, bool descends) {
             if (descends) set_bit(bitmap, entry.i);
         });
 }
 
-void dcsr_cuda_select_unsorted(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                               bool strictly, uint32_t *bitmap)
+void dcsr_i_cuda_select_unsorted(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                                 bool strictly, uint32_t *bitmap)
 {
-    dcsr_cuda_launch_walk(stream, select_unsorted, entries, walk->count, *walk, strictly, bitmap);
+    dcsr_i_cuda_launch_walk(stream, select_unsorted, entries, walk->count, *walk, strictly, bitmap);
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS select_beyond(dcsr_cuda_walk walk, uint64_t limit,
+static __global__ void DCSR_CUDA_WALK_BOUNDS select_beyond(dcsr_i_cuda_walk walk, uint64_t limit,
                                                            uint32_t *bitmap)
 {
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
             return (walk.rows.columns[source.place] & ~DCSR_CUDA_TOMBSTONE) >= limit;
         },
-        [&](const dcsr_cuda_entry &entry, bool beyond) {
+        [&](const dcsr_i_cuda_entry &entry, bool beyond) {
             if (beyond) set_bit(bitmap, entry.i);
         });
 }
 
-void dcsr_cuda_select_beyond(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries,
-                             uint64_t limit, uint32_t *bitmap)
+void dcsr_i_cuda_select_beyond(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                               uint64_t limit, uint32_t *bitmap)
 {
-    dcsr_cuda_launch_walk(stream, select_beyond, entries, walk->count, *walk, limit, bitmap);
+    dcsr_i_cuda_launch_walk(stream, select_beyond, entries, walk->count, *walk, limit, bitmap);
 }
 
 static __global__ void count_bits(const uint32_t *bitmap, uint64_t words, uint64_t *count)
 {
-    for (uint64_t w = dcsr_cuda_first(); w < words; w += dcsr_cuda_step())
+    for (uint64_t w = dcsr_i_cuda_first(); w < words; w += dcsr_i_cuda_step())
         count[w] = (uint64_t)__popc(bitmap[w]);
 }
 
-dcsr_status dcsr_cuda_count_bits(dcsr_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                                 uint64_t *before)
+dcsr_status dcsr_i_cuda_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                                   uint64_t *before)
 {
-    dcsr_cuda_launch(stream, count_bits, words, bitmap, words, before);
-    return dcsr_cuda_scan_u64(stream, before, before, words);
+    dcsr_i_cuda_launch(stream, count_bits, words, bitmap, words, before);
+    return dcsr_i_cuda_scan_u64(stream, before, before, words);
 }
 
 static __global__ void list_rows(const uint32_t *bitmap, uint64_t words, const uint64_t *before,
                                  uint32_t *list)
 {
-    for (uint64_t w = dcsr_cuda_first(); w < words; w += dcsr_cuda_step()) {
+    for (uint64_t w = dcsr_i_cuda_first(); w < words; w += dcsr_i_cuda_step()) {
         uint64_t at = before[w];
         for (uint32_t mask = bitmap[w]; mask; mask &= mask - 1)
             list[at++] = (uint32_t)w * 32 + (uint32_t)__ffs(mask) - 1;
     }
 }
 
-void dcsr_cuda_list_rows(dcsr_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                         const uint64_t *before, uint32_t *list)
+void dcsr_i_cuda_list_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                           const uint64_t *before, uint32_t *list)
 {
-    dcsr_cuda_launch(stream, list_rows, words, bitmap, words, before, list);
+    dcsr_i_cuda_launch(stream, list_rows, words, bitmap, words, before, list);
 }

@@ -32,55 +32,55 @@ static bool may_be_any(const dcsr_i_table *base, dcsr_i_rows_kind kind)
            (marks & DCSR_CUDA_MARKED_FRAGMENTED && base->extra_segments);
 }
 
-static dcsr_status select_by_entries(uint32_t *bitmap, dcsr_cuda_stream *stream, const dcsr_cuda_rows *rows,
-                                     const dcsr_i_selection *selection)
+static dcsr_status select_by_entries(uint32_t *bitmap, dcsr_i_cuda_stream *stream,
+                                     const dcsr_i_cuda_rows *rows, const dcsr_i_selection *selection)
 {
-    uint64_t *offsets = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_walk walk = {.rows = *rows, .count = rows->rows, .offsets = offsets};
-    dcsr_status status = dcsr_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
+    dcsr_i_cuda_walk walk = {.rows = *rows, .count = rows->rows, .offsets = offsets};
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
     if (status == DCSR_OK && selection->kind == DCSR_I_UNSORTED_ROWS)
-        dcsr_cuda_select_unsorted(stream, &walk, rows->stored, false, bitmap);
+        dcsr_i_cuda_select_unsorted(stream, &walk, rows->stored, false, bitmap);
     else if (status == DCSR_OK)
-        dcsr_cuda_select_beyond(stream, &walk, rows->stored, selection->column_limit, bitmap);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
+        dcsr_i_cuda_select_beyond(stream, &walk, rows->stored, selection->column_limit, bitmap);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
     return status;
 }
 
 /* The bitmap, and how many of its bits are before each word. */
-static dcsr_status fill_bitmap(uint32_t *bitmap, uint64_t *before, dcsr_cuda_stream *stream,
-                               const dcsr_cuda_rows *rows, const dcsr_i_selection *selection)
+static dcsr_status fill_bitmap(uint32_t *bitmap, uint64_t *before, dcsr_i_cuda_stream *stream,
+                               const dcsr_i_cuda_rows *rows, const dcsr_i_selection *selection)
 {
-    dcsr_cuda_select_marked(stream, rows, marks_of(selection->kind), bitmap);
+    dcsr_i_cuda_select_marked(stream, rows, marks_of(selection->kind), bitmap);
     if (reads_entries(selection->kind)) DCSR_TRY(select_by_entries(bitmap, stream, rows, selection));
-    return dcsr_cuda_count_bits(stream, bitmap, dcsr_cuda_bitmap_words(rows->rows), before);
+    return dcsr_i_cuda_count_bits(stream, bitmap, dcsr_i_cuda_bitmap_words(rows->rows), before);
 }
 
-dcsr_status dcsr_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_cuda_stream *stream,
-                                  const dcsr_i_table *base, const dcsr_cuda_rows *rows,
-                                  const dcsr_i_selection *selection)
+dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                    const dcsr_i_table *base, const dcsr_i_cuda_rows *rows,
+                                    const dcsr_i_selection *selection)
 {
-    uint64_t words = dcsr_cuda_bitmap_words(rows->rows);
+    uint64_t words = dcsr_i_cuda_bitmap_words(rows->rows);
     *list = NULL;
     *count = 0;
     if (!may_be_any(base, selection->kind)) return DCSR_OK;
-    uint32_t *bitmap = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
-    uint64_t *before = bitmap ? dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
+    uint32_t *bitmap = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
+    uint64_t *before = bitmap ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
     dcsr_status status =
         before ? fill_bitmap(bitmap, before, stream, rows, selection) : DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t *landing = status == DCSR_OK ? dcsr_cuda_landing(stream, sizeof *landing) : NULL;
-    if (landing) dcsr_cuda_copy(stream, landing, before + words, sizeof *landing);
-    dcsr_status waited = dcsr_cuda_wait(stream, "looking for rows to move");
+    uint64_t *landing = status == DCSR_OK ? dcsr_i_cuda_landing(stream, sizeof *landing) : NULL;
+    if (landing) dcsr_i_cuda_copy(stream, landing, before + words, sizeof *landing);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "looking for rows to move");
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK && *landing) {
         *count = *landing;
-        *list = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, *count, sizeof **list);
+        *list = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, *count, sizeof **list);
         if (*list)
-            dcsr_cuda_list_rows(stream, bitmap, words, before, *list);
+            dcsr_i_cuda_list_rows(stream, bitmap, words, before, *list);
         else
             status = DCSR_ERROR_OUT_OF_MEMORY;
     }
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
     return status;
 }

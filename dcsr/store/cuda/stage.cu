@@ -7,71 +7,71 @@
 #include "dcsr/store/cuda/stage_cuda.h"
 
 /* The first of the entries that a thread has seen to be out of range becomes the batch's. */
-DCSR_CUDA_INLINE void tell_outside(dcsr_cuda_verdict *found, uint64_t first)
+DCSR_CUDA_INLINE void tell_outside(dcsr_i_cuda_verdict *found, uint64_t first)
 {
     if (first != UINT64_MAX) atomicMin(reinterpret_cast<unsigned long long *>(&found->outside), first);
 }
 
-static __global__ void pack(dcsr_cuda_arrays arrays, uint64_t rows, uint64_t cols, int column_bits,
-                            uint64_t *keys, uint64_t *words, dcsr_cuda_verdict *found)
+static __global__ void pack(dcsr_i_cuda_arrays arrays, uint64_t rows, uint64_t cols, int column_bits,
+                            uint64_t *keys, uint64_t *words, dcsr_i_cuda_verdict *found)
 {
     uint64_t outside = UINT64_MAX;
     uint32_t descends = 0;
-    for (uint64_t i = dcsr_cuda_first(); i < arrays.n; i += dcsr_cuda_step()) {
+    for (uint64_t i = dcsr_i_cuda_first(); i < arrays.n; i += dcsr_i_cuda_step()) {
         uint64_t row = arrays.rows[i], col = arrays.cols[i], key = row << column_bits | col;
         if ((row >= rows || col >= cols) && i < outside) outside = i;
         if (i && key <= (arrays.rows[i - 1] << column_bits | arrays.cols[i - 1])) descends = 1;
         keys[i] = key;
-        if (words) words[i] = dcsr_cuda_load_word(arrays.values, arrays.value_size, i);
+        if (words) words[i] = dcsr_i_cuda_load_word(arrays.values, arrays.value_size, i);
     }
     tell_outside(found, outside);
-    descends = dcsr_cuda_block_max(descends, 0u);
+    descends = dcsr_i_cuda_block_max(descends, 0u);
     if (descends && threadIdx.x == 0)
         atomicAnd(reinterpret_cast<unsigned long long *>(&found->ascends), 0ull);
 }
 
 /* Later the caller may have overwritten the arrays. One thread. */
-static __global__ void tell_where(dcsr_cuda_arrays arrays, dcsr_cuda_verdict *found)
+static __global__ void tell_where(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_verdict *found)
 {
     if (threadIdx.x || found->outside == UINT64_MAX) return;
     found->row = arrays.rows[found->outside];
     found->col = arrays.cols[found->outside];
 }
 
-void dcsr_cuda_pack(dcsr_cuda_stream *stream, void *callers_stream, const dcsr_cuda_arrays *arrays,
-                    uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
-                    dcsr_cuda_verdict *found, dcsr_cuda_verdict *verdict)
+void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
+                      uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
+                      dcsr_i_cuda_verdict *found, dcsr_i_cuda_verdict *verdict)
 {
     cudaStream_t raw = static_cast<cudaStream_t>(callers_stream);
-    dcsr_cuda_policy policy = {256, 4};
-    dcsr_cuda_note(stream, cudaMemsetAsync(found, 0xff, sizeof *found, raw));
-    simt::launch(pack, dim3(dcsr_cuda_blocks(stream, arrays->n, policy)), dim3(dcsr_cuda_threads(policy)), 0,
-                 raw, *arrays, rows, cols, column_bits, keys, words, found);
-    dcsr_cuda_launched(stream);
+    dcsr_i_cuda_policy policy = {256, 4};
+    dcsr_i_cuda_note(stream, cudaMemsetAsync(found, 0xff, sizeof *found, raw));
+    simt::launch(pack, dim3(dcsr_i_cuda_blocks(stream, arrays->n, policy)), dim3(dcsr_i_cuda_threads(policy)),
+                 0, raw, *arrays, rows, cols, column_bits, keys, words, found);
+    dcsr_i_cuda_launched(stream);
     simt::launch(tell_where, dim3(1), dim3(32), 0, raw, *arrays, found);
-    dcsr_cuda_launched(stream);
-    dcsr_cuda_note(stream, cudaMemcpyAsync(verdict, found, sizeof *found, cudaMemcpyDefault, raw));
+    dcsr_i_cuda_launched(stream);
+    dcsr_i_cuda_note(stream, cudaMemcpyAsync(verdict, found, sizeof *found, cudaMemcpyDefault, raw));
 }
 
 static __global__ void find_outside(const uint64_t *keys, uint64_t n, int column_bits, uint64_t rows,
-                                    uint64_t cols, dcsr_cuda_verdict *found)
+                                    uint64_t cols, dcsr_i_cuda_verdict *found)
 {
     uint64_t column_mask = (static_cast<uint64_t>(1) << column_bits) - 1, outside = UINT64_MAX;
-    for (uint64_t i = dcsr_cuda_first(); i < n; i += dcsr_cuda_step())
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step())
         if ((keys[i] >> column_bits >= rows || (keys[i] & column_mask) >= cols) && i < outside) outside = i;
     tell_outside(found, outside);
 }
 
-static __global__ void tell_key(const uint64_t *keys, int column_bits, dcsr_cuda_verdict *found)
+static __global__ void tell_key(const uint64_t *keys, int column_bits, dcsr_i_cuda_verdict *found)
 {
     if (threadIdx.x || found->outside == UINT64_MAX) return;
     found->row = keys[found->outside] >> column_bits;
     found->col = keys[found->outside] & ((static_cast<uint64_t>(1) << column_bits) - 1);
 }
 
-void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
-                            uint64_t rows, uint64_t cols, dcsr_cuda_verdict *found)
+void dcsr_i_cuda_find_outside(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
+                              uint64_t rows, uint64_t cols, dcsr_i_cuda_verdict *found)
 {
-    dcsr_cuda_launch(stream, find_outside, n, keys, n, column_bits, rows, cols, found);
-    dcsr_cuda_launch(stream, tell_key, 1, keys, column_bits, found);
+    dcsr_i_cuda_launch(stream, find_outside, n, keys, n, column_bits, rows, cols, found);
+    dcsr_i_cuda_launch(stream, tell_key, 1, keys, column_bits, found);
 }

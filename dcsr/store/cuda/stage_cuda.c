@@ -15,14 +15,14 @@ enum { LEAST_AHEAD = 32768 };
 #endif
 
 /* What the device finds is written behind the keys. */
-enum { VERDICT_WORDS = sizeof(dcsr_cuda_verdict) / sizeof(uint64_t) };
+enum { VERDICT_WORDS = sizeof(dcsr_i_cuda_verdict) / sizeof(uint64_t) };
 
-static dcsr_cuda_verdict *found_in(const dcsr_i_operation *operation)
+static dcsr_i_cuda_verdict *found_in(const dcsr_i_operation *operation)
 {
-    return (dcsr_cuda_verdict *)(operation->arrival.keys + operation->n);
+    return (dcsr_i_cuda_verdict *)(operation->arrival.keys + operation->n);
 }
 
-void dcsr_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
+void dcsr_i_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
 {
     operation->n = n;
     operation->batches = 1;
@@ -30,89 +30,90 @@ void dcsr_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
     operation->sealed = true;
 }
 
-static dcsr_status take(dcsr_cuda_stream *stream, dcsr_i_operation *operation)
+static dcsr_status take(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
     bool values = operation->value_size != 0;
     arrival->keys =
-        dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n + VERDICT_WORDS, sizeof *arrival->keys);
+        dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n + VERDICT_WORDS, sizeof *arrival->keys);
     if (arrival->keys && values)
-        arrival->words = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, sizeof *arrival->words);
+        arrival->words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, sizeof *arrival->words);
     if (arrival->keys && (arrival->words || !values)) return DCSR_OK;
-    dcsr_cuda_drop_arrival(stream, operation);
+    dcsr_i_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-dcsr_status dcsr_cuda_take_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void **values)
+dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void **values)
 {
     size_t size = operation->value_size;
     DCSR_TRY(take(stream, operation));
     *values = operation->arrival.words;
     if (!size || size == sizeof(uint64_t)) return DCSR_OK;
-    *values = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, size);
+    *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, size);
     if (*values) return DCSR_OK;
-    dcsr_cuda_drop_arrival(stream, operation);
+    dcsr_i_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation)
+void dcsr_i_cuda_drop_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
-                   sizeof *arrival->keys);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
+                     sizeof *arrival->keys);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
     dcsr_i_free(operation->context, DCSR_I_PINNED, arrival->verdict, 1, sizeof *arrival->verdict);
-    dcsr_cuda_event_destroy(arrival->packed, dcsr_cuda_device_of(stream));
+    dcsr_i_cuda_event_destroy(arrival->packed, dcsr_i_cuda_device_of(stream));
     *arrival = (dcsr_i_arrival){0};
 }
 
-void dcsr_cuda_drop_staged(dcsr_i_operation *operation)
+void dcsr_i_cuda_drop_staged(dcsr_i_operation *operation)
 {
-    dcsr_cuda_device *device = operation->context->cuda;
+    dcsr_i_cuda_device *device = operation->context->cuda;
     dcsr_i_arrival *arrival = &operation->arrival;
     if (!arrival->keys) return;
-    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
-                        sizeof *arrival->keys);
-    dcsr_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
+                          sizeof *arrival->keys);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
     *arrival = (dcsr_i_arrival){0};
 }
 
-void dcsr_cuda_widen_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void *values)
+void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void *values)
 {
     size_t size = operation->value_size;
     if (values == operation->arrival.words) return;
-    dcsr_cuda_widen(stream, values, (uint32_t)size, operation->n, operation->arrival.words);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, operation->n, size);
+    dcsr_i_cuda_widen(stream, values, (uint32_t)size, operation->n, operation->arrival.words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, operation->n, size);
 }
 
 /* ---- From arrays on the device ---- */
 
 /* Puts the work that reads the arrays behind what the caller's stream holds. */
-static void pack(dcsr_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e)
+static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
-    const dcsr_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
-    dcsr_cuda_order_caller_after(e->stream, stream); /* the memory is there in this one's order */
-    dcsr_cuda_pack(stream, e->stream, &arrays, operation->rows, operation->cols, operation->column_bits,
-                   arrival->keys, arrival->words, found_in(operation), arrival->verdict);
-    dcsr_cuda_event_record(stream, arrival->packed, e->stream);
+    const dcsr_i_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
+    dcsr_i_cuda_order_caller_after(e->stream, stream); /* the memory is there in this one's order */
+    dcsr_i_cuda_pack(stream, e->stream, &arrays, operation->rows, operation->cols, operation->column_bits,
+                     arrival->keys, arrival->words, found_in(operation), arrival->verdict);
+    dcsr_i_cuda_event_record(stream, arrival->packed, e->stream);
     /* The stream itself has nothing to do; this asks what was noted. A failure is the device's, and stops the
      * operation when its turn comes. */
-    dcsr_cuda_wait(stream, "reading a batch");
+    dcsr_i_cuda_wait(stream, "reading a batch");
 }
 
-dcsr_status dcsr_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
+dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation,
+                                     const dcsr_i_entries *e)
 {
     dcsr_i_arrival *arrival = &operation->arrival;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_expect_entries(operation, e->n);
+    dcsr_i_cuda_expect_entries(operation, e->n);
     dcsr_status status = take(stream, operation);
     if (status == DCSR_OK) {
         arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
-        status = arrival->verdict ? dcsr_cuda_event_create(&arrival->packed, dcsr_cuda_device_of(stream))
+        status = arrival->verdict ? dcsr_i_cuda_event_create(&arrival->packed, dcsr_i_cuda_device_of(stream))
                                   : DCSR_ERROR_OUT_OF_MEMORY;
-        if (status != DCSR_OK) dcsr_cuda_drop_arrival(stream, operation);
+        if (status != DCSR_OK) dcsr_i_cuda_drop_arrival(stream, operation);
     }
     if (status == DCSR_OK)
         arrival->borrowed = stream;
@@ -121,30 +122,30 @@ dcsr_status dcsr_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operat
     return status;
 }
 
-void dcsr_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
-                            bool queued)
+void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
+                              bool queued)
 {
-    dcsr_cuda_stream *stream = operation->arrival.borrowed;
+    dcsr_i_cuda_stream *stream = operation->arrival.borrowed;
     operation->arrival.borrowed = NULL;
     if (queued)
         pack(stream, operation, e);
     else
-        dcsr_cuda_drop_arrival(stream, operation);
+        dcsr_i_cuda_drop_arrival(stream, operation);
     dcsr_i_stream_return(matrix->context, stream);
 }
 
 /* ---- From pinned memory ---- */
 
 /* Puts the copying onto the stream. On failure nothing is left behind. */
-static dcsr_status transfer(dcsr_cuda_stream *stream, dcsr_i_operation *operation)
+static dcsr_status transfer(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
     void *values;
-    DCSR_TRY(dcsr_cuda_take_arrival(stream, operation, &values));
+    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
     uint64_t *keys = operation->arrival.keys;
-    dcsr_cuda_copy(stream, keys, operation->entries, operation->n * sizeof *keys);
+    dcsr_i_cuda_copy(stream, keys, operation->entries, operation->n * sizeof *keys);
     if (values) {
-        dcsr_cuda_copy(stream, values, dcsr_i_values(operation), operation->n * operation->value_size);
-        dcsr_cuda_widen_arrival(stream, operation, values);
+        dcsr_i_cuda_copy(stream, values, dcsr_i_values(operation), operation->n * operation->value_size);
+        dcsr_i_cuda_widen_arrival(stream, operation, values);
     }
     return DCSR_OK;
 }
@@ -160,10 +161,10 @@ static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
     return next;
 }
 
-dcsr_status dcsr_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    dcsr_cuda_store *store = matrix->cuda;
-    if (operation->arrival.ahead) DCSR_TRY(dcsr_cuda_wait(store->transfers, "transferring a batch"));
+    dcsr_i_cuda_store *store = matrix->cuda;
+    if (operation->arrival.ahead) DCSR_TRY(dcsr_i_cuda_wait(store->transfers, "transferring a batch"));
     /* An operation in the queue stays there while the worker is at work. What cannot be had for it now may be
      * there when its turn comes. */
     dcsr_i_operation *next = seal_next(matrix);
@@ -180,23 +181,23 @@ static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *oper
 {
     const dcsr_i_table *table = matrix->current;
     if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
-    dcsr_cuda_stream *stream = matrix->cuda->stream;
-    dcsr_cuda_verdict *verdict = dcsr_cuda_landing(stream, sizeof *verdict), *found = found_in(operation);
+    dcsr_i_cuda_stream *stream = matrix->cuda->stream;
+    dcsr_i_cuda_verdict *verdict = dcsr_i_cuda_landing(stream, sizeof *verdict), *found = found_in(operation);
     if (!verdict) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_fill(stream, found, 0xff, sizeof *found);
-    dcsr_cuda_find_outside(stream, operation->arrival.keys, operation->n, operation->column_bits, table->rows,
-                           table->cols, found);
-    dcsr_cuda_copy(stream, verdict, found, sizeof *verdict);
-    DCSR_TRY(dcsr_cuda_wait(stream, "checking a batch"));
+    dcsr_i_cuda_fill(stream, found, 0xff, sizeof *found);
+    dcsr_i_cuda_find_outside(stream, operation->arrival.keys, operation->n, operation->column_bits,
+                             table->rows, table->cols, found);
+    dcsr_i_cuda_copy(stream, verdict, found, sizeof *verdict);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "checking a batch"));
     if (verdict->outside == UINT64_MAX) return DCSR_OK;
     return dcsr_i_fail_outside_now(verdict->outside, verdict->row, verdict->col, table->rows, table->cols);
 }
 
 /* Waits for arrays of the caller's to be read, and looks at what was found in them. */
-static dcsr_status receive(dcsr_i_operation *operation, dcsr_cuda_device *device)
+static dcsr_status receive(dcsr_i_operation *operation, dcsr_i_cuda_device *device)
 {
-    const dcsr_cuda_verdict *verdict = operation->arrival.verdict;
-    DCSR_TRY(dcsr_cuda_event_wait(operation->arrival.packed, device, "reading a batch"));
+    const dcsr_i_cuda_verdict *verdict = operation->arrival.verdict;
+    DCSR_TRY(dcsr_i_cuda_event_wait(operation->arrival.packed, device, "reading a batch"));
     operation->ascending = verdict->ascends != 0;
     if (verdict->outside == UINT64_MAX) return DCSR_OK;
     return dcsr_i_fail_outside(
@@ -204,26 +205,26 @@ static dcsr_status receive(dcsr_i_operation *operation, dcsr_cuda_device *device
         verdict->outside, operation->n, verdict->row, verdict->col, operation->rows, operation->cols);
 }
 
-dcsr_status dcsr_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
+dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    dcsr_cuda_store *store = matrix->cuda;
+    dcsr_i_cuda_store *store = matrix->cuda;
     if (operation->arrival.packed)
         DCSR_TRY(receive(operation, matrix->context->cuda));
     else if (operation->arrival.ahead)
-        dcsr_cuda_order(store->stream, store->transfers);
+        dcsr_i_cuda_order(store->stream, store->transfers);
     else if (!operation->arrival.keys)
         DCSR_TRY(transfer(store->stream, operation));
     return check_again(matrix, operation);
 }
 
-void dcsr_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
+void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    dcsr_cuda_stream *stream = matrix->cuda->stream;
+    dcsr_i_cuda_stream *stream = matrix->cuda->stream;
     dcsr_i_arrival *arrival = &operation->arrival;
     if (!arrival->keys) return;
-    dcsr_cuda_enter(stream);
-    if (arrival->packed) dcsr_cuda_event_wait(arrival->packed, matrix->context->cuda, "reading a batch");
-    if (arrival->ahead) dcsr_cuda_wait(matrix->cuda->transfers, "transferring a batch");
-    dcsr_cuda_drop_arrival(stream, operation);
-    dcsr_cuda_leave(stream);
+    dcsr_i_cuda_enter(stream);
+    if (arrival->packed) dcsr_i_cuda_event_wait(arrival->packed, matrix->context->cuda, "reading a batch");
+    if (arrival->ahead) dcsr_i_cuda_wait(matrix->cuda->transfers, "transferring a batch");
+    dcsr_i_cuda_drop_arrival(stream, operation);
+    dcsr_i_cuda_leave(stream);
 }

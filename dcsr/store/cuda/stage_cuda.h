@@ -17,19 +17,19 @@ extern "C" {
 #endif
 
 /* What a caller has on the device. */
-typedef struct dcsr_cuda_arrays {
+typedef struct dcsr_i_cuda_arrays {
     const uint64_t *rows, *cols;
     const void *values; /* NULL: none */
     uint64_t n;
     uint32_t value_size;
-} dcsr_cuda_arrays;
+} dcsr_i_cuda_arrays;
 
 /* What the device finds in a batch: all bits set to begin with. */
-typedef struct dcsr_cuda_verdict {
+typedef struct dcsr_i_cuda_verdict {
     uint64_t outside;  /* the first entry out of range; UINT64_MAX: none */
     uint64_t row, col; /* where that one is */
     uint64_t ascends;  /* 0: the keys do not ascend strictly */
-} dcsr_cuda_verdict;
+} dcsr_i_cuda_verdict;
 
 #ifndef __cplusplus
 #include "dcsr/store/entries.h"
@@ -39,53 +39,54 @@ typedef struct dcsr_cuda_verdict {
 
 /* Checks a batch from the host, packs it and brings it to the device, without a lock: all of it is there on
  * return. On failure (INDEX_OUT_OF_RANGE, OUT_OF_MEMORY) nothing is left behind. upload_cuda.c. */
-dcsr_status dcsr_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
+dcsr_status dcsr_i_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
 /* Gives back what that has brought. */
-void dcsr_cuda_drop_staged(dcsr_i_operation *operation);
+void dcsr_i_cuda_drop_staged(dcsr_i_operation *operation);
 
 /* The following with the queue's lock: stage_cuda.c. */
 
 /* Takes what an operation on entries from the device needs, and a stream. On failure nothing is left behind. */
-dcsr_status dcsr_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e);
+dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation,
+                                     const dcsr_i_entries *e);
 /* Puts the work that reads the arrays behind what the caller's stream holds; where the operation was not
  * queued, gives back what it took. */
-void dcsr_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
-                            bool queued);
+void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
+                              bool queued);
 /* Gives back what the operation has on the device, behind what the stream holds. Nothing else uses it. */
-void dcsr_cuda_drop_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation);
+void dcsr_i_cuda_drop_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation);
 /* The same for an operation that will not be applied; the worker has ended. */
-void dcsr_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
 
 /* ---- What both ways share: stage_cuda.c ---- */
 
 /* Notes that the operation has n entries, on the device alone. */
-void dcsr_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n);
+void dcsr_i_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n);
 /* Takes room for keys and words, and *values for the values as they come: the words themselves where they are
  * as large, NULL where there are none. On failure nothing is left behind. */
-dcsr_status dcsr_cuda_take_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void **values);
+dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void **values);
 /* Makes words of the values once they have come, and gives back what was taken for them. */
-void dcsr_cuda_widen_arrival(dcsr_cuda_stream *stream, dcsr_i_operation *operation, void *values);
+void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void *values);
 
 /* ---- For the worker: stage_cuda.c ---- */
 
 /* Sees to it that the operation's entries are there for later work on the worker's stream, and within the
  * matrix as it is now. */
-dcsr_status dcsr_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
 /* While the device is busy with the operation: begins to bring the entries of the one behind it. Returns what
  * became of bringing this one's ahead of time. */
-dcsr_status dcsr_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation);
 #endif
 
 /* ---- stage.cu ---- */
 
 /* Writes keys and words (NULL: no values) and what is to be said of them, on the caller's stream: to *found,
  * in device memory, and from there to *verdict. Failures are noted on `stream`. */
-void dcsr_cuda_pack(dcsr_cuda_stream *stream, void *callers_stream, const dcsr_cuda_arrays *arrays,
-                    uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
-                    dcsr_cuda_verdict *found, dcsr_cuda_verdict *verdict);
+void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
+                      uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
+                      dcsr_i_cuda_verdict *found, dcsr_i_cuda_verdict *verdict);
 /* Looks for the first key out of range. */
-void dcsr_cuda_find_outside(dcsr_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
-                            uint64_t rows, uint64_t cols, dcsr_cuda_verdict *found);
+void dcsr_i_cuda_find_outside(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
+                              uint64_t rows, uint64_t cols, dcsr_i_cuda_verdict *found);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,8 @@
 #include "dcsr/store/store.h"
 
 /* Pages of one kind on the device: an array that grows in place, and the slots of it that are free. Guarded
- * by the matrix's remains_lock. */
-typedef struct dcsr_cuda_slots {
+ * by the matrix's limbo_lock. */
+typedef struct dcsr_i_cuda_slots {
     dcsr_i_mapping memory;
     size_t page_size; /* bytes */
     bool of_rows;
@@ -33,109 +33,112 @@ typedef struct dcsr_cuda_slots {
     uint64_t *born;                /* by slot: the version that it was made for */
     /* By slot, of row pages only: the slots of their segment pages, as on the device. */
     uint32_t (*segment)[DCSR_MAX_SEGMENTS];
-} dcsr_cuda_slots;
+} dcsr_i_cuda_slots;
 
-typedef struct dcsr_cuda_store {
-    dcsr_cuda_stream *stream;    /* the worker's */
-    dcsr_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
+typedef struct dcsr_i_cuda_store {
+    dcsr_i_cuda_stream *stream;    /* the worker's */
+    dcsr_i_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
                                     before the first */
-    dcsr_cuda_slots row_pages, segment_pages;
-} dcsr_cuda_store;
+    dcsr_i_cuda_slots row_pages, segment_pages;
+} dcsr_i_cuda_store;
 
 /* The slots of a version's row pages, NONE for pages of empty rows. */
-typedef struct dcsr_cuda_root {
+typedef struct dcsr_i_cuda_root {
     uint64_t pages;
     uint32_t *host, *device;
-} dcsr_cuda_root;
+} dcsr_i_cuda_root;
 
-static inline uint64_t dcsr_cuda_page_count(uint64_t rows)
+static inline uint64_t dcsr_i_cuda_page_count(uint64_t rows)
 {
     return (rows + DCSR_CUDA_PAGE_ROWS - 1) >> DCSR_CUDA_PAGE_SHIFT;
 }
 
 /* ---- page_pool_cuda.c ---- */
-dcsr_status dcsr_cuda_slots_init(dcsr_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size, bool rows);
-void dcsr_cuda_slots_destroy(dcsr_cuda_slots *slots, dcsr_matrix *matrix);
+dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size,
+                                   bool rows);
+void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Takes n slots for pages of a version: all or none. */
-dcsr_status dcsr_cuda_slots_take(dcsr_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n, uint64_t version,
-                                 uint32_t *taken);
-/* Gives one back. The caller holds remains_lock. */
-void dcsr_cuda_slot_give(dcsr_cuda_slots *slots, uint32_t slot);
+dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
+                                   uint64_t version, uint32_t *taken);
+/* Gives one back. The caller holds limbo_lock. */
+void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot);
 
 /* ---- table_cuda.c ---- */
 
 /* A table that is being built. */
-typedef struct dcsr_cuda_build {
+typedef struct dcsr_i_cuda_build {
     dcsr_matrix *matrix;
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     const dcsr_i_table *base; /* what it shares pages with; NULL: nothing */
     bool for_view;            /* the base's segment pages may be written meanwhile, beyond its row lengths */
     dcsr_i_table *table;      /* counts and dimensions as in base; all rows as in base */
-    dcsr_i_grave *grave;      /* what base alone uses of what has been replaced; NULL for views */
+    dcsr_i_limbo *limbo;      /* what base alone uses of what has been replaced; NULL for views */
     uint32_t count;
-    dcsr_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
-    dcsr_cuda_page_change *staged;  /* the same in pinned memory */
-} dcsr_cuda_build;
+    dcsr_i_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
+    dcsr_i_cuda_page_change *staged;  /* the same in pinned memory */
+} dcsr_i_cuda_build;
 
 /* Begins: takes slots for the pages that are named, in ascending order, makes root and table of `version`
  * with rows x cols, and puts the copying of the pages onto the stream. Rows of a new page are empty, new
- * segment pages have capacities of 0. `further` is how many remains the caller will bury besides (one for the
+ * segment pages have capacities of 0. `further` is how many retired objects the caller adds (one for the
  * old table is counted already). A base of more or fewer rows is cut or extended at page borders; pages
- * beyond are buried. For views only segment page 0 is copied, as far as row lengths reach. On failure nothing
- * is left behind. `base` NULL (a table that shares nothing) makes a grave all the same. */
-dcsr_status dcsr_cuda_build_begin(dcsr_cuda_build *build, const dcsr_cuda_page_need *needs, uint32_t count,
-                                  uint64_t rows, uint64_t cols, uint64_t version, uint64_t further);
-/* Ends: frees what only building needed. The table and the grave are the caller's. */
-void dcsr_cuda_build_end(dcsr_cuda_build *build);
+ * beyond are retired. For views only segment page 0 is copied, as far as row lengths reach. On failure nothing
+ * is left behind. `base` NULL (a table that shares nothing) makes a limbo list all the same. */
+dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
+                                    uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
+                                    uint64_t further);
+/* Ends: frees what only building needed. The table and the limbo list are the caller's. */
+void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build);
 /* Gives up: waits for the stream and frees all of it. Places in the arena are the caller's. */
-void dcsr_cuda_build_undo(dcsr_cuda_build *build);
+void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build);
 
 /* Buries all row and segment pages of a table. */
-void dcsr_cuda_bury_pages(dcsr_i_grave *grave, dcsr_matrix *matrix, const dcsr_i_table *table);
+void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table);
 /* The most that those of the pages from `first` on can be. */
-uint64_t dcsr_cuda_most_to_bury(const dcsr_i_table *table, uint64_t first);
+uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first);
 /* Buries freed[b] places of each block b below `blocks`. */
-void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint32_t *freed, uint64_t blocks);
+void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
+                               uint64_t blocks);
 
 /* A table whose root is yet to be written; and freeing one, which any thread may do. */
-dcsr_i_table *dcsr_cuda_table_create(dcsr_matrix *matrix, dcsr_cuda_stream *stream, uint64_t rows,
-                                     uint64_t cols, uint64_t version);
-void dcsr_cuda_table_free(dcsr_matrix *matrix, dcsr_i_table *table);
-void dcsr_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
-void dcsr_cuda_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains);
+dcsr_i_table *dcsr_i_cuda_table_create(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, uint64_t rows,
+                                       uint64_t cols, uint64_t version);
+void dcsr_i_cuda_table_free(dcsr_matrix *matrix, dcsr_i_table *table);
+void dcsr_i_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
+void dcsr_i_cuda_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired);
 
 /* What kernels read a version through. */
-dcsr_cuda_rows dcsr_cuda_rows_of_table(const dcsr_matrix *matrix, const dcsr_i_table *table);
-dcsr_i_rows dcsr_cuda_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
-dcsr_i_rows dcsr_cuda_rows_of_csr(const dcsr_i_csr *csr);
+dcsr_i_cuda_rows dcsr_i_cuda_rows_of_table(const dcsr_matrix *matrix, const dcsr_i_table *table);
+dcsr_i_rows dcsr_i_cuda_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table);
+dcsr_i_rows dcsr_i_cuda_rows_of_csr(const dcsr_i_csr *csr);
 
 /* ---- The engine's functions ---- */
-dcsr_status dcsr_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
-dcsr_status dcsr_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
-dcsr_status dcsr_cuda_tighten(dcsr_matrix *matrix);
-dcsr_status dcsr_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
-dcsr_status dcsr_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
+dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix);
+dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 /* Makes n entries on the device the content of a matrix, and publishes that: keys row << 32 | column, which
  * ascend, `strictly` but for duplicates that the policy keeps, and values of its type. By whoever has the
  * worker's place, and has entered its stream, on which they are ready. */
-dcsr_status dcsr_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
-                                      uint64_t n, bool strictly);
-dcsr_status dcsr_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
-                              uint64_t version, const dcsr_i_selection *selection);
+dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
+                                        uint64_t n, bool strictly);
+dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                                uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
  * must be resolved first. */
-dcsr_status dcsr_cuda_rewrite_rows(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
-                                   uint64_t version, const dcsr_i_selection *selection, const uint32_t *rows,
-                                   uint64_t count);
-dcsr_status dcsr_cuda_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
-dcsr_status dcsr_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
-                              const uint64_t *row, const uint64_t *col, void *values, bool *stored);
-dcsr_status dcsr_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
-                               uint64_t capacity, uint32_t *columns, void *values, uint64_t *length);
-dcsr_status dcsr_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
-void dcsr_cuda_csr_free(dcsr_i_csr *csr);
-dcsr_status dcsr_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
-                                 uint64_t version);
-dcsr_status dcsr_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
+dcsr_status dcsr_i_cuda_rewrite_rows(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
+                                     uint64_t version, const dcsr_i_selection *selection,
+                                     const uint32_t *rows, uint64_t count);
+dcsr_status dcsr_i_cuda_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
+dcsr_status dcsr_i_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+                                const uint64_t *row, const uint64_t *col, void *values, bool *stored);
+dcsr_status dcsr_i_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
+                                 uint64_t capacity, uint32_t *columns, void *values, uint64_t *length);
+dcsr_status dcsr_i_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
+void dcsr_i_cuda_csr_free(dcsr_i_csr *csr);
+dcsr_status dcsr_i_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
+                                   uint64_t version);
+dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
 
 #endif

@@ -6,8 +6,8 @@
 #include "dcsr/store/cuda/table_cuda.h"
 
 /* Row page: a copy, or empty rows. */
-DCSR_CUDA_INLINE void make_row_page(dcsr_cuda_row_page *fresh, const dcsr_cuda_row_page *old,
-                                    const dcsr_cuda_page_change &change)
+DCSR_CUDA_INLINE void make_row_page(dcsr_i_cuda_row_page *fresh, const dcsr_i_cuda_row_page *old,
+                                    const dcsr_i_cuda_page_change &change)
 {
     for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x)
         fresh->length[r] = old ? old->length[r] : 0;
@@ -22,24 +22,24 @@ DCSR_CUDA_INLINE void make_row_page(dcsr_cuda_row_page *fresh, const dcsr_cuda_r
 
 /* Segment page: a copy, or no segments. What a writer may be writing meanwhile is beyond the row lengths of
  * the version that a view copies from, and is left out. */
-DCSR_CUDA_INLINE void make_segment_page(dcsr_cuda_segment_page *fresh, const dcsr_cuda_segment_page *old,
-                                        const dcsr_cuda_row_page *reached)
+DCSR_CUDA_INLINE void make_segment_page(dcsr_i_cuda_segment_page *fresh, const dcsr_i_cuda_segment_page *old,
+                                        const dcsr_i_cuda_row_page *reached)
 {
     for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
         bool begin = old && (!reached || reached->length[r]);
-        bool capacity = old && (!reached || dcsr_cuda_bit(reached->fragmented, r));
+        bool capacity = old && (!reached || dcsr_i_cuda_bit(reached->fragmented, r));
         fresh->begin[r] = begin ? old->begin[r] : 0;
         fresh->capacity[r] = capacity ? old->capacity[r] : 0;
     }
 }
 
-__global__ void make_pages(uint32_t *root, dcsr_cuda_row_page *row_pages,
-                           dcsr_cuda_segment_page *segment_pages, const dcsr_cuda_page_change *changes,
+__global__ void make_pages(uint32_t *root, dcsr_i_cuda_row_page *row_pages,
+                           dcsr_i_cuda_segment_page *segment_pages, const dcsr_i_cuda_page_change *changes,
                            uint32_t count, bool for_view)
 {
-    for (uint64_t i = dcsr_cuda_first_block(); i < count; i += dcsr_cuda_block_step()) {
-        const dcsr_cuda_page_change &change = changes[i];
-        const dcsr_cuda_row_page *old = change.old == DCSR_CUDA_NONE ? nullptr : &row_pages[change.old];
+    for (uint64_t i = dcsr_i_cuda_first_block(); i < count; i += dcsr_i_cuda_block_step()) {
+        const dcsr_i_cuda_page_change &change = changes[i];
+        const dcsr_i_cuda_row_page *old = change.old == DCSR_CUDA_NONE ? nullptr : &row_pages[change.old];
         if (threadIdx.x == 0) root[change.page] = change.fresh;
         make_row_page(&row_pages[change.fresh], old, change);
         for (int k = 0; k < DCSR_MAX_SEGMENTS; k++) {
@@ -51,10 +51,10 @@ __global__ void make_pages(uint32_t *root, dcsr_cuda_row_page *row_pages,
     }
 }
 
-void dcsr_cuda_make_pages(dcsr_cuda_stream *stream, uint32_t *root, dcsr_cuda_row_page *row_pages,
-                          dcsr_cuda_segment_page *segment_pages, const dcsr_cuda_page_change *changes,
-                          uint32_t count, bool for_view)
+void dcsr_i_cuda_make_pages(dcsr_i_cuda_stream *stream, uint32_t *root, dcsr_i_cuda_row_page *row_pages,
+                            dcsr_i_cuda_segment_page *segment_pages, const dcsr_i_cuda_page_change *changes,
+                            uint32_t count, bool for_view)
 {
-    dcsr_cuda_launch_blocks(stream, make_pages, count, DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256, 0, root,
-                            row_pages, segment_pages, changes, count, for_view);
+    dcsr_i_cuda_launch_blocks(stream, make_pages, count, DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256, 0, root,
+                              row_pages, segment_pages, changes, count, for_view);
 }

@@ -1,4 +1,4 @@
-/* table_cuda.c: tables on a device (rowtable_cuda.h): roots, sharing and burying pages, building a version.
+/* table_cuda.c: tables on a device (rowtable_cuda.h): roots, sharing and retiring pages, building a version.
  */
 #include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/store/cuda/table_cuda.h"
@@ -8,11 +8,11 @@
 
 /* ---- Tables ---- */
 
-dcsr_i_table *dcsr_cuda_table_create(dcsr_matrix *matrix, dcsr_cuda_stream *stream, uint64_t rows,
-                                     uint64_t cols, uint64_t version)
+dcsr_i_table *dcsr_i_cuda_table_create(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, uint64_t rows,
+                                       uint64_t cols, uint64_t version)
 {
     dcsr_i_table *table = dcsr_i_part_create(matrix, sizeof *table);
-    dcsr_cuda_root *root = table ? dcsr_i_part_create(matrix, sizeof *root) : NULL;
+    dcsr_i_cuda_root *root = table ? dcsr_i_part_create(matrix, sizeof *root) : NULL;
     if (!root) {
         dcsr_i_part_free(matrix, table, sizeof *table);
         return NULL;
@@ -22,20 +22,22 @@ dcsr_i_table *dcsr_cuda_table_create(dcsr_matrix *matrix, dcsr_cuda_stream *stre
                             .cols = cols,
                             .segments_per_row = matrix->segments_per_row,
                             .root = root};
-    *root = (dcsr_cuda_root){.pages = dcsr_cuda_page_count(rows)};
+    *root = (dcsr_i_cuda_root){.pages = dcsr_i_cuda_page_count(rows)};
     root->host = dcsr_i_part_create(matrix, root->pages * sizeof *root->host);
-    if (root->host) root->device = dcsr_cuda_alloc(stream, DCSR_I_MATRIX, root->pages, sizeof *root->device);
+    if (root->host)
+        root->device = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, root->pages, sizeof *root->device);
     if (root->device) return table;
-    dcsr_cuda_table_free(matrix, table);
+    dcsr_i_cuda_table_free(matrix, table);
     return NULL;
 }
 
-void dcsr_cuda_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
+void dcsr_i_cuda_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
 {
     if (!table) return;
-    dcsr_cuda_root *root = table->root;
+    dcsr_i_cuda_root *root = table->root;
     if (root->device)
-        dcsr_cuda_free(matrix->cuda->stream, DCSR_I_MATRIX, root->device, root->pages, sizeof *root->device);
+        dcsr_i_cuda_free(matrix->cuda->stream, DCSR_I_MATRIX, root->device, root->pages,
+                         sizeof *root->device);
     dcsr_i_part_free(matrix, root->host, root->pages * sizeof *root->host);
     dcsr_i_part_free(matrix, root, sizeof *root);
     dcsr_i_part_free(matrix, table, sizeof *table);
@@ -47,12 +49,12 @@ static uint32_t slot_of(const dcsr_i_table *table, uint64_t page)
 }
 
 /* What is done with the slots that one table uses and another does not. */
-typedef void visit_slot(void *user, dcsr_i_remains_kind kind, uint32_t slot);
+typedef void visit_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot);
 
-/* Visits the slots of a page that base's page does not use. With remains_lock. */
+/* Visits the slots of a page that base's page does not use. With limbo_lock. */
 static void visit_page(dcsr_matrix *matrix, uint32_t own, uint32_t base, visit_slot *visit, void *user)
 {
-    const dcsr_cuda_slots *rows = &matrix->cuda->row_pages;
+    const dcsr_i_cuda_slots *rows = &matrix->cuda->row_pages;
     if (own == DCSR_CUDA_NONE || own == base) return;
     for (int k = 0; k < matrix->segments_per_row; k++) {
         uint32_t segment = rows->segment[own][k];
@@ -71,83 +73,85 @@ static void visit_table(dcsr_matrix *matrix, const dcsr_i_table *own, const dcsr
         visit_page(matrix, slot_of(own, p), slot_of(base, p), visit, user);
 }
 
-static void give(void *user, dcsr_i_remains_kind kind, uint32_t slot)
+static void give(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 {
-    dcsr_cuda_store *store = user;
-    dcsr_cuda_slot_give(kind == DCSR_I_ROW_SLOT ? &store->row_pages : &store->segment_pages, slot);
+    dcsr_i_cuda_store *store = user;
+    dcsr_i_cuda_slot_give(kind == DCSR_I_ROW_SLOT ? &store->row_pages : &store->segment_pages, slot);
 }
 
-void dcsr_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
+void dcsr_i_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
 {
     if (!own) return;
-    pthread_mutex_lock(&matrix->remains_lock);
+    pthread_mutex_lock(&matrix->limbo_lock);
     visit_table(matrix, own, base, 0, give, matrix->cuda);
-    pthread_mutex_unlock(&matrix->remains_lock);
-    dcsr_cuda_table_free(matrix, own);
+    pthread_mutex_unlock(&matrix->limbo_lock);
+    dcsr_i_cuda_table_free(matrix, own);
 }
 
-void dcsr_cuda_free_remains(dcsr_matrix *matrix, const dcsr_i_remains *remains)
+void dcsr_i_cuda_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
 {
-    switch (remains->kind) {
+    switch (retired->kind) {
     case DCSR_I_TABLE:
-        dcsr_cuda_table_free(matrix, remains->pointer);
+        dcsr_i_cuda_table_free(matrix, retired->pointer);
         break;
     case DCSR_I_ROW_SLOT:
     case DCSR_I_SEGMENT_SLOT:
-        give(matrix->cuda, remains->kind, (uint32_t)remains->begin);
+        give(matrix->cuda, retired->kind, (uint32_t)retired->begin);
         break;
     case DCSR_I_PLACES:
-        dcsr_i_arena_give_counts(&matrix->arena, remains->begin, remains->size);
+        dcsr_i_arena_give_counts(&matrix->arena, retired->begin, retired->size);
         break;
     default:
-        dcsr_i_free_remains(matrix, remains);
+        dcsr_i_free_retired(matrix, retired);
     }
 }
 
 /* ---- Burying ---- */
 
 typedef struct burial {
-    const dcsr_cuda_store *store;
-    dcsr_i_grave *grave;
+    const dcsr_i_cuda_store *store;
+    dcsr_i_limbo *limbo;
 } burial;
 
-static void bury_slot(void *user, dcsr_i_remains_kind kind, uint32_t slot)
+static void retire_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 {
     const burial *b = user;
-    const dcsr_cuda_slots *slots = kind == DCSR_I_ROW_SLOT ? &b->store->row_pages : &b->store->segment_pages;
-    dcsr_i_bury(b->grave, kind, slots->born[slot], NULL, 0);
-    b->grave->remains[b->grave->count - 1].begin = slot;
+    const dcsr_i_cuda_slots *slots =
+        kind == DCSR_I_ROW_SLOT ? &b->store->row_pages : &b->store->segment_pages;
+    dcsr_i_retire(b->limbo, kind, slots->born[slot], NULL, 0);
+    b->limbo->retired[b->limbo->count - 1].begin = slot;
 }
 
-void dcsr_cuda_bury_pages(dcsr_i_grave *grave, dcsr_matrix *matrix, const dcsr_i_table *table)
+void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    burial b = {matrix->cuda, grave};
-    pthread_mutex_lock(&matrix->remains_lock);
-    visit_table(matrix, table, NULL, 0, bury_slot, &b);
-    pthread_mutex_unlock(&matrix->remains_lock);
+    burial b = {matrix->cuda, limbo};
+    pthread_mutex_lock(&matrix->limbo_lock);
+    visit_table(matrix, table, NULL, 0, retire_slot, &b);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
-uint64_t dcsr_cuda_most_to_bury(const dcsr_i_table *table, uint64_t first)
+uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first)
 {
     uint64_t used = 0;
     for (uint64_t p = first; p < table->root->pages; p++) used += table->root->host[p] != DCSR_CUDA_NONE;
     return used * (1 + (uint64_t)table->segments_per_row);
 }
 
-void dcsr_cuda_bury_places(dcsr_i_grave *grave, dcsr_matrix *matrix, const uint32_t *freed, uint64_t blocks)
+void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
+                               uint64_t blocks)
 {
     int shift = dcsr_i_arena_shift(&matrix->arena);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
-        dcsr_i_bury(grave, DCSR_I_PLACES, dcsr_i_arena_born(&matrix->arena, b << shift, 1), NULL, freed[b]);
-        grave->remains[grave->count - 1].begin = b;
+        dcsr_i_retire(limbo, DCSR_I_PLACES, dcsr_i_arena_born(&matrix->arena, b << shift, 1), NULL, freed[b]);
+        limbo->retired[limbo->count - 1].begin = b;
     }
 }
 
 /* ---- Building ---- */
 
 /* The levels on which a page gets a segment page of its own, as bits. */
-static uint32_t own_levels(const dcsr_cuda_build *build, const dcsr_cuda_page_need *need,
+static uint32_t own_levels(const dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *need,
                            const uint32_t *old_segment)
 {
     uint32_t there = 0;
@@ -158,13 +162,13 @@ static uint32_t own_levels(const dcsr_cuda_build *build, const dcsr_cuda_page_ne
 }
 
 /* Notes what the pages are made from and which slots they need; returns how many segment pages those are. */
-static uint64_t plan_pages(dcsr_cuda_build *build, const dcsr_cuda_page_need *needs)
+static uint64_t plan_pages(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs)
 {
-    const dcsr_cuda_slots *rows = &build->matrix->cuda->row_pages;
+    const dcsr_i_cuda_slots *rows = &build->matrix->cuda->row_pages;
     uint64_t segments = 0;
-    pthread_mutex_lock(&build->matrix->remains_lock);
+    pthread_mutex_lock(&build->matrix->limbo_lock);
     for (uint32_t i = 0; i < build->count; i++) {
-        dcsr_cuda_page_change *change = &build->staged[i];
+        dcsr_i_cuda_page_change *change = &build->staged[i];
         change->page = needs[i].page;
         change->old = slot_of(build->base, needs[i].page);
         if (change->old == DCSR_CUDA_NONE)
@@ -177,57 +181,58 @@ static uint64_t plan_pages(dcsr_cuda_build *build, const dcsr_cuda_page_need *ne
             segments++;
         }
     }
-    pthread_mutex_unlock(&build->matrix->remains_lock);
+    pthread_mutex_unlock(&build->matrix->limbo_lock);
     return segments;
 }
 
 /* Hands out the slots, to the pages and to the host's root, and notes what they replace. */
-static void assign_slots(dcsr_cuda_build *build, const uint32_t *row_slots, const uint32_t *segment_slots)
+static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, const uint32_t *segment_slots)
 {
     dcsr_matrix *matrix = build->matrix;
-    dcsr_cuda_slots *rows = &matrix->cuda->row_pages;
-    dcsr_cuda_root *root = build->table->root;
+    dcsr_i_cuda_slots *rows = &matrix->cuda->row_pages;
+    dcsr_i_cuda_root *root = build->table->root;
     uint64_t shared = build->base ? build->base->root->pages : 0;
     if (shared > root->pages) shared = root->pages;
     if (shared) memcpy(root->host, build->base->root->host, shared * sizeof *root->host);
     memset(root->host + shared, 0xff, (root->pages - shared) * sizeof *root->host);
-    burial b = {matrix->cuda, build->grave};
-    pthread_mutex_lock(&matrix->remains_lock);
+    burial b = {matrix->cuda, build->limbo};
+    pthread_mutex_lock(&matrix->limbo_lock);
     for (uint32_t i = 0; i < build->count; i++) {
-        dcsr_cuda_page_change *change = &build->staged[i];
+        dcsr_i_cuda_page_change *change = &build->staged[i];
         change->fresh = row_slots[i];
         root->host[change->page] = change->fresh;
         for (int k = 0; k < matrix->segments_per_row; k++) {
             if (change->segment[k] != OWN_SEGMENT) continue;
             change->segment[k] = *segment_slots++;
-            if (build->grave && change->old_segment[k] != DCSR_CUDA_NONE)
-                bury_slot(&b, DCSR_I_SEGMENT_SLOT, change->old_segment[k]);
+            if (build->limbo && change->old_segment[k] != DCSR_CUDA_NONE)
+                retire_slot(&b, DCSR_I_SEGMENT_SLOT, change->old_segment[k]);
         }
         memcpy(rows->segment[change->fresh], change->segment, sizeof change->segment);
-        if (build->grave && change->old != DCSR_CUDA_NONE) bury_slot(&b, DCSR_I_ROW_SLOT, change->old);
+        if (build->limbo && change->old != DCSR_CUDA_NONE) retire_slot(&b, DCSR_I_ROW_SLOT, change->old);
     }
-    if (build->grave && build->base) visit_table(matrix, build->base, NULL, root->pages, bury_slot, &b);
-    pthread_mutex_unlock(&matrix->remains_lock);
+    if (build->limbo && build->base) visit_table(matrix, build->base, NULL, root->pages, retire_slot, &b);
+    pthread_mutex_unlock(&matrix->limbo_lock);
 }
 
 /* Puts the making of the device's root and pages onto the stream. */
-static void make_pages(dcsr_cuda_build *build)
+static void make_pages(dcsr_i_cuda_build *build)
 {
-    dcsr_cuda_store *store = build->matrix->cuda;
-    dcsr_cuda_root *root = build->table->root;
-    const dcsr_cuda_root *base = build->base ? build->base->root : NULL;
+    dcsr_i_cuda_store *store = build->matrix->cuda;
+    dcsr_i_cuda_root *root = build->table->root;
+    const dcsr_i_cuda_root *base = build->base ? build->base->root : NULL;
     uint64_t shared = !base ? 0 : base->pages < root->pages ? base->pages : root->pages;
-    dcsr_cuda_copy(build->stream, build->changes, build->staged, build->count * sizeof *build->changes);
-    if (shared) dcsr_cuda_copy(build->stream, root->device, base->device, shared * sizeof *root->device);
-    dcsr_cuda_fill(build->stream, root->device + shared, 0xff, (root->pages - shared) * sizeof *root->device);
-    dcsr_cuda_make_pages(build->stream, root->device, (dcsr_cuda_row_page *)store->row_pages.memory.start,
-                         (dcsr_cuda_segment_page *)store->segment_pages.memory.start, build->changes,
-                         build->count, build->for_view);
+    dcsr_i_cuda_copy(build->stream, build->changes, build->staged, build->count * sizeof *build->changes);
+    if (shared) dcsr_i_cuda_copy(build->stream, root->device, base->device, shared * sizeof *root->device);
+    dcsr_i_cuda_fill(build->stream, root->device + shared, 0xff,
+                     (root->pages - shared) * sizeof *root->device);
+    dcsr_i_cuda_make_pages(build->stream, root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+                           (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, build->changes,
+                           build->count, build->for_view);
 }
 
-static dcsr_status make_table(dcsr_cuda_build *build, uint64_t rows, uint64_t cols, uint64_t version)
+static dcsr_status make_table(dcsr_i_cuda_build *build, uint64_t rows, uint64_t cols, uint64_t version)
 {
-    build->table = dcsr_cuda_table_create(build->matrix, build->stream, rows, cols, version);
+    build->table = dcsr_i_cuda_table_create(build->matrix, build->stream, rows, cols, version);
     if (!build->table) return DCSR_ERROR_OUT_OF_MEMORY;
     if (!build->base) return DCSR_OK;
     build->table->stored = build->base->stored;
@@ -237,57 +242,59 @@ static dcsr_status make_table(dcsr_cuda_build *build, uint64_t rows, uint64_t co
     return DCSR_OK;
 }
 
-static dcsr_status make_grave(dcsr_cuda_build *build, uint64_t segments, uint64_t further)
+static dcsr_status make_limbo(dcsr_i_cuda_build *build, uint64_t segments, uint64_t further)
 {
     if (build->for_view) return DCSR_OK;
-    uint64_t beyond = build->base ? dcsr_cuda_most_to_bury(build->base, build->table->root->pages) : 0;
+    uint64_t beyond = build->base ? dcsr_i_cuda_most_to_retire(build->base, build->table->root->pages) : 0;
     /* A page that is copied leaves its row page, and a segment page for each that it got of its own. */
-    build->grave = dcsr_i_grave_create(build->matrix, build->count + segments + beyond + further + 1);
-    return build->grave ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    build->limbo = dcsr_i_limbo_create(build->matrix, build->count + segments + beyond + further + 1);
+    return build->limbo ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status take_and_assign(dcsr_cuda_build *build, uint32_t segments)
+static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
 {
     dcsr_matrix *matrix = build->matrix;
     dcsr_context *context = matrix->context;
     uint32_t *taken = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)build->count + segments, sizeof *taken);
     if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t version = build->table->version;
-    dcsr_status status = dcsr_cuda_slots_take(&matrix->cuda->row_pages, matrix, build->count, version, taken);
+    dcsr_status status =
+        dcsr_i_cuda_slots_take(&matrix->cuda->row_pages, matrix, build->count, version, taken);
     if (status == DCSR_OK) {
-        status = dcsr_cuda_slots_take(&matrix->cuda->segment_pages, matrix, segments, version,
-                                      taken + build->count);
+        status = dcsr_i_cuda_slots_take(&matrix->cuda->segment_pages, matrix, segments, version,
+                                        taken + build->count);
         if (status == DCSR_OK) {
             assign_slots(build, taken, taken + build->count);
         } else {
-            pthread_mutex_lock(&matrix->remains_lock);
+            pthread_mutex_lock(&matrix->limbo_lock);
             for (uint32_t i = 0; i < build->count; i++)
-                dcsr_cuda_slot_give(&matrix->cuda->row_pages, taken[i]);
-            pthread_mutex_unlock(&matrix->remains_lock);
+                dcsr_i_cuda_slot_give(&matrix->cuda->row_pages, taken[i]);
+            pthread_mutex_unlock(&matrix->limbo_lock);
         }
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, taken, (size_t)build->count + segments, sizeof *taken);
     return status;
 }
 
-dcsr_status dcsr_cuda_build_begin(dcsr_cuda_build *build, const dcsr_cuda_page_need *needs, uint32_t count,
-                                  uint64_t rows, uint64_t cols, uint64_t version, uint64_t further)
+dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
+                                    uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
+                                    uint64_t further)
 {
     dcsr_context *context = build->matrix->context;
     build->count = count;
     build->table = NULL;
-    build->grave = NULL;
+    build->limbo = NULL;
     build->staged = NULL;
     build->changes = NULL;
     if (count) build->staged = dcsr_i_alloc(context, DCSR_I_PINNED, count, sizeof *build->staged);
     if (build->staged)
-        build->changes = dcsr_cuda_alloc(build->stream, DCSR_I_SCRATCH, count, sizeof *build->changes);
+        build->changes = dcsr_i_cuda_alloc(build->stream, DCSR_I_SCRATCH, count, sizeof *build->changes);
     dcsr_status status =
         build->changes || !count ? make_table(build, rows, cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         uint64_t segments = plan_pages(build, needs);
         status = segments < UINT32_MAX - count
-                     ? make_grave(build, segments, further)
+                     ? make_limbo(build, segments, further)
                      : dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "a change of more than 2^32 pages");
         if (status == DCSR_OK) status = take_and_assign(build, (uint32_t)segments);
     }
@@ -295,65 +302,66 @@ dcsr_status dcsr_cuda_build_begin(dcsr_cuda_build *build, const dcsr_cuda_page_n
         make_pages(build);
         return DCSR_OK;
     }
-    if (build->table) dcsr_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
-    dcsr_i_grave_free(build->matrix, build->grave);
-    dcsr_cuda_table_free(build->matrix, build->table);
-    build->grave = NULL;
+    if (build->table)
+        dcsr_i_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
+    dcsr_i_limbo_free(build->matrix, build->limbo);
+    dcsr_i_cuda_table_free(build->matrix, build->table);
+    build->limbo = NULL;
     build->table = NULL;
-    dcsr_cuda_build_end(build);
+    dcsr_i_cuda_build_end(build);
     return status;
 }
 
-void dcsr_cuda_build_end(dcsr_cuda_build *build)
+void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build)
 {
     dcsr_context *context = build->matrix->context;
     if (build->changes)
-        dcsr_cuda_free(build->stream, DCSR_I_SCRATCH, build->changes, build->count, sizeof *build->changes);
+        dcsr_i_cuda_free(build->stream, DCSR_I_SCRATCH, build->changes, build->count, sizeof *build->changes);
     dcsr_i_free(context, DCSR_I_PINNED, build->staged, build->count, sizeof *build->staged);
     build->changes = build->staged = NULL;
 }
 
-void dcsr_cuda_build_undo(dcsr_cuda_build *build)
+void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build)
 {
     if (!build->table) return;
     /* What the stream still does with the pages does not matter, but it must be over. */
-    dcsr_cuda_wait(build->stream, "taking back a change");
-    dcsr_cuda_free_unshared(build->matrix, build->table, build->base);
-    dcsr_i_grave_free(build->matrix, build->grave);
-    dcsr_cuda_build_end(build);
+    dcsr_i_cuda_wait(build->stream, "taking back a change");
+    dcsr_i_cuda_free_unshared(build->matrix, build->table, build->base);
+    dcsr_i_limbo_free(build->matrix, build->limbo);
+    dcsr_i_cuda_build_end(build);
     build->table = NULL;
-    build->grave = NULL;
+    build->limbo = NULL;
 }
 
 /* ---- What readers work on ---- */
 
-dcsr_cuda_rows dcsr_cuda_rows_of_table(const dcsr_matrix *matrix, const dcsr_i_table *table)
+dcsr_i_cuda_rows dcsr_i_cuda_rows_of_table(const dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    return (dcsr_cuda_rows){.rows = table->rows,
-                            .cols = table->cols,
-                            .stored = table->stored,
-                            .type = matrix->type,
-                            .value_size = (uint32_t)matrix->value_size,
-                            .segments_per_row = matrix->segments_per_row,
-                            .root = table->root->device,
-                            .row_page = (const dcsr_cuda_row_page *)matrix->cuda->row_pages.memory.start,
-                            .segment_page =
-                                (const dcsr_cuda_segment_page *)matrix->cuda->segment_pages.memory.start,
-                            .columns = matrix->arena.columns,
-                            .values = matrix->arena.values};
+    return (dcsr_i_cuda_rows){.rows = table->rows,
+                              .cols = table->cols,
+                              .stored = table->stored,
+                              .type = matrix->type,
+                              .value_size = (uint32_t)matrix->value_size,
+                              .segments_per_row = matrix->segments_per_row,
+                              .root = table->root->device,
+                              .row_page = (const dcsr_i_cuda_row_page *)matrix->cuda->row_pages.memory.start,
+                              .segment_page =
+                                  (const dcsr_i_cuda_segment_page *)matrix->cuda->segment_pages.memory.start,
+                              .columns = matrix->arena.columns,
+                              .values = matrix->arena.values};
 }
 
-dcsr_i_rows dcsr_cuda_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
+dcsr_i_rows dcsr_i_cuda_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     return (dcsr_i_rows){.on_device = true,
-                         .device = dcsr_cuda_rows_of_table(matrix, table),
+                         .device = dcsr_i_cuda_rows_of_table(matrix, table),
                          .type = matrix->type,
                          .rows = table->rows,
                          .cols = table->cols,
                          .table = table};
 }
 
-dcsr_i_rows dcsr_cuda_rows_of_csr(const dcsr_i_csr *csr)
+dcsr_i_rows dcsr_i_cuda_rows_of_csr(const dcsr_i_csr *csr)
 {
     return (dcsr_i_rows){.on_device = true,
                          .device = {.rows = csr->rows,

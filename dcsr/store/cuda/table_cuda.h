@@ -12,9 +12,9 @@ extern "C" {
 /* Makes the fresh pages and enters them into the root. Segment pages that a page has of its own are copied,
  * or made with capacities of 0 where there was none; for a view, only as far as the page's row lengths reach.
  */
-void dcsr_cuda_make_pages(dcsr_cuda_stream *stream, uint32_t *root, dcsr_cuda_row_page *row_pages,
-                          dcsr_cuda_segment_page *segment_pages, const dcsr_cuda_page_change *changes,
-                          uint32_t count, bool for_view);
+void dcsr_i_cuda_make_pages(dcsr_i_cuda_stream *stream, uint32_t *root, dcsr_i_cuda_row_page *row_pages,
+                            dcsr_i_cuda_segment_page *segment_pages, const dcsr_i_cuda_page_change *changes,
+                            uint32_t count, bool for_view);
 
 #ifdef __cplusplus
 }

@@ -14,36 +14,37 @@ struct turned {
 };
 } // namespace
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS turn(dcsr_cuda_walk walk, int row_bits, uint64_t *keys,
+static __global__ void DCSR_CUDA_WALK_BOUNDS turn(dcsr_i_cuda_walk walk, int row_bits, uint64_t *keys,
                                                   uint64_t *words)
 {
-    dcsr_cuda_for_entries(
+    dcsr_i_cuda_for_entries(
         walk,
-        [&](const dcsr_cuda_entry &, const dcsr_cuda_source &source) {
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
             turned t = {walk.rows.columns[source.place], 0};
-            if (words) t.word = dcsr_cuda_load_word(walk.rows.values, walk.rows.value_size, source.place);
+            if (words) t.word = dcsr_i_cuda_load_word(walk.rows.values, walk.rows.value_size, source.place);
             return t;
         },
-        [&](const dcsr_cuda_entry &entry, const turned &t) {
+        [&](const dcsr_i_cuda_entry &entry, const turned &t) {
             keys[entry.e] = t.column << row_bits | entry.i;
             if (words) words[entry.e] = t.word;
         });
 }
 
-void dcsr_cuda_turn(dcsr_cuda_stream *stream, const dcsr_cuda_walk *walk, uint64_t entries, int row_bits,
-                    uint64_t *keys, uint64_t *words)
+void dcsr_i_cuda_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                      int row_bits, uint64_t *keys, uint64_t *words)
 {
-    dcsr_cuda_launch_walk(stream, turn, entries, walk->count, *walk, row_bits, keys, words);
+    dcsr_i_cuda_launch_walk(stream, turn, entries, walk->count, *walk, row_bits, keys, words);
 }
 
 static __global__ void swap_keys(uint64_t *keys, uint64_t n, int row_bits, int column_bits)
 {
     uint64_t column_mask = (static_cast<uint64_t>(1) << column_bits) - 1;
-    for (uint64_t k = dcsr_cuda_first(); k < n; k += dcsr_cuda_step())
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
         keys[k] = (keys[k] & column_mask) << row_bits | keys[k] >> column_bits;
 }
 
-void dcsr_cuda_swap_keys(dcsr_cuda_stream *stream, uint64_t *keys, uint64_t n, int row_bits, int column_bits)
+void dcsr_i_cuda_swap_keys(dcsr_i_cuda_stream *stream, uint64_t *keys, uint64_t n, int row_bits,
+                           int column_bits)
 {
-    dcsr_cuda_launch(stream, swap_keys, n, keys, n, row_bits, column_bits);
+    dcsr_i_cuda_launch(stream, swap_keys, n, keys, n, row_bits, column_bits);
 }

@@ -16,7 +16,7 @@ enum { SLOTS = 2 }; /* of each thread */
 static const char bringing[] = "transferring a batch";
 
 typedef struct staging {
-    dcsr_cuda_stream *stream;
+    dcsr_i_cuda_stream *stream;
     pthread_mutex_t lock; /* for the stream, which one thread at a time may use */
     dcsr_i_operation *operation;
     const dcsr_i_entries *entries;
@@ -40,23 +40,23 @@ static void copy_piece(staging *s, uint64_t slot, const uint64_t *keys, const ch
                        uint64_t n)
 {
     pthread_mutex_lock(&s->lock);
-    dcsr_cuda_copy(s->stream, s->keys + first, keys, n * sizeof *keys);
-    if (values) dcsr_cuda_copy(s->stream, s->values + first * s->size, values, n * s->size);
-    if (s->copied) dcsr_cuda_event_record(s->stream, s->copied[slot], dcsr_cuda_handle(s->stream));
+    dcsr_i_cuda_copy(s->stream, s->keys + first, keys, n * sizeof *keys);
+    if (values) dcsr_i_cuda_copy(s->stream, s->values + first * s->size, values, n * s->size);
+    if (s->copied) dcsr_i_cuda_event_record(s->stream, s->copied[slot], dcsr_i_cuda_handle(s->stream));
     pthread_mutex_unlock(&s->lock);
 }
 
 /* A thread's share; returns what was found in the entries. */
 static unsigned stage_pieces(staging *s, uint64_t thread)
 {
-    dcsr_cuda_device *device = dcsr_cuda_device_of(s->stream);
+    dcsr_i_cuda_device *device = dcsr_i_cuda_device_of(s->stream);
     unsigned found = 0;
     for (uint64_t p = thread; p < s->pieces; p += (uint64_t)s->threads) {
         uint64_t slot = p % s->slot_count, first = p * s->piece, n = s->operation->n - first;
         uint64_t *keys = (uint64_t *)(s->slots + slot * slot_bytes(s));
         char *values = s->size ? (char *)(keys + s->piece) : NULL;
         if (n > s->piece) n = s->piece;
-        if (p >= s->slot_count) dcsr_cuda_event_wait(s->copied[slot], device, bringing);
+        if (p >= s->slot_count) dcsr_i_cuda_event_wait(s->copied[slot], device, bringing);
         found |= dcsr_i_entries_pack_piece(keys, values, s->operation, s->entries, first, first + n);
         copy_piece(s, slot, keys, values, first, n);
     }
@@ -80,14 +80,14 @@ static dcsr_status make_events(staging *s)
     s->copied = dcsr_i_calloc(s->operation->context, DCSR_I_SCRATCH, s->slot_count, sizeof *s->copied);
     if (!s->copied) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t slot = 0; slot < s->slot_count; slot++)
-        DCSR_TRY(dcsr_cuda_event_create(&s->copied[slot], dcsr_cuda_device_of(s->stream)));
+        DCSR_TRY(dcsr_i_cuda_event_create(&s->copied[slot], dcsr_i_cuda_device_of(s->stream)));
     return DCSR_OK;
 }
 
 static void drop_events(staging *s)
 {
     for (uint64_t slot = 0; s->copied && slot < s->slot_count; slot++)
-        dcsr_cuda_event_destroy(s->copied[slot], dcsr_cuda_device_of(s->stream));
+        dcsr_i_cuda_event_destroy(s->copied[slot], dcsr_i_cuda_device_of(s->stream));
     dcsr_i_free(s->operation->context, DCSR_I_SCRATCH, s->copied, s->slot_count, sizeof *s->copied);
 }
 
@@ -104,8 +104,8 @@ static dcsr_status bring(staging *s, unsigned *found)
 /* Waits until all is there, and gives back what was taken for it. */
 static dcsr_status finish(staging *s)
 {
-    if (s->values) dcsr_cuda_widen_arrival(s->stream, s->operation, s->values);
-    dcsr_status status = dcsr_cuda_wait(s->stream, bringing);
+    if (s->values) dcsr_i_cuda_widen_arrival(s->stream, s->operation, s->values);
+    dcsr_status status = dcsr_i_cuda_wait(s->stream, bringing);
     drop_events(s);
     dcsr_i_free(s->operation->context, DCSR_I_PINNED, s->slots, s->slot_count, slot_bytes(s));
     return status;
@@ -113,11 +113,11 @@ static dcsr_status finish(staging *s)
 
 /* ---- The whole ---- */
 
-static dcsr_status stage(dcsr_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e,
+static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e,
                          int threads)
 {
     void *values;
-    DCSR_TRY(dcsr_cuda_take_arrival(stream, operation, &values));
+    DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
     const uint64_t piece = dcsr_i_entries_piece(e->n, threads), pieces = (e->n + piece - 1) / piece,
                    slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
@@ -136,20 +136,20 @@ static dcsr_status stage(dcsr_cuda_stream *stream, dcsr_i_operation *operation, 
     if (status == DCSR_OK) status = finished;
     if (status == DCSR_OK && found & DCSR_I_OUTSIDE) status = dcsr_i_entries_fail(operation, e);
     operation->ascending = !(found & DCSR_I_DESCENDS);
-    if (status != DCSR_OK) dcsr_cuda_drop_arrival(stream, operation);
+    if (status != DCSR_OK) dcsr_i_cuda_drop_arrival(stream, operation);
     return status;
 }
 
 /* The worker needs a core beside the threads that pack: OpenMP's spin for milliseconds after they have
  * worked, and with one thread more than there are cores, somebody would wait for as long. Half of the
  * context's threads pack about as much as the link takes. */
-dcsr_status dcsr_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
+dcsr_status dcsr_i_cuda_stage_entries(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
     const int most = (operation->context->threads + 1) / 2;
     if (threads > most) threads = most;
-    dcsr_cuda_stream *stream = dcsr_i_stream_borrow(operation->context);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(operation->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_cuda_expect_entries(operation, e->n);
+    dcsr_i_cuda_expect_entries(operation, e->n);
     dcsr_status status = stage(stream, operation, e, threads);
     dcsr_i_stream_return(operation->context, stream);
     return status;

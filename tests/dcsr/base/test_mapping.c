@@ -14,7 +14,7 @@ static void for_each_device(void (*test)(dcsr_context *))
     test(on);
     test_close(on);
 #ifdef DCSR_CUDA
-    if (!dcsr_cuda_usable()) return;
+    if (!dcsr_i_cuda_usable()) return;
     options.device = DCSR_DEVICE_CUDA;
     TEST_OK(dcsr_context_create(&on, &options));
     test(on);
@@ -28,9 +28,9 @@ static void write_there(dcsr_context *on, char *place, int byte, size_t bytes)
     if (!on->cuda) memset(place, byte, bytes);
 #ifdef DCSR_CUDA
     if (!on->cuda) return;
-    dcsr_cuda_stream *with = dcsr_i_stream_borrow(on);
-    dcsr_cuda_fill(with, place, byte, bytes);
-    TEST_OK(dcsr_cuda_wait(with, "testing"));
+    dcsr_i_cuda_stream *with = dcsr_i_stream_borrow(on);
+    dcsr_i_cuda_fill(with, place, byte, bytes);
+    TEST_OK(dcsr_i_cuda_wait(with, "testing"));
     dcsr_i_stream_return(on, with);
 #endif
 }
@@ -39,11 +39,11 @@ static bool reads_there(dcsr_context *on, const char *place, int byte, size_t by
 {
     const char *copy = place;
 #ifdef DCSR_CUDA
-    dcsr_cuda_stream *with = on->cuda ? dcsr_i_stream_borrow(on) : NULL;
+    dcsr_i_cuda_stream *with = on->cuda ? dcsr_i_stream_borrow(on) : NULL;
     if (with) {
-        copy = dcsr_cuda_landing(with, bytes);
-        dcsr_cuda_copy(with, (char *)copy, place, bytes);
-        TEST_OK(dcsr_cuda_wait(with, "testing"));
+        copy = dcsr_i_cuda_landing(with, bytes);
+        dcsr_i_cuda_copy(with, (char *)copy, place, bytes);
+        TEST_OK(dcsr_i_cuda_wait(with, "testing"));
     }
 #endif
     bool equal = true;
@@ -237,26 +237,26 @@ Test(gpu, memory_is_counted_and_fails_when_told_to)
     static const size_t sizes[] = {0, 1, 255, 256, 4097, 1 << 20, 9 << 20};
     for (int pool = 0; pool < 2; pool++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            void *block = dcsr_cuda_alloc(stream, (dcsr_i_pool)pool, sizes[i], 3);
+            void *block = dcsr_i_cuda_alloc(stream, (dcsr_i_pool)pool, sizes[i], 3);
             cr_assert_not_null(block);
             cr_assert_eq(used(pool), 3 * sizes[i]);
-            cr_assert_eq(dcsr_cuda_where(device, block), DCSR_CUDA_ON_DEVICE);
-            dcsr_cuda_fill(stream, block, 7, 3 * sizes[i]);
-            dcsr_cuda_free(stream, (dcsr_i_pool)pool, block, sizes[i], 3);
+            cr_assert_eq(dcsr_i_cuda_where(device, block), DCSR_CUDA_ON_DEVICE);
+            dcsr_i_cuda_fill(stream, block, 7, 3 * sizes[i]);
+            dcsr_i_cuda_free(stream, (dcsr_i_pool)pool, block, sizes[i], 3);
             cr_assert_eq(used(pool), 0);
         }
     uint64_t before = dcsr_i_allocations();
     dcsr_i_fail_allocations_after(1);
-    void *block = dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 10, 1);
+    void *block = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 10, 1);
     cr_assert_not_null(block);
-    cr_assert_null(dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 10, 1));
+    cr_assert_null(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 10, 1));
     dcsr_i_fail_allocations_after(-1);
     cr_assert_eq(dcsr_i_allocations() - before, 2);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, block, 10, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, NULL, 10, 1);
-    cr_assert_null(dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, SIZE_MAX, 2));
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, 10, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, NULL, 10, 1);
+    cr_assert_null(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, SIZE_MAX, 2));
     cr_assert(test_says("more than memory can address"));
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 }
 
 Test(gpu_limit, holds_on_the_device)
@@ -265,12 +265,12 @@ Test(gpu_limit, holds_on_the_device)
     open_limited(LIMIT);
     NEEDS_GPU();
     char *most = on_device(FOR_ALL - 10);
-    cr_assert_null(dcsr_cuda_alloc(stream, DCSR_I_MATRIX, 11, 1));
+    cr_assert_null(dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, 11, 1));
     cr_assert(test_says("memory limit of 1048576"));
     void *rest = dcsr_i_alloc(context, DCSR_I_MATRIX, 10, 1);
     cr_assert_not_null(rest, "host and device share the limit");
     dcsr_i_free(context, DCSR_I_MATRIX, rest, 10, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, most, FOR_ALL - 10, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, most, FOR_ALL - 10, 1);
     close_device();
 }
 
@@ -280,20 +280,20 @@ Test(gpu, real_exhaustion_is_survived)
     NEEDS_GPU();
 #ifdef DCSR_SIMT
     simt_set_memory(64 << 20);
-    uint64_t whole = dcsr_cuda_free_memory(device);
+    uint64_t whole = dcsr_i_cuda_free_memory(device);
 #else
-    uint64_t whole = dcsr_cuda_free_memory(device) / 64; /* other tests are at work on the same GPU */
+    uint64_t whole = dcsr_i_cuda_free_memory(device) / 64; /* other tests are at work on the same GPU */
 #endif
-    cr_assert_null(dcsr_cuda_alloc(stream, DCSR_I_SCRATCH, 128 * whole, 1));
+    cr_assert_null(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 128 * whole, 1));
     cr_assert(test_says("out of memory while taking temporary memory"));
     for (int round = 0; round < 4; round++) {
         size_t bytes = whole / 8 * (unsigned)(4 + round);
         char *block = on_device(bytes);
-        dcsr_cuda_fill(stream, block, 1, bytes);
-        dcsr_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
+        dcsr_i_cuda_fill(stream, block, 1, bytes);
+        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
     }
     cr_assert_eq(used(DCSR_I_SCRATCH), 0);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 }
 
 Test(gpu, knows_where_memory_is)
@@ -303,9 +303,9 @@ Test(gpu, knows_where_memory_is)
     char *pinned = dcsr_i_calloc(context, DCSR_I_PINNED, 100, 1);
     cr_assert_not_null(pinned);
     for (int i = 0; i < 100; i++) cr_assert_eq(pinned[i], 0);
-    cr_assert_eq(dcsr_cuda_where(device, &variable), DCSR_CUDA_HOST);
-    cr_assert_eq(dcsr_cuda_where(device, pinned), DCSR_CUDA_PINNED);
-    cr_assert_eq(dcsr_cuda_where(device, pinned + 99), DCSR_CUDA_PINNED);
+    cr_assert_eq(dcsr_i_cuda_where(device, &variable), DCSR_CUDA_HOST);
+    cr_assert_eq(dcsr_i_cuda_where(device, pinned), DCSR_CUDA_PINNED);
+    cr_assert_eq(dcsr_i_cuda_where(device, pinned + 99), DCSR_CUDA_PINNED);
     dcsr_i_free(context, DCSR_I_PINNED, pinned, 100, 1);
 }
 

@@ -58,20 +58,20 @@ TestSuite(prim, .init = open_device, .fini = close_device);
 static void *upload(const void *from, size_t bytes)
 {
     char *there = on_device(bytes);
-    dcsr_cuda_copy(stream, there, from, bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    dcsr_i_cuda_copy(stream, there, from, bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
     return there;
 }
 
 static void download(void *to, const void *from, size_t bytes)
 {
-    dcsr_cuda_copy(stream, to, from, bytes);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    dcsr_i_cuda_copy(stream, to, from, bytes);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 }
 
 static void give(void *block, size_t bytes)
 {
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
 }
 
 /* ---- Sorting ---- */
@@ -105,8 +105,8 @@ static void sort_and_compare(test_random *random, uint64_t n, bool with_payload)
     qsort(pairs, n, sizeof *pairs, compare);
     uint64_t *there = upload(keys, bytes), *spare = (uint64_t *)on_device(bytes);
     uint64_t *payload = upload(positions, bytes), *payload_spare = (uint64_t *)on_device(bytes);
-    TEST_OK(dcsr_cuda_sort(stream, &there, &spare, with_payload ? &payload : NULL,
-                           with_payload ? &payload_spare : NULL, n, low, high));
+    TEST_OK(dcsr_i_cuda_sort(stream, &there, &spare, with_payload ? &payload : NULL,
+                             with_payload ? &payload_spare : NULL, n, low, high));
     download(keys, there, bytes);
     download(positions, payload, bytes);
     for (uint64_t i = 0; i < n; i++) {
@@ -146,12 +146,12 @@ static void scan_and_compare(test_random *random, uint64_t n)
     size_t bytes = (n + 1) * sizeof *sums;
     uint32_t *narrow_there = upload(narrow, n * sizeof *narrow);
     uint64_t *wide_there = upload(wide, bytes), *sums_there = (uint64_t *)on_device(bytes);
-    TEST_OK(dcsr_cuda_scan_u32(stream, narrow_there, sums_there, n));
+    TEST_OK(dcsr_i_cuda_scan_u32(stream, narrow_there, sums_there, n));
     download(sums, sums_there, bytes);
     for (uint64_t i = 0; i <= n; narrow_sum += i < n ? narrow[i] : 0, i++)
         cr_assert_eq(sums[i], narrow_sum, "sum %d of %d", (int)i, (int)n);
-    TEST_OK(dcsr_cuda_scan_u64(stream, wide_there, sums_there, n));
-    TEST_OK(dcsr_cuda_scan_u64(stream, wide_there, wide_there, n)); /* in place */
+    TEST_OK(dcsr_i_cuda_scan_u64(stream, wide_there, sums_there, n));
+    TEST_OK(dcsr_i_cuda_scan_u64(stream, wide_there, wide_there, n)); /* in place */
     download(sums, sums_there, bytes);
     for (uint64_t i = 0; i <= n; wide_sum += i < n ? wide[i] : 0, i++) cr_assert_eq(sums[i], wide_sum);
     download(wide, wide_there, bytes);
@@ -176,7 +176,7 @@ static void scan_runs_and_compare(test_random *random, uint64_t n, bool fewer)
     for (uint64_t i = 1; i < n; i++) keys[i] = keys[i - 1] + test_random_below(random, 20);
     uint64_t *keys_there = upload(keys, n * sizeof *keys), *count_there = upload(&count, sizeof count);
     uint64_t *found_there = (uint64_t *)on_device((n + 1) * sizeof *found);
-    TEST_OK(dcsr_cuda_scan_runs(stream, keys_there, fewer ? count_there : NULL, n, LOW, HIGH, found_there));
+    TEST_OK(dcsr_i_cuda_scan_runs(stream, keys_there, fewer ? count_there : NULL, n, LOW, HIGH, found_there));
     download(found, found_there, (n + 1) * sizeof *found);
     for (uint64_t i = 0; i <= n; i++) {
         cr_assert_eq(found[i], highs << 32 | lows, "%d of %d", (int)i, (int)n);
@@ -221,8 +221,8 @@ static void combine_and_compare(test_random *random, uint64_t n, dcsr_type type,
     uint64_t *keys_out = (uint64_t *)on_device(bytes), *words_out = (uint64_t *)on_device(bytes);
     uint64_t *count_there = (uint64_t *)on_device(sizeof count);
     bool values = type != DCSR_PATTERN;
-    TEST_OK(dcsr_cuda_combine(stream, keys_there, values ? words_there : NULL, n, type, policy, keys_out,
-                              values ? words_out : NULL, count_there));
+    TEST_OK(dcsr_i_cuda_combine(stream, keys_there, values ? words_there : NULL, n, type, policy, keys_out,
+                                values ? words_out : NULL, count_there));
     download(&count, count_there, sizeof count);
     cr_assert_eq(count, expected, "%d entries make %d runs, not %d", (int)n, (int)expected, (int)count);
     download(keys, keys_out, count * sizeof *keys);
@@ -271,14 +271,14 @@ Test(prim, fails_for_lack_of_memory)
     const dcsr_status expected = DCSR_ERROR_OUT_OF_MEMORY;
 #endif
     uint64_t *keys = (uint64_t *)on_device(BYTES), *spare = (uint64_t *)on_device(BYTES), *first = keys;
-    dcsr_cuda_fill(stream, keys, 1, BYTES);
+    dcsr_i_cuda_fill(stream, keys, 1, BYTES);
     dcsr_i_fail_allocations_after(0);
-    TEST_STATUS(expected, dcsr_cuda_sort(stream, &keys, &spare, NULL, NULL, N, 0, 64));
+    TEST_STATUS(expected, dcsr_i_cuda_sort(stream, &keys, &spare, NULL, NULL, N, 0, 64));
     cr_assert_eq(keys == first, expected != DCSR_OK);
-    TEST_STATUS(expected, dcsr_cuda_scan_u64(stream, keys, spare, N - 1));
+    TEST_STATUS(expected, dcsr_i_cuda_scan_u64(stream, keys, spare, N - 1));
     dcsr_i_fail_allocations_after(-1);
     cr_assert_eq(used(DCSR_I_SCRATCH), 2 * BYTES);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
     give(keys, BYTES), give(spare, BYTES);
 }
 

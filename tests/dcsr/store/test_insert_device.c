@@ -107,17 +107,17 @@ Test(arrays, are_read_in_the_order_of_the_callers_stream)
     test_random random = {3};
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < BATCHES; i++) {
-            void *callers = round ? NULL : dcsr_cuda_handle(stream); /* NULL: the legacy default stream */
+            void *callers = round ? NULL : dcsr_i_cuda_handle(stream); /* NULL: the legacy default stream */
             fill(&b[i], &random, DCSR_UINT16, 200);
             send(&b[i], DCSR_UINT16, stream); /* not there yet */
-            if (round) dcsr_cuda_order_caller_after(callers, stream);
+            if (round) dcsr_i_cuda_order_caller_after(callers, stream);
             TEST_OK(give(matrix, &b[i], DCSR_UINT16, i != 3, callers, NULL));
-            if (round) dcsr_cuda_order_after_caller(stream, callers);
+            if (round) dcsr_i_cuda_order_after_caller(stream, callers);
             spoil(&b[i], stream); /* before anybody has waited for anything */
         }
         for (int i = 0; i < BATCHES; i++) follow(&model, &b[i], i != 3);
         TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         TEST_MATCHES(matrix, &model);
     }
     cr_assert(test_info(matrix).batches == 2 * BATCHES);
@@ -141,15 +141,15 @@ static void *fill_matrices(void *argument)
     worker *w = argument;
     batch *b = test_allocate(1, sizeof *b);
     test_random random = {w->seed};
-    dcsr_cuda_stream *own = dcsr_i_stream_borrow(context);
+    dcsr_i_cuda_stream *own = dcsr_i_stream_borrow(context);
     cr_assert_not_null(own);
     for (int i = 0; i < BATCHES; i++) {
         fill(b, &random, DCSR_INT64, 100 + 50 * w->seed);
         send(b, DCSR_INT64, own);
-        TEST_OK(give(w->matrix, b, DCSR_INT64, true, dcsr_cuda_handle(own), NULL));
-        TEST_OK(give(w->shared, b, DCSR_INT64, true, dcsr_cuda_handle(own), NULL));
+        TEST_OK(give(w->matrix, b, DCSR_INT64, true, dcsr_i_cuda_handle(own), NULL));
+        TEST_OK(give(w->shared, b, DCSR_INT64, true, dcsr_i_cuda_handle(own), NULL));
         spoil(b, own);
-        TEST_OK(dcsr_cuda_wait(own, "testing")); /* the copies here may be reused */
+        TEST_OK(dcsr_i_cuda_wait(own, "testing")); /* the copies here may be reused */
         follow(&w->model, b, true);
     }
     dcsr_i_stream_return(context, own);
@@ -226,12 +226,12 @@ Test(arrays, are_checked_on_the_device)
     fill(b, &random, DCSR_INT64, 10);
     b->cols[3] = COLS;
     send(b, DCSR_INT64, stream);
-    TEST_OK(give(matrix, b, DCSR_INT64, true, dcsr_cuda_handle(stream), NULL));
+    TEST_OK(give(matrix, b, DCSR_INT64, true, dcsr_i_cuda_handle(stream), NULL));
     spoil(b, stream);
     int64_t two = 2;
     TEST_OK(dcsr_matrix_insert(matrix, 1, &(uint64_t){2}, &(uint64_t){2}, &two, NULL));
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry 3 of 10", dcsr_matrix_wait(matrix));
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
     TEST_SHOWS(matrix, {1, 1, 1}, {2, 2, 2});
     free(b);
     dcsr_matrix_destroy(matrix);
@@ -275,7 +275,7 @@ Test(arrays, must_be_where_the_call_expects_them)
     TEST_OK(dcsr_matrix_wait(matrix));
     TEST_SHOWS_NOTHING(matrix);
     dcsr_i_free(context, DCSR_I_PINNED, pinned, 1, sizeof *pinned);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof *there, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, sizeof *there, 1);
     dcsr_matrix_destroy(matrix);
     close_device();
 }
@@ -317,16 +317,16 @@ static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool inser
         cr_assert(n < 1000, "it never succeeds");
         fill(b, &random, DCSR_INT64, 300);
         send(b, DCSR_INT64, stream);
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         fail_after(n);
-        status = give(matrix, b, DCSR_INT64, insert, dcsr_cuda_handle(stream), &ticket);
+        status = give(matrix, b, DCSR_INT64, insert, dcsr_i_cuda_handle(stream), &ticket);
         cr_assert((status == DCSR_OK) == (ticket != NULL));
         status = waited(status, ticket);
         cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_context_error(NULL)[0]),
                   "after %ld: %s", n, dcsr_context_error(NULL));
         fail_after(-1);
         spoil(b, stream);
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         TEST_OK(dcsr_matrix_wait(matrix));
         if (status == DCSR_OK) follow(&model, b, insert);
         check_one_view(matrix, &model);
@@ -371,7 +371,7 @@ Test(resize, that_fails_fails_the_arrays_that_need_it)
         dcsr_ticket *ticket[3] = {NULL};
         send(outside, DCSR_INT64, stream);
         send(inside, DCSR_INT64, stream);
-        void *callers = dcsr_cuda_handle(stream);
+        void *callers = dcsr_i_cuda_handle(stream);
         TEST_OK(dcsr_matrix_resize(matrix, DCSR_MAX_ROWS, 10, &ticket[0]));
         dcsr_status needs = give(matrix, outside, DCSR_INT64, true, callers, &ticket[1]);
         dcsr_status may = give(matrix, inside, DCSR_INT64, true, callers, &ticket[2]);
@@ -380,7 +380,7 @@ Test(resize, that_fails_fails_the_arrays_that_need_it)
         TEST_OK(waited(may, ticket[2]));
         spoil(outside, stream);
         spoil(inside, stream);
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         TEST_SHOWS(matrix, {5, 5, 2}, {6, 5, 3});
     }
     free(outside);

@@ -100,29 +100,29 @@ static uint64_t some_col(uint64_t i)
 
 /* Entries of the rows of the list from number `first` on, copied to places `gap` apart, are what the view
  * shows. */
-static void check_gathered(dcsr_view *view, const dcsr_cuda_rows *rows, const uint32_t *list, uint64_t first,
-                           uint64_t count, uint64_t gap)
+static void check_gathered(dcsr_view *view, const dcsr_i_cuda_rows *rows, const uint32_t *list,
+                           uint64_t first, uint64_t count, uint64_t gap)
 {
     size_t size = rows->value_size;
     uint64_t offset[WALK_ROWS + 1], to[WALK_ROWS + 1];
     uint64_t *offsets = (uint64_t *)on_device(sizeof offset), *begins = (uint64_t *)on_device(sizeof to);
     uint32_t *numbers = (uint32_t *)on_device(WALK_ROWS * sizeof *numbers);
-    dcsr_cuda_copy(stream, numbers, list, (first + count) * sizeof *list);
-    TEST_OK(dcsr_cuda_sum_lengths(stream, rows, numbers, first + count, offsets));
-    dcsr_cuda_copy(stream, offset, offsets, (first + count + 1) * sizeof *offset);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    dcsr_i_cuda_copy(stream, numbers, list, (first + count) * sizeof *list);
+    TEST_OK(dcsr_i_cuda_sum_lengths(stream, rows, numbers, first + count, offsets));
+    dcsr_i_cuda_copy(stream, offset, offsets, (first + count + 1) * sizeof *offset);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 
     uint64_t entries = offset[first + count] - offset[first], places = entries + count * gap;
     for (uint64_t i = 0; i < count; i++) to[i] = offset[first + i] - offset[first] + i * gap;
     uint32_t *columns = (uint32_t *)on_device(places * sizeof *columns),
              *column = test_allocate(places + 1, 4);
     char *values = size ? on_device(places * size) : NULL, *value = test_allocate(places + 1, 8);
-    dcsr_cuda_copy(stream, begins, to, count * sizeof *to);
-    dcsr_cuda_walk walk = {*rows, numbers + first, count, offsets + first};
-    dcsr_cuda_gather(stream, &walk, entries, begins, columns, values);
-    dcsr_cuda_copy(stream, column, columns, places * sizeof *column);
-    if (size) dcsr_cuda_copy(stream, value, values, places * size);
-    TEST_OK(dcsr_cuda_wait(stream, "testing"));
+    dcsr_i_cuda_copy(stream, begins, to, count * sizeof *to);
+    dcsr_i_cuda_walk walk = {*rows, numbers + first, count, offsets + first};
+    dcsr_i_cuda_gather(stream, &walk, entries, begins, columns, values);
+    dcsr_i_cuda_copy(stream, column, columns, places * sizeof *column);
+    if (size) dcsr_i_cuda_copy(stream, value, values, places * size);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 
     uint32_t *wanted = test_allocate(entries + 1, 4);
     char *wanted_value = test_allocate(entries + 1, 8);
@@ -135,11 +135,11 @@ static void check_gathered(dcsr_view *view, const dcsr_cuda_rows *rows, const ui
     }
     void *host[] = {column, value, wanted, wanted_value};
     for (int i = 0; i < 4; i++) free(host[i]);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, offsets, sizeof offset, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, begins, sizeof to, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, numbers, WALK_ROWS * sizeof *numbers, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, columns, places * sizeof *columns, 1);
-    dcsr_cuda_free(stream, DCSR_I_SCRATCH, values, places * size, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, sizeof offset, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, begins, sizeof to, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, numbers, WALK_ROWS * sizeof *numbers, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, columns, places * sizeof *columns, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, places * size, 1);
 }
 
 /* Layouts, value sizes; all rows, every third, one, none; from the middle of a list. */
@@ -154,7 +154,7 @@ Test(walk, gathers_any_rows_of_a_list)
         for (int b = 0; b < 3; b++) change(&p, true, 2000, some_row, some_col);
         for (int layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
             dcsr_view *view = test_view(p.matrix, (dcsr_layout)layout, DCSR_VIEW_DUPLICATES);
-            const dcsr_cuda_rows *rows = &dcsr_i_view_rows(view)->device;
+            const dcsr_i_cuda_rows *rows = &dcsr_i_view_rows(view)->device;
             cr_assert(layout == DCSR_LAYOUT_CSR || test_pieces(view, LONG_ROW, NULL) > 1);
             for (uint32_t i = 0; i < 1000; i++) list[i] = i * 3 + 2;
             check_gathered(view, rows, list, 0, 1000, 0);

@@ -60,7 +60,7 @@ Test(pieces, make_up_the_batch_whatever_its_type)
 Test(pieces, are_packed_by_several_threads)
 {
     enum { N = TEST_EMULATOR ? 50000 : 300000, WIDE = 40000 };
-    if (!dcsr_cuda_usable()) cr_skip_test("there is no GPU");
+    if (!dcsr_i_cuda_usable()) cr_skip_test("there is no GPU");
     dcsr_context *own;
     TEST_OK(dcsr_context_create(&own, &(dcsr_context_options){.device = DCSR_DEVICE_CUDA, .threads = 4}));
     dcsr_matrix *matrix = test_matrix(own, DCSR_UINT16, ROWS, WIDE, DCSR_POLICY_LAST);
@@ -204,7 +204,7 @@ Test(together, batches_of_one_kind_that_wait_are_applied)
             bool of_device = i % 3 == 1;
             fill(&b[i], &random, DCSR_INT64, sizes[i]);
             if (of_device) send(&b[i], DCSR_INT64, stream);
-            TEST_OK(of_device ? give(matrix, &b[i], DCSR_INT64, i < 4, dcsr_cuda_handle(stream), &ticket[i])
+            TEST_OK(of_device ? give(matrix, &b[i], DCSR_INT64, i < 4, dcsr_i_cuda_handle(stream), &ticket[i])
                               : give_from_host(matrix, &b[i], DCSR_INT64, i < 4, &ticket[i]));
             if (of_device) spoil(&b[i], stream);
             follow(&model, &b[i], i < 4);
@@ -212,7 +212,7 @@ Test(together, batches_of_one_kind_that_wait_are_applied)
         pthread_mutex_unlock(&matrix->version_lock);
         for (int i = 0; i < BATCHES; i++) TEST_OK(waited(DCSR_OK, ticket[i]));
         TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         /* That of one entry; the four insertions; the two removals; rows that move are resolved before. */
         cr_assert_leq(test_info(matrix).version - before, 5);
         cr_assert_eq(test_info(matrix).batches, BATCHES + 1);
@@ -283,7 +283,7 @@ Test(together, a_batch_that_fails_fails_alone)
             else
                 follow(&model, &b[i], true);
             send(&b[i], DCSR_INT64, stream);
-            TEST_OK(give(matrix, &b[i], DCSR_INT64, true, dcsr_cuda_handle(stream), &ticket[i]));
+            TEST_OK(give(matrix, &b[i], DCSR_INT64, true, dcsr_i_cuda_handle(stream), &ticket[i]));
             spoil(&b[i], stream);
         }
         pthread_mutex_unlock(&matrix->version_lock);
@@ -293,7 +293,7 @@ Test(together, a_batch_that_fails_fails_alone)
             else
                 TEST_OK(waited(DCSR_OK, ticket[i]));
         TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         TEST_MATCHES(matrix, &model);
         free(b);
     }

@@ -19,7 +19,7 @@ static void queue(dcsr_matrix *matrix, batch *b, dcsr_type type, bool insert, in
 {
     if (way == 0) {
         send(b, type, stream);
-        TEST_OK(give(matrix, b, type, insert, dcsr_cuda_handle(stream), NULL));
+        TEST_OK(give(matrix, b, type, insert, dcsr_i_cuda_handle(stream), NULL));
         spoil(b, stream);
         return;
     }
@@ -47,7 +47,7 @@ static void follow_batches(dcsr_type type, dcsr_policy policy, batch *b)
             follow(&model, &b[i], insert);
         }
         TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         cr_assert(test_has_twin(matrix));
         TEST_TRANSPOSES(matrix, &model);
         TEST_MATCHES(matrix, &model);
@@ -92,7 +92,7 @@ Test(twin_device, follows_behind_a_resize_that_fails)
         queue(matrix, behind, DCSR_INT64, true, way);
         TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, waited(DCSR_OK, ticket));
         TEST_OK(dcsr_matrix_wait(matrix));
-        TEST_OK(dcsr_cuda_wait(stream, "testing"));
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         follow(&model, before, true);
         follow(&model, behind, true);
         cr_assert(test_has_twin(matrix));
