@@ -235,7 +235,7 @@ Test(snapshot, cuts_what_no_value_may_hold)
     enum { ROWS = 8 };
     const uint64_t most = (uint64_t)1 << 31, target = DCSR_STORE_MAX_CHUNK, entry = 12;
     for (uint64_t gigas = 1; gigas <= 5; gigas++) {
-        dcsr_i_plan plan;
+        dcsr_i_chunk_plan plan;
         uint64_t offsets[ROWS + 1] = {0}, covered = 0, length = (gigas << 30) / entry;
         for (uint64_t r = 0; r < ROWS; r++) offsets[r + 1] = offsets[r] + (r == 3 ? length : r == 5 ? 10 : 0);
         dcsr_i_rows rows = {.type = DCSR_FP64, .rows = ROWS, .cols = (uint64_t)1 << 30, .offsets = offsets};
