@@ -252,9 +252,9 @@ dcsr_status dcsr_i_durable_attach(dcsr_i_durable *durable, dcsr_store *store, dc
                         store->path, durable->name);
     if (status == DCSR_OK) {
         durable->matrix = matrix;
-        pthread_mutex_lock(&matrix->queue_lock);
-        matrix->journal = &durable->journal;
-        pthread_mutex_unlock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
+        matrix->queue.journal = &durable->journal;
+        pthread_mutex_unlock(&matrix->queue.lock);
     }
     dcsr_i_store_unlock(store);
     return status;

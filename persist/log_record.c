@@ -83,8 +83,8 @@ void dcsr_i_log_pack(dcsr_i_operation *operation, const dcsr_matrix *matrix)
                                        : operation->kind == DCSR_I_INSERT ? DCSR_I_LOG_INSERT
                                                                           : DCSR_I_LOG_REMOVE,
                                .column_bits = (uint32_t)operation->column_bits,
-                               .rows = resize ? operation->rows : matrix->current->rows,
-                               .cols = resize ? operation->cols : matrix->current->cols,
+                               .rows = resize ? operation->rows : matrix->versions.current->rows,
+                               .cols = resize ? operation->cols : matrix->versions.current->cols,
                                .type = (uint32_t)matrix->type};
     uint64_t n = resize ? 0 : operation->n, most = entries_a_record(value_size(&whole));
     uint64_t records = n ? (n + most - 1) / most : 1;

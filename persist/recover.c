@@ -35,8 +35,8 @@ static dcsr_status damaged(const recovery *r, uint64_t position, const char *why
 /* The dimensions that the matrix has once what is queued has been applied. */
 static bool fits(const dcsr_matrix *matrix, const dcsr_i_log_record *record)
 {
-    return record->type == (uint32_t)matrix->type && record->rows == matrix->queued_rows &&
-           record->cols == matrix->queued_cols;
+    return record->type == (uint32_t)matrix->type && record->rows == matrix->queue.rows &&
+           record->cols == matrix->queue.cols;
 }
 
 static dcsr_status begin_batch(recovery *r, const dcsr_i_log_record *record)
@@ -53,9 +53,9 @@ static dcsr_status queue_batch(recovery *r)
     r->batch = NULL;
     batch->batches = 1;
     r->queued += dcsr_i_operation_bytes(batch);
-    pthread_mutex_lock(&r->matrix->queue_lock);
+    pthread_mutex_lock(&r->matrix->queue.lock);
     dcsr_status status = dcsr_i_enqueue_locked(r->matrix, batch);
-    pthread_mutex_unlock(&r->matrix->queue_lock);
+    pthread_mutex_unlock(&r->matrix->queue.lock);
     if (status != DCSR_OK) dcsr_i_operation_release(batch);
     if (status != DCSR_OK || r->queued < most_queued) return status;
     r->queued = 0;

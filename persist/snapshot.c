@@ -122,10 +122,10 @@ static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_
                                     .type = (uint32_t)matrix->type,
                                     .policy = (uint32_t)matrix->policy,
                                     .segments = (uint32_t)matrix->segments_per_row,
-                                    .queue_limit = matrix->queue_limit};
+                                    .queue_limit = matrix->queue.limit};
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) record.flags |= DCSR_I_TIDY_ON_DEMAND;
-    if (matrix->refuse_when_full) record.flags |= DCSR_I_REFUSE_WHEN_FULL;
-    if (matrix->maintain_transpose) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
+    if (matrix->queue.refuse_when_full) record.flags |= DCSR_I_REFUSE_WHEN_FULL;
+    if (matrix->transpose.maintained) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
     for (uint64_t c = 0; c < s->plan.count; c++) {
         record.nnz += s->plan.chunks[c].chunk.entries;
         record.stored += s->plan.chunks[c].chunk.stored;

@@ -52,7 +52,7 @@ static dcsr_status lend(dcsr_matrix *shell, dcsr_store *store, dcsr_i_stored *st
     atomic_init(&csr->references, 1);
     csr->context = shell->context;
     csr->engine = &lending;
-    csr->version = shell->current->version;
+    csr->version = shell->versions.current->version;
     csr->type = (dcsr_type)record->type;
     csr->rows = record->rows;
     csr->cols = record->cols;

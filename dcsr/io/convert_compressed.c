@@ -121,7 +121,7 @@ static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
                                (unsigned long long)row);
     uint64_t marked = 0;
     DCSR_TRY(matrix->engine->fill(matrix, csr, &marked));
-    atomic_fetch_add(&matrix->inserted, csr->nnz);
+    atomic_fetch_add(&matrix->counts.inserted, csr->nnz);
     dcsr_i_request_twin(matrix);
     if (!marked) return DCSR_OK;
     DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));

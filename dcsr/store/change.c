@@ -15,20 +15,20 @@ enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
 
 static bool is_full(const dcsr_matrix *matrix)
 {
-    return matrix->pending_bytes >= matrix->queue_limit && !matrix->stopping;
+    return matrix->queue.pending_bytes >= matrix->queue.limit && !matrix->queue.stopping;
 }
 
 /* Waits until the queue has room. Called and returns with the queue's lock. */
 static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
     if (!is_full(matrix)) return DCSR_OK;
-    if (matrix->refuse_when_full)
+    if (matrix->queue.refuse_when_full)
         return dcsr_i_fail(DCSR_ERROR_BUSY,
                            "%s: %llu bytes of batches are waiting, the limit of this matrix; try again later",
-                           e->call, (unsigned long long)matrix->pending_bytes);
+                           e->call, (unsigned long long)matrix->queue.pending_bytes);
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, e->call, matrix->serial));
-    while (is_full(matrix)) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    while (is_full(matrix)) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     dcsr_i_turn_wait_end(&wait);
     return DCSR_OK;
 }
@@ -37,9 +37,9 @@ static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
  * While a resize is on its way none can: should it fail, each batch is to stand or fall alone. */
 static dcsr_i_operation *joinable(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
-    dcsr_i_operation *last = matrix->last;
-    if (!last || last->kind != e->kind || last->sealed || matrix->queued_resizes ||
-        last->rows != matrix->queued_rows || last->cols != matrix->queued_cols ||
+    dcsr_i_operation *last = matrix->queue.last;
+    if (!last || last->kind != e->kind || last->sealed || matrix->queue.resizes ||
+        last->rows != matrix->queue.rows || last->cols != matrix->queue.cols ||
         last->n + e->n > JOINED_ENTRIES)
         return NULL;
     if (last->n + e->n > last->capacity && dcsr_i_entries_room(last, 2 * (last->n + e->n)) != DCSR_OK)
@@ -80,7 +80,7 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
     if (ticket) *ticket = created;
     /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
     last->watched = last->watched && ticket;
-    matrix->pending_bytes += e->n * (uint64_t)last->entry_bytes;
+    matrix->queue.pending_bytes += e->n * (uint64_t)last->entry_bytes;
     return DCSR_OK;
 }
 
@@ -88,7 +88,7 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
 static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     dcsr_i_operation *operation;
-    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
     dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
     if (status == DCSR_OK) status = submit(matrix, operation, ticket);
     if (status != DCSR_OK) dcsr_i_operation_release(operation);
@@ -99,7 +99,7 @@ static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
  * it too. */
 static bool is_staged(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
-    return matrix->engine->stage && !matrix->journal && e->n > SMALL_BATCH;
+    return matrix->engine->stage && !matrix->queue.journal && e->n > SMALL_BATCH;
 }
 
 static dcsr_status pack_large(const dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e)
@@ -124,13 +124,13 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
     do {
         discard(matrix, operation);
         operation = NULL;
-        uint64_t rows = matrix->queued_rows, cols = matrix->queued_cols;
-        pthread_mutex_unlock(&matrix->queue_lock);
+        uint64_t rows = matrix->queue.rows, cols = matrix->queue.cols;
+        pthread_mutex_unlock(&matrix->queue.lock);
         status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
         if (status == DCSR_OK) status = pack_large(matrix, operation, e);
-        pthread_mutex_lock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
     } while (status == DCSR_OK &&
-             (operation->rows != matrix->queued_rows || operation->cols != matrix->queued_cols));
+             (operation->rows != matrix->queue.rows || operation->cols != matrix->queue.cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket);
     if (status != DCSR_OK) discard(matrix, operation);
     return status;
@@ -141,7 +141,7 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
 static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     dcsr_i_operation *operation;
-    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queued_rows, matrix->queued_cols));
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
     dcsr_status status = matrix->engine->expect(matrix, operation, e);
     if (status == DCSR_OK) {
         status = submit(matrix, operation, ticket);
@@ -163,7 +163,7 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
 static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
-    if (matrix && matrix->journal && e->on_device)
+    if (matrix && matrix->queue.journal && e->on_device)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "%s: the matrix is durable, and its log is written from the memory of the host; give the "
@@ -172,10 +172,10 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
-    pthread_mutex_lock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = wait_for_room(matrix, e);
     if (status == DCSR_OK) status = queue(matrix, e, ticket);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     dcsr_i_use_set_aside(before);
     return status;
 }
@@ -251,13 +251,13 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
         operation->rows = change->rows;
         operation->cols = change->cols;
         operation->scope = change->scope;
-        pthread_mutex_lock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
         status = submit(matrix, operation, ticket);
         if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
-            matrix->queued_rows = change->rows;
-            matrix->queued_cols = change->cols;
+            matrix->queue.rows = change->rows;
+            matrix->queue.cols = change->cols;
         }
-        pthread_mutex_unlock(&matrix->queue_lock);
+        pthread_mutex_unlock(&matrix->queue.lock);
         if (status != DCSR_OK) dcsr_i_operation_release(operation);
     }
     dcsr_i_use_set_aside(before);
@@ -268,7 +268,7 @@ dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
 {
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_resize", rows, cols));
-    if (matrix && matrix->maintain_transpose) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
+    if (matrix && matrix->transpose.maintained) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
     return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .rows = rows, .cols = cols},
                         ticket);
 }
@@ -287,10 +287,10 @@ dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
 {
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     DCSR_TRY(dcsr_i_queue_wait_until_told(matrix, "dcsr_matrix_wait"));
-    pthread_mutex_lock(&matrix->queue_lock);
-    dcsr_status status = matrix->unwatched;
-    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->unwatched_message);
-    matrix->unwatched = DCSR_OK;
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
+    dcsr_status status = matrix->queue.unwatched;
+    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->queue.unwatched_message);
+    matrix->queue.unwatched = DCSR_OK;
+    pthread_mutex_unlock(&matrix->queue.lock);
     return status;
 }

@@ -83,7 +83,8 @@ static uint64_t count_before(uint64_t *before, const dcsr_matrix *matrix, const 
 static dcsr_status lay_out(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version, const uint64_t *place,
                            const dcsr_i_lengths *of)
 {
-    dcsr_i_table *made = dcsr_i_table_create(matrix, matrix->current->rows, matrix->current->cols, version);
+    dcsr_i_table *made =
+        dcsr_i_table_create(matrix, matrix->versions.current->rows, matrix->versions.current->cols, version);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t n = of->pages->count;
     made->contiguous = true;
@@ -120,7 +121,7 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
 
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
 {
-    const uint64_t version = matrix->current->version + 1, entries = filling->entries;
+    const uint64_t version = matrix->versions.current->version + 1, entries = filling->entries;
     uint64_t first;
     dcsr_i_table *table;
     dcsr_i_limbo *limbo = dcsr_i_limbo_create(matrix, 1);
@@ -190,7 +191,7 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
     dcsr_status status = dcsr_i_page_list_create(&list, matrix->context, &of_csr);
     if (status == DCSR_OK)
         status = dcsr_i_tight_table(
-            &table, matrix, matrix->current->version + 1,
+            &table, matrix, matrix->versions.current->version + 1,
             &(dcsr_i_lengths){.pages = &list, .lengths_of = lengths_of_csr, .user = (void *)csr});
     if (status != DCSR_OK) {
         dcsr_i_page_list_free(&list, matrix->context);
@@ -203,7 +204,8 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
     for (uint64_t i = 0; i < list.count; i++) rows += fill_page(matrix, table, csr, list.page[i]);
     dcsr_i_page_list_free(&list, matrix->context);
     table->duplicate_rows = *marked = rows;
-    if (!rows && matrix->policy != DCSR_POLICY_KEEP) atomic_store(&matrix->ascending, table->version);
+    if (!rows && matrix->policy != DCSR_POLICY_KEEP)
+        atomic_store(&matrix->versions.ascending, table->version);
     dcsr_i_publish(matrix, table, limbo);
     return DCSR_OK;
 }

@@ -63,7 +63,7 @@ static bool is_tight(const dcsr_i_table *table)
 
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
 {
-    job j = {.matrix = matrix, .base = matrix->current};
+    job j = {.matrix = matrix, .base = matrix->versions.current};
     if (is_tight(j.base)) return DCSR_OK;
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
     DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));

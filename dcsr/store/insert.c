@@ -134,10 +134,10 @@ static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_t
 
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    DCSR_TRY(check_again(operation, matrix->current));
+    DCSR_TRY(check_again(operation, matrix->versions.current));
     dcsr_context *context = matrix->context;
     dcsr_i_batch b = {.matrix = matrix,
-                      .base = matrix->current,
+                      .base = matrix->versions.current,
                       .entries = operation->entries,
                       .n = operation->n,
                       .stride = operation->stride,

@@ -7,7 +7,7 @@
 /* What the twin now is belongs to the version that is published next, if the twin could follow. */
 void dcsr_i_twin_follow(dcsr_matrix *matrix, dcsr_status status)
 {
-    if (status == DCSR_OK) dcsr_i_snapshot_create(&matrix->next_shown, matrix->twin);
+    if (status == DCSR_OK) dcsr_i_snapshot_create(&matrix->transpose.next_shown, matrix->transpose.twin);
 }
 
 /* The entries come by ascending row of A, and stay so in each of its columns. They have been checked against
@@ -23,8 +23,8 @@ dcsr_i_operation dcsr_i_twin_batch(const dcsr_matrix *matrix, const dcsr_i_opera
                               .ordered_bits = operation->row_bits,
                               .value_size = operation->value_size,
                               .ascending = n < 2,
-                              .rows = matrix->current->cols,
-                              .cols = matrix->current->rows};
+                              .rows = matrix->versions.current->cols,
+                              .cols = matrix->versions.current->rows};
 }
 
 static void swap_keys(uint64_t *entries, uint64_t n, int stride, int row_bits, int column_bits, int threads)
@@ -40,7 +40,7 @@ static void swap_keys(uint64_t *entries, uint64_t n, int stride, int row_bits, i
 void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *entries,
                          uint64_t n)
 {
-    dcsr_matrix *twin = matrix->twin;
+    dcsr_matrix *twin = matrix->transpose.twin;
     if (!twin) return;
     swap_keys(entries, n, operation->stride, operation->row_bits, operation->column_bits,
               dcsr_i_threads(matrix->context, n));
@@ -51,14 +51,14 @@ void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation,
 
 void dcsr_i_twin_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    dcsr_matrix *twin = matrix->twin;
+    dcsr_matrix *twin = matrix->transpose.twin;
     if (twin) dcsr_i_twin_follow(matrix, twin->engine->apply_resize(twin, cols, rows));
 }
 
 void dcsr_i_twin_stays(dcsr_matrix *matrix)
 {
-    if (!matrix->twin) return;
-    matrix->next_shown = dcsr_i_snapshot_hold(matrix->shown);
+    if (!matrix->transpose.twin) return;
+    matrix->transpose.next_shown = dcsr_i_snapshot_hold(matrix->transpose.shown);
 }
 
 /* ---- Batches out of rows of A ---- */
@@ -151,16 +151,16 @@ static dcsr_status apply_different(dcsr_matrix *matrix, dcsr_i_kind kind, const 
                                    const dcsr_i_table *other)
 {
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
-    dcsr_i_operation batch = batch_for(matrix->twin, kind, &rows);
+    dcsr_i_operation batch = batch_for(matrix->transpose.twin, kind, &rows);
     batch.n = pack_different(NULL, &rows, other, &batch);
-    return apply_batch(matrix->twin, &batch, &rows, pack_rows_of, other);
+    return apply_batch(matrix->transpose.twin, &batch, &rows, pack_rows_of, other);
 }
 
 void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
 {
-    if (!matrix->twin) return;
-    dcsr_status status = apply_different(matrix, DCSR_I_REMOVE, matrix->current, next);
-    if (status == DCSR_OK) status = apply_different(matrix, DCSR_I_INSERT, next, matrix->current);
+    if (!matrix->transpose.twin) return;
+    dcsr_status status = apply_different(matrix, DCSR_I_REMOVE, matrix->versions.current, next);
+    if (status == DCSR_OK) status = apply_different(matrix, DCSR_I_INSERT, next, matrix->versions.current);
     dcsr_i_twin_follow(matrix, status);
 }
 
@@ -169,11 +169,11 @@ void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
 /* Shows this version of the twin with the current version of A; takes the reference. */
 static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_snapshot *snapshot)
 {
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_snapshot *before = matrix->shown;
-    matrix->shown = snapshot;
-    matrix->twin = twin;
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_i_snapshot *before = matrix->transpose.shown;
+    matrix->transpose.shown = snapshot;
+    matrix->transpose.twin = twin;
+    pthread_mutex_unlock(&matrix->versions.lock);
     dcsr_i_snapshot_release(before);
 }
 
@@ -186,7 +186,7 @@ static dcsr_status tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 dcsr_status dcsr_i_twin_tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     dcsr_status status = operation->of_twin ? DCSR_OK : tidy(matrix, operation);
-    dcsr_matrix *twin = operation->service && !operation->of_twin ? NULL : matrix->twin;
+    dcsr_matrix *twin = operation->service && !operation->of_twin ? NULL : matrix->transpose.twin;
     /* A twin that cannot be tidied is right all the same. */
     dcsr_i_snapshot *snapshot;
     if (twin && tidy(twin, operation) == DCSR_OK && dcsr_i_snapshot_create(&snapshot, twin) == DCSR_OK)
@@ -217,7 +217,7 @@ dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dc
                                dcsr_defragmentation defragmentation)
 {
     DCSR_TRY(dcsr_i_matrix_open_inner(twin, matrix, rows->cols, rows->rows, matrix->policy, defragmentation));
-    (*twin)->owner = matrix;
+    (*twin)->transpose.owner = matrix;
     dcsr_status status = insert_all(*twin, rows);
     if (status == DCSR_OK) return DCSR_OK;
     dcsr_i_matrix_release(*twin);
@@ -240,7 +240,7 @@ static dcsr_status build(dcsr_matrix *matrix, dcsr_view *view)
 
 dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix)
 {
-    if (matrix->twin || !matrix->maintain_transpose) return DCSR_OK;
+    if (matrix->transpose.twin || !matrix->transpose.maintained) return DCSR_OK;
     dcsr_view *view;
     DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
     dcsr_status status = build(matrix, view);

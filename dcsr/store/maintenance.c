@@ -7,7 +7,7 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
 {
     dcsr_i_selection selection = {.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true};
     dcsr_i_rewritten result;
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
     if (!result.table) return DCSR_OK;
     dcsr_i_twin_stays(matrix);
@@ -18,8 +18,8 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
 dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix)
 {
     DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
-    atomic_store(&matrix->resolve_reads, 0);
-    atomic_store(&matrix->unsettled_deletions, 0);
+    atomic_store(&matrix->due.resolve_reads, 0);
+    atomic_store(&matrix->due.unsettled_deletions, 0);
     return DCSR_OK;
 }
 
@@ -32,8 +32,8 @@ dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope s
     } else {
         DCSR_TRY(rewrite(matrix, DCSR_I_UNTIDY_ROWS));
     }
-    atomic_store(&matrix->extra_reads, 0);
-    atomic_fetch_add(&matrix->defragmentations, 1);
+    atomic_store(&matrix->due.extra_reads, 0);
+    atomic_fetch_add(&matrix->counts.defragmentations, 1);
     return DCSR_OK;
 }
 
@@ -55,7 +55,8 @@ enum { TOMBSTONE_SHARE = 4 };
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     if (!table->extra_segments) return;
-    uint64_t reads = atomic_fetch_add(&matrix->extra_reads, table->extra_segments) + table->extra_segments;
+    uint64_t reads =
+        atomic_fetch_add(&matrix->due.extra_reads, table->extra_segments) + table->extra_segments;
     if (reads * JUMP_COST < table->stored * MOVE_COST) return;
     /* With few rows fragmented only those are moved. */
     dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT,
@@ -66,14 +67,14 @@ void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table)
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
 {
     /* The second view that has to do the same work is one too many: the store should. */
-    if (atomic_fetch_add(&matrix->resolve_reads, entries) >= entries)
+    if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries)
         dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
 }
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
 {
-    uint64_t stored = matrix->current->stored, held = dcsr_i_arena_held(&matrix->arena);
-    deletions += atomic_fetch_add(&matrix->unsettled_deletions, deletions);
+    uint64_t stored = matrix->versions.current->stored, held = dcsr_i_arena_held(&matrix->arena);
+    deletions += atomic_fetch_add(&matrix->due.unsettled_deletions, deletions);
     if (held > MOST_SPACE * stored + SMALL_SPACE)
         dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT, DCSR_DEFRAGMENT_WHOLE);
     else if (deletions > SMALL_SPACE / 16 && deletions > stored / TOMBSTONE_SHARE)

@@ -19,27 +19,28 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
 {
     if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
     dcsr_context *context = matrix->context;
-    dcsr_i_snapshot_release(matrix->shown);
-    dcsr_i_twin_leave(matrix->twin);
+    dcsr_i_snapshot_release(matrix->transpose.shown);
+    dcsr_i_twin_leave(matrix->transpose.twin);
     matrix->engine->close(matrix);
     dcsr_i_parts_drain(matrix);
-    if (matrix->pins != matrix->few_pins)
-        dcsr_i_free(context, DCSR_I_MATRIX, matrix->pins, matrix->pin_capacity, sizeof *matrix->pins);
-    pthread_mutex_destroy(&matrix->limbo_lock);
-    pthread_cond_destroy(&matrix->queue_filled);
-    pthread_cond_destroy(&matrix->queue_changed);
-    pthread_mutex_destroy(&matrix->queue_lock);
-    pthread_mutex_destroy(&matrix->version_lock);
+    if (matrix->versions.pins != matrix->versions.few_pins)
+        dcsr_i_free(context, DCSR_I_MATRIX, matrix->versions.pins, matrix->versions.pin_capacity,
+                    sizeof *matrix->versions.pins);
+    pthread_mutex_destroy(&matrix->spare.lock);
+    pthread_cond_destroy(&matrix->queue.filled);
+    pthread_cond_destroy(&matrix->queue.changed);
+    pthread_mutex_destroy(&matrix->queue.lock);
+    pthread_mutex_destroy(&matrix->versions.lock);
     dcsr_i_free(context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
     dcsr_i_context_release(context);
 }
 
 dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_matrix *twin = matrix->twin;
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_matrix *twin = matrix->transpose.twin;
     if (twin) dcsr_i_matrix_retain(twin);
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
     return twin;
 }
 
@@ -123,21 +124,21 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->policy = options->policy;
     created->segments_per_row = options->segments;
     created->defragmentation = options->defragmentation;
-    created->queue_limit = options->queue_limit;
-    created->refuse_when_full = options->refuse_when_full;
-    created->maintain_transpose = options->maintain_transpose;
-    created->queued_rows = rows;
-    created->queued_cols = cols;
+    created->queue.limit = options->queue_limit;
+    created->queue.refuse_when_full = options->refuse_when_full;
+    created->transpose.maintained = options->maintain_transpose;
+    created->queue.rows = rows;
+    created->queue.cols = cols;
     created->member.close = close_matrix;
-    created->pins = created->few_pins;
-    created->pin_capacity = DCSR_I_FEW_PINS;
+    created->versions.pins = created->versions.few_pins;
+    created->versions.pin_capacity = DCSR_I_FEW_PINS;
     created->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&created->references, 1);
-    pthread_mutex_init(&created->version_lock, NULL);
-    pthread_mutex_init(&created->queue_lock, NULL);
-    pthread_mutex_init(&created->limbo_lock, NULL);
-    pthread_cond_init(&created->queue_changed, NULL);
-    dcsr_i_condition_init(&created->queue_filled);
+    pthread_mutex_init(&created->versions.lock, NULL);
+    pthread_mutex_init(&created->queue.lock, NULL);
+    pthread_mutex_init(&created->spare.lock, NULL);
+    pthread_cond_init(&created->queue.changed, NULL);
+    dcsr_i_condition_init(&created->queue.filled);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
     if (status != DCSR_OK) {
@@ -202,10 +203,10 @@ void dcsr_matrix_destroy(dcsr_matrix *matrix)
     dcsr_i_context_leave(matrix->context, &matrix->member);
     dcsr_i_queue_stop(matrix, false);
     dcsr_i_turn_wait_end(&wait);
-    if (matrix->journal) matrix->journal->close(matrix->journal);
+    if (matrix->queue.journal) matrix->queue.journal->close(matrix->queue.journal);
     /* What is cached may hold a version, and so the matrix. */
     dcsr_i_csr_forget(matrix);
-    if (matrix->twin) dcsr_i_csr_forget(matrix->twin);
+    if (matrix->transpose.twin) dcsr_i_csr_forget(matrix->transpose.twin);
     dcsr_i_matrix_release(matrix);
 }
 
@@ -255,18 +256,18 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
         info->bytes += bytes_of(twin);
         dcsr_i_matrix_release(twin);
     }
-    pthread_mutex_lock(&matrix->version_lock);
-    info->views = matrix->pin_count;
-    pthread_mutex_unlock(&matrix->version_lock);
-    pthread_mutex_lock(&matrix->queue_lock);
-    info->pending_bytes = matrix->pending_bytes;
-    pthread_mutex_unlock(&matrix->queue_lock);
-    info->batches = atomic_load(&matrix->batches);
-    info->inserted = atomic_load(&matrix->inserted);
-    info->deleted = atomic_load(&matrix->deleted);
-    info->row_rewrites = atomic_load(&matrix->row_rewrites);
-    info->defragmentations = atomic_load(&matrix->defragmentations);
-    info->busy_seconds = (double)atomic_load(&matrix->busy_nanoseconds) * 1e-9;
+    pthread_mutex_lock(&matrix->versions.lock);
+    info->views = matrix->versions.pin_count;
+    pthread_mutex_unlock(&matrix->versions.lock);
+    pthread_mutex_lock(&matrix->queue.lock);
+    info->pending_bytes = matrix->queue.pending_bytes;
+    pthread_mutex_unlock(&matrix->queue.lock);
+    info->batches = atomic_load(&matrix->counts.batches);
+    info->inserted = atomic_load(&matrix->counts.inserted);
+    info->deleted = atomic_load(&matrix->counts.deleted);
+    info->row_rewrites = atomic_load(&matrix->counts.row_rewrites);
+    info->defragmentations = atomic_load(&matrix->counts.defragmentations);
+    info->busy_seconds = (double)atomic_load(&matrix->counts.busy_nanoseconds) * 1e-9;
     return DCSR_OK;
 }
 

@@ -45,49 +45,49 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
 static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (operation->kind == DCSR_I_INSERT)
-        atomic_fetch_add(&matrix->inserted, operation->n);
+        atomic_fetch_add(&matrix->counts.inserted, operation->n);
     else if (operation->kind == DCSR_I_REMOVE)
-        atomic_fetch_add(&matrix->deleted, operation->n);
+        atomic_fetch_add(&matrix->counts.deleted, operation->n);
     else
         return;
-    atomic_fetch_add(&matrix->batches, operation->batches);
+    atomic_fetch_add(&matrix->counts.batches, operation->batches);
 }
 
 /* Waits for an operation, so long at most. Called and returns with the lock. */
 static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
 {
     uint64_t until = dcsr_i_nanoseconds() + (uint64_t)milliseconds * 1000000u;
-    while (!matrix->first && !matrix->stopping)
-        if (!dcsr_i_condition_wait(&matrix->queue_filled, &matrix->queue_lock, until)) break;
-    return matrix->first != NULL;
+    while (!matrix->queue.first && !matrix->queue.stopping)
+        if (!dcsr_i_condition_wait(&matrix->queue.filled, &matrix->queue.lock, until)) break;
+    return matrix->queue.first != NULL;
 }
 
 /* Takes the first operation out of the queue, or waits for one; NULL when the worker should end. Called and
  * returns with the lock. */
 static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
 {
-    if (!matrix->first && !matrix->stopping) {
-        uint64_t queued = atomic_load(&matrix->queued), start = dcsr_i_nanoseconds();
-        pthread_mutex_unlock(&matrix->queue_lock);
-        while (atomic_load(&matrix->queued) == queued &&
+    if (!matrix->queue.first && !matrix->queue.stopping) {
+        uint64_t queued = atomic_load(&matrix->queue.queued), start = dcsr_i_nanoseconds();
+        pthread_mutex_unlock(&matrix->queue.lock);
+        while (atomic_load(&matrix->queue.queued) == queued &&
                dcsr_i_nanoseconds() - start < dcsr_i_spin_nanoseconds(matrix->context))
             dcsr_i_pause();
-        pthread_mutex_lock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
     }
-    if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->stopping) {
-        pthread_mutex_unlock(&matrix->queue_lock);
+    if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->queue.stopping) {
+        pthread_mutex_unlock(&matrix->queue.lock);
         dcsr_i_matrix_trim(matrix);
-        pthread_mutex_lock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
         wait_for_operation(matrix, IDLE_MILLISECONDS);
     }
     /* Another thread may have the place: dcsr_i_result_turn(). */
-    while (matrix->running) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
-    dcsr_i_operation *operation = matrix->first;
+    while (matrix->queue.running) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
+    dcsr_i_operation *operation = matrix->queue.first;
     if (!operation) return NULL;
-    matrix->first = operation->next;
-    if (matrix->cuda && !matrix->journal) dcsr_i_operation_join(operation, &matrix->first);
-    if (!matrix->first) matrix->last = NULL;
-    matrix->running = true;
+    matrix->queue.first = operation->next;
+    if (matrix->cuda && !matrix->queue.journal) dcsr_i_operation_join(operation, &matrix->queue.first);
+    if (!matrix->queue.first) matrix->queue.last = NULL;
+    matrix->queue.running = true;
     return operation;
 }
 
@@ -95,31 +95,32 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
  * another resize is on its way. Those queued meanwhile are checked again when they are applied. */
 static void take_back_dimensions(dcsr_matrix *matrix)
 {
-    if (matrix->queued_resizes) return;
-    matrix->queued_rows = matrix->current->rows;
-    matrix->queued_cols = matrix->current->cols;
+    if (matrix->queue.resizes) return;
+    matrix->queue.rows = matrix->versions.current->rows;
+    matrix->queue.cols = matrix->versions.current->cols;
 }
 
 /* The service may be asked for again. */
 static void end_service(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (operation->kind == DCSR_I_BUILD_TWIN)
-        matrix->build_queued = false;
+        matrix->transpose.build_queued = false;
     else if (!operation->of_twin)
-        matrix->maintenance_queued = false;
-    else if (matrix->twin)
-        matrix->twin->maintenance_queued = false;
+        matrix->queue.maintenance_queued = false;
+    else if (matrix->transpose.twin)
+        matrix->transpose.twin->queue.maintenance_queued = false;
 }
 
 /* Tells what has become of an operation; takes the reference. With the lock. */
 static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
 {
-    if (status != DCSR_OK && !operation->watched && matrix->unwatched == DCSR_OK) {
-        matrix->unwatched = status;
-        dcsr_i_error_format(matrix->unwatched_message, sizeof matrix->unwatched_message, "%s", message);
+    if (status != DCSR_OK && !operation->watched && matrix->queue.unwatched == DCSR_OK) {
+        matrix->queue.unwatched = status;
+        dcsr_i_error_format(matrix->queue.unwatched_message, sizeof matrix->queue.unwatched_message, "%s",
+                            message);
     }
-    matrix->pending_bytes -= dcsr_i_operation_bytes(operation);
-    pthread_cond_broadcast(&matrix->queue_changed);
+    matrix->queue.pending_bytes -= dcsr_i_operation_bytes(operation);
+    pthread_cond_broadcast(&matrix->queue.changed);
     dcsr_i_operation_finish(operation, status, message);
     dcsr_i_operation_release(operation);
 }
@@ -127,10 +128,10 @@ static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status s
 void dcsr_i_queue_settle(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
                          const char *message)
 {
-    pthread_mutex_lock(&matrix->queue_lock);
-    matrix->settled++;
+    pthread_mutex_lock(&matrix->queue.lock);
+    matrix->queue.settled++;
     tell(matrix, operation, status, message);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
 }
 
 /* The journal that is to keep the operation; NULL: none. */
@@ -138,16 +139,16 @@ static dcsr_i_journal *journal_for(const dcsr_matrix *matrix, const dcsr_i_opera
 {
     bool change = operation->kind == DCSR_I_INSERT || operation->kind == DCSR_I_REMOVE ||
                   operation->kind == DCSR_I_RESIZE || operation->kind == DCSR_I_REPLACE;
-    return change ? matrix->journal : NULL;
+    return change ? matrix->queue.journal : NULL;
 }
 
 /* Hands over to the journal what was applied. With the lock: the order is that of the versions. */
 static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_i_operation *operation)
 {
     dcsr_i_operation_drop_entries(operation);
-    operation->version = matrix->current->version;
+    operation->version = matrix->versions.current->version;
     DCSR_TRY(journal->applied(journal, operation));
-    matrix->journaled++;
+    matrix->queue.journaled++;
     return DCSR_OK;
 }
 
@@ -155,7 +156,7 @@ static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_
  * make room, or lead to that. */
 static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    const dcsr_i_table *table = matrix->current;
+    const dcsr_i_table *table = matrix->versions.current;
     switch (operation->kind) {
     case DCSR_I_RESIZE:
         return operation->rows <= table->rows && operation->cols <= table->cols ? DCSR_I_ALL_SET_ASIDE
@@ -176,7 +177,7 @@ static dcsr_status apply_timed(dcsr_matrix *matrix, dcsr_i_operation *operation)
     dcsr_i_set_aside before = dcsr_i_use_set_aside(part_for(matrix, operation));
     dcsr_status status = apply(matrix, operation);
     dcsr_i_use_set_aside(before);
-    atomic_fetch_add(&matrix->busy_nanoseconds, dcsr_i_nanoseconds() - start);
+    atomic_fetch_add(&matrix->counts.busy_nanoseconds, dcsr_i_nanoseconds() - start);
     return status;
 }
 
@@ -185,11 +186,11 @@ static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
                           dcsr_i_journal *journal)
 {
     if (status == DCSR_OK) count(matrix, operation);
-    matrix->queued_resizes -= operation->kind == DCSR_I_RESIZE;
+    matrix->queue.resizes -= operation->kind == DCSR_I_RESIZE;
     if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
-    matrix->applied++;
+    matrix->queue.applied++;
     if (operation->service) end_service(matrix, operation);
-    pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_cond_broadcast(&matrix->queue.changed);
     bool kept = status == DCSR_OK && journal;
     if (kept) status = hand_over(matrix, journal, operation);
     if (!kept || status != DCSR_OK) tell(matrix, operation, status, dcsr_i_error_text());
@@ -200,42 +201,42 @@ static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
 static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     dcsr_i_journal *journal = journal_for(matrix, operation);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     if (journal) journal->record(journal, operation);
     dcsr_status status = apply_timed(matrix, operation);
     dcsr_i_operation *next = operation->joined;
     const bool alone = next && status != DCSR_OK;
     for (operation->joined = NULL;; operation = next, next = operation->next) {
         if (alone) status = apply_timed(matrix, operation);
-        pthread_mutex_lock(&matrix->queue_lock);
-        if (!next) matrix->running = false;
+        pthread_mutex_lock(&matrix->queue.lock);
+        if (!next) matrix->queue.running = false;
         end_operation(matrix, operation, status, journal);
         if (!next) return;
-        pthread_mutex_unlock(&matrix->queue_lock);
+        pthread_mutex_unlock(&matrix->queue.lock);
     }
 }
 
 static void *work(void *argument)
 {
     dcsr_matrix *matrix = argument;
-    pthread_mutex_lock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
     for (;;) {
         dcsr_i_operation *operation = next_operation(matrix);
         if (operation) {
             apply_joined(matrix, operation);
             continue;
         }
-        if (matrix->stopping) break;
+        if (matrix->queue.stopping) break;
         /* Idle: what sorting used goes back to the system, and what other threads have freed in its place. */
-        pthread_mutex_unlock(&matrix->queue_lock);
+        pthread_mutex_unlock(&matrix->queue.lock);
         dcsr_i_matrix_trim(matrix);
         dcsr_i_allocator_trim();
-        pthread_mutex_lock(&matrix->queue_lock);
-        if (!matrix->first) break;
+        pthread_mutex_lock(&matrix->queue.lock);
+        if (!matrix->queue.first) break;
     }
-    matrix->worker_runs = false;
-    pthread_cond_broadcast(&matrix->queue_changed);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    matrix->queue.worker_runs = false;
+    pthread_cond_broadcast(&matrix->queue.changed);
+    pthread_mutex_unlock(&matrix->queue.lock);
     return NULL;
 }
 
@@ -248,7 +249,7 @@ static dcsr_status start_worker(dcsr_matrix *matrix)
     int error = pthread_create(&thread, &attributes, work, matrix);
     pthread_attr_destroy(&attributes);
     if (!error) {
-        matrix->worker_runs = true;
+        matrix->queue.worker_runs = true;
         return DCSR_OK;
     }
     return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "starting the worker of a matrix: %s", strerror(error));
@@ -258,46 +259,46 @@ static dcsr_status start_worker(dcsr_matrix *matrix)
 
 static dcsr_status refuse_when_stopping(const dcsr_matrix *matrix)
 {
-    if (!matrix->stopping) return DCSR_OK;
+    if (!matrix->queue.stopping) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_CONTEXT_DESTROYED, "the matrix is being destroyed with its context");
 }
 
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     DCSR_TRY(refuse_when_stopping(matrix));
-    if (!matrix->worker_runs) DCSR_TRY(start_worker(matrix));
-    if (matrix->last)
-        matrix->last->next = operation;
+    if (!matrix->queue.worker_runs) DCSR_TRY(start_worker(matrix));
+    if (matrix->queue.last)
+        matrix->queue.last->next = operation;
     else
-        matrix->first = operation;
-    matrix->last = operation;
+        matrix->queue.first = operation;
+    matrix->queue.last = operation;
     operation->matrix = matrix->serial;
-    matrix->pending_bytes += dcsr_i_operation_bytes(operation);
-    matrix->queued_resizes += operation->kind == DCSR_I_RESIZE;
-    matrix->queued++;
-    pthread_cond_signal(&matrix->queue_filled);
+    matrix->queue.pending_bytes += dcsr_i_operation_bytes(operation);
+    matrix->queue.resizes += operation->kind == DCSR_I_RESIZE;
+    matrix->queue.queued++;
+    pthread_cond_signal(&matrix->queue.filled);
     return DCSR_OK;
 }
 
 void dcsr_i_queue_trim_later(dcsr_matrix *matrix)
 {
     enum { WORTH_A_THREAD = 1 << 20 }; /* entries */
-    if (matrix->worker_runs || matrix->stopping) return;
+    if (matrix->queue.worker_runs || matrix->queue.stopping) return;
     if (dcsr_i_arena_idle(&matrix->arena) > WORTH_A_THREAD) start_worker(matrix);
 }
 
 /* The matrix whose queue this one has: its own, or that of the matrix whose twin it is. */
 static dcsr_matrix *queue_of(dcsr_matrix *matrix)
 {
-    return matrix->owner ? matrix->owner : matrix;
+    return matrix->transpose.owner ? matrix->transpose.owner : matrix;
 }
 
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
 {
     dcsr_matrix *owner = queue_of(matrix);
-    pthread_mutex_lock(&owner->queue_lock);
-    bool idle = !owner->first && !owner->running;
-    pthread_mutex_unlock(&owner->queue_lock);
+    pthread_mutex_lock(&owner->queue.lock);
+    bool idle = !owner->queue.first && !owner->queue.running;
+    pthread_mutex_unlock(&owner->queue.lock);
     return idle;
 }
 
@@ -305,10 +306,10 @@ dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
 {
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
-    pthread_mutex_lock(&matrix->queue_lock);
-    uint64_t target = matrix->queued;
-    while (matrix->applied < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
+    uint64_t target = matrix->queue.queued;
+    while (matrix->queue.applied < target) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     dcsr_i_turn_wait_end(&wait);
     return DCSR_OK;
 }
@@ -316,16 +317,16 @@ dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
 /* Waits until all that the journal has now is settled. With the lock. */
 static void wait_for_journal(dcsr_matrix *matrix)
 {
-    uint64_t target = matrix->journaled;
-    while (matrix->settled < target) pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    uint64_t target = matrix->queue.journaled;
+    while (matrix->queue.settled < target) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
 }
 
 dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call)
 {
     DCSR_TRY(dcsr_i_queue_wait(matrix, call));
-    pthread_mutex_lock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
     wait_for_journal(matrix);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     return DCSR_OK;
 }
 
@@ -336,7 +337,7 @@ static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
         dcsr_i_operation *operation = cancelled;
         cancelled = operation->next;
         if (matrix->engine->cancel) matrix->engine->cancel(matrix, operation);
-        matrix->applied++;
+        matrix->queue.applied++;
         tell(matrix, operation, DCSR_ERROR_CANCELLED,
              "the matrix was destroyed before this change was applied");
     }
@@ -345,21 +346,21 @@ static void cancel(dcsr_matrix *matrix, dcsr_i_operation *cancelled)
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
 {
     dcsr_i_operation *cancelled = NULL;
-    pthread_mutex_lock(&matrix->queue_lock);
-    matrix->stopping = true;
+    pthread_mutex_lock(&matrix->queue.lock);
+    matrix->queue.stopping = true;
     if (!finish_queue) {
-        cancelled = matrix->first;
-        matrix->first = matrix->last = NULL;
+        cancelled = matrix->queue.first;
+        matrix->queue.first = matrix->queue.last = NULL;
     }
-    pthread_cond_broadcast(&matrix->queue_changed);
-    pthread_cond_signal(&matrix->queue_filled);
+    pthread_cond_broadcast(&matrix->queue.changed);
+    pthread_cond_signal(&matrix->queue.filled);
     /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
      * have its place. */
-    while (matrix->worker_runs || matrix->running)
-        pthread_cond_wait(&matrix->queue_changed, &matrix->queue_lock);
+    while (matrix->queue.worker_runs || matrix->queue.running)
+        pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     cancel(matrix, cancelled);
     wait_for_journal(matrix);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
 }
 
 /* Puts a service into the queue: when it fails the matrix goes on as it is. With the lock. */
@@ -379,22 +380,23 @@ void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defr
 {
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
     dcsr_matrix *owner = queue_of(matrix);
-    pthread_mutex_lock(&owner->queue_lock);
-    if (!matrix->maintenance_queued && !owner->stopping)
-        matrix->maintenance_queued = enqueue_service(owner, kind, scope, matrix != owner);
-    pthread_mutex_unlock(&owner->queue_lock);
+    pthread_mutex_lock(&owner->queue.lock);
+    if (!matrix->queue.maintenance_queued && !owner->queue.stopping)
+        matrix->queue.maintenance_queued = enqueue_service(owner, kind, scope, matrix != owner);
+    pthread_mutex_unlock(&owner->queue.lock);
 }
 
 void dcsr_i_request_twin(dcsr_matrix *matrix)
 {
-    if (!matrix->maintain_transpose) return;
+    if (!matrix->transpose.maintained) return;
     dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
     if (twin) {
         dcsr_i_matrix_release(twin);
         return;
     }
-    pthread_mutex_lock(&matrix->queue_lock);
-    if (!matrix->build_queued && !matrix->stopping)
-        matrix->build_queued = enqueue_service(matrix, DCSR_I_BUILD_TWIN, DCSR_DEFRAGMENT_WHOLE, true);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
+    if (!matrix->transpose.build_queued && !matrix->queue.stopping)
+        matrix->transpose.build_queued =
+            enqueue_service(matrix, DCSR_I_BUILD_TWIN, DCSR_DEFRAGMENT_WHOLE, true);
+    pthread_mutex_unlock(&matrix->queue.lock);
 }

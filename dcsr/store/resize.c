@@ -80,7 +80,7 @@ static dcsr_status shrink_rows(dcsr_i_table *next, dcsr_i_limbo *limbo, dcsr_mat
 
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    dcsr_i_table *base = matrix->current;
+    dcsr_i_table *base = matrix->versions.current;
     if (rows == base->rows && cols == base->cols) return DCSR_OK;
     dcsr_i_table *next = dcsr_i_table_copy(matrix, base, rows, cols);
     if (!next) return DCSR_ERROR_OUT_OF_MEMORY;

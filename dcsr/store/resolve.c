@@ -319,7 +319,7 @@ uint64_t dcsr_i_count_live(dcsr_matrix *matrix, const dcsr_i_table *table, uint6
 {
     *unresolved = 0;
     if (!table->duplicate_rows && !table->tombstone_rows) return table->stored;
-    if (atomic_load(&matrix->ascending) == table->version) return table->stored;
+    if (atomic_load(&matrix->versions.ascending) == table->version) return table->stored;
     const uint64_t pages = dcsr_i_page_count(table);
     int threads = dcsr_i_threads(matrix->context, table->stored);
     const uint64_t parts = threads > 1 ? 16 * (uint64_t)threads : 1;

@@ -20,9 +20,9 @@ static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, 
     operation->user = user;
     operation->watched = true;
     atomic_fetch_add(&operation->references, 1);
-    pthread_mutex_lock(&matrix->queue_lock);
+    pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     if (status == DCSR_OK)
         status = dcsr_i_operation_wait(operation);
     else
@@ -35,23 +35,24 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
 {
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
-    pthread_mutex_lock(&matrix->queue_lock);
-    bool here = !matrix->first && !matrix->running && !matrix->stopping && !matrix->journal;
+    pthread_mutex_lock(&matrix->queue.lock);
+    bool here =
+        !matrix->queue.first && !matrix->queue.running && !matrix->queue.stopping && !matrix->queue.journal;
     if (here) {
-        matrix->running = true;
-        matrix->queued++;
+        matrix->queue.running = true;
+        matrix->queue.queued++;
     }
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
     dcsr_i_turn_wait_end(&wait);
     if (!here) return status;
     status = dcsr_i_queue_replace(matrix, replace, user);
-    pthread_mutex_lock(&matrix->queue_lock);
-    matrix->running = false;
-    matrix->applied++;
-    pthread_cond_broadcast(&matrix->queue_changed);
+    pthread_mutex_lock(&matrix->queue.lock);
+    matrix->queue.running = false;
+    matrix->queue.applied++;
+    pthread_cond_broadcast(&matrix->queue.changed);
     dcsr_i_queue_trim_later(matrix);
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     return status;
 }
 
@@ -78,7 +79,7 @@ static bool is_small(const dcsr_i_table *base, uint64_t *born)
 static dcsr_status retire_home(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    dcsr_i_table *base = matrix->current;
+    dcsr_i_table *base = matrix->versions.current;
     uint64_t born;
     bool small = is_small(base, &born);
     if (!small) {
@@ -100,7 +101,7 @@ static dcsr_status retire_home(dcsr_i_result *result)
 static dcsr_status begin(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     result->thread = &result->alone;
     if (result->threads > 1)
         result->thread =
@@ -165,7 +166,7 @@ dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_threa
 {
     uint64_t slot = p & (DCSR_I_DIRECTORY_PAGES - 1), first = p - slot;
     if (t->places && t->places_from == first) return t->places + slot;
-    const dcsr_i_table *base = result->keeps ? result->matrix->current : NULL;
+    const dcsr_i_table *base = result->keeps ? result->matrix->versions.current : NULL;
     if (result->threads > 1) pthread_mutex_lock(&result->lock);
     t->places = dcsr_i_page_place(result->matrix, result->table, base, first, t->limbo);
     if (result->threads > 1) pthread_mutex_unlock(&result->lock);
@@ -283,14 +284,14 @@ static void publish(dcsr_i_result *result)
     table->first = t->first;
     bool ascends = !result->duplicates;
     if (result->keeps) {
-        ascends = ascends && atomic_load(&matrix->ascending) == matrix->current->version;
+        ascends = ascends && atomic_load(&matrix->versions.ascending) == matrix->versions.current->version;
         if (!dcsr_i_keep_end(result)) {
             dcsr_i_table_free(matrix, table);
             return;
         }
         dcsr_i_twin_rows(matrix, table);
     }
-    if (ascends) atomic_store(&matrix->ascending, table->version);
+    if (ascends) atomic_store(&matrix->versions.ascending, table->version);
     dcsr_i_publish(matrix, table, result->limbo);
     if (result->keeps) dcsr_i_changed(matrix, 0);
 }
@@ -300,9 +301,9 @@ dcsr_status dcsr_i_result_publish(dcsr_i_result *result)
     dcsr_matrix *matrix = result->matrix;
     dcsr_status status = DCSR_OK;
     if (dcsr_i_result_collects(matrix)) {
-        uint64_t version = matrix->current->version + 1;
+        uint64_t version = matrix->versions.current->version + 1;
         status = dcsr_i_collect_publish(result);
-        if (status == DCSR_OK && !result->duplicates) atomic_store(&matrix->ascending, version);
+        if (status == DCSR_OK && !result->duplicates) atomic_store(&matrix->versions.ascending, version);
     } else {
         publish(result);
     }

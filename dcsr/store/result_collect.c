@@ -21,9 +21,9 @@ dcsr_status dcsr_i_collect_begin(dcsr_i_result *result)
     struct dcsr_i_collected *c = dcsr_i_calloc(context, DCSR_I_SCRATCH, 1, sizeof *c);
     if (!c) return DCSR_ERROR_OUT_OF_MEMORY;
     result->collected = c;
-    c->rows = result->matrix->current->rows;
-    result->csr =
-        (dcsr_csr){.rows = c->rows, .cols = result->matrix->current->cols, .type = result->matrix->type};
+    c->rows = result->matrix->versions.current->rows;
+    result->csr = (dcsr_csr){
+        .rows = c->rows, .cols = result->matrix->versions.current->cols, .type = result->matrix->type};
     c->offsets = dcsr_i_calloc(context, DCSR_I_SCRATCH, c->rows + 1, sizeof *c->offsets);
     if (!c->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     c->pages = (c->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;

@@ -6,7 +6,7 @@
 
 dcsr_status dcsr_i_keep_begin(dcsr_i_result *result)
 {
-    const dcsr_i_table *base = result->matrix->current;
+    const dcsr_i_table *base = result->matrix->versions.current;
     result->table = dcsr_i_table_copy(result->matrix, base, base->rows, base->cols);
     return result->table ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -132,7 +132,7 @@ dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, u
     dcsr_i_result_thread *t = &result->thread[thread];
     dcsr_matrix *matrix = result->matrix;
     uint64_t p = first >> DCSR_I_PAGE_SHIFT, at = t->next;
-    const dcsr_i_row_page *old = dcsr_i_page(matrix->current, p);
+    const dcsr_i_row_page *old = dcsr_i_page(matrix->versions.current, p);
     unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
     uint64_t count = (uint64_t)__builtin_popcountll(rows),
              most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
@@ -153,7 +153,7 @@ dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, u
 
 bool dcsr_i_keep_end(dcsr_i_result *result)
 {
-    const dcsr_i_table *base = result->matrix->current;
+    const dcsr_i_table *base = result->matrix->versions.current;
     dcsr_i_table *table = result->table;
     bool added = false;
     for (int i = 0; i < result->threads; i++) {
@@ -188,7 +188,7 @@ static void give_page(dcsr_matrix *matrix, const dcsr_i_row_page *page, const dc
 void dcsr_i_keep_drop(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     const dcsr_i_row_page *page;
     for (uint64_t p = 0; result->table && (page = dcsr_i_next_page(result->table, &p)); p++)
         give_page(matrix, page, dcsr_i_page(base, p));

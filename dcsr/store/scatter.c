@@ -170,5 +170,5 @@ void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
     b->next->extra_segments += extra;
     b->next->duplicate_rows += duplicates;
     b->next->tombstone_rows += tombstones;
-    atomic_fetch_add(&b->matrix->row_rewrites, rewrites);
+    atomic_fetch_add(&b->matrix->counts.row_rewrites, rewrites);
 }

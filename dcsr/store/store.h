@@ -116,6 +116,75 @@ enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
 
 /* ---- The matrix ---- */
 
+/* Versions. `current` is replaced only by the worker, or who has its turn. */
+typedef struct dcsr_i_versions {
+    pthread_mutex_t lock;
+    dcsr_i_table *current;
+    dcsr_i_pin
+        *pins; /* ascending by version; in few_pins as long as these are enough: asking takes no memory */
+    dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
+    uint64_t pin_count, pin_capacity;
+    dcsr_i_snapshot *resolved[4]; /* by flags: the newest, shared by views while one holds it; not counted */
+    dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
+    bool closed;                       /* the owner has let go of the matrix: nothing is cached any more */
+    /* The last version of which it is known that columns ascend strictly in all rows, so that there is nothing
+     * to resolve or sort; 0: none. */
+    _Atomic uint64_t ascending;
+} dcsr_i_versions;
+
+/* What was given back and serves again; the allocator would cost as much as all else that is done to a page. */
+typedef struct dcsr_i_spare {
+    pthread_mutex_t lock;    /* held while retired objects are freed */
+    dcsr_i_row_page **pages; /* row pages, on the cpu, for the next batch */
+    uint64_t page_count, page_capacity;
+    /* Parts, one of each class of size: small results that replace each other allocate none. */
+    _Atomic(void *) part[DCSR_I_SPARE_PARTS];
+} dcsr_i_spare;
+
+/* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
+ * worker's turn, under the lock of the versions. */
+typedef struct dcsr_i_transpose {
+    bool maintained;
+    struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
+    struct dcsr_matrix *twin;  /* NULL when it is given up */
+    dcsr_i_snapshot *shown;    /* of the twin: what belongs to the current version; held */
+    dcsr_i_snapshot *next_shown; /* what belongs to the version that is about to be published; the worker's */
+    bool build_queued;           /* of the twin; under the queue's lock */
+} dcsr_i_transpose;
+
+typedef struct dcsr_i_queue {
+    uint64_t limit; /* bytes */
+    bool refuse_when_full;
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something has been applied or told of, or the matrix stops */
+    pthread_cond_t filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
+    dcsr_i_operation *first, *last;
+    bool running;            /* somebody has the worker's turn, and applies an operation */
+    _Atomic uint64_t queued; /* operations, ever; changed under the lock */
+    uint64_t applied;
+    struct dcsr_i_journal *journal; /* of a durable matrix; NULL: it is none */
+    uint64_t journaled, settled;    /* operations that the journal has had; that it has told of since */
+    uint64_t pending_bytes;         /* of operations that have not been told of */
+    uint64_t rows, cols;            /* the dimensions once the queue is empty */
+    uint64_t resizes;               /* waiting or being applied */
+    bool worker_runs, stopping;
+    bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
+    dcsr_status unwatched;   /* the first failure that no ticket tells of */
+    char unwatched_message[400];
+} dcsr_i_queue;
+
+/* Of all time, for dcsr_matrix_get_info(). */
+typedef struct dcsr_i_counts {
+    _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations, busy_nanoseconds;
+} dcsr_i_counts;
+
+/* What has piled up since rows were moved or settled last (maintenance.c). */
+typedef struct dcsr_i_due {
+    _Atomic uint64_t extra_reads;         /* segments beyond the first of a row that readers walked */
+    _Atomic uint64_t unsettled_deletions; /* tombstones written */
+    _Atomic uint64_t resolve_reads;       /* entries that views had to resolve */
+} dcsr_i_due;
+
 struct dcsr_matrix {
     dcsr_i_member member;
     dcsr_context *context;
@@ -128,66 +197,15 @@ struct dcsr_matrix {
     dcsr_policy policy;
     int segments_per_row;
     dcsr_defragmentation defragmentation;
-    uint64_t queue_limit;
-    bool refuse_when_full;
+
     dcsr_i_arena arena;
-
-    /* Versions. `current` is replaced only by the worker, or who has its place. */
-    pthread_mutex_t version_lock;
-    dcsr_i_table *current;
-    dcsr_i_pin *pins; /* ascending by version; in few_pins as long as these are enough, so that asking takes
-                         no memory */
-    dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
-    uint64_t pin_count, pin_capacity;
-    dcsr_i_snapshot
-        *resolved[4]; /* by flags: the newest, shared by views while one of them holds it; not counted */
-    dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
-    bool closed;                       /* its owner has let go of it: nothing is cached any more */
-    _Atomic uint64_t ascending; /* the last version of which it is known that columns ascend strictly in all
-                                   rows, so that there is nothing to resolve or sort; 0: none */
-    pthread_mutex_t
-        limbo_lock; /* held while retired objects are freed: it guards what the engine keeps for reuse */
-    /* On the cpu: row pages that were given back and wait for the next batch; the allocator would cost as
-     * much again as all else that is done to a page. */
-    dcsr_i_row_page **spare;
-    uint64_t spare_count, spare_capacity;
-    _Atomic uint64_t table_bytes; /* row table and limbo_lists, of all versions */
-    /* Parts given back, one of each class of size: small results that replace each other allocate none. */
-    _Atomic(void *) spare_part[DCSR_I_SPARE_PARTS];
-
-    /* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
-     * worker's place, under version_lock. */
-    bool maintain_transpose;
-    struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
-    struct dcsr_matrix *twin;  /* NULL when it is given up */
-    dcsr_i_snapshot *shown;    /* of the twin: what belongs to `current`; held */
-    dcsr_i_snapshot *next_shown; /* what belongs to the version that is about to be published; the worker's */
-    bool build_queued;           /* of the twin; under queue_lock */
-
-    /* The queue. */
-    pthread_mutex_t queue_lock;
-    pthread_cond_t queue_changed; /* something has been applied or told of, or the matrix stops */
-    pthread_cond_t queue_filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
-    dcsr_i_operation *first, *last;
-    bool running;            /* somebody has the worker's place, and applies an operation */
-    _Atomic uint64_t queued; /* operations, ever; changed under the lock */
-    uint64_t applied;
-    struct dcsr_i_journal *journal;    /* of a durable matrix; NULL: it is none */
-    uint64_t journaled, settled;       /* operations that the journal has had; that it has told of since */
-    uint64_t pending_bytes;            /* of operations that have not been told of */
-    uint64_t queued_rows, queued_cols; /* the dimensions once the queue is empty */
-    uint64_t queued_resizes;           /* waiting or being applied */
-    bool worker_runs, stopping;
-    bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
-    dcsr_status unwatched;   /* the first failure that no ticket tells of */
-    char unwatched_message[400];
-
-    _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations;
-    _Atomic uint64_t busy_nanoseconds;
-    _Atomic uint64_t
-        extra_reads; /* segments beyond the first of a row that readers walked since the last move */
-    _Atomic uint64_t unsettled_deletions; /* tombstones written since the last settling */
-    _Atomic uint64_t resolve_reads;       /* entries that views had to resolve since the last settling */
+    _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
+    dcsr_i_versions versions;
+    dcsr_i_spare spare;
+    dcsr_i_transpose transpose;
+    dcsr_i_queue queue;
+    dcsr_i_counts counts;
+    dcsr_i_due due;
 };
 
 /* ---- Rewriting rows: an engine's rewrite() ---- */

@@ -57,7 +57,7 @@ static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
 #ifdef DCSR_JEMALLOC
     int order = 63 - __builtin_clzll(size | 4);
     int class = 4 * order + (int)(size >> (order - 2) & 3);
-    return class < DCSR_I_SPARE_PARTS ? &matrix->spare_part[class] : NULL;
+    return class < DCSR_I_SPARE_PARTS ? &matrix->spare.part[class] : NULL;
 #else
     (void)matrix, (void)size;
     return NULL;
@@ -106,7 +106,7 @@ void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 
 void dcsr_i_parts_drain(dcsr_matrix *matrix)
 {
-    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare_part[i], NULL));
+    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
 }
 
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
@@ -235,37 +235,38 @@ dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_pa
 /* Keeping spare pages only saves time, so running out of memory for their list is no failure. */
 void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n)
 {
-    pthread_mutex_lock(&matrix->limbo_lock);
-    if (n > matrix->spare_capacity) {
-        dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare,
-                                                  matrix->spare_capacity, n, sizeof *larger);
+    pthread_mutex_lock(&matrix->spare.lock);
+    if (n > matrix->spare.page_capacity) {
+        dcsr_i_row_page **larger = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, matrix->spare.pages,
+                                                  matrix->spare.page_capacity, n, sizeof *larger);
         if (larger) {
-            matrix->spare = larger;
-            matrix->spare_capacity = n;
+            matrix->spare.pages = larger;
+            matrix->spare.page_capacity = n;
         }
     }
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride)
 {
-    pthread_mutex_lock(&matrix->limbo_lock);
-    uint64_t taken = n < matrix->spare_count ? n : matrix->spare_count;
+    pthread_mutex_lock(&matrix->spare.lock);
+    uint64_t taken = n < matrix->spare.page_count ? n : matrix->spare.page_count;
     for (uint64_t i = 0; i < taken; i++)
-        *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare[--matrix->spare_count];
-    pthread_mutex_unlock(&matrix->limbo_lock);
+        *(dcsr_i_row_page **)((char *)pages + i * stride) = matrix->spare.pages[--matrix->spare.page_count];
+    pthread_mutex_unlock(&matrix->spare.lock);
     return taken;
 }
 
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->limbo_lock);
-    while (matrix->spare_count)
-        dcsr_i_part_free(matrix, matrix->spare[--matrix->spare_count], row_page_size(matrix));
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare, matrix->spare_capacity, sizeof *matrix->spare);
-    matrix->spare = NULL;
-    matrix->spare_capacity = 0;
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
+    while (matrix->spare.page_count)
+        dcsr_i_part_free(matrix, matrix->spare.pages[--matrix->spare.page_count], row_page_size(matrix));
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix->spare.pages, matrix->spare.page_capacity,
+                sizeof *matrix->spare.pages);
+    matrix->spare.pages = NULL;
+    matrix->spare.page_capacity = 0;
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
@@ -313,8 +314,8 @@ static void shelf_free(dcsr_matrix *matrix, dcsr_i_shelf *shelf)
 
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
-    if (matrix->spare_count < matrix->spare_capacity)
-        matrix->spare[matrix->spare_count++] = page;
+    if (matrix->spare.page_count < matrix->spare.page_capacity)
+        matrix->spare.pages[matrix->spare.page_count++] = page;
     else
         dcsr_i_part_free(matrix, page, row_page_size(matrix));
 }
@@ -322,9 +323,9 @@ void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     if (!page) return;
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     dcsr_i_row_page_free_locked(matrix, page);
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)

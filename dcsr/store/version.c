@@ -90,9 +90,9 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin 
  * changes gave up. */
 static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t below)
 {
-    dcsr_i_pin *keeper = below ? &matrix->pins[below - 1] : NULL;
+    dcsr_i_pin *keeper = below ? &matrix->versions.pins[below - 1] : NULL;
     if (!limbo_lists) return;
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     for (dcsr_i_limbo *limbo = limbo_lists; limbo; limbo = limbo->next)
         thin_out(matrix, limbo, keeper, false);
     while (limbo_lists) {
@@ -106,40 +106,42 @@ static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t b
         limbo->next = keeper->limbo_lists;
         keeper->limbo_lists = limbo;
     }
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 /* Pins the current version, or one that is pinned already. */
 static dcsr_status pin_locked(dcsr_matrix *matrix, uint64_t version)
 {
-    uint64_t i = matrix->pin_count;
-    while (i && matrix->pins[i - 1].version > version) i--;
-    if (i && matrix->pins[i - 1].version == version) {
-        matrix->pins[i - 1].count++;
+    uint64_t i = matrix->versions.pin_count;
+    while (i && matrix->versions.pins[i - 1].version > version) i--;
+    if (i && matrix->versions.pins[i - 1].version == version) {
+        matrix->versions.pins[i - 1].count++;
         return DCSR_OK;
     }
-    if (matrix->pin_count == matrix->pin_capacity) {
-        uint64_t capacity = 2 * matrix->pin_capacity;
-        dcsr_i_pin *few = matrix->few_pins, *held = matrix->pins == few ? NULL : matrix->pins,
+    if (matrix->versions.pin_count == matrix->versions.pin_capacity) {
+        uint64_t capacity = 2 * matrix->versions.pin_capacity;
+        dcsr_i_pin *few = matrix->versions.few_pins,
+                   *held = matrix->versions.pins == few ? NULL : matrix->versions.pins,
                    *pins = dcsr_i_realloc(matrix->context, DCSR_I_MATRIX, held, held ? capacity / 2 : 0,
                                           capacity, sizeof *pins);
         if (!pins) return DCSR_ERROR_OUT_OF_MEMORY;
-        if (!held) memcpy(pins, few, sizeof matrix->few_pins);
-        matrix->pins = pins;
-        matrix->pin_capacity = capacity;
+        if (!held) memcpy(pins, few, sizeof matrix->versions.few_pins);
+        matrix->versions.pins = pins;
+        matrix->versions.pin_capacity = capacity;
     }
-    matrix->pins[matrix->pin_count++] = (dcsr_i_pin){.version = version, .count = 1};
+    matrix->versions.pins[matrix->versions.pin_count++] = (dcsr_i_pin){.version = version, .count = 1};
     return DCSR_OK;
 }
 
 /* Returns whether that may have freed something. */
 static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
 {
-    uint64_t i = matrix->pin_count;
-    while (matrix->pins[i - 1].version != version) i--;
-    if (--matrix->pins[--i].count) return false;
-    dcsr_i_limbo *limbo_lists = matrix->pins[i].limbo_lists;
-    memmove(&matrix->pins[i], &matrix->pins[i + 1], (--matrix->pin_count - i) * sizeof matrix->pins[0]);
+    uint64_t i = matrix->versions.pin_count;
+    while (matrix->versions.pins[i - 1].version != version) i--;
+    if (--matrix->versions.pins[--i].count) return false;
+    dcsr_i_limbo *limbo_lists = matrix->versions.pins[i].limbo_lists;
+    memmove(&matrix->versions.pins[i], &matrix->versions.pins[i + 1],
+            (--matrix->versions.pin_count - i) * sizeof matrix->versions.pins[0]);
     hand_down(matrix, limbo_lists, i);
     return limbo_lists != NULL;
 }
@@ -148,22 +150,22 @@ static bool unpin_locked(dcsr_matrix *matrix, uint64_t version)
 
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo)
 {
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_table *old = matrix->current;
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_i_table *old = matrix->versions.current;
     if (!limbo->has_root) dcsr_i_retire(limbo, DCSR_I_TABLE, old->version, old, 0);
-    matrix->current = next;
+    matrix->versions.current = next;
     dcsr_i_csr *cached[DCSR_I_CACHED];
-    memcpy(cached, matrix->cached, sizeof cached);
-    memset(matrix->cached, 0, sizeof matrix->cached);
-    memset(matrix->resolved, 0, sizeof matrix->resolved);
-    dcsr_i_snapshot *shown = matrix->shown;
-    dcsr_matrix *lost = matrix->next_shown ? NULL : matrix->twin;
-    if (lost) matrix->twin = NULL;
-    matrix->shown = matrix->next_shown;
-    matrix->next_shown = NULL;
-    bool pinned = matrix->pin_count > 0;
-    if (pinned) hand_down(matrix, limbo, matrix->pin_count);
-    pthread_mutex_unlock(&matrix->version_lock);
+    memcpy(cached, matrix->versions.cached, sizeof cached);
+    memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+    memset(matrix->versions.resolved, 0, sizeof matrix->versions.resolved);
+    dcsr_i_snapshot *shown = matrix->transpose.shown;
+    dcsr_matrix *lost = matrix->transpose.next_shown ? NULL : matrix->transpose.twin;
+    if (lost) matrix->transpose.twin = NULL;
+    matrix->transpose.shown = matrix->transpose.next_shown;
+    matrix->transpose.next_shown = NULL;
+    bool pinned = matrix->versions.pin_count > 0;
+    if (pinned) hand_down(matrix, limbo, matrix->versions.pin_count);
+    pthread_mutex_unlock(&matrix->versions.lock);
     /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
      * lock. */
     if (!pinned) hand_down(matrix, limbo, 0);
@@ -184,12 +186,13 @@ static dcsr_status open_snapshot(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix,
 {
     *snapshot = (dcsr_i_snapshot){.matrix = matrix};
     atomic_init(&snapshot->references, 1);
-    pthread_mutex_lock(&matrix->version_lock);
-    snapshot->base = held ? held->base : matrix->current;
+    pthread_mutex_lock(&matrix->versions.lock);
+    snapshot->base = held ? held->base : matrix->versions.current;
     snapshot->version = snapshot->base->version;
     dcsr_status status = pin_locked(matrix, snapshot->version);
-    if (status == DCSR_OK && twin) snapshot->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->shown);
-    pthread_mutex_unlock(&matrix->version_lock);
+    if (status == DCSR_OK && twin)
+        snapshot->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->transpose.shown);
+    pthread_mutex_unlock(&matrix->versions.lock);
     return status;
 }
 
@@ -231,9 +234,9 @@ void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot)
         matrix->engine->free_unshared(matrix, snapshot->own, snapshot->base);
         dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
     }
-    pthread_mutex_lock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
     bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
     if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
     dcsr_i_snapshot_release(snapshot->twin);
@@ -243,11 +246,12 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
 {
     if (!snapshot) return;
     dcsr_matrix *matrix = snapshot->matrix;
-    pthread_mutex_lock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
     /* Under the lock, since views that are being created look for resolved snapshots to share. */
     bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
-    if (last && matrix->resolved[snapshot->flags] == snapshot) matrix->resolved[snapshot->flags] = NULL;
-    pthread_mutex_unlock(&matrix->version_lock);
+    if (last && matrix->versions.resolved[snapshot->flags] == snapshot)
+        matrix->versions.resolved[snapshot->flags] = NULL;
+    pthread_mutex_unlock(&matrix->versions.lock);
     if (!last) return;
     dcsr_i_snapshot_close(snapshot);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);

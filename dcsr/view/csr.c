@@ -13,35 +13,36 @@ int dcsr_i_csr_slot(unsigned flags)
 dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version)
 {
     if (slot < 0) return NULL;
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_csr *csr = matrix->cached[slot];
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_i_csr *csr = matrix->versions.cached[slot];
     if (csr && csr->version == version)
         atomic_fetch_add(&csr->references, 1);
     else
         csr = NULL;
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
     return csr;
 }
 
 void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr)
 {
     if (slot < 0) return;
-    pthread_mutex_lock(&matrix->version_lock);
-    if (matrix->current->version == csr->version && !matrix->cached[slot] && !matrix->closed) {
-        matrix->cached[slot] = csr;
+    pthread_mutex_lock(&matrix->versions.lock);
+    if (matrix->versions.current->version == csr->version && !matrix->versions.cached[slot] &&
+        !matrix->versions.closed) {
+        matrix->versions.cached[slot] = csr;
         atomic_fetch_add(&csr->references, 1);
     }
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
 }
 
 void dcsr_i_csr_forget(dcsr_matrix *matrix)
 {
     dcsr_i_csr *cached[DCSR_I_CACHED];
-    pthread_mutex_lock(&matrix->version_lock);
-    matrix->closed = true;
-    memcpy(cached, matrix->cached, sizeof cached);
-    memset(matrix->cached, 0, sizeof matrix->cached);
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
+    matrix->versions.closed = true;
+    memcpy(cached, matrix->versions.cached, sizeof cached);
+    memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+    pthread_mutex_unlock(&matrix->versions.lock);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
 }
 

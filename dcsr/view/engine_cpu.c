@@ -4,13 +4,13 @@
 static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
     DCSR_TRY(dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size));
-    matrix->current = dcsr_i_table_create(matrix, rows, cols, 1);
-    return matrix->current ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    matrix->versions.current = dcsr_i_table_create(matrix, rows, cols, 1);
+    return matrix->versions.current ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void close_matrix(dcsr_matrix *matrix)
 {
-    dcsr_i_free_unshared(matrix, matrix->current, NULL);
+    dcsr_i_free_unshared(matrix, matrix->versions.current, NULL);
     dcsr_i_row_pages_drain(matrix);
     dcsr_i_arena_destroy(&matrix->arena);
 }

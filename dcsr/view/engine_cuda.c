@@ -23,7 +23,7 @@ static dcsr_status make_empty(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
     }
     dcsr_i_limbo_free(matrix, build.limbo);
     dcsr_i_cuda_build_end(&build);
-    matrix->current = build.table;
+    matrix->versions.current = build.table;
     return DCSR_OK;
 }
 
@@ -52,7 +52,7 @@ static void close_matrix(dcsr_matrix *matrix)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
     if (!store) return;
-    dcsr_i_cuda_free_unshared(matrix, matrix->current, NULL);
+    dcsr_i_cuda_free_unshared(matrix, matrix->versions.current, NULL);
     dcsr_i_arena_destroy(&matrix->arena);
     dcsr_i_cuda_slots_destroy(&store->segment_pages, matrix);
     dcsr_i_cuda_slots_destroy(&store->row_pages, matrix);

@@ -56,7 +56,8 @@ void dcsr_i_view_note_ascending(dcsr_view *view)
 {
     atomic_store(&view->ascends, true);
     /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
-    if (view->snapshot && !view->snapshot->own) atomic_store(&view->matrix->ascending, view->version);
+    if (view->snapshot && !view->snapshot->own)
+        atomic_store(&view->matrix->versions.ascending, view->version);
 }
 
 /* Under the view's lock. */
@@ -99,29 +100,29 @@ void dcsr_i_view_was_read(dcsr_view *view)
 /* A snapshot of the same version with the same flags that another view holds, or NULL. */
 static dcsr_i_snapshot *share_resolved(dcsr_matrix *matrix, uint64_t version, unsigned flags)
 {
-    pthread_mutex_lock(&matrix->version_lock);
-    dcsr_i_snapshot *shared = matrix->resolved[flags];
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_i_snapshot *shared = matrix->versions.resolved[flags];
     if (shared && shared->version == version)
         atomic_fetch_add(&shared->references, 1);
     else
         shared = NULL;
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
     return shared;
 }
 
 static void offer_resolved(dcsr_matrix *matrix, dcsr_i_snapshot *snapshot)
 {
-    pthread_mutex_lock(&matrix->version_lock);
-    if (matrix->current->version == snapshot->version && !matrix->resolved[snapshot->flags])
-        matrix->resolved[snapshot->flags] = snapshot;
-    pthread_mutex_unlock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
+    if (matrix->versions.current->version == snapshot->version && !matrix->versions.resolved[snapshot->flags])
+        matrix->versions.resolved[snapshot->flags] = snapshot;
+    pthread_mutex_unlock(&matrix->versions.lock);
 }
 
 /* Which rows the flags want resolved; false when this version shows all as it should be. */
 static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table, unsigned flags,
                             dcsr_i_rows_kind *kind)
 {
-    if (atomic_load(&matrix->ascending) == table->version) return false;
+    if (atomic_load(&matrix->versions.ascending) == table->version) return false;
     bool duplicates = !(flags & DCSR_VIEW_DUPLICATES) && table->duplicate_rows;
     *kind = flags & DCSR_VIEW_SORTED ? DCSR_I_UNSORTED_ROWS
             : duplicates             ? DCSR_I_UNRESOLVED_ROWS
@@ -185,7 +186,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->layout = layout;
     created->flags = flags;
     created->version = snapshot->version;
-    created->ascends = atomic_load(&matrix->ascending) == snapshot->version ||
+    created->ascends = atomic_load(&matrix->versions.ascending) == snapshot->version ||
                        (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
     created->twin = dcsr_i_snapshot_hold(snapshot->twin);
     created->shows_duplicates =

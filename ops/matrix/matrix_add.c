@@ -71,7 +71,7 @@ dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     DCSR_TRY(dcsr_i_check_shape(call, "B", rows->rows, rows->cols, "C", c_rows, c_cols));
 #ifdef DCSR_CUDA
-    if (context->cuda && !C->journal) return dcsr_i_cuda_matrix_add(C, B, ticket);
+    if (context->cuda && !C->queue.journal) return dcsr_i_cuda_matrix_add(C, B, ticket);
 #endif
     DCSR_TRY(dcsr_i_view_host_rows(&rows, B));
     size_t size = dcsr_type_size(C->type);

@@ -39,10 +39,10 @@ dcsr_status dcsr_i_check_shape(const char *call, const char *what, uint64_t rows
 
 void dcsr_i_shape_queued(dcsr_matrix *C, uint64_t *rows, uint64_t *cols)
 {
-    pthread_mutex_lock(&C->queue_lock);
-    *rows = C->queued_rows;
-    *cols = C->queued_cols;
-    pthread_mutex_unlock(&C->queue_lock);
+    pthread_mutex_lock(&C->queue.lock);
+    *rows = C->queue.rows;
+    *cols = C->queue.cols;
+    pthread_mutex_unlock(&C->queue.lock);
 }
 
 void dcsr_i_report(const dcsr_desc *desc, uint64_t entries)

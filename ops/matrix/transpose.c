@@ -92,8 +92,8 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
                       .rows = rows->cols,
                       .cols = rows->rows,
                       .nnz = dcsr_i_rows_stored(rows)};
-    DCSR_TRY(
-        dcsr_i_check_shape(call, "C", C->current->rows, C->current->cols, "the result", csc.rows, csc.cols));
+    DCSR_TRY(dcsr_i_check_shape(call, "C", C->versions.current->rows, C->versions.current->cols, "the result",
+                                csc.rows, csc.cols));
     csc.offsets = dcsr_i_alloc(C->context, DCSR_I_SCRATCH, csc.rows + 1, sizeof *csc.offsets);
     if (!csc.offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_result result;

@@ -129,8 +129,8 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
 {
     dcsr_i_writing *j = user;
     const dcsr_i_rowwise *op = j->op;
-    DCSR_TRY(dcsr_i_check_shape(op->call, "C", C->current->rows, C->current->cols, "the result", op->rows,
-                                op->cols));
+    DCSR_TRY(dcsr_i_check_shape(op->call, "C", C->versions.current->rows, C->versions.current->cols,
+                                "the result", op->rows, op->cols));
     dcsr_status status = DCSR_OK;
     if (j->nowhere) {
         if (!j->merging.replace) return DCSR_OK;

@@ -222,7 +222,7 @@ static dcsr_status write_in_turn(dcsr_matrix *C, void *user)
     w->stream = C->cuda->stream;
     dcsr_i_cuda_enter(w->stream);
     dcsr_status status = w->out->in_turn ? w->compute(&w->T, w->stream, w->user) : DCSR_OK;
-    if (status == DCSR_OK) status = check_T(w, C->current->rows, C->current->cols, "C");
+    if (status == DCSR_OK) status = check_T(w, C->versions.current->rows, C->versions.current->cols, "C");
     if (status == DCSR_OK && !nowhere)
         status = write_list(w);
     else if (status == DCSR_OK && w->replace)

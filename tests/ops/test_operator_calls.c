@@ -179,9 +179,9 @@ typedef struct occupant {
 static bool wait_for_another(void *z, const void *x, void *user)
 {
     occupant *o = user;
-    uint64_t queued = atomic_load(&o->M->queued);
+    uint64_t queued = atomic_load(&o->M->queue.queued);
     if (!atomic_exchange(&o->begun, true))
-        while (atomic_load(&o->M->queued) == queued) sched_yield();
+        while (atomic_load(&o->M->queue.queued) == queued) sched_yield();
     *(double *)z = *(const double *)x;
     return true;
 }

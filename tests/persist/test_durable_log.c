@@ -242,10 +242,10 @@ Test(durable_log, has_nothing_that_a_snapshot_saw_before)
     dcsr_recovery report;
     handed = durable_open_small(&p, "a", NULL);
     snapshot_place = &p;
-    hand_over = handed->journal->applied;
-    handed->journal->applied = hand_over_late;
+    hand_over = handed->queue.journal->applied;
+    handed->queue.journal->applied = hand_over_late;
     TEST_INSERT(handed, {1, 1, 1});
-    handed->journal->applied = hand_over;
+    handed->queue.journal->applied = hand_over;
     TEST_INSERT(handed, {2, 2, 2});
     dcsr_matrix_destroy(handed);
     dcsr_matrix *matrix = durable_open_small(&p, "a", &report);

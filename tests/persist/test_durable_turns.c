@@ -176,7 +176,7 @@ Test(durable_turns, of_a_change_that_is_lost_needs_another_snapshot)
     making m;
     dcsr_recovery report;
     dcsr_matrix *matrix = open_large(&f);
-    dcsr_i_durable *durable = (dcsr_i_durable *)matrix->journal;
+    dcsr_i_durable *durable = (dcsr_i_durable *)matrix->queue.journal;
     start_snapshot(&m, &f, "a", matrix);
     wait_until_it_is_on_its_way();
     TEST_INSERT(matrix, {1, 1, 1});

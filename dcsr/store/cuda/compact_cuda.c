@@ -37,7 +37,7 @@ static void need_page(layout *l, uint64_t page)
 
 static dcsr_status take_places(layout *l)
 {
-    uint64_t version = l->matrix->current->version + 1;
+    uint64_t version = l->matrix->versions.current->version + 1;
     DCSR_TRY(dcsr_i_arena_take_blocks(&l->matrix->arena, l->entries, version, false, &l->first));
     l->taken = true;
     return DCSR_OK;
@@ -46,7 +46,7 @@ static dcsr_status take_places(layout *l)
 /* Makes the table, with room for `further` retired objects. */
 static dcsr_status make_table(layout *l, uint64_t further)
 {
-    uint64_t version = l->matrix->current->version + 1;
+    uint64_t version = l->matrix->versions.current->version + 1;
     dcsr_i_cuda_store *store = l->matrix->cuda;
     DCSR_TRY(
         dcsr_i_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version, further));
@@ -114,11 +114,11 @@ static dcsr_status leave_home(layout *l, home *old)
 /* What make_table() must leave room for, and what then goes into the limbo list. */
 static uint64_t retired_home(const layout *l, const home *old)
 {
-    return dcsr_i_cuda_most_to_retire(l->matrix->current, 0) + old->count;
+    return dcsr_i_cuda_most_to_retire(l->matrix->versions.current, 0) + old->count;
 }
 static void retire_home(layout *l, const home *old)
 {
-    dcsr_i_cuda_retire_pages(l->build.limbo, l->matrix, l->matrix->current);
+    dcsr_i_cuda_retire_pages(l->build.limbo, l->matrix, l->matrix->versions.current);
     dcsr_i_retire_runs(l->build.limbo, old->runs, old->count);
 }
 
@@ -141,7 +141,7 @@ static void end_move(layout *l, const home *old, dcsr_status status)
 static dcsr_status move_rows(layout *l, home *old)
 {
     dcsr_matrix *matrix = l->matrix;
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     DCSR_TRY(start(l));
     dcsr_i_cuda_walk walk = {dcsr_i_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
     DCSR_TRY(dcsr_i_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
@@ -157,7 +157,7 @@ static dcsr_status move_rows(layout *l, home *old)
 /* Only what is made here is contiguous, and leaves no room between rows. */
 dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix)
 {
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     if (base->contiguous) return DCSR_OK;
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = base->stored};
     home old = {0};
@@ -288,11 +288,12 @@ static dcsr_status take_entries(layout *l, home *old, const uint64_t *keys, cons
 dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
                                         uint64_t n, bool strictly)
 {
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = n};
     home old = {0};
     dcsr_status status = take_entries(&l, &old, keys, values);
     end_move(&l, &old, status);
-    if (status == DCSR_OK && strictly) atomic_store(&matrix->ascending, matrix->current->version);
+    if (status == DCSR_OK && strictly)
+        atomic_store(&matrix->versions.ascending, matrix->versions.current->version);
     return status;
 }

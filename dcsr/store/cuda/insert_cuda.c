@@ -165,8 +165,8 @@ static dcsr_status sort_and_combine(batch *b)
     const dcsr_i_operation *operation = b->operation;
     uint64_t n = b->device.most, *keys = b->keys, *words = b->words;
     int low = operation->ordered_bits, bits = operation->row_bits + operation->column_bits;
-    bool combine =
-        !b->matrix->owner && (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
+    bool combine = !b->matrix->transpose.owner &&
+                   (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
     if (!operation->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
@@ -214,7 +214,7 @@ static dcsr_status group(batch *b)
 static dcsr_status plan(batch *b)
 {
     size_t size = report_size(b->most_pages);
-    b->base = b->matrix->current;
+    b->base = b->matrix->versions.current;
     b->device.bulk = !b->base->stored && !b->device.mark;
     b->device.rows = dcsr_i_cuda_rows_of_table(b->matrix, b->base);
     DCSR_TRY(dcsr_i_cuda_plan_rows(b->stream, &b->device));
@@ -252,7 +252,7 @@ static dcsr_status resolve_moving(batch *b)
         dcsr_i_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
     dcsr_i_twin_stays(b->matrix);
     dcsr_i_publish(b->matrix, result.table, result.limbo);
-    atomic_fetch_add(&b->matrix->row_rewrites, count);
+    atomic_fetch_add(&b->matrix->counts.row_rewrites, count);
     return DCSR_OK;
 }
 
@@ -318,7 +318,7 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->contiguous = b->device.bulk && b->plan.places == b->counts.entries;
     table->first = b->device.begin;
     if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
-    atomic_fetch_add(&b->matrix->row_rewrites, b->plan.moving);
+    atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
     dcsr_i_cuda_twin_entries(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
     dcsr_i_publish(b->matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
@@ -374,7 +374,7 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
     batch b = {.matrix = matrix,
                .stream = store->stream,
                .operation = operation,
-               .base = matrix->current,
+               .base = matrix->versions.current,
                .doing = insert ? "inserting" : "deleting",
                .device = {.column_bits = operation->column_bits,
                           .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
@@ -387,7 +387,7 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
     /* The operations' memory may be in use still. */
     if (status != DCSR_OK) dcsr_i_cuda_wait(b.stream, b.doing);
     /* What could not be applied together is going to be applied alone; a twin's entries are its owner's. */
-    bool keep = matrix->owner || (status != DCSR_OK && operation->joined);
+    bool keep = matrix->transpose.owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_i_cuda_drop_arrival(b.stream, o);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);

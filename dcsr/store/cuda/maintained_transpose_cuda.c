@@ -9,7 +9,7 @@
 void dcsr_i_cuda_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *keys,
                               uint64_t *words, uint64_t n)
 {
-    dcsr_matrix *twin = matrix->twin;
+    dcsr_matrix *twin = matrix->transpose.twin;
     if (!twin) return;
     dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, operation, n);
     swapped.arrival = (dcsr_i_arrival){.keys = keys, .words = words};

@@ -67,7 +67,7 @@ static dcsr_status grow(dcsr_i_cuda_slots *slots, dcsr_context *context, uint64_
 dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
                                    uint64_t version, uint32_t *taken)
 {
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     uint32_t reused = n < slots->free_count ? n : slots->free_count;
     uint64_t top = (uint64_t)slots->top + n - reused;
     dcsr_status status = top > slots->top ? grow(slots, matrix->context, top) : DCSR_OK;
@@ -77,7 +77,7 @@ dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
             slots->born[taken[i]] = version;
         }
     }
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
     return status;
 }
 

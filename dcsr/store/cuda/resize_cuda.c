@@ -66,7 +66,7 @@ static dcsr_status keep_rows(dcsr_i_cuda_build *build, uint64_t rows, uint64_t c
 
 dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    const dcsr_i_table *base = matrix->current;
+    const dcsr_i_table *base = matrix->versions.current;
     if (rows == base->rows && cols == base->cols) return DCSR_OK;
     dcsr_i_cuda_build build = {.matrix = matrix, .stream = matrix->cuda->stream, .base = base};
     dcsr_i_rewritten cut = {0};

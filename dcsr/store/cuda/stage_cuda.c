@@ -153,11 +153,11 @@ static dcsr_status transfer(dcsr_i_cuda_stream *stream, dcsr_i_operation *operat
 /* Takes the next operation for bringing it ahead of time, if it has entries that are worth it. */
 static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
 {
-    pthread_mutex_lock(&matrix->queue_lock);
-    dcsr_i_operation *next = matrix->first;
+    pthread_mutex_lock(&matrix->queue.lock);
+    dcsr_i_operation *next = matrix->queue.first;
     if (next && (next->sealed || next->n < LEAST_AHEAD)) next = NULL;
     if (next) next->sealed = true;
-    pthread_mutex_unlock(&matrix->queue_lock);
+    pthread_mutex_unlock(&matrix->queue.lock);
     return next;
 }
 
@@ -179,7 +179,7 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
  * Should that have failed, they are checked again. */
 static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    const dcsr_i_table *table = matrix->current;
+    const dcsr_i_table *table = matrix->versions.current;
     if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
     dcsr_i_cuda_stream *stream = matrix->cuda->stream;
     dcsr_i_cuda_verdict *verdict = dcsr_i_cuda_landing(stream, sizeof *verdict), *found = found_in(operation);

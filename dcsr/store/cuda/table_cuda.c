@@ -82,9 +82,9 @@ static void give(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 void dcsr_i_cuda_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base)
 {
     if (!own) return;
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     visit_table(matrix, own, base, 0, give, matrix->cuda);
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
     dcsr_i_cuda_table_free(matrix, own);
 }
 
@@ -125,9 +125,9 @@ static void retire_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     burial b = {matrix->cuda, limbo};
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     visit_table(matrix, table, NULL, 0, retire_slot, &b);
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first)
@@ -166,7 +166,7 @@ static uint64_t plan_pages(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need
 {
     const dcsr_i_cuda_slots *rows = &build->matrix->cuda->row_pages;
     uint64_t segments = 0;
-    pthread_mutex_lock(&build->matrix->limbo_lock);
+    pthread_mutex_lock(&build->matrix->spare.lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_i_cuda_page_change *change = &build->staged[i];
         change->page = needs[i].page;
@@ -181,7 +181,7 @@ static uint64_t plan_pages(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need
             segments++;
         }
     }
-    pthread_mutex_unlock(&build->matrix->limbo_lock);
+    pthread_mutex_unlock(&build->matrix->spare.lock);
     return segments;
 }
 
@@ -196,7 +196,7 @@ static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, co
     if (shared) memcpy(root->host, build->base->root->host, shared * sizeof *root->host);
     memset(root->host + shared, 0xff, (root->pages - shared) * sizeof *root->host);
     burial b = {matrix->cuda, build->limbo};
-    pthread_mutex_lock(&matrix->limbo_lock);
+    pthread_mutex_lock(&matrix->spare.lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_i_cuda_page_change *change = &build->staged[i];
         change->fresh = row_slots[i];
@@ -211,7 +211,7 @@ static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, co
         if (build->limbo && change->old != DCSR_CUDA_NONE) retire_slot(&b, DCSR_I_ROW_SLOT, change->old);
     }
     if (build->limbo && build->base) visit_table(matrix, build->base, NULL, root->pages, retire_slot, &b);
-    pthread_mutex_unlock(&matrix->limbo_lock);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }
 
 /* Puts the making of the device's root and pages onto the stream. */
@@ -266,10 +266,10 @@ static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
         if (status == DCSR_OK) {
             assign_slots(build, taken, taken + build->count);
         } else {
-            pthread_mutex_lock(&matrix->limbo_lock);
+            pthread_mutex_lock(&matrix->spare.lock);
             for (uint32_t i = 0; i < build->count; i++)
                 dcsr_i_cuda_slot_give(&matrix->cuda->row_pages, taken[i]);
-            pthread_mutex_unlock(&matrix->limbo_lock);
+            pthread_mutex_unlock(&matrix->spare.lock);
         }
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, taken, (size_t)build->count + segments, sizeof *taken);

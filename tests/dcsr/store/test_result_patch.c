@@ -46,7 +46,7 @@ static void change(dcsr_matrix *C, oracle *model, test_random *random, size_t n)
 /* Asserts that the table's sums are those of its pages, and that its rows have places of their own. */
 static void check_table(dcsr_matrix *C)
 {
-    const dcsr_i_table *table = C->current;
+    const dcsr_i_table *table = C->versions.current;
     uint64_t stored = 0, extra = 0, duplicates = 0, tombstones = 0;
     if (test_on_device(C->context)) return;
     for (uint64_t p = 0; p < dcsr_i_page_count(table); p++) {
@@ -81,7 +81,7 @@ Test(result_keep, shares_rows_that_are_not_touched)
     const uint64_t rows[] = {67, 70}, cols[] = {3, 39, 5};
     for (int round = 0; round < 2; round++) {
         dcsr_view *last = test_view(C, DCSR_LAYOUT_SEGMENTS, 0);
-        const dcsr_i_table *base = C->current;
+        const dcsr_i_table *base = C->versions.current;
         TEST_OK(assign_five(C, rows, 2, cols, 3));
         dense now = dense_of_matrix(C);
         for (uint64_t i = 0; i < ROWS; i++)
@@ -93,7 +93,7 @@ Test(result_keep, shares_rows_that_are_not_touched)
             }
         dense_free(&now);
         for (uint64_t p = 0; p < PAGES && !test_on_device(context); p++)
-            cr_assert_eq(dcsr_i_page(C->current, p) == dcsr_i_page(base, p), p != 1);
+            cr_assert_eq(dcsr_i_page(C->versions.current, p) == dcsr_i_page(base, p), p != 1);
         for (uint64_t i = 64; i < 128; i++) {
             const uint32_t *there, *here;
             dcsr_view *view = test_view(C, DCSR_LAYOUT_SEGMENTS, 0);
@@ -303,7 +303,7 @@ Test(result_keep, by_mask_and_accumulator)
     const dcsr_unary_op *identity = dcsr_unary_op_of(DCSR_UNARY_IDENTITY, DCSR_FP64);
     dense expected = dense_of_matrix(C), T = dense_of_matrix(A), mask = dense_of_matrix(M);
     const dcsr_desc how = {.mask_structure = false};
-    const dcsr_i_row_page *kept = test_on_device(context) ? NULL : dcsr_i_page(C->current, 1);
+    const dcsr_i_row_page *kept = test_on_device(context) ? NULL : dcsr_i_page(C->versions.current, 1);
     for (int k = 0; k < 3; k++) {
         bool masked = k != 1, accumulate = k != 0;
         TEST_OK(dcsr_matrix_apply(C, masked ? m : NULL, accumulate ? plus() : NULL, identity, a, &how));
@@ -311,7 +311,7 @@ Test(result_keep, by_mask_and_accumulator)
         dense found = dense_of_matrix(C);
         dense_compare(&found, &expected, masked ? "through a mask" : "accumulated");
         dense_free(&found);
-        if (kept) cr_assert_eq(dcsr_i_page(C->current, 1), kept);
+        if (kept) cr_assert_eq(dcsr_i_page(C->versions.current, 1), kept);
         check_table(C);
     }
     dense_free(&expected), dense_free(&T), dense_free(&mask);

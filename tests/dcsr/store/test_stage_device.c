@@ -169,14 +169,14 @@ static void hold(dcsr_matrix *matrix, oracle *model)
     const uint64_t one = 1;
     const uint64_t value = 1;
     bool begun = false;
-    pthread_mutex_lock(&matrix->version_lock);
+    pthread_mutex_lock(&matrix->versions.lock);
     const void *given = matrix->value_size ? &value : NULL;
     TEST_OK(dcsr_matrix_insert(matrix, 1, &one, &one, given, NULL));
     oracle_insert(model, 1, &one, &one, given);
     while (!begun) {
-        pthread_mutex_lock(&matrix->queue_lock);
-        begun = !matrix->first;
-        pthread_mutex_unlock(&matrix->queue_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
+        begun = !matrix->queue.first;
+        pthread_mutex_unlock(&matrix->queue.lock);
         sched_yield();
     }
 }
@@ -209,7 +209,7 @@ Test(together, batches_of_one_kind_that_wait_are_applied)
             if (of_device) spoil(&b[i], stream);
             follow(&model, &b[i], i < 4);
         }
-        pthread_mutex_unlock(&matrix->version_lock);
+        pthread_mutex_unlock(&matrix->versions.lock);
         for (int i = 0; i < BATCHES; i++) TEST_OK(waited(DCSR_OK, ticket[i]));
         TEST_OK(dcsr_matrix_wait(matrix));
         TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
@@ -245,10 +245,10 @@ Test(together, small_batches_join_and_are_brought_ahead)
             overwrite(b);
         }
         int operations = 0;
-        pthread_mutex_lock(&matrix->queue_lock);
-        for (const dcsr_i_operation *o = matrix->first; o; o = o->next) operations++;
-        pthread_mutex_unlock(&matrix->queue_lock);
-        pthread_mutex_unlock(&matrix->version_lock);
+        pthread_mutex_lock(&matrix->queue.lock);
+        for (const dcsr_i_operation *o = matrix->queue.first; o; o = o->next) operations++;
+        pthread_mutex_unlock(&matrix->queue.lock);
+        pthread_mutex_unlock(&matrix->versions.lock);
         /* The worker may have sealed the first of them, before it came to publishing, when others could have
          * joined it still. */
         cr_assert(operations == 3 || operations == 4, "%d", operations);
@@ -286,7 +286,7 @@ Test(together, a_batch_that_fails_fails_alone)
             TEST_OK(give(matrix, &b[i], DCSR_INT64, true, dcsr_i_cuda_handle(stream), &ticket[i]));
             spoil(&b[i], stream);
         }
-        pthread_mutex_unlock(&matrix->version_lock);
+        pthread_mutex_unlock(&matrix->versions.lock);
         for (int i = 0; i < BATCHES; i++)
             if (i == wrong)
                 TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry 17 of 600", waited(DCSR_OK, ticket[i]));
