@@ -398,6 +398,7 @@ Test(durable, replays_a_large_batch_as_one)
     dcsr_matrix *matrix;
     TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, SIDE, SIDE, &options, NULL));
     TEST_OK(dcsr_matrix_insert(matrix, N, row, col, value, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix)); /* or the two might be joined */
     TEST_OK(dcsr_matrix_insert(matrix, N / 2, row, col, value, NULL));
     TEST_OK(dcsr_matrix_remove(matrix, N / 3, row, col, NULL));
     TEST_OK(dcsr_matrix_insert(matrix, N / 3, col, row, value, NULL));
