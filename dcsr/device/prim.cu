@@ -124,10 +124,11 @@ static dcsr_status scan_any(dcsr_i_cuda_stream *stream, Source all, uint64_t *ou
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                                uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
-                                uint64_t *words_out, uint64_t *count)
+dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_keyed *entries,
+                                dcsr_policy policy, uint64_t *keys_out, uint64_t *words_out, uint64_t *count)
 {
+    const uint64_t *keys = entries->keys, *words = entries->words, n = entries->n;
+    const dcsr_type type = entries->type;
     dcsr_i_cuda_enqueue(stream, [=] {
         uint64_t runs = 0;
         for (uint64_t i = 0; i < n; i++) {
@@ -216,10 +217,11 @@ static dcsr_status scan_any(dcsr_i_cuda_stream *stream, Source source, uint64_t 
     });
 }
 
-dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                                uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
-                                uint64_t *words_out, uint64_t *count)
+dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_keyed *entries,
+                                dcsr_policy policy, uint64_t *keys_out, uint64_t *words_out, uint64_t *count)
 {
+    const uint64_t *keys = entries->keys, *words = entries->words, n = entries->n;
+    const dcsr_type type = entries->type;
     cudaStream_t raw = dcsr_i_cuda_raw(stream);
     if (!n) {
         dcsr_i_cuda_fill(stream, count, 0, sizeof *count);

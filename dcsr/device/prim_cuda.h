@@ -33,15 +33,20 @@ dcsr_status dcsr_i_cuda_scan_u64(dcsr_i_cuda_stream *stream, const uint64_t *in,
 dcsr_status dcsr_i_cuda_scan_runs(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *count,
                                   uint64_t n, int low, int high, uint64_t *out);
 
+/* Entries: keys, and words (NULL: none). A word is the bytes of a value of the type, then zeros. */
+typedef struct dcsr_i_cuda_keyed {
+    const uint64_t *keys, *words;
+    uint64_t n;
+    dcsr_type type;
+} dcsr_i_cuda_keyed;
+
 /* Runs of equal neighbouring keys become one entry each: keys_out[j] is the j-th run's key and words_out[j]
- * the fold of its words, in their order, with the policy (combine.cuh; neither DEFAULT nor KEEP). A word is
- * the bytes of a value of the type, then zeros. Both outputs have room for n entries and do not overlap the
- * inputs; words and words_out are NULL for DCSR_PATTERN. *count, in device memory, gets the number of runs.
+ * the fold of its words, in their order, with the policy (combine.cuh; neither DEFAULT nor KEEP). Both outputs
+ * have room for n entries and do not overlap the inputs; words_out is NULL where there are none. *count, in device memory, gets the number of runs.
  * How the words of a run are grouped is not fixed, so that floating-point sums agree from call to call only
  * up to rounding. */
-dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const uint64_t *keys, const uint64_t *words,
-                                uint64_t n, dcsr_type type, dcsr_policy policy, uint64_t *keys_out,
-                                uint64_t *words_out, uint64_t *count);
+dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_keyed *entries,
+                                dcsr_policy policy, uint64_t *keys_out, uint64_t *words_out, uint64_t *count);
 
 #ifdef __cplusplus
 }

@@ -148,9 +148,9 @@ static dcsr_status make_sums(dcsr_i_cuda_list *sums, dcsr_i_cuda_stream *stream,
     uint32_t size = (uint32_t)dcsr_type_size(list.type);
     uint64_t *landing = static_cast<uint64_t *>(dcsr_i_cuda_landing(stream, sizeof *landing));
     if (!landing) return dcsr_i_cuda_wait(stream, "adding up entries");
+    const dcsr_i_cuda_keyed places = {list.keys, nullptr, list.n, DCSR_PATTERN};
     DCSR_TRY(size ? add_up(stream, list, size, name, *sums, count)
-                  : dcsr_i_cuda_combine(stream, list.keys, nullptr, list.n, DCSR_PATTERN, DCSR_POLICY_LAST,
-                                        sums->keys, nullptr, count));
+                  : dcsr_i_cuda_combine(stream, &places, DCSR_POLICY_LAST, sums->keys, nullptr, count));
     dcsr_i_cuda_copy(stream, landing, count, sizeof *landing);
     DCSR_TRY(dcsr_i_cuda_wait(stream, "adding up entries"));
     sums->n = *landing;

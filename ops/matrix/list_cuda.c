@@ -122,8 +122,9 @@ static dcsr_status combine(sorting *s, dcsr_policy policy)
     dcsr_i_cuda_list *list = s->list;
     uint64_t *count = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *count), *before = list->keys;
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_cuda_combine(s->stream, list->keys, s->words, list->n, list->type, policy,
-                                             s->keys_spare, s->words_spare, count);
+    dcsr_i_cuda_keyed entries = {list->keys, s->words, list->n, list->type};
+    dcsr_status status =
+        dcsr_i_cuda_combine(s->stream, &entries, policy, s->keys_spare, s->words_spare, count);
     if (status == DCSR_OK) status = read_back(s->stream, count, "combining entries", &list->n);
     list->keys = s->keys_spare;
     s->keys_spare = before;

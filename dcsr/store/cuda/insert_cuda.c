@@ -176,8 +176,9 @@ static dcsr_status sort_and_combine(batch *b)
                                       words ? &words_spare : NULL, n, low, bits));
         if (combine) {
             dcsr_policy policy = words ? b->matrix->policy : DCSR_POLICY_ANY;
-            DCSR_TRY(dcsr_i_cuda_combine(b->stream, keys, words, n, words ? b->matrix->type : DCSR_PATTERN,
-                                         policy, keys_spare, words_spare, &b->summary->counts.entries));
+            dcsr_i_cuda_keyed entries = {keys, words, n, words ? b->matrix->type : DCSR_PATTERN};
+            DCSR_TRY(dcsr_i_cuda_combine(b->stream, &entries, policy, keys_spare, words_spare,
+                                         &b->summary->counts.entries));
             keys = keys_spare;
             words = words_spare;
             b->device.combined = true;

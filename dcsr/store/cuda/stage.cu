@@ -12,22 +12,21 @@ DCSR_CUDA_INLINE void tell_outside(dcsr_i_cuda_verdict *found, uint64_t first)
     if (first != UINT64_MAX) atomicMin(reinterpret_cast<unsigned long long *>(&found->outside), first);
 }
 
-static __global__ void pack(dcsr_i_cuda_arrays arrays, uint64_t rows, uint64_t cols, int column_bits,
-                            uint64_t *keys, uint64_t *words, dcsr_i_cuda_verdict *found)
+static __global__ void pack(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_packing to)
 {
     uint64_t outside = UINT64_MAX;
     uint32_t descends = 0;
     for (uint64_t i = dcsr_i_cuda_first(); i < arrays.n; i += dcsr_i_cuda_step()) {
-        uint64_t row = arrays.rows[i], col = arrays.cols[i], key = row << column_bits | col;
-        if ((row >= rows || col >= cols) && i < outside) outside = i;
-        if (i && key <= (arrays.rows[i - 1] << column_bits | arrays.cols[i - 1])) descends = 1;
-        keys[i] = key;
-        if (words) words[i] = dcsr_i_cuda_load_word(arrays.values, arrays.value_size, i);
+        uint64_t row = arrays.rows[i], col = arrays.cols[i], key = row << to.column_bits | col;
+        if ((row >= to.rows || col >= to.cols) && i < outside) outside = i;
+        if (i && key <= (arrays.rows[i - 1] << to.column_bits | arrays.cols[i - 1])) descends = 1;
+        to.keys[i] = key;
+        if (to.words) to.words[i] = dcsr_i_cuda_load_word(arrays.values, arrays.value_size, i);
     }
-    tell_outside(found, outside);
+    tell_outside(to.found, outside);
     descends = dcsr_i_cuda_block_max(descends, 0u);
     if (descends && threadIdx.x == 0)
-        atomicAnd(reinterpret_cast<unsigned long long *>(&found->ascends), 0ull);
+        atomicAnd(reinterpret_cast<unsigned long long *>(&to.found->ascends), 0ull);
 }
 
 /* Later the caller may have overwritten the arrays. One thread. */
@@ -39,14 +38,14 @@ static __global__ void tell_where(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_verdict
 }
 
 void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
-                      uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
-                      dcsr_i_cuda_verdict *found, dcsr_i_cuda_verdict *verdict)
+                      const dcsr_i_cuda_packing *packing, dcsr_i_cuda_verdict *verdict)
 {
+    dcsr_i_cuda_verdict *found = packing->found;
     cudaStream_t raw = static_cast<cudaStream_t>(callers_stream);
     dcsr_i_cuda_policy policy = {256, 4};
     dcsr_i_cuda_note(stream, cudaMemsetAsync(found, 0xff, sizeof *found, raw));
     simt::launch(pack, dim3(dcsr_i_cuda_blocks(stream, arrays->n, policy)), dim3(dcsr_i_cuda_threads(policy)),
-                 0, raw, *arrays, rows, cols, column_bits, keys, words, found);
+                 0, raw, *arrays, *packing);
     dcsr_i_cuda_launched(stream);
     simt::launch(tell_where, dim3(1), dim3(32), 0, raw, *arrays, found);
     dcsr_i_cuda_launched(stream);

@@ -92,9 +92,10 @@ static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const 
 {
     dcsr_i_arrival *arrival = &operation->arrival;
     const dcsr_i_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
+    const dcsr_i_cuda_packing packing = {operation->rows, operation->cols, operation->column_bits,
+                                         arrival->keys,   arrival->words,  found_in(operation)};
     dcsr_i_cuda_order_caller_after(e->stream, stream); /* the memory is there in this one's order */
-    dcsr_i_cuda_pack(stream, e->stream, &arrays, operation->rows, operation->cols, operation->column_bits,
-                     arrival->keys, arrival->words, found_in(operation), arrival->verdict);
+    dcsr_i_cuda_pack(stream, e->stream, &arrays, &packing, arrival->verdict);
     dcsr_i_cuda_event_record(stream, arrival->packed, e->stream);
     /* The stream itself has nothing to do; this asks what was noted. A failure is the device's, and stops the
      * operation when its turn comes. */

@@ -31,6 +31,14 @@ typedef struct dcsr_i_cuda_verdict {
     uint64_t ascends;  /* 0: the keys do not ascend strictly */
 } dcsr_i_cuda_verdict;
 
+/* What becomes of it: keys and words (NULL: no values), of a matrix of rows x cols; *found is device memory. */
+typedef struct dcsr_i_cuda_packing {
+    uint64_t rows, cols;
+    int column_bits;
+    uint64_t *keys, *words;
+    dcsr_i_cuda_verdict *found;
+} dcsr_i_cuda_packing;
+
 #ifndef __cplusplus
 #include "dcsr/store/entries.h"
 #include "dcsr/store/store.h"
@@ -79,11 +87,10 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
 
 /* ---- stage.cu ---- */
 
-/* Writes keys and words (NULL: no values) and what is to be said of them, on the caller's stream: to *found,
- * in device memory, and from there to *verdict. Failures are noted on `stream`. */
+/* Writes keys, words and what was found, on the caller's stream, and copies that from *found to *verdict.
+ * Failures are noted on `stream`. */
 void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
-                      uint64_t rows, uint64_t cols, int column_bits, uint64_t *keys, uint64_t *words,
-                      dcsr_i_cuda_verdict *found, dcsr_i_cuda_verdict *verdict);
+                      const dcsr_i_cuda_packing *packing, dcsr_i_cuda_verdict *verdict);
 /* Looks for the first key out of range. */
 void dcsr_i_cuda_find_outside(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int column_bits,
                               uint64_t rows, uint64_t cols, dcsr_i_cuda_verdict *found);

@@ -221,8 +221,8 @@ static void combine_and_compare(test_random *random, uint64_t n, dcsr_type type,
     uint64_t *keys_out = (uint64_t *)on_device(bytes), *words_out = (uint64_t *)on_device(bytes);
     uint64_t *count_there = (uint64_t *)on_device(sizeof count);
     bool values = type != DCSR_PATTERN;
-    TEST_OK(dcsr_i_cuda_combine(stream, keys_there, values ? words_there : NULL, n, type, policy, keys_out,
-                                values ? words_out : NULL, count_there));
+    dcsr_i_cuda_keyed entries = {keys_there, values ? words_there : NULL, n, type};
+    TEST_OK(dcsr_i_cuda_combine(stream, &entries, policy, keys_out, values ? words_out : NULL, count_there));
     download(&count, count_there, sizeof count);
     cr_assert_eq(count, expected, "%d entries make %d runs, not %d", (int)n, (int)expected, (int)count);
     download(keys, keys_out, count * sizeof *keys);
