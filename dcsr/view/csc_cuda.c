@@ -93,10 +93,12 @@ dcsr_status dcsr_i_cuda_view_transposed(dcsr_i_cuda_rows *rows, dcsr_view *view)
     dcsr_i_rows found;
     dcsr_status status = DCSR_OK;
     pthread_mutex_lock(&view->lock);
-    const bool of_twin = view->twin && !view->csc, makes = !view->twin && !view->csc;
+    const bool of_twin = view->twin && !view->form[DCSR_I_TRANSPOSED].csr,
+               makes = !view->twin && !view->form[DCSR_I_TRANSPOSED].csr;
     if (of_twin) status = dcsr_i_view_twin_rows(&found, view);
     if (makes) status = dcsr_i_view_transpose(view);
-    if (status == DCSR_OK) *rows = of_twin ? found.device : dcsr_i_cuda_rows_of_csr(view->csc).device;
+    if (status == DCSR_OK)
+        *rows = of_twin ? found.device : dcsr_i_cuda_rows_of_csr(view->form[DCSR_I_TRANSPOSED].csr).device;
     pthread_mutex_unlock(&view->lock);
     if (status == DCSR_OK) dcsr_i_view_twin_was_read(view);
     return status;

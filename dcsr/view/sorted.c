@@ -235,7 +235,7 @@ static dcsr_status insert_all(dcsr_matrix *inner, const dcsr_i_rows *rows)
     return status;
 }
 
-static dcsr_status sort_into_matrix(dcsr_i_sorted *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows)
+static dcsr_status sort_into_matrix(dcsr_i_form *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows)
 {
     dcsr_policy policy = matrix->policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : matrix->policy;
     dcsr_matrix *inner;
@@ -249,7 +249,7 @@ static dcsr_status sort_into_matrix(dcsr_i_sorted *sorted, const dcsr_matrix *ma
 
 /* ---- The whole ---- */
 
-static dcsr_status sort_into_csr(dcsr_i_sorted *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows,
+static dcsr_status sort_into_csr(dcsr_i_form *sorted, const dcsr_matrix *matrix, const dcsr_i_rows *rows,
                                  uint64_t longest)
 {
     dcsr_i_csr *made = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *made);
@@ -271,20 +271,20 @@ static dcsr_status sort_into_csr(dcsr_i_sorted *sorted, const dcsr_matrix *matri
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_rows_sort(dcsr_i_sorted *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows)
+dcsr_status dcsr_i_rows_sort(dcsr_i_form *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows)
 {
     uint64_t entries = dcsr_i_rows_entries(rows),
              longest = longest_unsorted(rows, dcsr_i_threads(matrix->context, entries));
-    *sorted = (dcsr_i_sorted){0};
+    *sorted = (dcsr_i_form){0};
     if (!longest) return DCSR_OK;
     return rows->table && dcsr_i_lines_are_sparse(rows->rows, entries)
                ? sort_into_matrix(sorted, matrix, rows)
                : sort_into_csr(sorted, matrix, rows, longest);
 }
 
-void dcsr_i_sorted_release(dcsr_i_sorted *sorted)
+void dcsr_i_form_release(dcsr_i_form *form)
 {
-    dcsr_i_csr_release(sorted->csr);
-    dcsr_i_snapshot_release(sorted->snapshot);
-    *sorted = (dcsr_i_sorted){0};
+    dcsr_i_csr_release(form->csr);
+    dcsr_i_snapshot_release(form->snapshot);
+    *form = (dcsr_i_form){0};
 }

@@ -7,21 +7,24 @@
 
 #include "dcsr/store/store.h"
 
-/* The same entries with columns that ascend strictly: as CSR; or where rows are far more than entries in a
- * matrix of their own, held by a snapshot. Neither, and no rows, where that is what they show already. */
-typedef struct dcsr_i_sorted {
+/* A form in which entries are shown, and what keeps them: a CSR, or a snapshot of a version. Neither: it has not
+ * been made, or shows what another form shows already. */
+typedef struct dcsr_i_form {
     dcsr_i_csr *csr;
     dcsr_i_snapshot *snapshot;
     dcsr_i_rows rows;
-} dcsr_i_sorted;
+} dcsr_i_form;
+static inline bool dcsr_i_form_is_made(const dcsr_i_form *form)
+{
+    return form->csr || form->snapshot;
+}
+void dcsr_i_form_release(dcsr_i_form *form);
+
+/* The same entries with columns that ascend strictly: as CSR; or where rows are far more than entries in a
+ * matrix of their own, held by a snapshot. Not made where that is what the rows show already. */
 /* Of rows that `matrix` shows, or its transpose, in host memory and without tombstones. Errors:
  * OUT_OF_MEMORY; *sorted is then all zero. */
-dcsr_status dcsr_i_rows_sort(dcsr_i_sorted *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows);
-static inline bool dcsr_i_is_sorted_copy(const dcsr_i_sorted *sorted)
-{
-    return sorted->csr || sorted->snapshot;
-}
-void dcsr_i_sorted_release(dcsr_i_sorted *sorted);
+dcsr_status dcsr_i_rows_sort(dcsr_i_form *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows);
 
 /* Whether the columns of a row ascend strictly, and none is a tombstone. */
 bool dcsr_i_row_ascends(const dcsr_i_rows *rows, uint64_t row);

@@ -34,21 +34,22 @@ dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view)
 
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view)
 {
-    return &view->rows;
+    return &view->form[0].rows;
 }
 
 dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view)
 {
-    *rows = &view->rows;
-    if (!view->rows.on_device) return DCSR_OK;
-    pthread_mutex_lock(&view->lock);
+    *rows = &view->form[0].rows;
+    if (!(*rows)->on_device) return DCSR_OK;
+    dcsr_i_form *copy = &view->form[DCSR_I_ON_HOST];
     dcsr_status status = DCSR_OK;
-    if (!view->copy) {
-        status = view->matrix->engine->download(&view->copy, view->context, &view->rows);
-        if (status == DCSR_OK) view->host_rows = dcsr_i_rows_of_csr(view->copy);
+    pthread_mutex_lock(&view->lock);
+    if (!copy->csr) {
+        status = view->matrix->engine->download(&copy->csr, view->context, *rows);
+        if (status == DCSR_OK) copy->rows = dcsr_i_rows_of_csr(copy->csr);
     }
     pthread_mutex_unlock(&view->lock);
-    *rows = &view->host_rows;
+    *rows = &copy->rows;
     return status;
 }
 
@@ -56,26 +57,22 @@ void dcsr_i_view_note_ascending(dcsr_view *view)
 {
     atomic_store(&view->ascends, true);
     /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
-    if (view->snapshot && !view->snapshot->own)
+    if (view->form[0].snapshot && !view->form[0].snapshot->own)
         atomic_store(&view->matrix->versions.ascending, view->version);
-}
-
-/* Under the view's lock. */
-static dcsr_status sort(dcsr_view *view, const dcsr_i_rows *rows)
-{
-    DCSR_TRY(dcsr_i_rows_sort(&view->sorted, view->matrix, rows));
-    if (!dcsr_i_is_sorted_copy(&view->sorted)) dcsr_i_view_note_ascending(view);
-    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
 {
     DCSR_TRY(dcsr_i_view_host_rows(rows, view));
     if (atomic_load_explicit(&view->ascends, memory_order_relaxed)) return DCSR_OK;
-    pthread_mutex_lock(&view->lock);
+    dcsr_i_form *sorted = &view->form[DCSR_I_ASCENDING | DCSR_I_ON_HOST];
     dcsr_status status = DCSR_OK;
-    if (!view->ascends && !dcsr_i_is_sorted_copy(&view->sorted)) status = sort(view, *rows);
-    if (dcsr_i_is_sorted_copy(&view->sorted)) *rows = &view->sorted.rows;
+    pthread_mutex_lock(&view->lock);
+    if (!view->ascends && !dcsr_i_form_is_made(sorted)) {
+        status = dcsr_i_rows_sort(sorted, view->matrix, *rows);
+        if (status == DCSR_OK && !dcsr_i_form_is_made(sorted)) dcsr_i_view_note_ascending(view);
+    }
+    if (dcsr_i_form_is_made(sorted)) *rows = &sorted->rows;
     pthread_mutex_unlock(&view->lock);
     return status;
 }
@@ -92,7 +89,8 @@ dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
 
 void dcsr_i_view_was_read(dcsr_view *view)
 {
-    if (view->snapshot && !view->snapshot->own) dcsr_i_was_read(view->matrix, view->rows.table);
+    if (view->form[0].snapshot && !view->form[0].snapshot->own)
+        dcsr_i_was_read(view->matrix, view->form[0].rows.table);
 }
 
 /* ---- Creating ---- */
@@ -172,10 +170,11 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     dcsr_i_use_set_aside(before);
     if (!created) return status;
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
-        created->csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
-    if (status == DCSR_OK && !created->csr) status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);
-    if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->csr)
-        status = dcsr_i_csr_create(&created->csr, matrix, snapshot, flags);
+        created->form[0].csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
+    if (status == DCSR_OK && !created->form[0].csr)
+        status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);
+    if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->form[0].csr)
+        status = dcsr_i_csr_create(&created->form[0].csr, matrix, snapshot, flags);
     if (status != DCSR_OK) {
         dcsr_i_snapshot_release(snapshot);
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
@@ -193,10 +192,11 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
         (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && snapshot->base->duplicate_rows != 0;
     if (layout == DCSR_LAYOUT_CSR) {
         dcsr_i_snapshot_release(snapshot);
-        created->rows = matrix->engine->rows_of_csr(created->csr);
+        created->form[0].rows = matrix->engine->rows_of_csr(created->form[0].csr);
     } else {
-        created->snapshot = snapshot;
-        created->rows = matrix->engine->rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
+        created->form[0].snapshot = snapshot;
+        created->form[0].rows =
+            matrix->engine->rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
     }
     pthread_mutex_init(&created->lock, NULL);
     dcsr_i_context_retain(matrix->context);
@@ -217,13 +217,7 @@ void dcsr_view_destroy(dcsr_view *view)
     if (!view) return;
     dcsr_context *context = view->context;
     if (view->kept) view->kept->drop(view->kept, view);
-    dcsr_i_snapshot_release(view->snapshot);
-    dcsr_i_csr_release(view->csr);
-    dcsr_i_csr_release(view->copy);
-    dcsr_i_sorted_release(&view->sorted);
-    dcsr_i_csr_release(view->csc);
-    dcsr_i_csr_release(view->transposed);
-    dcsr_i_snapshot_release(view->twin_rows);
+    for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
     dcsr_i_snapshot_release(view->twin);
     pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);
@@ -237,23 +231,23 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
 {
     DCSR_TRY(dcsr_i_view_check(view));
     if (!info) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_info: info is NULL");
-    const dcsr_i_rows *rows = &view->rows;
+    const dcsr_i_rows *rows = &view->form[0].rows;
     dcsr_i_measures measures;
     DCSR_TRY(view->matrix->engine->measure(&measures, view->context, rows));
     double n = rows->rows ? (double)rows->rows : 1;
-    *info =
-        (dcsr_view_info){.type = rows->type,
-                         .layout = view->layout,
-                         .rows = rows->rows,
-                         .cols = rows->cols,
-                         .version = view->version,
-                         .nnz = measures.nnz,
-                         .segments = measures.rows_in_use + (rows->table ? rows->table->extra_segments : 0),
-                         .max_row = measures.longest,
-                         .mean_row = (double)measures.nnz / n,
-                         .row_std = sqrt(measures.squares / n),
-                         .lent = (view->csr && (view->csr->snapshot || view->csr->lender)) ||
-                                 (view->csc && view->csc->snapshot)};
+    *info = (dcsr_view_info){
+        .type = rows->type,
+        .layout = view->layout,
+        .rows = rows->rows,
+        .cols = rows->cols,
+        .version = view->version,
+        .nnz = measures.nnz,
+        .segments = measures.rows_in_use + (rows->table ? rows->table->extra_segments : 0),
+        .max_row = measures.longest,
+        .mean_row = (double)measures.nnz / n,
+        .row_std = sqrt(measures.squares / n),
+        .lent = (view->form[0].csr && (view->form[0].csr->snapshot || view->form[0].csr->lender)) ||
+                (view->form[DCSR_I_TRANSPOSED].csr && view->form[DCSR_I_TRANSPOSED].csr->snapshot)};
     return DCSR_OK;
 }
 
@@ -281,7 +275,7 @@ static dcsr_csr arrays_of(const dcsr_i_csr *csr)
 dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr)
 {
     DCSR_TRY(check_csr(view, csr, "dcsr_view_csr"));
-    *csr = arrays_of(view->csr);
+    *csr = arrays_of(view->form[0].csr);
     return DCSR_OK;
 }
 
@@ -290,7 +284,7 @@ dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr)
     DCSR_TRY(check_csr(view, csr, "dcsr_view_csr_on_host"));
     const dcsr_i_rows *rows;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
-    *csr = arrays_of(view->rows.on_device ? view->copy : view->csr);
+    *csr = arrays_of(view->form[0].rows.on_device ? view->form[DCSR_I_ON_HOST].csr : view->form[0].csr);
     return DCSR_OK;
 }
 
@@ -299,8 +293,9 @@ dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint
 {
     DCSR_TRY(dcsr_i_view_check(view));
     if (!length) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_row: length is NULL");
-    if (row >= view->rows.rows)
+    if (row >= view->form[0].rows.rows)
         return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_row: row %llu of %llu",
-                           (unsigned long long)row, (unsigned long long)view->rows.rows);
-    return view->matrix->engine->read_row(view->context, &view->rows, row, capacity, columns, values, length);
+                           (unsigned long long)row, (unsigned long long)view->form[0].rows.rows);
+    return view->matrix->engine->read_row(view->context, &view->form[0].rows, row, capacity, columns, values,
+                                          length);
 }

@@ -4,6 +4,10 @@
 
 #include "dcsr/view/sorted.h"
 
+/* Forms of the entries: the transpose; columns that ascend strictly; in host memory. Not all that can be said is
+ * made: what ascends is on the host. */
+enum { DCSR_I_TRANSPOSED = 1, DCSR_I_ASCENDING = 2, DCSR_I_ON_HOST = 4, DCSR_I_FORMS = 8 };
+
 struct dcsr_view {
     dcsr_context *context;
     dcsr_matrix *matrix;
@@ -11,26 +15,17 @@ struct dcsr_view {
     unsigned flags;        /* of dcsr_view_create() */
     bool shows_duplicates; /* that are to be combined, for all that can be told */
     uint64_t version;
-    dcsr_i_snapshot *snapshot; /* segments */
-    dcsr_i_csr *csr;           /* CSR */
-    dcsr_i_rows rows;
+    dcsr_i_snapshot
+        *twin; /* of the transpose that the matrix maintains, what belongs to the version; or NULL */
+    /* Known without the lock: columns ascend strictly in all rows. */
+    atomic_bool ascends;
     pthread_mutex_t lock; /* for what is made when it is asked for: */
     dcsr_i_kept *kept;
-    /* What is on a device, as CSR in host memory. */
-    dcsr_i_csr *copy;
-    dcsr_i_rows host_rows;
-    /* The rows with columns that ascend strictly: a copy, unless they do so anyway, which is known without
-     * the lock. */
-    atomic_bool ascends;
-    dcsr_i_sorted sorted;
-    /* The rows of the transpose (view_transpose.c): what the matrix maintains belongs to the version as `twin`,
-     * and is resolved as the view's flags ask in `twin_rows`; else they are made, as `csc`, where the
-     * context's memory is. A CSC view always has that. */
-    dcsr_i_snapshot *twin, *twin_rows;
-    dcsr_i_csr *csc;
-    /* The same in host memory: of what is on a device, a copy. */
-    dcsr_i_csr *transposed;
-    dcsr_i_rows transposed_rows;
+    /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
+     * snapshot, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
+     * a CSC view always has, or rows of a twin, resolved as the view's flags ask. On the host: copies of what is
+     * on a device. */
+    dcsr_i_form form[DCSR_I_FORMS];
 };
 
 /* ---- view.c ---- */
@@ -41,7 +36,7 @@ dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *mat
 void dcsr_i_view_note_ascending(dcsr_view *view);
 
 /* ---- view_transpose.c ---- */
-/* Makes view->csc, or takes one that is cached. Under the view's lock. */
+/* Makes the CSC, or takes one that is cached. Under the view's lock. */
 dcsr_status dcsr_i_view_transpose(dcsr_view *view);
 /* Whether that is there, or cached. */
 bool dcsr_i_view_csc_is_ready(const dcsr_view *view);

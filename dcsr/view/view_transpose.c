@@ -12,10 +12,11 @@ static int cache_slot(const dcsr_view *view)
 
 dcsr_status dcsr_i_view_transpose(dcsr_view *view)
 {
-    view->csc = dcsr_i_csr_cached(view->matrix, cache_slot(view), view->version);
-    if (view->csc) return DCSR_OK;
-    DCSR_TRY(view->matrix->engine->transpose(&view->csc, view->context, &view->rows, view->version));
-    dcsr_i_csr_cache(view->matrix, cache_slot(view), view->csc);
+    view->form[DCSR_I_TRANSPOSED].csr = dcsr_i_csr_cached(view->matrix, cache_slot(view), view->version);
+    if (view->form[DCSR_I_TRANSPOSED].csr) return DCSR_OK;
+    DCSR_TRY(view->matrix->engine->transpose(&view->form[DCSR_I_TRANSPOSED].csr, view->context,
+                                             &view->form[0].rows, view->version));
+    dcsr_i_csr_cache(view->matrix, cache_slot(view), view->form[DCSR_I_TRANSPOSED].csr);
     dcsr_i_view_was_read(view);
     return DCSR_OK;
 }
@@ -35,15 +36,16 @@ static dcsr_status show_twin(dcsr_view *view, dcsr_i_snapshot **shown, unsigned 
 
 dcsr_status dcsr_i_view_twin_rows(dcsr_i_rows *rows, dcsr_view *view)
 {
-    if (!view->twin_rows) DCSR_TRY(show_twin(view, &view->twin_rows, view->flags));
-    const dcsr_i_snapshot *shown = view->twin_rows;
+    if (!view->form[DCSR_I_TRANSPOSED].snapshot)
+        DCSR_TRY(show_twin(view, &view->form[DCSR_I_TRANSPOSED].snapshot, view->flags));
+    const dcsr_i_snapshot *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
     *rows = shown->matrix->engine->rows_of(shown->matrix, shown->own ? shown->own : shown->base);
     return DCSR_OK;
 }
 
 void dcsr_i_view_twin_was_read(const dcsr_view *view)
 {
-    const dcsr_i_snapshot *shown = view->twin_rows;
+    const dcsr_i_snapshot *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
     if (shown && !shown->own) dcsr_i_was_read(shown->matrix, shown->base);
     if (!view->twin) dcsr_i_request_twin(view->matrix);
 }
@@ -53,7 +55,7 @@ static dcsr_status make_twin(dcsr_view *view, const dcsr_i_rows *rows)
 {
     dcsr_matrix *twin;
     DCSR_TRY(dcsr_i_twin_create(&twin, view->matrix, rows, DCSR_DEFRAGMENT_OFF));
-    dcsr_status status = dcsr_i_snapshot_create(&view->twin_rows, twin);
+    dcsr_status status = dcsr_i_snapshot_create(&view->form[DCSR_I_TRANSPOSED].snapshot, twin);
     dcsr_i_matrix_release(twin);
     return status;
 }
@@ -66,32 +68,36 @@ static bool is_wide(const dcsr_i_rows *rows)
 /* Under the view's lock. */
 static dcsr_status make(dcsr_view *view)
 {
-    const dcsr_i_rows *rows = &view->rows;
+    const dcsr_i_rows *rows = &view->form[0].rows;
+    dcsr_i_form *there = &view->form[DCSR_I_TRANSPOSED],
+                *here = &view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST];
     dcsr_i_rows made;
-    if (!view->csc && !view->twin && !rows->on_device && is_wide(rows)) DCSR_TRY(make_twin(view, rows));
-    if (!view->csc && !view->twin && !view->twin_rows) DCSR_TRY(dcsr_i_view_transpose(view));
-    if (view->csc)
-        made = view->csc->engine->rows_of_csr(view->csc);
+    if (!there->csr && !view->twin && !rows->on_device && is_wide(rows)) DCSR_TRY(make_twin(view, rows));
+    if (!view->twin && !dcsr_i_form_is_made(there)) DCSR_TRY(dcsr_i_view_transpose(view));
+    if (there->csr)
+        made = there->csr->engine->rows_of_csr(there->csr);
     else
         DCSR_TRY(dcsr_i_view_twin_rows(&made, view));
     if (made.on_device) {
-        DCSR_TRY(view->matrix->engine->download(&view->transposed, view->context, &made));
-        made = dcsr_i_rows_of_csr(view->transposed);
+        DCSR_TRY(view->matrix->engine->download(&here->csr, view->context, &made));
+        made = dcsr_i_rows_of_csr(here->csr);
     }
-    view->transposed_rows = made;
+    here->rows = made;
     return DCSR_OK;
 }
 
 static bool is_made(const dcsr_view *view)
 {
-    return view->transposed_rows.table || view->transposed_rows.offsets;
+    const dcsr_i_rows *rows = &view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].rows;
+    return rows->table || rows->offsets;
 }
 
 dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view)
 {
-    *rows = &view->transposed_rows;
+    const dcsr_i_form *here = &view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST];
+    *rows = &here->rows;
     pthread_mutex_lock(&view->lock);
-    const bool makes = !is_made(view), copied = view->transposed;
+    const bool makes = !is_made(view), copied = here->csr;
     dcsr_status status = makes ? make(view) : DCSR_OK;
     pthread_mutex_unlock(&view->lock);
     if (status != DCSR_OK) return status;
@@ -112,7 +118,7 @@ static bool is_there(const dcsr_view *view, bool (*is)(const dcsr_view *view))
 
 static bool has_csc(const dcsr_view *view)
 {
-    return view->csc;
+    return view->form[DCSR_I_TRANSPOSED].csr;
 }
 
 bool dcsr_i_view_csc_is_ready(const dcsr_view *view)
@@ -125,7 +131,7 @@ bool dcsr_i_view_csc_is_ready(const dcsr_view *view)
 
 bool dcsr_i_view_transpose_is_ready(const dcsr_view *view)
 {
-    if (view->rows.on_device) return is_there(view, is_made);
+    if (view->form[0].rows.on_device) return is_there(view, is_made);
     return view->twin || is_there(view, is_made) || dcsr_i_view_csc_is_ready(view);
 }
 
@@ -137,11 +143,11 @@ static dcsr_status lend_twin(dcsr_view *view)
     dcsr_matrix *twin = view->twin->matrix;
     unsigned flags = view->flags | DCSR_VIEW_SORTED;
     int slot = dcsr_i_csr_slot(flags);
-    view->csc = dcsr_i_csr_cached(twin, slot, view->twin->version);
-    if (view->csc) return DCSR_OK;
+    view->form[DCSR_I_TRANSPOSED].csr = dcsr_i_csr_cached(twin, slot, view->twin->version);
+    if (view->form[DCSR_I_TRANSPOSED].csr) return DCSR_OK;
     dcsr_i_snapshot *shown;
     DCSR_TRY(show_twin(view, &shown, flags));
-    dcsr_status status = dcsr_i_csr_create(&view->csc, twin, shown, flags);
+    dcsr_status status = dcsr_i_csr_create(&view->form[DCSR_I_TRANSPOSED].csr, twin, shown, flags);
     dcsr_i_snapshot_release(shown);
     return status;
 }
@@ -178,7 +184,7 @@ static dcsr_csc_arrays arrays_of(const dcsr_i_csr *csc)
 dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc)
 {
     DCSR_TRY(check_csc(view, csc, "dcsr_view_csc"));
-    *csc = arrays_of(view->csc);
+    *csc = arrays_of(view->form[DCSR_I_TRANSPOSED].csr);
     return DCSR_OK;
 }
 
@@ -188,6 +194,8 @@ dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc)
     const dcsr_i_rows *rows;
     DCSR_TRY(check_csc(view, csc, "dcsr_view_csc_on_host"));
     DCSR_TRY(dcsr_i_view_transposed(&rows, view));
-    *csc = arrays_of(view->transposed ? view->transposed : view->csc);
+    *csc = arrays_of(view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr
+                         ? view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr
+                         : view->form[DCSR_I_TRANSPOSED].csr);
     return DCSR_OK;
 }

@@ -237,7 +237,7 @@ static dcsr_status bring_into_order(dcsr_i_cuda_list *list, dcsr_i_cuda_list *du
 static dcsr_status read_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates, dcsr_i_cuda_stream *stream,
                              dcsr_view *view, bool transposed, const uint32_t *rows, uint64_t count)
 {
-    dcsr_i_cuda_walk walk = {.rows = view->rows.device, .list = rows};
+    dcsr_i_cuda_walk walk = {.rows = view->form[0].rows.device, .list = rows};
     *list = (dcsr_i_cuda_list){0};
     if (duplicates) *duplicates = (dcsr_i_cuda_list){0};
     if (transposed) DCSR_TRY(dcsr_i_cuda_view_transposed(&walk.rows, view));

@@ -55,7 +55,7 @@ void dcsr_i_report(const dcsr_desc *desc, uint64_t entries)
 static dcsr_status sort_transposed(dcsr_i_input *input, dcsr_view *view)
 {
     DCSR_TRY(dcsr_i_rows_sort(&input->own, dcsr_i_view_matrix(view), input->rows));
-    if (dcsr_i_is_sorted_copy(&input->own)) input->rows = &input->own.rows;
+    if (dcsr_i_form_is_made(&input->own)) input->rows = &input->own.rows;
     return DCSR_OK;
 }
 
@@ -72,5 +72,5 @@ dcsr_status dcsr_i_input_of(dcsr_i_input *input, dcsr_view *view, bool transpose
 
 void dcsr_i_input_free(dcsr_i_input *input)
 {
-    dcsr_i_sorted_release(&input->own);
+    dcsr_i_form_release(&input->own);
 }

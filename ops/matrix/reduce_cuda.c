@@ -23,7 +23,7 @@ typedef struct adding {
 /* What is added up, n values of some type. */
 static dcsr_status find_values(adding *a, dcsr_i_cuda_write_source *x, uint64_t *n)
 {
-    const dcsr_i_rows *rows = &a->A->rows;
+    const dcsr_i_rows *rows = &a->A->form[0].rows;
     const dcsr_i_cuda_rows *device = &rows->device;
     bool once = !a->A->shows_duplicates && a->A->matrix->policy != DCSR_POLICY_KEEP;
     *x = (dcsr_i_cuda_write_source){.how = DCSR_CUDA_BY_BITS, .type = rows->type};
@@ -123,6 +123,6 @@ dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_cuda_output *out, const dcs
     dcsr_i_stream_return(context, stream);
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK && out->desc && out->desc->report)
-        out->desc->report->entries = A->rows.device.stored;
+        out->desc->report->entries = A->form[0].rows.device.stored;
     return status;
 }

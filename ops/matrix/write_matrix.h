@@ -104,7 +104,7 @@ void dcsr_i_report(const dcsr_desc *desc, uint64_t entries);
  * `transposed`. To be freed with dcsr_i_input_free(), also after a failure. */
 typedef struct dcsr_i_input {
     const dcsr_i_rows *rows;
-    dcsr_i_sorted own; /* a copy that is the input's alone, if there is one */
+    dcsr_i_form own; /* a copy that is the input's alone, if there is one */
     size_t value_size;
 } dcsr_i_input;
 dcsr_status dcsr_i_input_of(dcsr_i_input *input, dcsr_view *view, bool transposed);

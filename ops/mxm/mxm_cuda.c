@@ -73,7 +73,7 @@ static dcsr_status read_back(const multiplying *m, void *to, const void *from, s
 static dcsr_type type_of_products(const factors *f)
 {
     dcsr_i_cuda_semiring ring;
-    bool ones = dcsr_i_cuda_semiring_of(&ring, f->semiring, false, f->A->rows.type) && ring.ones;
+    bool ones = dcsr_i_cuda_semiring_of(&ring, f->semiring, false, f->A->form[0].rows.type) && ring.ones;
     return ones || f->out->C->type == DCSR_PATTERN ? DCSR_PATTERN : dcsr_i_monoid_type(f->semiring->add);
 }
 
@@ -83,7 +83,7 @@ static dcsr_status open_b(multiplying *m)
     dcsr_view *B = m->of->B;
     bool transposed = m->of->transpose_b;
     if (!B->shows_duplicates && B->matrix->policy != DCSR_POLICY_KEEP) {
-        m->rows = B->rows.device;
+        m->rows = B->form[0].rows.device;
         if (transposed) return dcsr_i_cuda_view_transposed(&m->rows, B);
         dcsr_i_view_was_read(B);
         return DCSR_OK;
@@ -262,8 +262,8 @@ dcsr_status dcsr_i_cuda_mxm(const dcsr_i_cuda_matrix_output *out, const dcsr_sem
 {
     const dcsr_desc *desc = out->desc;
     const factors f = {out, semiring, A, B, desc && desc->transpose_a, desc && desc->transpose_b};
-    uint64_t a = A->rows.device.stored, b = B->rows.device.stored;
-    uint64_t rows = f.transpose_b ? B->rows.cols : B->rows.rows;
+    uint64_t a = A->form[0].rows.device.stored, b = B->form[0].rows.device.stored;
+    uint64_t rows = f.transpose_b ? B->form[0].rows.cols : B->form[0].rows.rows;
     return dcsr_i_cuda_matrix_run(out, compute, &f,
                                   rows ? a + (uint64_t)((double)a * (double)b / (double)rows) : 0);
 }

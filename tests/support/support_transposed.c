@@ -167,7 +167,7 @@ static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
 {
     *found = (dcsr_i_rows){.on_device = true};
     DCSR_TRY(dcsr_i_cuda_view_transposed(&found->device, view));
-    const dcsr_i_snapshot *shown = view->twin_rows;
+    const dcsr_i_snapshot *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
     if (!found->device.offsets) found->table = shown->own ? shown->own : shown->base;
     found->type = (dcsr_type)found->device.type;
     found->rows = found->device.rows;
@@ -216,7 +216,7 @@ static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, 
 
 bool test_transpose_is_ready(dcsr_view *view)
 {
-    return view->rows.on_device ? is_ready_there(view) : dcsr_i_view_transpose_is_ready(view);
+    return view->form[0].rows.on_device ? is_ready_there(view) : dcsr_i_view_transpose_is_ready(view);
 }
 
 bool test_has_twin(dcsr_matrix *matrix)
@@ -225,7 +225,7 @@ bool test_has_twin(dcsr_matrix *matrix)
     const dcsr_i_rows *rows;
     dcsr_i_rows there;
     bool ready = test_transpose_is_ready(view);
-    if (view->rows.on_device) {
+    if (view->form[0].rows.on_device) {
         TEST_OK(walked_there(&there, view));
         rows = &there;
     } else {
@@ -248,7 +248,7 @@ bool test_transpose_matches(dcsr_view *view, const oracle *model, unsigned flags
         return false;
     }
     if (!rows_match(rows, model, flags, why)) return false;
-    if (view->rows.on_device && !there_matches(view, model, flags, why)) return false;
+    if (view->form[0].rows.on_device && !there_matches(view, model, flags, why)) return false;
     return dcsr_i_view_layout(view) != DCSR_LAYOUT_CSC || arrays_match(view, model, flags, why);
 }
 

@@ -82,7 +82,7 @@ Test(csc, has_its_arrays_where_the_matrix_is)
     cr_assert((lent.offsets == host.offsets) == !test_on_device(context));
     if (test_on_device(context)) {
         dcsr_i_csr *copy;
-        dcsr_i_rows rows = matrix->engine->rows_of_csr(view->csc);
+        dcsr_i_rows rows = matrix->engine->rows_of_csr(view->form[DCSR_I_TRANSPOSED].csr);
         cr_assert(rows.on_device);
         TEST_OK(matrix->engine->download(&copy, context, &rows));
         cr_assert(!memcmp(copy->offsets, (uint64_t[]){0, 1, 1, 2}, 4 * sizeof *copy->offsets));
