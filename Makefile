@@ -215,8 +215,21 @@ $(BUILD)/tools/%: $(BUILD)/obj/tools/%.o $(BUILD)/libdcsr.a
 
 # -- Test ------------------------------------------------------------------------------------------------------------
 
+# Installs below a DESTDIR: $(call installed,DESTDIR,PREFIX).
+installed = DEVICE_LIBS="$(if $(DEVICE),$($(DEVICE)_LIBS) -lstdc++)" \
+                tools/install.sh "$(BUILD)" "$(1)" "$(2)" "$(VERSION)" $(PUBLIC)
+
+# A suite that is a script: asks an installation, and nothing else that is here.
+INSTALLED := $(abspath $(BUILD))/tests/installed
+$(BUILD)/tests/test_install: tests/install/test_install.sh tools/install.sh dcsr.pc.in README.md $(PUBLIC) all
+	@mkdir -p $(@D)
+	@rm -rf $(INSTALLED)
+	@$(call installed,$(INSTALLED),/opt/dcsr) >/dev/null
+	@printf '#!/bin/sh\nCC="%s" CXX="%s" exec tests/install/test_install.sh %s /opt/dcsr\n' \
+	    '$(CC)' '$(call cxx,$(CC))' '$(INSTALLED)' >$@ && chmod +x $@
+
 suites = $(2:%=$(BUILD)/$(1)/tests/%)
-unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%)
+unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
 asan_TESTS      := $(call suites,asan,$(SUITES))
 tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
@@ -300,8 +313,7 @@ deps: ## installs what building, testing and measuring need and is missing
 	@tools/deps.sh bench
 
 install: all ## installs into PREFIX (/usr/local), below DESTDIR if that is set
-	@DEVICE_LIBS="$(if $(DEVICE),$($(DEVICE)_LIBS) -lstdc++)" \
-	    tools/install.sh "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)" $(PUBLIC)
+	@$(call installed,$(DESTDIR),$(PREFIX))
 
 clean: ## removes what was built
 	rm -rf $(BUILD)

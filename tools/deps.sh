@@ -21,7 +21,7 @@ if [ "${1:-}" = cuda ]; then
 fi
 
 build='gcc libc6-dev make libjemalloc-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev libpng-dev'
-test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db zsh'
+test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh'
 bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
 
 case ${1:-} in
