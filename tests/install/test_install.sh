@@ -1,7 +1,8 @@
 #!/bin/bash
 # test_install.sh: what `make install` puts into an empty folder, and what can be done with that alone: every header is
-# compiled by itself, and the example of README.md is built by what pkg-config says, shared and static. Nothing here
-# looks into the source tree but for that example.
+# compiled by itself, and the example of README.md is built by what pkg-config says, shared and static; the
+# shared library is loaded by a program, and by an interpreter, that have no jemalloc. Nothing here looks into the source
+# tree but for that example and what loads.
 #
 # usage: test_install.sh DESTDIR PREFIX     where it was installed to
 #
@@ -35,6 +36,7 @@ check() { # check NAME: runs the function of that name
     if [ $status -eq 0 ]; then
         passed=$((passed + 1))
         echo "[PASS] install::$1"
+        grep '^skipped' "$1.log"
     else
         failed=$((failed + 1))
         echo "[FAIL] install::$1"
@@ -117,6 +119,21 @@ example_runs_with_the_static_library() {
     ./static
 }
 
+# Into a process that is running, by a program linked with nothing of ours.
+a_program_loads_the_library_late() {
+    $CC -std=c11 -D_GNU_SOURCE "${strict[@]}" $(pkg-config --cflags dcsr) "$sources/tests/install/load_late.c" -ldl -o late
+    if ldd late | grep 'dcsr\|jemalloc'; then return 1; fi
+    ./late "$root/lib/libdcsr.so"
+}
+
+an_interpreter_loads_the_library_late() {
+    if ! python3 -c 'import ctypes'; then
+        echo 'skipped: there is no python3'
+        return 0
+    fi
+    python3 "$sources/tests/install/load_late.py" "$root/lib/libdcsr.so"
+}
+
 program_says_its_version() {
     "$root/bin/dcsr" info path:2
     [ "$("$root/bin/dcsr" --version | grep -o '[0-9.]*$')" = "$(pkg-config --modversion dcsr)" ]
@@ -124,7 +141,7 @@ program_says_its_version() {
 
 for name in every_header_is_c11 every_header_is_cxx17 all_headers_go_together every_exported_name_is_declared \
     every_header_of_the_readme_is_there example_runs_with_the_shared_library example_runs_with_the_static_library \
-    program_says_its_version; do
+    a_program_loads_the_library_late an_interpreter_loads_the_library_late program_says_its_version; do
     check "$name"
 done
 echo "[====] Synthesis: Tested: $((passed + failed)) | Passing: $passed | Failing: $failed | Crashing: 0"
