@@ -3,8 +3,8 @@
 #   make CC=clang BUILD=build/clang      another compiler, in a folder of its own
 #   make ARCH=x86-64-v3                  for other machines than this one; ARCH= for any of this kind
 #   make -j1                             one compiler at a time; by default as many as cores and memory allow
-#   make CUDA=no                         without the device cuda, which is there by default where nvcc is found
-#   make CUDA_ARCH=90                    for one kind of GPU, which takes less time than for all
+#   make CUDA=yes                        with the device cuda, which is there by default where a GPU and nvcc are; CUDA=no without
+#   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
 # Sources are found by folder. The variants (plain, asan, tsan, simt, simt-asan, simt-tsan, fuzz, coverage) are the same
 # rules with other flags, each in a folder of its own:
@@ -25,7 +25,6 @@ ARCH   ?= native
 MARCH  := $(ARCH:%=-march=%)
 CFLAGS ?= -O3 $(MARCH) -g
 CUDA   ?= auto
-CUDA_ARCH ?= 75 80 86 89 90
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 20
 SIMT_SEEDS ?= 2

@@ -8,9 +8,30 @@ ifeq ($(CUDA)$(NVCC),yes)
 $(error CUDA=yes, but there is no nvcc on PATH, in CUDA_HOME (now '$(CUDA_HOME)'), or in /usr/local/cuda; \
     install the CUDA toolkit, or its compiler into this folder with `make deps-cuda`)
 endif
-DEVICE := $(if $(and $(NVCC),$(KERNELS)),cuda)
+
+# What to compile for: CUDA_ARCH, which asks for CUDA too; else the GPUs that are here, 7.5 and later; else, where CUDA=yes asks
+# for CUDA all the same, one of each kind since. What is between runs the code of the one before, what is later is compiled from PTX
+# by the driver.
+ALL_ARCH := 75 80 86 89 90
+ASKED_ARCH := $(CUDA_ARCH)
+ifeq ($(ASKED_ARCH),)
+override CUDA_ARCH := $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
+                          awk '/^[0-9]+[.][0-9]$$/ && $$1 >= 7.5 { print $$1 * 10 }' | sort -nu)
+endif
+ifeq ($(CUDA_ARCH),)
+override CUDA_ARCH := $(if $(filter yes,$(CUDA)),$(ALL_ARCH))
+NO_CUDA   := there is no GPU here; CUDA=yes builds for all kinds, CUDA_ARCH=90 for one
+else ifeq ($(NVCC),)
+NO_CUDA   := there is no nvcc; make deps-cuda installs one
+endif
+
+DEVICE := $(if $(and $(NVCC),$(KERNELS),$(CUDA_ARCH)),cuda)
 PEERS  += $(if $(DEVICE),$(wildcard bench/*.cu bench/peers/*.cu))
 CUDA_ROOT := $(abspath $(dir $(realpath $(NVCC)))/..)
+# Said once, and where something is built that it matters to.
+ifeq ($(DEVICE)$(filter-out 0,$(MAKELEVEL))$(filter help clean lint format deps% bundle%,$(MAKECMDGOALS)),)
+$(info Building without CUDA: $(NO_CUDA).)
+endif
 endif
 
 NVCC_FLAGS = -ccbin $(call cxx,$(CC)) -std=c++17 -Iinclude -I. -DDCSR_CUDA -DDCSR_CUDA_ARCHITECTURES='"$(CUDA_ARCH)"' \
@@ -51,7 +72,7 @@ sanitize-gpu: $(BUILD)/tests/test_all_forked ## chosen suites on a GPU, under th
 BUNDLE_LDFLAGS = -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib'
 bundle: | $(DEPS) ## program, suites and benchmarks with the libraries they need in build/bundle, for another machine with a GPU
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/bundle-build ARCH=$(patsubst native,x86-64-v3,$(ARCH)) CUDA=yes \
-	    NVCCFLAGS=-compress-mode=size LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
+	    CUDA_ARCH='$(or $(ASKED_ARCH),$(ALL_ARCH))' NVCCFLAGS=-compress-mode=size LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
 	    PEER_FLAGS= PEER_LIBS= bundled
 	@tools/bundle.sh $(BUILD)/bundle-build $(BUILD)/bundle
 
