@@ -34,8 +34,9 @@ $(info Building without CUDA: $(NO_CUDA).)
 endif
 endif
 
+# Lines of kernels, for profilers, are more than twice as much as the kernels: NVCCFLAGS=-lineinfo adds them.
 NVCC_FLAGS = -ccbin $(call cxx,$(CC)) -std=c++17 -Iinclude -I. -DDCSR_CUDA -DDCSR_CUDA_ARCHITECTURES='"$(CUDA_ARCH)"' \
-    $(filter -O% -g,$(CFLAGS)) -lineinfo --threads 0 $(NVCCFLAGS) \
+    $(filter -O% -g,$(CFLAGS)) --threads 0 $(NVCCFLAGS) \
     $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch),code=sm_$(arch)) \
     -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) -Werror all-warnings \
     -Xcompiler -fPIC,-fvisibility=hidden,-fopenmp,-Wall,-Wextra,-Wshadow,-Werror
@@ -72,7 +73,7 @@ sanitize-gpu: $(BUILD)/tests/test_all_forked ## chosen suites on a GPU, under th
 BUNDLE_LDFLAGS = -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib'
 bundle: | $(DEPS) ## program, suites and benchmarks with the libraries they need in build/bundle, for another machine with a GPU
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/bundle-build ARCH=$(patsubst native,x86-64-v3,$(ARCH)) CUDA=yes \
-	    CUDA_ARCH='$(or $(ASKED_ARCH),$(ALL_ARCH))' NVCCFLAGS=-compress-mode=size LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
+	    CUDA_ARCH='$(or $(ASKED_ARCH),$(ALL_ARCH))' NVCCFLAGS='-compress-mode=size -lineinfo' LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
 	    PEER_FLAGS= PEER_LIBS= bundled
 	@tools/bundle.sh $(BUILD)/bundle-build $(BUILD)/bundle
 

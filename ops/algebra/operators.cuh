@@ -1,9 +1,10 @@
 /* operators.cuh: the built-in operators, and casts, in kernels (internal).
  *
  *      dcsr_i_cuda_operators<T>::unary(name, x)                  z = f(x), by dcsr_unary_name
- *                            ::binary(name, x, y)              z = f(x, y), by dcsr_binary_name
- *                            ::index(name, x, i, j, thunk)     by dcsr_index_name; z as an int64_t
- *      dcsr_i_cuda_operate<T>(name, x, y)                        binary() as a function that is not inlined
+ *                              ::binary(name, x, y)            z = f(x, y), by dcsr_binary_name
+ *                              ::index(name, x, i, j, thunk)   by dcsr_index_name; z as an int64_t
+ *      dcsr_i_cuda_operate<T>(name, x, y)                        binary() as a function that is not inlined;
+ *      dcsr_i_cuda_operate_unary(), _index()                     likewise
  *      dcsr_i_cuda_cast<To>(x)                                   as dcsr_i_cast()
  *      dcsr_i_cuda_load<T>(type, values, i)                      value i of an array of any dcsr_type, cast
  *      dcsr_i_cuda_store(type, values, i, x)                     the same the other way round
@@ -97,6 +98,17 @@ template <class T> static __device__ __attribute__((noinline)) T dcsr_i_cuda_ope
     return dcsr_i_cuda_operators<T>::binary(name, x, y);
 }
 
+template <class T> static __device__ __attribute__((noinline)) T dcsr_i_cuda_operate_unary(int name, T x)
+{
+    return dcsr_i_cuda_operators<T>::unary(name, x);
+}
+template <class T>
+static __device__ __attribute__((noinline)) int64_t dcsr_i_cuda_operate_index(int name, T x, int64_t i,
+                                                                              int64_t j, dcsr_i_scalar thunk)
+{
+    return dcsr_i_cuda_operators<T>::index(name, x, i, j, thunk);
+}
+
 /* ---- Casts ---- */
 
 /* A floating-point number that an integer type cannot hold becomes the end of the range on its side, NaN 0; a
@@ -110,8 +122,19 @@ template <class To, class From> DCSR_CUDA_INLINE To dcsr_i_cuda_cast(From x)
     return double(x) >= double(most) + 1 ? most : double(x) <= double(least) ? least : To(x);
 }
 
-/* Of DCSR_PATTERN every value is 1, and `values` is not looked at. */
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_load(uint32_t type, const void *values, uint64_t i)
+template <class T> struct dcsr_i_cuda_type_of;
+#define DCSR_X(NAME, name, ctype, minimum, maximum)    \
+    template <> struct dcsr_i_cuda_type_of<ctype> {    \
+        static constexpr uint32_t value = DCSR_##NAME; \
+    };
+#include <dcsr/types.def>
+#undef DCSR_X
+
+/* A value that is cast, of any type; as functions, since they are in the way of values that are not, and long
+ * where a loop is unrolled. */
+template <class T>
+static __device__ __attribute__((noinline)) T dcsr_i_cuda_load_cast(uint32_t type, const void *values,
+                                                                    uint64_t i)
 {
     switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum) \
@@ -123,8 +146,9 @@ template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_load(uint32_t type, const void
         return T(1);
     }
 }
-
-template <class T> DCSR_CUDA_INLINE void dcsr_i_cuda_store(uint32_t type, void *values, uint64_t i, T x)
+template <class T>
+static __device__ __attribute__((noinline)) void dcsr_i_cuda_store_cast(uint32_t type, void *values,
+                                                                        uint64_t i, T x)
 {
     switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum)        \
@@ -136,6 +160,21 @@ template <class T> DCSR_CUDA_INLINE void dcsr_i_cuda_store(uint32_t type, void *
     default:
         break;
     }
+}
+
+/* Of DCSR_PATTERN every value is 1, and `values` is not looked at. */
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_load(uint32_t type, const void *values, uint64_t i)
+{
+    return type == dcsr_i_cuda_type_of<T>::value ? ((const T *)values)[i]
+                                                 : dcsr_i_cuda_load_cast<T>(type, values, i);
+}
+
+template <class T> DCSR_CUDA_INLINE void dcsr_i_cuda_store(uint32_t type, void *values, uint64_t i, T x)
+{
+    if (type == dcsr_i_cuda_type_of<T>::value)
+        ((T *)values)[i] = x;
+    else
+        dcsr_i_cuda_store_cast<T>(type, values, i, x);
 }
 
 /* The type is that of values, not DCSR_PATTERN. */

@@ -49,23 +49,11 @@ template <class Load, class Store> DCSR_CUDA_INLINE void for_each(uint64_t n, Lo
     }
 }
 
-/* Functions that are not inlined keep the code short, as dcsr_i_cuda_operate() does. */
-template <class T> static __device__ __attribute__((noinline)) T operate_unary(int name, T x)
-{
-    return dcsr_i_cuda_operators<T>::unary(name, x);
-}
-template <class T>
-static __device__ __attribute__((noinline)) int64_t operate_index(int name, T x, int64_t row, int64_t column,
-                                                                  dcsr_i_scalar thunk)
-{
-    return dcsr_i_cuda_operators<T>::index(name, x, row, column, thunk);
-}
-
 template <class T> static __global__ void apply_unary(list_pass p)
 {
     for_each(
         p.n, [&](uint64_t k) { return dcsr_i_cuda_load<T>(p.xtype, p.x, k); },
-        [&](uint64_t k, T x) { dcsr_i_cuda_store(p.ztype, p.z, k, operate_unary(p.name, x)); });
+        [&](uint64_t k, T x) { dcsr_i_cuda_store(p.ztype, p.z, k, dcsr_i_cuda_operate_unary(p.name, x)); });
 }
 
 void dcsr_i_cuda_list_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass)
@@ -105,7 +93,8 @@ template <class T> static __global__ void apply_index(list_pass p)
     for_each(
         p.n, [&](uint64_t k) { return load_operand<T>(p, k); },
         [&](uint64_t k, const operand<T> &a) {
-            dcsr_i_cuda_store(p.ztype, p.z, k, operate_index(p.name, a.x, a.row, a.column, p.operand));
+            dcsr_i_cuda_store(p.ztype, p.z, k,
+                              dcsr_i_cuda_operate_index(p.name, a.x, a.row, a.column, p.operand));
         });
 }
 
@@ -121,7 +110,7 @@ template <class T> static __global__ void test_index(list_pass p, uint32_t *keep
     for_each(
         p.n, [&](uint64_t k) { return load_operand<T>(p, k); },
         [&](uint64_t k, const operand<T> &a) {
-            keep[k] = operate_index(p.name, a.x, a.row, a.column, p.operand) != 0;
+            keep[k] = dcsr_i_cuda_operate_index(p.name, a.x, a.row, a.column, p.operand) != 0;
         });
 }
 

@@ -1,4 +1,5 @@
-/* mxv_pull.cu: the product of a matrix with a vector, row by row, over any built-in semiring. */
+/* mxv_pull.cu: the product of a matrix with a vector, row by row, over any built-in semiring.
+ * plus-times and min-plus on common types are compiled in, also in mxv_pull_real.cu; all others are looked up. */
 #include "ops/mxv/mxv_pull.cuh"
 
 namespace
@@ -29,7 +30,7 @@ struct finds {
     __device__ sum join(sum a, sum b) const { return a | b; }
     __device__ sum other(sum s, int distance) const { return __shfl_xor_sync(ALL, s, distance); }
     static __device__ bool has(sum s) { return s != 0; }
-    static __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, sum)
+    __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, sum) const
     {
         write_one(x.semiring.type, x.t.values, row);
     }
@@ -46,7 +47,7 @@ void dcsr_i_cuda_mxv_pull(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
         return;
     }
     if (dcsr_i_cuda_mxv_pull_real(stream, x, plan, part)) return;
-    dcsr_i_cuda_with_type(x->semiring.type, [=](auto value) {
-        launch_terms<dcsr_i_cuda_arithmetic<decltype(value)>>(stream, x, plan, part);
-    });
+    auto pull_with = [=](auto ring) { launch_terms(stream, x, plan, part, ring); };
+    if (dcsr_i_cuda_with_integers(x->semiring, x->rows, pull_with)) return;
+    pull_with(dcsr_i_cuda_any_arithmetic(x->semiring, x->rows));
 }

@@ -3,7 +3,7 @@
  * Rows are walked as by SpMV (row_sums.cuh): a warp takes 32 of them, which have a word of the mask and one
  * of t's bits between them. Where the mask allows none of the 32 that word is all that is read. A lane stops
  * where its sum is final: that of any at the first term, others at a terminal value. Rows in one piece have
- * code of their own (WHOLE) where the semiring is compiled in; else that would be lost among the calls of
+ * code of their own (WHOLE) where the semiring is compiled in, on real numbers; else that would be lost among the calls of
  * operators.
  *
  * Bytes moved: 1/4 a row for mask and bits; of a row that is wanted 4 to 24 (spmv_rows.cuh), and what t gets;
@@ -43,10 +43,11 @@ template <class Ring> struct terms {
         bool counts;
         element value, x;
     };
-    static constexpr bool STOPS = Ring::STOPS, WHOLE = Ring::CONSTANT;
+    static constexpr bool STOPS = Ring::STOPS,
+                          WHOLE = Ring::CONSTANT && std::is_floating_point<element>::value;
     Ring ring;
     const uint32_t *columns, *bits;
-    const element *u;
+    const void *u;
 
     __device__ sum nothing() const { return {element(0), false}; }
     __device__ void load(entry &e, uint64_t at) const
@@ -57,7 +58,7 @@ template <class Ring> struct terms {
     __device__ void look(entry &e) const { e.counts = has_bit(bits, e.column); }
     __device__ void fetch(entry &e) const
     {
-        e.x = e.counts && ring.reads_vector() ? u[e.column] : element(1);
+        e.x = e.counts && ring.reads_vector() ? ring.read(u, e.column) : element(1);
     }
     __device__ void add(sum &s, const entry &e) const
     {
@@ -77,9 +78,9 @@ template <class Ring> struct terms {
         return {value_of_other(s.value, distance), value_of_other(s.found, distance)};
     }
     static __device__ bool has(const sum &s) { return s.found; }
-    static __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, const sum &s)
+    __device__ void write(const dcsr_i_cuda_mxv &x, uint64_t row, const sum &s) const
     {
-        ((element *)x.t.values)[row] = s.value;
+        ring.write(x.t.values, row, s.value);
     }
 };
 
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(THREADS)
         if (!(wanted >> dcsr_i_cuda_lane() & 1)) at = place();
         auto put = [&](int r, const typename A::sum &sum) {
             if (!A::has(sum)) return;
-            A::write(x, group * GROUP + r, sum);
+            a.write(x, group * GROUP + r, sum);
             found |= 1u << r;
         };
         if (A::WHOLE && !__any_sync(ALL, at.cut < at.length))
@@ -141,7 +142,7 @@ __global__ void add_parts(A a, dcsr_i_cuda_mxv x, dcsr_i_cuda_spmv_plan plan, co
         if (!dcsr_i_cuda_wants(x.wanted, cut.row)) continue;
         typename A::sum sum = sum_of_parts(a, part, cut);
         if (dcsr_i_cuda_lane() != 0 || !A::has(sum)) continue;
-        A::write(x, cut.row, sum);
+        a.write(x, cut.row, sum);
         atomicOr(&x.t.present[cut.row / GROUP], 1u << (cut.row & 31));
         count++;
     }
@@ -165,11 +166,9 @@ void launch(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x, const dcsr_i_c
 /* Has it done with one arithmetic. */
 template <class Ring>
 void launch_terms(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x, const dcsr_i_cuda_spmv_plan *plan,
-                  void *part)
+                  void *part, const Ring &ring)
 {
-    typedef typename Ring::T T;
-    launch(stream, x, plan, part,
-           terms<Ring>{Ring(x->semiring, x->rows), x->rows.columns, x->u.present, (const T *)x->u.values});
+    launch(stream, x, plan, part, terms<Ring>{ring, x->rows.columns, x->u.present, x->u.values});
 }
 } // namespace
 

@@ -61,7 +61,7 @@ static bool is_transposed(const dcsr_i_cuda_spmm_call *call)
 static dcsr_status merge_with(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const uint64_t *offsets)
 {
     uint64_t warps = dcsr_i_cuda_spmm_warps(stream, x), values = warps * 2 * DCSR_CUDA_SPMM_COLUMNS;
-    size_t size = dcsr_type_size((dcsr_type)x->semiring.type);
+    size_t size = DCSR_CUDA_SPMM_SUM;
     dcsr_i_cuda_spmm_share *shares = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, warps, sizeof *shares);
     void *sums = shares ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, values, size) : NULL;
     if (sums) dcsr_i_cuda_spmm_merge(stream, x, offsets, shares, sums);

@@ -58,9 +58,9 @@ typedef struct dcsr_i_cuda_spmm_share {
     bool head_found; /* the warp had an entry of it */
 } dcsr_i_cuda_spmm_share;
 /* Warps that a product is shared among, and the columns that they do at once: the caller has room for a share
- * each, and twice as many values of semiring.type for each column in `sums`. */
+ * each, and twice as many sums, of so many bytes, for each column in `sums`. */
 uint64_t dcsr_i_cuda_spmm_warps(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x);
-enum { DCSR_CUDA_SPMM_COLUMNS = 64 };
+enum { DCSR_CUDA_SPMM_COLUMNS = 64, DCSR_CUDA_SPMM_SUM = 8 };
 void dcsr_i_cuda_spmm_merge(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_spmm *x, const uint64_t *offsets,
                             dcsr_i_cuda_spmm_share *shares, void *sums);
 

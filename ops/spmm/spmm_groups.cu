@@ -117,7 +117,7 @@ template <class Ring> struct columns_of_y {
         }
         uint64_t at = (row * packs + column) * pack<T>::N;
         for (int v = 0; v < pack<T>::N; v++)
-            dcsr_i_cuda_spmm_finish(x, at + v, dcsr_i_cuda_partial<T>{sum.value[v], true});
+            dcsr_i_cuda_spmm_finish(ring, x, at + v, dcsr_i_cuda_partial<T>{sum.value[v], true});
     }
 
     __device__ void write_identity(uint64_t row)
@@ -226,7 +226,7 @@ __global__ void add_parts(Ring ring, dcsr_i_cuda_spmm x, dcsr_i_cuda_spmv_plan p
         for (uint64_t c = dcsr_i_cuda_lane(); c < x.width; c += 32) {
             T sum = sums[cut.first * x.width + c];
             for (uint64_t k = 1; k < cut.parts; k++) sum = ring.add(sum, sums[(cut.first + k) * x.width + c]);
-            dcsr_i_cuda_spmm_finish(x, cut.row * x.width + c, dcsr_i_cuda_partial<T>{sum, true});
+            dcsr_i_cuda_spmm_finish(ring, x, cut.row * x.width + c, dcsr_i_cuda_partial<T>{sum, true});
         }
     }
 }
@@ -258,8 +258,7 @@ template <class What> bool with_sums(const dcsr_i_cuda_spmm *x, What what)
         }
     };
     if (x->truths || !is_aligned(x->X) || !is_aligned(x->Y)) return false;
-    if (x->semiring.type == DCSR_FP32) dcsr_i_cuda_spmm_constant<float>(x, choose);
-    if (x->semiring.type == DCSR_FP64) dcsr_i_cuda_spmm_constant<double>(x, choose);
+    dcsr_i_cuda_with_reals(x->semiring, x->rows, choose);
     return found;
 }
 

@@ -63,16 +63,16 @@ template <class Ring, int TILES> struct share {
 
     __device__ void read_factor(T (&factor)[TILES], uint64_t row_of_x)
     {
-        const T *from = (const T *)x.X + row_of_x * x.width + column(0);
+        uint64_t from = row_of_x * x.width + column(0);
         if (TILES == 2 && paired) {
             if (!has(0)) return;
-            pair<T> both = *(const pair<T> *)from;
+            pair<T> both = *(const pair<T> *)((const T *)x.X + from);
             factor[0] = both.value[0];
             factor[TILES - 1] = both.value[1];
             return;
         }
         for (int t = 0; t < TILES; t++)
-            if (has(t)) factor[t] = ring.reads_vector() ? from[t] : T(1);
+            if (has(t)) factor[t] = ring.reads_vector() ? ring.read(x.X, from + t) : T(1);
     }
 
     __device__ void leave_part(bool tail)
@@ -92,9 +92,9 @@ template <class Ring, int TILES> struct share {
             for (int t = 0; t < TILES; t++) {
                 if (!has(t)) continue;
                 if (wanted)
-                    dcsr_i_cuda_spmm_finish(x, row * x.width + column(t), sum[t]);
+                    dcsr_i_cuda_spmm_finish(ring, x, row * x.width + column(t), sum[t]);
                 else
-                    dcsr_i_cuda_spmm_leave<T>(x, row * x.width + column(t));
+                    dcsr_i_cuda_spmm_leave(ring, x, row * x.width + column(t));
             }
         }
         for (int t = 0; t < TILES; t++) sum[t].found = false;
@@ -179,7 +179,7 @@ __global__ void join_parts(Ring ring, dcsr_i_cuda_spmm x, columns some, const dc
                 sum.value = ring.add(sum.value, part_of(sums, k, true)[c - some.first]);
             if (shares[s].head_found)
                 sum.value = ring.add(sum.value, part_of(sums, s, false)[c - some.first]);
-            dcsr_i_cuda_spmm_finish(x, row * x.width + c, sum);
+            dcsr_i_cuda_spmm_finish(ring, x, row * x.width + c, sum);
         }
     }
 }

@@ -45,7 +45,7 @@ template <class Ring, int TILES> struct row_of_y {
             for (int t = 0; t < TILES; t++)
                 if (i * shape.groups + group < n && has(t))
                     factor[i][t] = ring.reads_vector()
-                                       ? ((const T *)x.X)[(uint64_t)columns[i] * x.width + column + 32 * t]
+                                       ? ring.read(x.X, (uint64_t)columns[i] * x.width + column + 32 * t)
                                        : T(1);
         for (int i = 0; i < AHEAD; i++)
             for (int t = 0; t < TILES; t++)
@@ -88,7 +88,6 @@ template <class Ring, int TILES> struct row_of_y {
 template <class Ring, int TILES>
 __global__ void __launch_bounds__(256) row_split(Ring ring, dcsr_i_cuda_spmm x, lanes shape, uint64_t chunks)
 {
-    typedef typename Ring::T T;
     int lane = (int)dcsr_i_cuda_lane();
     for (uint64_t w = dcsr_i_cuda_first_warp(); w < x.rows.rows * chunks; w += dcsr_i_cuda_warp_step()) {
         uint64_t row = w / chunks, first = w % chunks * 32 * TILES;
@@ -106,9 +105,9 @@ __global__ void __launch_bounds__(256) row_split(Ring ring, dcsr_i_cuda_spmm x, 
             if (!y.has(t)) continue;
             uint64_t i = row * x.width + y.column + 32 * t;
             if (wanted)
-                dcsr_i_cuda_spmm_finish(x, i, y.sum[t]);
+                dcsr_i_cuda_spmm_finish(ring, x, i, y.sum[t]);
             else
-                dcsr_i_cuda_spmm_leave<T>(x, i);
+                dcsr_i_cuda_spmm_leave(ring, x, i);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* spmv.cu: kernels of sparse matrix times dense vector.
  *
  * Sums of rows by warps (row_sums.cuh); those of the parts of a long row are added by a second kernel. A
- * matrix without a row of more than 8 entries gets a kernel of its own, with a lane to each row. So y depends
+ * matrix without a row of more than 8 entries of 4 bytes or more gets a kernel of its own, with a lane to each row. So y depends
  * on the lengths of rows and the order of their entries alone.
  *
  * Bytes moved: 4 + value an entry, 4 to 24 a row (spmv_rows.cuh), x and y. */
@@ -13,6 +13,17 @@ namespace
 using namespace dcsr_row_sums;
 constexpr int BRIEF = 8, BRIEF_STEPS = 6, THREADS = 256;
 constexpr dcsr_i_cuda_policy POLICY = {THREADS, 1};
+
+/* Wherever rows are. Types of 1 and 2 bytes have this alone; others have a kernel for each. */
+struct by_either {
+    static constexpr bool pieces = true;
+    static __device__ place find(const dcsr_i_cuda_rows &rows, uint64_t row)
+    {
+        return rows.offsets ? dcsr_i_cuda_by_offsets::find(rows, row)
+                            : dcsr_i_cuda_by_segments::find(rows, row);
+    }
+};
+template <class Kind> constexpr bool IS_SMALL = sizeof(typename Kind::element) < 4;
 
 /* What is summed up. */
 template <class Kind> struct product {
@@ -111,10 +122,10 @@ void launch(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows 
 {
     uint64_t warps = plan->counts.parts + groups_of(*rows);
     dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_i_cuda_threads(POLICY));
-    if (plan->counts.longest <= BRIEF)
-        simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
-    else
-        simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
+    bool brief = !IS_SMALL<Kind> && plan->counts.longest <= BRIEF;
+    if constexpr (!IS_SMALL<Kind>)
+        if (brief) simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
+    if (!brief) simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
     dcsr_i_cuda_launched(stream);
 }
 
@@ -125,7 +136,9 @@ void run(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *ro
     bool split = plan->counts.longest > DCSR_CUDA_SPMV_PART;
     cudaEvent_t part_is_free = (cudaEvent_t)plan->part_is_free;
     if (split) dcsr_i_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
-    if (rows->offsets)
+    if constexpr (IS_SMALL<Kind>)
+        launch<Kind, by_either>(stream, on, rows, plan, a);
+    else if (rows->offsets)
         launch<Kind, dcsr_i_cuda_by_offsets>(stream, on, rows, plan, a);
     else if (plan->tight)
         launch<Kind, dcsr_i_cuda_by_lengths>(stream, on, rows, plan, a);

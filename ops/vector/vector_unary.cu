@@ -27,8 +27,7 @@ template <class T> static __global__ void run_unary(dcsr_i_cuda_unary_pass p)
     dcsr_i_cuda_pass_over(
         p.pass, [&](uint64_t k, uint64_t i) { return load_operand<T>(p.x, k, i); },
         [&](uint64_t k, uint64_t, const operand<T> &a) {
-            if (a.has)
-                dcsr_i_cuda_store(p.out, p.pass.values, k, dcsr_i_cuda_operators<T>::unary(p.name, a.x));
+            if (a.has) dcsr_i_cuda_store(p.out, p.pass.values, k, dcsr_i_cuda_operate_unary(p.name, a.x));
             return a.has;
         });
 }
@@ -46,7 +45,7 @@ template <class T> static __global__ void run_index(dcsr_i_cuda_index_pass p, ui
         p.pass, [&](uint64_t k, uint64_t i) { return load_operand<T>(p.x, k, i); },
         [&](uint64_t k, uint64_t i, const operand<T> &a) {
             if (!a.has) return false;
-            int64_t z = dcsr_i_cuda_operators<T>::index(p.name, a.x, (int64_t)i, 0, p.thunk);
+            int64_t z = dcsr_i_cuda_operate_index(p.name, a.x, (int64_t)i, 0, p.thunk);
             if (!p.select)
                 dcsr_i_cuda_store(p.out, p.pass.values, k, z);
             else if (z)
