@@ -96,7 +96,8 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all objects plain help test test-peers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests torture \
+.PHONY: all objects plain help test test-peers test-sanitizers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests \
+        torture \
         lint format coverage bench benches demo deps install clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -109,7 +110,7 @@ plain: all $(SUITES:%=$(BUILD)/tests/%) $(TOOLS:%.c=$(BUILD)/%) benches ## and w
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tools/gpu.mk | \
-	    while IFS='|' read -r target text; do printf '  make %-14s  %s\n' "$$target" "$$text"; done
+	    while IFS='|' read -r target text; do printf '  make %-15s  %s\n' "$$target" "$$text"; done
 
 # -- Devices ---------------------------------------------------------------------------------------------------------
 
@@ -118,7 +119,8 @@ include tools/gpu.mk
 
 # -- Variants --------------------------------------------------------------------------------------------------------
 
-# $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) objects that every test gets, $(6) device besides cpu
+# $(1) folder, $(2) compiler, $(3) flags, $(4) libraries, $(5) objects that every test gets, $(6) device besides cpu,
+# $(7) patterns of the library's sources that it has, all by default
 # EXTRA: flags of single objects
 EXTRA :=
 # What the program and the benchmarks are linked with. libdcsr.so where they travel together: the kernels take up megabytes.
@@ -146,7 +148,7 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 # Where there are kernels, that is C++, its compiler links.
 $(1)_LINK := $(if $(6),$(call cxx,$(2)),$(2)) $(3) -fopenmp
 
-$(1)/libdcsr.a: $(call objects,$(1),$(LIBRARY) $($(6)_SOURCES))
+$(1)/libdcsr.a: $(call objects,$(1),$(filter $(or $(7),%),$(LIBRARY)) $($(6)_SOURCES))
 	@rm -f $$@
 	$$(SHOW)ar rcs $$@ $$^
 
@@ -196,7 +198,7 @@ $(eval $(call variant,$(BUILD)/tsan,$(CLANG),$(TSAN),,$(call runner,tsan)))
 $(eval $(call variant,$(BUILD)/simt,$(CC),$(SIMT),,,simt))
 $(eval $(call variant,$(BUILD)/simt-asan,$(CC),$(ASAN),,$(call runner,simt-asan),simt))
 $(eval $(call variant,$(BUILD)/simt-tsan,$(CLANG),$(TSAN),,$(call runner,simt-tsan),simt))
-$(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ)))
+$(eval $(call variant,$(BUILD)/fuzz,$(CLANG),$(FUZZ),,,,dcsr/%))
 $(eval $(call variant,$(BUILD)/coverage,gcc,$(COVERAGE),,$(call runner,coverage)))
 
 $(BUILD)/libdcsr.so: $(call objects,$(BUILD),$(LIBRARY) $($(DEVICE)_SOURCES)) dcsr.map
@@ -243,15 +245,17 @@ KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))
 RUN_TESTS := FUZZ_SECONDS=$(FUZZ_SECONDS) SIMT_SEEDS=$(SIMT_SEEDS) CLANG=$(CLANG) tools/test.sh
 
-test: $(ALL_TESTS) all ## the seven that follow: everything that needs no GPU
+SANITIZED := asan tsan simt-asan simt-tsan
+test: $(foreach kind,$(filter-out $(SANITIZED),$(KINDS)),$($(kind)_TESTS)) all ## test-unit, test-simt and test-fuzz: what to run before each commit
+test-sanitizers: $(foreach kind,$(SANITIZED),$($(kind)_TESTS)) ## test-asan, test-tsan, test-simt-asan, test-simt-tsan: what needs more time
 test-unit: $(unit_TESTS) ## the suites, plain
+test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
+test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
 test-asan: $(asan_TESTS) ## the suites under AddressSanitizer and UndefinedBehaviorSanitizer
 test-tsan: $(tsan_TESTS) ## the suites in which threads meet, under ThreadSanitizer
-test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
-test-simt-asan: $(simt-asan_TESTS) ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
+test-simt-asan: $(simt-asan_TESTS) ## the suites on the emulator, under AddressSanitizer and UndefinedBehaviorSanitizer
 test-simt-tsan: $(simt-tsan_TESTS) ## the suites in which threads meet, on the emulator under ThreadSanitizer
-test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
-test $(KINDS:%=test-%):
+test test-sanitizers $(KINDS:%=test-%):
 	@$(RUN_TESTS) $(filter-out all,$^)
 
 tests: $(ALL_TESTS)
