@@ -3,7 +3,8 @@
 #   make CC=clang BUILD=build/clang      another compiler, in a folder of its own
 #   make ARCH=x86-64-v3                  for other machines than this one; ARCH= for any of this kind
 #   make -j1                             one compiler at a time; by default as many as cores and memory allow
-#   make CUDA=yes                        with the device cuda, which is there by default where a GPU and nvcc are; CUDA=no without
+#   make CUDA=yes                        with the device cuda, which is there by default where a GPU and nvcc are
+#   make CUDA=no                         without it
 #   make CUDA_ARCH=90                    for GPUs of compute capability 9.0; by default for those that are here
 #
 # Sources are found by folder. The variants (plain, asan, tsan, simt, simt-asan, simt-tsan, fuzz, coverage) are the same
@@ -71,13 +72,15 @@ SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c te
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs test_twin_model test_result test_result_keep test_vector_ops test_vector_ops_random \
-              test_operator_calls test_result_room test_mxv_random test_spmm test_mxm test_mxm_calls \
-              test_algebra_vectors test_algebra_products test_algebra_matrices \
-              test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill test_durable_turns,$(SUITES))
+              test_convert test_spmv test_bfs test_twin_model test_result test_result_keep test_vector_ops \
+              test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm test_mxm \
+              test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
+              test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
+              test_durable_turns,$(SUITES))
 
-# As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does one in the
-# environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the others begin.
+# As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does
+# one in the environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the
+# others begin.
 ifeq ($(MAKELEVEL)$(filter -j% --jobs%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS"))$(filter clean deps%,$(MAKECMDGOALS)),0)
 MAKEFLAGS += -j$(shell tools/jobs.sh)
 endif
@@ -96,9 +99,8 @@ endif
 # The objects of sources; a kernel's keeps its .cu, as a C file may have the same name otherwise.
 objects = $(patsubst %,$(1)/obj/%.o,$(basename $(filter-out %.cu,$(2))) $(filter %.cu,$(2)))
 
-.PHONY: all objects plain help test test-peers test-sanitizers test-unit test-asan test-tsan test-simt test-simt-asan test-simt-tsan test-fuzz tests \
-        torture \
-        lint format coverage bench benches demo deps install clean always
+.PHONY: all objects plain help test test-peers test-sanitizers test-unit test-asan test-tsan test-simt test-simt-asan \
+        test-simt-tsan test-fuzz tests torture lint format coverage bench benches demo deps install clean always
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -106,7 +108,7 @@ all: $(BUILD)/libdcsr.a $(BUILD)/libdcsr.so $(BUILD)/dcsr ## the library, static
 
 objects: $(call objects,$(BUILD),$(LIBRARY) $(CLI)) ## what these consist of, compiled and not linked
 
-plain: all $(SUITES:%=$(BUILD)/tests/%) $(TOOLS:%.c=$(BUILD)/%) benches ## and what else there is to compile: tests, tools, benchmarks
+plain: all $(SUITES:%=$(BUILD)/tests/%) $(TOOLS:%.c=$(BUILD)/%) benches ## and what else there is to compile
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tools/gpu.mk | \
@@ -123,7 +125,8 @@ include tools/gpu.mk
 # $(7) patterns of the library's sources that it has, all by default
 # EXTRA: flags of single objects
 EXTRA :=
-# What the program and the benchmarks are linked with. libdcsr.so where they travel together: the kernels take up megabytes.
+# What the program and the benchmarks are linked with. libdcsr.so where they travel together: the kernels take up
+# megabytes.
 ENGINE := libdcsr.a
 define variant
 # Written anew when the flags are others, so that `make CUDA=no` and the like compile again what they have to.
@@ -164,7 +167,8 @@ $(1)/tests/libsupport.a: $(call objects,$(1),$(SUPPORT))
 $(foreach suite,$(SUITE_FILES),$(eval $(1)/tests/$(notdir $(basename $(suite))): $(call objects,$(1),$(suite))))
 $(1)/tests/test_%: $(5) $(1)/tests/libsupport.a $(1)/libdcsr.a | \
     $(1)/dcsr $(if $(filter simt,$(6)),$(1)/tests/simt_cases)
-	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -ljansson $(LIBS) $($(6)_LIBS) $(4) -o $$@
+	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$(filter %.o,$$^) $$(filter %.a,$$^) -lcriterion -ljansson $(LIBS) \
+	    $($(6)_LIBS) $(4) -o $$@
 
 $(1)/tests/simt_cases: $(call objects,$(1),$(wildcard tests/simt/*.cu)) $(1)/libdcsr.a
 	@mkdir -p $$(@D)
@@ -234,20 +238,23 @@ unit_TESTS      := $(SUITES:%=$(BUILD)/tests/%) $(BUILD)/tests/test_install
 asan_TESTS      := $(call suites,asan,$(SUITES))
 tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
-# Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in which
-# threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth test_matrix \
-                     test_view test_ticket test_threads test_limits test_closing test_defragment test_model test_simt,$(SIMT_SUITES)))
-simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device test_stage_device \
-                     test_vector_moves_device test_threads test_ticket test_view test_model test_simt,$(SIMT_SUITES)))
+# Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
+# which threads meet there.
+simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth \
+                     test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
+                     test_model test_simt,$(SIMT_SUITES)))
+simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
+                     test_stage_device test_vector_moves_device test_threads test_ticket test_view test_model \
+                     test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))
 RUN_TESTS := FUZZ_SECONDS=$(FUZZ_SECONDS) SIMT_SEEDS=$(SIMT_SEEDS) CLANG=$(CLANG) tools/test.sh
 
 SANITIZED := asan tsan simt-asan simt-tsan
-test: $(foreach kind,$(filter-out $(SANITIZED),$(KINDS)),$($(kind)_TESTS)) all ## test-unit, test-simt and test-fuzz: what to run before each commit
-test-sanitizers: $(foreach kind,$(SANITIZED),$($(kind)_TESTS)) ## test-asan, test-tsan, test-simt-asan, test-simt-tsan: what needs more time
+of_kinds  = $(foreach kind,$(1),$($(kind)_TESTS))
+test: $(call of_kinds,$(filter-out $(SANITIZED),$(KINDS))) all ## test-unit, test-simt and test-fuzz
+test-sanitizers: $(call of_kinds,$(SANITIZED)) ## test-asan, test-tsan, test-simt-asan and test-simt-tsan
 test-unit: $(unit_TESTS) ## the suites, plain
 test-simt: $(simt_TESTS) ## the suites on the emulator of a GPU, some of them with SIMT_SEEDS schedules
 test-fuzz: $(fuzz_TESTS) ## the fuzzers, FUZZ_SECONDS in all
@@ -262,11 +269,13 @@ tests: $(ALL_TESTS)
 
 PEER_SESSIONS ?= 2000
 PEER_SEED     ?= 1
-test-peers: $(BUILD)/tests/differential $(BUILD)/simt/tests/differential ## random operations beside SuiteSparse:GraphBLAS, on the cpu and the emulator
+test-peers: $(BUILD)/tests/differential $(BUILD)/simt/tests/differential ## random operations beside a GraphBLAS
 	$(BUILD)/tests/differential --seed $(PEER_SEED) --sessions $(PEER_SESSIONS)
-	SIMT_GUARD=0 $(BUILD)/simt/tests/differential --device cuda --seed $(PEER_SEED) --sessions $$(($(PEER_SESSIONS) / 20 + 1))
+	SIMT_GUARD=0 $(BUILD)/simt/tests/differential --device cuda --seed $(PEER_SEED) \
+	    --sessions $$(($(PEER_SESSIONS) / 20 + 1))
 
-torture: $(filter %_kill %_power %_damage %_pages %_full %_processes %_store_readers %_store_opening,$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times over
+TORTURED := %_kill %_power %_damage %_pages %_full %_processes %_store_readers %_store_opening
+torture: $(filter $(TORTURED),$(unit_TESTS)) $(POWERLOSS) ## kills processes, cuts power, damages stores, many times
 	@tools/torture.sh $(BUILD)/tests
 
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html
@@ -295,7 +304,8 @@ PEER_PATH = $(if $(DEVICE),$(addprefix -Xlinker -rpath -Xlinker ,$(abspath $(dir
 
 $(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(PEERS)) $(BUILD)/$(ENGINE)
 	@mkdir -p $(@D)
-	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
+	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) \
+	    $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
 
 benches: $(BENCHES:%.c=$(BUILD)/%)
 

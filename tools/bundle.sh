@@ -44,8 +44,8 @@ cat >"$folder/run-tests" <<'END'
 #!/usr/bin/env bash
 # usage: run-tests [cuda|cpu]... [SUITE...]     these suites on these devices, by default all on both
 #
-# TEST_JOBS suites at the same time, as tools/test.sh says; on cuda with smaller inputs (DCSR_TEST_SMALL=1), or as on a cpu
-# with DCSR_TEST_SMALL=0.
+# TEST_JOBS suites at the same time, as tools/test.sh says; on cuda with smaller inputs (DCSR_TEST_SMALL=1), or as on a
+# cpu with DCSR_TEST_SMALL=0.
 # What they print: DEVICE.logs/.
 cd "$(dirname "$0")" || exit 2
 devices=() suites=() status=0
@@ -63,7 +63,9 @@ if [ ${#suites[@]} -eq 0 ]; then
 fi
 for device in "${devices[@]}"; do
     small=()
-    if [ "${DCSR_TEST_SMALL:-$device}" = cuda ] || [ "${DCSR_TEST_SMALL:-0}" != 0 ]; then small=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}"); fi
+    if [ "${DCSR_TEST_SMALL:-$device}" = cuda ] || [ "${DCSR_TEST_SMALL:-0}" != 0 ]; then
+        small=("DCSR_TEST_SMALL=${DCSR_TEST_SMALL:-1}")
+    fi
     echo "== the suites with --device $device"
     # What uses up a GPU's memory runs alone; there the others would find none.
     greedy=() others=()
@@ -83,7 +85,7 @@ exit $status
 END
 cat >"$folder/run-bench" <<'END'
 #!/usr/bin/env bash
-# usage: run-bench [NAME...]     the benchmarks on the GPU, by default all; results in bench/. tools/bench.sh has settings.
+# usage: run-bench [NAME...]     the benchmarks on the GPU, by default all; results in bench/. Settings: tools/bench.sh.
 cd "$(dirname "$0")" || exit 2
 export DCSR_DEVICE=${DCSR_DEVICE:-cuda} BENCH_PAGES=${BENCH_PAGES:-huge}
 BUILD=. exec tools/bench.sh "$@"

@@ -3,9 +3,9 @@
 #
 # usage: tools/demo.sh [PACKAGE]          (make demo PACKAGE=perl)
 #
-# 1. The packages of this machine and what depends on what, streamed in while searches and rankings run on snapshots, and
-#    what the system rests on; PACKAGE (default libc6) is the one whose loss is looked at. Where there is no dpkg this
-#    part is left out.
+# 1. The packages of this machine and what depends on what, streamed in while searches and rankings run on snapshots,
+#    and what the system rests on; PACKAGE (default libc6) is the one whose loss is looked at. Where there is no dpkg
+#    this part is left out.
 # 2. The program `dcsr` on the same edges: figures, a stream with searches, a picture, versions on the disk.
 # 3. A generated graph of four million edges at full speed, alone and with queries running.
 set -eu

@@ -35,7 +35,8 @@ bench) wanted="$build $test $bench" ;;
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-    printf 'This is not a Debian system. Please see to it that the equivalents of these are installed:\n  %s\n' "$wanted" >&2
+    printf 'This is not a Debian system. Please see to it that the equivalents of these are installed:\n  %s\n' \
+        "$wanted" >&2
     exit 0
 fi
 

@@ -9,9 +9,9 @@ $(error CUDA=yes, but there is no nvcc on PATH, in CUDA_HOME (now '$(CUDA_HOME)'
     install the CUDA toolkit, or its compiler into this folder with `make deps-cuda`)
 endif
 
-# What to compile for: CUDA_ARCH, which asks for CUDA too; else the GPUs that are here, 7.5 and later; else, where CUDA=yes asks
-# for CUDA all the same, one of each kind since. What is between runs the code of the one before, what is later is compiled from PTX
-# by the driver.
+# What to compile for: CUDA_ARCH, which asks for CUDA too; else the GPUs that are here, 7.5 and later; else, where
+# CUDA=yes asks for CUDA all the same, one of each kind since. What is between runs the code of the one before, what is
+# later is compiled from PTX by the driver.
 ALL_ARCH := 75 80 86 89 90
 ASKED_ARCH := $(CUDA_ARCH)
 ifeq ($(ASKED_ARCH),)
@@ -60,7 +60,8 @@ test-gpu: $(GPU_SUITES:%=$(BUILD)/tests/%) ## the suites, plain, on the GPU of t
 	@DCSR_DEVICE=cuda $(RUN_TESTS) $^
 
 # All suites in one program: by Criterion's runner, and by the one for sanitizers.
-ALL_SUITES := $(call objects,$(BUILD),$(filter $(GPU_SUITES:%=%.c) $(foreach suite,$(GPU_SUITES),%/$(suite).c),$(SUITE_FILES))) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
+GPU_SUITE_FILES := $(filter $(GPU_SUITES:%=%.c) $(foreach suite,$(GPU_SUITES),%/$(suite).c),$(SUITE_FILES))
+ALL_SUITES := $(call objects,$(BUILD),$(GPU_SUITE_FILES)) $(BUILD)/tests/libsupport.a $(BUILD)/libdcsr.a
 $(BUILD)/tests/test_all: $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all_forked: $(call objects,$(BUILD),$(RUNNER)) $(ALL_SUITES) | $(BUILD)/dcsr
 $(BUILD)/tests/test_all $(BUILD)/tests/test_all_forked:
@@ -71,9 +72,10 @@ sanitize-gpu: $(BUILD)/tests/test_all_forked ## chosen suites on a GPU, under th
 
 # For machines that have a GPU and its driver, but perhaps another processor, and neither compilers nor competitors.
 BUNDLE_LDFLAGS = -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/lib:$$ORIGIN/../lib'
-bundle: | $(DEPS) ## program, suites and benchmarks with the libraries they need in build/bundle, for another machine with a GPU
+bundle: | $(DEPS) ## build/bundle: program, suites, benchmarks and their libraries, for another machine with a GPU
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/bundle-build ARCH=$(patsubst native,x86-64-v3,$(ARCH)) CUDA=yes \
-	    CUDA_ARCH='$(or $(ASKED_ARCH),$(ALL_ARCH))' NVCCFLAGS='-compress-mode=size -lineinfo' LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
+	    CUDA_ARCH='$(or $(ASKED_ARCH),$(ALL_ARCH))' NVCCFLAGS='-compress-mode=size -lineinfo' \
+	    LDFLAGS='$$(BUNDLE_LDFLAGS)' ENGINE=libdcsr.so \
 	    PEER_FLAGS= PEER_LIBS= bundled
 	@tools/bundle.sh $(BUILD)/bundle-build $(BUILD)/bundle
 

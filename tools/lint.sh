@@ -44,7 +44,8 @@ declare -A MAY_INCLUDE=(
 
 mapfile -t sources < <(tools/sources.sh)
 mapfile -t library < <(tools/sources.sh dcsr ops algos)
-mapfile -t everything < <(git ls-files -co --exclude-standard 2>/dev/null | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+mapfile -t everything < <(git ls-files -co --exclude-standard 2>/dev/null |
+    while read -r f; do [ -f "$f" ] && echo "$f"; done)
 wrong=0
 
 complain() { # complain TEXT
@@ -106,7 +107,10 @@ check_folders() {
 check_columns() {
     local file match
     for file in "${everything[@]}"; do
-        case $file in *.c | *.h | *.inc | *.def | *.cu | *.cuh | *.cpp | *.md | *.sh | *.mk | Makefile | .ci/run) ;; *) continue ;; esac
+        case $file in
+        *.c | *.h | *.inc | *.def | *.cu | *.cuh | *.cpp | *.md | *.sh | *.mk | Makefile | .ci/run) ;;
+        *) continue ;;
+        esac
         while read -r match; do complain "$match"; done < <(awk -v most=$MOST_COLUMNS -v file="$file" '
             /^```/ { code = !code }
             length($0) > most && !/^\|/ && !(file ~ /\.md$/ && (code || /^    /)) {
@@ -134,7 +138,8 @@ check_lengths() {
         if [ "$lines" -gt $MOST_FUNCTION_LINES ] && [[ " ${LONG_FUNCTIONS[*]} " != *" $file:$function "* ]]; then
             complain "$file:$start: $function() has $lines lines; at most $MOST_FUNCTION_LINES, so split it"
         fi
-    done < <(ctags --quiet --langmap=c:.c.h.inc,c++:.cpp.cu.cuh --c-kinds=f --c++-kinds=f --fields=+ne -o - "${sources[@]}" |
+    done < <(ctags --quiet --langmap=c:.c.h.inc,c++:.cpp.cu.cuh --c-kinds=f --c++-kinds=f --fields=+ne -o - \
+        "${sources[@]}" |
         awk -F '\t' '{ line = end = 0
             for (i = 4; i <= NF; i++) { if ($i ~ /^line:/) line = substr($i, 6); if ($i ~ /^end:/) end = substr($i, 5) }
             if (end) print $2, line, end, $1 }')
@@ -152,7 +157,8 @@ check_words() {
     forbid '\<(TODO|FIXME|XXX)\>' 'a thing works or is not there' "${texts[@]}"
     forbid '(^|[^A-Za-z0-9_.])/(work|home|root|Users)/' 'a path of one machine' "${texts[@]}"
     forbid '[Tt]hrust(::|/)' 'CUB and our own code only' "${sources[@]}"
-    forbid 'cudaMallocManaged|cudaDeviceSynchronize' 'memory is placed by us, and streams wait for events' "${library[@]}"
+    forbid 'cudaMallocManaged|cudaDeviceSynchronize' 'memory is placed by us, and streams wait for events' \
+        "${library[@]}"
     forbid '[ 	]+$' 'blanks at the end of the line' "${sources[@]}" tools/*.sh
 }
 

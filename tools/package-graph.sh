@@ -4,9 +4,10 @@
 # usage: tools/package-graph.sh FOLDER
 #
 # Writes FOLDER/packages.el, a line `A B` for each package number A that depends on package number B (Depends and
-# Pre-Depends), and FOLDER/packages.names, the names in the order of their numbers, from 0. Packages come from apt's lists
-# where there are any, and from what dpkg has installed. Of alternatives (a | b) the first that exists is taken, as is or
-# through the first package that provides it. Prints one line that says where they come from; fails where there is no dpkg.
+# Pre-Depends), and FOLDER/packages.names, the names in the order of their numbers, from 0. Packages come from apt's
+# lists where there are any, and from what dpkg has installed. Of alternatives (a | b) the first that exists is taken,
+# as is or through the first package that provides it. Prints one line that says where they come from; fails where there
+# is no dpkg.
 set -eu
 
 folder=$1

@@ -15,9 +15,10 @@ build=$1
 shift
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
 # Suites that between them reach all kernels, the longest first.
-read -ra suites <<<"${SUITES:-mxm_device matrix_device reduce_device twin_device algebra_products algebra_vectors spmv_device \
-    spmm_device mxv_device vxm_device arrays defragment pieces together bfs_device view read_device vector_device prim \
-    vector_moves_device resize_device resolve rows walk batches memory vector insert remove resize policy matrix store mapping}"
+read -ra suites <<<"${SUITES:-mxm_device matrix_device reduce_device twin_device algebra_products algebra_vectors \
+    spmv_device spmm_device mxv_device vxm_device arrays defragment pieces together bfs_device view read_device \
+    vector_device prim vector_moves_device resize_device resolve rows walk batches memory vector insert remove resize \
+    policy matrix store mapping}"
 logs=$build/sanitizer
 jobs=${TEST_JOBS:-$(($(nproc) < 8 ? $(nproc) : 8))}
 results=$(mktemp -d)
@@ -39,7 +40,8 @@ run_suite() { # run_suite TOOL SUITE NUMBER
     # With launches from several threads at a time initcheck reports reads of what has been written.
     local blocking=0
     if [ "$1" = initcheck ]; then blocking=1; fi
-    env CUDA_LAUNCH_BLOCKING=$blocking DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" timeout -k 10 "${SANITIZE_SECONDS:-900}" \
+    env CUDA_LAUNCH_BLOCKING=$blocking DCSR_DEVICE=cuda DCSR_TEST_SMALL=2 DCSR_PROGRAM="$build/dcsr" \
+        timeout -k 10 "${SANITIZE_SECONDS:-900}" \
         "$sanitizer" "${options[@]}" "$build/tests/test_all_forked" "$2::"
 }
 
@@ -62,8 +64,8 @@ check_suite() { # check_suite TOOL SUITE NUMBER
 }
 
 sanitizer=$(find_sanitizer) || {
-    echo 'sanitize.sh: there is no compute-sanitizer in CUDA_HOME, /usr/local/cuda, .cuda or on PATH; it comes with the CUDA' \
-        'toolkit and with "make deps-cuda"' >&2
+    echo 'sanitize.sh: there is no compute-sanitizer in CUDA_HOME, /usr/local/cuda, .cuda or on PATH; it comes with' \
+        'the CUDA toolkit and with "make deps-cuda"' >&2
     exit 1
 }
 "$build/dcsr" --device cuda info path:2 >/dev/null || exit 1

@@ -3,9 +3,9 @@
 #
 # usage: tools/test.sh PROGRAM...
 #
-# A program is BUILD/tests/test_NAME, BUILD/VARIANT/tests/test_NAME or BUILD/fuzz/fuzz_NAME; the variant decides about the
-# sanitizer's settings. What it printed is kept in PROGRAM.log. The last line is "N passed, N failed", counting test cases
-# and, of fuzzers, runs; the exit status is 1 when something failed.
+# A program is BUILD/tests/test_NAME, BUILD/VARIANT/tests/test_NAME or BUILD/fuzz/fuzz_NAME; the variant decides about
+# the sanitizer's settings. What it printed is kept in PROGRAM.log. The last line is "N passed, N failed", counting test
+# cases and, of fuzzers, runs; the exit status is 1 when something failed.
 #
 # In the variant simt, suites in which the order of a GPU's threads may matter run with several seeds for it, the others
 # with the first; what they printed with seed N is kept in PROGRAM.seedN.log.
@@ -21,7 +21,8 @@ fuzzers=0
 jobs=${TEST_JOBS:-$(($(nproc) < 8 ? $(nproc) : 8))}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-seeded='test_model test_threads test_view test_matrix test_defragment test_device test_prim test_insert_device test_stage_device test_simt'
+seeded='test_model test_threads test_view test_matrix test_defragment test_device test_prim test_insert_device'
+seeded+=' test_stage_device test_simt'
 for program in "$@"; do
     if [[ $program == */fuzz/* ]]; then fuzzers=$((fuzzers + 1)); fi
 done
@@ -74,8 +75,8 @@ run_fuzzer() { # run_fuzzer PROGRAM: new inputs go to PROGRAM.corpus, what was f
     mkdir -p "$1.corpus"
     if [ -d "tests/corpus/$name" ]; then seeds=("tests/corpus/$name"); fi
     if [ -f "tests/corpus/$name.dict" ]; then words=("-dict=tests/corpus/$name.dict"); fi
-    "$1" -max_total_time=$((seconds > 0 ? seconds : 1)) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 \
-        -artifact_prefix="$1-" "${words[@]}" "$1.corpus" "${seeds[@]}"
+    "$1" -max_total_time=$((seconds > 0 ? seconds : 1)) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+        -verbosity=0 -artifact_prefix="$1-" "${words[@]}" "$1.corpus" "${seeds[@]}"
 }
 
 # The numbers of passing and of failing (crashing ones included) tests in the summary of a suite.
@@ -84,7 +85,8 @@ counts() { # counts LOG
 }
 
 show_failure() { # show_failure LOG
-    grep -E '\[FAIL\]|\[----\] *[^ ]|runtime error|ERROR: |WARNING: ThreadSanitizer|SUMMARY: |Assertion.*failed|TIMEOUT' "$1" |
+    local telling='\[FAIL\]|\[----\] *[^ ]|runtime error|ERROR: |WARNING: ThreadSanitizer|SUMMARY: '
+    grep -E "$telling|Assertion.*failed|TIMEOUT" "$1" |
         head -n 40 | cut -c 1-200 | sed 's/^/        /'
     echo "        all of it: $1"
 }
@@ -120,12 +122,15 @@ run_program() { # run_program VARIANT PROGRAM SEED RESULTS
 number=0
 for program in "$@"; do
     variant=plain
-    if [[ $program =~ /(asan|tsan|simt|simt-asan|simt-tsan|coverage|fuzz)/(tests/)?[^/]*$ ]]; then variant=${BASH_REMATCH[1]}; fi
+    if [[ $program =~ /(asan|tsan|simt|simt-asan|simt-tsan|coverage|fuzz)/(tests/)?[^/]*$ ]]; then
+        variant=${BASH_REMATCH[1]}
+    fi
     for seed in $(seeds "$variant" "$program"); do
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
         number=$((number + 1))
         # What it prints is shown when it has ended, in one piece.
-        (run_program "$variant" "$program" "$seed" "$results/$number" >"$results/$number.text" && cat "$results/$number.text") &
+        (run_program "$variant" "$program" "$seed" "$results/$number" >"$results/$number.text" &&
+            cat "$results/$number.text") &
     done
 done
 wait

@@ -15,13 +15,14 @@ export DCSR_TORTURE=${DCSR_TORTURE:-20}
 log=$folder/torture.log
 passed=0 failed=0
 : >"$log"
-for program in "$folder"/test_store_{kill,power,damage,pages,full,processes,readers,opening} "$folder"/test_durable_{kill,damage}; do
+for program in "$folder"/test_store_{kill,power,damage,pages,full,processes,readers,opening} \
+    "$folder"/test_durable_{kill,damage}; do
     [ -x "$program" ] || continue
     started=$SECONDS
     output=$("$program" --ignore-warnings --timeout 7200 2>&1)
     echo "$output" >>"$log"
-    read -r good bad <<<"$(sed -n 's/.*Synthesis: Tested: [0-9]* | Passing: \([0-9]*\) | Failing: \([0-9]*\) |.*/\1 \2/p' \
-        <<<"$output" | tail -n 1)"
+    counts='s/.*Synthesis: Tested: [0-9]* | Passing: \([0-9]*\) | Failing: \([0-9]*\) |.*/\1 \2/p'
+    read -r good bad <<<"$(sed -n "$counts" <<<"$output" | tail -n 1)"
     printf '%s: %d passed, %d failed  (%d s)\n' "${program##*/}" "${good:-0}" "${bad:-1}" $((SECONDS - started))
     grep -E 'times|cuts|pages|calls|bytes|rounds' <<<"$output" | grep -v '^\[' | sed 's/^/    /'
     grep -A 3 '^\[----\]' <<<"$output" | sed 's/^/    /'

@@ -3,8 +3,8 @@
  * Rows are walked as by SpMV (row_sums.cuh): a warp takes 32 of them, which have a word of the mask and one
  * of t's bits between them. Where the mask allows none of the 32 that word is all that is read. A lane stops
  * where its sum is final: that of any at the first term, others at a terminal value. Rows in one piece have
- * code of their own (WHOLE) where the semiring is compiled in, on real numbers; else that would be lost among the calls of
- * operators.
+ * code of their own (WHOLE) where the semiring is compiled in, on real numbers; else that would be lost among
+ * the calls of operators.
  *
  * Bytes moved: 1/4 a row for mask and bits; of a row that is wanted 4 to 24 (spmv_rows.cuh), and what t gets;
  * of an entry that is looked at 4 and a value, and a bit and a value of u. */

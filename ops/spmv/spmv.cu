@@ -1,8 +1,8 @@
 /* spmv.cu: kernels of sparse matrix times dense vector.
  *
  * Sums of rows by warps (row_sums.cuh); those of the parts of a long row are added by a second kernel. A
- * matrix without a row of more than 8 entries of 4 bytes or more gets a kernel of its own, with a lane to each row. So y depends
- * on the lengths of rows and the order of their entries alone.
+ * matrix without a row of more than 8 entries, of 4 bytes or more, gets a kernel of its own, with a lane to each
+ * row. So y depends on the lengths of rows and the order of their entries alone.
  *
  * Bytes moved: 4 + value an entry, 4 to 24 a row (spmv_rows.cuh), x and y. */
 #include "ops/spmv/row_sums.cuh"

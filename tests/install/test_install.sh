@@ -1,8 +1,8 @@
 #!/bin/bash
 # test_install.sh: what `make install` puts into an empty folder, and what can be done with that alone: every header is
-# compiled by itself, and the example of README.md is built by what pkg-config says, shared and static; the
-# shared library is loaded by a program, and by an interpreter, that have no jemalloc. Nothing here looks into the source
-# tree but for that example and what loads.
+# compiled by itself, and the example of README.md is built by what pkg-config says, shared and static; the shared
+# library is loaded by a program, and by an interpreter, that have no jemalloc. Nothing here looks into the source tree
+# but for that example and what loads.
 #
 # usage: test_install.sh DESTDIR PREFIX     where it was installed to
 #
@@ -75,7 +75,8 @@ all_headers_go_together() {
 every_exported_name_is_declared() {
     headers | sed 's/.*/#include <&>/' >all.c
     $CC -std=c11 $(pkg-config --cflags dcsr) -E -P all.c | grep -o '\<dcsr_[a-z0-9_]*\>' | sort -u >declared
-    nm -D --defined-only "$root/lib/libdcsr.so" | awk '$3 ~ /^dcsr_/ { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
+    nm -D --defined-only "$root/lib/libdcsr.so" |
+        awk '$3 ~ /^dcsr_/ { sub(/@.*/, "", $3); print $3 }' | sort -u >exported
     [ -s exported ]
     comm -13 declared exported >undeclared
     cat undeclared
@@ -95,7 +96,8 @@ every_header_of_the_readme_is_there() {
 # The first program of README.md: lines that include stand before main(), the others in it. It has to find the levels
 # that it says it finds.
 example() {
-    sed -n '/^## In C$/,$p' "$sources/README.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```$/q' | sed '1d;$d' >example.txt
+    sed -n '/^## In C$/,$p' "$sources/README.md" |
+        sed -n '/^```c$/,/^```$/p' | sed '/^```$/q' | sed '1d;$d' >example.txt
     [ -s example.txt ]
     {
         grep '^#include' example.txt
@@ -114,14 +116,16 @@ example_runs_with_the_shared_library() {
 
 example_runs_with_the_static_library() {
     example
-    $CC -std=c11 "${strict[@]}" bfs.c $(pkg-config --static --cflags --libs dcsr | sed 's/-ldcsr\>/-l:libdcsr.a/') -o static
+    $CC -std=c11 "${strict[@]}" bfs.c \
+        $(pkg-config --static --cflags --libs dcsr | sed 's/-ldcsr\>/-l:libdcsr.a/') -o static
     if ldd static | grep libdcsr; then return 1; fi
     ./static
 }
 
 # Into a process that is running, by a program linked with nothing of ours.
 a_program_loads_the_library_late() {
-    $CC -std=c11 -D_GNU_SOURCE "${strict[@]}" $(pkg-config --cflags dcsr) "$sources/tests/install/load_late.c" -ldl -o late
+    $CC -std=c11 -D_GNU_SOURCE "${strict[@]}" $(pkg-config --cflags dcsr) "$sources/tests/install/load_late.c" \
+        -ldl -o late
     if ldd late | grep 'dcsr\|jemalloc'; then return 1; fi
     ./late "$root/lib/libdcsr.so"
 }
