@@ -5,16 +5,16 @@
  *      apply_second    C<mask> = accum(C, f(A, y))         z = op(a, y); *y is of op's second type
  *      apply_index     C<mask> = accum(C, f(A, i, j, t))   z = op(a, row, column, t); *thunk is of op's
  *
- * desc.h says what mask and accum do; desc->transpose_a takes A's transpose. Where C stores a pattern alone
- * the operator is not applied.
+ * dcsr/desc.h says what mask and accum do; desc->transpose_a takes A's transpose. If C is pattern-only the
+ * operator is not applied.
  *
- * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C), DIMENSION_MISMATCH,
+ * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C's), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED, DEVICE; C is then as it was.
- * Waits for what is queued on C. Cost: O(nnz(A)), and nnz(C) with accum or a mask; shared out
- * among threads.
+ * Threads: any number may use one view; the call waits for what is queued on C. Cost: O(nnz(A)), and
+ * O(nnz(C)) with accum or a mask, shared among threads.
  *
- * On a cuda context this runs on the device, as do the other operations whose result is a matrix, unless the
- * description wants the host (dcsr_desc.device) or an operator is a user's. C is then written anew. */
+ * In a cuda context this runs on the device, like the other operations whose result is a matrix, unless the
+ * descriptor asks for the host (dcsr_desc.device) or an operator is a user's. All of C is then rewritten. */
 #ifndef DCSR_APPLY_H
 #define DCSR_APPLY_H
 

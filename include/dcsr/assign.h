@@ -1,22 +1,22 @@
 /* assign.h: writing to some rows and columns of a matrix.
  *
  *      assign           C<mask>(rows, cols) = accum(C(rows, cols), A)     A is of nrows x ncols
- *      assign_scalar    the same with *value, of `type`, at every place of rows x cols
+ *      assign_scalar    the same with *value, of `type`, at every position of rows x cols
  *      assign_row       C<mask>(row, :) = accum(C(row, :), u)             mask and u: vectors of C's columns
  *      assign_column    C<mask>(:, col) = accum(C(:, col), u)             of C's rows
  *
- * Without accum, what C has at those places is replaced: where A has no entry, C has none. What stands at
- * other places stays (also duplicates: desc.h). mask is of C's shape and decides about all of C: with
- * `replace` whatever stands where it is not true is dropped, also outside of rows x cols. In assign_row and
- * assign_column it decides about that row or column alone.
+ * Without accum, what C has at those positions is replaced: where A has no entry, C gets none. Entries at
+ * other positions stay, duplicates too (dcsr/desc.h). mask has C's shape and applies to all of C: with
+ * `replace` every entry where it is not true is dropped, even outside rows x cols. In assign_row and
+ * assign_column it applies to that row or column alone.
  *
- * The lists may be in any order, but name no index twice; NULL is all of them (nrows, ncols are then
- * ignored). A value of DCSR_PATTERN is 1, and value may be NULL. Only where a mask says where, can a scalar
- * be assigned to large regions: otherwise every place of them gets an entry.
+ * The lists may be in any order, but must not name an index twice; NULL is all rows or columns (nrows, ncols
+ * are then ignored). A value of type DCSR_PATTERN is 1, and value may then be NULL. Use a mask to assign a
+ * scalar to a large region: without one, every position of the region gets an entry.
  *
- * Errors: INDEX_OUT_OF_RANGE naming the first offender, INVALID_ARGUMENT (an index stands twice), else as in
- * apply.h. Cost: O(nnz(C) + nnz(A)): C is written anew, as one version. To set single entries use
- * dcsr_matrix_insert(). On a device entries are sorted where a list does not ascend. */
+ * Errors: INDEX_OUT_OF_RANGE naming the first offender, INVALID_ARGUMENT (an index is named twice); else, and
+ * for threads, as in dcsr/apply.h. Cost: O(nnz(C) + nnz(A)): all of C is rewritten, as one version. To set
+ * single entries use dcsr_matrix_insert(). On a device entries are sorted if a list does not ascend. */
 #ifndef DCSR_ASSIGN_H
 #define DCSR_ASSIGN_H
 

@@ -15,19 +15,21 @@ typedef struct dcsr_bfs_result {
     uint64_t edges;     /* entries of the rows of reached vertices */
 } dcsr_bfs_result;
 
-/* Level of every vertex that is reached from `source` along the entries of A, row -> column: level[source] =
- * 0, level[v] = 1 + the least level of a vertex with an edge to v, -1 for a vertex that is not reached. The
- * view must be of a square matrix, any layout, any type (values are not looked at: a stored zero is an edge);
- * DCSR_VIEW_DUPLICATES is fine and spares resolving rows.
+/* Computes the level of every vertex that can be reached from `source` along the entries of A, row -> column:
+ * level[source] = 0, level[v] = 1 + the least level of a vertex with an edge to v, -1 for a vertex that is
+ * not reached. The view must be of a square matrix, of any layout and type (values are not read: a stored
+ * zero is an edge); DCSR_VIEW_DUPLICATES is allowed, and saves resolving rows.
  *
- * level: rows elements, the caller's; on a cuda context in the device's memory or in the host's. result may
- * be NULL. Both are as they were after an error. Level by level, each top-down (from the vertices reached
- * last) or, on the cpu where the transpose is there (dcsr_matrix_options.maintain_transpose, or made by an
- * operation on this view) and that costs less, bottom-up (from those not reached). Parallel within a level;
- * the result is deterministic. Any number of threads may search one view. Errors: INVALID_ARGUMENT (NULL),
- * DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE (source), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
- * Cost: O(rows + edges), on a device O(rows / 32) a level besides; scratch memory: up to 12 bytes a row and
- * 1/8 more for each thread, on a device 16 1/4, and while a level is walked what its prefix sum takes. */
+ * level: an array of the caller's, one element per row; in a cuda context it may be in the device's memory or
+ * in the host's. result may be NULL. After an error both are as they were. The search goes level by level,
+ * each top-down (from the vertices reached last) or, on the cpu if the transpose exists
+ * (dcsr_matrix_options.maintain_transpose, or made by an operation on this view) and it costs less, bottom-up
+ * (from those not reached). It is parallel within a level; the result is deterministic. Any number of threads
+ * may search one view. Errors: INVALID_ARGUMENT (NULL), DIMENSION_MISMATCH (not square), INDEX_OUT_OF_RANGE
+ * (source), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
+ * Cost: O(rows + edges), on a device also O(rows / 32) per level. Scratch memory: up to 12 bytes per row and
+ * 1/8 more for each thread; on a device 16 1/4 bytes per row, and what the prefix sum of a level takes while
+ * that level is searched. */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* convert.h: other formats in and out of a matrix.
+/* convert.h: conversions between a matrix and other formats.
  *
- * Out: from a view, into arrays that the structure owns and dcsr_*_free() frees. In: dcsr_matrix_from_*()
- * copies the caller's arrays, after checking them (offsets that ascend, indices in range), and the matrix is
- * ready when the call returns. `options` may be NULL. The types are those of the matrix.
- * On failure a structure is all zero, a matrix NULL. Free structures before their context is destroyed. */
+ * Out: dcsr_view_to_*() copies a view into arrays that the structure owns and dcsr_*_free() frees. In:
+ * dcsr_matrix_from_*() checks the caller's arrays (ascending offsets, indices in range) and copies them; the
+ * matrix is ready when the call returns. `options` may be NULL. Value types are those of the matrix. On
+ * failure a structure is all zero, a matrix NULL. Free structures before their context is destroyed. */
 #ifndef DCSR_CONVERT_H
 #define DCSR_CONVERT_H
 
@@ -14,17 +14,17 @@
 extern "C" {
 #endif
 
-/* COO, rows ascending. Cost: O(entries), of a view of CSR O(rows) besides. */
+/* COO, rows ascending. Cost: O(entries); for a CSR view also O(rows). */
 DCSR_API dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view);
 
-/* CSR out is dcsr_view_csr() on a DCSR_LAYOUT_CSR view. In, at the price of a copy: rows become single tight
- * segments. Entries of a row may come in any order; duplicates follow the policy. Errors: INVALID_ARGUMENT
- * (offsets), INDEX_OUT_OF_RANGE, as dcsr_matrix_create(). */
+/* CSR in, at the cost of one copy: each row becomes one segment without slack. (For CSR out, see
+ * dcsr_view_csr().) The entries of a row may come in any order; duplicates follow the policy. Errors:
+ * INVALID_ARGUMENT (offsets), INDEX_OUT_OF_RANGE, as dcsr_matrix_create(). */
 DCSR_API dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                           const dcsr_matrix_options *options);
 
-/* Compressed columns: column j holds rows[offsets[j]] .. rows[offsets[j+1]-1], ascending on the way out.
- * Takes O(cols + entries). */
+/* Compressed columns: column j holds row[offsets[j]] .. row[offsets[j+1]-1], in ascending order on the way
+ * out. Cost: O(cols + entries). */
 typedef struct dcsr_csc {
     uint64_t rows, cols, nnz;
     dcsr_type type;
@@ -38,8 +38,8 @@ DCSR_API dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *co
                                           const dcsr_matrix_options *options);
 DCSR_API void dcsr_csc_free(dcsr_csc *csc);
 
-/* ELLPACK: `width` slots a row, stored column-major: slot s of row i at [s * rows + i]. An unused slot has
- * column DCSR_ELL_UNUSED and value 0. */
+/* ELLPACK: `width` slots per row, stored column-major: slot s of row i is at [s * rows + i]. An unused slot
+ * has column DCSR_ELL_UNUSED and value 0. */
 #define DCSR_ELL_UNUSED UINT32_MAX
 typedef struct dcsr_ell {
     uint64_t rows, cols, width;
@@ -48,19 +48,20 @@ typedef struct dcsr_ell {
     void *values;
     dcsr_context *context;
 } dcsr_ell;
-/* The width is that of the longest row. Errors: TOO_LARGE when rows x width overflows or is over `limit`
- * bytes (0: no limit): one long row makes ELL huge. */
+/* The width is the length of the longest row. Errors: TOO_LARGE when rows x width overflows or exceeds
+ * `limit` bytes (0: no limit): one long row makes ELL huge. */
 DCSR_API dcsr_status dcsr_view_to_ell(dcsr_ell *ell, dcsr_view *view, uint64_t limit);
 DCSR_API dcsr_status dcsr_matrix_from_ell(dcsr_matrix **matrix, dcsr_context *context, const dcsr_ell *ell,
                                           const dcsr_matrix_options *options);
 DCSR_API void dcsr_ell_free(dcsr_ell *ell);
 
-/* HYB: an ELL part of `width` and the overflow as COO, rows ascending. */
+/* HYB: an ELL part of `width` slots per row, and what does not fit as COO, rows ascending. */
 typedef struct dcsr_hyb {
     dcsr_ell ell;
     dcsr_coo coo;
 } dcsr_hyb;
-/* width 0 takes the mean row length, rounded up (the choice of the DCSR paper). Takes rows x width slots. */
+/* width 0 stands for the mean row length, rounded up (the choice of the DCSR paper). Cost: rows x width
+ * slots. */
 DCSR_API dcsr_status dcsr_view_to_hyb(dcsr_hyb *hyb, dcsr_view *view, uint64_t width);
 DCSR_API dcsr_status dcsr_matrix_from_hyb(dcsr_matrix **matrix, dcsr_context *context, const dcsr_hyb *hyb,
                                           const dcsr_matrix_options *options);

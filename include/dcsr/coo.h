@@ -1,8 +1,8 @@
-/* coo.h: coordinate triples in memory, the form in which files are read and matrices generated.
+/* coo.h: coordinate triples in memory, the form in which files are read and matrices are generated.
  *
- * A plain structure: the arrays belong to it and dcsr_coo_free() frees them. Entries may come in any order
- * and more than once; what that means is decided by the policy of the matrix they are inserted into.
- * Free them before their context is destroyed. */
+ * A plain structure: the arrays belong to it and dcsr_coo_free() frees them, which has to be called before
+ * the context is destroyed. Entries may come in any order and more than once; the policy of the matrix into
+ * which they are inserted decides what that means. */
 #ifndef DCSR_COO_H
 #define DCSR_COO_H
 
@@ -19,7 +19,7 @@ typedef struct dcsr_coo {
     uint64_t *row;
     uint64_t *col;
     void *values;          /* nnz values of the type; NULL for DCSR_PATTERN */
-    dcsr_context *context; /* the context whose memory it counts in */
+    dcsr_context *context; /* the context that its memory counts towards */
 } dcsr_coo;
 
 /* Gives *coo arrays of `nnz` entries (uninitialised) and sets its fields. On failure *coo is all zero.
@@ -27,10 +27,10 @@ typedef struct dcsr_coo {
 DCSR_API dcsr_status dcsr_coo_allocate(dcsr_coo *coo, dcsr_context *context, dcsr_type type, uint64_t rows,
                                        uint64_t cols, uint64_t nnz);
 
-/* Changes the length of the arrays, keeping what fits. On failure *coo is as it was. */
+/* Changes the length of the arrays, keeping the entries that fit. On failure *coo is as it was. */
 DCSR_API dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz);
 
-/* Frees the arrays and zeroes the structure. An all-zero structure is fine, NULL too. */
+/* Frees the arrays and zeroes the structure. NULL and an all-zero structure do nothing. */
 DCSR_API void dcsr_coo_free(dcsr_coo *coo);
 
 /* Creates a matrix that holds the triples: one insertion, waited for. options may be NULL.

@@ -1,19 +1,21 @@
 /* ewise.h: two matrices, entry by entry.
  *
- *      add     C<mask> = accum(C, A + B)     where both have an entry op(A[i,j], B[i,j]); where one has, that
- * one mult    C<mask> = accum(C, A * B)     op(A[i,j], B[i,j]) where both have an entry; elsewhere none
+ *      add     C<mask> = accum(C, A + B)     op(A[i,j], B[i,j]) where both have an entry; else the one there is
+ *      mult    C<mask> = accum(C, A * B)     op(A[i,j], B[i,j]) where both have an entry; else none
  *
- * "+" and "*" are any binary operator: they say at which places there is a result (desc.h: mask, accum). In a
- * sum an entry that stands alone is cast to the operator's result, without applying it.
+ * "+" and "*" stand for any binary operator: they tell which positions have a result (for mask and accum see
+ * dcsr/desc.h). In a sum, an entry that only one matrix has is cast to the type of the operator's result,
+ * without applying the operator.
  *
- * Where C stores a pattern alone the operator is not applied.
+ * If C is pattern-only the operator is not applied.
  *
- * The function waits for what is queued on C, and returns when C has its new version (ops are described by
- * what they do to C as a whole: changes that others queue meanwhile come after).
- * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C), DIMENSION_MISMATCH,
+ * The call waits for what is queued on C, and returns when C has its new version; changes that others queue
+ * meanwhile come after it.
+ * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C's), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED; C is then as it was.
- * Cost: O(nnz(A) + nnz(B)), and nnz(C) with accum or a mask; rows are shared out among threads.
- * Views whose columns do not ascend are sorted first, once per view; so is a transposed one transposed. */
+ * Cost: O(nnz(A) + nnz(B)), and O(nnz(C)) with accum or a mask; rows are shared among threads.
+ * A view whose columns do not ascend is first sorted, and one to be transposed is transposed, once per
+ * view. */
 #ifndef DCSR_EWISE_H
 #define DCSR_EWISE_H
 

@@ -4,14 +4,15 @@
  *      extract_row       w<mask> = accum(w, T)     T[j] = A[row, j]
  *      extract_column    w<mask> = accum(w, T)     T[i] = A[i, col]
  *
- * C is of nrows x ncols. The lists may be in any order and name an index more than once; NULL is all of them
- * (nrows, ncols are then ignored). desc.h says what mask and accum do; desc->transpose_a takes A's transpose.
+ * C is of nrows x ncols. The lists may be in any order and name an index more than once; NULL is all rows or
+ * columns (nrows, ncols are then ignored). dcsr/desc.h says what mask and accum do; desc->transpose_a takes
+ * A's transpose.
  *
- * Errors: INDEX_OUT_OF_RANGE naming the first offender, else as in apply.h. Cost: O(nnz of the chosen rows +
- * nrows + ncols), and O(cols of A) where that is no more; where cols does not ascend rows are sorted anew. On
- * a device each entry is looked up in cols, O(log ncols), unless those are neighbours.
- * extract_row costs O(length of the row); extract_column O(rows in use log(row length)), or the column's
- * length where A's view has its transpose. */
+ * Errors: INDEX_OUT_OF_RANGE naming the first offender; else, and for threads, as in dcsr/apply.h. Cost:
+ * O(nnz of the chosen rows + nrows + ncols), and O(cols of A) if that is no more; if cols does not ascend,
+ * rows are sorted again. On a device each entry is looked up in cols, O(log ncols), unless these are
+ * consecutive. extract_row costs O(length of the row); extract_column O(rows in use log(row length)), or the
+ * column's length if A's view has its transpose. */
 #ifndef DCSR_EXTRACT_H
 #define DCSR_EXTRACT_H
 

@@ -1,5 +1,4 @@
-/* generate.h: matrices that are made up, the same on every machine for the same seed and any number of
- * threads. */
+/* generate.h: generated matrices: the same on every machine for the same seed and any number of threads. */
 #ifndef DCSR_GENERATE_H
 #define DCSR_GENERATE_H
 
@@ -9,11 +8,11 @@
 extern "C" {
 #endif
 
-/* R-MAT: 2^scale vertices, edge_factor x 2^scale directed edges, pattern-only; duplicates and loops as they
- * fall. a, b, c are the probabilities of the upper left, upper right and lower left quadrant (Graph500: .57,
- * .19, .19). Vertices are relabelled by a random permutation of the seed. first_edge .. first_edge + edges
- * gives a slice of the same endless stream, so that a stream can be made in batches. Errors: INVALID_ARGUMENT
- * (probabilities), TOO_LARGE. */
+/* R-MAT: a directed graph of 2^scale vertices, pattern-only; duplicates and loops are kept. a, b, c are the
+ * probabilities of the upper left, upper right and lower left quadrants (Graph500: .57, .19, .19). Vertices
+ * are relabelled by a random permutation that the seed determines. The call makes edges first_edge to
+ * first_edge + edges - 1 of an endless stream, so that a stream can be made in batches. Errors:
+ * INVALID_ARGUMENT (probabilities), TOO_LARGE. */
 typedef struct dcsr_rmat {
     int scale;
     double a, b, c;
@@ -22,28 +21,29 @@ typedef struct dcsr_rmat {
 DCSR_API dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_rmat *rmat,
                                         uint64_t first_edge, uint64_t edges);
 
-/* Erdos-Renyi: nnz entries, row and column uniform and independent, pattern-only; duplicates as they fall. */
+/* Erdos-Renyi: nnz entries, row and column uniform and independent, pattern-only; duplicates are kept. */
 DCSR_API dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows, uint64_t cols,
                                       uint64_t nnz, uint64_t seed);
 
-/* The Poisson problem on a grid of n points a side with Dirichlet boundary: fp64, diagonal = stencil size -
- * 1, others -1. dimension 2 with points 5 or 9, dimension 3 with points 7 or 27. Rows in lexicographic order,
- * columns ascending. */
+/* The Poisson problem on a grid of n points per side with Dirichlet boundary conditions: fp64, the diagonal
+ * is the stencil's size - 1, other entries are -1. dimension 2 with points 5 or 9, dimension 3 with points 7
+ * or 27. Rows are in lexicographic order, columns ascend. */
 DCSR_API dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dimension, int points,
                                            uint64_t n);
 
 /* The directed path 0 -> 1 -> ... -> n-1, pattern-only. */
 DCSR_API dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n);
 
-/* Makes what a text names: rmat:SCALE,EDGEFACTOR[,SEED] (Graph500 parameters), er:ROWS,NNZ[,SEED] (square),
- * poisson2d5:N, poisson2d9:N, poisson3d7:N, poisson3d27:N, path:N. The seed is 1 where it is left out.
- * Errors: INVALID_ARGUMENT with what is wrong and an example; NOT_FOUND when the text does not begin with the
- * name of a generator and a colon. */
+/* Generates what the text names: rmat:SCALE,EDGEFACTOR[,SEED] (Graph500 parameters), er:ROWS,NNZ[,SEED]
+ * (square), poisson2d5:N, poisson2d9:N, poisson3d7:N, poisson3d27:N, path:N. The seed is 1 if it is left out.
+ * Errors: INVALID_ARGUMENT (the message says what is wrong and gives an example); NOT_FOUND when the text
+ * does not begin with the name of a generator and a colon. */
 DCSR_API dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text);
-/* The type of what a text names, without making it. Errors: NOT_FOUND as above. */
+/* The type of what the text names, without generating it. Errors: NOT_FOUND as above. */
 DCSR_API dcsr_status dcsr_generated_type(dcsr_type *type, const char *text);
 
-/* The generators that it knows: number 0, 1, ..., NULL beyond the last. The texts are constant. */
+/* The generators that dcsr_generate() knows: number 0, 1, ...; NULL beyond the last. The texts are
+ * constant. */
 typedef struct dcsr_generator {
     const char *name, *numbers, *example; /* "er", "ROWS,NNZ[,SEED]", "er:1000,5000" */
 } dcsr_generator;

@@ -1,11 +1,11 @@
 /* kronecker.h: the Kronecker product.
  *
- *      C<mask> = accum(C, T)     T[i m + k, j n + l] = op(A[i,j], B[k,l]), where B is of m x n
+ *      C<mask> = accum(C, T)     T[i m + k, j n + l] = op(A[i,j], B[k,l]), where B is m x n
  *
- * C is of (rows of A) m x (columns of A) n. desc.h says what mask and accum do; desc->transpose_a and
- * transpose_b take transposes. Where C stores a pattern alone the operator is not applied.
+ * C is (rows of A) m x (columns of A) n. dcsr/desc.h says what mask and accum do; desc->transpose_a and
+ * transpose_b take transposes. If C is pattern-only the operator is not applied.
  *
- * Errors and threads as in apply.h; TOO_LARGE where the product has more rows or columns than a matrix can
+ * Errors and threads as in dcsr/apply.h; TOO_LARGE if the product has more rows or columns than a matrix can
  * have. Cost: O(nnz(A) nnz(B)). */
 #ifndef DCSR_KRONECKER_H
 #define DCSR_KRONECKER_H

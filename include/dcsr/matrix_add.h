@@ -1,14 +1,15 @@
-/* matrix_add.h: a matrix added to another as a batch of insertions.
+/* matrix_add.h: adding a matrix to another as a batch of insertions.
  *
- *      C += B      each entry of B is inserted into C, where C's policy says what that means
+ *      C += B      each entry of B is inserted into C, by C's policy
  *
- * This is dcsr_matrix_insert() of the entries of a view, with their values cast to C's type: it returns when
- * they are queued; the ticket, which may be NULL, tells when they are in; what others have queued goes first.
- * It costs what a batch costs, whatever C holds, while the other operations write C anew.
+ * This is dcsr_matrix_insert() of the entries of a view, with their values cast to C's type. It returns when
+ * they are queued, behind what others have queued; the ticket, which may be NULL, tells when they have been
+ * applied. It costs what a batch costs, whatever C holds, while other operations rewrite all of C. Any number
+ * of threads may call it.
  *
  * Errors: INVALID_ARGUMENT (C or B is NULL; B is of another context), DIMENSION_MISMATCH, OUT_OF_MEMORY,
- * BUSY, CONTEXT_DESTROYED. Cost here: one copy of B's entries, at 24 bytes each for the time of the call; on
- * a cuda context it is made on the device, but for a durable C, whose log is written from host memory. */
+ * BUSY, CONTEXT_DESTROYED. Cost of the call: one copy of B's entries, of 24 bytes each; in a cuda context it
+ * is made on the device, unless C is durable, as its log is written from host memory. */
 #ifndef DCSR_MATRIX_ADD_H
 #define DCSR_MATRIX_ADD_H
 

@@ -9,7 +9,7 @@
  *             +-----------+     |       |                      +-------+
  *                               +-------+
  *
- * X and Y are row-major and without gaps: a row of X, which each entry of A reads, is contiguous. */
+ * X and Y are row-major and without gaps, so the row of X that an entry of A reads is contiguous. */
 #ifndef DCSR_SPMM_H
 #define DCSR_SPMM_H
 
@@ -19,47 +19,45 @@
 extern "C" {
 #endif
 
-/* Y<mask> = accum(Y, A X), with A^T for A where desc->transpose_a says so.
+/* Y<mask> = accum(Y, A X), with A^T for A if desc->transpose_a is set.
  *
- * Y has as many rows as A, X as A has columns (with transpose_a the other way round), both of `columns`
- * columns, in arrays of the caller's that do not overlap, in host memory or, on a cuda context, each in
- * either memory; each may be NULL where it has no elements. X is of the type of the multiplication's second
- * operand, Y of that of its result; a matrix of another type is cast. An entry that stands more than once in
- * the view counts as often as it stands. mask is over the rows of Y, and may be NULL.
+ * Y has as many rows as A has rows, X as many as A has columns (with transpose_a the other way round); both
+ * have `columns` columns. They are arrays of the caller's that do not overlap, in host memory or, in a cuda
+ * context, each in either memory; each may be NULL if it has no elements. X is of the type of the
+ * multiplication's second operand, Y of that of its result; a matrix of another type is cast. An entry that
+ * the view shows more than once counts each time. mask has one element per row of Y, and may be NULL.
  *
- * Y is dense, so there is a value for what is not there: an element whose row of A has no entry is the
- * identity of the semiring's addition. With accum it stays as it is. A row that the mask leaves out stays as
+ * Y is dense, so missing elements have a value: if a row of A has no entry, that row of Y becomes the
+ * identity of the semiring's addition, or with accum stays as it is. A row that the mask leaves out stays as
  * it is; with desc->replace its elements become the identity.
  *
- * Any number of threads may use one view. The result is the same bits for the same number of threads, and for
- * any number where addition is exact. A semiring that does not look at the values of A (desc.h) does not read
- * them.
+ * Any number of threads may use one view. The result is bitwise the same for the same number of threads, and
+ * for any number if addition is exact. The values of A are not read if the multiplication ignores them.
  *
- * On a cuda context it runs on the device where that is worth it or asked for (desc->device), and where X or
- * Y is in the device's memory. Functions of a user's and DCSR_DEVICE_CPU run on the host, and then X and Y
+ * In a cuda context it runs on the device if that is worthwhile or asked for (desc->device), or if X or Y is
+ * in the device's memory. With a user's functions and with DCSR_DEVICE_CPU it runs on the host, and X and Y
  * have to be in host memory.
  *
- * Errors: INVALID_ARGUMENT (NULL; X or Y on a device where the host has to read it), DIMENSION_MISMATCH (a
- * mask that has not as many elements as Y has rows), TOO_LARGE, OUT_OF_MEMORY, CALLBACK, CONTEXT_DESTROYED; Y
+ * Errors: INVALID_ARGUMENT (NULL; X or Y on a device when the host has to read it), DIMENSION_MISMATCH (the
+ * size of the mask is not the number of Y's rows), TOO_LARGE, OUT_OF_MEMORY, CALLBACK, CONTEXT_DESTROYED; Y
  * is then as it was.
  *
- * Cost: O(entries x columns), the entries of rows that the mask leaves out not counted; transpose_a also what
- * the transpose costs where the view has none yet. Memory: some rows of Y; a copy of Y where a function of a
- * user's may fail. After Yang, Buluc, Owens: Design Principles for Sparse Matrix Multiplication on the GPU
+ * Cost: O(entries x columns), without the entries of rows that the mask leaves out; with transpose_a also
+ * what the transpose costs if the view has none yet. Memory: some rows of Y; a copy of Y if a user's function
+ * may fail. After Yang, Buluc, Owens: Design Principles for Sparse Matrix Multiplication on the GPU
  * (2018). */
 DCSR_API dcsr_status dcsr_spmm(void *Y, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                const dcsr_semiring *semiring, dcsr_view *A, const void *X, uint64_t columns,
                                const dcsr_desc *desc);
 
-/* How the work is shared out among threads. */
+/* How the work is shared among threads. */
 typedef enum dcsr_spmm_mapping {
     DCSR_SPMM_AUTO = 0,
-    DCSR_SPMM_ROW_SPLIT, /* whole rows, in shares of about as many entries */
-    DCSR_SPMM_MERGE /* as many entries and rows each: a long row is shared, and its parts are added afterwards
-                     */
+    DCSR_SPMM_ROW_SPLIT, /* whole rows, in shares of about equally many entries */
+    DCSR_SPMM_MERGE      /* equal numbers of entries and rows: a long row is split, and its parts are added */
 } dcsr_spmm_mapping;
 
-/* The same with the mapping that *mapping asks for; on success *mapping is the one it was done by. */
+/* The same with the mapping that *mapping asks for; on success *mapping is the one that was used. */
 DCSR_API dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector *mask,
                                   const dcsr_binary_op *accum, const dcsr_semiring *semiring, dcsr_view *A,
                                   const void *X, uint64_t columns, const dcsr_desc *desc);

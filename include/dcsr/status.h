@@ -1,8 +1,8 @@
 /* status.h: what a call returns.
  *
  * Every function of the library that can fail returns a dcsr_status: DCSR_OK (zero) or one of the negative
- * numbers below. The library never prints and never exits; besides the number, dcsr_context_error() keeps one
- * sentence that says what failed, where, and what to do about it. */
+ * numbers below. The library never prints and never exits; dcsr_context_error() keeps one sentence that says
+ * what failed, where, and what to do about it. */
 #ifndef DCSR_STATUS_H
 #define DCSR_STATUS_H
 
@@ -15,31 +15,29 @@ extern "C" {
 
 typedef enum dcsr_status {
     DCSR_OK = 0,
-    DCSR_ERROR_INVALID_ARGUMENT =
-        -1,                        /* a null pointer, an unknown constant: the message names the argument */
-    DCSR_ERROR_OUT_OF_MEMORY = -2, /* the system or the context's memory limit; the object is as it was */
+    DCSR_ERROR_INVALID_ARGUMENT = -1,   /* a null pointer, an unknown constant: the message names it */
+    DCSR_ERROR_OUT_OF_MEMORY = -2,      /* of the system, or the context's limit; the object is unchanged */
     DCSR_ERROR_INDEX_OUT_OF_RANGE = -3, /* a row or column outside the matrix: nothing was applied */
     DCSR_ERROR_DIMENSION_MISMATCH = -4, /* operands whose shapes do not fit together */
     DCSR_ERROR_TYPE_MISMATCH = -5,      /* values given to a pattern-only matrix, or the other way round */
     DCSR_ERROR_TOO_LARGE = -6,          /* a size that overflows or is beyond what the format can address */
     DCSR_ERROR_IO = -7,                 /* the operating system refused to open, read or write a file */
-    DCSR_ERROR_FORMAT = -8,             /* a malformed input file: the message says file, line and reason */
+    DCSR_ERROR_FORMAT = -8,             /* a malformed input file: the message gives file, line, reason */
     DCSR_ERROR_NOT_BUILT = -9,          /* the feature was left out when the library was built */
-    DCSR_ERROR_NO_DEVICE = -10,         /* the asked-for device is not there */
-    DCSR_ERROR_CONTEXT_DESTROYED =
-        -11,                      /* the object outlived its context; all that is left is to destroy it */
-    DCSR_ERROR_BUSY = -12,        /* a queue is full, a store is locked, and the caller asked not to wait */
-    DCSR_ERROR_CANCELLED = -13,   /* the queued change was dropped because its matrix was destroyed */
-    DCSR_ERROR_NOT_FOUND = -14,   /* nothing of that name, place or version is there */
-    DCSR_ERROR_DEVICE = -15,      /* the device has failed: its context can only be destroyed */
-    DCSR_ERROR_CALLBACK = -16,    /* a function that the caller gave to an operation returned false */
-    DCSR_ERROR_CORRUPT = -17,     /* what is stored is not what was written: the message says where */
+    DCSR_ERROR_NO_DEVICE = -10,         /* the requested device is missing or unusable */
+    DCSR_ERROR_CONTEXT_DESTROYED = -11, /* the object outlived its context; it can only be destroyed */
+    DCSR_ERROR_BUSY = -12,              /* a full queue, a locked store; the caller asked not to wait */
+    DCSR_ERROR_CANCELLED = -13,         /* the queued change was dropped because its matrix was destroyed */
+    DCSR_ERROR_NOT_FOUND = -14,         /* there is nothing of that name or version */
+    DCSR_ERROR_DEVICE = -15,            /* the device has failed: its context can only be destroyed */
+    DCSR_ERROR_CALLBACK = -16,          /* a function that the caller gave to an operation returned false */
+    DCSR_ERROR_CORRUPT = -17,           /* what is stored is not what was written: the message says where */
     DCSR_ERROR_NOT_DURABLE = -18, /* applied in memory, but not safe on the disk: the message says why */
-    DCSR_ERROR_DEADLOCK = -19     /* a user's operator made a call that would wait for the operation itself:
-                                     dcsr/operators.h says which may be made */
+    DCSR_ERROR_DEADLOCK = -19     /* a user's operator made a call that would wait for the operation
+                                           itself: dcsr/operators.h says which calls it may make */
 } dcsr_status;
 
-/* A short name of the status in words ("out of memory"); never NULL, also for numbers that are no status.
+/* A short name of the status in words ("out of memory"); never NULL, even for a number that is not a status.
  * The text is constant. Any thread may call it. */
 DCSR_API const char *dcsr_strerror(dcsr_status status);
 

@@ -1,11 +1,11 @@
 /* transpose.h: the transpose of a matrix.
  *
- *      C<mask> = accum(C, A^T)          with desc->transpose_a: A itself, that is a copy
+ *      C<mask> = accum(C, A^T)          with desc->transpose_a: A itself, that is, a copy
  *
- * Errors and threads as in apply.h. Cost: O(nnz + cols): two passes over the entries, the first into buckets
- * of neighbouring columns; or where columns are far more than entries, O(nnz): these are sorted. Where A's
- * view has its transpose already (DCSR_LAYOUT_CSC, or a matrix that maintains it) that is copied; on a device
- * it is made for the view where it is not there, and kept. */
+ * Errors and threads as in dcsr/apply.h. Cost: O(nnz + cols): two passes over the entries, the first into
+ * buckets of neighbouring columns; or if there are far more columns than entries, O(nnz): the entries are
+ * sorted. If A's view has its transpose already (DCSR_LAYOUT_CSC, or a matrix that maintains it), that is
+ * copied; on a device it is made for the view if there is none, and kept. */
 #ifndef DCSR_TRANSPOSE_H
 #define DCSR_TRANSPOSE_H
 

@@ -1,14 +1,13 @@
-/* view.h: an immutable handle on one version of a matrix.
+/* view.h: an immutable view of one version of a matrix.
  *
- * A view shows the version that was published last when it was created, and goes on showing it while the
- * matrix changes. Creating one costs no copy of the entries and waits for no writer; reading takes no lock.
- * What the matrix replaces is kept until the last view that can see it is destroyed.
+ * A view shows the version that was published last when the view was created, and goes on showing it while
+ * the matrix changes. Creating one copies no entries and waits for no writer; reading takes no lock. What the
+ * matrix replaces is kept until the last view that can see it is destroyed.
  *
- * Where the version holds duplicates that are not combined yet, or tombstones, the rows concerned are
- * resolved for the view while it is created (their sorted result is the view's own; the other rows are
- * shared).
+ * If the version holds duplicates that are not combined yet, or tombstones, the rows that hold them are
+ * resolved while the view is created (the sorted result is the view's own; the other rows are shared).
  *
- * Threads: any number may read one view. Destroying it must be the last call on it. */
+ * Threads: any number may read one view. dcsr_view_destroy() must be the last call on it. */
 #ifndef DCSR_VIEW_H
 #define DCSR_VIEW_H
 
@@ -22,17 +21,17 @@ typedef struct dcsr_view dcsr_view;
 
 typedef enum dcsr_layout {
     DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
-    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store when it is defragmented, else gathered;
-                        the offsets are rows + 1 of 8 bytes, however few entries there are */
-    DCSR_LAYOUT_CSC /* the segments, and beside them the columns: offsets, row numbers, values. Transposed for
-                       the view, unless the matrix maintains its transpose (dcsr_matrix_options); the offsets
-                       are cols + 1 of 8 bytes */
+    DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store if it is defragmented, else gathered;
+                        rows + 1 offsets of 8 bytes, however few entries there are */
+    DCSR_LAYOUT_CSC /* the segments, and in addition the columns: offsets, row numbers, values. Transposed for
+                       the view, unless the matrix maintains its transpose (dcsr_matrix_options); cols + 1
+                       offsets of 8 bytes */
 } dcsr_layout;
 
-/* Flags of dcsr_view_create(), to be or-ed. */
+/* Flags of dcsr_view_create(), which may be or-ed. */
 enum {
-    /* The reader does not mind an entry that stands more than once (traversal, plus-times over a matrix whose
-     * policy is sum): rows are then resolved only where something was deleted. */
+    /* The reader accepts an entry that is stored more than once (traversal, plus-times over a matrix whose
+     * policy is sum): only rows with deletions are then resolved. */
     DCSR_VIEW_DUPLICATES = 1,
     /* Columns ascend within each row. */
     DCSR_VIEW_SORTED = 2
@@ -40,13 +39,14 @@ enum {
 
 /* Creates a view of the matrix's last published version. *view is NULL on failure.
  * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
- * unresolved rows; else O(entries in those rows); of CSR O(rows + entries). CSR and CSC views are cached for
- * as long as the version is the newest. The arrays of CSC take O(cols + entries) and, while they are made, up
- * to 16 bytes more an entry; of a matrix that maintains its transpose what a CSR view of that takes. */
+ * unresolved rows, else O(entries in those rows); for CSR O(rows + entries). CSR and CSC arrays are cached
+ * for as long as their version is the newest. The arrays of CSC take O(cols + entries) and, while they are
+ * made, up to 16 more bytes per entry; if the matrix maintains its transpose, what a CSR view of the
+ * transpose takes. */
 DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
                                       unsigned flags);
 
-/* Gives the view back and with it what only it could see. NULL does nothing. */
+/* Destroys the view, and frees what only this view could see. NULL does nothing. */
 DCSR_API void dcsr_view_destroy(dcsr_view *view);
 
 typedef struct dcsr_view_info {
@@ -55,19 +55,19 @@ typedef struct dcsr_view_info {
     uint64_t rows, cols;
     uint64_t version;
     uint64_t nnz;      /* entries the view shows */
-    uint64_t segments; /* pieces over all rows (rows that are not empty, for CSR) */
+    uint64_t segments; /* of all rows (for CSR: rows that are not empty) */
     uint64_t max_row;  /* length of the longest row */
     double mean_row, row_std;
     bool lent; /* a CSR or CSC view that points into the store: no entry was copied */
 } dcsr_view_info;
 
-/* Fills *info. The row statistics cost O(rows in use), pages of 64 rows at a time; of CSR O(rows). Errors: on
- * a device also OUT_OF_MEMORY, as of all that reads there. */
+/* Fills *info. The row statistics cost O(rows in use), in pages of 64 rows; for CSR O(rows). Errors: on a
+ * device also OUT_OF_MEMORY, as for every call that reads there. */
 DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 
-/* The arrays of a CSR view. They belong to the view and last as long as it does. Of a matrix on a cuda
- * context they are in the device's memory, for kernels and libraries there; they may be used by any stream
- * until the view is destroyed. */
+/* The arrays of a CSR view. They belong to the view and last as long as it does. In a cuda context they are
+ * in the device's memory, for kernels and libraries there, and may be used on any stream until the view is
+ * destroyed. */
 typedef struct dcsr_csr {
     uint64_t rows, cols, nnz;
     dcsr_type type;
@@ -76,18 +76,17 @@ typedef struct dcsr_csr {
     const void *values;      /* nnz values of the type; NULL for pattern */
 } dcsr_csr;
 
-/* Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
+/* Fills *csr with the arrays of a CSR view. Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
 DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
 
-/* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; from a device a copy that the
- * view makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
+/* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; on a device a copy that the view
+ * makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
 
-/* The arrays of a CSC view: the columns, each with ascending row numbers. They belong to the view, last, and
- * are in the device's memory as those of a CSR view. The view is read by rows too, as segments are: by
- * dcsr_view_row(), dcsr_view_get_many(), dcsr_view_get_info() and all operations. Duplicates that its flags
- * let show stand as they were inserted; of a matrix that maintains its transpose they may be combined
- * already. */
+/* The arrays of a CSC view: the columns, each with ascending row numbers. Ownership, lifetime and memory are
+ * as for CSR. The view can also be read by rows, like a view of segments: by dcsr_view_row(),
+ * dcsr_view_get_many(), dcsr_view_get_info() and all operations. Duplicates that the view's flags let through
+ * appear as they were inserted; if the matrix maintains its transpose, they may be combined already. */
 typedef struct dcsr_csc_arrays {
     uint64_t rows, cols, nnz;
     dcsr_type type;
@@ -96,19 +95,18 @@ typedef struct dcsr_csc_arrays {
     const void *values;      /* nnz values of the type; NULL for pattern */
 } dcsr_csc_arrays;
 
-/* Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
+/* Fills *csc with the arrays of a CSC view. Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
 DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc);
-/* The same in host memory: from a device a copy that the view makes at the first call and keeps. Errors: also
+/* The same in host memory: on a device a copy that the view makes at the first call and keeps. Errors: also
  * OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc);
 
-/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL),
- * *length is the row's length. To read a row of unknown length call it with capacity 0 first. Errors:
- * INDEX_OUT_OF_RANGE. */
+/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL);
+ * *length gets the row's length. To learn that first, call it with capacity 0. Errors: INDEX_OUT_OF_RANGE. */
 DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns,
                                    void *values, uint64_t *length);
 
-/* As dcsr_matrix_get_many(), on the view's version, without waiting. */
+/* As dcsr_matrix_get_many(), but reads the view's version and does not wait. */
 DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,
                                         void *values, bool *stored);
 
