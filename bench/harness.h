@@ -3,8 +3,10 @@
  * A program reads
  *
  *      bench_begin(&b, argc, argv, "spmv", "How fast is ...?");
- *      bench_table *table = bench_table_begin(&b, "spmv", "title", "matrix kernel | seconds:%.2e
- * gflops:%.2f"); bench_row(table, BENCH_LABELS("er", "csr"), seconds, gflops); return bench_end(&b);
+ *      bench_table *table = bench_table_begin(&b, "spmv", "title",
+ *                                             "matrix kernel | seconds:%.2e gflops:%.2f");
+ *      bench_row(table, BENCH_LABELS("er", "csr"), seconds, gflops);
+ *      return bench_end(&b);
  *
  * A row is printed as soon as it is there. The text is also what the plots are made from: each table is a
  * gnuplot data set of its own (a comment line with its name, one line of column names, two empty lines

@@ -1,9 +1,9 @@
 /* cli.h: what the commands of the program `dcsr` share.
  *
  * A command is one file that defines one cli_command: its options, its help and a function that runs it. What
- * the command line takes, what the help, the manual page and the completion of shells say, all comes from
- * these definitions. main.c finds the command in its table, options.c lets it take its options, main.c runs
- * it. The function returns the exit status: 0 done, 1 failed, 2 wrong usage.
+ * the command line accepts, the help, the manual page and the shells' completion all come from these
+ * definitions. main.c finds the command in its table, options.c passes it its options, main.c runs it. The
+ * function returns the exit status: 0 done, 1 failed, 2 wrong usage.
  *
  * Results go into a cli_report, which prints them either as aligned text or as one JSON object. Failures go
  * through cli_fail() and cli_usage(): one line on stderr, and with --json an object on stdout. */
@@ -18,17 +18,17 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
 
 typedef struct cli_state cli_state;
 
-/* The words in `arguments`, and in what an option takes, decide about completion: MATRIX and EDGES, FILE,
- * what begins with STORE, COMMAND; alternatives are written a|b|c, and others are refused. */
+/* The words in `arguments`, and in the arguments of options, determine completion: MATRIX and EDGES, FILE,
+ * what begins with STORE, COMMAND; alternatives are written a|b|c, and anything else is refused. */
 typedef struct cli_command {
     const char *name;
     const char *arguments;             /* for the usage line */
     const char *summary;               /* one line for `dcsr --help` */
     const char *help;                  /* below the options: what is reported, and an example */
-    int least, most;                   /* how many arguments there may be; most -1: any number */
+    int least, most;                   /* the number of arguments; most -1: any number */
     bool offline;                      /* it runs without a context */
     const struct argp_option *options; /* may be NULL */
-    /* Takes one option; returns 0, or EINVAL after cli_usage() or cli_fail(). */
+    /* Handles one option; returns 0, or EINVAL after cli_usage() or cli_fail(). */
     error_t (*take)(cli_state *cli, int key, const char *value);
     /* The arguments that can be listed, number 0, 1, ...; NULL beyond the last. May be NULL. */
     const char *(*choice)(int number);
@@ -40,95 +40,93 @@ struct cli_state {
     dcsr_device device;
     int threads;
     bool json, quiet, help, version;
-    bool json_failures;   /* --json is there, though it may not have been parsed yet */
-    struct json_t *error; /* what --json says of the first failure; NULL: none yet */
-    bool printed;         /* a JSON object has been */
-    int exit_status;      /* what cli_usage() or cli_fail() said last */
+    bool json_failures;   /* --json was given, though it may not have been parsed yet */
+    struct json_t *error; /* what --json prints for the first failure; NULL: none yet */
+    bool printed;         /* a JSON object has been printed */
+    int exit_status;      /* of the last cli_usage() or cli_fail() */
     char **arguments;     /* of the command, in order */
     int argument_count;
     dcsr_context *context;
-    struct cli_open_store *stores; /* that are open (stored.h) */
-    bool from_store;               /* a MATRIX was a stored one; then reports tell of the following */
-    uint64_t pending, replayed;    /* records that its log holds beyond; changes that @live has replayed */
-    dcsr_policy op;                /* what --op says; DCSR_POLICY_DEFAULT: it was not given */
-    bool loaded;                   /* a MATRIX has been, as a matrix; then reports tell of the following */
-    uint64_t combined;             /* entries of it that were combined with others as it was loaded */
+    struct cli_open_store *stores; /* the open ones (stored.h) */
+    bool from_store;               /* a MATRIX was a stored one; reports then include the next line */
+    uint64_t pending, replayed;    /* later records in its log; changes that @live has replayed */
+    dcsr_policy op;                /* of --op; DCSR_POLICY_DEFAULT: it was not given */
+    bool loaded;                   /* a MATRIX was loaded as a matrix; reports then include the next line */
+    uint64_t combined;             /* its entries that were combined with others during loading */
     double progress_last;          /* when progress was last shown */
     bool progress_shown;
 };
 
-/* All commands; the last is followed by NULL (main.c). */
+/* All commands, terminated by NULL (main.c). */
 extern const cli_command *const cli_commands[];
-/* The one of that name; NULL after cli_usage() where there is none, or no name. */
+/* The command of that name; NULL after cli_usage() if there is none, or no name. */
 const cli_command *cli_find_command(cli_state *cli, const char *name);
 
-/* The command line (options.c). Takes what stands in argv[1..]: up to the command where that is not known
- * yet, else all. cli->arguments is then what is not an option. Exit status. */
+/* The command line (options.c). Parses argv[1..]: up to the command if that is not known yet, else all of it.
+ * cli->arguments is then what is not an option. Returns the exit status. */
 int cli_parse_options(cli_state *cli, int argc, char **argv);
 extern const struct argp_option cli_common_options[];
 /* Whether this row of a table of options ends it. Rows without a name are headings. */
 bool cli_is_last_option(const struct argp_option *option);
-/* The next of the alternatives a|b|c, of *length characters; *rest begins as the first. NULL: there is none.
- */
+/* The next of the alternatives a|b|c, of *length characters; *rest must first point to the first. NULL at the
+ * end. */
 const char *cli_choice(const char **rest, size_t *length);
-/* The name that is nearest to a word, if it is near: offer all there are. `best` is NULL when none is. */
+/* Finds the name that is most similar to a word: offer all names. `best` is NULL if none is similar. */
 typedef struct cli_guess {
     const char *word, *best;
     size_t distance;
 } cli_guess;
 void cli_guess_offer(cli_guess *guess, const char *name);
 
-/* Help texts (help.c). Exit status. */
+/* Help texts (help.c). Return the exit status. */
 int cli_show_help(cli_state *cli, const cli_command *command); /* NULL: of the program */
 extern const char cli_about[], cli_exit_statuses[];
-/* "A MATRIX is ..."; allocated, NULL where there is no memory. */
+/* "A MATRIX is ..."; allocated, NULL if there is no memory. */
 char *cli_describe_matrices(void);
-/* The manual page, and what shells complete by (manual.c, completion.c). */
+/* The manual page, and the completion scripts of shells (manual.c, completion.c). */
 void cli_write_manual(FILE *out);
 void cli_write_bash_completion(FILE *out);
 void cli_write_zsh_completion(FILE *out);
 
 /* Failing (output.c). Both print one line "dcsr: ..." and return the exit status, 1 and 2; cli_usage() adds
- * where help is. With --json the first failure is what is printed on stdout in the end, or with the results.
- */
+ * where to find help. With --json the first failure is printed on stdout at the end, or with the results. */
 __attribute__((format(printf, 2, 3))) int cli_fail(cli_state *cli, const char *format, ...);
 __attribute__((format(printf, 2, 3))) int cli_usage(cli_state *cli, const char *format, ...);
-/* cli_fail() with another status than "failed" for programs: that of the library's last failure, or one of
- * the program's own. */
+/* cli_fail() with a status other than "failed" in JSON: that of the library's last failure, or one of the
+ * program's own. */
 __attribute__((format(printf, 2, 3))) int cli_fail_because(cli_state *cli, const char *format, ...);
 __attribute__((format(printf, 4, 5))) int cli_fail_as(cli_state *cli, const char *status, int exit_status,
                                                       const char *format, ...);
 /* With the library's sentence about this thread's last failure. */
 int cli_fail_library(cli_state *cli);
-/* Prints what --json says of a failure, unless that was printed with the results. */
+/* Prints the failure for --json, unless it was printed with the results. */
 void cli_end_failures(cli_state *cli);
-/* Such a line about something that need not end the command. */
+/* Prints such a line about something that does not end the command. */
 __attribute__((format(printf, 2, 3))) void cli_warn(cli_state *cli, const char *format, ...);
-/* Pushes what has been printed out to stdout; a failure to write it is a failure of the command. */
+/* Flushes stdout; a failure to write is a failure of the command. */
 int cli_flush(cli_state *cli);
 
-/* A whole number from least to most; k, M and G after it stand for thousands, millions, milliards.
- * Returns 0, or EINVAL after the message. */
+/* Parses a whole number from least to most; k, M and G after it stand for thousands, millions and billions.
+ * Returns 0, or EINVAL after a message. */
 error_t cli_take_number(cli_state *cli, const char *option, const char *value, uint64_t least, uint64_t most,
                         uint64_t *number);
 
-/* Progress on a terminal: one line that is overwritten, shown a few times a second; cli_progress_end() wipes
- * it. */
+/* Progress on a terminal: one line, updated a few times a second; cli_progress_end() erases it. */
 __attribute__((format(printf, 2, 3))) void cli_progress(cli_state *cli, const char *format, ...);
 void cli_progress_end(cli_state *cli);
 
 /* Seconds on a clock that only goes forward. */
 double cli_now(void);
 int cli_compare_doubles(const void *a, const void *b);
-/* The quantile q (0 to 1) of n ascending numbers, the nearest rank; NaN of none. */
+/* The quantile q (0 to 1) of n ascending numbers, by nearest rank; NaN if n is 0. */
 double cli_quantile(const double *ascending, size_t n, double q);
 
 /* Results. The text is built as the JSON object is; cli_report_print() prints one of the two, frees the
- * report and returns the exit status. A label of NULL puts a value in the JSON object only. A number that is
- * not finite is null. */
+ * report and returns the exit status. A label of NULL puts a value into the JSON object only. A number that
+ * is not finite becomes null. */
 typedef struct cli_report {
     cli_state *cli;
-    struct json_t *object, *item; /* item: of a list, that is being filled; NULL: none */
+    struct json_t *object, *item; /* item: the element of a list that is being filled, or NULL */
     FILE *stream;
     char *text;
     size_t length;
@@ -141,16 +139,16 @@ void cli_put_real(cli_report *report, const char *key, const char *label, double
 void cli_put_seconds(cli_report *report, const char *key, const char *label, double seconds);
 void cli_put_bytes(cli_report *report, const char *key, const char *label, uint64_t bytes);
 void cli_put_text(cli_report *report, const char *key, const char *label, const char *value);
-/* A list in the JSON object, empty at first. Between the other two calls what is put goes into a new object
- * at the end of that list. */
+/* Adds an empty list to the JSON object. Between the other two calls, values go into a new object at the end
+ * of that list. */
 void cli_put_list(cli_report *report, const char *key);
 void cli_begin_item(cli_report *report, const char *key);
 void cli_end_item(cli_report *report);
-/* A line of the text alone; without a label it begins at the margin. */
+/* Adds a line to the text only; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
 int cli_report_print(cli_report *report);
-/* Frees the report without printing it; returns the exit status that it is given. */
+/* Frees the report without printing it; returns `status`. */
 int cli_report_drop(cli_report *report, int status);
 
 /* Numbers as people read them: 1,234,567; 1.5 MiB; 12.3 ms. The buffer is returned. */
@@ -159,32 +157,32 @@ const char *cli_grouped(char buffer[CLI_NUMBER], uint64_t value);
 const char *cli_bytes(char buffer[CLI_NUMBER], uint64_t bytes);
 const char *cli_duration(char buffer[CLI_NUMBER], double seconds);
 
-/* MATRIX arguments (source.c). On failure these have printed the reason and return the exit status. A file is
- * opened once and read from front to back, so that it may be a pipe. */
+/* MATRIX arguments (source.c). On failure these print the reason and return the exit status. A file is opened
+ * once and read from front to back, so it may be a pipe. */
 
-/* A MATRIX that is looked at before it is read. Set the first three, leave the others zero. */
+/* A MATRIX that is inspected before it is read. Set the first three fields, leave the others zero. */
 typedef struct cli_source {
     const char *name;
-    uint64_t rows, cols; /* bound an edge list; 0: as its ids need */
+    uint64_t rows, cols; /* of an edge list; 0: as its ids require */
     dcsr_input *input;   /* a file that is open */
-    dcsr_coo coo;        /* what has been read already */
+    dcsr_coo coo;        /* what has been read so far */
     bool loaded;
 } cli_source;
 
-/* The type that its triples will have. Of several sources that are looked at, a pipe which is not the last is
- * read to its end, since whoever writes may write one after the other. */
+/* The type that its triples will have. If several sources are inspected, a pipe that is not the last is read
+ * to its end, since one process may write to one pipe after another. */
 int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *type);
-/* Its triples, of type pattern, int64 or fp64, once. */
+/* Reads its triples, of type pattern, int64 or fp64. To be called once. */
 int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo);
 /* Frees what has not been loaded. */
 void cli_source_close(cli_source *source);
 
-/* The matrix that a MATRIX names; of a stored one type, policy and options too. Sets cli->combined, and says
- * on stderr what has become of a file's entries that stand more than once. *seconds (may be NULL) gets the
- * time that inserting took, or restoring. */
+/* Loads the matrix that a MATRIX names; a stored one with its type, policy and options. Sets cli->combined,
+ * and says on stderr what happened to repeated entries of a file. *seconds (may be NULL) gets the time that
+ * inserting or restoring took. */
 int cli_load_matrix(cli_state *cli, dcsr_matrix **matrix, const char *source, double *seconds);
 
-/* What equal entries of a MATRIX mean. CLI_OP_OPTION stands in the table of a command's options, and its
+/* What repeated entries of a MATRIX mean. CLI_OP_OPTION goes into the table of a command's options, and its
  * take() ends with cli_op_take(), which may be take() itself. */
 enum { CLI_KEY_OP = 600 };
 #define CLI_OP_OPTION                                                                                 \
@@ -196,21 +194,21 @@ enum { CLI_KEY_OP = 600 };
     }
 error_t cli_op_take(cli_state *cli, int key, const char *value);
 
-/* Files that are written (files.c): beside their place and renamed when they are whole, by the library; pipes
- * and devices straight. */
+/* Output files (files.c): the library writes them under a temporary name and renames them when they are
+ * complete; pipes and devices are written directly. */
 
-/* Writes a matrix to a file and reports that, unless it went to standard output; `version` of a stored one,
- * else 0. */
+/* Writes a matrix to a file and reports that, unless it went to standard output; `version` is that of a
+ * stored one, else 0. */
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
 
-/* A kind of file that is no matrix. */
+/* A kind of file that is not a matrix. */
 typedef struct cli_file_kind {
     const char *name;   /* "a PNG picture" */
     const char *ending; /* of the names of such files, ".png" */
-    const char *magic;  /* what they begin with */
+    const char *magic;  /* their first bytes */
     size_t magic_length;
 } cli_file_kind;
-/* Refuses a name without that ending, and one under which there is a file of another kind. */
+/* Refuses a name without that ending, and the name of an existing file of another kind. */
 int cli_check_target(cli_state *cli, const char *file, const cli_file_kind *kind);
 
 extern const cli_command cli_info_command;

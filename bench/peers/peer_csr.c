@@ -4,9 +4,9 @@
  * entries of the old matrix as the others. A thread first counts, for its part of the batch, what is not
  * stored yet, which gives the place where its part of the new arrays begins; then it copies:
  *
- *      old   | a a a | b b | c c c c c c | d | e e e |      runs between two touched rows: one memcpy() each
- *      batch               |     *   *   |                 inside a touched row: memcpy() up to the place of
- * each new entry new   | a a a | b b | c c c * c * c c | d | e e e |
+ *      old   | a a a | b b | c c c c c c | d | e e e |          between two touched rows: one memcpy()
+ *      batch               |     *   *   |                      inside a touched row: one memcpy() up to the
+ *      new   | a a a | b b | c c c * c * c c | d | e e e |      position of each new entry
  */
 #include "bench/keysort.h"
 #include "bench/peers/peers.h"

@@ -8,8 +8,8 @@
  * its worker without knowing what a matrix is:
  *
  *      dcsr_context_destroy: closed = true -> for each member: close(member), without the lock -> release
- *      dcsr_matrix_destroy:  dcsr_i_context_leave(), which waits while close() runs on this member -> stop
- * the worker, if close() has not -> ... -> release
+ *      dcsr_matrix_destroy:  dcsr_i_context_leave(), which waits while close() runs on this member
+ *                            -> stop the worker, if close() has not -> ... -> release
  *
  * Order of locks: the context's lock is the innermost and no function of an object is called under it.
  * leave() may wait for close(), and close() for the member's worker; so never call leave() from that worker,

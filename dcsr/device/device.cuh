@@ -1,8 +1,8 @@
 /* device.cuh: what a file with kernels includes to be compiled twice (internal).
  *
  *      nvcc                          CUDA: the runtime's own headers, and the few names below
- *      g++ or clang++, DCSR_SIMT     the emulator of tests/simt: every CUDA thread is a fiber, every stream a
- * queue
+ *      g++ or clang++, DCSR_SIMT     the emulator of tests/simt: every CUDA thread is a fiber, every stream
+ *                                    a queue
  *
  * Kernels keep to what both understand:
  *

@@ -3,10 +3,11 @@
  * Matrix Market entries, edge lists and dense vectors are all lines of one form; what differs is said in
  * dcsr_i_lines. The text is cut into chunks at line ends:
  *
- *      text     | chunk 0     | chunk 1   | chunk 2     |      1. count the lines of each, which bounds its
- * entries arrays   | 0..a ....   | ..b ..... | ..c ......  |      2. parse each into its own part of the
- * arrays arrays   | 0..a..b..c |                                 3. close the gaps that blank lines and
- * comments left
+ *      text     | chunk 0     | chunk 1   | chunk 2     |      1. count the lines of each, which bounds
+ *                                                                 its entries
+ *      arrays   | 0..a ....   | ..b ..... | ..c ......  |      2. parse each into its own part of the arrays
+ *      arrays   | 0..a..b..c |                                 3. close the gaps that blank lines and
+ *                                                                 comments left
  *
  * The cuts depend on the text alone, so entries stand in the order of the file and the error reported is the
  * first of the file, whatever the number of threads. */

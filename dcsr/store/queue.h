@@ -1,8 +1,8 @@
 /* queue.h: the queue of changes of a matrix: operations, the worker, tickets (internal).
  *
- * Calls that change a matrix put an operation into its queue (change.c); a thread of the matrix applies them
- * in order (queue.c), by the engine of its device (engine.h). Operations and tickets are in ticket.c; what
- * becomes of those of a durable matrix, in journal.h. */
+ * Calls that change a matrix put an operation into its queue (change.c); the matrix's worker thread applies
+ * them in order (queue.c), through the engine of its device (engine.h). Operations and tickets are in
+ * ticket.c; journal.h says what happens to those of a durable matrix. */
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
@@ -16,32 +16,32 @@ typedef enum dcsr_i_kind {
     DCSR_I_RESIZE,
     DCSR_I_DEFRAGMENT,
     DCSR_I_SETTLE,     /* resolve all rows, so that views need not */
-    DCSR_I_BUILD_TWIN, /* of a matrix that maintains its transpose, and has had to give it up */
-    DCSR_I_REPLACE     /* what an operation has computed becomes the content: result.c */
+    DCSR_I_BUILD_TWIN, /* of a matrix that maintains its transpose, and had to give it up */
+    DCSR_I_REPLACE     /* the result of an operation becomes the content: result.c */
 } dcsr_i_kind;
 
 /* A device counts the entries of a batch in 32 bits. */
 #define DCSR_I_MOST_DEVICE_ENTRIES ((uint64_t)UINT32_MAX - 1)
 
-/* Computes and publishes a version of a matrix, in its turn. */
+/* Computes and publishes a version of a matrix, in the matrix's turn. */
 typedef dcsr_status dcsr_i_replace(dcsr_matrix *matrix, void *user);
 
-/* Entries in device memory, on a context that has a device: stage_cuda.c. */
+/* Entries in device memory, in a context that has a device: stage_cuda.c. */
 typedef struct dcsr_i_arrival {
     uint64_t *keys, *words; /* NULL: none yet, or no values; a word is a value's bytes, then zeros */
-    bool ahead;             /* copied on the stream for transfers, not on the worker's own */
-    /* Of arrays that the caller has on the device: the event that they have been read, and what was found in
-     * them, in pinned memory, after that event. */
+    bool ahead;             /* copied on the stream for transfers, not on the worker's */
+    /* For the caller's arrays on the device: the event that tells that they have been read, and what was
+     * found in them, in pinned memory, valid after that event. */
     void *packed;
     struct dcsr_i_cuda_verdict *verdict;
     struct dcsr_i_cuda_stream *borrowed; /* between the two steps of the call */
 } dcsr_i_arrival;
 
-/* One change that was asked for. Small batches of the same kind that wait one behind the other share an
- * operation. It is counted: the queue holds it, and each ticket does. */
+/* One requested change. Consecutive small batches of the same kind that wait share an operation. Its
+ * references are counted: the queue holds one, and so does each ticket. */
 typedef struct dcsr_i_operation {
     struct dcsr_i_operation *next;
-    struct dcsr_i_operation *joined; /* on a device: what is applied together with it, linked by `next` */
+    struct dcsr_i_operation *joined; /* on a device: those that are applied with it, linked by `next` */
     dcsr_context *context;
     _Atomic uint32_t references;
     dcsr_i_kind kind;
@@ -51,29 +51,29 @@ typedef struct dcsr_i_operation {
      * keys, value_size bytes each. */
     uint64_t *entries;
     uint64_t n, capacity;
-    uint64_t batches; /* calls whose entries are in it */
+    uint64_t batches; /* calls whose entries it contains */
     int stride, column_bits, row_bits;
     size_t value_size;  /* 0: no values */
-    size_t entry_bytes; /* of one entry, all in all */
-    int ordered_bits;   /* the keys ascend in so many of their lowest bits */
+    size_t entry_bytes; /* of one entry, in total */
+    int ordered_bits;   /* the number of lowest bits in which the keys ascend */
     bool ascending;     /* the keys ascend strictly: neither sorting nor combining is needed */
-    bool sealed;        /* no other batch can join it: it is on its way to the device */
+    bool sealed;        /* no other batch can join it: it is being transferred to the device */
     dcsr_i_arrival arrival;
 
     uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
     dcsr_defragment_scope scope; /* defragment */
-    bool service;                /* the matrix has asked for it itself */
-    bool of_twin;                /* it is the twin alone that is to be tidied or built */
+    bool service;                /* maintenance that the matrix itself requested */
+    bool of_twin;                /* maintenance or building of the twin alone */
     dcsr_i_replace *replace;     /* replace */
     void *user;
-    uint64_t matrix; /* the serial number of the one in whose queue it is */
+    uint64_t matrix; /* the serial number of the matrix in whose queue it is */
 
-    /* Of a durable matrix: what its journal keeps of it; the version of the matrix that shows it. */
+    /* For a durable matrix: its record in the journal; the version of the matrix that shows it. */
     void *record;
     size_t record_bytes;
     uint64_t version;
 
-    bool watched; /* somebody holds a ticket and will learn of a failure there */
+    bool watched; /* a ticket is held, which will report a failure */
     pthread_mutex_t lock;
     pthread_cond_t finished;
     atomic_bool done;
@@ -86,7 +86,7 @@ static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i
     return operation->entries + i * (uint64_t)operation->stride;
 }
 
-/* Values that stand apart: the bytes of each, or 0 where there are none; where they are. */
+/* Values that are stored apart from their keys: the bytes of each, or 0 if there are none; where they are. */
 static inline size_t dcsr_i_size_apart(const dcsr_i_operation *operation)
 {
     return operation->stride == 1 ? operation->value_size : 0;
@@ -96,7 +96,7 @@ static inline char *dcsr_i_values(const dcsr_i_operation *operation)
     return (char *)(operation->entries + operation->capacity);
 }
 
-/* Where operations keep entries. */
+/* The pool in which operations keep entries. */
 static inline dcsr_i_pool dcsr_i_entries_pool(const dcsr_context *context)
 {
 #ifdef DCSR_CUDA
@@ -113,29 +113,29 @@ static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 
 dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
-/* Calls replace(matrix, user) in the matrix's turn, which the caller has. */
+/* Calls replace(matrix, user) in the matrix's turn, which the caller holds. */
 dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user);
-/* Takes off the list what can be applied together with the operation that was taken off it before. The caller
- * holds queue_lock. */
+/* Takes off the list the operations that can be applied together with the one that was taken off it before.
+ * The caller holds the queue's lock. */
 void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list);
-/* Frees its entries, once it has been applied. */
+/* Frees the operation's entries, once it has been applied. */
 void dcsr_i_operation_drop_entries(dcsr_i_operation *operation);
-/* Tells those who hold tickets what has become of it. */
+/* Reports the operation's status to the holders of its tickets. */
 void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, const char *message);
-/* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds
- * queue_lock. */
+/* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds the
+ * queue's lock. */
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
-/* A worker for what a caller that had its place has freed in the arena: where none runs, nothing else would
- * give it back. Small matrices keep it. With queue_lock. */
+/* Starts a worker, unless one runs, to return to the system what a caller that had the worker's turn has
+ * freed in the arena; nothing else would. Small matrices keep it. The caller holds the queue's lock. */
 void dcsr_i_queue_trim_later(dcsr_matrix *matrix);
-/* Waits until it has been applied or has failed, and returns what became of it. The caller has seen to it
- * that this ends (turn.h). */
+/* Waits until the operation has been applied or has failed, and returns its status. The caller ensures that
+ * this ends (turn.h). */
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
 /* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the cpu.
- * So before they sleep, a worker that has run out of work and a caller that waits for a change look around
- * for about as long as that; they pause between looks, and yield, so that whoever is waited for may have this
- * core if it has no other. On a device the smallest batch takes longer than that, and they do so for as long
- * as a batch of some 100 thousand entries takes. */
+ * So an idle worker, and a caller that waits for a change, spin for about as long as that before they sleep;
+ * they pause between checks, and yield, so that the thread that is waited for may have this core if it has no
+ * other. On a device the smallest batch takes longer than that, and they spin for as long as a batch of some
+ * 100 thousand entries takes. */
 enum { DCSR_I_SPIN_NANOSECONDS = 20000, DCSR_I_SPIN_ON_DEVICE = 300000 };
 static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
 {
@@ -145,22 +145,23 @@ static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
     (void)context;
     return DCSR_I_SPIN_NANOSECONDS;
 }
-/* A ticket on an operation. */
+/* Makes a ticket for an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
-/* Waits until what is queued now has been applied; does not report what failed of it. Fails at once, with
- * DCSR_ERROR_DEADLOCK, where that would never be (turn.h). */
+/* Waits until what is queued now has been applied; does not report failures among it. Fails at once, with
+ * DCSR_ERROR_DEADLOCK, if the wait would never end (turn.h). */
 dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call);
-/* The same until all of it has been told of: of a durable matrix that is when it is safe. */
+/* The same until all of it has been reported: in a durable matrix, when it is safe on the disk. */
 dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
- * rest. What was applied has been told of then. The caller has seen to it that this ends (turn.h). */
+ * rest. What was applied has then been reported. The caller ensures that this ends (turn.h). */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
-/* Whether nothing is queued or being applied. */
+/* Whether nothing is queued and nothing is being applied. */
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
-/* Asks for a settling or defragmentation in the background, unless one is queued already or they are turned
+/* Requests maintenance (settling or defragmentation) in the background, unless it is queued already or turned
  * off. */
 void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
-/* Asks for the twin of a matrix that maintains its transpose, unless it is there or asked for already. */
+/* Requests that the twin of a matrix that maintains its transpose be built, unless it exists or is requested
+ * already. */
 void dcsr_i_request_twin(dcsr_matrix *matrix);
 
 #endif

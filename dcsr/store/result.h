@@ -13,8 +13,8 @@
  * (dcsr_i_result.keeps): the new version shares them with the one before, as it does after an insertion. Then
  * a page of 64 rows costs something only if rows of it are added, and so does a row.
  *
- *      page of the version before     rows 0 .. 63 at places of the arena     pages without rows that are
- * added its copy                       row 5: new places; all others the same  are shared themselves
+ *      page of the version before     rows 0 .. 63 at places of the arena       pages to which no rows are
+ *      its copy                       row 5: new places; all others the same    added are shared themselves
  *
  * Columns ascend in the rows that are added, strictly unless result.duplicates is set, which a matrix of
  * policy keep may have; so there is nothing to resolve in them.

@@ -1,6 +1,7 @@
 /* rowtable.h: where the entries of each row are (internal).
  *
- * One table per published version, immutable from then on, shared with its neighbours in time page by page:
+ * One table per published version, immutable from then on, which shares pages with the versions before and
+ * after:
  *
  *      table (version v)     shelf                 directory      row page: 64 rows     segment page k
  *      +------------------+  +----------------+    +----------+   +----------------+    +--------------+
@@ -11,17 +12,17 @@
  *                                                                 +----------------+
  *
  * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
- * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So
- * what a change costs depends on the pages it touches, and the memory of a table on the pages that are there,
- * not on the number of rows. Segment pages are appended to in place: an entry for segment k of a row says
- * nothing to a version whose length of that row ends before it. Only moving a row (rewriting,
- * defragmentation) copies the segment pages too.
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So the
+ * cost of a change depends on the pages that it touches, and the memory of a table on the pages in use, not
+ * on the number of rows. Segment pages are appended to in place: a version in which the row's length ends
+ * before segment k never reads that segment's slot. Only moving a row (rewriting, defragmentation) copies the
+ * segment pages too.
  *
  * Row r of a page holds length[r] entries, in segment 0 first, then 1, ..., each filled to its capacity
- * before the next is used. Entry e of a segment stands at arena index begin + e, its column in columns[], its
+ * before the next is used. Entry e of a segment is at arena index begin + e, its column in columns[], its
  * value in values[].
  *
- * A NULL shelf, directory or page stands for empty rows. The bytes per row of a defragmented matrix: 4
+ * A NULL shelf, directory or page stands for empty rows. A defragmented matrix takes 13 bytes per row: 4
  * (length) + 8 (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
@@ -45,7 +46,7 @@ enum {
 
 typedef struct dcsr_i_segment_page {
     uint64_t begin[DCSR_I_PAGE_ROWS];
-    uint32_t capacity[DCSR_I_PAGE_ROWS]; /* left out of memory when the row page says packed */
+    uint32_t capacity[DCSR_I_PAGE_ROWS]; /* not allocated if the row page is packed */
 } dcsr_i_segment_page;
 
 typedef struct dcsr_i_row_page {
@@ -55,9 +56,8 @@ typedef struct dcsr_i_row_page {
     uint64_t tombstones; /* bit r: row r holds a tombstone */
     uint64_t moved;      /* no segment page of this page is older than this version */
     uint64_t born : 63;  /* the version that this page was made for */
-    uint64_t
-        packed : 1; /* segment 0 has no capacities: they equal the lengths, and there are no other segments */
-    dcsr_i_segment_page *segment[]; /* K of them; NULL where no row of the page has got that far */
+    uint64_t packed : 1; /* segment 0 has no capacities (they equal the lengths); there are no others */
+    dcsr_i_segment_page *segment[]; /* K of them; NULL if no row of the page uses segment k */
 } dcsr_i_row_page;
 
 typedef struct dcsr_i_directory {
@@ -75,23 +75,22 @@ typedef struct dcsr_i_table {
     uint64_t rows, cols;
     uint64_t stored;         /* entries, duplicates and tombstones included */
     uint64_t extra_segments; /* segments in use beyond the first of each row */
-    uint64_t
-        duplicate_rows; /* rows whose bit is set in `duplicates`, over all pages; likewise tombstone_rows */
-    uint64_t tombstone_rows;
+    uint64_t duplicate_rows; /* rows whose bit is set in `duplicates`, in all pages */
+    uint64_t tombstone_rows; /* likewise */
     uint64_t shelves, directories;
     int segments_per_row; /* K */
     bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
-    uint64_t given; /* of a version that is replaced: what it dropped of the arena is given back, but for what
-                       this version or an earlier one may see; guarded by limbo_lock */
+    uint64_t given; /* of a replaced version: what it dropped of the arena has been freed, except for what
+                       this version or an earlier one may see; guarded by the lock of the spare parts */
     struct dcsr_i_cuda_root *root; /* of a table on a device, which has no shelves */
-    /* A single one is part of the root: it ends with the table's last directory, and has no `born`. */
+    /* A single shelf is part of the root: it ends with the table's last directory, and has no `born`. */
     dcsr_i_shelf *shelf[];
 } dcsr_i_table;
 
-/* What a reader of entries works on, for either layout: exactly one of table and offsets is not NULL. Index
- * columns and values (the arena, or the arrays of a CSR view) with what dcsr_i_rows_pieces() says. Where the
- * entries are on a device only `device` leads to them. */
+/* What readers of entries use, for either layout: exactly one of table and offsets is not NULL.
+ * dcsr_i_rows_pieces() gives the indices into columns and values, which are the arena or the arrays of a CSR
+ * view. If the entries are on a device only `device` leads to them. */
 typedef struct dcsr_i_rows {
     bool on_device;
     dcsr_i_cuda_rows device;
@@ -122,17 +121,17 @@ static inline const dcsr_i_row_page *dcsr_i_page(const dcsr_i_table *table, uint
     return directory ? directory->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
 }
 
-/* The first page from p on that is there, and its number to *p; NULL, and the number of pages, when there is
- * none. To visit all pages that are there:
+/* The first page in use from p on, with *p set to its number; if there is none, NULL, with *p set to the
+ * number of pages. To visit all pages in use:
  *
  *      for (uint64_t p = 0; (page = dcsr_i_next_page(table, &p)); p++) ...
  *
- * which costs as much as they are, and what their directories and shelves have room for. */
+ * which costs O(those pages), plus the size of their directories and shelves. */
 const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p);
-/* How many pages are there. */
+/* The number of pages in use. */
 uint64_t dcsr_i_pages_there(const dcsr_i_table *table);
 
-/* The numbers of the pages that are there, for threads to share; of a CSR, of those that have entries. */
+/* The numbers of the pages in use, for threads to share; for a CSR, of those that have entries. */
 typedef struct dcsr_i_page_list {
     uint32_t *page;
     uint64_t count, capacity;
@@ -146,9 +145,9 @@ typedef struct dcsr_i_piece {
     uint64_t length;
 } dcsr_i_piece;
 
-/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns how many (0
- * for an empty row). Never looks at table entries that the row's length does not reach: those may be written
- * meanwhile. */
+/* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns their number
+ * (0 for an empty row). Never reads slots of segments that the row's length does not reach: these may be
+ * written meanwhile. */
 static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
                                     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
 {
@@ -187,21 +186,21 @@ static inline uint64_t dcsr_i_rows_length(const dcsr_i_rows *rows, uint64_t row)
     return page ? page->length[row & (DCSR_I_PAGE_ROWS - 1)] : 0;
 }
 
-/* How many pages of 64 rows there are. */
+/* The number of pages of 64 rows, in use or not. */
 static inline uint64_t dcsr_i_rows_pages(const dcsr_i_rows *rows)
 {
     return (rows->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
 }
 
-/* The first page from p on that may have entries: one that is there, or of a CSR p itself; the number of
- * pages when there is none. */
+/* The first page from p on that may have entries: one in use, or for a CSR p itself; the number of pages if
+ * there is none. */
 static inline uint64_t dcsr_i_rows_next_page(const dcsr_i_rows *rows, uint64_t p)
 {
     if (rows->table) dcsr_i_next_page(rows->table, &p);
     return p;
 }
 
-/* The first row from `row` on that is not of a page without entries; the number of rows if there is none. */
+/* The first row from `row` on whose page may have entries; the number of rows if there is none. */
 static inline uint64_t dcsr_i_rows_skip(const dcsr_i_rows *rows, uint64_t row)
 {
     uint64_t p = row >> DCSR_I_PAGE_SHIFT;
@@ -212,8 +211,8 @@ static inline uint64_t dcsr_i_rows_skip(const dcsr_i_rows *rows, uint64_t row)
     return row < rows->rows ? row : rows->rows;
 }
 
-/* Whether lines - rows or columns - are so many more than entries that an offset for each would outweigh all
- * else by far. */
+/* Whether there are so many more lines (rows or columns) than entries that an offset for each line would take
+ * far more than all else. */
 static inline bool dcsr_i_lines_are_sparse(uint64_t lines, uint64_t entries)
 {
     enum { FEW_LINES = 1 << 20, LINES_PER_ENTRY = 16 };
@@ -228,38 +227,38 @@ static inline uint64_t dcsr_i_rows_entries(const dcsr_i_rows *rows)
 
 /* For operations on views (view.c, view_transpose.c). */
 
-/* DCSR_OK when the view may be read; INVALID_ARGUMENT for NULL, CONTEXT_DESTROYED. */
+/* DCSR_OK if the view may be read; else INVALID_ARGUMENT (NULL) or CONTEXT_DESTROYED. */
 dcsr_status dcsr_i_view_check(const dcsr_view *view);
 dcsr_context *dcsr_i_view_context(const dcsr_view *view);
 dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
 dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
-/* The version of the matrix that it shows; dcsr_view_get_info() counts as well. */
+/* The version of the matrix that the view shows; unlike dcsr_view_get_info() it counts nothing. */
 uint64_t dcsr_i_view_version(const dcsr_view *view);
 /* The entries that the view shows, wherever they are. */
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 /* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */
 dcsr_status dcsr_i_view_host_rows(const dcsr_i_rows **rows, dcsr_view *view);
 /* The same with columns that ascend strictly in each row: duplicates that the view shows are combined by the
- * matrix's policy, those of DCSR_POLICY_KEEP summed. What shows that already is returned as it is, else a
- * sorted copy that the view keeps. Cost: the first time, of a version of which it is not known, one look at
- * every column. */
+ * matrix's policy, those of DCSR_POLICY_KEEP summed. If the view's rows are like that already they are
+ * returned as they are, else a sorted copy that the view keeps. Cost: the first time, for a version of which
+ * it is not known, one look at every column. */
 dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view);
-/* The rows of the transpose of what the view shows, in host memory, kept by the view. Of a matrix that
- * maintains its transpose they are segments of that, resolved as the view's flags ask: sorted if the view is,
- * and with DCSR_VIEW_DUPLICATES with what duplicates there are. Else they are a CSC made when it is asked for
- * first, which views of the newest version share: row numbers, which stand where columns do, ascend. Cost of
- * that: O(rows + cols + entries), each entry is moved twice. Of what is on a device they are a copy. Errors:
- * OUT_OF_MEMORY. */
+/* The rows of the transpose of what the view shows, in host memory, kept by the view. If the matrix maintains
+ * its transpose they are segments of the twin, resolved as the view's flags ask: sorted if the view is, and
+ * with duplicates if DCSR_VIEW_DUPLICATES is set. Else they are a CSC made at the first call, which views of
+ * the newest version share; its row numbers, which take the place of columns, ascend. Cost of the CSC: O(rows
+ * + cols + entries), each entry is moved twice. On a device they are a copy. Errors: OUT_OF_MEMORY. */
 dcsr_status dcsr_i_view_transposed(const dcsr_i_rows **rows, dcsr_view *view);
-/* Whether they are there: what is left to do then is resolving the twin's rows, as for the view itself. */
+/* Whether the transpose exists, so that at most the twin's rows have to be resolved, as for the view
+ * itself. */
 bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
-/* What an operation has worked out about a view and keeps with it; there is room for one. */
+/* What an operation has computed about a view and keeps with it; there is room for one. */
 typedef struct dcsr_i_kept {
     void (*drop)(struct dcsr_i_kept *kept, dcsr_view *view); /* frees it, when the view is destroyed */
 } dcsr_i_kept;
-/* What is kept with the view, made when it is asked for first; threads that ask meanwhile wait. */
+/* What is kept with the view, made at the first call; other threads that call meanwhile wait. */
 dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
                              dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view));
 

@@ -5,19 +5,19 @@
  *      queue.c        the queue and its worker thread; ticket.c: waiting for a change
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
- *      defragment.c   brings the segments of rows together, and says when that is worth it
- *      compact.c        lays rows one behind the other; fills a matrix from CSR
- *      result.c       writes what an operation computes, to replace what is there: all, or some rows
+ *      maintenance.c  settling and defragmentation, and when they are worth it
+ *      defragment.c   moves all rows together
+ *      compact.c      lays out rows contiguously; fills a matrix from CSR
+ *      result.c       writes the result of an operation, which replaces the content: all, or some rows
  *      resize.c       changes the dimensions
  *      table.c        makes and frees the parts of row tables
- *      version.c      publishes versions, pins them, gives back what nobody sees any more
- *      view.c, csr.c  what readers hold
+ *      version.c      publishes versions, pins them, frees what no version can see any more
  *      lookup.c       single entries
- *      csc.c, maintained_transpose.c  the transpose: made for views, or maintained
+ *      maintained_transpose.c  the transpose, if the matrix maintains it
  *
  * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
- * shared), allocates all it needs before it writes anything that others can see, and publishes at the end. So
- * a change that fails leaves nothing behind. */
+ * shared), allocates all that it needs before it writes anything that others can see, and publishes at the
+ * end. So a change that fails leaves no trace. */
 #ifndef DCSR_STORE_H
 #define DCSR_STORE_H
 
@@ -46,7 +46,7 @@ typedef enum dcsr_i_retired_kind {
     DCSR_I_PLACES
 } dcsr_i_retired_kind;
 
-/* A retired object: the versions from `born` up to the one before its retirement can see it. */
+/* A retired object: it can be seen by the versions from `born` up to the one before its retirement. */
 typedef struct dcsr_i_retired {
     dcsr_i_retired_kind kind;
     uint64_t born;
@@ -57,27 +57,27 @@ typedef struct dcsr_i_retired {
     uint64_t size; /* places, blocks; the first row */
 } dcsr_i_retired;
 
-/* The retired objects of one change. Made with room for all of them before the change begins. */
+/* The retired objects of one change, allocated with room for all of them before the change begins. */
 typedef struct dcsr_i_limbo {
     struct dcsr_i_limbo *next;
     uint64_t count, capacity;
-    bool has_root; /* of the version that is replaced */
+    bool has_root; /* of the replaced version */
     dcsr_i_retired retired[];
 } dcsr_i_limbo;
 
-/* A version that is held by at least one snapshot. */
+/* A version that at least one snapshot holds. */
 typedef struct dcsr_i_pin {
     uint64_t version;
     uint64_t count;
-    dcsr_i_limbo *limbo_lists; /* what this is the latest pinned version to see */
+    dcsr_i_limbo *limbo_lists; /* of which this is the latest pinned version that can see them */
 } dcsr_i_pin;
 
-/* As many versions are held without taking memory for it. */
+/* As many versions can be held without allocating memory. */
 enum { DCSR_I_FEW_PINS = 4 };
 
 /* ---- What views share ---- */
 
-/* A version, held; perhaps with rows resolved on top of it. */
+/* A held version, perhaps with rows resolved on top of it. */
 typedef struct dcsr_i_snapshot {
     dcsr_matrix *matrix;
     _Atomic uint64_t references;
@@ -106,42 +106,41 @@ typedef struct dcsr_i_csr {
     void *lender; /* whose the arrays are that the engine's csr_free() gives back to somebody else */
 } dcsr_i_csr;
 
-/* What a matrix keeps of its current version, for views to share: its rows as they come and sorted; those of
- * its transpose, without and with duplicates where there are any. */
+/* What a matrix caches of its current version, for views to share: its rows as stored and sorted; those of
+ * its transpose, without and with duplicates, if there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not help one batch; classes of size of spare parts: four to a doubling, up to
+/* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, up to
  * some kilobytes. */
 enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
 
 /* ---- The matrix ---- */
 
-/* Versions. `current` is replaced only by the worker, or who has its turn. */
+/* Versions. `current` is replaced only by the worker, or by the caller that has its turn. */
 typedef struct dcsr_i_versions {
     pthread_mutex_t lock;
     dcsr_i_table *current;
-    dcsr_i_pin
-        *pins; /* ascending by version; in few_pins as long as these are enough: asking takes no memory */
+    dcsr_i_pin *pins; /* ascending by version; in few_pins while these suffice: asking takes no memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
     dcsr_i_snapshot *resolved[4]; /* by flags: the newest, shared by views while one holds it; not counted */
     dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
-    bool closed;                       /* the owner has let go of the matrix: nothing is cached any more */
-    /* The last version of which it is known that columns ascend strictly in all rows, so that there is nothing
+    bool closed;                       /* the owner has released the matrix: nothing is cached any more */
+    /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
      * to resolve or sort; 0: none. */
     _Atomic uint64_t ascending;
 } dcsr_i_versions;
 
-/* What was given back and serves again; the allocator would cost as much as all else that is done to a page. */
+/* What was freed and is reused; the allocator would cost as much as all else that is done to a page. */
 typedef struct dcsr_i_spare {
     pthread_mutex_t lock;    /* held while retired objects are freed */
     dcsr_i_row_page **pages; /* row pages, on the cpu, for the next batch */
     uint64_t page_count, page_capacity;
-    /* Parts, one of each class of size: small results that replace each other allocate none. */
+    /* Parts, one of each size class: small results that replace one another allocate none. */
     _Atomic(void *) part[DCSR_I_SPARE_PARTS];
 } dcsr_i_spare;
 
-/* The transpose, where it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
+/* The transpose, if it is maintained (maintained_transpose.h). `twin` and `shown` are replaced in the
  * worker's turn, under the lock of the versions. */
 typedef struct dcsr_i_transpose {
     bool maintained;
@@ -156,33 +155,33 @@ typedef struct dcsr_i_queue {
     uint64_t limit; /* bytes */
     bool refuse_when_full;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something has been applied or told of, or the matrix stops */
+    pthread_cond_t changed; /* something has been applied or reported, or the matrix stops */
     pthread_cond_t filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
     dcsr_i_operation *first, *last;
-    bool running;            /* somebody has the worker's turn, and applies an operation */
+    bool running;            /* a thread has the worker's turn, and applies an operation */
     _Atomic uint64_t queued; /* operations, ever; changed under the lock */
     uint64_t applied;
-    struct dcsr_i_journal *journal; /* of a durable matrix; NULL: it is none */
-    uint64_t journaled, settled;    /* operations that the journal has had; that it has told of since */
-    uint64_t pending_bytes;         /* of operations that have not been told of */
+    struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
+    uint64_t journaled, settled;    /* operations given to the journal; those of them that it has reported */
+    uint64_t pending_bytes;         /* of operations that have not been reported */
     uint64_t rows, cols;            /* the dimensions once the queue is empty */
     uint64_t resizes;               /* waiting or being applied */
     bool worker_runs, stopping;
-    bool maintenance_queued; /* a settling or defragmentation that the matrix asked of itself */
-    dcsr_status unwatched;   /* the first failure that no ticket tells of */
+    bool maintenance_queued; /* settling or defragmentation that the matrix itself requested */
+    dcsr_status unwatched;   /* the first failure that no ticket reports */
     char unwatched_message[400];
 } dcsr_i_queue;
 
-/* Of all time, for dcsr_matrix_get_info(). */
+/* Totals for dcsr_matrix_get_info(). */
 typedef struct dcsr_i_counts {
     _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations, busy_nanoseconds;
 } dcsr_i_counts;
 
-/* What has piled up since rows were moved or settled last (maintenance.c). */
+/* What has accumulated since rows were last moved or settled (maintenance.c). */
 typedef struct dcsr_i_due {
-    _Atomic uint64_t extra_reads;         /* segments beyond the first of a row that readers walked */
+    _Atomic uint64_t extra_reads;         /* segments beyond the first of a row that readers have read */
     _Atomic uint64_t unsettled_deletions; /* tombstones written */
-    _Atomic uint64_t resolve_reads;       /* entries that views had to resolve */
+    _Atomic uint64_t resolve_reads;       /* entries that views have had to resolve */
 } dcsr_i_due;
 
 struct dcsr_matrix {
@@ -219,15 +218,14 @@ typedef enum dcsr_i_rows_kind {
     DCSR_I_ROWS_BEYOND    /* with a column from column_limit on */
 } dcsr_i_rows_kind;
 
-/* Rows to be rewritten into one segment each. Those that may hold duplicates or tombstones are resolved on
- * the way. */
+/* Rows to be rewritten into one segment each; those that may hold duplicates or tombstones are also
+ * resolved. */
 typedef struct dcsr_i_selection {
     dcsr_i_rows_kind kind;
     uint64_t column_limit; /* entries from this column on are dropped; DCSR_MAX_COLS: none */
-    bool sorted;           /* columns shall ascend also in rows that need no resolving */
+    bool sorted;           /* sort the columns even of rows that need no resolving */
     bool slack;            /* leave room for growth */
-    bool for_view; /* beside a running writer: blocks of its own, and no look at what the writer may be
-                      writing */
+    bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {
@@ -263,19 +261,19 @@ dcsr_status dcsr_i_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint
 /* ---- compact.c ---- */
 /* Writes the lengths of the rows of page p, which come as zeros. */
 typedef void (*dcsr_i_lengths_of)(const void *user, uint64_t p, uint32_t length[DCSR_I_PAGE_ROWS]);
-/* How long rows are, and which pages have those that are not empty; a page without may be among them. */
+/* The lengths of rows, and the pages that have rows which are not empty; other pages may be listed, too. */
 typedef struct dcsr_i_lengths {
     const dcsr_i_page_list *pages;
     dcsr_i_lengths_of lengths_of;
     void *user;
 } dcsr_i_lengths;
-/* A table, of the current one's dimensions, whose rows lie one behind the other in blocks of their own, from
- * place (*table)->first on; the entries are yet to be written. */
+/* A table of the current one's dimensions, whose rows are contiguous in separate blocks, from place
+ * (*table)->first on; the entries are yet to be written. */
 dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64_t version,
                                const dcsr_i_lengths *of);
 
-/* Rows whose columns do not repeat, to fill an empty matrix with that nobody else knows: what copies their
- * entries, so many, in order, to where they shall stand, by so many threads; and after that their lengths. */
+/* Rows without duplicates, to fill an empty matrix that no other thread has access to: copy() writes their
+ * entries in order, with so many threads; their lengths are read after that. */
 typedef struct dcsr_i_filling {
     uint64_t entries;
     dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
@@ -286,9 +284,9 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
 /* ---- rewrite.c, resolve.c ---- */
 
 /* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
- * so that a hub row's segments run out only after it has grown several times over; and two at least, for half
- * the rows of a skewed graph are short, and appending to a segment with room is several times cheaper than
- * starting another (measured: 2x on the whole insertion). */
+ * so that a hub row's segments run out only after it has grown several times over; and at least two, since
+ * half the rows of a skewed graph are short, and appending to a segment with room is several times cheaper
+ * than starting another (measured: 2x for insertion as a whole). */
 static inline uint64_t dcsr_i_slack(uint64_t length)
 {
     return length / 2 + 2;
@@ -302,14 +300,14 @@ typedef struct dcsr_i_resolver {
 } dcsr_i_resolver;
 dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
 void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
-/* Resolves the entries of the pieces, which are in order of time, into place `to`, which must not overlap
- * them; returns how many are left. */
+/* Resolves the entries of the pieces, which are in order of insertion, into the arena from place `to` on,
+ * which must not overlap them; returns how many are left. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
                             int count, uint64_t column_limit, uint64_t to);
-/* How many entries are left of a row that is resolved. Needs no memory, but is faster with some for a row of
- * many entries that do not ascend. */
+/* How many entries of a row would be left if it were resolved. Needs no memory, but is faster with some if
+ * the row is long and does not ascend. */
 uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
-/* Copies entries within the arena; the two places do not overlap. Most pieces are a few entries, for which
+/* Copies entries within the arena; the two ranges do not overlap. Most pieces are a few entries, for which
  * calling memcpy costs more than copying. */
 static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from,
                                        uint64_t entries)
@@ -329,8 +327,8 @@ static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, u
         ((uint64_t *)values)[to + e] = ((const uint64_t *)values)[from + e];
 }
 
-/* When tidying is worth it. */
-/* A reader has walked all rows of this table, which is the current one or an earlier one. */
+/* When maintenance is worth it: what has happened since the last. */
+/* A reader has read all rows of this table, which is the current one or an earlier one. */
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 /* A reader has had to resolve rows of so many entries. */
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
@@ -339,21 +337,22 @@ void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
-/* A copy of the root alone, for the next version; of other dimensions also of a shelf, where that cannot be
+/* A copy of the root alone, for the next version; with other dimensions also of a shelf, if that cannot be
  * shared. */
 dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t rows, uint64_t cols);
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root alone */
 /* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a
- * shelf of its own, which are made where it shares base's, or there are none. What of base is replaced so,
- * two parts at most, goes into the limbo list, unless that is NULL. NULL: no memory. */
+ * shelf of its own, which are made if it shares base's or has none. The parts of base that these replace, two
+ * at most, go into the limbo list, unless that is NULL. Returns NULL if there is no memory. */
 dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
                                     uint64_t p, dcsr_i_limbo *limbo);
-/* The shelves and directories of base that the table does not share: how many they are, and to the limbo list. */
+/* The shelves and directories of base that the table does not share: counts them, and puts them into the
+ * limbo list. */
 uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
 void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
 /* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
-/* For many at once: makes room for n spare pages; hands out up to n of them to pages[0], pages[stride bytes
+/* For many at once: makes room for n spare pages; takes up to n of them into pages[0], pages[stride bytes
  * on], ..., to be set up with init, and returns how many. */
 void dcsr_i_row_pages_expect(dcsr_matrix *matrix, uint64_t n);
 uint64_t dcsr_i_row_pages_take(dcsr_matrix *matrix, uint64_t n, dcsr_i_row_page **pages, size_t stride);
@@ -361,14 +360,14 @@ void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, cons
                           uint64_t version);
 /* Frees the spare pages. */
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
-/* A copy of a segment page with capacities; from may be NULL, and packed with the lengths given. */
+/* A copy of a segment page, with capacities; `from` may be NULL, or packed, with the lengths given. */
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
                                                 const uint32_t *packed_lengths);
 /* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
  * yet to be written; all or none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };
 bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
-/* A row page and those of its segment pages that are not another's, which may be NULL. */
+/* Frees a row page and those of its segment pages that it does not share with `base`, which may be NULL. */
 void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
@@ -380,12 +379,12 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
 /* Frees the spare parts. */
 void dcsr_i_parts_drain(dcsr_matrix *matrix);
-/* Gives a page that was copied from `old` segment pages of its own, with capacities, so that rows can be
- * moved. On failure what was made is freed with the page. */
+/* Gives a page that was copied from `old` separate segment pages, with capacities, so that rows can be moved.
+ * On failure, what was allocated is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t version);
-/* The places of a row with their capacities, also of a last segment that is not in use yet. For the writer.
- */
+/* The segments of a row with their capacities, including a last segment that is not in use yet. For the
+ * writer. */
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
                        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS]);
 
@@ -394,50 +393,50 @@ dcsr_i_limbo *dcsr_i_limbo_create(dcsr_matrix *matrix, uint64_t capacity);
 void dcsr_i_limbo_free(dcsr_matrix *matrix, dcsr_i_limbo *limbo);
 void dcsr_i_retire(dcsr_i_limbo *limbo, dcsr_i_retired_kind kind, uint64_t born, void *pointer,
                    uint64_t size);
-/* What a table has behind the last row of the next one, which has fewer: in the arena, pages, their
- * directories and shelves, and the root. `next` shares no page, directory or shelf of that. All goes as one,
- * when no version can see any of it; so this takes room for so many retired objects at most, however much is dropped.
- */
+/* Retires what a table has behind the last row of the next one, which has fewer rows: in the arena, pages,
+ * their directories and shelves, and the root. `next` shares no page, directory or shelf of that. All of it
+ * is freed as one, when no version can see any of it; so it takes at most this many retired objects, however
+ * much is dropped. */
 enum { DCSR_I_MOST_OF_TAIL = 2 };
 void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table,
                         const dcsr_i_table *next);
-/* Gives back what there is of it in the arena that versions from 1 to `seen` cannot see; the rest goes with
- * the retired objects. (Blocks of the arena must not be held longer than a run that they are of.) With limbo_lock.
- */
+/* Frees that part of it in the arena which versions from 1 to `seen` cannot see; the rest is freed with the
+ * retired objects. (Blocks of the arena must not be held longer than the run that they belong to.) The caller
+ * holds the lock of the spare parts. */
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen);
-/* All of a table, but for what is in the arena: one retired object, likewise. */
+/* Retires all of a table, except for what is in the arena, as one object likewise. */
 void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table);
-/* A row page and its segment pages, but not its rows' places; places; retired blocks. */
+/* Retire a row page and its segment pages, but not its rows' places; places; blocks. */
 void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t count);
 
-/* Makes `next` the current version; what is in the limbo list, and those behind it, is given back as soon as no
- * snapshot can see it. The first limbo list must have room for one more, unless it has the old table. Cannot
- * fail. */
+/* Makes `next` the current version; what is in the limbo list, and in those linked to it, is freed as soon as
+ * no snapshot can see it. The first limbo list must have room for one more object, unless it has the old
+ * table. Cannot fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
-/* Holds the current version for a call that looks at it, in the caller's memory; without the twin's. */
+/* Holds the current version for the time of a call, in the caller's memory; without the twin's. */
 dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix);
 void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot);
 /* Holds the current version. */
 dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
-/* The same once more, to be released once more; NULL gives NULL. */
+/* Adds a reference, which has to be released as well; NULL gives NULL. */
 dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot);
-/* Another one of the version that `held` holds, as published. */
+/* Another snapshot of the version that `held` holds, as published. */
 dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held);
 void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot);
 
 /* ---- csr.c ---- */
-/* Which of the cached ones shows what the flags ask for; -1: none. */
+/* The slot of the cache for what the flags ask for; -1: none. */
 int dcsr_i_csr_slot(unsigned flags);
-/* The cached one of this version, held for the caller, or NULL. */
+/* The cached arrays of this version, held for the caller, or NULL. */
 dcsr_i_csr *dcsr_i_csr_cached(dcsr_matrix *matrix, int slot, uint64_t version);
-/* Caches it if its version is still the current one. */
+/* Caches the arrays if their version is still the current one. */
 void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
-/* Takes all out of the cache, for good. */
+/* Empties the cache, for good. */
 void dcsr_i_csr_forget(dcsr_matrix *matrix);
-/* Offsets of so many rows or columns, as `lines` says; NULL with a sentence that says what takes none. */
+/* Offsets of n rows or columns, as `lines` says; NULL with a message that says what would need no offsets. */
 uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n);
 dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
                               unsigned flags);
@@ -451,7 +450,7 @@ dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
 /* An empty matrix of the same context and type, which has no queue of its own. */
 dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
                                      uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation);
-/* Gives back what was kept for changes to come, of the twin too. */
+/* Frees what was kept for later changes, for the twin too. */
 void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 /* What public calls delegate to, so that messages name the call that the user made. */
 dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,

@@ -1,6 +1,6 @@
 /* ewise.h: two matrices, entry by entry.
  *
- *      add     C<mask> = accum(C, A + B)     op(A[i,j], B[i,j]) where both have an entry; else the one there is
+ *      add     C<mask> = accum(C, A + B)     op(A[i,j], B[i,j]) where both have an entry; else that of one
  *      mult    C<mask> = accum(C, A * B)     op(A[i,j], B[i,j]) where both have an entry; else none
  *
  * "+" and "*" stand for any binary operator: they tell which positions have a result (for mask and accum see

@@ -34,7 +34,7 @@ typedef enum dcsr_status {
     DCSR_ERROR_CORRUPT = -17,           /* what is stored is not what was written: the message says where */
     DCSR_ERROR_NOT_DURABLE = -18, /* applied in memory, but not safe on the disk: the message says why */
     DCSR_ERROR_DEADLOCK = -19     /* a user's operator made a call that would wait for the operation
-                                           itself: dcsr/operators.h says which calls it may make */
+                                     itself: dcsr/operators.h says which calls it may make */
 } dcsr_status;
 
 /* A short name of the status in words ("out of memory"); never NULL, even for a number that is not a status.

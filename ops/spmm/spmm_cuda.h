@@ -2,9 +2,9 @@
  *
  *      row split    a warp to each row of Y and 32 or 64 of its columns (spmm_rows.cu)
  *      groups       a row split where each lane has 16 bytes of X's row, and long rows are cut; for sums of
- * real numbers and usual widths (spmm_groups.cu) merge        warps take equal shares of A's entries and rows
- * (balanced_walk.cuh); what they have of a row that others have a part of too is added up by a second kernel
- * (spmm_merge.cu)
+ *                   real numbers and usual widths (spmm_groups.cu)
+ *      merge        warps take equal shares of A's entries and rows (balanced_walk.cuh); what they have of a
+ *                   row that others have a part of too is added up by a second kernel (spmm_merge.cu)
  *
  * Lanes are columns: what they read of a row of X lies side by side. Where X has 16 columns or fewer, a row
  * split has several entries of a row under way at once, so that no lane is idle.

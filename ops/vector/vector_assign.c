@@ -4,8 +4,8 @@
  * w gets T's elements where the mask is true, and of its others
  *
  *      with accum, or where T has an element at every index of I       all, with `replace` those in the mask
- *      else those that are not in both I and the mask,                 with `replace` those in the mask, not
- * in I */
+ *      else those that are not in both I and the mask                  with `replace` those in the mask, but
+ *                                                                      not in I */
 #include "dcsr/base/threads.h"
 #include "dcsr/base/runtime.h"
 #include "ops/algebra/dispatch.h"

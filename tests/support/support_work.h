@@ -10,8 +10,8 @@
  * What is about to be done, and what has been acknowledged by the library, is written into a file beside the
  * store, FOLDER/acknowledged, with a write for each change. The check compares with it:
  *
- *      acknowledged <= what is found <= issued        nothing acknowledged is lost, nothing comes from
- * nowhere what is found == the oracle after so many      nothing is torn */
+ *      acknowledged <= what is found <= issued        nothing acknowledged is lost, nothing is made up
+ *      what is found == the oracle after so many      nothing is torn */
 #ifndef DCSR_TESTS_SUPPORT_WORK_H
 #define DCSR_TESTS_SUPPORT_WORK_H
 
