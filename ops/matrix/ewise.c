@@ -6,7 +6,7 @@
 #include <dcsr/ewise.h>
 #include "ops/matrix/ewise_merge.h"
 #ifdef DCSR_CUDA
-#include "ops/matrix/ewise_cuda.h"
+#include "ops/matrix/matrix_ops_cuda.h"
 #endif
 
 typedef struct thread_state {

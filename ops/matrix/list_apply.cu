@@ -4,7 +4,7 @@
  * Bytes an entry: applying reads a value and writes one; operators that look at the place read 8 of the key,
  * those alone where they do not look at the value; a test writes 4. The Kronecker product reads three keys,
  * two values and four offsets of which most are in the cache, and writes 8 + value size. */
-#include "ops/matrix/list_pass_cuda.h"
+#include "ops/matrix/list_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
 
 namespace

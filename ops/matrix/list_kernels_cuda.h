@@ -1,4 +1,9 @@
-/* list_kernels_cuda.h: what is launched for lists (internal to the files of list_cuda.h). */
+/* list_kernels_cuda.h: what is launched for lists (internal to the files of list_cuda.h; for C and for kernels).
+ *
+ *      list.cu             making lists, and choosing from them
+ *      list_merge.cu       two lists as one
+ *      list_apply.cu       operators on values, and the Kronecker product
+ *      list_places.cu      entries to other places */
 #ifndef DCSR_LIST_KERNELS_CUDA_H
 #define DCSR_LIST_KERNELS_CUDA_H
 
@@ -8,6 +13,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Making and choosing: list.cu ---- */
 
 /* The entries of a walk over all rows, to keys and values (NULL: none). */
 void dcsr_i_cuda_list_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
@@ -43,7 +50,7 @@ void dcsr_i_cuda_list_mark_staying(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 void dcsr_i_cuda_list_set_bits(dcsr_i_cuda_stream *stream, uint32_t *bits, const uint32_t *indices,
                                uint64_t n);
 
-/* ---- list_merge.cu ---- */
+/* ---- Merging: list_merge.cu ---- */
 
 typedef struct dcsr_i_cuda_merge {
     dcsr_i_cuda_list x, y;
@@ -61,6 +68,76 @@ uint64_t dcsr_i_cuda_merge_parts(const dcsr_i_cuda_merge *merge);
 void dcsr_i_cuda_merge_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_merge *merge, uint32_t *counts);
 void dcsr_i_cuda_merge_write(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_merge *merge,
                              const uint64_t *places);
+
+/* ---- Operators: list_apply.cu ---- */
+
+/* A built-in operator on the values of a list. */
+typedef struct dcsr_i_cuda_list_pass {
+    const dcsr_i_cuda_list *x; /* of any type; of a pattern every value is 1 */
+    int name;
+    dcsr_type type;        /* of the operator's operand */
+    dcsr_type xtype;       /* x's, or DCSR_PATTERN where the operator does not look at values */
+    dcsr_i_scalar operand; /* its other operand, or the thunk */
+    dcsr_type ztype;       /* of z */
+    void *z;               /* as many values as x has; may be x's own where types are of one size */
+} dcsr_i_cuda_list_pass;
+/* z = f(x); f(operand, x) where `first`, else f(x, operand); f(x, row, column, operand). */
+void dcsr_i_cuda_list_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass);
+void dcsr_i_cuda_list_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, bool first);
+void dcsr_i_cuda_list_index(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass);
+/* keep[k] = 1 where an index operator is true, else 0; z is not written. */
+void dcsr_i_cuda_list_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, uint32_t *keep);
+
+/* The Kronecker product of two lists by a built-in operator on `type`, in order; of a pattern its keys alone.
+ */
+typedef struct dcsr_i_cuda_list_product {
+    dcsr_i_cuda_list a, b, z;              /* z has a.n * b.n entries */
+    const uint64_t *a_offsets, *b_offsets; /* dcsr_i_cuda_list_offsets() */
+    int name;
+    dcsr_type type;
+} dcsr_i_cuda_list_product;
+void dcsr_i_cuda_list_kronecker(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_product *product);
+
+/* ---- Places: list_places.cu ---- */
+
+/* Rows or columns that are named, on the device. */
+typedef struct dcsr_i_cuda_indices {
+    uint64_t first, n;
+    const uint32_t *list;     /* n of them; NULL: first, first + 1, ... */
+    const uint32_t *position; /* of each in another order that the result has; NULL: the same order */
+} dcsr_i_cuda_indices;
+typedef struct dcsr_i_cuda_region {
+    dcsr_i_cuda_indices rows, cols;
+} dcsr_i_cuda_region;
+
+/* keep[k] = 1 where entry k's row and column are named, else 0; the lists ascend. */
+void dcsr_i_cuda_list_mark_inside(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_region *region, uint32_t *keep);
+/* Keys of all places of a region, in the order of its lists. */
+void dcsr_i_cuda_list_name_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *region,
+                               const dcsr_i_cuda_list *to);
+/* The columns of entries, all of which are named, become their positions; the list ascends. */
+void dcsr_i_cuda_list_renumber(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                               const dcsr_i_cuda_indices *cols);
+/* The same where a column may be named any number of times. counts[k] = how often that of entry k is; with
+ * the sums of these, entry k becomes entries begin[k] to begin[k + 1] - 1 of `to`. */
+void dcsr_i_cuda_list_count_named(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                  const dcsr_i_cuda_indices *cols, uint64_t *counts);
+void dcsr_i_cuda_list_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *from,
+                               const uint64_t *begin, const dcsr_i_cuda_indices *cols,
+                               const dcsr_i_cuda_list *to);
+
+/* Row i becomes row number i of those named, which may be in any order; likewise columns. */
+void dcsr_i_cuda_list_move(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                           const dcsr_i_cuda_region *region);
+/* Keys as a batch takes them: rows in place of the keys, and columns. */
+void dcsr_i_cuda_list_split(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *cols);
+/* All values of a list that is not a pattern become this one, of its type. */
+void dcsr_i_cuda_list_set_values(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+                                 dcsr_i_scalar value);
+/* Keys of elements of a vector as entries of row `line`; of that column where `column`. */
+void dcsr_i_cuda_list_line_up(dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
+                              const dcsr_i_cuda_list *to);
 
 #ifdef __cplusplus
 }

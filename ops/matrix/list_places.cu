@@ -8,7 +8,7 @@
  * of the sums, and moves its value. */
 #include "dcsr/base/search.h"
 #include "dcsr/device/value_word.cuh"
-#include "ops/matrix/list_pass_cuda.h"
+#include "ops/matrix/list_kernels_cuda.h"
 
 /* The first place whose index is not below this one; of neighbours that are named it is at or beyond n where
  * the index is none of them. */

@@ -1,10 +1,9 @@
 /* matrix_ops_cuda.h: operations whose result is a matrix, on a device (internal). What apply.h, select.h,
- * transpose.h, extract.h, assign.h, kronecker.h and matrix_add.h say, for arguments that have been checked
+ * ewise.h, transpose.h, extract.h, assign.h, kronecker.h and matrix_add.h say, for arguments that have been checked
  * and operators that are built in. Only builds with CUDA have them.
  *
- *      matrix_ops_cuda.c         operators on entries, transpose, kronecker, matrix_add
- *      matrix_places_cuda.c      extract, assign, assign_scalar
- *      matrix_line_cuda.c        assign_row, assign_column
+ *      matrix_ops_cuda.c         operators on entries, of one matrix or two; transpose, kronecker, matrix_add
+ *      matrix_places_cuda.c      extract, and all that assigns
  *
  * Errors: those of dcsr_i_cuda_matrix_run(). */
 #ifndef DCSR_MATRIX_OPS_CUDA_H
@@ -40,5 +39,10 @@ dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_cuda_matrix_output *ou
 /* assign_row, or assign_column where `column`; the mask is a vector, and the line is the output's region. */
 dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_cuda_matrix_output *out, const dcsr_vector *mask,
                                            const dcsr_vector *u, uint64_t line, bool column);
+
+/* dcsr_matrix_ewise_add() and dcsr_matrix_ewise_mult() with a built-in operator: both read views become
+ * lists, of which T is the union or the intersection. Arguments have been checked, but for the shapes. */
+dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_cuda_matrix_output *out, bool add, const dcsr_binary_op *op,
+                                     dcsr_view *A, dcsr_view *B);
 
 #endif

@@ -2,9 +2,113 @@
  *
  * First the columns are merged: for each that stays it is noted where its value comes from, the old row, T,
  * or both. Then values are gathered, and where both have one the accumulator is applied, block by block. */
-#include "dcsr/base/search.h"
+#include "dcsr/view/sorted.h"
 #include "ops/matrix/merge_row.h"
+#include "dcsr/base/search.h"
 #include "ops/matrix/ewise_merge.h"
+
+/* ---- Regions ---- */
+
+/* Whether the indices are consecutive. */
+static bool is_range(const dcsr_i_index_list *list)
+{
+    return !list->indices || !list->n || list->indices[list->n - 1] - list->indices[0] == list->n - 1;
+}
+
+/* Whether a bit of the words is set from `first` to end - 1. */
+static bool any_bit(const uint64_t *bits, uint64_t first, uint64_t end)
+{
+    uint64_t last = end - 1, from = UINT64_MAX << first % 64, to = UINT64_MAX >> (63 - last % 64);
+    for (uint64_t w = first / 64; w < last / 64; w++, from = UINT64_MAX)
+        if (bits[w] & from) return true;
+    return bits[last / 64] & from & to;
+}
+
+bool dcsr_i_index_list_meets(const dcsr_i_index_list *list, uint64_t first, uint64_t end)
+{
+    uint64_t n = list->n;
+    if (!list->indices) return true;
+    if (list->bits) return any_bit(list->bits, first, end < list->size ? end : list->size);
+    if (n && is_range(list)) return first <= list->indices[n - 1] && end > list->indices[0];
+    uint64_t at = dcsr_i_list_find(list->indices, 0, n, first);
+    return at < n && list->indices[at] < end;
+}
+
+uint64_t dcsr_i_region_rows(const dcsr_i_region *region, uint64_t first, unsigned count)
+{
+    const dcsr_i_index_list *list = region ? &region->rows : NULL;
+    uint64_t bits = 0, end = first + count;
+    if (!list || !list->indices) return UINT64_MAX >> (64 - count);
+    if (list->bits) return list->bits[first / 64] & UINT64_MAX >> (64 - count);
+    for (uint64_t at = dcsr_i_list_find(list->indices, 0, list->n, first);
+         at < list->n && list->indices[at] < end; at++)
+        bits |= (uint64_t)1 << (list->indices[at] - first);
+    return bits;
+}
+
+/* ---- What C holds ---- */
+
+dcsr_status dcsr_i_old_open(dcsr_i_old *old, dcsr_matrix *C)
+{
+    *old = (dcsr_i_old){.keep = C->policy == DCSR_POLICY_KEEP,
+                        .combine = dcsr_i_sorting_combiner(C->type, C->policy)};
+    if (dcsr_i_result_collects(C)) {
+        DCSR_TRY(dcsr_view_create(&old->view, C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
+        old->ascends = !old->keep || atomic_load(&C->ascending) == C->current->version;
+        return dcsr_i_view_host_rows(&old->rows, old->view);
+    }
+    old->ascends = atomic_load(&C->ascending) == C->current->version;
+    old->current = dcsr_i_rows_of(C, C->current);
+    old->rows = &old->current;
+    return DCSR_OK;
+}
+
+void dcsr_i_old_close(dcsr_i_old *old)
+{
+    dcsr_view_destroy(old->view);
+    old->view = NULL;
+}
+
+void dcsr_i_old_reader_free(dcsr_i_old_reader *reader)
+{
+    dcsr_context *context = reader->rows.context;
+    dcsr_i_row_reader_free(&reader->rows);
+    dcsr_i_scratch *const all[] = {&reader->keys, &reader->columns, &reader->values, &reader->all_columns,
+                                   &reader->all_values};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) dcsr_i_scratch_free(all[k], context);
+}
+
+/* The row to two of the reader's arrays, resolved and sorted; `keep`: with its duplicates. */
+static dcsr_status sort_row(dcsr_i_old_reader *reader, uint64_t number, bool keep, dcsr_i_row *row)
+{
+    const dcsr_i_rows *rows = reader->old->rows;
+    dcsr_context *context = reader->rows.context;
+    dcsr_i_scratch *columns = keep ? &reader->all_columns : &reader->columns,
+                   *values = keep ? &reader->all_values : &reader->values;
+    uint64_t length = dcsr_i_rows_length(rows, number);
+    DCSR_TRY(dcsr_i_scratch_room(&reader->keys, context, 2 * length * sizeof(uint64_t)));
+    DCSR_TRY(dcsr_i_scratch_room(columns, context, length * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_scratch_room(values, context, length * reader->rows.value_size));
+    uint64_t *keys = reader->keys.bytes,
+             n = dcsr_i_row_sort(keys, keys + length, rows, number, keep, reader->old->combine,
+                                 columns->bytes, values->bytes);
+    *row = (dcsr_i_row){n, columns->bytes, reader->rows.value_size ? values->bytes : NULL};
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_old_row(dcsr_i_old_reader *reader, uint64_t number, dcsr_i_row *row, dcsr_i_row *all)
+{
+    *all = (dcsr_i_row){0};
+    if (reader->old->ascends || dcsr_i_row_ascends(reader->old->rows, number))
+        return dcsr_i_row_get(&reader->rows, number, row);
+    DCSR_TRY(sort_row(reader, number, false, row));
+    if (!reader->old->keep) return DCSR_OK;
+    DCSR_TRY(sort_row(reader, number, true, all));
+    if (all->n == row->n) *all = (dcsr_i_row){0};
+    return DCSR_OK;
+}
+
+/* ---- Entries that are picked ---- */
 
 enum { BLOCK = 256, WIDEST = 8 };
 #define NONE UINT32_MAX
@@ -251,8 +355,7 @@ dcsr_status dcsr_i_merge_row(dcsr_i_merger *merger, const dcsr_i_merging *m, boo
     bool old_stays = m->accum || outside;
     if (!T->n && old_stays && !(mask && m->replace)) return copy(m, m->type, old, room, length);
 
-    if (!mask && !m->accum && dcsr_i_index_list_is_range(&m->region->cols))
-        return splice(m, old, T, room, length);
+    if (!mask && !m->accum && is_range(&m->region->cols)) return splice(m, old, T, room, length);
     if (!mask && !m->accum) {
         dcsr_i_row left = *old;
         const uint64_t *region = m->region->cols.bits;

@@ -20,7 +20,6 @@
 #include "dcsr/view/sorted.h"
 #include <dcsr/desc.h>
 #include "ops/algebra/operator.h"
-#include "ops/matrix/assign_region.h"
 #include "ops/rows/row_reader.h"
 
 /* Where a row may be written: at the columns given or, with complement, at all others. Columns ascend. */
@@ -29,6 +28,18 @@ typedef struct dcsr_i_row_mask {
     const uint32_t *columns;
     bool complement;
 } dcsr_i_row_mask;
+
+/* Ascending indices without repeats; NULL: all there are. */
+typedef struct dcsr_i_index_list {
+    const uint32_t *indices;
+    uint64_t n, size;     /* indices are below `size` */
+    const uint64_t *bits; /* the same as bits by index; NULL: not made */
+} dcsr_i_index_list;
+
+/* The rows and columns that an assignment writes to. */
+typedef struct dcsr_i_region {
+    dcsr_i_index_list rows, cols;
+} dcsr_i_region;
 
 /* What an operation does. */
 typedef struct dcsr_i_rowwise {

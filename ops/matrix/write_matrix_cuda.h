@@ -10,7 +10,6 @@
 
 #include <dcsr/desc.h>
 #include "ops/matrix/list_cuda.h"
-#include "ops/matrix/assign_region.h"
 
 typedef struct dcsr_i_cuda_matrix_output {
     const char *call; /* the function's name without dcsr_, for messages */
@@ -20,7 +19,7 @@ typedef struct dcsr_i_cuda_matrix_output {
     const dcsr_desc *desc;       /* may be NULL */
     /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
      * without an accumulator. NULL: T may have some everywhere. */
-    const dcsr_i_region *region;
+    const struct dcsr_i_region *region;
     /* T depends on what C holds: it is computed in C's turn, with C's stream. There is no mask then. */
     bool in_turn;
 } dcsr_i_cuda_matrix_output;
