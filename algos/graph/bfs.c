@@ -3,7 +3,7 @@
  *      frontier<not level> = frontier A        vertices next to the frontier that have no level yet
  *      level<frontier> = depth
  *
- * Push or pull, and all that makes a step fast, is up to the product (ops/mxv/mxv_any_monoid.c).
+ * Push or pull, and all that makes a step fast, is up to the product (ops/mxv/mxv_runs.c).
  *
  * In a graph of few entries a row frontiers are small and levels many; writing the next frontier into a queue
  * as it is found then costs less than vectors do (bfs_queue.c): some 0.6 of the time on a grid. */

@@ -1,6 +1,7 @@
 /* mxv_cuda.c: products of a matrix and a vector on a device: where and which way, memory, and writing the
  * result. */
 #include "ops/mxv/mxv_cuda.h"
+#include "ops/mxv/mxv_internal.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/rowtable.h"

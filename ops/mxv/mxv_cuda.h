@@ -14,13 +14,15 @@
 
 #include "dcsr/store/rowtable_cuda.h"
 #include "dcsr/vector/vector_cuda.h"
-#include "ops/mxv/mxv_call.h"
+#include <dcsr/desc.h>
 #include "ops/algebra/semiring_cuda.h"
 #include "ops/spmv/spmv_cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct dcsr_i_mxv_call; /* mxv_internal.h */
 
 /* What a mask allows, as bits for kernels. */
 typedef struct dcsr_i_cuda_wanted {
@@ -79,8 +81,8 @@ void dcsr_i_cuda_wanted_close(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *st
 
 /* Whether it runs on the device: where it can, as semiring and accum are built in, dcsr_i_dispatch() decides. If
  * not, the vectors have been brought to the host. */
-dcsr_status dcsr_i_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call);
-dcsr_status dcsr_i_cuda_mxv_run(const dcsr_i_mxv_call *call);
+dcsr_status dcsr_i_cuda_mxv_takes(bool *takes, const struct dcsr_i_mxv_call *call);
+dcsr_status dcsr_i_cuda_mxv_run(const struct dcsr_i_mxv_call *call);
 
 #ifdef __cplusplus
 }

@@ -6,15 +6,12 @@
  *      pull    row i of M, for each i that the mask allows     t[i] = sum of M(i, j) u[j]          u dense
  *      push    column j of M, for each j that u has            t[i] = t[i] + M(i, j) u[j]          u a list
  *
- *      mxv.c             checks, brings the call into that form, writes the result
- *      mxv_direction.c   which way
- *      mxv_pull.c        rows shared out among threads; mxv_compact.c where most are not in use
- *      mxv_push.c        columns shared out; mxv_scatter.c is where their products meet, mxv_sorted.c when
- *                        they are few
- *      mxv_batch.c       what kernels read: runs of entries, filtered by bits and cast where need be
+ *      mxv.c             checks, brings the call into that form, decides which way, writes the result
+ *      mxv_pull.c        rows shared out among threads; or of the rows in use alone
+ *      mxv_push.c        columns shared out, and where their products meet; or, where they are few, sorted
+ *      mxv_runs.c        what kernels read: runs of entries, filtered by bits and cast where need be; other semirings,
+ *                        by operators on blocks; and those whose sum is any of its terms
  *      mxv_kernels.inc   kernels of built-in semirings
- *      mxv_any_monoid.c         of those whose sum is any of its terms
- *      mxv_blocks.c      in the kernels' place for other semirings: operators applied to blocks
  *      row_prefetch.h    rows asked for before they are walked
  *      column_bits.h     16 columns looked up at once */
 #ifndef DCSR_MXV_INTERNAL_H
@@ -26,6 +23,19 @@
 #include "ops/algebra/operator.h"
 #include "ops/rows/row_prefetch.h"
 #include "ops/vector/write_vector.h"
+
+/* What a product is asked for, wherever it runs: w<mask> = accum(w, M u), of dcsr_mxv() or dcsr_vxm(). */
+typedef struct dcsr_i_mxv_call {
+    const char *name;
+    dcsr_vector *w;
+    const dcsr_vector *mask, *u;
+    const dcsr_binary_op *accum;
+    const dcsr_semiring *semiring;
+    dcsr_view *A;
+    const dcsr_desc *desc;
+    bool transposed;   /* rows of M are columns of A */
+    bool vector_first; /* multiply's first operand is the vector's element */
+} dcsr_i_mxv_call;
 
 /* Entries that lie one behind the other, of one row. */
 typedef struct dcsr_i_mxv_run {
@@ -57,7 +67,7 @@ typedef struct dcsr_i_mxv {
     bool flipped;                  /* it is not, and multiply's first operand is the vector's */
     bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
     bool settles;                  /* on bool: products are u's elements, and one value settles a sum */
-    const dcsr_i_mxv_kernels *kernels; /* NULL: dcsr_i_mxv_blocks() serves */
+    const dcsr_i_mxv_kernels *kernels; /* NULL: operators on blocks serve */
     dcsr_type type;                    /* of t */
     dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */
     size_t size, asize, usize;         /* of one value */
@@ -82,32 +92,18 @@ typedef struct dcsr_i_mxv {
     uint64_t looked_at;      /* entries, for the report */
 } dcsr_i_mxv;
 
-/* ---- Which way (mxv_direction.c) ---- */
-
-/* Entries in the rows of `rows` that u has an element for, about. */
-uint64_t dcsr_i_mxv_work(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
-/* Whether a pull is cheaper by far, whatever the rows are like; that takes no looking at them. */
-bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted);
-/* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
-dcsr_direction dcsr_i_mxv_choose(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
-                                 const dcsr_i_mask *mask, uint64_t wanted, uint64_t work);
-
 /* ---- The two ways ---- */
 
 /* t = M u, a body of x->type, to be freed by the caller; empty after a failure: OUT_OF_MEMORY, CALLBACK. */
 dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x);
 /* Whether t or u are so long for what they and the matrix hold, and the mask leaves it so, that a pull should
- * be brought down to the rows and columns in use (mxv_compact.c). Then u need not be dense, and the mask is a
+ * be brought down to the rows and columns in use. Then u need not be dense, and the mask is a
  * list, or applied to the result. */
 bool dcsr_i_mxv_compacts(const dcsr_i_mxv *x, const dcsr_i_mask *mask, const dcsr_i_body *u);
 dcsr_status dcsr_i_mxv_compact(dcsr_i_body *t, dcsr_i_mxv *x, const dcsr_i_body *u);
 dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
 
-/* The same by sorting, for so little work that dcsr_i_mxv_sorts(). */
-bool dcsr_i_mxv_sorts(const dcsr_i_mxv *x, uint64_t work);
-dcsr_status dcsr_i_mxv_sorted(dcsr_i_body *t, dcsr_i_mxv *x);
-
-/* ---- Runs for kernels (mxv_batch.c) ---- */
+/* ---- Runs for kernels (mxv_runs.c) ---- */
 
 enum { DCSR_I_BATCH_RUNS = 64, DCSR_I_BATCH_ENTRIES = 1024, DCSR_I_BATCH_PART = 256 };
 
@@ -152,20 +148,10 @@ static inline void dcsr_i_batch_add(dcsr_i_mxv_batch *batch, uint64_t at, uint64
         at += take, length -= take;
     }
 }
-/* Copies those of n <= DCSR_I_BATCH_PART columns whose bit is set, or with `unset` is not, to `picked`, which
- * has room for 16 more, and their places among the n to `places` unless that is NULL; returns how many. */
-unsigned dcsr_i_pick(const uint64_t *bits, bool unset, const uint32_t *columns, uint64_t n, uint32_t *picked,
-                     uint32_t *places);
-
-/* ---- Other semirings (mxv_blocks.c) ---- */
-
-/* What kernels do, by applying the operators to blocks. False when a user's function failed. */
-bool dcsr_i_mxv_blocks(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *runs, size_t n, void *t,
-                       uint64_t *found);
 /* z[k] = the product of entry k of the run, which is no longer than DCSR_I_BATCH_PART. */
 bool dcsr_i_mxv_products(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *run, void *z);
 
-/* ---- The monoid ANY (mxv_any_monoid.c) ---- */
+/* ---- The monoid ANY (mxv_runs.c) ---- */
 
 /* Looks for the first entry of at .. at+length-1 in a column that u has, puts its product into t[slot] and
  * returns true. */
@@ -183,7 +169,7 @@ uint64_t dcsr_i_mxv_any_push(const dcsr_i_mxv *x, struct dcsr_i_mxv_scatter *to,
 /* All values of a body are 1. */
 void dcsr_i_mxv_ones(const dcsr_i_mxv *x, dcsr_i_body *t);
 
-/* ---- Where pushes meet (mxv_scatter.c) ---- */
+/* ---- Where pushes meet (mxv_push.c) ---- */
 
 /* A sum for every element of t that has one so far. Words of `found` are made when they are touched first,
  * where few will be; so that the cost follows the work. */
@@ -195,15 +181,6 @@ typedef struct dcsr_i_mxv_scatter {
     void *values; /* NULL where all are 1 */
     size_t value_size;
 } dcsr_i_mxv_scatter;
-
-/* Memory for one; `lazy`: words are made when they are touched. To be closed, also after a failure:
- * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_scatter_open(dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x, bool lazy);
-void dcsr_i_scatter_close(dcsr_i_mxv_scatter *s, dcsr_context *context);
-/* What n shares found, in parts[0], by so many threads. False when a user's function failed. */
-bool dcsr_i_scatter_merge(dcsr_i_mxv_scatter *parts, int n, int threads, const dcsr_i_mxv *x);
-/* What was found, as a body; the scatter is left without what became part of it. */
-dcsr_status dcsr_i_scatter_take(dcsr_i_body *t, dcsr_i_mxv_scatter *s, const dcsr_i_mxv *x);
 
 /* Word w of `found` before anything is. */
 static inline uint64_t dcsr_i_scatter_blank(const dcsr_i_mxv_scatter *s, uint64_t w)
@@ -220,10 +197,8 @@ static inline void dcsr_i_scatter_touch(dcsr_i_mxv_scatter *s, uint64_t w)
     s->found[w] = dcsr_i_scatter_blank(s, w);
 }
 
-/* The indices of the bits of words first .. end-1, ascending; returns where the list ends. */
-uint32_t *dcsr_i_list_bits(uint32_t *list, const uint64_t *bits, uint64_t first, uint64_t end);
-/* The same of all words, by several threads, in memory of the context's for n of them, of which as many bits
- * are set. */
+/* The indices of the bits of words, ascending, by several threads, in memory of the context's for n of them, of
+ * which as many bits are set. */
 dcsr_status dcsr_i_list_of_bits(uint32_t **list, uint64_t n, const uint64_t *bits, uint64_t words,
                                 dcsr_context *context);
 
