@@ -118,4 +118,15 @@ void dcsr_i_cast(dcsr_type ztype, void *z, dcsr_type xtype, const void *x, size_
 /* z[k] = *x for k < n, of one type. */
 void dcsr_i_broadcast(dcsr_type type, void *z, const void *x, size_t n);
 
+/* ---- Semirings that serve instead of others, in products ---- */
+
+/* Both return the built-in semiring that serves instead of a built-in one; NULL where there is none, and for
+ * a user's. */
+
+/* That with the operands of multiply in the other order. */
+const dcsr_semiring *dcsr_i_semiring_flipped(const dcsr_semiring *semiring);
+/* That for a matrix, the first operand of multiply, whose values are all 1: it looks at the matrix's values
+ * as little as it can, and is the semiring itself where that is best. */
+const dcsr_semiring *dcsr_i_semiring_of_ones(const dcsr_semiring *semiring);
+
 #endif

@@ -1,6 +1,5 @@
 /* semiring_cuda.c: semirings as kernels get them. */
 #include "ops/algebra/semiring_cuda.h"
-#include "ops/algebra/semiring.h"
 
 /* The operator that does to 0 and 1 of any type what this addition does to bools; -1: none. */
 static int on_numbers(int add)

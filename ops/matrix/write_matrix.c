@@ -48,19 +48,30 @@ typedef struct writing {
 
 /* ---- Rows without entries ---- */
 
+/* Whether the rows of pages first to end - 1 have no entries. */
+static bool rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end)
+{
+    if (rows->offsets) {
+        uint64_t last = end << DCSR_I_PAGE_SHIFT;
+        return rows->offsets[first << DCSR_I_PAGE_SHIFT] ==
+               rows->offsets[last < rows->rows ? last : rows->rows];
+    }
+    return dcsr_i_rows_next_page(rows, first) >= end;
+}
+
 /* Whether T has no entries in a page. */
 static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t p)
 {
     if (op->next_page) return op->next_page(op->user, p) != p;
     if (!op->source[0]) return false;
-    return dcsr_i_rows_are_empty(op->source[0], p, p + 1) &&
-           (!op->source[1] || dcsr_i_rows_are_empty(op->source[1], p, p + 1));
+    return rows_are_empty(op->source[0], p, p + 1) &&
+           (!op->source[1] || rows_are_empty(op->source[1], p, p + 1));
 }
 
 /* Nothing of T will be written in a page. */
 static bool is_masked_out(const writing *j, uint64_t p)
 {
-    return j->mask && !j->complement && dcsr_i_rows_are_empty(j->mask, p, p + 1);
+    return j->mask && !j->complement && rows_are_empty(j->mask, p, p + 1);
 }
 
 static uint64_t next_of_source(const dcsr_i_rowwise *op, uint64_t p)
@@ -361,7 +372,7 @@ static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_so
         (masked_out || (op->accum && no_source) ||
          (op->region && !dcsr_i_index_list_meets(&op->region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
-    return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
+    return (masked_out || no_source) && (!j->old || rows_are_empty(j->old, p, p + 1));
 }
 
 /* Writes the rows of page p. */
@@ -374,7 +385,7 @@ static dcsr_status write_page(writing *j, writer *t, uint64_t p)
     bool empty = no_source || masked_out, filled = false;
     if (j->fills) DCSR_TRY(fill_page(j, t, first, count, &filled));
     if (filled) return DCSR_OK;
-    bool nothing_old = !j->old || dcsr_i_rows_are_empty(j->old, p, p + 1);
+    bool nothing_old = !j->old || rows_are_empty(j->old, p, p + 1);
     if (j->op->masked && nothing_old && (j->op->type == j->C->type || !j->values))
         return write_masked(j, t, first, count);
     if (j->old && j->holds.ascends && !j->keep && !(j->mask && j->merging.replace)) {

@@ -5,7 +5,6 @@
 #include <dcsr/mxm.h>
 #include "ops/mxm/mxm_cuda.h"
 #include "ops/mxm/mxm_row.h"
-#include "ops/algebra/semiring.h"
 
 static dcsr_status begin(void *user, int threads)
 {

@@ -1,5 +1,5 @@
 /* mxm_kernels.c: the kernels of sparse matrix times sparse matrix, for all types. */
-#include "ops/mxm/mxm_kernel.h"
+#include "ops/mxm/mxm_row.h"
 #include <string.h>
 
 #define SEMIRING_SIGNED
@@ -45,7 +45,7 @@ static bool scatter_blocks(const dcsr_semiring *semiring, void *z, const uint32_
 dcsr_i_mxm_kernel *dcsr_i_mxm_kernel_of(const dcsr_semiring *semiring)
 {
     static dcsr_i_mxm_kernel *const *const tables[DCSR_TYPE_COUNT] = {
-#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = dcsr_i_mxm_##name,
+#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = kernels_##name,
 #include <dcsr/types.def>
 #undef DCSR_X
     };

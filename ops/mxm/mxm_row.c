@@ -1,9 +1,16 @@
-/* mxm_row.c: one row of sparse matrix times sparse matrix, without a mask. */
+/* mxm_row.c: one row of sparse matrix times sparse matrix.
+ *
+ * Through a mask only products that it lets through are computed: of each run those entries are picked whose
+ * column the mask's row has, and where there. Sums stand in the order of the mask, so the result is sorted as
+ * the mask is. */
 #include "ops/mxm/mxm_row.h"
+#include "dcsr/base/search.h"
+#include "ops/rows/column_bits.h"
 
 /* ---- Memory ---- */
 
-void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes)
+/* At least so many bytes of t->clean, all zero. NULL: no memory. */
+static void *clean_bytes(const dcsr_i_mxm_row *r, uint64_t bytes)
 {
     dcsr_i_scratch *clean = &r->t->clean;
     size_t before = clean->size;
@@ -12,7 +19,8 @@ void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes)
     return clean->bytes;
 }
 
-void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n)
+/* Of t->sums, n that are what sums begin with. NULL: no memory. */
+static void *clean_sums(const dcsr_i_mxm_row *r, uint64_t n)
 {
     dcsr_i_scratch *sums = &r->t->sums;
     size_t before = sums->size, size = r->m->size;
@@ -33,8 +41,9 @@ void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n)
         }                                        \
     } while (0)
 
-void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
-                     uint64_t n)
+/* z[k] = sums[at[k] - base], which begin anew, for k < n. */
+static void take_sums(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
+                      uint64_t n)
 {
     const dcsr_i_scalar *start = &r->m->semiring->add->start;
     switch (r->m->size) {
@@ -97,16 +106,28 @@ dcsr_status dcsr_i_mxm_open(dcsr_i_mxm_row *r, const dcsr_i_mxm *m, dcsr_i_mxm_t
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_mxm_cast_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, const void **values)
+/* The values of a run of B where it is of another type. */
+static dcsr_status cast_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, const void **values)
 {
     *values = run->values;
     return cast(r->m, &r->t->b, r->m->semiring->multiply->ytype, r->m->b->type, values, run->n);
 }
 
-dcsr_status dcsr_i_mxm_refused(const dcsr_i_mxm *m)
+/* Names the function that said no. */
+static dcsr_status refused(const dcsr_i_mxm *m)
 {
     const dcsr_binary_op *multiply = m->semiring->multiply;
     return dcsr_i_fail_callback("mxm", multiply->loop ? m->semiring->add->op->text : multiply->text);
+}
+
+/* z[index[k] - base] += products of a run, or of those of its entries that `source` picks. */
+static dcsr_status add_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z, const uint32_t *index,
+                           uint32_t base, const uint32_t *source, size_t n)
+{
+    const dcsr_i_mxm *m = r->m;
+    const void *a = r->a ? r->a + run->entry * m->x_size : NULL, *b = m->reads_b ? run->values : NULL;
+    if (m->cast_b) DCSR_TRY(cast_run(r, run, &b));
+    return m->kernel(m->semiring, z, index, base, a, b, source, n) ? DCSR_OK : refused(m);
 }
 
 /* ---- Where columns are marked: an array over those between the first and the last ---- */
@@ -151,15 +172,15 @@ static dcsr_status write_scanned(const dcsr_i_mxm_row *r, dcsr_i_room room, uint
 {
     uint64_t span = (uint64_t)r->last - r->first + 1;
     bool bytes = r->products > span / 4;
-    void *clean = dcsr_i_mxm_clean(r, bytes ? span + 8 : (span / 64 + 1) * 8);
+    void *clean = clean_bytes(r, bytes ? span + 8 : (span / 64 + 1) * 8);
     if (!clean) return DCSR_ERROR_OUT_OF_MEMORY;
     *length = (uint32_t)(bytes ? scan_bytes(r, clean, room.columns) : scan_bits(r, clean, room.columns));
     if (!room.values) return DCSR_OK;
-    void *sums = dcsr_i_mxm_sums(r, span);
+    void *sums = clean_sums(r, span);
     if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t i = 0; i < r->count; i++)
-        DCSR_TRY(dcsr_i_mxm_add(r, &r->runs[i], sums, r->runs[i].columns, r->first, NULL, r->runs[i].n));
-    dcsr_i_mxm_take(r, room.values, sums, room.columns, r->first, *length);
+        DCSR_TRY(add_run(r, &r->runs[i], sums, r->runs[i].columns, r->first, NULL, r->runs[i].n));
+    take_sums(r, room.values, sums, room.columns, r->first, *length);
     return DCSR_OK;
 }
 
@@ -190,7 +211,7 @@ static dcsr_status write_sorted(const dcsr_i_mxm_row *r, dcsr_i_room room, uint3
     if (!room.values) return DCSR_OK;
     dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), room.values, &r->m->semiring->add->start, n);
     for (uint64_t i = 0; i < r->count; places += r->runs[i++].n)
-        DCSR_TRY(dcsr_i_mxm_add(r, &r->runs[i], room.values, places, 0, NULL, r->runs[i].n));
+        DCSR_TRY(add_run(r, &r->runs[i], room.values, places, 0, NULL, r->runs[i].n));
     return DCSR_OK;
 }
 
@@ -223,4 +244,133 @@ dcsr_status dcsr_i_mxm_row_write(const dcsr_i_mxm_row *r, dcsr_i_room room, uint
     for (size_t k = 1; k < sizeof ways / sizeof *ways; k++)
         if (ways[k].cost(r) < ways[best].cost(r)) best = k;
     return ways[best].write(r, room, length);
+}
+
+/* ---- Through a mask ---- */
+
+enum { FEW = 16 }; /* columns of the mask, that are compared with a column of a run all at once */
+
+/* Both ascend: goes through both, which are short or about as long. Returns how many columns are in both,
+ * where[k] in the mask and source[k] in the run; there is room for one more. */
+static size_t pick_by_merging(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
+                              uint32_t *source)
+{
+    size_t n = 0;
+#ifdef DCSR_I_AVX512
+    if (mask->n <= FEW) {
+        dcsr_i_columns16 names = dcsr_i_columns16_load(mask->columns, mask->n);
+        for (uint32_t k = 0; k < run->n; k++) {
+            __m512i column = _mm512_set1_epi32((int)run->columns[k]);
+            __mmask16 same = _mm512_mask_cmpeq_epi32_mask(names.live, names.column, column);
+            where[n] = _tzcnt_u32(same);
+            source[n] = k;
+            n += same != 0;
+        }
+        return n;
+    }
+#endif
+    for (uint32_t i = 0, k = 0; i < mask->n && k < run->n;) {
+        uint32_t a = mask->columns[i], b = run->columns[k];
+        where[n] = i;
+        source[n] = k;
+        n += a == b;
+        i += a <= b;
+        k += b <= a;
+    }
+    return n;
+}
+
+/* The same where one is much shorter: looks for each of its columns in the longer. */
+static size_t pick_by_search(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
+                             uint32_t *source)
+{
+    bool mask_is_shorter = mask->n < run->n;
+    const uint32_t *few = mask_is_shorter ? mask->columns : run->columns,
+                   *many = mask_is_shorter ? run->columns : mask->columns;
+    uint64_t short_n = mask_is_shorter ? mask->n : run->n, long_n = mask_is_shorter ? run->n : mask->n,
+             at = 0;
+    size_t n = 0;
+    for (uint64_t k = 0; k < short_n && at < long_n; k++) {
+        at = dcsr_i_list_find_near(many, at, long_n, few[k]);
+        if (at == long_n || many[at] != few[k]) continue;
+        where[n] = (uint32_t)(mask_is_shorter ? k : at);
+        source[n++] = (uint32_t)(mask_is_shorter ? at : k);
+    }
+    return n;
+}
+
+/* position[c - base] is 1 + the place in the mask of column c, or 0. */
+static size_t pick_by_position(const dcsr_i_row_mask *mask, const uint32_t *position,
+                               const dcsr_i_mxm_run *run, uint32_t *where, uint32_t *source)
+{
+    uint32_t base = mask->columns[0], last = mask->columns[mask->n - 1];
+    size_t n = 0;
+    uint32_t k = (uint32_t)dcsr_i_list_find_near(run->columns, 0, run->n, base);
+    for (; k < run->n && run->columns[k] <= last; k++) {
+        uint32_t place = position[run->columns[k] - base];
+        where[n] = place - 1;
+        source[n] = k;
+        n += place != 0;
+    }
+    return n;
+}
+
+/* Adds what is picked of all runs; hit[p] becomes true where place p of the mask has got a product. */
+static dcsr_status add_runs(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, const uint32_t *position,
+                            bool *hit, void *sums)
+{
+    uint32_t *where = r->t->places.bytes, *source = r->t->keys.bytes;
+    for (uint64_t i = 0; i < r->count; i++) {
+        const dcsr_i_mxm_run *run = &r->runs[i];
+        size_t n = position && run->n < 16 * mask->n ? pick_by_position(mask, position, run, where, source)
+                   : run->n < 8 * mask->n && mask->n < 8 * run->n ? pick_by_merging(mask, run, where, source)
+                                                                  : pick_by_search(mask, run, where, source);
+        for (size_t k = 0; k < n; k++) hit[where[k]] = true;
+        if (sums && n) DCSR_TRY(add_run(r, run, sums, where, 0, source, n));
+    }
+    return DCSR_OK;
+}
+
+/* Takes the places that were hit out of the sums, which become clean again. */
+static void take_hits(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, bool *hit, void *sums,
+                      dcsr_i_room room, uint32_t *length)
+{
+    uint32_t *places = r->t->places.bytes;
+    uint64_t n = 0;
+    for (uint64_t p = 0; p < mask->n; p++) {
+        if (!hit[p]) continue;
+        room.columns[n] = mask->columns[p];
+        places[n++] = (uint32_t)p;
+        hit[p] = false;
+    }
+    if (sums) take_sums(r, room.values, sums, places, 0, n);
+    *length = (uint32_t)n;
+}
+
+dcsr_status dcsr_i_mxm_row_masked(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
+                                  uint32_t *length)
+{
+    dcsr_i_mxm_thread *t = r->t;
+    *length = 0;
+    if (!r->count || !mask->n || mask->columns[0] > r->last || mask->columns[mask->n - 1] < r->first)
+        return DCSR_OK;
+    uint64_t span = (uint64_t)mask->columns[mask->n - 1] - mask->columns[0] + 1, longest = mask->n;
+    for (uint64_t i = 0; i < r->count; i++)
+        if (r->runs[i].n > longest) longest = r->runs[i].n;
+    DCSR_TRY(dcsr_i_scratch_room(&t->places, r->m->context, (longest + 1) * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_scratch_room(&t->keys, r->m->context, (longest + 1) * sizeof(uint32_t)));
+    /* Positions of all columns, where setting them is worth it; the flags are behind them. */
+    bool positions =
+        r->products > 8 * mask->n && mask->n > FEW && span < 64 * (r->products + mask->n) + 65536;
+    char *clean = clean_bytes(r, (positions ? span * sizeof(uint32_t) : 0) + mask->n);
+    void *sums = room.values ? clean_sums(r, mask->n) : NULL;
+    if (!clean || (room.values && !sums)) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint32_t *position = positions ? (uint32_t *)clean : NULL;
+    bool *hit = (bool *)(clean + (positions ? span * sizeof(uint32_t) : 0));
+    for (uint64_t p = 0; positions && p < mask->n; p++)
+        position[mask->columns[p] - mask->columns[0]] = (uint32_t)p + 1;
+    DCSR_TRY(add_runs(r, mask, position, hit, sums));
+    for (uint64_t p = 0; positions && p < mask->n; p++) position[mask->columns[p] - mask->columns[0]] = 0;
+    take_hits(r, mask, hit, sums, room, length);
+    return DCSR_OK;
 }

@@ -10,8 +10,16 @@
 #ifndef DCSR_MXM_ROW_H
 #define DCSR_MXM_ROW_H
 
-#include "ops/mxm/mxm_kernel.h"
 #include "ops/matrix/write_matrix.h"
+
+/* z[index[k] - base] += *a * b[source[k]] for k < n; source NULL: b[k]. No index is there twice. a and b are
+ * of the multiplication's types, NULL where it does not look at them. False where a user's function said so.
+ */
+typedef bool dcsr_i_mxm_kernel(const dcsr_semiring *semiring, void *z, const uint32_t *index, uint32_t base,
+                               const void *a, const void *b, const uint32_t *source, size_t n);
+
+/* The kernel of a semiring: one of its own, or the one that applies the semiring's operators to blocks. */
+dcsr_i_mxm_kernel *dcsr_i_mxm_kernel_of(const dcsr_semiring *semiring);
 
 /* Entries of a row of B in one piece, and the entry of A that multiplies them. */
 typedef struct dcsr_i_mxm_run {
@@ -72,26 +80,5 @@ dcsr_status dcsr_i_mxm_row_write(const dcsr_i_mxm_row *r, dcsr_i_room room, uint
 /* The same where the mask lets it through, for mask->n entries; mask->complement is false. */
 dcsr_status dcsr_i_mxm_row_masked(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
                                   uint32_t *length);
-
-/* For dcsr_i_mxm_add(): where B is of another type; and naming the function that said no. */
-dcsr_status dcsr_i_mxm_cast_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, const void **values);
-dcsr_status dcsr_i_mxm_refused(const dcsr_i_mxm *m);
-
-/* z[index[k] - base] += products of a run, or of those of its entries that `source` picks. */
-static inline dcsr_status dcsr_i_mxm_add(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z,
-                                         const uint32_t *index, uint32_t base, const uint32_t *source,
-                                         size_t n)
-{
-    const dcsr_i_mxm *m = r->m;
-    const void *a = r->a ? r->a + run->entry * m->x_size : NULL, *b = m->reads_b ? run->values : NULL;
-    if (m->cast_b) DCSR_TRY(dcsr_i_mxm_cast_run(r, run, &b));
-    return m->kernel(m->semiring, z, index, base, a, b, source, n) ? DCSR_OK : dcsr_i_mxm_refused(m);
-}
-/* At least so many bytes of t->clean, of t->sums, zero and what sums begin with. NULL: no memory. */
-void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes);
-void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n);
-/* z[k] = sums[at[k] - base], which begin anew, for k < n. */
-void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
-                     uint64_t n);
 
 #endif

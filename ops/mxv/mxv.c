@@ -14,7 +14,6 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/runtime.h"
 #include "ops/rows/row_reader.h"
-#include "ops/algebra/semiring.h"
 #ifdef DCSR_CUDA
 #include "ops/mxv/mxv_cuda.h"
 #endif

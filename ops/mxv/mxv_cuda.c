@@ -8,7 +8,6 @@
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
 #include "ops/algebra/dispatch.h"
-#include "ops/algebra/semiring.h"
 #include "ops/vector/write_vector_cuda.h"
 
 enum {

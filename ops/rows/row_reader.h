@@ -118,8 +118,6 @@ static inline uint64_t dcsr_i_rows_sum(const dcsr_i_rows *rows, uint64_t first, 
     return sum;
 }
 
-/* Whether the rows of pages first to end - 1 have no entries. */
-bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end);
 /* Entries of all rows. */
 static inline uint64_t dcsr_i_rows_stored(const dcsr_i_rows *rows)
 {

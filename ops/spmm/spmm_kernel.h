@@ -28,10 +28,4 @@ enum { SPMM_VECTOR = 16 };
 #endif
 #define SPMM_UNROLL _Pragma("GCC unroll 8")
 
-/* Those of their own, by dcsr_semiring_name; NULL where there is none. */
-typedef dcsr_i_spmm_kernel *const dcsr_i_spmm_kernels[DCSR_SEMIRING_NAMES];
-#define DCSR_X(NAME, name, ctype, minimum, maximum) extern dcsr_i_spmm_kernels dcsr_i_spmm_##name;
-#include <dcsr/types.def>
-#undef DCSR_X
-
 #endif

@@ -1,6 +1,12 @@
-/* spmm_blocks.c: finding the kernel of a semiring, and the one that serves them all: operators applied to
- * blocks. */
+/* spmm_kernels.c: the SpMM kernels of all types, finding that of a semiring, and the one that serves them all:
+ * operators applied to blocks. */
 #include "ops/spmm/spmm_kernel.h"
+
+#define SEMIRING_SIGNED
+#define SEMIRING_UNSIGNED
+#define SEMIRING_OTHERS
+#define SEMIRING_BODY "ops/spmm/spmm_kernels.inc"
+#include "ops/algebra/semiring_types.inc"
 
 /* Columns of Y at once. */
 enum { BLOCK = 128 };
@@ -39,7 +45,7 @@ static bool add_blocks(const dcsr_semiring *semiring, void *y, const uint32_t *c
 dcsr_i_spmm_kernel *dcsr_i_spmm_kernel_of(const dcsr_semiring *semiring)
 {
     static dcsr_i_spmm_kernel *const *const tables[DCSR_TYPE_COUNT] = {
-#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = dcsr_i_spmm_##name,
+#define DCSR_X(NAME, name, ctype, minimum, maximum) [DCSR_##NAME] = kernels_##name,
 #include <dcsr/types.def>
 #undef DCSR_X
     };
