@@ -207,8 +207,8 @@ typedef struct dcsr_matrix_info {
     uint64_t unresolved_rows; /* rows that may hold duplicates to combine, or tombstones */
     uint64_t arena_entries;   /* entries that the arena has room allocated for, slack included */
     uint64_t bytes;         /* memory of the matrix: arena, row table, retired versions; those of a maintained
-                               transpose included. What a change has freed in the arena is kept for the next change,
-                               and returned to the system a tenth of a second after the last one */
+                               transpose included. What a change has freed in the arena is kept for the next
+                               change, and returned to the system a tenth of a second after the last one */
     uint64_t pending_bytes; /* bytes of batches that are queued, or not safe yet */
     uint64_t batches;       /* batches applied */
     uint64_t inserted, deleted; /* entries given to dcsr_matrix_insert() and _remove() so far */
