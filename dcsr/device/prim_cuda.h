@@ -42,9 +42,9 @@ typedef struct dcsr_i_cuda_keyed {
 
 /* Runs of equal neighbouring keys become one entry each: keys_out[j] is the j-th run's key and words_out[j]
  * the fold of its words, in their order, with the policy (combine.cuh; neither DEFAULT nor KEEP). Both outputs
- * have room for n entries and do not overlap the inputs; words_out is NULL where there are none. *count, in device memory, gets the number of runs.
- * How the words of a run are grouped is not fixed, so that floating-point sums agree from call to call only
- * up to rounding. */
+ * have room for n entries and do not overlap the inputs; words_out is NULL where there are none. *count, in
+ * device memory, gets the number of runs. How the words of a run are grouped is not fixed, so that
+ * floating-point sums agree from call to call only up to rounding. */
 dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_keyed *entries,
                                 dcsr_policy policy, uint64_t *keys_out, uint64_t *words_out, uint64_t *count);
 

@@ -354,7 +354,7 @@ static dcsr_status write_through(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream
 static dcsr_status compute_line(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const assignment *x = user;
-    const dcsr_i_table *current = x->out->C->current;
+    const dcsr_i_table *current = x->out->C->versions.current;
     dcsr_i_cuda_list held = {0}, allowed = {0};
     DCSR_TRY(
         dcsr_i_check_shape(x->out->call, "C", current->rows, current->cols, "the result", x->rows, x->cols));

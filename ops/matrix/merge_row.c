@@ -54,11 +54,11 @@ dcsr_status dcsr_i_old_open(dcsr_i_old *old, dcsr_matrix *C)
                         .combine = dcsr_i_sorting_combiner(C->type, C->policy)};
     if (dcsr_i_result_collects(C)) {
         DCSR_TRY(dcsr_view_create(&old->view, C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-        old->ascends = !old->keep || atomic_load(&C->ascending) == C->current->version;
+        old->ascends = !old->keep || atomic_load(&C->versions.ascending) == C->versions.current->version;
         return dcsr_i_view_host_rows(&old->rows, old->view);
     }
-    old->ascends = atomic_load(&C->ascending) == C->current->version;
-    old->current = dcsr_i_rows_of(C, C->current);
+    old->ascends = atomic_load(&C->versions.ascending) == C->versions.current->version;
+    old->current = dcsr_i_rows_of(C, C->versions.current);
     old->rows = &old->current;
     return DCSR_OK;
 }
