@@ -86,7 +86,7 @@ static bool is_users(const apply *a)
     return (a->unary ? a->unary->name : a->binary ? a->binary->name : a->index->name) == DCSR_I_USERS;
 }
 
-static dcsr_status run_on_device(const apply *a, const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+static dcsr_status run_on_device(const apply *a, const dcsr_i_matrix_output *out, dcsr_view *A,
                                  const void *operand)
 {
     if (a->unary) return dcsr_i_cuda_matrix_apply(out, a->unary, A);
@@ -96,39 +96,32 @@ static dcsr_status run_on_device(const apply *a, const dcsr_i_cuda_matrix_output
 #endif
 
 /* Carries it out; `operand` is the scalar or thunk that the operator takes, and must not be NULL. */
-static dcsr_status apply_operator(apply *a, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                  dcsr_view *A, const void *operand, const dcsr_desc *desc)
+static dcsr_status apply_operator(apply *a, const dcsr_i_matrix_output *out, dcsr_view *A,
+                                  const void *operand)
 {
-    DCSR_TRY(dcsr_i_check_output(a->call, C, mask, desc));
-    DCSR_TRY(dcsr_i_check_view(a->call, "A", A, C->context));
+    a->call = out->call;
+    DCSR_TRY(dcsr_i_check_output(a->call, out->C, out->mask, out->desc));
+    DCSR_TRY(dcsr_i_check_view(a->call, "A", A, out->C->context));
     if (!a->text) return dcsr_i_fail_operator(a->call, "operator");
     if (!operand)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the scalar is NULL; give the address of one",
                            a->call);
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = a->call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, is_users(a))) return run_on_device(a, &there, A, operand);
+    if (dcsr_i_cuda_matrix_takes(out, is_users(a))) return run_on_device(a, out, A, operand);
 #endif
     if (a->binary)
         dcsr_i_broadcast(a->scalar_is_first ? a->binary->xtype : a->binary->ytype, a->scalars, operand,
                          DCSR_I_CHUNK);
     a->thunk = operand;
-    dcsr_status status = dcsr_i_input_of(&a->a, A, desc && desc->transpose_a);
+    dcsr_status status = dcsr_i_input_of(&a->a, A, out->desc && out->desc->transpose_a);
     if (status == DCSR_OK) {
-        dcsr_i_rowwise driver = {.call = a->call,
-                                 .C = C,
-                                 .mask = mask,
-                                 .accum = accum,
-                                 .desc = desc,
-                                 .type = a->ztype,
-                                 .rows = a->a.rows->rows,
-                                 .cols = a->a.rows->cols,
-                                 .work = dcsr_i_rows_stored(a->a.rows),
-                                 .source = {a->a.rows},
-                                 .user = a,
-                                 .most = most,
-                                 .block = block};
+        dcsr_i_rowwise driver = {.out = *out,
+                                 .T = {.type = a->ztype,
+                                       .rows = a->a.rows->rows,
+                                       .cols = a->a.rows->cols,
+                                       .work = dcsr_i_rows_stored(a->a.rows),
+                                       .source = {a->a.rows}},
+                                 .make = {.user = a, .most = most, .block = block}};
         status = dcsr_i_rowwise_run(&driver);
     }
     dcsr_i_input_free(&a->a);
@@ -138,39 +131,46 @@ static dcsr_status apply_operator(apply *a, dcsr_matrix *C, dcsr_view *mask, con
 dcsr_status dcsr_matrix_apply(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                               const dcsr_unary_op *op, dcsr_view *A, const dcsr_desc *desc)
 {
-    apply a = {.call = "matrix_apply", .unary = op};
+    const dcsr_i_matrix_output out = {
+        .call = "matrix_apply", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    apply a = {.unary = op};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = op->xtype;
-    return apply_operator(&a, C, mask, accum, A, op, desc);
+    return apply_operator(&a, &out, A, op);
 }
 
-static dcsr_status apply_scalar(const char *call, dcsr_matrix *C, dcsr_view *mask,
-                                const dcsr_binary_op *accum, const dcsr_binary_op *op, bool first,
-                                const void *scalar, dcsr_view *A, const dcsr_desc *desc)
+static dcsr_status apply_scalar(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, bool first,
+                                const void *scalar, dcsr_view *A)
 {
-    apply a = {.call = call, .binary = op, .scalar_is_first = first};
+    apply a = {.binary = op, .scalar_is_first = first};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = first ? op->ytype : op->xtype;
-    return apply_operator(&a, C, mask, accum, A, scalar, desc);
+    return apply_operator(&a, out, A, scalar);
 }
 
 dcsr_status dcsr_matrix_apply_first(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                                     const dcsr_binary_op *op, const void *x, dcsr_view *A,
                                     const dcsr_desc *desc)
 {
-    return apply_scalar("matrix_apply_first", C, mask, accum, op, true, x, A, desc);
+    const dcsr_i_matrix_output out = {
+        .call = "matrix_apply_first", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    return apply_scalar(&out, op, true, x, A);
 }
 
 dcsr_status dcsr_matrix_apply_second(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                                      const dcsr_binary_op *op, dcsr_view *A, const void *y,
                                      const dcsr_desc *desc)
 {
-    return apply_scalar("matrix_apply_second", C, mask, accum, op, false, y, A, desc);
+    const dcsr_i_matrix_output out = {
+        .call = "matrix_apply_second", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    return apply_scalar(&out, op, false, y, A);
 }
 
 dcsr_status dcsr_matrix_apply_index(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                                     const dcsr_index_op *op, dcsr_view *A, const void *thunk,
                                     const dcsr_desc *desc)
 {
-    apply a = {.call = "matrix_apply_index", .index = op};
+    const dcsr_i_matrix_output out = {
+        .call = "matrix_apply_index", .C = C, .mask = mask, .accum = accum, .desc = desc};
+    apply a = {.index = op};
     if (op) a.text = op->text, a.ztype = op->ztype, a.xtype = op->xtype;
-    return apply_operator(&a, C, mask, accum, A, thunk, desc);
+    return apply_operator(&a, &out, A, thunk);
 }

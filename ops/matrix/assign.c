@@ -80,28 +80,23 @@ static dcsr_status check_shape_of(const dcsr_view *A, bool transposed, const dcs
                               transposed ? a->rows : a->cols, "the region", x->rows.n, x->cols.n);
 }
 
-static dcsr_status assign_matrix(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask,
-                                 const dcsr_binary_op *accum, uint64_t rows, uint64_t cols,
-                                 const dcsr_desc *desc)
+static dcsr_status assign_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *out, uint64_t rows,
+                                 uint64_t cols)
 {
     const dcsr_i_rows *a = x->a.rows;
     dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
-    dcsr_i_rowwise driver = {.call = assign_call,
-                             .C = C,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
-                             .type = a->type,
-                             .rows = rows,
-                             .cols = cols,
-                             .work = dcsr_i_rows_stored(a),
-                             .source = {x->rows.all ? a : NULL},
-                             .user = x,
-                             .begin = dcsr_i_moving_begin,
-                             .end = dcsr_i_moving_end,
-                             .most = most_of_a,
-                             .block = place_rows,
-                             .region = x->rows.all && x->cols.all ? NULL : &region};
+    dcsr_i_rowwise driver = {.out = *out,
+                             .T = {.type = a->type,
+                                   .rows = rows,
+                                   .cols = cols,
+                                   .work = dcsr_i_rows_stored(a),
+                                   .source = {x->rows.all ? a : NULL}},
+                             .make = {.user = x,
+                                      .begin = dcsr_i_moving_begin,
+                                      .end = dcsr_i_moving_end,
+                                      .most = most_of_a,
+                                      .block = place_rows}};
+    driver.out.region = x->rows.all && x->cols.all ? NULL : &region;
     return dcsr_i_rowwise_run(&driver);
 }
 
@@ -115,17 +110,17 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     DCSR_TRY(dcsr_i_check_view(assign_call, "A", A, C->context));
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
-    dcsr_status status =
-        dcsr_i_select_indices(&x.rows, x.context, assign_call, "row", rows, nrows, c_rows, true, nrows);
+    dcsr_status status = dcsr_i_select_indices(
+        &x.rows, x.context, &(dcsr_i_given){assign_call, "row", rows, nrows, c_rows, true, nrows});
     if (status == DCSR_OK)
-        status =
-            dcsr_i_select_indices(&x.cols, x.context, assign_call, "column", cols, ncols, c_cols, true, 0);
+        status = dcsr_i_select_indices(&x.cols, x.context,
+                                       &(dcsr_i_given){assign_call, "column", cols, ncols, c_cols, true, 0});
     if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
-#ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
+    const dcsr_i_matrix_output out = {
         .call = assign_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, false)) {
-        if (status == DCSR_OK) status = dcsr_i_cuda_matrix_assign(&there, A, &x.rows, &x.cols);
+#ifdef DCSR_CUDA
+    if (dcsr_i_cuda_matrix_takes(&out, false)) {
+        if (status == DCSR_OK) status = dcsr_i_cuda_matrix_assign(&out, A, &x.rows, &x.cols);
         dcsr_i_moving_free(&x);
         return status;
     }
@@ -133,7 +128,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
-    if (status == DCSR_OK) status = assign_matrix(&x, C, mask, accum, c_rows, c_cols, desc);
+    if (status == DCSR_OK) status = assign_matrix(&x, &out, c_rows, c_cols);
     dcsr_i_moving_free(&x);
     return status;
 }
@@ -233,44 +228,36 @@ static dcsr_status fill_row(void *user, int thread, uint64_t number, const dcsr_
     return x->values ? repeat_value(x, t, T->n, &T->values) : DCSR_OK;
 }
 
-static dcsr_status fill(filling *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                        uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+static dcsr_status fill(filling *x, const dcsr_i_matrix_output *out, uint64_t rows, uint64_t cols)
 {
     dcsr_i_region region = {dcsr_i_selected_list(&x->rows), dcsr_i_selected_list(&x->cols)};
-    bool named = mask && !(desc && desc->mask_complement);
-    dcsr_i_rowwise driver = {.call = scalar_call,
-                             .C = C,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
-                             .type = x->type,
-                             .rows = rows,
-                             .cols = cols,
-                             .work =
-                                 named ? dcsr_i_rows_stored(dcsr_i_view_rows(mask)) : x->rows.n * x->cols.n,
-                             .user = x,
-                             .begin = begin_filling,
-                             .end = end_filling,
-                             .row = fill_row,
-                             .scalar = x->rows.all && x->cols.all ? x->value : NULL,
-                             .region = x->rows.all && x->cols.all ? NULL : &region};
+    bool named = out->mask && !(out->desc && out->desc->mask_complement);
+    dcsr_i_rowwise driver = {
+        .out = *out,
+        .T = {.type = x->type,
+              .rows = rows,
+              .cols = cols,
+              .work = named ? dcsr_i_rows_stored(dcsr_i_view_rows(out->mask)) : x->rows.n * x->cols.n},
+        .make = {.user = x,
+                 .begin = begin_filling,
+                 .end = end_filling,
+                 .row = fill_row,
+                 .scalar = x->rows.all && x->cols.all ? x->value : NULL}};
+    driver.out.region = x->rows.all && x->cols.all ? NULL : &region;
     x->values = dcsr_i_rowwise_wants_values(&driver);
     return dcsr_i_rowwise_run(&driver);
 }
 
 /* Carries it out on the device or here. */
-static dcsr_status fill_places(filling *x, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                               uint64_t rows, uint64_t cols, const dcsr_desc *desc)
+static dcsr_status fill_places(filling *x, const dcsr_i_matrix_output *out, uint64_t rows, uint64_t cols)
 {
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = scalar_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, false))
-        return dcsr_i_cuda_matrix_assign_scalar(&there, x->value, x->type, &x->rows, &x->cols);
+    if (dcsr_i_cuda_matrix_takes(out, false))
+        return dcsr_i_cuda_matrix_assign_scalar(out, x->value, x->type, &x->rows, &x->cols);
 #endif
     DCSR_TRY(dcsr_i_selected_mark(&x->rows));
     DCSR_TRY(dcsr_i_selected_mark(&x->cols));
-    return fill(x, C, mask, accum, rows, cols, desc);
+    return fill(x, out, rows, cols);
 }
 
 dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
@@ -288,12 +275,14 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
                            scalar_call);
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
-    dcsr_status status =
-        dcsr_i_select_indices(&x.rows, x.context, scalar_call, "row", rows, nrows, c_rows, true, 0);
+    dcsr_status status = dcsr_i_select_indices(
+        &x.rows, x.context, &(dcsr_i_given){scalar_call, "row", rows, nrows, c_rows, true, 0});
     if (status == DCSR_OK)
-        status =
-            dcsr_i_select_indices(&x.cols, x.context, scalar_call, "column", cols, ncols, c_cols, true, 0);
-    if (status == DCSR_OK) status = fill_places(&x, C, mask, accum, c_rows, c_cols, desc);
+        status = dcsr_i_select_indices(&x.cols, x.context,
+                                       &(dcsr_i_given){scalar_call, "column", cols, ncols, c_cols, true, 0});
+    const dcsr_i_matrix_output out = {
+        .call = scalar_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+    if (status == DCSR_OK) status = fill_places(&x, &out, c_rows, c_cols);
     dcsr_i_selected_free(&x.rows);
     dcsr_i_selected_free(&x.cols);
     return status;
@@ -410,28 +399,23 @@ static dcsr_status assign_line(line_assignment *x)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: u has %llu elements; %llu are needed", x->call,
                            (unsigned long long)x->u->size, (unsigned long long)size);
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
+    const dcsr_i_matrix_output out = {
         .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
-    if (dcsr_i_cuda_matrix_takes(&there, false)) {
+    if (dcsr_i_cuda_matrix_takes(&out, false)) {
         DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask, x->desc));
-        return dcsr_i_cuda_matrix_assign_line(&there, x->mask, x->u, x->index, x->column);
+        return dcsr_i_cuda_matrix_assign_line(&out, x->mask, x->u, x->index, x->column);
     }
 #endif
     DCSR_TRY(dcsr_i_vector_check(x->u, "u"));
     x->type = x->C->type == DCSR_PATTERN ? DCSR_BOOL : x->C->type;
-    dcsr_i_rowwise driver = {.call = x->call,
-                             .C = x->C,
-                             .type = x->type,
-                             .rows = rows,
-                             .cols = cols,
-                             .work = x->u->body.nvals,
-                             .next_page = next_page_of_line,
-                             .user = x,
-                             .begin = begin_line,
-                             .end = end_line,
-                             .most = most_of_line,
-                             .block = line_block,
-                             .region = &region};
+    dcsr_i_rowwise driver = {.out = {.call = x->call, .C = x->C, .region = &region},
+                             .T = {.type = x->type, .rows = rows, .cols = cols, .work = x->u->body.nvals},
+                             .make = {.next_page = next_page_of_line,
+                                      .user = x,
+                                      .begin = begin_line,
+                                      .end = end_line,
+                                      .most = most_of_line,
+                                      .block = line_block}};
     DCSR_TRY(dcsr_i_rowwise_run(&driver));
     dcsr_i_report(x->desc, x->u->body.nvals);
     return DCSR_OK;

@@ -206,8 +206,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
 
 /* ---- The calls ---- */
 
-static dcsr_status merge_matrices(ewise *e, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                  const dcsr_desc *desc)
+static dcsr_status merge_matrices(ewise *e, const dcsr_i_matrix_output *out)
 {
     const dcsr_binary_op *op = e->op;
     const dcsr_i_rows *a = e->a.rows, *b = e->b.rows;
@@ -216,21 +215,13 @@ static dcsr_status merge_matrices(ewise *e, dcsr_matrix *C, dcsr_view *mask, con
     DCSR_TRY(dcsr_i_check_shape(e->call, "A", a->rows, a->cols, "B", b->rows, b->cols));
     e->size = dcsr_type_size(op->ztype);
     e->one_type = a->type == b->type && a->type == op->xtype && a->type == op->ytype && a->type == op->ztype;
-    dcsr_i_rowwise driver = {.call = e->call,
-                             .C = C,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
-                             .type = op->ztype,
-                             .rows = a->rows,
-                             .cols = a->cols,
-                             .work = dcsr_i_rows_stored(a) + dcsr_i_rows_stored(b),
-                             .source = {a, b},
-                             .user = e,
-                             .begin = begin,
-                             .end = end,
-                             .most = most,
-                             .block = block};
+    dcsr_i_rowwise driver = {.out = *out,
+                             .T = {.type = op->ztype,
+                                   .rows = a->rows,
+                                   .cols = a->cols,
+                                   .work = dcsr_i_rows_stored(a) + dcsr_i_rows_stored(b),
+                                   .source = {a, b}},
+                             .make = {.user = e, .begin = begin, .end = end, .most = most, .block = block}};
     return dcsr_i_rowwise_run(&driver);
 }
 
@@ -243,14 +234,13 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
     DCSR_TRY(dcsr_i_check_view(e.call, "A", A, e.context));
     DCSR_TRY(dcsr_i_check_view(e.call, "B", B, e.context));
     if (!op) return dcsr_i_fail_operator(e.call, "operator");
+    const dcsr_i_matrix_output out = {.call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, !op->loop)) return dcsr_i_cuda_matrix_ewise(&there, add, op, A, B);
+    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_matrix_ewise(&out, add, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&e.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&e.b, B, desc && desc->transpose_b);
-    if (status == DCSR_OK) status = merge_matrices(&e, C, mask, accum, desc);
+    if (status == DCSR_OK) status = merge_matrices(&e, &out);
     dcsr_i_input_free(&e.a);
     dcsr_i_input_free(&e.b);
     return status;

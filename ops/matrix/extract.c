@@ -81,45 +81,40 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status extract_matrix(dcsr_i_moving *x, dcsr_matrix *C, dcsr_view *mask,
-                                  const dcsr_binary_op *accum, const uint64_t *rows, uint64_t nrows,
-                                  const uint64_t *cols, uint64_t ncols, const dcsr_desc *desc)
+static dcsr_status extract_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *out, const uint64_t *rows,
+                                  uint64_t nrows, const uint64_t *cols, uint64_t ncols)
 {
     const dcsr_i_rows *a = x->a.rows;
     uint64_t stored = dcsr_i_rows_stored(a), work = 0;
-    DCSR_TRY(
-        dcsr_i_select_indices(&x->rows, x->context, extract_call, "row", rows, nrows, a->rows, false, 0));
-    DCSR_TRY(dcsr_i_select_indices(&x->cols, x->context, extract_call, "column", cols, ncols, a->cols, false,
-                                   stored));
+    DCSR_TRY(dcsr_i_select_indices(&x->rows, x->context,
+                                   &(dcsr_i_given){extract_call, "row", rows, nrows, a->rows, false, 0}));
+    DCSR_TRY(dcsr_i_select_indices(
+        &x->cols, x->context, &(dcsr_i_given){extract_call, "column", cols, ncols, a->cols, false, stored}));
     for (uint64_t k = 0; rows && k < nrows; k++) work += dcsr_i_rows_length(a, rows[k]);
-    dcsr_i_rowwise driver = {.call = extract_call,
-                             .C = C,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
-                             .type = a->type,
-                             .rows = x->rows.n,
-                             .cols = x->cols.n,
-                             .work = rows ? work : stored,
-                             .source = {rows ? NULL : a},
-                             .user = x,
-                             .begin = dcsr_i_moving_begin,
-                             .end = dcsr_i_moving_end,
-                             .most = most,
-                             .block = block};
+    dcsr_i_rowwise driver = {
+        .out = *out,
+        .T = {.type = a->type,
+              .rows = x->rows.n,
+              .cols = x->cols.n,
+              .work = rows ? work : stored,
+              .source = {rows ? NULL : a}},
+        .make = {
+            .user = x, .begin = dcsr_i_moving_begin, .end = dcsr_i_moving_end, .most = most, .block = block}};
     return dcsr_i_rowwise_run(&driver);
 }
 
 #ifdef DCSR_CUDA
-static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_matrix_output *out, dcsr_view *A,
                                  const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols)
 {
     const dcsr_i_rows *a = dcsr_i_view_rows(A);
     bool turned = out->desc && out->desc->transpose_a;
-    DCSR_TRY(dcsr_i_select_indices(&x->rows, x->context, extract_call, "row", rows, nrows,
-                                   turned ? a->cols : a->rows, false, 0));
-    DCSR_TRY(dcsr_i_select_indices(&x->cols, x->context, extract_call, "column", cols, ncols,
-                                   turned ? a->rows : a->cols, false, 0));
+    DCSR_TRY(dcsr_i_select_indices(
+        &x->rows, x->context,
+        &(dcsr_i_given){extract_call, "row", rows, nrows, turned ? a->cols : a->rows, false, 0}));
+    DCSR_TRY(dcsr_i_select_indices(
+        &x->cols, x->context,
+        &(dcsr_i_given){extract_call, "column", cols, ncols, turned ? a->rows : a->cols, false, 0}));
     return dcsr_i_cuda_matrix_extract(out, A, &x->rows, &x->cols);
 }
 #endif
@@ -132,17 +127,17 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
     DCSR_TRY(dcsr_i_check_output(extract_call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(extract_call, "A", A, C->context));
     x.context = C->context;
-#ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
+    const dcsr_i_matrix_output out = {
         .call = extract_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, false)) {
-        dcsr_status status = run_on_device(&x, &there, A, rows, nrows, cols, ncols);
+#ifdef DCSR_CUDA
+    if (dcsr_i_cuda_matrix_takes(&out, false)) {
+        dcsr_status status = run_on_device(&x, &out, A, rows, nrows, cols, ncols);
         dcsr_i_moving_free(&x);
         return status;
     }
 #endif
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
-    if (status == DCSR_OK) status = extract_matrix(&x, C, mask, accum, rows, nrows, cols, ncols, desc);
+    if (status == DCSR_OK) status = extract_matrix(&x, &out, rows, nrows, cols, ncols);
     dcsr_i_moving_free(&x);
     return status;
 }

@@ -76,23 +76,21 @@ static dcsr_status make_starts(dcsr_i_selected *list, uint64_t reads)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, const char *call,
-                                  const char *what, const uint64_t *indices, uint64_t n, uint64_t size,
-                                  bool unique, uint64_t reads)
+dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, const dcsr_i_given *given)
 {
     *list = (dcsr_i_selected){.context = context,
-                              .all = !indices,
-                              .n = indices ? n : size,
-                              .given = indices,
+                              .all = !given->indices,
+                              .n = given->indices ? given->n : given->size,
+                              .given = given->indices,
                               .repeats = 1,
-                              .size = size};
+                              .size = given->size};
     if (list->all) return DCSR_OK;
-    DCSR_TRY(check(list, call, what));
+    DCSR_TRY(check(list, given->call, given->what));
     DCSR_TRY(fill(list));
-    if (unique && list->repeats > 1)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: a %s stands more than once in the list", call,
-                           what);
-    return make_starts(list, reads);
+    if (given->unique && list->repeats > 1)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: a %s stands more than once in the list",
+                           given->call, given->what);
+    return make_starts(list, given->reads);
 }
 
 dcsr_status dcsr_i_selected_mark(dcsr_i_selected *list)

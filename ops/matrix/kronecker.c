@@ -120,8 +120,7 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status multiply_matrices(product *p, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                     const dcsr_desc *desc)
+static dcsr_status multiply_matrices(product *p, const dcsr_i_matrix_output *out)
 {
     const dcsr_i_rows *a = p->a.rows, *b = p->b.rows;
     uint64_t work;
@@ -129,21 +128,11 @@ static dcsr_status multiply_matrices(product *p, dcsr_matrix *C, dcsr_view *mask
     p->b_rows = b->rows;
     p->b_cols = b->cols;
     p->size = dcsr_type_size(p->op->ztype);
-    dcsr_i_rowwise driver = {.call = call,
-                             .C = C,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
-                             .type = p->op->ztype,
-                             .rows = a->rows * b->rows,
-                             .cols = a->cols * b->cols,
-                             .work = work,
-                             .next_page = next_page,
-                             .user = p,
-                             .begin = begin,
-                             .end = end,
-                             .most = most,
-                             .block = block};
+    dcsr_i_rowwise driver = {
+        .out = *out,
+        .T = {.type = p->op->ztype, .rows = a->rows * b->rows, .cols = a->cols * b->cols, .work = work},
+        .make = {
+            .next_page = next_page, .user = p, .begin = begin, .end = end, .most = most, .block = block}};
     return dcsr_i_rowwise_run(&driver);
 }
 
@@ -170,14 +159,13 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
     DCSR_TRY(dcsr_i_check_view(call, "B", B, p.context));
     if (!op) return dcsr_i_fail_operator(call, "operator");
     DCSR_TRY(check_size(A, B, desc));
+    const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, !op->loop)) return dcsr_i_cuda_kronecker(&there, op, A, B);
+    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_kronecker(&out, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&p.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&p.b, B, desc && desc->transpose_b);
-    if (status == DCSR_OK) status = multiply_matrices(&p, C, mask, accum, desc);
+    if (status == DCSR_OK) status = multiply_matrices(&p, &out);
     dcsr_i_input_free(&p.a);
     dcsr_i_input_free(&p.b);
     return status;

@@ -6,7 +6,7 @@
 #include "ops/matrix/list_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
-static bool takes_transpose_of_a(const dcsr_i_cuda_matrix_output *out)
+static bool takes_transpose_of_a(const dcsr_i_matrix_output *out)
 {
     return out->desc && out->desc->transpose_a;
 }
@@ -19,7 +19,7 @@ static uint64_t work_of(const dcsr_view *view)
 
 /* T's values are of C's type, which spares a pass, unless they are to be accumulated; of a pattern there are
  * none. */
-static dcsr_type type_of_T(const dcsr_i_cuda_matrix_output *out, dcsr_type type)
+static dcsr_type type_of_T(const dcsr_i_matrix_output *out, dcsr_type type)
 {
     return out->accum && out->C->type != DCSR_PATTERN ? type : out->C->type;
 }
@@ -27,7 +27,7 @@ static dcsr_type type_of_T(const dcsr_i_cuda_matrix_output *out, dcsr_type type)
 /* ---- Operators on entries ---- */
 
 typedef struct applying {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     dcsr_view *A;
     /* One of these. */
     const dcsr_unary_op *unary;
@@ -88,14 +88,13 @@ static dcsr_status compute_apply(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream
     return type == DCSR_PATTERN ? dcsr_i_cuda_list_cast(T, stream, type) : apply_to(T, stream, a, type);
 }
 
-dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_cuda_matrix_output *out, const dcsr_unary_op *op,
-                                     dcsr_view *A)
+dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A)
 {
     const applying a = {.out = out, .A = A, .unary = op};
     return dcsr_i_cuda_matrix_run(out, compute_apply, &a, work_of(A));
 }
 
-dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_matrix_output *out, const dcsr_binary_op *op,
                                      const void *scalar, dcsr_view *A, bool first)
 {
     const applying a = {.out = out, .A = A, .binary = op, .operand = scalar, .first = first};
@@ -130,7 +129,7 @@ static dcsr_status compute_select(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *strea
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_cuda_matrix_output *out, const dcsr_index_op *op,
+dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_matrix_output *out, const dcsr_index_op *op,
                                      const void *thunk, dcsr_view *A, bool select)
 {
     const applying a = {.out = out, .A = A, .index = op, .operand = thunk};
@@ -150,7 +149,7 @@ static dcsr_status compute_copy(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream,
     return dcsr_i_cuda_list_of_view(T, stream, c->A, c->transposed);
 }
 
-dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_cuda_matrix_output *out, dcsr_view *A, bool transposed)
+dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
 {
     return dcsr_i_cuda_matrix_run(out, compute_copy, &(copying){A, transposed}, work_of(A));
 }
@@ -158,7 +157,7 @@ dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_cuda_matrix_output *out, dcsr_v
 /* ---- Kronecker ---- */
 
 typedef struct product {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     const dcsr_binary_op *op;
     dcsr_view *A, *B;
 } product;
@@ -203,8 +202,8 @@ static dcsr_status compute_kronecker(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *st
     return status;
 }
 
-dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
-                                  dcsr_view *A, dcsr_view *B)
+dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, dcsr_view *A,
+                                  dcsr_view *B)
 {
     uint64_t work;
     if (__builtin_mul_overflow(work_of(A), work_of(B), &work)) work = UINT64_MAX;
@@ -264,7 +263,7 @@ dcsr_status dcsr_i_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **t
 /* ---- Sums and products of two matrices, entry by entry ---- */
 
 typedef struct operands {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     bool add;
     const dcsr_binary_op *op;
     dcsr_view *A, *B;
@@ -295,7 +294,7 @@ static dcsr_status compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, cons
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_cuda_matrix_output *out, bool add, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_matrix_output *out, bool add, const dcsr_binary_op *op,
                                      dcsr_view *A, dcsr_view *B)
 {
     operands o = {out, add, op, A, B};

@@ -12,37 +12,36 @@
 #include "ops/matrix/index_list.h"
 #include "ops/matrix/write_matrix_cuda.h"
 
-dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_cuda_matrix_output *out, const dcsr_unary_op *op,
-                                     dcsr_view *A);
+dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A);
 /* The scalar is the operator's first operand, or its second. */
-dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_matrix_output *out, const dcsr_binary_op *op,
                                      const void *scalar, dcsr_view *A, bool first);
 /* select, or apply_index. */
-dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_cuda_matrix_output *out, const dcsr_index_op *op,
+dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_matrix_output *out, const dcsr_index_op *op,
                                      const void *thunk, dcsr_view *A, bool select);
 /* The transpose where `transposed`, else A itself. */
-dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_cuda_matrix_output *out, dcsr_view *A, bool transposed);
+dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed);
 /* The product is no larger than a matrix can be. */
-dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_cuda_matrix_output *out, const dcsr_binary_op *op,
-                                  dcsr_view *A, dcsr_view *B);
+dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, dcsr_view *A,
+                                  dcsr_view *B);
 /* Not for a durable matrix, whose log is written from the memory of the host. */
 dcsr_status dcsr_i_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket);
 
 /* The lists are of the rows and columns of A, or of its transpose where the description says so; of C's. */
-dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_matrix_output *out, dcsr_view *A,
                                        const dcsr_i_selected *rows, const dcsr_i_selected *cols);
-dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_matrix_output *out, dcsr_view *A,
                                       const dcsr_i_selected *rows, const dcsr_i_selected *cols);
-dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_cuda_matrix_output *out, const void *value,
+dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_matrix_output *out, const void *value,
                                              dcsr_type type, const dcsr_i_selected *rows,
                                              const dcsr_i_selected *cols);
 /* assign_row, or assign_column where `column`; the mask is a vector, and the line is the output's region. */
-dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_cuda_matrix_output *out, const dcsr_vector *mask,
+dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_matrix_output *out, const dcsr_vector *mask,
                                            const dcsr_vector *u, uint64_t line, bool column);
 
 /* dcsr_matrix_ewise_add() and dcsr_matrix_ewise_mult() with a built-in operator: both read views become
  * lists, of which T is the union or the intersection. Arguments have been checked, but for the shapes. */
-dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_cuda_matrix_output *out, bool add, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_matrix_output *out, bool add, const dcsr_binary_op *op,
                                      dcsr_view *A, dcsr_view *B);
 
 #endif

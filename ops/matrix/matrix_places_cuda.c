@@ -87,7 +87,7 @@ static dcsr_status choose_inside(dcsr_i_cuda_list *list, const places *p)
 /* ---- Extract ---- */
 
 typedef struct moving {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     dcsr_view *A;
     const dcsr_i_selected *rows, *cols;
     uint64_t *read; /* of extraction: gets the entries of the rows that are named */
@@ -160,7 +160,7 @@ static dcsr_status compute_extract(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stre
     return m->cols->all ? DCSR_OK : extract_cols(T, stream, m->cols);
 }
 
-dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_matrix_output *out, dcsr_view *A,
                                        const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
     uint64_t read;
@@ -187,11 +187,11 @@ static dcsr_status compute_assign(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *strea
     return status == DCSR_OK && !in_order ? dcsr_i_cuda_list_sort(T, stream) : status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_cuda_matrix_output *out, dcsr_view *A,
+dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_matrix_output *out, dcsr_view *A,
                                       const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
-    dcsr_i_cuda_matrix_output to = *out;
+    dcsr_i_matrix_output to = *out;
     if (!rows->all || !cols->all) to.region = &region;
     return dcsr_i_cuda_matrix_run(&to, compute_assign, &(moving){out, A, rows, cols, NULL},
                                   dcsr_i_view_rows(A)->device.stored);
@@ -200,7 +200,7 @@ dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_cuda_matrix_output *out, dcsr
 /* ---- Assign a scalar ---- */
 
 typedef struct filling {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     const void *value;
     dcsr_type type;
     const dcsr_i_selected *rows, *cols;
@@ -209,7 +209,7 @@ typedef struct filling {
 /* The places of the region where the mask is true; all, where it does not name those. */
 static dcsr_status find_places(dcsr_i_cuda_list *T, const filling *f, const places *p)
 {
-    const dcsr_i_cuda_matrix_output *out = f->out;
+    const dcsr_i_matrix_output *out = f->out;
     bool complement = out->desc && out->desc->mask_complement;
     if (out->mask && !complement) {
         DCSR_TRY(dcsr_i_cuda_mask_places(T, p->stream, out->mask, out->desc));
@@ -248,12 +248,12 @@ static dcsr_status compute_filling(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stre
     return status == DCSR_OK ? set_values(T, stream, f) : status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_cuda_matrix_output *out, const void *value,
+dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_matrix_output *out, const void *value,
                                              dcsr_type type, const dcsr_i_selected *rows,
                                              const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
-    dcsr_i_cuda_matrix_output to = *out;
+    dcsr_i_matrix_output to = *out;
     bool named = out->mask && !(out->desc && out->desc->mask_complement);
     if (!rows->all || !cols->all) to.region = &region;
     return dcsr_i_cuda_matrix_run(&to, compute_filling, &(filling){out, value, type, rows, cols},
@@ -263,7 +263,7 @@ dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_cuda_matrix_output *ou
 /* ---- Assign a vector to a row or a column ---- */
 
 typedef struct assignment {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     const dcsr_vector *mask, *u;
     uint64_t line;
     bool column;         /* the line is one */
@@ -367,12 +367,12 @@ static dcsr_status compute_line(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream,
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_cuda_matrix_output *out, const dcsr_vector *mask,
+dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_matrix_output *out, const dcsr_vector *mask,
                                            const dcsr_vector *u, uint64_t line, bool column)
 {
     /* Mask, accumulator and `replace` are about the line alone. */
     const dcsr_desc desc = {.report = out->desc ? out->desc->report : NULL};
-    const dcsr_i_cuda_matrix_output to = {
+    const dcsr_i_matrix_output to = {
         .call = out->call, .C = out->C, .desc = &desc, .region = out->region, .in_turn = true};
     assignment x = {.out = out, .mask = mask, .u = u, .line = line, .column = column};
     dcsr_i_shape_queued(out->C, &x.rows, &x.cols);

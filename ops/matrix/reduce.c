@@ -499,7 +499,8 @@ dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, con
     DCSR_TRY(place(&on_device, w, mask, accum, monoid, desc));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_matrix_sum_rows(&(dcsr_i_cuda_output){rows_call, w, mask, accum, desc}, monoid, A);
+        return dcsr_i_cuda_matrix_sum_rows(&(dcsr_i_vector_output){rows_call, w, mask, accum, desc}, monoid,
+                                           A);
 #endif
     job j = {.monoid = monoid,
              .context = w->context,

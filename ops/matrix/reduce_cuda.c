@@ -10,6 +10,7 @@
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/reduce_block.h"
 #include "ops/vector/vector_pass_cuda.h"
+#include "ops/vector/write_vector.h"
 
 /* ---- To a number ---- */
 
@@ -93,7 +94,7 @@ static dcsr_status make_vector(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, 
     return DCSR_OK;
 }
 
-static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_output *out,
+static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_vector_output *out,
                             const dcsr_monoid *monoid, dcsr_view *A)
 {
     bool columns = out->desc && out->desc->transpose_a;
@@ -108,7 +109,7 @@ static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, con
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_cuda_output *out, const dcsr_monoid *monoid,
+dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
                                         dcsr_view *A)
 {
     dcsr_context *context = A->context;

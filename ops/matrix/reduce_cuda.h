@@ -15,7 +15,7 @@ extern "C" {
 /* The sum of all entries; the identity if there are none. */
 dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
 /* The sums of the rows, or, with desc->transpose_a, of the columns. */
-dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_cuda_output *out, const dcsr_monoid *monoid,
+dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
                                         dcsr_view *A);
 
 /* ---- list_add_up.cu ---- */

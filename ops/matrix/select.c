@@ -263,32 +263,23 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: the thunk is NULL; give the address of a scalar of type %s", s.call,
                            dcsr_type_name(op->thunk));
+    const dcsr_i_matrix_output out = {.call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, !op->loop))
-        return dcsr_i_cuda_matrix_index(&there, op, thunk, A, true);
+    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_matrix_index(&out, op, thunk, A, true);
 #endif
     s.context = C->context;
     s.by_position = is_position(op);
     if (s.by_position) memcpy(&s.limit, thunk, sizeof s.limit);
     dcsr_status status = dcsr_i_input_of(&s.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) {
-        dcsr_i_rowwise driver = {.call = s.call,
-                                 .C = C,
-                                 .mask = mask,
-                                 .accum = accum,
-                                 .desc = desc,
-                                 .type = s.a.rows->type,
-                                 .rows = s.a.rows->rows,
-                                 .cols = s.a.rows->cols,
-                                 .work = dcsr_i_rows_stored(s.a.rows),
-                                 .source = {s.a.rows},
-                                 .user = &s,
-                                 .begin = begin,
-                                 .end = end,
-                                 .most = most,
-                                 .block = block};
+        dcsr_i_rowwise driver = {
+            .out = out,
+            .T = {.type = s.a.rows->type,
+                  .rows = s.a.rows->rows,
+                  .cols = s.a.rows->cols,
+                  .work = dcsr_i_rows_stored(s.a.rows),
+                  .source = {s.a.rows}},
+            .make = {.user = &s, .begin = begin, .end = end, .most = most, .block = block}};
         status = dcsr_i_rowwise_run(&driver);
     }
     dcsr_i_input_free(&s.a);

@@ -32,25 +32,18 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status copy_rows(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
-                             bool transposed, const dcsr_desc *desc)
+static dcsr_status copy_rows(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
 {
     dcsr_i_input a;
     dcsr_status status = dcsr_i_input_of(&a, A, transposed);
     if (status == DCSR_OK) {
-        dcsr_i_rowwise driver = {.call = call,
-                                 .C = C,
-                                 .mask = mask,
-                                 .accum = accum,
-                                 .desc = desc,
-                                 .type = a.rows->type,
-                                 .rows = a.rows->rows,
-                                 .cols = a.rows->cols,
-                                 .work = dcsr_i_rows_stored(a.rows),
-                                 .source = {a.rows},
-                                 .user = &a,
-                                 .most = most,
-                                 .block = block};
+        dcsr_i_rowwise driver = {.out = *out,
+                                 .T = {.type = a.rows->type,
+                                       .rows = a.rows->rows,
+                                       .cols = a.rows->cols,
+                                       .work = dcsr_i_rows_stored(a.rows),
+                                       .source = {a.rows}},
+                                 .make = {.user = &a, .most = most, .block = block}};
         status = dcsr_i_rowwise_run(&driver);
     }
     dcsr_i_input_free(&a);
@@ -124,10 +117,9 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     bool copied = desc && desc->transpose_a;
+    const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, false)) return dcsr_i_cuda_matrix_copy(&there, A, !copied);
+    if (dcsr_i_cuda_matrix_takes(&out, false)) return dcsr_i_cuda_matrix_copy(&out, A, !copied);
 #endif
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;
@@ -136,5 +128,5 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     bool sparse = !rows->on_device && dcsr_i_lines_are_sparse(rows->cols, dcsr_i_rows_entries(rows));
     if (plain && one_type && !copied && !sparse && !dcsr_i_view_transpose_is_ready(A))
         return transpose_into(C, A, desc);
-    return copy_rows(C, mask, accum, A, !copied, desc);
+    return copy_rows(&out, A, !copied);
 }

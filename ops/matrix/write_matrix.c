@@ -62,10 +62,10 @@ static bool rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end
 /* Whether T has no entries in a page. */
 static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t p)
 {
-    if (op->next_page) return op->next_page(op->user, p) != p;
-    if (!op->source[0]) return false;
-    return rows_are_empty(op->source[0], p, p + 1) &&
-           (!op->source[1] || rows_are_empty(op->source[1], p, p + 1));
+    if (op->make.next_page) return op->make.next_page(op->make.user, p) != p;
+    if (!op->T.source[0]) return false;
+    return rows_are_empty(op->T.source[0], p, p + 1) &&
+           (!op->T.source[1] || rows_are_empty(op->T.source[1], p, p + 1));
 }
 
 /* Nothing of T will be written in a page. */
@@ -76,10 +76,10 @@ static bool is_masked_out(const writing *j, uint64_t p)
 
 static uint64_t next_of_source(const dcsr_i_rowwise *op, uint64_t p)
 {
-    if (op->next_page) return op->next_page(op->user, p);
-    if (!op->source[0]) return p;
-    uint64_t first = dcsr_i_rows_next_page(op->source[0], p),
-             second = op->source[1] ? dcsr_i_rows_next_page(op->source[1], p) : UINT64_MAX;
+    if (op->make.next_page) return op->make.next_page(op->make.user, p);
+    if (!op->T.source[0]) return p;
+    uint64_t first = dcsr_i_rows_next_page(op->T.source[0], p),
+             second = op->T.source[1] ? dcsr_i_rows_next_page(op->T.source[1], p) : UINT64_MAX;
     return first < second ? first : second;
 }
 
@@ -114,7 +114,8 @@ static uint64_t next_page_to_write(const writing *j, uint64_t p)
 {
     if (p >= j->pages) return p;
     if (j->keep)
-        return next_of_all(j, j->op->region ? &j->op->region->rows : NULL, j->op->accum ? NULL : j->old, p);
+        return next_of_all(j, j->op->out.region ? &j->op->out.region->rows : NULL,
+                           j->op->out.accum ? NULL : j->old, p);
     uint64_t written = next_of_all(j, NULL, NULL, p),
              old = j->old ? dcsr_i_rows_next_page(j->old, p) : UINT64_MAX;
     return written < old ? written : old;
@@ -127,15 +128,15 @@ static dcsr_status block_in_scratch(writing *j, writer *t, uint64_t first, unsig
                                     dcsr_i_room *room, uint32_t *lengths)
 {
     const dcsr_i_rowwise *op = j->op;
-    uint64_t most = op->most(op->user, first, count);
-    size_t size = j->values ? dcsr_type_size(op->type) : 0;
+    uint64_t most = op->make.most(op->make.user, first, count);
+    size_t size = j->values ? dcsr_type_size(op->T.type) : 0;
     if (columns) {
         DCSR_TRY(dcsr_i_scratch_room(&t->columns, j->C->context, most * sizeof(uint32_t)));
         room->columns = t->columns.bytes;
     }
     if (size) DCSR_TRY(dcsr_i_scratch_room(&t->values, j->C->context, most * size));
     room->values = size ? t->values.bytes : NULL;
-    return op->block(op->user, t->number, first, count, *room, lengths);
+    return op->make.block(op->make.user, t->number, first, count, *room, lengths);
 }
 
 static dcsr_status write_block(writing *j, writer *t, uint64_t first, unsigned count)
@@ -143,15 +144,15 @@ static dcsr_status write_block(writing *j, writer *t, uint64_t first, unsigned c
     const dcsr_i_rowwise *op = j->op;
     uint32_t lengths[DCSR_I_PAGE_ROWS];
     dcsr_i_room room;
-    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, op->most(op->user, first, count), &room));
-    if (op->type == j->C->type || !room.values) {
-        DCSR_TRY(op->block(op->user, t->number, first, count, room, lengths));
+    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, op->make.most(op->make.user, first, count), &room));
+    if (op->T.type == j->C->type || !room.values) {
+        DCSR_TRY(op->make.block(op->make.user, t->number, first, count, room, lengths));
     } else {
         dcsr_i_room made = room;
         DCSR_TRY(block_in_scratch(j, t, first, count, false, &made, lengths));
         uint64_t n = 0;
         for (unsigned r = 0; r < count; r++) n += lengths[r];
-        dcsr_i_cast(j->C->type, room.values, op->type, made.values, n);
+        dcsr_i_cast(j->C->type, room.values, op->T.type, made.values, n);
     }
     return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
 }
@@ -161,11 +162,11 @@ static dcsr_status write_row(writing *j, writer *t, uint64_t row)
     const dcsr_i_rowwise *op = j->op;
     dcsr_i_row T = {0};
     dcsr_i_room room;
-    DCSR_TRY(op->row(op->user, t->number, row, NULL, &T));
+    DCSR_TRY(op->make.row(op->make.user, t->number, row, NULL, &T));
     if (!T.n) return DCSR_OK;
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, T.n, &room));
     memcpy(room.columns, T.columns, T.n * sizeof *room.columns);
-    if (room.values) dcsr_i_cast(j->C->type, room.values, op->type, T.values, T.n);
+    if (room.values) dcsr_i_cast(j->C->type, room.values, op->T.type, T.values, T.n);
     uint32_t length = (uint32_t)T.n;
     return dcsr_i_result_add(&j->result, t->number, row, 1, &length);
 }
@@ -205,7 +206,7 @@ typedef struct page_rows {
 /* Whether row r of the page stays as it is, and is kept. */
 static bool row_stays(const writing *j, const dcsr_i_row_mask *mask, uint64_t T_entries)
 {
-    return j->keep && ((j->op->accum && !T_entries) || (j->mask && !mask->n && !mask->complement));
+    return j->keep && ((j->op->out.accum && !T_entries) || (j->mask && !mask->n && !mask->complement));
 }
 
 /* A row of C as it is; without entries where that does not matter. */
@@ -219,13 +220,11 @@ static dcsr_status read_old(const writing *j, writer *t, uint64_t row, old_row *
     return j->old ? dcsr_i_old_row(&t->old, row, &old->row, &old->all) : DCSR_OK;
 }
 
-/* Merges T into what C holds in row r of the page. */
-static dcsr_status merge_row(writing *j, writer *t, const page_rows *page, unsigned r,
-                             const dcsr_i_row_mask *mask, const old_row *old, const dcsr_i_row *T,
-                             dcsr_i_room room, uint32_t *length)
+/* Merges T into what C holds in a row; `outside`: it is none of the region's. */
+static dcsr_status merge_row(writing *j, writer *t, bool outside, const dcsr_i_row_mask *mask,
+                             const old_row *old, const dcsr_i_row *T, dcsr_i_room room, uint32_t *length)
 {
     const dcsr_i_row_mask *seen = j->mask ? mask : NULL;
-    bool outside = !(page->inside >> r & 1);
     *length = 0;
     if (!old->row.n && !T->n) return DCSR_OK;
     DCSR_TRY(dcsr_i_merge_row(&t->merger, &j->merging, outside, seen, &old->row, T, room, length));
@@ -251,7 +250,7 @@ static dcsr_status keep_page(writing *j, writer *t, uint64_t first, unsigned cou
 static dcsr_status merge_block(writing *j, writer *t, const page_rows *page)
 {
     uint32_t of_T[DCSR_I_PAGE_ROWS] = {0}, lengths[DCSR_I_PAGE_ROWS] = {0};
-    size_t T_size = dcsr_type_size(j->op->type), size = j->C->value_size;
+    size_t T_size = dcsr_type_size(j->op->T.type), size = j->C->value_size;
     dcsr_i_room made = {0}, room;
     uint64_t at = 0, most = j->old ? dcsr_i_rows_sum(j->old, page->first, page->count) : 0,
              rows = page->wanted;
@@ -269,7 +268,7 @@ static dcsr_status merge_block(writing *j, writer *t, const page_rows *page)
             continue;
         }
         DCSR_TRY(read_old(j, t, page->first + r, &old));
-        DCSR_TRY(merge_row(j, t, page, r, &mask, &old, &T, room, &lengths[r]));
+        DCSR_TRY(merge_row(j, t, !(page->inside >> r & 1), &mask, &old, &T, room, &lengths[r]));
         room.columns += lengths[r];
         if (room.values) room.values = (char *)room.values + lengths[r] * size;
     }
@@ -281,13 +280,13 @@ static dcsr_status merge_block(writing *j, writer *t, const page_rows *page)
 static dcsr_status row_of_T(writing *j, writer *t, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_row *T)
 {
     const dcsr_i_rowwise *op = j->op;
-    if (!op->masked) return op->row(op->user, t->number, row, mask, T);
+    if (!op->make.masked) return op->make.row(op->make.user, t->number, row, mask, T);
     uint32_t length;
-    size_t size = j->values ? dcsr_type_size(op->type) : 0;
+    size_t size = j->values ? dcsr_type_size(op->T.type) : 0;
     DCSR_TRY(dcsr_i_scratch_room(&t->columns, j->C->context, mask->n * sizeof(uint32_t)));
     DCSR_TRY(dcsr_i_scratch_room(&t->values, j->C->context, mask->n * size));
     dcsr_i_room room = {t->columns.bytes, size ? t->values.bytes : NULL};
-    DCSR_TRY(op->masked(op->user, t->number, row, mask, room, &length));
+    DCSR_TRY(op->make.masked(op->make.user, t->number, row, mask, room, &length));
     *T = (dcsr_i_row){length, room.columns, room.values};
     return DCSR_OK;
 }
@@ -310,7 +309,7 @@ static dcsr_status merge_rows(writing *j, writer *t, const page_rows *page)
         DCSR_TRY(read_old(j, t, row, &old));
         uint64_t held = old.all.n ? old.all.n : old.row.n;
         DCSR_TRY(dcsr_i_result_room(&j->result, t->number, held + T.n, &room));
-        DCSR_TRY(merge_row(j, t, page, r, &mask, &old, &T, room, &length));
+        DCSR_TRY(merge_row(j, t, !(page->inside >> r & 1), &mask, &old, &T, room, &length));
         DCSR_TRY(dcsr_i_result_add(&j->result, t->number, row, 1, &length));
     }
     return DCSR_OK;
@@ -326,7 +325,7 @@ static dcsr_status write_masked(writing *j, writer *t, uint64_t first, unsigned 
     for (unsigned r = 0; r < count; r++) {
         dcsr_i_row_mask mask;
         DCSR_TRY(read_mask(j, t, first + r, &mask));
-        if (mask.n) DCSR_TRY(op->masked(op->user, t->number, first + r, &mask, room, &lengths[r]));
+        if (mask.n) DCSR_TRY(op->make.masked(op->make.user, t->number, first + r, &mask, room, &lengths[r]));
         room.columns += lengths[r];
         if (room.values) room.values = (char *)room.values + lengths[r] * j->C->value_size;
     }
@@ -368,9 +367,9 @@ static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_so
 {
     const dcsr_i_rowwise *op = j->op;
     uint64_t first = p << DCSR_I_PAGE_SHIFT;
-    if (j->keep &&
-        (masked_out || (op->accum && no_source) ||
-         (op->region && !dcsr_i_index_list_meets(&op->region->rows, first, first + DCSR_I_PAGE_ROWS))))
+    if (j->keep && (masked_out || (op->out.accum && no_source) ||
+                    (op->out.region &&
+                     !dcsr_i_index_list_meets(&op->out.region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
     return (masked_out || no_source) && (!j->old || rows_are_empty(j->old, p, p + 1));
 }
@@ -378,7 +377,7 @@ static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_so
 /* Writes the rows of page p. */
 static dcsr_status write_page(writing *j, writer *t, uint64_t p)
 {
-    uint64_t first = p << DCSR_I_PAGE_SHIFT, left = j->op->rows - first;
+    uint64_t first = p << DCSR_I_PAGE_SHIFT, left = j->op->T.rows - first;
     unsigned count = left < DCSR_I_PAGE_ROWS ? (unsigned)left : DCSR_I_PAGE_ROWS;
     bool masked_out = is_masked_out(j, p), no_source = source_is_empty(j->op, p);
     if (page_stays(j, p, masked_out, no_source)) return DCSR_OK;
@@ -386,18 +385,19 @@ static dcsr_status write_page(writing *j, writer *t, uint64_t p)
     if (j->fills) DCSR_TRY(fill_page(j, t, first, count, &filled));
     if (filled) return DCSR_OK;
     bool nothing_old = !j->old || rows_are_empty(j->old, p, p + 1);
-    if (j->op->masked && nothing_old && (j->op->type == j->C->type || !j->values))
+    if (j->op->make.masked && nothing_old && (j->op->T.type == j->C->type || !j->values))
         return write_masked(j, t, first, count);
     if (j->old && j->holds.ascends && !j->keep && !(j->mask && j->merging.replace)) {
-        bool outside = j->op->region && !dcsr_i_index_list_meets(&j->op->region->rows, first, first + count);
-        if (outside || (empty && j->op->accum)) return keep_page(j, t, first, count);
+        bool outside =
+            j->op->out.region && !dcsr_i_index_list_meets(&j->op->out.region->rows, first, first + count);
+        if (outside || (empty && j->op->out.accum)) return keep_page(j, t, first, count);
     }
     if (!j->plain) {
-        page_rows page = {first, count, dcsr_i_region_rows(j->op->region, first, count), 0, empty};
-        page.wanted = dcsr_i_region_rows(j->keep ? j->op->region : NULL, first, count);
-        return (j->op->block ? merge_block : merge_rows)(j, t, &page);
+        page_rows page = {first, count, dcsr_i_region_rows(j->op->out.region, first, count), 0, empty};
+        page.wanted = dcsr_i_region_rows(j->keep ? j->op->out.region : NULL, first, count);
+        return (j->op->make.block ? merge_block : merge_rows)(j, t, &page);
     }
-    if (j->op->block) return write_block(j, t, first, count);
+    if (j->op->make.block) return write_block(j, t, first, count);
     for (unsigned r = 0; r < count; r++) DCSR_TRY(write_row(j, t, first + r));
     return DCSR_OK;
 }
@@ -464,20 +464,20 @@ static void work(writing *j, int number)
 static uint64_t rows_that_change(const writing *j)
 {
     const dcsr_i_rowwise *op = j->op;
-    uint64_t most = op->rows, named = most;
+    uint64_t most = op->T.rows, named = most;
     if (!j->old || (j->mask && j->merging.replace)) return most;
-    if (op->region && op->region->rows.indices) most = op->region->rows.n;
+    if (op->out.region && op->out.region->rows.indices) most = op->out.region->rows.n;
     if (j->mask && !j->complement) named = dcsr_i_rows_stored(j->mask);
     if (named < most) most = named;
-    if (!op->accum || !op->source[0]) return most;
-    named = dcsr_i_rows_stored(op->source[0]) + (op->source[1] ? dcsr_i_rows_stored(op->source[1]) : 0);
+    if (!op->out.accum || !op->T.source[0]) return most;
+    named = dcsr_i_rows_stored(op->T.source[0]) + (op->T.source[1] ? dcsr_i_rows_stored(op->T.source[1]) : 0);
     return named < most ? named : most;
 }
 
 /* Whether the rows that do not change are kept. Where most do, writing all anew leaves C in better order. */
 static bool keeps_rows(const writing *j)
 {
-    return !dcsr_i_result_collects(j->C) && rows_that_change(j) <= j->op->rows / 2;
+    return !dcsr_i_result_collects(j->C) && rows_that_change(j) <= j->op->T.rows / 2;
 }
 
 /* How many entries of C are looked at, about. */
@@ -485,7 +485,8 @@ static uint64_t entries_of_C(const writing *j)
 {
     if (!j->old) return 0;
     uint64_t stored = dcsr_i_rows_stored(j->old);
-    return j->keep ? (uint64_t)((double)stored * (double)rows_that_change(j) / (double)j->op->rows) : stored;
+    return j->keep ? (uint64_t)((double)stored * (double)rows_that_change(j) / (double)j->op->T.rows)
+                   : stored;
 }
 
 /* Computes all rows; the result is then complete, or given back. */
@@ -493,14 +494,14 @@ static dcsr_status compute_rows(writing *j)
 {
     enum { PORTIONS = 16, MOST_PAGES = 512 }; /* per thread; at once */
     const dcsr_i_rowwise *op = j->op;
-    uint64_t expected = op->work + entries_of_C(j);
-    j->pages = (op->rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
+    uint64_t expected = op->T.work + entries_of_C(j);
+    j->pages = (op->T.rows + DCSR_I_PAGE_ROWS - 1) >> DCSR_I_PAGE_SHIFT;
     int threads = dcsr_i_threads(j->C->context, expected);
     uint64_t portion = j->pages / ((uint64_t)threads * PORTIONS);
     j->portion = portion < 1 ? 1 : portion < MOST_PAGES ? portion : MOST_PAGES;
     DCSR_TRY(dcsr_i_result_begin(&j->result, j->C, threads, expected, j->keep));
-    if (op->begin) {
-        dcsr_status status = op->begin(op->user, threads);
+    if (op->make.begin) {
+        dcsr_status status = op->make.begin(op->make.user, threads);
         if (status != DCSR_OK) {
             dcsr_i_result_drop(&j->result);
             return status;
@@ -515,7 +516,7 @@ static dcsr_status compute_rows(writing *j)
         for (int i = 0; i < threads; i++) work(j, i);
     }
     pthread_mutex_destroy(&j->lock);
-    if (op->end) op->end(op->user);
+    if (op->make.end) op->make.end(op->make.user);
     if (j->status == DCSR_OK) return DCSR_OK;
     dcsr_i_result_drop(&j->result);
     return dcsr_i_fail(j->status, "%s", j->message);
@@ -526,15 +527,15 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
 {
     writing *j = user;
     const dcsr_i_rowwise *op = j->op;
-    DCSR_TRY(dcsr_i_check_shape(op->call, "C", C->versions.current->rows, C->versions.current->cols,
-                                "the result", op->rows, op->cols));
+    DCSR_TRY(dcsr_i_check_shape(op->out.call, "C", C->versions.current->rows, C->versions.current->cols,
+                                "the result", op->T.rows, op->T.cols));
     dcsr_status status = DCSR_OK;
     if (j->nowhere) {
         if (!j->merging.replace) return DCSR_OK;
         DCSR_TRY(dcsr_i_result_begin(&j->result, C, 1, 0, false));
         return dcsr_i_result_publish(&j->result);
     }
-    if (op->accum || op->region || (op->mask && !(op->desc && op->desc->replace))) {
+    if (op->out.accum || op->out.region || (op->out.mask && !(op->out.desc && op->out.desc->replace))) {
         status = dcsr_i_old_open(&j->holds, C);
         j->old = j->holds.rows;
         j->keep = status == DCSR_OK && keeps_rows(j);
@@ -546,7 +547,7 @@ static dcsr_status compute(dcsr_matrix *C, void *user)
 
 bool dcsr_i_rowwise_wants_values(const dcsr_i_rowwise *op)
 {
-    return op->C->type != DCSR_PATTERN && op->type != DCSR_PATTERN;
+    return op->out.C->type != DCSR_PATTERN && op->T.type != DCSR_PATTERN;
 }
 
 /* Whether all types of the operator are this one. */
@@ -558,32 +559,32 @@ static bool is_on(const dcsr_binary_op *op, dcsr_type type)
 dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
 {
     static const dcsr_desc defaults;
-    const dcsr_desc *desc = op->desc ? op->desc : &defaults;
+    const dcsr_desc *desc = op->out.desc ? op->out.desc : &defaults;
     writing j = {.op = op,
-                 .C = op->C,
-                 .nowhere = !op->mask && desc->mask_complement,
-                 .plain = !op->mask && !op->accum && !op->region,
+                 .C = op->out.C,
+                 .nowhere = !op->out.mask && desc->mask_complement,
+                 .plain = !op->out.mask && !op->out.accum && !op->out.region,
                  .complement = desc->mask_complement};
-    DCSR_TRY(dcsr_i_check_output(op->call, op->C, op->mask, op->desc));
+    DCSR_TRY(dcsr_i_check_output(op->out.call, op->out.C, op->out.mask, op->out.desc));
     j.values = dcsr_i_rowwise_wants_values(op);
-    j.merging =
-        (dcsr_i_merging){.call = op->call,
-                         .context = op->C->context,
-                         .type = op->C->type,
-                         .source = op->type,
-                         .accum = op->accum,
-                         .replace = desc->replace,
-                         .region = op->region,
-                         .one_type = op->type == op->C->type && (!op->accum || is_on(op->accum, op->type))};
-    if (op->mask) {
-        DCSR_TRY(dcsr_i_view_sorted(&j.mask, op->mask));
-        DCSR_TRY(dcsr_i_check_shape(op->call, "the mask", j.mask->rows, j.mask->cols, "the result", op->rows,
-                                    op->cols));
+    j.merging = (dcsr_i_merging){.call = op->out.call,
+                                 .context = op->out.C->context,
+                                 .type = op->out.C->type,
+                                 .source = op->T.type,
+                                 .accum = op->out.accum,
+                                 .replace = desc->replace,
+                                 .region = op->out.region,
+                                 .one_type = op->T.type == op->out.C->type &&
+                                             (!op->out.accum || is_on(op->out.accum, op->T.type))};
+    if (op->out.mask) {
+        DCSR_TRY(dcsr_i_view_sorted(&j.mask, op->out.mask));
+        DCSR_TRY(dcsr_i_check_shape(op->out.call, "the mask", j.mask->rows, j.mask->cols, "the result",
+                                    op->T.rows, op->T.cols));
         j.mask_is_pattern = desc->mask_structure || j.mask->type == DCSR_PATTERN;
-        j.fills = op->scalar && j.mask_is_pattern && !desc->mask_complement && !op->accum;
-        if (j.fills) j.value = dcsr_i_scalar_as(op->C->type, op->type, op->scalar);
+        j.fills = op->make.scalar && j.mask_is_pattern && !desc->mask_complement && !op->out.accum;
+        if (j.fills) j.value = dcsr_i_scalar_as(op->out.C->type, op->T.type, op->make.scalar);
     }
-    DCSR_TRY(dcsr_i_result_turn(op->C, op->call, compute, &j));
-    dcsr_i_report(op->desc, op->work);
+    DCSR_TRY(dcsr_i_result_turn(op->out.C, op->out.call, compute, &j));
+    dcsr_i_report(op->out.desc, op->T.work);
     return DCSR_OK;
 }

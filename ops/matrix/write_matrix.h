@@ -41,27 +41,41 @@ typedef struct dcsr_i_region {
     dcsr_i_index_list rows, cols;
 } dcsr_i_region;
 
-/* What an operation does. */
-typedef struct dcsr_i_rowwise {
+/* Where what an operation computes goes: C<mask, desc> = accum(C, T). */
+typedef struct dcsr_i_matrix_output {
     const char *call; /* the function's name without dcsr_, for messages */
     dcsr_matrix *C;
     dcsr_view *mask;             /* may be NULL */
     const dcsr_binary_op *accum; /* may be NULL */
     const dcsr_desc *desc;       /* may be NULL */
-    dcsr_type type;              /* of the rows that are produced */
-    uint64_t rows, cols;         /* the shape of T, which must be C's */
-    uint64_t work;               /* entries that are read or computed, about: decides about threads */
+    /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
+     * without an accumulator. NULL: T may have some everywhere. */
+    const dcsr_i_region *region;
+    /* On a device: T depends on what C holds, and is computed in C's turn, with C's stream. There is no mask
+     * then. */
+    bool in_turn;
+} dcsr_i_matrix_output;
+
+/* What is known of T before it is computed. */
+typedef struct dcsr_i_rows_ahead {
+    dcsr_type type;      /* of its values */
+    uint64_t rows, cols; /* its shape, which must be C's */
+    uint64_t work;       /* entries that are read or computed, about: decides about threads */
     /* Where each of these matrices has no entries in a row, T has none; NULLs at the end. All NULL: nothing
      * is known, and every row is asked for, unless there is next_page(). */
     const dcsr_i_rows *source[2];
-    /* The first page of 64 rows, from one on, in which T may have entries; at least the number of pages if
-     * there is none. May be NULL. */
-    uint64_t (*next_page)(void *user, uint64_t page);
+} dcsr_i_rows_ahead;
+
+/* How rows of T are computed. */
+typedef struct dcsr_i_producer {
     void *user;
     /* Before and after the rows, by one thread: scratch memory for `threads` threads, numbered from 0. May be
      * NULL. end() is called after a begin() that succeeded. */
     dcsr_status (*begin)(void *user, int threads);
     void (*end)(void *user);
+    /* The first page of 64 rows, from one on, in which T may have entries; at least the number of pages if
+     * there is none. May be NULL. */
+    uint64_t (*next_page)(void *user, uint64_t page);
 
     /* One of three ways to produce rows. By row: *T is valid until the thread's next call. `mask` is where
      * the row will be written, NULL: everywhere; what stands elsewhere is dropped, so it may be ignored.
@@ -72,19 +86,22 @@ typedef struct dcsr_i_rowwise {
     dcsr_status (*masked)(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_room room,
                           uint32_t *length);
     /* By blocks of rows of one page: most() says how many entries rows first to first + count - 1 may have at
-     * most; block() writes them to `room` one behind the other, and their lengths. room.values, of `type`, is
+     * most; block() writes them to `room` one behind the other, and their lengths. room.values, of T's type, is
      * NULL where no values are wanted. */
     uint64_t (*most)(void *user, uint64_t first, unsigned count);
     dcsr_status (*block)(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths);
 
-    /* Of the assignment of a scalar to all rows and columns: the value, of `type`, that row() hands out
+    /* Of the assignment of a scalar to all rows and columns: the value, of T's type, that row() hands out
      * wherever T may be written. NULL: rows differ. */
     const void *scalar;
+} dcsr_i_producer;
 
-    /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
-     * without an accumulator. NULL: T may have some everywhere. */
-    const dcsr_i_region *region;
+/* What an operation does. */
+typedef struct dcsr_i_rowwise {
+    dcsr_i_matrix_output out;
+    dcsr_i_rows_ahead T;
+    dcsr_i_producer make;
 } dcsr_i_rowwise;
 
 /* Checks C, mask and desc, and the shapes: C must have rows x cols, and so must the mask. */

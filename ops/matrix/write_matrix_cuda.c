@@ -15,7 +15,7 @@
 #include "ops/matrix/list_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
-bool dcsr_i_cuda_matrix_takes(const dcsr_i_cuda_matrix_output *out, bool users)
+bool dcsr_i_cuda_matrix_takes(const dcsr_i_matrix_output *out, bool users)
 {
     bool host = out->desc && out->desc->device == DCSR_DEVICE_CPU;
     return out->C->context->cuda && !host && !users && !(out->accum && !out->accum->loop);
@@ -69,7 +69,7 @@ static dcsr_status bring_bits(uint32_t **bits, dcsr_i_cuda_stream *stream, const
 /* ---- Writing ---- */
 
 typedef struct writing {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     dcsr_i_cuda_compute *compute;
     const void *user;
     bool complement, replace;
@@ -142,7 +142,7 @@ static dcsr_status choose_staying(dcsr_i_cuda_list *list, const writing *w, dcsr
 static dcsr_status read_old(writing *w)
 {
     dcsr_view *view;
-    const dcsr_i_cuda_matrix_output *out = w->out;
+    const dcsr_i_matrix_output *out = w->out;
     DCSR_TRY(dcsr_view_create(&view, out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     dcsr_status status = dcsr_i_cuda_list_of_output(&w->inside, &w->duplicates, w->stream, view);
     dcsr_view_destroy(view);
@@ -160,7 +160,7 @@ static dcsr_status read_old(writing *w)
  * where the mask is false meets nothing. */
 static dcsr_status keep_old(writing *w)
 {
-    const dcsr_i_cuda_matrix_output *out = w->out;
+    const dcsr_i_matrix_output *out = w->out;
     DCSR_TRY(read_old(w));
     if (out->mask && !w->replace && !out->accum) DCSR_TRY(part_of(&w->outside, w, &w->inside, false));
     if (out->mask && (w->replace || !out->accum)) DCSR_TRY(restrict_to_mask(&w->inside, w));
@@ -183,7 +183,7 @@ static dcsr_status put_duplicates_back(writing *w)
 
 static dcsr_status make_content(writing *w)
 {
-    const dcsr_i_cuda_matrix_output *out = w->out;
+    const dcsr_i_matrix_output *out = w->out;
     if (out->mask) {
         DCSR_TRY(dcsr_i_cuda_mask_places(&w->places, w->stream, out->mask, out->desc));
         DCSR_TRY(restrict_to_mask(&w->T, w));
@@ -244,7 +244,7 @@ static dcsr_status compute_before(writing *w, dcsr_i_cuda_stream *stream)
     return mask ? check_T(w, mask->rows, mask->cols, "the mask") : DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_cuda_matrix_output *out, dcsr_i_cuda_compute *compute,
+dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_matrix_output *out, dcsr_i_cuda_compute *compute,
                                    const void *user, uint64_t work)
 {
     const dcsr_desc *desc = out->desc;

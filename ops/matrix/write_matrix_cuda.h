@@ -11,23 +11,12 @@
 #include <dcsr/desc.h>
 #include "ops/matrix/list_cuda.h"
 
-typedef struct dcsr_i_cuda_matrix_output {
-    const char *call; /* the function's name without dcsr_, for messages */
-    dcsr_matrix *C;
-    dcsr_view *mask;             /* may be NULL */
-    const dcsr_binary_op *accum; /* may be NULL */
-    const dcsr_desc *desc;       /* may be NULL */
-    /* Of assignment: T has no entries outside these rows and columns, and what C has there is kept also
-     * without an accumulator. NULL: T may have some everywhere. */
-    const struct dcsr_i_region *region;
-    /* T depends on what C holds: it is computed in C's turn, with C's stream. There is no mask then. */
-    bool in_turn;
-} dcsr_i_cuda_matrix_output;
+typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
 
 /* Whether an operation is carried out on the device: where C's context has one, unless the description wants
  * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
  * operands are on the device, and bringing them to the host takes as long. */
-bool dcsr_i_cuda_matrix_takes(const dcsr_i_cuda_matrix_output *out, bool users);
+bool dcsr_i_cuda_matrix_takes(const dcsr_i_matrix_output *out, bool users);
 
 /* The places where a mask is true that is not complemented: a list of DCSR_PATTERN. Waits. */
 dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_list *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
@@ -40,7 +29,7 @@ typedef dcsr_status dcsr_i_cuda_compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream 
 /* Carries an operation out: computes T, writes it, reports `work` entries. Output and mask have been checked
  * (dcsr_i_check_output), also that all are of one context. Errors: those of compute(), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, DEVICE; C is then as it was. */
-dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_cuda_matrix_output *out, dcsr_i_cuda_compute *compute,
+dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_matrix_output *out, dcsr_i_cuda_compute *compute,
                                    const void *user, uint64_t work);
 
 #endif

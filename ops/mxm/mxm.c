@@ -120,12 +120,12 @@ static dcsr_status multiply(const dcsr_i_rowwise *op, dcsr_i_mxm *m, const dcsr_
     m->cast_b = m->reads_b && b->type != m->semiring->multiply->ytype;
     m->x_size = dcsr_type_size(m->semiring->multiply->xtype);
     m->values = dcsr_i_rowwise_wants_values(op);
-    run.rows = a->rows;
-    run.cols = b->cols;
-    run.source[0] = a;
-    run.work =
+    run.T.rows = a->rows;
+    run.T.cols = b->cols;
+    run.T.source[0] = a;
+    run.T.work =
         b->rows ? stored + (uint64_t)((double)stored * (double)dcsr_i_rows_stored(b) / (double)b->rows) : 0;
-    run.user = m;
+    run.make.user = m;
     return dcsr_i_rowwise_run(&run);
 }
 
@@ -141,30 +141,23 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
     DCSR_TRY(dcsr_i_check_view("mxm", "A", A, C->context));
     DCSR_TRY(dcsr_i_check_view("mxm", "B", B, C->context));
     DCSR_TRY(check_factors(A, B, how));
+    const dcsr_i_matrix_output out = {.call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    const dcsr_i_cuda_matrix_output there = {
-        .call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
-    if (dcsr_i_cuda_matrix_takes(&there, dcsr_i_semiring_is_users(semiring)))
-        return dcsr_i_cuda_mxm(&there, semiring, A, B);
+    if (dcsr_i_cuda_matrix_takes(&out, dcsr_i_semiring_is_users(semiring)))
+        return dcsr_i_cuda_mxm(&out, semiring, A, B);
 #endif
     dcsr_i_mxm_few few;
     dcsr_i_mxm m = {.context = C->context,
                     .semiring = semiring,
                     .size = dcsr_type_size(dcsr_i_monoid_type(semiring->add)),
                     .few = &few};
-    dcsr_i_rowwise op = {.call = "mxm",
-                         .C = C,
-                         .mask = mask,
-                         .accum = accum,
-                         .desc = desc,
-                         .type = dcsr_i_monoid_type(semiring->add),
-                         .begin = begin,
-                         .end = end,
-                         .most = most};
+    dcsr_i_rowwise op = {.out = out,
+                         .T = {.type = dcsr_i_monoid_type(semiring->add)},
+                         .make = {.begin = begin, .end = end, .most = most}};
     if (mask && !how->mask_complement)
-        op.masked = write_masked;
+        op.make.masked = write_masked;
     else
-        op.block = write_block;
+        op.make.block = write_block;
     dcsr_i_input a = {0}, b = {0};
     dcsr_status status = dcsr_i_input_of(&a, A, how->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&b, B, how->transpose_b);

@@ -11,7 +11,7 @@
 static const char operation[] = "multiplying matrices";
 
 typedef struct factors {
-    const dcsr_i_cuda_matrix_output *out;
+    const dcsr_i_matrix_output *out;
     const dcsr_semiring *semiring;
     dcsr_view *A, *B;
     bool transpose_a, transpose_b;
@@ -121,7 +121,7 @@ static dcsr_status choose_rows(multiplying *m)
 /* Of a mask that is not complemented: products are wanted where it is true alone. */
 static dcsr_status use_mask(multiplying *m)
 {
-    const dcsr_i_cuda_matrix_output *out = m->of->out;
+    const dcsr_i_matrix_output *out = m->of->out;
     if (!out->mask || (out->desc && out->desc->mask_complement)) return DCSR_OK;
     const dcsr_i_rows *mask = dcsr_i_view_rows(out->mask);
     DCSR_TRY(dcsr_i_check_shape(out->call, "the mask", mask->rows, mask->cols, "the result", m->a.rows,
@@ -257,7 +257,7 @@ static dcsr_status compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, cons
     return status;
 }
 
-dcsr_status dcsr_i_cuda_mxm(const dcsr_i_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
+dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
                             dcsr_view *B)
 {
     const dcsr_desc *desc = out->desc;

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /* C<mask> = accum(C, A B), where the operators are built in and the factors fit each other. */
-dcsr_status dcsr_i_cuda_mxm(const dcsr_i_cuda_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
+dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
                             dcsr_view *B);
 
 /* ---- mxm_expand.cu ---- */

@@ -11,18 +11,26 @@
 /* Columns of Y at once. */
 enum { BLOCK = 128 };
 
+/* Entries of a row of A. */
+typedef struct entries {
+    const uint32_t *columns;
+    const char *values; /* NULL: not looked at */
+    size_t n;
+} entries;
+
 /* One block of columns, which begins at y and in X at x. */
-static bool add_block(const dcsr_semiring *semiring, char *y, const uint32_t *columns, const char *values,
-                      size_t n, const char *x, uint64_t row_bytes, size_t block, bool fresh)
+static bool add_block(const dcsr_semiring *semiring, char *y, const entries *a, const char *x,
+                      uint64_t row_bytes, size_t block, bool fresh)
 {
     const dcsr_binary_op *multiply = semiring->multiply, *add = semiring->add->op;
     size_t xsize = dcsr_type_size(multiply->xtype);
-    dcsr_i_scalar a[BLOCK], product[BLOCK];
-    for (size_t e = 0; e < n; e++) {
-        const char *row = x + columns[e] * row_bytes;
-        if (values) dcsr_i_broadcast(multiply->xtype, a, values + e * xsize, block);
+    dcsr_i_scalar value[BLOCK], product[BLOCK];
+    for (size_t e = 0; e < a->n; e++) {
+        const char *row = x + a->columns[e] * row_bytes;
+        if (a->values) dcsr_i_broadcast(multiply->xtype, value, a->values + e * xsize, block);
         void *to = fresh && e == 0 ? (void *)y : product;
-        if (!dcsr_i_apply_binary(multiply, to, values ? (const void *)a : row, row, block)) return false;
+        if (!dcsr_i_apply_binary(multiply, to, a->values ? (const void *)value : row, row, block))
+            return false;
         if (to != y && !dcsr_i_apply_binary(add, y, y, product, block)) return false;
     }
     return true;
@@ -33,10 +41,11 @@ static bool add_blocks(const dcsr_semiring *semiring, void *y, const uint32_t *c
 {
     size_t ysize = dcsr_type_size(semiring->multiply->ztype),
            xsize = dcsr_type_size(semiring->multiply->ytype);
+    const entries a = {columns, values, n};
     for (uint64_t c = 0; c < width; c += BLOCK) {
         size_t block = width - c < BLOCK ? (size_t)(width - c) : BLOCK;
-        if (!add_block(semiring, (char *)y + c * ysize, columns, values, n, (const char *)X + c * xsize,
-                       width * xsize, block, fresh))
+        if (!add_block(semiring, (char *)y + c * ysize, &a, (const char *)X + c * xsize, width * xsize, block,
+                       fresh))
             return false;
     }
     return true;

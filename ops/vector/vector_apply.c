@@ -67,7 +67,7 @@ dcsr_status dcsr_vector_apply(dcsr_vector *w, const dcsr_vector *mask, const dcs
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_apply(&(dcsr_i_cuda_output){"vector_apply", w, mask, accum, desc}, op, u);
+        return dcsr_i_cuda_vector_apply(&(dcsr_i_vector_output){"vector_apply", w, mask, accum, desc}, op, u);
 #endif
     const image operands = {op, {&u->body, u->type, op->xtype}};
     dcsr_i_vector_job job = job_over("vector_apply", w, mask, accum, u, desc);
@@ -98,20 +98,17 @@ static bool produce_bound(const void *operands, const dcsr_i_at *at, dcsr_i_elem
 }
 
 /* With the scalar as the operator's first operand or its second. */
-static dcsr_status apply_bound(const char *call, dcsr_vector *w, const dcsr_vector *mask,
-                               const dcsr_binary_op *accum, const dcsr_binary_op *op, const void *scalar,
-                               bool first, const dcsr_vector *u, const dcsr_desc *desc)
+static dcsr_status apply_bound(const dcsr_i_vector_output *out, const dcsr_binary_op *op, const void *scalar,
+                               bool first, const dcsr_vector *u)
 {
-    DCSR_TRY(check(call, w, mask, op, u, desc));
-    DCSR_TRY(check_scalar(call, first ? "x" : "y", scalar));
+    DCSR_TRY(check(out->call, out->w, out->mask, op, u, out->desc));
+    DCSR_TRY(check_scalar(out->call, first ? "x" : "y", scalar));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_i_cuda_vector_bound(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, scalar, u,
-                                        first);
+    if (on_device) return dcsr_i_cuda_vector_bound(out, op, scalar, u, first);
 #endif
-    dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
+    dcsr_i_vector_job job = job_over(out->call, out->w, out->mask, out->accum, u, out->desc);
     bound operands; /* too large to be initialised */
     operands.op = op;
     operands.u = (dcsr_i_source){&u->body, u->type, first ? op->ytype : op->xtype};
@@ -129,14 +126,14 @@ dcsr_status dcsr_vector_apply_first(dcsr_vector *w, const dcsr_vector *mask, con
                                     const dcsr_binary_op *op, const void *x, const dcsr_vector *u,
                                     const dcsr_desc *desc)
 {
-    return apply_bound("vector_apply_first", w, mask, accum, op, x, true, u, desc);
+    return apply_bound(&(dcsr_i_vector_output){"vector_apply_first", w, mask, accum, desc}, op, x, true, u);
 }
 
 dcsr_status dcsr_vector_apply_second(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                      const dcsr_binary_op *op, const dcsr_vector *u, const void *y,
                                      const dcsr_desc *desc)
 {
-    return apply_bound("vector_apply_second", w, mask, accum, op, y, false, u, desc);
+    return apply_bound(&(dcsr_i_vector_output){"vector_apply_second", w, mask, accum, desc}, op, y, false, u);
 }
 
 /* ---- Index operators ---- */
@@ -192,20 +189,17 @@ static bool produce_selected(const void *operands, const dcsr_i_at *at, dcsr_i_e
 }
 
 /* The operator's results, or those elements of u that it is true for. */
-static dcsr_status apply_indexed(const char *call, dcsr_vector *w, const dcsr_vector *mask,
-                                 const dcsr_binary_op *accum, const dcsr_index_op *op, const dcsr_vector *u,
-                                 const void *thunk, bool select, const dcsr_desc *desc)
+static dcsr_status apply_indexed(const dcsr_i_vector_output *out, const dcsr_index_op *op,
+                                 const dcsr_vector *u, const void *thunk, bool select)
 {
-    DCSR_TRY(check(call, w, mask, op, u, desc));
-    DCSR_TRY(check_scalar(call, "thunk", thunk));
+    DCSR_TRY(check(out->call, out->w, out->mask, op, u, out->desc));
+    DCSR_TRY(check_scalar(out->call, "thunk", thunk));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_i_cuda_vector_index(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, u, thunk,
-                                        select);
+    if (on_device) return dcsr_i_cuda_vector_index(out, op, u, thunk, select);
 #endif
-    dcsr_i_vector_job job = job_over(call, w, mask, accum, u, desc);
+    dcsr_i_vector_job job = job_over(out->call, out->w, out->mask, out->accum, u, out->desc);
     const indexed operands = {op, {&u->body, u->type, op->xtype}, thunk};
     job.produce = select ? produce_selected : produce_indexed;
     job.operands = &operands;
@@ -220,12 +214,13 @@ dcsr_status dcsr_vector_apply_index(dcsr_vector *w, const dcsr_vector *mask, con
                                     const dcsr_index_op *op, const dcsr_vector *u, const void *thunk,
                                     const dcsr_desc *desc)
 {
-    return apply_indexed("vector_apply_index", w, mask, accum, op, u, thunk, false, desc);
+    return apply_indexed(&(dcsr_i_vector_output){"vector_apply_index", w, mask, accum, desc}, op, u, thunk,
+                         false);
 }
 
 dcsr_status dcsr_vector_select(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                const dcsr_index_op *op, const dcsr_vector *u, const void *thunk,
                                const dcsr_desc *desc)
 {
-    return apply_indexed("vector_select", w, mask, accum, op, u, thunk, true, desc);
+    return apply_indexed(&(dcsr_i_vector_output){"vector_select", w, mask, accum, desc}, op, u, thunk, true);
 }

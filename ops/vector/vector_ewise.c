@@ -88,25 +88,23 @@ static dcsr_status multiply(dcsr_i_vector_job *job, const dcsr_binary_op *op, co
     return dcsr_i_vector_run(job);
 }
 
-static dcsr_status ewise(const char *call, bool adds, dcsr_vector *w, const dcsr_vector *mask,
-                         const dcsr_binary_op *accum, const dcsr_binary_op *op, const dcsr_vector *u,
-                         const dcsr_vector *v, const dcsr_desc *desc)
+static dcsr_status ewise(const dcsr_i_vector_output *out, bool adds, const dcsr_binary_op *op,
+                         const dcsr_vector *u, const dcsr_vector *v)
 {
-    DCSR_TRY(check(call, w, mask, op, u, v, desc));
+    DCSR_TRY(check(out->call, out->w, out->mask, op, u, v, out->desc));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, v));
+    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, v));
 #ifdef DCSR_CUDA
-    if (on_device)
-        return dcsr_i_cuda_vector_ewise(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, op, u, v, adds);
+    if (on_device) return dcsr_i_cuda_vector_ewise(out, op, u, v, adds);
 #endif
-    dcsr_i_vector_job job = {.call = call,
-                             .w = w,
-                             .mask = mask,
-                             .accum = accum,
-                             .desc = desc,
+    dcsr_i_vector_job job = {.call = out->call,
+                             .w = out->w,
+                             .mask = out->mask,
+                             .accum = out->accum,
+                             .desc = out->desc,
                              .type = op->ztype,
                              .users = op->loop ? NULL : op->text,
-                             .reads_output = u == w || v == w};
+                             .reads_output = u == out->w || v == out->w};
     return adds ? add(&job, op, u, v) : multiply(&job, op, u, v);
 }
 
@@ -114,12 +112,12 @@ dcsr_status dcsr_vector_ewise_add(dcsr_vector *w, const dcsr_vector *mask, const
                                   const dcsr_binary_op *op, const dcsr_vector *u, const dcsr_vector *v,
                                   const dcsr_desc *desc)
 {
-    return ewise("vector_ewise_add", true, w, mask, accum, op, u, v, desc);
+    return ewise(&(dcsr_i_vector_output){"vector_ewise_add", w, mask, accum, desc}, true, op, u, v);
 }
 
 dcsr_status dcsr_vector_ewise_mult(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                    const dcsr_binary_op *op, const dcsr_vector *u, const dcsr_vector *v,
                                    const dcsr_desc *desc)
 {
-    return ewise("vector_ewise_mult", false, w, mask, accum, op, u, v, desc);
+    return ewise(&(dcsr_i_vector_output){"vector_ewise_mult", w, mask, accum, desc}, false, op, u, v);
 }

@@ -1,6 +1,7 @@
 /* vector_ops_cuda.c: operations on vectors element by element, on a device: where T may have elements, a pass
  * that computes them, and writing T. */
 #include "ops/vector/vector_ops_cuda.h"
+#include "ops/vector/write_vector.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
 #include "ops/vector/vector_pass_cuda.h"
@@ -9,7 +10,7 @@
 /* ---- What all have in common ---- */
 
 typedef struct computing {
-    const dcsr_i_cuda_output *out;
+    const dcsr_i_vector_output *out;
     dcsr_i_cuda_stream *stream;
     dcsr_i_cuda_body list;  /* whose indices T has elements at most; of zeros: all */
     bool own_list;          /* it is to become part of T, or to be freed */
@@ -26,7 +27,7 @@ static bool is_full(const dcsr_i_cuda_body *body)
 }
 
 /* T's values are of w's type, so that it can be moved there, unless they are to be accumulated. */
-static dcsr_type type_of_T(const dcsr_i_cuda_output *out, dcsr_type type)
+static dcsr_type type_of_T(const dcsr_i_vector_output *out, dcsr_type type)
 {
     return out->accum ? type : out->w->type;
 }
@@ -35,7 +36,7 @@ static dcsr_type type_of_T(const dcsr_i_cuda_output *out, dcsr_type type)
  * stays. */
 static dcsr_status use_mask(computing *c, uint64_t n)
 {
-    const dcsr_i_cuda_output *out = c->out;
+    const dcsr_i_vector_output *out = c->out;
     const dcsr_vector *mask = out->mask;
     bool complement = out->desc && out->desc->mask_complement;
     if (!mask || mask->body.dense || complement || mask->body.nvals >= n) return DCSR_OK;
@@ -108,7 +109,7 @@ static dcsr_status compute_all(computing *c, dcsr_i_cuda_body *T)
 
 static dcsr_status compute_and_write(computing *c)
 {
-    const dcsr_i_cuda_output *out = c->out;
+    const dcsr_i_vector_output *out = c->out;
     dcsr_i_cuda_body T = {0};
     DCSR_TRY(!c->list.indices ? compute_all(c, &T) : c->full ? compute_listed(c, &T) : compute_chosen(c, &T));
     return dcsr_i_cuda_vector_write(out->call, c->stream, out->w, out->mask, out->accum, out->desc, c->type,
@@ -118,7 +119,7 @@ static dcsr_status compute_and_write(computing *c)
 /* Runs an operation with a stream, and waits for that. */
 typedef dcsr_status operation(computing *c, const void *operands);
 
-static dcsr_status with_stream(const dcsr_i_cuda_output *out, operation *op, const void *operands)
+static dcsr_status with_stream(const dcsr_i_vector_output *out, operation *op, const void *operands)
 {
     dcsr_context *context = out->w->context;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
@@ -188,7 +189,7 @@ static dcsr_status ewise(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
                                      const dcsr_vector *u, const dcsr_vector *v, bool either)
 {
     return with_stream(out, ewise, &(two){op, u, v, either});
@@ -235,7 +236,7 @@ static dcsr_status apply(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_cuda_output *out, const dcsr_unary_op *op,
+dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_vector_output *out, const dcsr_unary_op *op,
                                      const dcsr_vector *u)
 {
     return with_stream(out, apply, &(one){.u = u, .unary = op});
@@ -260,7 +261,7 @@ static dcsr_status bind_operands(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
                                      const void *scalar, const dcsr_vector *u, bool first)
 {
     return with_stream(out, bind_operands, &(one){.u = u, .binary = op, .scalar = scalar, .first = first});
@@ -285,7 +286,7 @@ static dcsr_status apply_index(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_cuda_output *out, const dcsr_index_op *op,
+dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_vector_output *out, const dcsr_index_op *op,
                                      const dcsr_vector *u, const void *thunk, bool select)
 {
     return with_stream(out, apply_index, &(one){.u = u, .index = op, .scalar = thunk, .select = select});
@@ -333,7 +334,7 @@ static dcsr_status extract(computing *c, const void *operands)
     return status;
 }
 
-dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_cuda_output *out, const dcsr_vector *u,
+dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_vector_output *out, const dcsr_vector *u,
                                        const uint64_t *indices, uint64_t n)
 {
     if (!indices) return with_stream(out, apply, &(one){.u = u});
@@ -393,7 +394,7 @@ static dcsr_status place(dcsr_i_cuda_body *T, places *p, const dcsr_vector *u)
 }
 
 /* Writes T, or what stands for it, and gives the stream back. */
-static dcsr_status finish(const dcsr_i_cuda_output *out, places *p, const dcsr_i_cuda_written *what,
+static dcsr_status finish(const dcsr_i_vector_output *out, places *p, const dcsr_i_cuda_written *what,
                           dcsr_status status)
 {
     if (status == DCSR_OK)
@@ -405,7 +406,7 @@ static dcsr_status finish(const dcsr_i_cuda_output *out, places *p, const dcsr_i
     return status;
 }
 
-dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_cuda_output *out, const dcsr_vector *u,
+dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_vector_output *out, const dcsr_vector *u,
                                       const uint64_t *indices, uint64_t n)
 {
     if (!indices) return dcsr_i_cuda_vector_extract(out, u, NULL, n);
@@ -422,8 +423,8 @@ dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_cuda_output *out, const dcsr_
     return finish(out, &p, &what, status);
 }
 
-dcsr_status dcsr_i_cuda_vector_assign_scalar(const dcsr_i_cuda_output *out, const void *value, dcsr_type type,
-                                             const uint64_t *indices, uint64_t n)
+dcsr_status dcsr_i_cuda_vector_assign_scalar(const dcsr_i_vector_output *out, const void *value,
+                                             dcsr_type type, const uint64_t *indices, uint64_t n)
 {
     places p = {.stream = dcsr_i_stream_borrow(out->w->context), .size = out->w->size, .n = n};
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -6,33 +6,26 @@
 #include <dcsr/desc.h>
 #include "ops/algebra/operator.h"
 
-/* Where the result goes. */
-typedef struct dcsr_i_cuda_output {
-    const char *call;
-    dcsr_vector *w;
-    const dcsr_vector *mask;
-    const dcsr_binary_op *accum;
-    const dcsr_desc *desc;
-} dcsr_i_cuda_output;
+typedef struct dcsr_i_vector_output dcsr_i_vector_output; /* write_vector.h */
 
 /* ewise_add where `either`, else ewise_mult. */
-dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
                                      const dcsr_vector *u, const dcsr_vector *v, bool either);
-dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_cuda_output *out, const dcsr_unary_op *op,
+dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_vector_output *out, const dcsr_unary_op *op,
                                      const dcsr_vector *u);
 /* The scalar is the operator's first operand, or its second. */
-dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_cuda_output *out, const dcsr_binary_op *op,
+dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
                                      const void *scalar, const dcsr_vector *u, bool first);
 /* select, or apply_index. */
-dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_cuda_output *out, const dcsr_index_op *op,
+dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_vector_output *out, const dcsr_index_op *op,
                                      const dcsr_vector *u, const void *thunk, bool select);
-dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_cuda_output *out, const dcsr_vector *u,
+dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_vector_output *out, const dcsr_vector *u,
                                        const uint64_t *indices, uint64_t n);
 /* indices are fewer than UINT32_MAX. */
-dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_cuda_output *out, const dcsr_vector *u,
+dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_vector_output *out, const dcsr_vector *u,
                                       const uint64_t *indices, uint64_t n);
-dcsr_status dcsr_i_cuda_vector_assign_scalar(const dcsr_i_cuda_output *out, const void *value, dcsr_type type,
-                                             const uint64_t *indices, uint64_t n);
+dcsr_status dcsr_i_cuda_vector_assign_scalar(const dcsr_i_vector_output *out, const void *value,
+                                             dcsr_type type, const uint64_t *indices, uint64_t n);
 /* The sum of u's elements, of which there is one at least. */
 dcsr_status dcsr_i_cuda_vector_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, const dcsr_vector *u);
 

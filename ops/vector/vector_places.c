@@ -144,7 +144,7 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, false, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_extract(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, u, indices, n);
+        return dcsr_i_cuda_vector_extract(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);
 #endif
     dcsr_i_vector_job job = {.call = call,
                              .w = w,
@@ -195,13 +195,15 @@ static dcsr_status keep_others(dcsr_i_mask *keep, const dcsr_i_mask *mask, bool 
 }
 
 /* T, consumed, to w where the mask is true. `complete`: T has an element at every index. */
-static dcsr_status write_places(const char *call, dcsr_vector *w, const dcsr_vector *mask_vector,
-                                const dcsr_binary_op *accum, const dcsr_desc *desc, dcsr_type type,
-                                dcsr_i_body *T, const uint64_t *indices, uint64_t n, bool complete)
+static dcsr_status write_places(const dcsr_i_vector_output *out, dcsr_type type, dcsr_i_body *T,
+                                const uint64_t *indices, uint64_t n, bool complete)
 {
+    dcsr_vector *w = out->w;
+    const dcsr_binary_op *accum = out->accum;
+    const dcsr_desc *desc = out->desc;
     bool replace = desc && desc->replace;
     dcsr_i_mask mask, keep = dcsr_i_mask_all(w->size), own = {0};
-    dcsr_status status = dcsr_i_mask_open(&mask, w->context, w->size, mask_vector, desc);
+    dcsr_status status = dcsr_i_mask_open(&mask, w->context, w->size, out->mask, desc);
     if (status == DCSR_OK) status = dcsr_i_body_filter(T, w->context, dcsr_type_size(type), &mask);
     if (accum || complete) {
         if (replace) keep = mask;
@@ -211,7 +213,7 @@ static dcsr_status write_places(const char *call, dcsr_vector *w, const dcsr_vec
         keep = own;
     }
     if (status == DCSR_OK)
-        status = dcsr_i_write_entries(call, w, accum, &keep, type, T);
+        status = dcsr_i_write_entries(out->call, w, accum, &keep, type, T);
     else
         dcsr_i_body_free(T, w->context, dcsr_type_size(type));
     dcsr_i_mask_close(&mask);
@@ -250,7 +252,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
     DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_assign(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, u, indices, n);
+        return dcsr_i_cuda_vector_assign(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);
 #endif
     if (!indices) {
         const dcsr_i_source all = {&u->body, u->type, u->type};
@@ -273,7 +275,8 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
     dcsr_i_body T;
     dcsr_type type = u->type;
     DCSR_TRY(place(&T, u, indices, ascending, w->size));
-    return write_places(call, w, mask, accum, desc, type, &T, indices, n, u->body.nvals == u->size);
+    return write_places(&(dcsr_i_vector_output){call, w, mask, accum, desc}, type, &T, indices, n,
+                        u->body.nvals == u->size);
 }
 
 /* ---- One value ---- */
@@ -325,7 +328,7 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
                              vectors, 2));
 #ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_assign_scalar(&(dcsr_i_cuda_output){call, w, mask, accum, desc}, value,
+        return dcsr_i_cuda_vector_assign_scalar(&(dcsr_i_vector_output){call, w, mask, accum, desc}, value,
                                                 type, indices, n);
 #endif
     dcsr_i_scalar scalar = {0};
@@ -339,7 +342,7 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
     if (indices) {
         dcsr_i_body T;
         DCSR_TRY(place_value(&T, w->context, &scalar, type, indices, n, ascending, w->size));
-        return write_places(call, w, mask, accum, desc, type, &T, indices, n, true);
+        return write_places(&(dcsr_i_vector_output){call, w, mask, accum, desc}, type, &T, indices, n, true);
     }
     constant operands; /* too large to be initialised */
     dcsr_i_broadcast(type, operands.values, &scalar, w->size < DCSR_I_BLOCK ? (size_t)w->size : DCSR_I_BLOCK);

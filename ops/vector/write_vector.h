@@ -11,6 +11,15 @@
 #include <dcsr/desc.h>
 #include "ops/algebra/operator.h"
 
+/* Where what an operation computes goes. */
+typedef struct dcsr_i_vector_output {
+    const char *call;
+    dcsr_vector *w;
+    const dcsr_vector *mask;
+    const dcsr_binary_op *accum;
+    const dcsr_desc *desc;
+} dcsr_i_vector_output;
+
 /* A set of indices below `size`: all of them, or those whose bit is set, or those that are in a list; or,
  * with `complement`, exactly the others. */
 typedef struct dcsr_i_mask {
