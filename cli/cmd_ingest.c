@@ -182,7 +182,7 @@ static void put_rates(cli_report *report, const ingest_stream *stream, const dcs
 {
     char in[CLI_NUMBER], out[CLI_NUMBER], batches[CLI_NUMBER];
     const dcsr_matrix_info *before = &stream->before;
-    uint64_t inserted = info->inserted - before->inserted, deleted = info->deleted - before->deleted;
+    uint64_t inserted = info->inserted - before->inserted, deleted = info->removed - before->removed;
     uint64_t changes = inserted + deleted;
     double busy = info->busy_seconds - before->busy_seconds, rate = busy > 0 ? (double)changes / busy : NAN;
     cli_put_line(report, "changes", "%s inserted, %s deleted, in %s batches", cli_grouped(in, inserted),
@@ -243,7 +243,7 @@ static int tell_interruption(const ingest_stream *stream, const dcsr_matrix_info
 {
     char edges[CLI_NUMBER], batches[CLI_NUMBER];
     const ingest_target *target = stream->target;
-    uint64_t done = info->inserted + info->deleted - stream->before.inserted - stream->before.deleted;
+    uint64_t done = info->inserted + info->removed - stream->before.inserted - stream->before.removed;
     cli_grouped(edges, done);
     cli_grouped(batches, stream->batches);
     int status = SHELL_SIGNALS + ingest_interrupted();

@@ -106,7 +106,7 @@ static bool read_once(ingest_reader *reader)
     double milliseconds = 1e3 * (cli_now() - start - unclocked);
     dcsr_view_destroy(view);
     if (status || !room || !note(reader, milliseconds)) {
-        reader->error = strdup(status ? dcsr_context_error(reader->cli->context) : "out of memory");
+        reader->error = strdup(status ? dcsr_thread_error() : "out of memory");
         return false;
     }
     if (!reader->versions || info.version != reader->last_version) reader->versions++;

@@ -240,7 +240,7 @@ static int queue(ingest_stream *stream, const batch *b)
     dcsr_ticket *ticket = NULL, **wanted = stream->target && stream->target->durable ? &ticket : NULL;
     if (b->deleting ? dcsr_matrix_remove(stream->matrix, n, row, col, wanted)
                     : dcsr_matrix_insert(stream->matrix, n, row, col, plan->type ? values : NULL, wanted))
-        return cli_fail_because(stream->cli, "%s: %s", b->source, dcsr_context_error(stream->cli->context));
+        return cli_fail_because(stream->cli, "%s: %s", b->source, dcsr_thread_error());
     return ticket ? ingest_target_take(stream->target, ticket) : CLI_DONE;
 }
 

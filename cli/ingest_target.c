@@ -70,7 +70,7 @@ static int judge(ingest_target *target, dcsr_status status)
     cli_state *cli = target->cli;
     if (!status) return CLI_DONE;
     if (status != DCSR_ERROR_NOT_DURABLE) return cli_fail_library(cli);
-    if (!target->broken) cli_warn(cli, "%s; going on in memory", dcsr_context_error(cli->context));
+    if (!target->broken) cli_warn(cli, "%s; going on in memory", dcsr_thread_error());
     target->broken = true;
     return CLI_DONE;
 }
@@ -116,7 +116,7 @@ int ingest_target_store(ingest_target *target, dcsr_matrix *matrix)
     dcsr_status status = dcsr_store_snapshot(target->store, stored->name, matrix, &target->newest);
     target->seconds = cli_now() - start;
     if (!status) return CLI_DONE;
-    const char *why = dcsr_context_error(cli->context);
+    const char *why = dcsr_thread_error();
     if (!target->durable)
         return cli_fail_because(cli, "%s#%s: nothing of this was stored: %s", stored->store, stored->name,
                                 why);

@@ -106,7 +106,7 @@ int cli_fail_because(cli_state *cli, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fail(cli, status_name(dcsr_context_status(cli->context)), CLI_FAILED, format, list);
+    fail(cli, status_name(dcsr_thread_status()), CLI_FAILED, format, list);
     va_end(list);
     return CLI_FAILED;
 }
@@ -122,7 +122,7 @@ int cli_usage(cli_state *cli, const char *format, ...)
 
 int cli_fail_library(cli_state *cli)
 {
-    return cli_fail_because(cli, "%s", dcsr_context_error(cli->context));
+    return cli_fail_because(cli, "%s", dcsr_thread_error());
 }
 
 void cli_warn(cli_state *cli, const char *format, ...)

@@ -175,7 +175,7 @@ int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo)
     if (refused) return refused;
     cli_progress(cli, "loading %s", source->name);
     dcsr_status status = dcsr_generate(coo, cli->context, source->name);
-    if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_context_error(cli->context));
+    if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_thread_error());
     if (status == DCSR_ERROR_NOT_FOUND) return read_file(cli, source, coo);
     return status ? cli_fail_library(cli) : CLI_DONE;
 }

@@ -194,7 +194,7 @@ int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_in
     *recovery = found;
     if (dcsr_store_snapshot(store, stored->name, matrix, info))
         status = cli_fail_because(cli, "%s#%s: what its log holds must become a version first: %s",
-                                  stored->store, stored->name, dcsr_context_error(cli->context));
+                                  stored->store, stored->name, dcsr_thread_error());
     dcsr_matrix_destroy(matrix);
     return status;
 }

@@ -61,7 +61,7 @@ static _Noreturn void die(const char *what)
 
 static void check(demo *d, dcsr_status status)
 {
-    if (status) die(dcsr_context_error(d->context));
+    if (status) die(dcsr_thread_error());
 }
 
 static void *allocate(size_t count, size_t size)

@@ -77,14 +77,12 @@ const char *dcsr_i_error_text(void)
     return text;
 }
 
-const char *dcsr_context_error(const dcsr_context *context)
+const char *dcsr_thread_error(void)
 {
-    (void)context;
     return text;
 }
 
-dcsr_status dcsr_context_status(const dcsr_context *context)
+dcsr_status dcsr_thread_status(void)
 {
-    (void)context;
     return failure;
 }

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Keeps the sentence for dcsr_context_error() of this thread and returns the status, so that a check reads
+/* Keeps the sentence for dcsr_thread_error() of this thread and returns the status, so that a check reads
  * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to
  * do. Of one that is longer than a kilobyte the middle is left out: a path comes first, the reason last. */
 __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...);

@@ -264,7 +264,7 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     pthread_mutex_unlock(&matrix->queue.lock);
     info->batches = atomic_load(&matrix->counts.batches);
     info->inserted = atomic_load(&matrix->counts.inserted);
-    info->deleted = atomic_load(&matrix->counts.deleted);
+    info->removed = atomic_load(&matrix->counts.removed);
     info->row_rewrites = atomic_load(&matrix->counts.row_rewrites);
     info->defragmentations = atomic_load(&matrix->counts.defragmentations);
     info->busy_seconds = (double)atomic_load(&matrix->counts.busy_nanoseconds) * 1e-9;

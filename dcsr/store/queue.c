@@ -47,7 +47,7 @@ static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
     if (operation->kind == DCSR_I_INSERT)
         atomic_fetch_add(&matrix->counts.inserted, operation->n);
     else if (operation->kind == DCSR_I_REMOVE)
-        atomic_fetch_add(&matrix->counts.deleted, operation->n);
+        atomic_fetch_add(&matrix->counts.removed, operation->n);
     else
         return;
     atomic_fetch_add(&matrix->counts.batches, operation->batches);

@@ -174,7 +174,7 @@ typedef struct dcsr_i_queue {
 
 /* Totals for dcsr_matrix_get_info(). */
 typedef struct dcsr_i_counts {
-    _Atomic uint64_t batches, inserted, deleted, row_rewrites, defragmentations, busy_nanoseconds;
+    _Atomic uint64_t batches, inserted, removed, row_rewrites, defragmentations, busy_nanoseconds;
 } dcsr_i_counts;
 
 /* What has accumulated since rows were last moved or settled (maintenance.c). */

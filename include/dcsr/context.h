@@ -91,13 +91,6 @@ DCSR_API dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_cont
  * operation into a matrix of the context (dcsr/operators.h). */
 DCSR_API void dcsr_context_destroy(dcsr_context *context);
 
-/* One sentence about the last call of this thread that failed, on any object: what failed, where, what to do.
- * Never NULL; empty if nothing has failed yet. The text belongs to the library and lasts until the thread's
- * next failing call. context may be NULL, which is how to learn why a context was not created. */
-DCSR_API const char *dcsr_context_error(const dcsr_context *context);
-/* The status that the same call returned; DCSR_OK if nothing has failed yet. */
-DCSR_API dcsr_status dcsr_context_status(const dcsr_context *context);
-
 /* Fills *info. Any thread, any time. */
 DCSR_API dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info);
 

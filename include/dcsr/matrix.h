@@ -176,7 +176,7 @@ DCSR_API dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix);
 /* Sets *done to whether the change has been applied (in a durable matrix: is safe) or has failed; never
  * waits. */
 DCSR_API dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done);
-/* Waits for the change and returns its status, the same in every call. On failure dcsr_context_error() gives
+/* Waits for the change and returns its status, the same in every call. On failure dcsr_thread_error() gives
  * the sentence. */
 DCSR_API dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket);
 /* Destroys the ticket, without waiting. NULL does nothing. */
@@ -211,7 +211,7 @@ typedef struct dcsr_matrix_info {
                                change, and returned to the system a tenth of a second after the last one */
     uint64_t pending_bytes; /* bytes of batches that are queued, or not safe yet */
     uint64_t batches;       /* batches applied */
-    uint64_t inserted, deleted; /* entries given to dcsr_matrix_insert() and _remove() so far */
+    uint64_t inserted, removed; /* entries given to dcsr_matrix_insert() and _remove() so far */
     uint64_t row_rewrites;      /* rows moved because their segments ran out */
     uint64_t defragmentations;  /* whole and selected ones */
     uint64_t views;             /* versions that views hold */

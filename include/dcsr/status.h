@@ -1,7 +1,7 @@
 /* status.h: what a call returns.
  *
  * Every function of the library that can fail returns a dcsr_status: DCSR_OK (zero) or one of the negative
- * numbers below. The library never prints and never exits; dcsr_context_error() keeps one sentence that says
+ * numbers below. The library never prints and never exits; dcsr_thread_error() keeps one sentence that says
  * what failed, where, and what to do about it. */
 #ifndef DCSR_STATUS_H
 #define DCSR_STATUS_H
@@ -40,6 +40,13 @@ typedef enum dcsr_status {
 /* A short name of the status in words ("out of memory"); never NULL, even for a number that is not a status.
  * The text is constant. Any thread may call it. */
 DCSR_API const char *dcsr_strerror(dcsr_status status);
+
+/* One sentence about the last call of this thread that failed, on any object: what failed, where, what to do.
+ * Never NULL; empty if nothing has failed yet. The text belongs to the library and lasts until the thread's
+ * next failing call. */
+DCSR_API const char *dcsr_thread_error(void);
+/* The status that the same call returned; DCSR_OK if nothing has failed yet. */
+DCSR_API dcsr_status dcsr_thread_status(void);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,7 @@ static inline void fuzz_read(const char *name, const uint8_t *data, size_t size,
         fuzz_check_triples(&coo, options, size);
     } else {
         FUZZ_CHECK(status == DCSR_ERROR_FORMAT);
-        FUZZ_CHECK(!strncmp(dcsr_context_error(context), name, strlen(name)));
+        FUZZ_CHECK(!strncmp(dcsr_thread_error(), name, strlen(name)));
         FUZZ_CHECK(!coo.row && !coo.col && !coo.values && !coo.nnz);
     }
     dcsr_coo_free(&coo);

@@ -127,7 +127,7 @@ bool grid_equal(const grid *got, const grid *expected, char why[TEST_WHY])
 
 static bool complain(char why[TEST_WHY], const char *what)
 {
-    snprintf(why, TEST_WHY, "%s (%s)", what, dcsr_context_error(NULL));
+    snprintf(why, TEST_WHY, "%s (%s)", what, dcsr_thread_error());
     return false;
 }
 

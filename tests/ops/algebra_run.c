@@ -144,8 +144,8 @@ static void assert_status(const problem *p, dcsr_status got, dcsr_status wanted,
 {
     char text[DESCRIPTION];
     cr_assert(got == wanted, "%s%s: \"%s\" (%s), not \"%s\"", describe(p, text), when, dcsr_strerror(got),
-              got ? dcsr_context_error(NULL) : "", dcsr_strerror(wanted));
-    cr_assert(got == DCSR_OK || dcsr_context_error(NULL)[0], "%s%s: no sentence", describe(p, text), when);
+              got ? dcsr_thread_error() : "", dcsr_strerror(wanted));
+    cr_assert(got == DCSR_OK || dcsr_thread_error()[0], "%s%s: no sentence", describe(p, text), when);
 }
 
 /* An input is not changed by being read, unless it is the output. */
@@ -240,7 +240,7 @@ static void fail_callbacks(const algebra_operation *operation, uint64_t seed)
         snprintf(when, sizeof when, ", call %ld of a user's function failing", n);
         if (status == DCSR_OK) break;
         assert_status(&p, status, DCSR_ERROR_CALLBACK, when);
-        cr_assert(test_says("test's"), "%s names no operator: %s", operation->name, dcsr_context_error(NULL));
+        cr_assert(test_says("test's"), "%s names no operator: %s", operation->name, dcsr_thread_error());
         assert_output(&p, &p.out.holds, when);
     }
     assert_output(&p, &wanted, " after callbacks failed");
@@ -265,7 +265,7 @@ static void refuse(problem *p, dcsr_status status, const char *when)
 {
     assert_status(p, p->operation->call(p), status, when);
     cr_assert(test_says(p->operation->name), "%s%s: the message does not name it: %s", p->operation->name,
-              when, dcsr_context_error(NULL));
+              when, dcsr_thread_error());
     assert_output(p, &p->out.holds, when);
 }
 
@@ -355,7 +355,7 @@ static void refuse_descriptions(problem *p)
         else
             p->desc.device = k == 1 ? (dcsr_device)9 : DCSR_DEVICE_CUDA;
         refuse(p, DCSR_ERROR_INVALID_ARGUMENT, ", with a description that means nothing");
-        cr_assert(test_says(values[k]), "%s: %s", p->operation->name, dcsr_context_error(NULL));
+        cr_assert(test_says(values[k]), "%s: %s", p->operation->name, dcsr_thread_error());
         p->desc = desc;
     }
 }

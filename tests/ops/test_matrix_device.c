@@ -314,7 +314,7 @@ static void run_short(void (*fail_after)(long), const struct operation *o, uint6
         status = call(o, &x, THERE, DCSR_DEVICE_AUTO, NULL);
         fail_after(-1);
         cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s: %s", o->name,
-                  dcsr_context_error(NULL));
+                  dcsr_thread_error());
         dcsr_view *after = test_view(x.C.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
         cr_assert(status == DCSR_OK || same_entries(before, after), "%s, allocation %d", o->name, n);
         dcsr_view_destroy(after);

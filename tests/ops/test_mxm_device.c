@@ -348,7 +348,7 @@ static void run_short(void (*fail_after)(long), bool masked, dcsr_policy policy)
         fail_after(n);
         status = call(&x, THERE, NULL);
         fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         dcsr_view *after = test_view(x.C.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
         cr_assert(status == DCSR_OK || same_entries(before, after), "C changes when %d allocations succeed",
                   n);

@@ -362,7 +362,7 @@ static void run_short(void (*fail_after)(long), bool vxm, dcsr_direction directi
         fail_after(n);
         status = call(&x, THERE, NULL);
         fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         cr_assert(status == DCSR_OK || parity_same(&before), "the output changes when %d allocations succeed",
                   n);
     }

@@ -65,7 +65,7 @@ static void expect(caller *c, const char *call, dcsr_status status, dcsr_status 
 {
     if (!c->wrong[0] && (status != expected || !test_says(words)))
         snprintf(c->wrong, sizeof c->wrong, "%s is \"%s\" (%s)", call, dcsr_strerror(status),
-                 dcsr_context_error(NULL));
+                 dcsr_thread_error());
 }
 #define REFUSED(c, words, call) expect(c, #call, call, DCSR_ERROR_DEADLOCK, words)
 #define ALLOWED(c, call)        expect(c, #call, call, DCSR_OK, "")

@@ -336,7 +336,7 @@ static void run_short(void (*fail_after)(long), dcsr_spmm_mapping mapping)
         fail_after(n);
         status = call(&x, THERE, Y, X, NULL);
         fail_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         cr_assert(status == DCSR_OK || !memcmp(Y, before, bytes));
     }
     cr_assert(n > 3, "a product takes memory in several places");

@@ -234,8 +234,7 @@ Test(spmv_device, fails_cleanly_without_memory)
             status = on_stream ? dcsr_spmv_on_stream(y_there, fresh, x_there, dcsr_i_cuda_handle(stream))
                                : dcsr_spmv(y, fresh, x);
             dcsr_i_fail_allocations_after(-1);
-            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
-                      dcsr_context_error(NULL));
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         }
         cr_assert(n > 4, "the plan takes memory in several places");
         cr_assert(used(DCSR_I_MATRIX) > matrix, "the plan is kept");

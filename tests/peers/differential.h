@@ -167,13 +167,13 @@ typedef struct session {
 
 __attribute__((format(printf, 2, 3))) void complain(session *s, const char *format, ...);
 /* Calls that only fail where the test is wrong, or memory is short. */
-#define OURS(call)                                                                                   \
-    do {                                                                                             \
-        dcsr_status status_ = (call);                                                                \
-        if (status_) {                                                                               \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, dcsr_context_error(NULL)); \
-            abort();                                                                                 \
-        }                                                                                            \
+#define OURS(call)                                                                              \
+    do {                                                                                        \
+        dcsr_status status_ = (call);                                                           \
+        if (status_) {                                                                          \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, dcsr_thread_error()); \
+            abort();                                                                            \
+        }                                                                                       \
     } while (0)
 #define THEIRS(call)                                                                            \
     do {                                                                                        \

@@ -282,7 +282,7 @@ Test(durable_damage, is_opened_or_not_with_every_failed_allocation)
                                             10, NULL, NULL);
             dcsr_i_fail_allocations_after(-1);
             cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && !matrix), "%s",
-                      dcsr_context_error(NULL));
+                      dcsr_thread_error());
         }
         if (is_new)
             TEST_SHOWS_NOTHING(matrix);
@@ -337,7 +337,7 @@ Test(durable_damage, matrix_may_go_while_work_waits)
         dcsr_matrix_destroy(matrix);
         for (int i = 0; i < N; i++) {
             dcsr_status status = dcsr_ticket_wait(ticket[i]);
-            cr_assert(status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_context_error(NULL));
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_thread_error());
             cr_assert(status != DCSR_OK || safe == i, "one was applied after one that was cancelled");
             safe += status == DCSR_OK;
             dcsr_ticket_destroy(ticket[i]);

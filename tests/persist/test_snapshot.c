@@ -401,7 +401,7 @@ Test(snapshot, survives_lack_of_memory)
         dcsr_i_fail_allocations_after(n++);
         status = dcsr_store_snapshot(f.store, "m", matrix, NULL);
         dcsr_i_fail_allocations_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         dcsr_store_check check;
         TEST_OK(dcsr_store_verify(f.store, NULL, NULL, &check));
         cr_assert_eq(check.corrupt, 0);
@@ -413,7 +413,7 @@ Test(snapshot, survives_lack_of_memory)
         dcsr_i_fail_allocations_after(n++);
         status = dcsr_store_restore(&restored, f.context, f.store, "m", 0, NULL);
         dcsr_i_fail_allocations_after(-1);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
     } while (status != DCSR_OK);
     cr_assert_gt(n, 5);
     cr_assert_eq(snapshot(&f, "m", restored).written_bytes, 0);

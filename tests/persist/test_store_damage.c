@@ -83,9 +83,9 @@ static void expect_right(damage_test *test, store_child *child, const char *what
         if (!test_matrix_matches(matrix, model, why)) complain(child, what, why);
         dcsr_matrix_destroy(matrix);
     } else if (!is_refusal(status) && status != DCSR_ERROR_NOT_FOUND) {
-        complain(child, what, dcsr_context_error(NULL));
+        complain(child, what, dcsr_thread_error());
     } else if (!test->damage_seen) {
-        snprintf(why, sizeof why, "verify has seen nothing, but: %.200s", dcsr_context_error(NULL));
+        snprintf(why, sizeof why, "verify has seen nothing, but: %.200s", dcsr_thread_error());
         complain(child, what, why);
     }
 }
@@ -152,12 +152,12 @@ static void try_file(damage_test *test, store_child *child, size_t bytes)
     dcsr_store_options options = {.read_only = test->read_only, .must_exist = true};
     dcsr_status status = dcsr_store_open(&store, test->folder, &options);
     if (status != DCSR_OK) {
-        if (!is_refusal(status)) complain(child, "opening", dcsr_context_error(NULL));
+        if (!is_refusal(status)) complain(child, "opening", dcsr_thread_error());
         atomic_fetch_add(&child->count[0], 1);
         return;
     }
     status = dcsr_store_verify(store, NULL, NULL, &check);
-    if (status != DCSR_OK && !is_refusal(status)) complain(child, "verify", dcsr_context_error(NULL));
+    if (status != DCSR_OK && !is_refusal(status)) complain(child, "verify", dcsr_thread_error());
     test->damage_seen = status != DCSR_OK || check.corrupt;
     restore_all(test, child, store);
     if (test->read_only) back_up(test, child, store);

@@ -83,7 +83,7 @@ static bool lacks_room(store_child *child, const char *what, dcsr_status status,
     if (status == DCSR_OK) return false;
     if (status != expected || !test_says(words))
         store_child_fail(child, "%s: %s: %s (%s)", child->now, what, dcsr_strerror(status),
-                         dcsr_context_error(NULL));
+                         dcsr_thread_error());
     return true;
 }
 
@@ -445,7 +445,7 @@ static void fail_to_store(room *r, store_child *child, const char *name, dcsr_ma
                     r->limit == OF_STORE ? DCSR_ERROR_TOO_LARGE : DCSR_ERROR_IO, limit_words[r->limit]))
         store_child_fail(child, "%s: there was room for it", child->now);
     if (!test_says("as it was") || !test_says("free old versions (gc)"))
-        store_child_fail(child, "%s: it says: %s", child->now, dcsr_context_error(NULL));
+        store_child_fail(child, "%s: it says: %s", child->now, dcsr_thread_error());
 }
 
 static void store_what_fits(room *r, store_child *child, const char *name, dcsr_matrix *matrix)

@@ -34,8 +34,7 @@ static void open_refusing(void *user, store_child *child)
     dcsr_status status = dcsr_store_open(&store, user, &refusing);
     if (status == DCSR_OK) dcsr_store_close(store);
     atomic_store(&child->count[SEEN], status == DCSR_ERROR_BUSY);
-    if (status != DCSR_OK && status != DCSR_ERROR_BUSY)
-        store_child_fail(child, "%s", dcsr_context_error(NULL));
+    if (status != DCSR_OK && status != DCSR_ERROR_BUSY) store_child_fail(child, "%s", dcsr_thread_error());
 }
 
 /* The lock of the writer ends when it closes the store, whatever children it has, and not when these do. */
@@ -85,7 +84,7 @@ static void make_together(void *user, store_child *child)
         dcsr_store_close(store);
         atomic_fetch_add(&s->start->count[SEEN], 1);
     } else if (status != DCSR_ERROR_BUSY || !s->refuse || !test_says("another process writes")) {
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_context_error(NULL));
+        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
     }
 }
 
@@ -159,7 +158,7 @@ Test(store_opening, the_first_opening_of_a_matrix_hides_no_snapshot)
             dcsr_store_open_matrix(&durable, f.context, f.store, matrix_name, DCSR_FP64, 5, 5, NULL, NULL);
         pthread_join(thread, NULL);
         cr_assert(status == DCSR_OK || (status == DCSR_ERROR_BUSY && test_says("open it again")), "%s",
-                  dcsr_context_error(NULL));
+                  dcsr_thread_error());
         cr_assert(r.status == DCSR_OK || r.status == DCSR_ERROR_BUSY);
         if (status == DCSR_OK) dcsr_matrix_destroy(durable);
         TEST_OK(dcsr_store_find(f.store, matrix_name, 0, &newest));
@@ -197,7 +196,7 @@ Test(store_opening, a_long_path_hides_no_reason)
             length += (size_t)snprintf(path + length, 200000 - length, "/%s", tooth ? "\u00e4\u00f6" : "./.");
         snprintf(path + length, 200000 - length, "/none");
         dcsr_status status = dcsr_store_open(&store, path, &reading);
-        const char *text = dcsr_context_error(NULL);
+        const char *text = dcsr_thread_error();
         cr_assert(status == (tooth == 2 ? DCSR_ERROR_IO : DCSR_ERROR_NOT_FOUND), "%s", text);
         cr_assert(test_says(tooth == 2 ? "File name too long" : "there is no store of that name"), "%s",
                   text);

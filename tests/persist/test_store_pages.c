@@ -80,7 +80,7 @@ static void assert_whole(environment *e, const char *when)
     for (int write = 0; write < 2; write++) {
         MDB_txn *txn = begin(e, write);
         dcsr_status status = dcsr_i_pages_check_all(&e->store, txn);
-        cr_assert(status == DCSR_OK, "%s: %s", when, dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK, "%s: %s", when, dcsr_thread_error());
         mdb_txn_abort(txn);
     }
     TEST_OK(dcsr_i_pages_check_file(e->store.path));
@@ -236,7 +236,7 @@ static const char *use_everything(environment *e, long entries)
             if (mdb_drop(txn, e->database[d], 0)) return "dropping a database fails";
         if (mdb_txn_commit(txn)) return "a commit fails";
         if (mdb_txn_begin(e->store.env, NULL, 0, &txn)) return "a transaction fails";
-        if (dcsr_i_pages_check_all(&e->store, txn) != DCSR_OK) return dcsr_context_error(NULL);
+        if (dcsr_i_pages_check_all(&e->store, txn) != DCSR_OK) return dcsr_thread_error();
     }
     mdb_txn_abort(txn);
     return NULL;

@@ -239,7 +239,7 @@ static void open_twice(void *user, store_child *child)
     snprintf(path, sizeof path, "%s/../%s", (const char *)user, strrchr(user, '/') + 1);
     if (dcsr_store_open(&again, user, NULL) != DCSR_ERROR_BUSY || again ||
         dcsr_store_open(&again, path, &reading) != DCSR_ERROR_BUSY || !test_says("this process"))
-        store_child_fail(child, "it can be opened twice (%s)", dcsr_context_error(NULL));
+        store_child_fail(child, "it can be opened twice (%s)", dcsr_thread_error());
     dcsr_context *context = store_context(child, 1);
     store_write_alike(child, store, context, 1);
     dcsr_store_close(store);
@@ -268,7 +268,7 @@ static void use_inherited(void *user, store_child *child)
     if (dcsr_store_get_info(store, &info) != DCSR_ERROR_INVALID_ARGUMENT || !test_says("forked") ||
         dcsr_store_list(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
         dcsr_store_gc(store, NULL, 1, NULL) != DCSR_ERROR_INVALID_ARGUMENT)
-        store_child_fail(child, "a forked child uses the store (%s)", dcsr_context_error(NULL));
+        store_child_fail(child, "a forked child uses the store (%s)", dcsr_thread_error());
     dcsr_store_close(store);
 }
 

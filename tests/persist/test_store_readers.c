@@ -331,7 +331,7 @@ static void be_refused(void *user, store_child *child)
     dcsr_store *store;
     dcsr_status status = dcsr_store_open(&store, p->folder, &refusing);
     if (status != DCSR_ERROR_BUSY || !test_says("older state"))
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_context_error(NULL));
+        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
 }
 
 /* What the writer before kept for the reader went with that process: the next one may not begin. */
@@ -433,7 +433,7 @@ static void be_refused_for_number(void *user, store_child *child)
     enter_container(user, child);
     dcsr_status status = dcsr_store_open(&store, p->folder, NULL);
     if (status != DCSR_ERROR_BUSY || !test_says("number of this one, 1"))
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_context_error(NULL));
+        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
 }
 
 static void write_as_first(void *user, store_child *child)
@@ -487,7 +487,7 @@ static void take_all_slots(void *user, store_child *child)
     int taken = -1;
     for (; status == DCSR_OK; taken++) status = dcsr_i_txn_begin(&txn, store, false);
     if (status != DCSR_ERROR_BUSY || !test_says("no more") || taken < DCSR_I_MOST_READERS)
-        store_child_fail(child, "transaction %d: %s", taken, dcsr_context_error(NULL));
+        store_child_fail(child, "transaction %d: %s", taken, dcsr_thread_error());
     atomic_store(&child->count[SEEN], 1);
     pause();
 }
@@ -515,7 +515,7 @@ static void outlive_readers(void *user, store_child *child)
         wait_for(reader, SEEN, 1);
         if (reader->why[0]) store_child_fail(child, "%s", reader->why);
         if (dcsr_store_find(store, name, 0, &info) != DCSR_ERROR_BUSY || !test_says("no more"))
-            store_child_fail(child, "living readers have no slots (%s)", dcsr_context_error(NULL));
+            store_child_fail(child, "living readers have no slots (%s)", dcsr_thread_error());
         atomic_store(&reader->count[SEEN], 0);
         kill(process, SIGKILL);
         store_child_wait(process);

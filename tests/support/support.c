@@ -25,7 +25,7 @@ void *test_copy(const void *block, size_t bytes)
 
 bool test_says(const char *words)
 {
-    return strstr(dcsr_context_error(NULL), words) != NULL;
+    return strstr(dcsr_thread_error(), words) != NULL;
 }
 
 int test_size(int n)

@@ -47,20 +47,20 @@
 int test_size(int n);
 
 /* Asserts that a call returns the status; a failure shows the call and the library's sentence. */
-#define TEST_STATUS(expected, expression)                                                          \
-    do {                                                                                           \
-        dcsr_status test_status_ = (expression);                                                   \
-        cr_assert(test_status_ == (expected), "%s is \"%s\" (%s), not \"%s\"", #expression,        \
-                  dcsr_strerror(test_status_), dcsr_context_error(NULL), dcsr_strerror(expected)); \
+#define TEST_STATUS(expected, expression)                                                     \
+    do {                                                                                      \
+        dcsr_status test_status_ = (expression);                                              \
+        cr_assert(test_status_ == (expected), "%s is \"%s\" (%s), not \"%s\"", #expression,   \
+                  dcsr_strerror(test_status_), dcsr_thread_error(), dcsr_strerror(expected)); \
     } while (0)
 #define TEST_OK(expression) TEST_STATUS(DCSR_OK, expression)
 
 /* Asserts that a call fails with the status and that the sentence kept for it has the given words in it. */
-#define TEST_REFUSED(expected, words, expression)                                                      \
-    do {                                                                                               \
-        TEST_STATUS(expected, expression);                                                             \
-        cr_assert(test_says(words), "the message \"%s\" of %s lacks \"%s\"", dcsr_context_error(NULL), \
-                  #expression, words);                                                                 \
+#define TEST_REFUSED(expected, words, expression)                                                 \
+    do {                                                                                          \
+        TEST_STATUS(expected, expression);                                                        \
+        cr_assert(test_says(words), "the message \"%s\" of %s lacks \"%s\"", dcsr_thread_error(), \
+                  #expression, words);                                                            \
     } while (0)
 bool test_says(const char *words);
 

@@ -72,7 +72,7 @@ static bool copy_row(reading *r)
 {
     const dcsr_i_rows *rows;
     if (dcsr_i_view_host_rows(&rows, r->view) != DCSR_OK)
-        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_context_error(NULL));
+        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_thread_error());
     r->length = dcsr_i_rows_length(rows, r->row);
     make_room(r);
     uint64_t begin = rows->offsets[r->row];
@@ -86,7 +86,7 @@ static bool fetch_row(reading *r)
 {
     if (dcsr_i_view_rows(r->view)->on_device && r->row % ASKED_OF_DEVICE) return copy_row(r);
     if (dcsr_view_row(r->view, r->row, 0, NULL, NULL, &r->length) != DCSR_OK)
-        return differs(r, "dcsr_view_row of row %" PRIu64 ": %s", r->row, dcsr_context_error(NULL));
+        return differs(r, "dcsr_view_row of row %" PRIu64 ": %s", r->row, dcsr_thread_error());
     make_room(r);
     uint64_t length = 0;
     dcsr_status status = dcsr_view_row(r->view, r->row, r->length, r->columns, r->values, &length);
@@ -125,7 +125,7 @@ static bool same_pieces(reading *r)
 {
     const dcsr_i_rows *rows;
     if (dcsr_i_view_host_rows(&rows, r->view) != DCSR_OK)
-        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_context_error(NULL));
+        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_thread_error());
     size_t size = dcsr_type_size(r->info.type);
     dcsr_i_piece piece[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, r->row, piece);
@@ -262,7 +262,7 @@ static bool same_places(reading *r)
     size_t n = choose_places(r->model, rows, cols), size = dcsr_type_size(r->info.type);
     memset(values, 0xa5, sizeof values);
     if (dcsr_view_get_many(r->view, n, rows, cols, size ? values : NULL, stored) != DCSR_OK)
-        return differs(r, "dcsr_view_get_many: %s", dcsr_context_error(NULL));
+        return differs(r, "dcsr_view_get_many: %s", dcsr_thread_error());
     for (size_t i = 0; i < n; i++) {
         uint64_t untouched = oracle_value(r->info.type, "\xa5\xa5\xa5\xa5\xa5\xa5\xa5\xa5", 0),
                  value = untouched;
@@ -300,7 +300,7 @@ static bool same_statistics(reading *r)
 static bool same_shape(reading *r)
 {
     if (dcsr_view_get_info(r->view, &r->info) != DCSR_OK)
-        return differs(r, "dcsr_view_get_info: %s", dcsr_context_error(NULL));
+        return differs(r, "dcsr_view_get_info: %s", dcsr_thread_error());
     if (r->info.type != r->model->type || r->info.rows != r->model->rows || r->info.cols != r->model->cols)
         return differs(r, "%s %" PRIu64 " x %" PRIu64 ", not %s %" PRIu64 " x %" PRIu64,
                        dcsr_type_name(r->info.type), r->info.rows, r->info.cols,
@@ -309,7 +309,7 @@ static bool same_shape(reading *r)
     if (r->info.layout != DCSR_LAYOUT_CSR)
         return status == DCSR_ERROR_INVALID_ARGUMENT ||
                differs(r, "dcsr_view_csr_on_host: %s", dcsr_strerror(status));
-    if (status != DCSR_OK) return differs(r, "dcsr_view_csr_on_host: %s", dcsr_context_error(NULL));
+    if (status != DCSR_OK) return differs(r, "dcsr_view_csr_on_host: %s", dcsr_thread_error());
     if (r->csr.rows != r->info.rows || r->csr.cols != r->info.cols || r->csr.nnz != r->info.nnz ||
         r->csr.type != r->info.type || !r->csr.offsets || r->csr.offsets[0] != 0)
         return differs(r, "the CSR structure does not fit the view");
@@ -334,7 +334,7 @@ bool test_matrix_matches(dcsr_matrix *matrix, const oracle *model, char why[TEST
         for (unsigned flags = 0; flags <= (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED); flags++) {
             dcsr_view *view = NULL;
             if (dcsr_view_create(&view, matrix, (dcsr_layout)layout, flags) != DCSR_OK) {
-                snprintf(why, TEST_WHY, "dcsr_view_create: %s", dcsr_context_error(NULL));
+                snprintf(why, TEST_WHY, "dcsr_view_create: %s", dcsr_thread_error());
                 return false;
             }
             bool same = test_view_matches(view, model, flags, why);
@@ -355,7 +355,7 @@ bool test_view_shows(dcsr_view *view, size_t n, const test_entry *entries, char 
     dcsr_view_info info;
     oracle model;
     reading r = {.view = view, .model = &model, .flags = DCSR_VIEW_DUPLICATES, .why = why};
-    if (dcsr_view_get_info(view, &info) != DCSR_OK) return differs(&r, "%s", dcsr_context_error(NULL));
+    if (dcsr_view_get_info(view, &info) != DCSR_OK) return differs(&r, "%s", dcsr_thread_error());
     oracle_create(&model, info.type, DCSR_POLICY_KEEP, info.rows, info.cols);
     for (size_t i = 0; i < n; i++) {
         uint64_t value = 0;

@@ -80,7 +80,7 @@ static inline uint64_t used(int pool)
 static inline char *on_device(size_t bytes)
 {
     char *block = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, bytes, 1);
-    cr_assert_not_null(block, "%s", dcsr_context_error(NULL));
+    cr_assert_not_null(block, "%s", dcsr_thread_error());
     return block;
 }
 

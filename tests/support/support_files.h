@@ -108,7 +108,7 @@ static inline uint64_t test_scratch_bytes(dcsr_context *context)
                 break;                                                                       \
             }                                                                                \
             cr_assert_eq(status_, DCSR_ERROR_OUT_OF_MEMORY, "failure %ld gives: %s", n_,     \
-                         dcsr_context_error(NULL));                                          \
+                         dcsr_thread_error());                                               \
             cr_assert(test_is_zero(coo), "failure %ld leaves something in the triples", n_); \
             cr_assert_eq(test_scratch_bytes(context), before_, "failure %ld leaks", n_);     \
         }                                                                                    \

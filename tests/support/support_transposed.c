@@ -138,7 +138,7 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
 {
     dcsr_csc_arrays csc;
     if (dcsr_view_csc_on_host(view, &csc) != DCSR_OK) {
-        snprintf(why, TEST_WHY, "dcsr_view_csc_on_host: %s", dcsr_context_error(NULL));
+        snprintf(why, TEST_WHY, "dcsr_view_csc_on_host: %s", dcsr_thread_error());
         return false;
     }
     bool strictly = model->policy != DCSR_POLICY_KEEP && !(flags & DCSR_VIEW_DUPLICATES);
@@ -204,7 +204,7 @@ static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, 
     if (status == DCSR_OK) status = view->matrix->engine->download(&copy, view->context, &rows);
     if (status != DCSR_OK || !is_ready_there(view)) {
         snprintf(why, TEST_WHY, "dcsr_i_cuda_view_transposed: %s",
-                 status == DCSR_OK ? "not ready" : dcsr_context_error(NULL));
+                 status == DCSR_OK ? "not ready" : dcsr_thread_error());
         dcsr_i_csr_release(copy);
         return false;
     }
@@ -240,7 +240,7 @@ bool test_transpose_matches(dcsr_view *view, const oracle *model, unsigned flags
 {
     const dcsr_i_rows *rows;
     if (dcsr_i_view_transposed(&rows, view) != DCSR_OK) {
-        snprintf(why, TEST_WHY, "dcsr_i_view_transposed: %s", dcsr_context_error(NULL));
+        snprintf(why, TEST_WHY, "dcsr_i_view_transposed: %s", dcsr_thread_error());
         return false;
     }
     if (!dcsr_i_view_transpose_is_ready(view)) {
@@ -258,7 +258,7 @@ bool test_matrix_transposes(dcsr_matrix *matrix, const oracle *model, char why[T
         for (unsigned flags = 0; flags <= (DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED); flags++) {
             dcsr_view *view = NULL;
             if (dcsr_view_create(&view, matrix, (dcsr_layout)layout, flags) != DCSR_OK) {
-                snprintf(why, TEST_WHY, "dcsr_view_create: %s", dcsr_context_error(NULL));
+                snprintf(why, TEST_WHY, "dcsr_view_create: %s", dcsr_thread_error());
                 return false;
             }
             bool same = test_transpose_matches(view, model, flags, why);

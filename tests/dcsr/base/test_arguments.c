@@ -282,6 +282,6 @@ Test(lifetime, a_ticket_tells_of_a_failure_however_late_it_is_asked)
     TEST_REFUSED(DCSR_ERROR_CANCELLED, "",
                  dcsr_i_fail(DCSR_ERROR_CANCELLED, "something else failed meanwhile"));
     TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, dcsr_ticket_wait(ticket));
-    cr_assert(!test_says("something else") && dcsr_context_error(NULL)[0]);
+    cr_assert(!test_says("something else") && dcsr_thread_error()[0]);
     dcsr_ticket_destroy(ticket);
 }

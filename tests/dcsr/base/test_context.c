@@ -304,26 +304,26 @@ Test(context, threads_for_work)
 
 static void *fail_in_thread(void *text)
 {
-    cr_assert_str_eq(dcsr_context_error(NULL), "");
-    cr_assert_eq(dcsr_context_status(NULL), DCSR_OK);
+    cr_assert_str_eq(dcsr_thread_error(), "");
+    cr_assert_eq(dcsr_thread_status(), DCSR_OK);
     dcsr_i_fail(DCSR_ERROR_IO, "the other thread's %d", 1);
-    strcpy(text, dcsr_context_error(NULL));
+    strcpy(text, dcsr_thread_error());
     return NULL;
 }
 
 Test(error, is_kept_per_thread)
 {
-    cr_assert_str_eq(dcsr_context_error(NULL), "", "nothing has failed yet");
+    cr_assert_str_eq(dcsr_thread_error(), "", "nothing has failed yet");
     cr_assert_eq(dcsr_i_fail(DCSR_ERROR_FORMAT, "%s:%d: this thread's", "file", 12), DCSR_ERROR_FORMAT);
     char other[64];
     pthread_t thread;
     pthread_create(&thread, NULL, fail_in_thread, other);
     pthread_join(thread, NULL);
     cr_assert_str_eq(other, "the other thread's 1");
-    cr_assert_str_eq(dcsr_context_error(NULL), "file:12: this thread's");
-    cr_assert_eq(dcsr_context_status(NULL), DCSR_ERROR_FORMAT);
+    cr_assert_str_eq(dcsr_thread_error(), "file:12: this thread's");
+    cr_assert_eq(dcsr_thread_status(), DCSR_ERROR_FORMAT);
     dcsr_i_fail(DCSR_ERROR_FORMAT, "again: %s", dcsr_i_error_text());
-    cr_assert_str_eq(dcsr_context_error(NULL), "again: file:12: this thread's");
+    cr_assert_str_eq(dcsr_thread_error(), "again: file:12: this thread's");
 }
 
 Test(error, is_cut_where_it_is_too_long)
@@ -332,7 +332,7 @@ Test(error, is_cut_where_it_is_too_long)
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = 0;
     dcsr_i_fail(DCSR_ERROR_IO, "%s", name);
-    size_t length = strlen(dcsr_context_error(NULL));
+    size_t length = strlen(dcsr_thread_error());
     cr_assert(length >= 512 && length < sizeof name);
 }
 

@@ -239,7 +239,7 @@ static void fail_at_every_point(size_t i, dcsr_policy policy)
         TEST_OK(change(&f, 400 + (uint64_t)n, n % 2, true)); /* so that no view is cached */
         dcsr_i_fail_allocations_after(n);
         status = calls[i].call(&f);
-        bool said = dcsr_context_error(f.context)[0] != '\0';
+        bool said = dcsr_thread_error()[0] != '\0';
         dcsr_i_fail_allocations_after(-1);
         if (status != DCSR_OK) {
             cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "%s, n = %ld: %s", calls[i].name, n,
@@ -275,7 +275,7 @@ Test(allocation, may_fail_while_a_context_and_a_matrix_are_created)
         status = dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU});
         dcsr_i_fail_allocations_after(-1);
         cr_assert((status == DCSR_OK) == (context != NULL));
-        cr_assert(context || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_context_error(NULL)[0]));
+        cr_assert(context || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_thread_error()[0]));
     }
     dcsr_matrix *matrix = NULL;
     status = DCSR_ERROR_OUT_OF_MEMORY;

@@ -52,7 +52,7 @@ Test(limit, of_memory_stops_growth_and_loses_nothing)
         }
         dcsr_status status = dcsr_matrix_insert(matrix, ENTRIES, row, col, value, &ticket);
         status = waited(status, ticket);
-        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
         if (status == DCSR_OK)
             oracle_insert(&model, ENTRIES, row, col, value);
         else
@@ -361,7 +361,7 @@ Test(wait, names_the_first_failure_once)
     dcsr_status status = dcsr_matrix_insert(matrix, ENTRIES, rows, cols, values, NULL);
     if (status == DCSR_OK) status = dcsr_matrix_wait(matrix);
     cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "they do not fit with what it takes to sort them");
-    cr_assert(dcsr_context_error(context)[0]);
+    cr_assert(dcsr_thread_error()[0]);
     TEST_OK(dcsr_matrix_wait(matrix));
     TEST_SHOWS_NOTHING(matrix);
     TEST_INSERT(matrix, {7, 0, 70});

@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static void complain(shared *s, const char
     do {                                            \
         if (!(condition)) complain(s, __VA_ARGS__); \
     } while (0)
-#define EXPECT_OK(s, call) EXPECT(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_context_error(NULL))
+#define EXPECT_OK(s, call) EXPECT(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_thread_error())
 
 static void *run(void *argument)
 {
@@ -100,7 +100,7 @@ static void write_pairs(shared *s, int number, test_random *random)
                                     : dcsr_matrix_insert(s->matrix, n, rows, cols, values, NULL);
         /* Another thread may have made the matrix smaller. */
         EXPECT(s, status == DCSR_OK || (wide && status == DCSR_ERROR_INDEX_OUT_OF_RANGE), "write: %s",
-               dcsr_context_error(NULL));
+               dcsr_thread_error());
         if (number == 0 && test_random_once_in(random, 12)) {
             uint64_t to = side + test_random_below(random, SIDE - side + 1);
             EXPECT_OK(s, dcsr_matrix_resize(s->matrix, to, to, NULL));

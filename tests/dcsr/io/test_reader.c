@@ -19,7 +19,7 @@ static void check_with(const char *name, const char *text, const dcsr_read_optio
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
     dcsr_status status = dcsr_read_matrix_buffer(&coo, context, name, text, strlen(text), options);
-    cr_assert_eq(status, DCSR_OK, "%s\n%s", dcsr_context_error(context), text);
+    cr_assert_eq(status, DCSR_OK, "%s\n%s", dcsr_thread_error(), text);
     cr_assert_eq(coo.type, e->type, "%s", text);
     cr_assert(coo.rows == e->rows && coo.cols == e->cols && coo.nnz == e->nnz,
               "%" PRIu64 " x %" PRIu64 ", %" PRIu64 " entries from\n%s", coo.rows, coo.cols, coo.nnz, text);

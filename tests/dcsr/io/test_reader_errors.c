@@ -140,7 +140,7 @@ static void check_refused(const char *name, const malformed *m, const dcsr_read_
     TEST_STATUS(DCSR_ERROR_FORMAT,
                 dcsr_read_matrix_buffer(&coo, context, name, m->text, strlen(m->text), options));
     snprintf(place, sizeof place, "%s:%d: ", name, m->line);
-    const char *message = dcsr_context_error(context);
+    const char *message = dcsr_thread_error();
     cr_assert(!strncmp(message, place, strlen(place)), "the message\n%s\ndoes not begin with %s for\n%s",
               message, place, m->text);
     cr_assert(strstr(message, m->words), "the message\n%s\nlacks \"%s\" for\n%s", message, m->words, m->text);

@@ -75,13 +75,13 @@ Test(store, counts_what_was_done)
     uint64_t version = test_info(matrix).version;
     TEST_INSERT(matrix, {1, 1, 1}, {1, 2, 2}, {3, 1, 3});
     dcsr_matrix_info info = test_info(matrix);
-    cr_assert(info.version > version && info.batches == 1 && info.inserted == 3 && info.deleted == 0);
+    cr_assert(info.version > version && info.batches == 1 && info.inserted == 3 && info.removed == 0);
     cr_assert(info.stored == 3 && info.segments == 2 && info.max_segments == 1);
     cr_assert(info.unresolved_rows == 0, "rows that were empty hold nothing twice");
     cr_assert(info.arena_entries >= 3 && info.bytes > 0 && info.pending_bytes == 0);
     TEST_REMOVE(matrix, {1, 2, 0}, {5, 5, 0});
     info = test_info(matrix);
-    cr_assert(info.batches == 2 && info.inserted == 3 && info.deleted == 2);
+    cr_assert(info.batches == 2 && info.inserted == 3 && info.removed == 2);
     cr_assert(info.unresolved_rows >= 1);
     uint64_t nnz = 0;
     TEST_OK(dcsr_matrix_nnz(matrix, &nnz));

@@ -322,8 +322,8 @@ static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool inser
         status = give(matrix, b, DCSR_INT64, insert, dcsr_i_cuda_handle(stream), &ticket);
         cr_assert((status == DCSR_OK) == (ticket != NULL));
         status = waited(status, ticket);
-        cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_context_error(NULL)[0]),
-                  "after %ld: %s", n, dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_thread_error()[0]),
+                  "after %ld: %s", n, dcsr_thread_error());
         fail_after(-1);
         spoil(b, stream);
         TEST_OK(dcsr_i_cuda_wait(stream, "testing"));

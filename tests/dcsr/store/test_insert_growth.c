@@ -119,7 +119,7 @@ Test(rows, that_are_empty_take_no_deletions)
     TEST_INSERT(f.matrix, {3, 3, 1}, {3, 4, 2});
     TEST_REMOVE(f.matrix, {3, 3, 0}, {60, 5, 0});
     cr_assert(test_info(f.matrix).stored == 3 && test_info(f.matrix).unresolved_rows == 1);
-    cr_assert(test_info(f.matrix).deleted == 4);
+    cr_assert(test_info(f.matrix).removed == 4);
     TEST_SHOWS(f.matrix, {3, 4, 2});
     tear_down(&f);
 }

@@ -50,12 +50,12 @@ Test(context, counts_matrices_and_their_memory)
 
 Test(context, keeps_the_sentence_of_the_last_failure)
 {
-    cr_assert(dcsr_context_error(NULL)[0] == '\0', "nothing has failed yet");
+    cr_assert(dcsr_thread_error()[0] == '\0', "nothing has failed yet");
     dcsr_context *context = NULL;
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT,
                 dcsr_context_create(&context, &(dcsr_context_options){.threads = -1}));
     cr_assert(!context);
-    cr_assert(strlen(dcsr_context_error(NULL)) > 10);
+    cr_assert(strlen(dcsr_thread_error()) > 10);
 }
 
 Test(context, every_status_has_words)
@@ -95,7 +95,7 @@ Test(matrix, starts_empty)
     dcsr_matrix_info info = test_info(matrix);
     cr_assert(info.type == DCSR_FP64 && info.policy == DCSR_POLICY_LAST && info.rows == 7 && info.cols == 9);
     cr_assert(info.stored == 0 && info.segments == 0 && info.max_segments == 0 && info.unresolved_rows == 0);
-    cr_assert(info.batches == 0 && info.inserted == 0 && info.deleted == 0 && info.views == 0);
+    cr_assert(info.batches == 0 && info.inserted == 0 && info.removed == 0 && info.views == 0);
     TEST_SHOWS_NOTHING(matrix);
     dcsr_matrix_destroy(matrix);
     test_close(context);

@@ -53,7 +53,7 @@ typedef struct sequence {
 #define CHECK_(s, condition, format, ...)                                                           \
     cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ", step %u: " format "%s", (s)->seed, (s)->step, \
               __VA_ARGS__)
-#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_context_error(NULL))
+#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, "%s: %s", #call, dcsr_thread_error())
 
 static uint64_t below(sequence *s, uint64_t n)
 {

@@ -136,8 +136,8 @@ static void run_short(void (*fail_after)(long n), dcsr_type type)
         fail_after(n);
         status = give_from_host(matrix, b, type, true, &ticket);
         status = waited(status, ticket);
-        cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_context_error(NULL)[0]),
-                  "after %ld: %s", n, dcsr_context_error(NULL));
+        cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_thread_error()[0]),
+                  "after %ld: %s", n, dcsr_thread_error());
         fail_after(-1);
         TEST_OK(dcsr_matrix_wait(matrix));
         if (status == DCSR_OK) follow(&model, b, true);

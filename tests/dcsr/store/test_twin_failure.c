@@ -99,7 +99,7 @@ static bool try_without_memory(dcsr_context *context, const attempt *a, long n, 
     bool enough = dcsr_i_allocations() - begin <= (uint64_t)n;
     dcsr_ticket_destroy(ticket);
     cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s, %ld: %s", a->name, n,
-              dcsr_context_error(NULL));
+              dcsr_thread_error());
     if (status == DCSR_OK) a->expect(&model);
     TEST_TRANSPOSE_MATCHES(held, &old, 0);
     bool twin = test_has_twin(matrix);

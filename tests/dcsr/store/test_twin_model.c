@@ -29,7 +29,7 @@ typedef struct sequence {
 
 #define CHECK(s, condition, ...) \
     cr_assert(condition, "DCSR_TEST_SEED=%" PRIu64 ": %s", (s)->seed, __VA_ARGS__)
-#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, dcsr_context_error(NULL))
+#define CHECK_OK(s, call) CHECK(s, (call) == DCSR_OK, dcsr_thread_error())
 
 static uint64_t below(sequence *s, uint64_t n)
 {
@@ -95,7 +95,7 @@ static void change_without_memory(sequence *s, dcsr_context *context, const chan
     if (status == DCSR_OK) status = dcsr_ticket_wait(ticket);
     dcsr_i_fail_allocations_after(-1);
     dcsr_ticket_destroy(ticket);
-    CHECK(s, status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, dcsr_context_error(NULL));
+    CHECK(s, status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, dcsr_thread_error());
     if (status == DCSR_OK) apply(&s->model, c);
 }
 

@@ -300,8 +300,7 @@ Test(vector_device, leaves_the_output_alone_when_memory_runs_out)
 #ifdef DCSR_SIMT
             simt_fail_allocations_after(-1);
 #endif
-            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s",
-                      dcsr_context_error(context));
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
             cr_assert(n < 200);
             if (status != DCSR_OK) check_same(p.w, before, names[p.call], seeds.first + r);
         }

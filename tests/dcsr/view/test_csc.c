@@ -291,7 +291,7 @@ Test(csc, without_memory)
             dcsr_view_destroy(view);
             break;
         }
-        cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY && !view, "%s", dcsr_context_error(NULL));
+        cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY && !view, "%s", dcsr_thread_error());
     }
     cr_assert(failures > 8, "only %d allocations", failures);
     /* And of a view that exists. */
