@@ -69,7 +69,7 @@ typedef struct dcsr_i_engine {
                            uint64_t version, const struct dcsr_i_selection *selection);
     /* Frees what `own` does not share with base, which may be NULL. */
     void (*free_unshared)(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
-    /* Frees what no version can see any more. Called with limbo_lock, by any thread. */
+    /* Frees what no version can see any more. Called with the lock of `spare`, by any thread. */
     void (*free_retired)(dcsr_matrix *matrix, const struct dcsr_i_retired *retired);
     /* Gives back what was kept for changes to come; the matrix is idle. */
     void (*trim)(dcsr_matrix *matrix);

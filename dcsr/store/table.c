@@ -466,7 +466,7 @@ void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64
     table->given = seen;
 }
 
-/* Frees a page of a version that nobody sees any more, and its segment pages. With limbo_lock. */
+/* Frees a page of a version that nobody sees any more, and its segment pages. With the lock of `spare`. */
 static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)

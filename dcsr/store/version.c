@@ -66,7 +66,7 @@ void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dc
 }
 
 /* Frees those retired objects (runs, or all but runs) that no pinned version can see: `keeper` is the latest of those
- * that could. With limbo_lock. */
+ * that could. With the lock of `spare`. */
 static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool runs)
 {
     uint64_t kept = 0;

@@ -22,7 +22,7 @@
 #include "dcsr/store/store.h"
 
 /* Pages of one kind on the device: an array that grows in place, and the slots of it that are free. Guarded
- * by the matrix's limbo_lock. */
+ * by the lock of the matrix's `spare`. */
 typedef struct dcsr_i_cuda_slots {
     dcsr_i_mapping memory;
     size_t page_size; /* bytes */
@@ -60,7 +60,7 @@ void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Takes n slots for pages of a version: all or none. */
 dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
                                    uint64_t version, uint32_t *taken);
-/* Gives one back. The caller holds limbo_lock. */
+/* Gives one back. The caller holds the lock of `spare`. */
 void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot);
 
 /* ---- table_cuda.c ---- */

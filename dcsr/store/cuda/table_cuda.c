@@ -51,7 +51,7 @@ static uint32_t slot_of(const dcsr_i_table *table, uint64_t page)
 /* What is done with the slots that one table uses and another does not. */
 typedef void visit_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot);
 
-/* Visits the slots of a page that base's page does not use. With limbo_lock. */
+/* Visits the slots of a page that base's page does not use. With the lock of `spare`. */
 static void visit_page(dcsr_matrix *matrix, uint32_t own, uint32_t base, visit_slot *visit, void *user)
 {
     const dcsr_i_cuda_slots *rows = &matrix->cuda->row_pages;
