@@ -59,7 +59,7 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-static void check(demo *d, dcsr_status status)
+static void check(dcsr_status status)
 {
     if (status) die(dcsr_thread_error());
 }
@@ -105,10 +105,10 @@ static uint64_t find_package(const demo *d, const char *name)
 /* PageRank on one snapshot: rank flows from each package to what it depends on, in equal parts, so one step
  * is a product of R with rank / (number of dependencies). Packages without dependencies spread theirs over
  * all. */
-static uint64_t rank_packages(demo *d, reader *r, dcsr_view *view)
+static uint64_t rank_packages(reader *r, dcsr_view *view)
 {
     dcsr_csr csr;
-    check(d, dcsr_view_csr(view, &csr));
+    check(dcsr_view_csr(view, &csr));
     uint64_t n = csr.rows, best = 0;
     double *needs = r->spread; /* dependencies of each package; the space is used again below */
     memset(needs, 0, n * sizeof *needs);
@@ -124,7 +124,7 @@ static uint64_t rank_packages(demo *d, reader *r, dcsr_view *view)
             r->spread[p] = r->rank[p] * share[p];
             if (share[p] <= 0) idle += r->rank[p];
         }
-        check(d, dcsr_spmv(r->next, view, r->spread));
+        check(dcsr_spmv(r->next, view, r->spread));
         best = 0;
         for (uint64_t p = 0; p < n; p++) {
             r->rank[p] = (1 - DAMPING) / (double)n + DAMPING * (r->next[p] + idle / (double)n);
@@ -138,7 +138,7 @@ static uint64_t rank_packages(demo *d, reader *r, dcsr_view *view)
 static void note(reader *r, dcsr_view *view, double start, uint64_t answer)
 {
     dcsr_view_info info;
-    check(r->demo, dcsr_view_get_info(view, &info));
+    check(dcsr_view_get_info(view, &info));
     pthread_mutex_lock(&r->demo->lock);
     r->version = info.version;
     r->answer = answer;
@@ -155,8 +155,8 @@ static void *keep_searching(void *user)
         double start = now();
         dcsr_view *view;
         dcsr_bfs_result result;
-        check(d, dcsr_view_create(&view, d->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
-        check(d, dcsr_bfs(r->level, &result, view, d->package));
+        check(dcsr_view_create(&view, d->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
+        check(dcsr_bfs(r->level, &result, view, d->package));
         note(r, view, start, result.reached - 1);
         dcsr_view_destroy(view);
     }
@@ -170,8 +170,8 @@ static void *keep_ranking(void *user)
     while (!atomic_load(&d->stop)) {
         double start = now();
         dcsr_view *view;
-        check(d, dcsr_view_create(&view, d->matrix, DCSR_LAYOUT_CSR, 0));
-        note(r, view, start, rank_packages(d, r, view));
+        check(dcsr_view_create(&view, d->matrix, DCSR_LAYOUT_CSR, 0));
+        note(r, view, start, rank_packages(r, view));
         dcsr_view_destroy(view);
     }
     return NULL;
@@ -200,7 +200,7 @@ static void free_reader(reader *r)
 static void print_progress(demo *d, int batch, uint64_t edges)
 {
     dcsr_matrix_info info;
-    check(d, dcsr_matrix_get_info(d->matrix, &info));
+    check(dcsr_matrix_get_info(d->matrix, &info));
     pthread_mutex_lock(&d->lock);
     printf("%7d %9llu %9llu | %8llu %9llu %7.2f ms | %8llu  %-16.16s %7.2f ms\n", batch,
            (unsigned long long)edges, (unsigned long long)info.version, (unsigned long long)d->search.version,
@@ -228,19 +228,19 @@ static double stream(demo *d, dcsr_view **half)
     double start = now();
     for (int b = 1; b <= BATCHES; b++) {
         uint64_t end = n * (uint64_t)b / BATCHES;
-        check(d, dcsr_matrix_insert(d->matrix, end - sent, d->edges.col + sent, d->edges.row + sent, NULL,
-                                    NULL));
+        check(
+            dcsr_matrix_insert(d->matrix, end - sent, d->edges.col + sent, d->edges.row + sent, NULL, NULL));
         sent = end;
         if (b == BATCHES / 2) {
-            check(d, dcsr_matrix_wait(d->matrix));
-            check(d, dcsr_view_create(half, d->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+            check(dcsr_matrix_wait(d->matrix));
+            check(dcsr_view_create(half, d->matrix, DCSR_LAYOUT_SEGMENTS, 0));
         }
         pause_until(start + b * BATCH_INTERVAL);
         if (b % (BATCHES / LINES) == 0) print_progress(d, b, sent);
     }
-    check(d, dcsr_matrix_wait(d->matrix));
+    check(dcsr_matrix_wait(d->matrix));
     dcsr_matrix_info info;
-    check(d, dcsr_matrix_get_info(d->matrix, &info));
+    check(dcsr_matrix_get_info(d->matrix, &info));
     return (double)info.inserted / info.busy_seconds;
 }
 
@@ -278,14 +278,14 @@ static void print_table(const demo *d, const ranked *list, uint64_t n)
 static void print_foundations(demo *d, dcsr_view *view)
 {
     ranked *list = allocate(d->packages, sizeof *list);
-    rank_packages(d, &d->ranking, view);
+    rank_packages(&d->ranking, view);
     for (uint64_t p = 0; p < d->packages; p++) list[p] = (ranked){.package = p, .rank = d->ranking.rank[p]};
     qsort(list, d->packages, sizeof *list, by_rank);
     uint64_t n = d->packages < RANKED ? d->packages : RANKED, top = n < TOP ? n : TOP;
     for (uint64_t i = 0; i < n; i++) {
         dcsr_bfs_result result;
-        check(d, dcsr_bfs(d->search.level, &result, view, list[i].package));
-        check(d, dcsr_view_row(view, list[i].package, 0, NULL, NULL, &list[i].direct));
+        check(dcsr_bfs(d->search.level, &result, view, list[i].package));
+        check(dcsr_view_row(view, list[i].package, 0, NULL, NULL, &list[i].direct));
         list[i].all = result.reached - 1;
     }
     printf("\nWhat does most of the system rest on? By rank (PageRank over the dependencies):\n");
@@ -300,7 +300,7 @@ static void print_foundations(demo *d, dcsr_view *view)
 static void print_removal(demo *d, dcsr_view *view)
 {
     dcsr_bfs_result result;
-    check(d, dcsr_bfs(d->search.level, &result, view, d->package));
+    check(dcsr_bfs(d->search.level, &result, view, d->package));
     printf("\nWhat would go if %s went? %llu of %llu packages (%.1f%%), by the number of steps away:\n ",
            d->name[d->package], (unsigned long long)result.reached - 1, (unsigned long long)d->packages,
            100 * (double)(result.reached - 1) / (double)d->packages);
@@ -336,9 +336,9 @@ static void print_summary(demo *d, dcsr_view *half, double rate)
     dcsr_view_info held;
     dcsr_matrix_info info;
     dcsr_bfs_result result;
-    check(d, dcsr_view_get_info(half, &held));
-    check(d, dcsr_bfs(d->search.level, &result, half, d->package));
-    check(d, dcsr_matrix_get_info(d->matrix, &info));
+    check(dcsr_view_get_info(half, &held));
+    check(dcsr_bfs(d->search.level, &result, half, d->package));
+    check(dcsr_matrix_get_info(d->matrix, &info));
     printf("\nIn figures\n");
     print_latency("searches", &d->search);
     print_latency("rankings", &d->ranking);
@@ -355,7 +355,7 @@ static void print_summary(demo *d, dcsr_view *half, double rate)
 static void run(demo *d)
 {
     dcsr_view *half = NULL, *last = NULL;
-    check(d, dcsr_matrix_create(&d->matrix, d->context, DCSR_PATTERN, d->packages, d->packages, NULL));
+    check(dcsr_matrix_create(&d->matrix, d->context, DCSR_PATTERN, d->packages, d->packages, NULL));
     printf("%llu packages, %llu dependencies, in %d batches of which ten come a second.\n"
            "needed: packages that need %s, directly or not; first: the package ranked highest so far.\n\n",
            (unsigned long long)d->packages, (unsigned long long)d->edges.nnz, BATCHES, d->name[d->package]);
@@ -365,7 +365,7 @@ static void run(demo *d)
     atomic_store(&d->stop, true);
     pthread_join(d->search.thread, NULL);
     pthread_join(d->ranking.thread, NULL);
-    check(d, dcsr_view_create(&last, d->matrix, DCSR_LAYOUT_CSR, 0));
+    check(dcsr_view_create(&last, d->matrix, DCSR_LAYOUT_CSR, 0));
     print_foundations(d, last);
     print_removal(d, last);
     print_summary(d, half, rate);
@@ -380,10 +380,10 @@ int main(int argc, char **argv)
 {
     if (argc < 3 || argc > 4) die("usage: demo EDGES NAMES [PACKAGE]");
     demo d = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    check(&d, dcsr_context_create(&d.context, NULL));
+    check(dcsr_context_create(&d.context, NULL));
     read_names(&d, argv[2]);
     dcsr_read_options square = {.rows = d.packages, .cols = d.packages};
-    check(&d, dcsr_read_matrix(&d.edges, d.context, argv[1], &square));
+    check(dcsr_read_matrix(&d.edges, d.context, argv[1], &square));
     if (!d.edges.nnz) die("there are no dependencies");
     d.package = find_package(&d, argc > 3 ? argv[3] : "libc6");
     if (d.package == d.packages) {
