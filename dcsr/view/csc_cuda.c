@@ -1,6 +1,5 @@
 /* csc_cuda.c: the transpose of what a view on a device shows, made there. */
 #include "dcsr/view/csc_cuda.h"
-#include "dcsr/store/cuda/turned_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"

@@ -1,7 +1,7 @@
 /* maintained_transpose_cuda.c: the transpose that a matrix on a device maintains: its batches are made there,
  * out of those of the matrix or out of its rows. */
 #include "dcsr/store/cuda/maintained_transpose_cuda.h"
-#include "dcsr/store/cuda/turned_cuda.h"
+#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 
 /* The twin's stream need not be ordered behind A's, which has nothing left to do; and applying the batch

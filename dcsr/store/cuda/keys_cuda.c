@@ -1,5 +1,5 @@
-/* turned_cuda.c: the entries of rows as keys of their columns: memory for them. */
-#include "dcsr/store/cuda/turned_cuda.h"
+/* keys_cuda.c: keys of the entries of rows: memory for them. */
+#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/base/cuda.h"
 
 dcsr_status dcsr_i_cuda_turn_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, int row_bits,
