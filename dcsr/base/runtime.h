@@ -76,12 +76,11 @@ dcsr_status dcsr_i_context_join(dcsr_context *context, dcsr_i_member *member);
  * never joined. */
 void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member);
 
-#ifdef DCSR_CUDA
-/* A stream for a thread that reads; NULL with the error set. Work on it may follow no other stream's by
- * itself. It is to be returned by the same thread, with nothing on it that has not been waited for. */
+/* In builds with CUDA. A stream for a thread that reads; NULL with the error set. Work on it may follow no
+ * other stream's by itself. It is to be returned by the same thread, with nothing on it that has not been
+ * waited for. */
 struct dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context);
 void dcsr_i_stream_return(dcsr_context *context, struct dcsr_i_cuda_stream *stream);
-#endif
 
 /* What the allocator says about itself: its name, and the bytes of its pages in use and held, over all
  * contexts of the process (0 where it does not say). */

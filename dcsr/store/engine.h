@@ -101,8 +101,6 @@ typedef struct dcsr_i_engine {
 } dcsr_i_engine;
 
 extern const dcsr_i_engine dcsr_i_cpu_engine;
-#ifdef DCSR_CUDA
-extern const dcsr_i_engine dcsr_i_cuda_engine;
-#endif
+extern const dcsr_i_engine dcsr_i_cuda_engine; /* in builds with CUDA */
 
 #endif
