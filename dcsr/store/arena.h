@@ -71,7 +71,7 @@ void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entr
  * whole change has moved out. *runs, of the pool of matrices, lists them: neighbours that were taken for one
  * version together. */
 dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
-/* Takes that back, when the defragmentation failed. */
+/* Undoes that, when the defragmentation has failed. */
 void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
 /* Frees retired blocks. */
 void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);

@@ -78,7 +78,7 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
         return status;
     }
     if (ticket) *ticket = created;
-    /* A failure is told to whoever holds a ticket; one who gave none must learn of it from wait. */
+    /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_matrix_wait(). */
     last->watched = last->watched && ticket;
     matrix->queue.pending_bytes += e->n * (uint64_t)last->entry_bytes;
     return DCSR_OK;

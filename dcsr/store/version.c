@@ -85,7 +85,7 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin 
 
 /* ---- Pins ---- */
 
-/* Hands a list of limbo_lists to the latest of the first `below` pins, freeing what that one cannot see. Runs come
+/* Hands limbo lists to the latest of the first `below` pins, freeing what that one cannot see. Runs come
  * last: the blocks they free may still be named by ranges, in this limbo list or another of the list, that earlier
  * changes gave up. */
 static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t below)

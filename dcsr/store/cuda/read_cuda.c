@@ -1,4 +1,4 @@
-/* read_cuda.c: what is told of rows, single entries, and reading a row; the engine of a device. */
+/* read_cuda.c: measuring rows, looking up single entries and reading a row, on a device. */
 #include "dcsr/store/cuda/read_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 #include <string.h>
