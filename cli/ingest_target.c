@@ -76,7 +76,7 @@ static int judge(ingest_target *target, dcsr_status status)
 }
 
 /* Waits for the oldest batch that is on its way. */
-static int settle_one(ingest_target *target)
+static int await_one(ingest_target *target)
 {
     dcsr_ticket *ticket = target->tickets[target->told++ % INGEST_TICKETS];
     dcsr_status status = dcsr_ticket_wait(ticket);
@@ -87,13 +87,13 @@ static int settle_one(ingest_target *target)
 
 int ingest_target_take(ingest_target *target, dcsr_ticket *ticket)
 {
-    int status = target->sent - target->told == INGEST_TICKETS ? settle_one(target) : CLI_DONE;
+    int status = target->sent - target->told == INGEST_TICKETS ? await_one(target) : CLI_DONE;
     target->tickets[target->sent++ % INGEST_TICKETS] = ticket;
     while (!status && target->told < target->sent) {
         bool done = false;
         dcsr_ticket_poll(target->tickets[target->told % INGEST_TICKETS], &done);
         if (!done) break;
-        status = settle_one(target);
+        status = await_one(target);
     }
     return status;
 }
@@ -101,7 +101,7 @@ int ingest_target_take(ingest_target *target, dcsr_ticket *ticket)
 int ingest_target_wait(ingest_target *target, dcsr_matrix *matrix)
 {
     int status = CLI_DONE;
-    while (!status && target->told < target->sent) status = settle_one(target);
+    while (!status && target->told < target->sent) status = await_one(target);
     return status ? status : judge(target, dcsr_matrix_wait(matrix)); /* of resizes nobody has a ticket */
 }
 

@@ -4,7 +4,7 @@
  *      ---------------                 -------------------           --------------------------------------
  *      record, apply, applied ------>  [v8] [v9] [v10]  ---------->  all of all matrices in one transaction
  *      the next batch                                                commit: LMDB syncs
- *                                                                    dcsr_i_queue_settle(): tickets
+ *                                                                    dcsr_i_queue_report(): tickets
  *
  * An operation waits with the version of the matrix that it has published, and gets its position in the log
  * when it is written. So a snapshot, which takes its view of version v with `writing`, has in it: all that is

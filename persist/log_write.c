@@ -8,9 +8,9 @@ static const uint64_t most_in_group = (uint64_t)64 << 20;
 
 /* ---- Taking ---- */
 
-static void settle_first(dcsr_i_durable *durable, dcsr_status status, const char *message)
+static void report_first(dcsr_i_durable *durable, dcsr_status status, const char *message)
 {
-    dcsr_i_queue_settle(durable->matrix, dcsr_i_durable_take(durable), status, message);
+    dcsr_i_queue_report(durable->matrix, dcsr_i_durable_take(durable), status, message);
 }
 
 static void add_to_group(dcsr_i_durable *durable, dcsr_i_operation *operation)
@@ -22,21 +22,21 @@ static void add_to_group(dcsr_i_durable *durable, dcsr_i_operation *operation)
     durable->group_last = operation;
 }
 
-/* Takes what is to be written next, up to `most` bytes; settles what need not be written, or cannot be. Stops
+/* Takes what is to be written next, up to `most` bytes; reports what need not be written, or cannot be. Stops
  * before an operation that only a snapshot keeps. Returns whether there is something to write. */
 static bool take_group(dcsr_i_durable *durable, const dcsr_store *store, uint64_t most)
 {
     uint64_t bytes = 0;
     for (dcsr_i_operation *o = dcsr_i_durable_first(durable); o; o = dcsr_i_durable_first(durable)) {
         if (o->version <= durable->covered) { /* by a snapshot that was made before it came here */
-            settle_first(durable, DCSR_OK, NULL);
+            report_first(durable, DCSR_OK, NULL);
             continue;
         }
         if (!durable->broken && o->kind != DCSR_I_REPLACE && !o->record && !bytes)
             dcsr_i_durable_break(durable, store, "there was no memory for a copy of a batch");
         if (durable->broken) {
             durable->lost = o->version;
-            settle_first(durable, DCSR_ERROR_NOT_DURABLE, durable->reason);
+            report_first(durable, DCSR_ERROR_NOT_DURABLE, durable->reason);
             continue;
         }
         if (o->kind == DCSR_I_REPLACE || !o->record || (bytes && bytes + o->record_bytes > most)) break;
@@ -99,7 +99,7 @@ static dcsr_status write_groups(dcsr_store *store, void *user)
 }
 
 /* Tells what has become of those that were taken. */
-static void settle_group(dcsr_i_durable *durable, dcsr_store *store, dcsr_status status)
+static void report_group(dcsr_i_durable *durable, dcsr_store *store, dcsr_status status)
 {
     if (status != DCSR_OK) {
         dcsr_i_durable_break(durable, store, dcsr_i_error_text());
@@ -110,7 +110,7 @@ static void settle_group(dcsr_i_durable *durable, dcsr_store *store, dcsr_status
     while (durable->group) {
         dcsr_i_operation *operation = durable->group;
         durable->group = operation->next;
-        dcsr_i_queue_settle(durable->matrix, operation, status == DCSR_OK ? DCSR_OK : DCSR_ERROR_NOT_DURABLE,
+        dcsr_i_queue_report(durable->matrix, operation, status == DCSR_OK ? DCSR_OK : DCSR_ERROR_NOT_DURABLE,
                             durable->reason);
     }
 }
@@ -131,7 +131,7 @@ dcsr_i_log_left dcsr_i_log_write(dcsr_store *store)
     dcsr_status status =
         any ? dcsr_i_store_offer_gc(dcsr_i_store_with_room(store, write_groups, NULL)) : DCSR_OK;
     for (dcsr_i_durable *d = store->durable; d; d = d->next)
-        if (d->group) settle_group(d, store, status);
+        if (d->group) report_group(d, store, status);
     dcsr_i_log_left left = {0};
     for (dcsr_i_durable *d = store->durable; d; d = d->next) {
         bool replaced = needs_snapshot(d);

@@ -1,6 +1,6 @@
 /* pages.c: LMDB's file as a whole: mapping it, its two metas, and which of them a transaction works on. */
 #include "persist/pages.h"
-#include "persist/page_walk.h"
+#include "persist/page_scan.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum { TRIES = 1000 };
 static const uint32_t magic = 0xBEEFC0DE, format = 1;
 
-static dcsr_status map_file(dcsr_i_page_walk *w, int file)
+static dcsr_status map_file(dcsr_i_page_scan *w, int file)
 {
     struct stat data;
     if (fstat(file, &data))
@@ -27,13 +27,13 @@ static dcsr_status map_file(dcsr_i_page_walk *w, int file)
     return DCSR_OK;
 }
 
-static void unmap_file(const dcsr_i_page_walk *w)
+static void unmap_file(const dcsr_i_page_scan *w)
 {
     if (w->map) munmap((void *)w->map, w->bytes);
 }
 
 /* Copies both metas. Another process may write one meanwhile: until two copies are the same. */
-static dcsr_status copy_metas(const dcsr_i_page_walk *w, dcsr_i_meta copies[DCSR_I_METAS])
+static dcsr_status copy_metas(const dcsr_i_page_scan *w, dcsr_i_meta copies[DCSR_I_METAS])
 {
     dcsr_i_meta again[DCSR_I_METAS];
     for (int tries = 0; tries < TRIES; tries++) {
@@ -48,7 +48,7 @@ static dcsr_status copy_metas(const dcsr_i_page_walk *w, dcsr_i_meta copies[DCSR
 }
 
 /* Two metas that can be those of one file, into copies. */
-static dcsr_status read_metas(dcsr_i_page_walk *w, dcsr_i_meta copies[DCSR_I_METAS])
+static dcsr_status read_metas(dcsr_i_page_scan *w, dcsr_i_meta copies[DCSR_I_METAS])
 {
     dcsr_i_page_head h;
     if (w->bytes < sizeof h + sizeof *copies) return dcsr_i_page_damaged(w, 0, "the file ends in it");
@@ -93,12 +93,12 @@ static const dcsr_i_meta *find_meta(const dcsr_i_meta copies[DCSR_I_METAS], uint
 
 /* The trees of a meta; and that the other one, where it is older, is so in truth: were it the newer, with a
  * number that is damaged, LMDB would show what was before it. */
-static dcsr_status check_meta(dcsr_i_page_walk *w, const dcsr_i_meta copies[DCSR_I_METAS],
+static dcsr_status check_meta(dcsr_i_page_scan *w, const dcsr_i_meta copies[DCSR_I_METAS],
                               const dcsr_i_meta *used)
 {
     const dcsr_i_meta *other = &copies[used == copies];
     if (other->txn < used->txn) DCSR_TRY(dcsr_i_page_check_txn(w, other));
-    return dcsr_i_page_walk_trees(w, used);
+    return dcsr_i_page_scan_trees(w, used);
 }
 
 static dcsr_status check(const dcsr_store *store, MDB_txn *txn, bool heads)
@@ -106,7 +106,7 @@ static dcsr_status check(const dcsr_store *store, MDB_txn *txn, bool heads)
     mdb_filehandle_t file;
     int code = mdb_env_get_fd(store->env, &file);
     for (int tries = 0; !code && tries < TRIES; tries++) {
-        dcsr_i_page_walk w = {.path = store->path, .heads = heads};
+        dcsr_i_page_scan w = {.path = store->path, .heads = heads};
         dcsr_i_meta copies[DCSR_I_METAS];
         const dcsr_i_meta *used = NULL;
         dcsr_status status = map_file(&w, file);
@@ -141,7 +141,7 @@ dcsr_status dcsr_i_pages_check_file(const char *path)
     int file = open(name, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) return DCSR_OK;
     if (file < 0) return dcsr_i_fail(DCSR_ERROR_IO, "%s: opening it: %s", name, strerror(errno));
-    dcsr_i_page_walk w = {.path = path};
+    dcsr_i_page_scan w = {.path = path};
     dcsr_i_meta copies[DCSR_I_METAS];
     dcsr_status status = map_file(&w, file);
     if (status == DCSR_OK && w.bytes) status = read_metas(&w, copies);

@@ -7,7 +7,7 @@
  * disk needs it, and copies to the place where we would. A disk that cannot read is an error then, and not a
  * signal. */
 #include "dcsr/base/alloc.h"
-#include "persist/page_walk.h"
+#include "persist/page_scan.h"
 #include "persist/stored_rows.h"
 #include <errno.h>
 #include <string.h>

@@ -113,13 +113,13 @@ void dcsr_i_cuda_free(dcsr_i_cuda_stream *stream, dcsr_i_pool pool, void *block,
 void dcsr_i_cuda_free_idle(dcsr_i_cuda_device *device, dcsr_i_pool pool, void *block, size_t count,
                            size_t size);
 
-typedef enum dcsr_i_cuda_place {
+typedef enum dcsr_i_cuda_memory_kind {
     DCSR_CUDA_HOST, /* memory CUDA knows nothing of */
     DCSR_CUDA_PINNED,
     DCSR_CUDA_ON_DEVICE, /* of this context's device */
     DCSR_CUDA_ELSEWHERE  /* of another device: kernels cannot use it */
-} dcsr_i_cuda_place;
-dcsr_i_cuda_place dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer);
+} dcsr_i_cuda_memory_kind;
+dcsr_i_cuda_memory_kind dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer);
 
 /* ---- Address space that is reserved once and grows in place: device_mapping.cu; users go through mapping.h
  * ---- */

@@ -52,7 +52,7 @@ void dcsr_i_cuda_free_idle(dcsr_i_cuda_device *device, dcsr_i_pool pool, void *b
     if (cudaFreeAsync(block, device->frees) != cudaSuccess) cudaGetLastError();
 }
 
-dcsr_i_cuda_place dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer)
+dcsr_i_cuda_memory_kind dcsr_i_cuda_where(dcsr_i_cuda_device *device, const void *pointer)
 {
     cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {

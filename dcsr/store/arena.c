@@ -42,7 +42,7 @@ static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
     dcsr_i_mapping_allow(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
 }
 
-/* A retired block is not free before its run is, even when nothing in it is in use any more. */
+/* A retired block is not free before its extent is, even when nothing in it is in use any more. */
 static bool is_free(const dcsr_i_block *block)
 {
     return !block->live && !block->retired;
@@ -129,19 +129,19 @@ static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
     return status;
 }
 
-/* Next fit among free blocks below top; UINT64_MAX when there is no run of `count`. */
+/* Next fit among free blocks below top; UINT64_MAX when there is no extent of `count`. */
 static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
 {
     if (arena->free_blocks < count) return UINT64_MAX;
-    uint64_t run = 0;
+    uint64_t extent = 0;
     uint64_t start = arena->search < arena->top ? arena->search : 0;
     for (uint64_t step = 0, b = start; step < arena->top + count && step < 2 * arena->top; step++) {
-        run = is_free(&arena->block[b]) ? run + 1 : 0;
-        if (run == count) {
+        extent = is_free(&arena->block[b]) ? extent + 1 : 0;
+        if (extent == count) {
             arena->search = b + 1;
             return b + 1 - count;
         }
-        if (++b == arena->top) b = 0, run = 0;
+        if (++b == arena->top) b = 0, extent = 0;
     }
     return UINT64_MAX;
 }
@@ -161,8 +161,8 @@ static void trim_locked(dcsr_i_arena *arena)
 }
 
 /* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
-static dcsr_status claim_run(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
-                             uint64_t *first)
+static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
+                                uint64_t *first)
 {
     uint64_t b = find_free_run(arena, count);
     bool fresh = b == UINT64_MAX;
@@ -222,13 +222,13 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
     pthread_mutex_lock(&arena->lock);
     if (arena->open_end - arena->open < entries) {
         uint64_t blocks = blocks_for(arena, entries);
-        /* Head room, so that many small batches share a run. */
+        /* Head room, so that many small batches share an extent. */
         uint64_t wanted = arena->top / 64 < 64 ? arena->top / 64 : 64;
         uint64_t first = 0;
-        if (blocks < wanted && claim_run(arena, wanted, version, false, &first) == DCSR_OK)
+        if (blocks < wanted && claim_extent(arena, wanted, version, false, &first) == DCSR_OK)
             blocks = wanted;
         else
-            status = claim_run(arena, blocks, version, false, &first);
+            status = claim_extent(arena, blocks, version, false, &first);
         if (status == DCSR_OK) {
             uint64_t start = first << arena->shift;
             if (arena->open_end != start) {
@@ -258,7 +258,7 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
                            (unsigned long long)entries);
     pthread_mutex_lock(&arena->lock);
     uint64_t blocks = blocks_for(arena, entries), first = 0;
-    dcsr_status status = claim_run(arena, blocks, version, foreign, &first);
+    dcsr_status status = claim_extent(arena, blocks, version, foreign, &first);
     if (status == DCSR_OK) {
         *begin = first << arena->shift;
         give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
@@ -291,13 +291,13 @@ static bool is_home(const dcsr_i_block *block)
     return block->live && !block->foreign && !block->retired;
 }
 
-/* Whether home blocks b - 1 and b are of one run. */
+/* Whether home blocks b - 1 and b are of one extent. */
 static bool run_goes_on(const dcsr_i_arena *arena, uint64_t b)
 {
     return b > 0 && is_home(&arena->block[b - 1]) && arena->block[b - 1].born == arena->block[b].born;
 }
 
-dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count)
+dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_extent **extents, uint64_t *count)
 {
     pthread_mutex_lock(&arena->lock);
     give_locked(arena, arena->open, arena->open_end - arena->open);
@@ -306,18 +306,19 @@ dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t
     for (uint64_t b = 0; b < arena->top; b++) n += is_home(&arena->block[b]) && !run_goes_on(arena, b);
     dcsr_status status = DCSR_OK;
     *count = n;
-    *runs = dcsr_i_alloc(arena->context, DCSR_I_MATRIX, n, sizeof **runs);
-    if (*runs) {
+    *extents = dcsr_i_alloc(arena->context, DCSR_I_MATRIX, n, sizeof **extents);
+    if (*extents) {
         uint64_t r = 0;
         for (uint64_t b = 0; b < arena->top; b++) {
             if (!is_home(&arena->block[b])) continue;
             if (run_goes_on(arena, b))
-                (*runs)[r - 1].count++;
+                (*extents)[r - 1].count++;
             else
-                (*runs)[r++] = (dcsr_i_run){b, 1, arena->block[b].born};
+                (*extents)[r++] = (dcsr_i_extent){b, 1, arena->block[b].born};
         }
         for (r = 0; r < n; r++)
-            for (uint64_t b = 0; b < (*runs)[r].count; b++) arena->block[(*runs)[r].first + b].retired = true;
+            for (uint64_t b = 0; b < (*extents)[r].count; b++)
+                arena->block[(*extents)[r].first + b].retired = true;
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
@@ -325,18 +326,18 @@ dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t
     return status;
 }
 
-void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count)
+void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_extent *extents, uint64_t count)
 {
     pthread_mutex_lock(&arena->lock);
     for (uint64_t r = 0; r < count; r++)
-        for (uint64_t b = runs[r].first; b < runs[r].first + runs[r].count; b++) {
+        for (uint64_t b = extents[r].first; b < extents[r].first + extents[r].count; b++) {
             arena->block[b].retired = false;
             if (is_free(&arena->block[b])) arena->free_blocks++;
         }
     pthread_mutex_unlock(&arena->lock);
 }
 
-void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count)
+void dcsr_i_arena_free_extent(dcsr_i_arena *arena, uint64_t first, uint64_t count)
 {
     pthread_mutex_lock(&arena->lock);
     forbid(arena, first << arena->shift, count << arena->shift);

@@ -2,7 +2,7 @@
  *
  * Two arrays over one index: columns[i] and values[i], on the context's device. Their address space is
  * reserved once and gets memory as the arena grows (mapping.h), so that growing never moves an entry. Space
- * is handed out in blocks of 4096 entries (65536 on a GPU) and, within the block run that is open, by a bump
+ * is handed out in blocks of 4096 entries (65536 on a GPU) and, within the extent of blocks that is open, by a bump
  * pointer:
  *
  *      block    0       1       2       3       4       5
@@ -24,15 +24,15 @@
 
 typedef struct dcsr_i_block {
     uint32_t live; /* entries handed out and not given back */
-    bool retired;  /* to be freed with its run by dcsr_i_arena_free_run() */
+    bool retired;  /* to be freed with its extent by dcsr_i_arena_free_extent() */
     bool foreign;  /* holds rows that a view resolved for itself, not the store's */
     uint64_t born; /* no entry in it was stored before this version */
 } dcsr_i_block;
 
-typedef struct dcsr_i_run {
+typedef struct dcsr_i_extent {
     uint64_t first, count; /* blocks */
     uint64_t born;         /* of all of them */
-} dcsr_i_run;
+} dcsr_i_extent;
 
 typedef struct dcsr_i_arena {
     dcsr_context *context;
@@ -47,15 +47,15 @@ typedef struct dcsr_i_arena {
     dcsr_i_block *block; /* `block_capacity` of them */
     uint64_t block_capacity;
     uint64_t free_blocks;    /* below top */
-    uint64_t search;         /* where the next search for a free run begins */
-    uint64_t open, open_end; /* entries of the open run that are still to hand out */
+    uint64_t search;         /* where the next search for a free extent begins */
+    uint64_t open, open_end; /* entries of the open extent that are still to hand out */
     uint64_t used;           /* entries handed out, slack included */
 } dcsr_i_arena;
 
 dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size);
 void dcsr_i_arena_destroy(dcsr_i_arena *arena);
 
-/* Hands out `entries` places in one piece, for a change that makes `version`. One bump, or a new run of
+/* Hands out `entries` places in one piece, for a change that makes `version`. One bump, or a new extent of
  * blocks. */
 dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t version, uint64_t *begin);
 /* The same from blocks of its own, so that nothing else shares them; foreign marks them as a view's. */
@@ -67,17 +67,17 @@ void dcsr_i_arena_give(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
  * leaves behind. Nothing in the block is used again before all of it has been given back. */
 void dcsr_i_arena_give_counts(dcsr_i_arena *arena, uint64_t block, uint64_t entries);
 
-/* Closes the open run and retires all blocks of the store that are in use: they are the store's old home once a
- * whole change has moved out. *runs, of the pool of matrices, lists them: neighbours that were taken for one
+/* Closes the open extent and retires all blocks of the store that are in use: they are the store's old home once a
+ * whole change has moved out. *extents, of the pool of matrices, lists them: neighbours that were taken for one
  * version together. */
-dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_run **runs, uint64_t *count);
+dcsr_status dcsr_i_arena_retire(dcsr_i_arena *arena, dcsr_i_extent **extents, uint64_t *count);
 /* Undoes that, when the defragmentation has failed. */
-void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_run *runs, uint64_t count);
+void dcsr_i_arena_spare(dcsr_i_arena *arena, const dcsr_i_extent *extents, uint64_t count);
 /* Frees retired blocks. */
-void dcsr_i_arena_free_run(dcsr_i_arena *arena, uint64_t first, uint64_t count);
+void dcsr_i_arena_free_extent(dcsr_i_arena *arena, uint64_t first, uint64_t count);
 
 /* The version before which nothing at these places, one at least, was stored. They were taken in one piece,
- * of a run whose later blocks are not older: so what is told is that of the last, and no block of the places
+ * of an extent whose later blocks are not older: so what is told is that of the last, and no block of the places
  * is younger. UINT64_MAX where the block is free, or serves a view: they have been given back. */
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* Returns the memory of free blocks to the system. */

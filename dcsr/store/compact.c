@@ -49,7 +49,7 @@ static dcsr_status make_pages(const layout *l)
     uint64_t n = l->of->pages->count;
     int threads = dcsr_i_threads(l->matrix->context, n * DCSR_I_PAGE_ROWS), failed = 0;
     for (uint64_t i = 0; i < n; i++)
-        if (has_entries(l, i) && !dcsr_i_page_place(l->matrix, l->table, NULL, l->of->pages->page[i], NULL))
+        if (has_entries(l, i) && !dcsr_i_page_slot(l->matrix, l->table, NULL, l->of->pages->page[i], NULL))
             return DCSR_ERROR_OUT_OF_MEMORY;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : failed) if (threads > 1)
     for (uint64_t i = 0; i < n; i += DCSR_I_PAGES_AT_ONCE) {

@@ -10,8 +10,8 @@ typedef struct job {
     dcsr_matrix *matrix;
     dcsr_i_table *base, *next;
     dcsr_i_page_list list; /* of base */
-    dcsr_i_run *runs;
-    uint64_t run_count;
+    dcsr_i_extent *extents;
+    uint64_t extent_count;
     bool retired;
     dcsr_i_limbo *limbo;
 } job;
@@ -24,10 +24,10 @@ static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I
 
 static dcsr_status retire(job *j)
 {
-    j->limbo = dcsr_i_limbo_create(j->matrix, j->run_count + 1);
+    j->limbo = dcsr_i_limbo_create(j->matrix, j->extent_count + 1);
     if (!j->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_retire_table(j->limbo, j->matrix, j->base);
-    dcsr_i_retire_runs(j->limbo, j->runs, j->run_count);
+    dcsr_i_retire_extents(j->limbo, j->extents, j->extent_count);
     return DCSR_OK;
 }
 
@@ -67,7 +67,7 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
     if (is_tight(j.base)) return DCSR_OK;
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
     DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));
-    dcsr_status status = dcsr_i_arena_retire(&matrix->arena, &j.runs, &j.run_count);
+    dcsr_status status = dcsr_i_arena_retire(&matrix->arena, &j.extents, &j.extent_count);
     j.retired = status == DCSR_OK;
     if (status == DCSR_OK) status = retire(&j);
     if (status == DCSR_OK)
@@ -83,9 +83,9 @@ dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
         dcsr_i_publish(matrix, j.next, j.limbo);
     } else {
         dcsr_i_limbo_free(matrix, j.limbo);
-        if (j.retired) dcsr_i_arena_spare(&matrix->arena, j.runs, j.run_count);
+        if (j.retired) dcsr_i_arena_spare(&matrix->arena, j.extents, j.extent_count);
     }
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.runs, j.run_count, sizeof *j.runs);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, j.extents, j.extent_count, sizeof *j.extents);
     dcsr_i_page_list_free(&j.list, matrix->context);
     return status;
 }

@@ -11,9 +11,9 @@ enum { LEAST_CAPACITY = 64 };
 /* Entries of a piece: the fewest that are worth a copy of their own to a device, and the most of which two
  * pieces stay in a core's second-level cache until they have been copied there. */
 #ifdef DCSR_SIMT
-enum { LEAST_PIECE = 64, MOST_PIECE = 256 };
+enum { LEAST_SLICE = 64, MOST_SLICE = 256 };
 #else
-enum { LEAST_PIECE = 1 << 14, MOST_PIECE = 1 << 16 };
+enum { LEAST_SLICE = 1 << 14, MOST_SLICE = 1 << 16 };
 #endif
 
 /* ---- Checking ---- */
@@ -30,7 +30,7 @@ static dcsr_status check_place(const dcsr_matrix *matrix, const dcsr_i_entries *
                                const void *array)
 {
     if (!array) return DCSR_OK;
-    dcsr_i_cuda_place place = dcsr_i_cuda_where(matrix->context->cuda, array);
+    dcsr_i_cuda_memory_kind place = dcsr_i_cuda_where(matrix->context->cuda, array);
     bool on_device = place == DCSR_CUDA_ON_DEVICE || place == DCSR_CUDA_ELSEWHERE;
     if (e->on_device != on_device)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is in the memory of %s; call %s", e->call,
@@ -111,10 +111,10 @@ dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_
 
 /* ---- Packing ---- */
 
-uint64_t dcsr_i_entries_piece(uint64_t n, int threads)
+uint64_t dcsr_i_entries_slice(uint64_t n, int threads)
 {
     uint64_t share = (n / (uint64_t)threads + 64) / 64 * 64; /* so that values of any size stay aligned */
-    return share < LEAST_PIECE ? LEAST_PIECE : share > MOST_PIECE ? MOST_PIECE : share;
+    return share < LEAST_SLICE ? LEAST_SLICE : share > MOST_SLICE ? MOST_SLICE : share;
 }
 
 /* The keys of entries first to end - 1 to every stride-th place. */
@@ -151,7 +151,7 @@ static void pack_words(uint64_t *words, size_t size, const char *values, size_t 
     }
 }
 
-unsigned dcsr_i_entries_pack_piece(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_operation *operation,
                                    const dcsr_i_entries *e, size_t first, size_t end)
 {
     const size_t size = operation->value_size;
@@ -168,7 +168,7 @@ dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entrie
 {
     if (!operation->entries)
         DCSR_TRY(dcsr_i_entries_room(operation, e->n > LEAST_CAPACITY ? e->n : LEAST_CAPACITY));
-    const uint64_t stride = (uint64_t)operation->stride, piece = dcsr_i_entries_piece(e->n, threads);
+    const uint64_t stride = (uint64_t)operation->stride, piece = dcsr_i_entries_slice(e->n, threads);
     uint64_t *to = operation->entries + operation->n * stride;
     size_t apart = dcsr_i_size_apart(operation);
     char *values = apart ? dcsr_i_values(operation) + operation->n * apart : NULL;
@@ -176,7 +176,7 @@ dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entrie
 #pragma omp parallel for num_threads(threads) reduction(| : found) if (threads > 1)
     for (size_t first = 0; first < e->n; first += piece) {
         size_t end = e->n - first < piece ? e->n : first + piece;
-        found |= dcsr_i_entries_pack_piece(to + first * stride, values ? values + first * apart : NULL,
+        found |= dcsr_i_entries_pack_slice(to + first * stride, values ? values + first * apart : NULL,
                                            operation, e, first, end);
     }
     if (found & DCSR_I_OUTSIDE) return dcsr_i_entries_fail(operation, e);

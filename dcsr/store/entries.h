@@ -35,12 +35,12 @@ dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity);
 dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
 
 /* How that is done: piece by piece, of so many entries. */
-uint64_t dcsr_i_entries_piece(uint64_t n, int threads);
+uint64_t dcsr_i_entries_slice(uint64_t n, int threads);
 enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
 /* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies
  * outside, and whether a key is not above the one before it, which for the first is that of entry
  * first - 1. */
-unsigned dcsr_i_entries_pack_piece(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_operation *operation,
                                    const dcsr_i_entries *e, size_t first, size_t end);
 
 #endif

@@ -66,7 +66,7 @@ static dcsr_status allocate(dcsr_i_batch *b)
     uint64_t retired = 0, needed = 0;
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
-        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, b->next, b->base, this->page, NULL);
+        dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, b->base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = this->fresh;
         uint64_t places = this->places, replaced = this->retired;

@@ -9,7 +9,7 @@
  *                entries where they are
  *      apply, publish
  *      applied(): hands it over ---------------->  writes and syncs it, with others
- *      the turn ends; the next change              dcsr_i_queue_settle(): its tickets, and room in the queue
+ *      the turn ends; the next change              dcsr_i_queue_report(): its tickets, and room in the queue
  *
  * Tidying changes nothing that would have to be kept, and has no part in this. */
 #ifndef DCSR_JOURNAL_H
@@ -23,16 +23,16 @@ struct dcsr_i_journal {
      * there is no memory. */
     void (*record)(dcsr_i_journal *journal, dcsr_i_operation *operation);
     /* An operation has been applied; operation->version shows it. Called in the order of the changes, with
-     * the queue's lock. The journal takes the reference, and settles the operation later, also in this order.
+     * the queue's lock. The journal takes the reference, and reports the operation later, also in this order.
      * On failure it does not, and the change is not durable. */
     dcsr_status (*applied)(dcsr_i_journal *journal, dcsr_i_operation *operation);
-    /* The matrix goes; all that was applied has been settled. */
+    /* The matrix goes; all that was applied has been reported. */
     void (*close)(dcsr_i_journal *journal);
 };
 
 /* Tells what has become of an operation that the journal took; takes the reference. Any thread, without locks
  * of the matrix. */
-void dcsr_i_queue_settle(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+void dcsr_i_queue_report(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
                          const char *message);
 
 #endif

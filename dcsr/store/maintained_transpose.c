@@ -7,7 +7,7 @@
 /* What the twin now is belongs to the version that is published next, if the twin could follow. */
 void dcsr_i_twin_follow(dcsr_matrix *matrix, dcsr_status status)
 {
-    if (status == DCSR_OK) dcsr_i_snapshot_create(&matrix->transpose.next_shown, matrix->transpose.twin);
+    if (status == DCSR_OK) dcsr_i_held_version_create(&matrix->transpose.next_shown, matrix->transpose.twin);
 }
 
 /* The entries come by ascending row of A, and stay so in each of its columns. They have been checked against
@@ -58,7 +58,7 @@ void dcsr_i_twin_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 void dcsr_i_twin_stays(dcsr_matrix *matrix)
 {
     if (!matrix->transpose.twin) return;
-    matrix->transpose.next_shown = dcsr_i_snapshot_hold(matrix->transpose.shown);
+    matrix->transpose.next_shown = dcsr_i_held_version_hold(matrix->transpose.shown);
 }
 
 /* ---- Batches out of rows of A ---- */
@@ -167,29 +167,29 @@ void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
 /* ---- Changes of the twin alone ---- */
 
 /* Shows this version of the twin with the current version of A; takes the reference. */
-static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_snapshot *snapshot)
+static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_held_version *snapshot)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    dcsr_i_snapshot *before = matrix->transpose.shown;
+    dcsr_i_held_version *before = matrix->transpose.shown;
     matrix->transpose.shown = snapshot;
     matrix->transpose.twin = twin;
     pthread_mutex_unlock(&matrix->versions.lock);
-    dcsr_i_snapshot_release(before);
+    dcsr_i_held_version_release(before);
 }
 
 static dcsr_status tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    return operation->kind == DCSR_I_SETTLE ? dcsr_i_apply_settle(matrix)
-                                            : dcsr_i_apply_defragment(matrix, operation->scope);
+    return operation->kind == DCSR_I_RESOLVE ? dcsr_i_apply_resolve(matrix)
+                                             : dcsr_i_apply_defragment(matrix, operation->scope);
 }
 
-dcsr_status dcsr_i_twin_tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+dcsr_status dcsr_i_twin_maintain(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     dcsr_status status = operation->of_twin ? DCSR_OK : tidy(matrix, operation);
     dcsr_matrix *twin = operation->service && !operation->of_twin ? NULL : matrix->transpose.twin;
     /* A twin that cannot be tidied is right all the same. */
-    dcsr_i_snapshot *snapshot;
-    if (twin && tidy(twin, operation) == DCSR_OK && dcsr_i_snapshot_create(&snapshot, twin) == DCSR_OK)
+    dcsr_i_held_version *snapshot;
+    if (twin && tidy(twin, operation) == DCSR_OK && dcsr_i_held_version_create(&snapshot, twin) == DCSR_OK)
         show(matrix, twin, snapshot);
     return status;
 }
@@ -228,9 +228,9 @@ dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dc
 static dcsr_status build(dcsr_matrix *matrix, dcsr_view *view)
 {
     dcsr_matrix *twin;
-    dcsr_i_snapshot *snapshot;
+    dcsr_i_held_version *snapshot;
     DCSR_TRY(dcsr_i_twin_create(&twin, matrix, dcsr_i_view_rows(view), matrix->defragmentation));
-    dcsr_status status = dcsr_i_snapshot_create(&snapshot, twin);
+    dcsr_status status = dcsr_i_held_version_create(&snapshot, twin);
     if (status == DCSR_OK)
         show(matrix, twin, snapshot);
     else

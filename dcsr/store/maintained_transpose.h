@@ -43,7 +43,7 @@ dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows);
 dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix);
 
 /* Tidies A and its twin; or the twin alone, or A alone, where that has asked for it. */
-dcsr_status dcsr_i_twin_tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+dcsr_status dcsr_i_twin_maintain(dcsr_matrix *matrix, const dcsr_i_operation *operation);
 /* Builds the twin of what A holds, if it has none. On failure it has none still. */
 dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix);
 

@@ -15,7 +15,7 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix)
+dcsr_status dcsr_i_apply_resolve(dcsr_matrix *matrix)
 {
     DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
     atomic_store(&matrix->due.resolve_reads, 0);
@@ -27,10 +27,10 @@ dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope s
 {
     if (scope == DCSR_DEFRAGMENT_WHOLE) {
         /* Lengths must be final before they can be summed. */
-        DCSR_TRY(dcsr_i_apply_settle(matrix));
+        DCSR_TRY(dcsr_i_apply_resolve(matrix));
         DCSR_TRY(matrix->engine->tighten(matrix));
     } else {
-        DCSR_TRY(rewrite(matrix, DCSR_I_UNTIDY_ROWS));
+        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
     }
     atomic_store(&matrix->due.extra_reads, 0);
     atomic_fetch_add(&matrix->counts.defragmentations, 1);
@@ -68,7 +68,7 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
 {
     /* The second view that has to do the same work is one too many: the store should. */
     if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries)
-        dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
+        dcsr_i_request_maintenance(matrix, DCSR_I_RESOLVE, DCSR_DEFRAGMENT_SELECTED);
 }
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
@@ -78,5 +78,5 @@ void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
     if (held > MOST_SPACE * stored + SMALL_SPACE)
         dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT, DCSR_DEFRAGMENT_WHOLE);
     else if (deletions > SMALL_SPACE / 16 && deletions > stored / TOMBSTONE_SHARE)
-        dcsr_i_request_maintenance(matrix, DCSR_I_SETTLE, DCSR_DEFRAGMENT_SELECTED);
+        dcsr_i_request_maintenance(matrix, DCSR_I_RESOLVE, DCSR_DEFRAGMENT_SELECTED);
 }

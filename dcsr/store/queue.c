@@ -32,8 +32,8 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_RESIZE:
         return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
     case DCSR_I_DEFRAGMENT:
-    case DCSR_I_SETTLE:
-        return dcsr_i_twin_tidy(matrix, operation);
+    case DCSR_I_RESOLVE:
+        return dcsr_i_twin_maintain(matrix, operation);
     case DCSR_I_BUILD_TWIN:
         return dcsr_i_twin_build(matrix);
     case DCSR_I_REPLACE:
@@ -125,11 +125,11 @@ static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status s
     dcsr_i_operation_release(operation);
 }
 
-void dcsr_i_queue_settle(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
+void dcsr_i_queue_report(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status,
                          const char *message)
 {
     pthread_mutex_lock(&matrix->queue.lock);
-    matrix->queue.settled++;
+    matrix->queue.reported++;
     tell(matrix, operation, status, message);
     pthread_mutex_unlock(&matrix->queue.lock);
 }
@@ -163,7 +163,7 @@ static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operati
                                                                                 : DCSR_I_NOT_SET_ASIDE;
     case DCSR_I_REMOVE:
     case DCSR_I_DEFRAGMENT:
-    case DCSR_I_SETTLE:
+    case DCSR_I_RESOLVE:
         return DCSR_I_HALF_SET_ASIDE;
     default:
         return DCSR_I_NOT_SET_ASIDE;
@@ -314,11 +314,11 @@ dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
     return DCSR_OK;
 }
 
-/* Waits until all that the journal has now is settled. With the lock. */
+/* Waits until all that the journal has now is reported. With the lock. */
 static void wait_for_journal(dcsr_matrix *matrix)
 {
     uint64_t target = matrix->queue.journaled;
-    while (matrix->queue.settled < target) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
+    while (matrix->queue.reported < target) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
 }
 
 dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call)

@@ -15,7 +15,7 @@ typedef enum dcsr_i_kind {
     DCSR_I_REMOVE,
     DCSR_I_RESIZE,
     DCSR_I_DEFRAGMENT,
-    DCSR_I_SETTLE,     /* resolve all rows, so that views need not */
+    DCSR_I_RESOLVE,    /* resolve all rows, so that views need not */
     DCSR_I_BUILD_TWIN, /* of a matrix that maintains its transpose, and had to give it up */
     DCSR_I_REPLACE     /* the result of an operation becomes the content: result.c */
 } dcsr_i_kind;
@@ -157,7 +157,7 @@ dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
 /* Whether nothing is queued and nothing is being applied. */
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
-/* Requests maintenance (settling or defragmentation) in the background, unless it is queued already or turned
+/* Requests maintenance (resolving or defragmentation) in the background, unless it is queued already or turned
  * off. */
 void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
 /* Requests that the twin of a matrix that maintains its transpose be built, unless it exists or is requested

@@ -55,7 +55,7 @@ static dcsr_status cut_table(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr
     if (p >> DCSR_I_DIRECTORY_SHIFT >= next->directories) return DCSR_OK;
     if (!dcsr_i_directory_of(base, p) && next->shelf[shelf] != base->shelf[shelf]) return DCSR_OK;
     const dcsr_i_row_page *old = first ? dcsr_i_page(base, p) : NULL;
-    dcsr_i_row_page **place = dcsr_i_page_place(matrix, next, base, p, NULL);
+    dcsr_i_row_page **place = dcsr_i_page_slot(matrix, next, base, p, NULL);
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
     memset(place, 0, (DCSR_I_DIRECTORY_PAGES - slot) * sizeof *place);
     return old ? cut_page(place, matrix, old, first, next->version) : DCSR_OK;

@@ -83,16 +83,16 @@ static dcsr_status retire_home(dcsr_i_result *result)
     uint64_t born;
     bool small = is_small(base, &born);
     if (!small) {
-        DCSR_TRY(dcsr_i_arena_retire(&matrix->arena, &result->runs, &result->run_count));
+        DCSR_TRY(dcsr_i_arena_retire(&matrix->arena, &result->extents, &result->extent_count));
         result->retired = true;
     }
-    result->limbo = dcsr_i_limbo_create(matrix, result->run_count + 2);
+    result->limbo = dcsr_i_limbo_create(matrix, result->extent_count + 2);
     if (!result->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_retire_table(result->limbo, matrix, base);
     if (small && base->stored)
         result->limbo->retired[result->limbo->count++] =
             (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = born, .begin = base->first, .size = base->stored};
-    dcsr_i_retire_runs(result->limbo, result->runs, result->run_count);
+    dcsr_i_retire_extents(result->limbo, result->extents, result->extent_count);
     return DCSR_OK;
 }
 
@@ -109,7 +109,7 @@ static dcsr_status begin(dcsr_i_result *result)
     if (!result->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     for (int t = 0; t < result->threads; t++) result->thread[t].number = UINT64_MAX;
     if (dcsr_i_result_collects(matrix)) return dcsr_i_collect_begin(result);
-    if (result->keeps) return dcsr_i_keep_begin(result);
+    if (result->keeps) return dcsr_i_patch_begin(result);
     DCSR_TRY(retire_home(result));
     result->table = dcsr_i_table_create(matrix, base->rows, base->cols, base->version + 1);
     return result->table ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -162,13 +162,13 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
     return DCSR_OK;
 }
 
-dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
+dcsr_i_row_page **dcsr_i_result_slot(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
     uint64_t slot = p & (DCSR_I_DIRECTORY_PAGES - 1), first = p - slot;
     if (t->places && t->places_from == first) return t->places + slot;
     const dcsr_i_table *base = result->keeps ? result->matrix->versions.current : NULL;
     if (result->threads > 1) pthread_mutex_lock(&result->lock);
-    t->places = dcsr_i_page_place(result->matrix, result->table, base, first, t->limbo);
+    t->places = dcsr_i_page_slot(result->matrix, result->table, base, first, t->limbo);
     if (result->threads > 1) pthread_mutex_unlock(&result->lock);
     t->places_from = first;
     return t->places ? t->places + slot : NULL;
@@ -188,7 +188,7 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
 /* Turns to page p: a new one, of empty rows. */
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
-    dcsr_i_row_page **place = dcsr_i_result_place(result, t, p);
+    dcsr_i_row_page **place = dcsr_i_result_slot(result, t, p);
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
     t->page = dcsr_i_result_page(result, t);
     if (!t->page) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -245,7 +245,7 @@ dcsr_status dcsr_i_result_add_some(dcsr_i_result *result, int thread, uint64_t f
     uint64_t sum = 0;
     for (uint64_t left = rows; left; left &= left - 1) sum += lengths[__builtin_ctzll(left)];
     assert(sum <= t->end - t->next);
-    DCSR_TRY(dcsr_i_keep_add(result, thread, first, rows, lengths));
+    DCSR_TRY(dcsr_i_patch_add(result, thread, first, rows, lengths));
     advance(t, sum);
     return DCSR_OK;
 }
@@ -256,7 +256,8 @@ static void end(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     if (dcsr_i_result_collects(matrix)) dcsr_i_collect_end(result);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, result->runs, result->run_count, sizeof *result->runs);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, result->extents, result->extent_count,
+                sizeof *result->extents);
     for (int t = 0; result->thread && t < result->threads; t++) {
         dcsr_i_result_thread *thread = &result->thread[t];
         if (!dcsr_i_result_collects(matrix))
@@ -285,7 +286,7 @@ static void publish(dcsr_i_result *result)
     bool ascends = !result->duplicates;
     if (result->keeps) {
         ascends = ascends && atomic_load(&matrix->versions.ascending) == matrix->versions.current->version;
-        if (!dcsr_i_keep_end(result)) {
+        if (!dcsr_i_patch_end(result)) {
             dcsr_i_table_free(matrix, table);
             return;
         }
@@ -324,12 +325,12 @@ void dcsr_i_result_drop(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     if (result->keeps) {
-        dcsr_i_keep_drop(result);
+        dcsr_i_patch_drop(result);
     } else {
         if (result->table) give_rows(matrix, result->table);
         dcsr_i_free_unshared(matrix, result->table, NULL);
         dcsr_i_limbo_free(matrix, result->limbo);
-        if (result->retired) dcsr_i_arena_spare(&matrix->arena, result->runs, result->run_count);
+        if (result->retired) dcsr_i_arena_spare(&matrix->arena, result->extents, result->extent_count);
     }
     end(result);
 }

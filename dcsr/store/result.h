@@ -68,8 +68,8 @@ typedef struct dcsr_i_result {
     /* On the cpu: */
     dcsr_i_table *table;
     dcsr_i_limbo *limbo;
-    dcsr_i_run *runs; /* the old home */
-    uint64_t run_count;
+    dcsr_i_extent *extents; /* the old home */
+    uint64_t extent_count;
     bool retired;
     pthread_mutex_t lock; /* for directories and shelves of the table */
     /* Elsewhere: where the rows of each page of 64 were collected, and the CSR they become. */
@@ -123,16 +123,16 @@ static inline bool dcsr_i_result_collects(const dcsr_matrix *matrix)
 dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t);
 /* Where the table has page p, in a directory of its own, made by the first thread that needs it; where rows
  * are kept that thread buries what it replaces, two parts at most. NULL: no memory. */
-dcsr_i_row_page **dcsr_i_result_place(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
+dcsr_i_row_page **dcsr_i_result_slot(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
 
 /* ---- result_patch.c: adding rows where the others are kept ---- */
-dcsr_status dcsr_i_keep_begin(dcsr_i_result *result);
-dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
-                            const uint32_t *lengths);
+dcsr_status dcsr_i_patch_begin(dcsr_i_result *result);
+dcsr_status dcsr_i_patch_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
+                             const uint32_t *lengths);
 /* Subtracts from the table what was replaced, and puts together what that leaves behind; false when nothing
  * was added. */
-bool dcsr_i_keep_end(dcsr_i_result *result);
-void dcsr_i_keep_drop(dcsr_i_result *result);
+bool dcsr_i_patch_end(dcsr_i_result *result);
+void dcsr_i_patch_drop(dcsr_i_result *result);
 
 /* ---- result_collect.c: collecting ---- */
 dcsr_status dcsr_i_collect_begin(dcsr_i_result *result);

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-dcsr_status dcsr_i_keep_begin(dcsr_i_result *result)
+dcsr_status dcsr_i_patch_begin(dcsr_i_result *result)
 {
     const dcsr_i_table *base = result->matrix->versions.current;
     result->table = dcsr_i_table_copy(result->matrix, base, base->rows, base->cols);
@@ -94,7 +94,7 @@ static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint6
                            const dcsr_i_row_page *old)
 {
     DCSR_TRY(limbo_room(result, t, 3 + DCSR_MAX_SEGMENTS));
-    dcsr_i_row_page **slot = dcsr_i_result_place(result, t, p);
+    dcsr_i_row_page **slot = dcsr_i_result_slot(result, t, p);
     if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(copy_page(result, t, old, slot));
     if (old) dcsr_i_retire_page(t->limbo, result->matrix, old);
@@ -126,8 +126,8 @@ static bool any_entries(const uint32_t *lengths, uint64_t rows)
     return any != 0;
 }
 
-dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
-                            const uint32_t *lengths)
+dcsr_status dcsr_i_patch_add(dcsr_i_result *result, int thread, uint64_t first, uint64_t rows,
+                             const uint32_t *lengths)
 {
     dcsr_i_result_thread *t = &result->thread[thread];
     dcsr_matrix *matrix = result->matrix;
@@ -151,7 +151,7 @@ dcsr_status dcsr_i_keep_add(dcsr_i_result *result, int thread, uint64_t first, u
 
 /* ---- Ending ---- */
 
-bool dcsr_i_keep_end(dcsr_i_result *result)
+bool dcsr_i_patch_end(dcsr_i_result *result)
 {
     const dcsr_i_table *base = result->matrix->versions.current;
     dcsr_i_table *table = result->table;
@@ -185,7 +185,7 @@ static void give_page(dcsr_matrix *matrix, const dcsr_i_row_page *page, const dc
     }
 }
 
-void dcsr_i_keep_drop(dcsr_i_result *result)
+void dcsr_i_patch_drop(dcsr_i_result *result)
 {
     dcsr_matrix *matrix = result->matrix;
     const dcsr_i_table *base = matrix->versions.current;

@@ -44,7 +44,7 @@ static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_ro
         return mask;
     case DCSR_I_TOMBSTONE_ROWS:
         return page->tombstones;
-    case DCSR_I_UNTIDY_ROWS:
+    case DCSR_I_UNRESOLVED_OR_SPLIT_ROWS:
         return mask | page->fragmented;
     case DCSR_I_UNSORTED_ROWS:
         for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
@@ -179,7 +179,7 @@ static dcsr_status make_table(job *j, dcsr_i_table **table)
     (*table)->version = j->version;
     for (uint64_t w = 0; w < j->pages; w++) {
         page_work *work = &j->work[w];
-        dcsr_i_row_page **slot = dcsr_i_page_place(matrix, *table, j->base, work->page, NULL);
+        dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, *table, j->base, work->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         bool made = make_page(j, work);
         if (work->fresh) *slot = work->fresh;

@@ -5,7 +5,7 @@
  *      queue.c        the queue and its worker thread; ticket.c: waiting for a change
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
- *      maintenance.c  settling and defragmentation, and when they are worth it
+ *      maintenance.c  resolving and defragmentation, and when they are worth it
  *      defragment.c   moves all rows together
  *      compact.c      lays out rows contiguously; fills a matrix from CSR
  *      result.c       writes the result of an operation, which replaces the content: all, or some rows
@@ -38,8 +38,8 @@ typedef enum dcsr_i_retired_kind {
     DCSR_I_ROW_PAGE,
     DCSR_I_SEGMENT_PAGE,
     DCSR_I_PACKED_SEGMENT_PAGE,
-    DCSR_I_RANGE, /* places in the arena */
-    DCSR_I_RUN,   /* retired blocks of the arena */
+    DCSR_I_RANGE,  /* places in the arena */
+    DCSR_I_EXTENT, /* retired blocks of the arena */
     /* On a device: slots of pages, and places of one block, just how many. */
     DCSR_I_ROW_SLOT,
     DCSR_I_SEGMENT_SLOT,
@@ -78,16 +78,17 @@ enum { DCSR_I_FEW_PINS = 4 };
 /* ---- What views share ---- */
 
 /* A held version, perhaps with rows resolved on top of it. */
-typedef struct dcsr_i_snapshot {
+typedef struct dcsr_i_held_version {
     dcsr_matrix *matrix;
     _Atomic uint64_t references;
     uint64_t version;
-    const dcsr_i_table *base;        /* as published */
-    struct dcsr_i_snapshot *twin;    /* the transpose that belongs to the version; NULL: none is maintained */
+    const dcsr_i_table *base; /* as published */
+    struct dcsr_i_held_version
+        *twin;                       /* the transpose that belongs to the version; NULL: none is maintained */
     dcsr_i_table *own;               /* NULL, or a table that shares with base what was not resolved */
     uint64_t own_begin, own_entries; /* the places of the resolved rows */
     unsigned flags;                  /* of dcsr_view_create() that `own` was made for */
-} dcsr_i_snapshot;
+} dcsr_i_held_version;
 
 /* Arrays of a CSR view. */
 typedef struct dcsr_i_csr {
@@ -102,7 +103,7 @@ typedef struct dcsr_i_csr {
     uint32_t *columns; /* the store's when snapshot is not NULL */
     void *values;
     size_t value_size;
-    dcsr_i_snapshot *snapshot; /* of a CSR that lends the store's entries */
+    dcsr_i_held_version *snapshot; /* of a CSR that lends the store's entries */
     void *lender; /* whose the arrays are that the engine's csr_free() gives back to somebody else */
 } dcsr_i_csr;
 
@@ -123,7 +124,8 @@ typedef struct dcsr_i_versions {
     dcsr_i_pin *pins; /* ascending by version; in few_pins while these suffice: asking takes no memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
-    dcsr_i_snapshot *resolved[4]; /* by flags: the newest, shared by views while one holds it; not counted */
+    dcsr_i_held_version
+        *resolved[4]; /* by flags: the newest, shared by views while one holds it; not counted */
     dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
     bool closed;                       /* the owner has released the matrix: nothing is cached any more */
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
@@ -144,11 +146,12 @@ typedef struct dcsr_i_spare {
  * worker's turn, under the lock of the versions. */
 typedef struct dcsr_i_transpose {
     bool maintained;
-    struct dcsr_matrix *owner; /* of a twin: whose it is and whose queue it has; not counted, lives longer */
-    struct dcsr_matrix *twin;  /* NULL when it is given up */
-    dcsr_i_snapshot *shown;    /* of the twin: what belongs to the current version; held */
-    dcsr_i_snapshot *next_shown; /* what belongs to the version that is about to be published; the worker's */
-    bool build_queued;           /* of the twin; under the queue's lock */
+    struct dcsr_matrix *owner;  /* of a twin: whose it is and whose queue it has; not counted, lives longer */
+    struct dcsr_matrix *twin;   /* NULL when it is given up */
+    dcsr_i_held_version *shown; /* of the twin: what belongs to the current version; held */
+    dcsr_i_held_version
+        *next_shown;   /* what belongs to the version that is about to be published; the worker's */
+    bool build_queued; /* of the twin; under the queue's lock */
 } dcsr_i_transpose;
 
 typedef struct dcsr_i_queue {
@@ -162,12 +165,12 @@ typedef struct dcsr_i_queue {
     _Atomic uint64_t queued; /* operations, ever; changed under the lock */
     uint64_t applied;
     struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
-    uint64_t journaled, settled;    /* operations given to the journal; those of them that it has reported */
+    uint64_t journaled, reported;   /* operations given to the journal; those of them that it has reported */
     uint64_t pending_bytes;         /* of operations that have not been reported */
     uint64_t rows, cols;            /* the dimensions once the queue is empty */
     uint64_t resizes;               /* waiting or being applied */
     bool worker_runs, stopping;
-    bool maintenance_queued; /* settling or defragmentation that the matrix itself requested */
+    bool maintenance_queued; /* resolving or defragmentation that the matrix itself requested */
     dcsr_status unwatched;   /* the first failure that no ticket reports */
     char unwatched_message[400];
 } dcsr_i_queue;
@@ -177,7 +180,7 @@ typedef struct dcsr_i_counts {
     _Atomic uint64_t batches, inserted, removed, row_rewrites, defragmentations, busy_nanoseconds;
 } dcsr_i_counts;
 
-/* What has accumulated since rows were last moved or settled (maintenance.c). */
+/* What has accumulated since rows were last moved or resolved (maintenance.c). */
 typedef struct dcsr_i_due {
     _Atomic uint64_t extra_reads;         /* segments beyond the first of a row that readers have read */
     _Atomic uint64_t unsettled_deletions; /* tombstones written */
@@ -213,9 +216,9 @@ struct dcsr_matrix {
 typedef enum dcsr_i_rows_kind {
     DCSR_I_UNRESOLVED_ROWS, /* that may hold duplicates, or a tombstone */
     DCSR_I_TOMBSTONE_ROWS,
-    DCSR_I_UNTIDY_ROWS,   /* unresolved ones and those of several segments */
-    DCSR_I_UNSORTED_ROWS, /* unresolved ones and those whose columns do not ascend */
-    DCSR_I_ROWS_BEYOND    /* with a column from column_limit on */
+    DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, /* unresolved ones and those of several segments */
+    DCSR_I_UNSORTED_ROWS,            /* unresolved ones and those whose columns do not ascend */
+    DCSR_I_ROWS_BEYOND               /* with a column from column_limit on */
 } dcsr_i_rows_kind;
 
 /* Rows to be rewritten into one segment each; those that may hold duplicates or tombstones are also
@@ -236,7 +239,7 @@ typedef struct dcsr_i_rewritten {
 
 /* ---- maintenance.c: changes that leave the entries as they are. Called by the worker only. ---- */
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
-dcsr_status dcsr_i_apply_settle(dcsr_matrix *matrix);
+dcsr_status dcsr_i_apply_resolve(dcsr_matrix *matrix);
 
 /* ---- The cpu's engine: insert.c, resize.c, defragment.c, compact.c, rewrite.c, table.c ---- */
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
@@ -344,8 +347,8 @@ void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table); /* the root al
 /* Where `table`, which is being built beside `base` (NULL: from nothing), has page p: in a directory on a
  * shelf of its own, which are made if it shares base's or has none. The parts of base that these replace, two
  * at most, go into the limbo list, unless that is NULL. Returns NULL if there is no memory. */
-dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
-                                    uint64_t p, dcsr_i_limbo *limbo);
+dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
+                                   uint64_t p, dcsr_i_limbo *limbo);
 /* The shelves and directories of base that the table does not share: counts them, and puts them into the
  * limbo list. */
 uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
@@ -401,7 +404,7 @@ enum { DCSR_I_MOST_OF_TAIL = 2 };
 void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table,
                         const dcsr_i_table *next);
 /* Frees that part of it in the arena which versions from 1 to `seen` cannot see; the rest is freed with the
- * retired objects. (Blocks of the arena must not be held longer than the run that they belong to.) The caller
+ * retired objects. (Blocks of the arena must not be held longer than the extent that they belong to.) The caller
  * holds the lock of the spare parts. */
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen);
 /* Retires all of a table, except for what is in the arena, as one object likewise. */
@@ -409,7 +412,7 @@ void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table 
 /* Retire a row page and its segment pages, but not its rows' places; places; blocks. */
 void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
-void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t count);
+void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, uint64_t count);
 
 /* Makes `next` the current version; what is in the limbo list, and in those linked to it, is freed as soon as
  * no snapshot can see it. The first limbo list must have room for one more object, unless it has the old
@@ -417,15 +420,15 @@ void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t co
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* Holds the current version for the time of a call, in the caller's memory; without the twin's. */
-dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix);
-void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot);
+dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *snapshot, dcsr_matrix *matrix);
+void dcsr_i_held_version_close(dcsr_i_held_version *snapshot);
 /* Holds the current version. */
-dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix);
+dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **snapshot, dcsr_matrix *matrix);
 /* Adds a reference, which has to be released as well; NULL gives NULL. */
-dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot);
+dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *snapshot);
 /* Another snapshot of the version that `held` holds, as published. */
-dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held);
-void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot);
+dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **snapshot, const dcsr_i_held_version *held);
+void dcsr_i_held_version_release(dcsr_i_held_version *snapshot);
 
 /* ---- csr.c ---- */
 /* The slot of the cache for what the flags ask for; -1: none. */
@@ -438,7 +441,7 @@ void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
 void dcsr_i_csr_forget(dcsr_matrix *matrix);
 /* Offsets of n rows or columns, as `lines` says; NULL with a message that says what would need no offsets. */
 uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n);
-dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *snapshot,
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
 

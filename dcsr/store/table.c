@@ -192,8 +192,8 @@ static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_dire
     return directory;
 }
 
-dcsr_i_row_page **dcsr_i_page_place(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
-                                    uint64_t p, dcsr_i_limbo *limbo)
+dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
+                                   uint64_t p, dcsr_i_limbo *limbo)
 {
     uint64_t s = p >> DCSR_I_SHELF_SHIFT, d = p >> DCSR_I_DIRECTORY_SHIFT & (DCSR_I_SHELF_DIRECTORIES - 1);
     dcsr_i_shelf *shelf = table->shelf[s], *base_shelf = shelf_of(base, s);
@@ -570,8 +570,8 @@ void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
     case DCSR_I_RANGE:
         dcsr_i_arena_give(&matrix->arena, retired->begin, retired->size);
         break;
-    case DCSR_I_RUN:
-        dcsr_i_arena_free_run(&matrix->arena, retired->begin, retired->size);
+    case DCSR_I_EXTENT:
+        dcsr_i_arena_free_extent(&matrix->arena, retired->begin, retired->size);
         break;
     default:
         assert(!"retired of another engine");

@@ -48,13 +48,15 @@ void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begi
                                                       .size = entries};
 }
 
-/* Nothing in a run was stored before it was born, so a version before that sees nothing of it. */
-void dcsr_i_retire_runs(dcsr_i_limbo *limbo, const dcsr_i_run *runs, uint64_t count)
+/* Nothing in an extent was stored before it was born, so a version before that sees nothing of it. */
+void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, uint64_t count)
 {
     assert(count <= limbo->capacity - limbo->count);
     for (uint64_t r = 0; r < count; r++)
-        limbo->retired[limbo->count++] = (dcsr_i_retired){
-            .kind = DCSR_I_RUN, .born = runs[r].born, .begin = runs[r].first, .size = runs[r].count};
+        limbo->retired[limbo->count++] = (dcsr_i_retired){.kind = DCSR_I_EXTENT,
+                                                          .born = extents[r].born,
+                                                          .begin = extents[r].first,
+                                                          .size = extents[r].count};
 }
 
 void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
@@ -65,16 +67,16 @@ void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dc
     dcsr_i_retire(limbo, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
-/* Frees those retired objects (runs, or all but runs) that no pinned version can see: `keeper` is the latest of those
- * that could. With the lock of `spare`. */
-static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool runs)
+/* Frees those retired objects (extents, or all but extents) that no pinned version can see: `keeper` is the latest
+ * of those that could. With the lock of `spare`. */
+static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool extents)
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < limbo->count; i++) {
         const dcsr_i_retired *retired = &limbo->retired[i];
-        bool other = (retired->kind == DCSR_I_RUN) != runs;
+        bool other = (retired->kind == DCSR_I_EXTENT) != extents;
         if (other || (keeper && retired->born <= keeper->version)) {
-            if (retired->kind == DCSR_I_TAIL && !runs) dcsr_i_thin_tail(matrix, retired, keeper->version);
+            if (retired->kind == DCSR_I_TAIL && !extents) dcsr_i_thin_tail(matrix, retired, keeper->version);
             limbo->retired[kept++] = *retired;
         } else {
             matrix->engine->free_retired(matrix, retired);
@@ -158,7 +160,7 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     memcpy(cached, matrix->versions.cached, sizeof cached);
     memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
     memset(matrix->versions.resolved, 0, sizeof matrix->versions.resolved);
-    dcsr_i_snapshot *shown = matrix->transpose.shown;
+    dcsr_i_held_version *shown = matrix->transpose.shown;
     dcsr_matrix *lost = matrix->transpose.next_shown ? NULL : matrix->transpose.twin;
     if (lost) matrix->transpose.twin = NULL;
     matrix->transpose.shown = matrix->transpose.next_shown;
@@ -170,36 +172,36 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
      * lock. */
     if (!pinned) hand_down(matrix, limbo, 0);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
-    dcsr_i_snapshot_release(shown);
+    dcsr_i_held_version_release(shown);
     dcsr_i_twin_leave(lost);
 }
 
-dcsr_i_snapshot *dcsr_i_snapshot_hold(dcsr_i_snapshot *snapshot)
+dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *snapshot)
 {
     if (snapshot) atomic_fetch_add(&snapshot->references, 1);
     return snapshot;
 }
 
 /* Holds the version that `held` holds, or the current one; with the twin's, or without. */
-static dcsr_status open_snapshot(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix, const dcsr_i_snapshot *held,
-                                 bool twin)
+static dcsr_status open_snapshot(dcsr_i_held_version *snapshot, dcsr_matrix *matrix,
+                                 const dcsr_i_held_version *held, bool twin)
 {
-    *snapshot = (dcsr_i_snapshot){.matrix = matrix};
+    *snapshot = (dcsr_i_held_version){.matrix = matrix};
     atomic_init(&snapshot->references, 1);
     pthread_mutex_lock(&matrix->versions.lock);
     snapshot->base = held ? held->base : matrix->versions.current;
     snapshot->version = snapshot->base->version;
     dcsr_status status = pin_locked(matrix, snapshot->version);
     if (status == DCSR_OK && twin)
-        snapshot->twin = dcsr_i_snapshot_hold(held ? held->twin : matrix->transpose.shown);
+        snapshot->twin = dcsr_i_held_version_hold(held ? held->twin : matrix->transpose.shown);
     pthread_mutex_unlock(&matrix->versions.lock);
     return status;
 }
 
-static dcsr_status create_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix,
-                                   const dcsr_i_snapshot *held)
+static dcsr_status create_snapshot(dcsr_i_held_version **snapshot, dcsr_matrix *matrix,
+                                   const dcsr_i_held_version *held)
 {
-    dcsr_i_snapshot *created = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
+    dcsr_i_held_version *created = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     *snapshot = NULL;
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = open_snapshot(created, matrix, held, true);
@@ -212,22 +214,22 @@ static dcsr_status create_snapshot(dcsr_i_snapshot **snapshot, dcsr_matrix *matr
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_snapshot_open(dcsr_i_snapshot *snapshot, dcsr_matrix *matrix)
+dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *snapshot, dcsr_matrix *matrix)
 {
     return open_snapshot(snapshot, matrix, NULL, false);
 }
 
-dcsr_status dcsr_i_snapshot_create(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix)
+dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **snapshot, dcsr_matrix *matrix)
 {
     return create_snapshot(snapshot, matrix, NULL);
 }
 
-dcsr_status dcsr_i_snapshot_again(dcsr_i_snapshot **snapshot, const dcsr_i_snapshot *held)
+dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **snapshot, const dcsr_i_held_version *held)
 {
     return create_snapshot(snapshot, held->matrix, held);
 }
 
-void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot)
+void dcsr_i_held_version_close(dcsr_i_held_version *snapshot)
 {
     dcsr_matrix *matrix = snapshot->matrix;
     if (snapshot->own) {
@@ -239,10 +241,10 @@ void dcsr_i_snapshot_close(dcsr_i_snapshot *snapshot)
     pthread_mutex_unlock(&matrix->versions.lock);
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
     if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
-    dcsr_i_snapshot_release(snapshot->twin);
+    dcsr_i_held_version_release(snapshot->twin);
 }
 
-void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
+void dcsr_i_held_version_release(dcsr_i_held_version *snapshot)
 {
     if (!snapshot) return;
     dcsr_matrix *matrix = snapshot->matrix;
@@ -253,7 +255,7 @@ void dcsr_i_snapshot_release(dcsr_i_snapshot *snapshot)
         matrix->versions.resolved[snapshot->flags] = NULL;
     pthread_mutex_unlock(&matrix->versions.lock);
     if (!last) return;
-    dcsr_i_snapshot_close(snapshot);
+    dcsr_i_held_version_close(snapshot);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
     dcsr_i_matrix_release(matrix);
 }
@@ -262,6 +264,6 @@ void dcsr_i_csr_release(dcsr_i_csr *csr)
 {
     if (!csr || atomic_fetch_sub(&csr->references, 1) != 1) return;
     csr->engine->csr_free(csr);
-    dcsr_i_snapshot_release(csr->snapshot);
+    dcsr_i_held_version_release(csr->snapshot);
     dcsr_i_free(csr->context, DCSR_I_MATRIX, csr, 1, sizeof *csr);
 }

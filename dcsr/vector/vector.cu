@@ -147,7 +147,7 @@ dcsr_status dcsr_i_cuda_unite(dcsr_i_cuda_body *to, dcsr_i_cuda_stream *stream, 
 
 /* ---- Events ---- */
 
-dcsr_status dcsr_i_cuda_make_place(dcsr_i_cuda_stream *stream, void **event)
+dcsr_status dcsr_i_cuda_mark_create(dcsr_i_cuda_stream *stream, void **event)
 {
     cudaEvent_t place = nullptr;
     if (*event) return DCSR_OK;
@@ -156,19 +156,19 @@ dcsr_status dcsr_i_cuda_make_place(dcsr_i_cuda_stream *stream, void **event)
     return dcsr_i_cuda_result(dcsr_i_cuda_device_of(stream), error, "creating an event");
 }
 
-void dcsr_i_cuda_mark_place(dcsr_i_cuda_stream *stream, void *event)
+void dcsr_i_cuda_mark_record(dcsr_i_cuda_stream *stream, void *event)
 {
     dcsr_i_cuda_note(stream, cudaEventRecord(static_cast<cudaEvent_t>(event), dcsr_i_cuda_raw(stream)));
 }
 
-void dcsr_i_cuda_after_place(dcsr_i_cuda_stream *stream, void *event)
+void dcsr_i_cuda_mark_wait(dcsr_i_cuda_stream *stream, void *event)
 {
     dcsr_i_cuda_note(stream,
                      cudaStreamWaitEvent(dcsr_i_cuda_raw(stream), static_cast<cudaEvent_t>(event), 0));
 }
 
 /* A device that has failed refuses, and all it has goes with the process. */
-void dcsr_i_cuda_forget_place(void *event)
+void dcsr_i_cuda_mark_destroy(void *event)
 {
     if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) cudaGetLastError();
 }

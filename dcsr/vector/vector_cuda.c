@@ -90,7 +90,7 @@ void dcsr_i_cuda_body_free(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, s
     *body = (dcsr_i_cuda_body){0};
 }
 
-dcsr_status dcsr_i_cuda_body_settle(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, const char *operation)
+dcsr_status dcsr_i_cuda_body_finish(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, const char *operation)
 {
     if (!body->count) return dcsr_i_cuda_wait(stream, operation);
     unsigned long long *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
@@ -177,12 +177,12 @@ static dcsr_status read_locked(dcsr_i_cuda_body *body, const dcsr_vector *vector
     dcsr_i_elsewhere *elsewhere = (dcsr_i_elsewhere *)&vector->elsewhere;
     dcsr_i_cuda_body *wanted = form_of(vector, dense), *other = form_of(vector, !dense);
     dcsr_status status = DCSR_OK;
-    if (elsewhere->made) dcsr_i_cuda_after_place(stream, elsewhere->made);
+    if (elsewhere->made) dcsr_i_cuda_mark_wait(stream, elsewhere->made);
     if (!is_there(wanted)) {
-        DCSR_TRY(dcsr_i_cuda_make_place(stream, &elsewhere->made));
+        DCSR_TRY(dcsr_i_cuda_mark_create(stream, &elsewhere->made));
         if (!is_there(other)) status = upload(vector, stream);
         if (status == DCSR_OK && !is_there(wanted)) status = convert(vector, stream, dense);
-        dcsr_i_cuda_mark_place(stream, elsewhere->made);
+        dcsr_i_cuda_mark_record(stream, elsewhere->made);
     }
     if (status == DCSR_OK) *body = *wanted;
     return status;
@@ -340,6 +340,6 @@ void dcsr_i_cuda_vector_close(dcsr_vector *vector)
     dcsr_i_elsewhere *elsewhere = &vector->elsewhere;
     dcsr_i_cuda_vector_forget(vector);
     if (elsewhere->made && dcsr_i_cuda_check(vector->context->cuda) == DCSR_OK)
-        dcsr_i_cuda_forget_place(elsewhere->made);
+        dcsr_i_cuda_mark_destroy(elsewhere->made);
     pthread_mutex_destroy(&elsewhere->lock);
 }

@@ -76,7 +76,7 @@ dcsr_status dcsr_i_cuda_body_add_bits(dcsr_i_cuda_body *body, dcsr_i_cuda_stream
 void dcsr_i_cuda_body_free(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream, size_t value_size);
 /* Waits for the stream, and sets nvals to what has been counted; `operation` is for the message of a failure.
  */
-dcsr_status dcsr_i_cuda_body_settle(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream,
+dcsr_status dcsr_i_cuda_body_finish(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream,
                                     const char *operation);
 
 /* ---- A vector's own: vector_cuda.c ---- */
@@ -126,10 +126,10 @@ void dcsr_i_cuda_set_bits(dcsr_i_cuda_stream *stream, uint32_t *present, uint64_
 
 /* An event (a cudaEvent_t) that marks a place on a stream; later work on other streams can be put behind it.
  * Made if *event is NULL: OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_make_place(dcsr_i_cuda_stream *stream, void **event);
-void dcsr_i_cuda_mark_place(dcsr_i_cuda_stream *stream, void *event);
-void dcsr_i_cuda_after_place(dcsr_i_cuda_stream *stream, void *event);
-void dcsr_i_cuda_forget_place(void *event);
+dcsr_status dcsr_i_cuda_mark_create(dcsr_i_cuda_stream *stream, void **event);
+void dcsr_i_cuda_mark_record(dcsr_i_cuda_stream *stream, void *event);
+void dcsr_i_cuda_mark_wait(dcsr_i_cuda_stream *stream, void *event);
+void dcsr_i_cuda_mark_destroy(void *event);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
  *        | spread: in order of rows
  *        v
  *      buckets          | columns 0..2047 | 2048..4095 | ...  {column, row, value}
- *        | settle: one thread a bucket
+ *        | sort: one thread a bucket
  *        v
  *      columns          offsets, row numbers, values
  *

@@ -134,7 +134,7 @@ dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr)
                          .values = csr->values};
 }
 
-dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_snapshot *snapshot,
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *snapshot,
                               unsigned flags)
 {
     const dcsr_i_table *table = snapshot->own ? snapshot->own : snapshot->base;

@@ -11,7 +11,7 @@
  * been made, or shows what another form shows already. */
 typedef struct dcsr_i_form {
     dcsr_i_csr *csr;
-    dcsr_i_snapshot *snapshot;
+    dcsr_i_held_version *snapshot;
     dcsr_i_rows rows;
 } dcsr_i_form;
 static inline bool dcsr_i_form_is_made(const dcsr_i_form *form)

@@ -77,8 +77,8 @@ dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
     return status;
 }
 
-dcsr_status dcsr_i_view_keep(dcsr_i_kept **kept, dcsr_view *view,
-                             dcsr_status (*make)(dcsr_i_kept **kept, dcsr_view *view))
+dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view,
+                               dcsr_status (*make)(dcsr_i_attachment **kept, dcsr_view *view))
 {
     pthread_mutex_lock(&view->lock);
     dcsr_status status = view->kept ? DCSR_OK : make(&view->kept, view);
@@ -96,10 +96,10 @@ void dcsr_i_view_was_read(dcsr_view *view)
 /* ---- Creating ---- */
 
 /* A snapshot of the same version with the same flags that another view holds, or NULL. */
-static dcsr_i_snapshot *share_resolved(dcsr_matrix *matrix, uint64_t version, unsigned flags)
+static dcsr_i_held_version *share_resolved(dcsr_matrix *matrix, uint64_t version, unsigned flags)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    dcsr_i_snapshot *shared = matrix->versions.resolved[flags];
+    dcsr_i_held_version *shared = matrix->versions.resolved[flags];
     if (shared && shared->version == version)
         atomic_fetch_add(&shared->references, 1);
     else
@@ -108,7 +108,7 @@ static dcsr_i_snapshot *share_resolved(dcsr_matrix *matrix, uint64_t version, un
     return shared;
 }
 
-static void offer_resolved(dcsr_matrix *matrix, dcsr_i_snapshot *snapshot)
+static void offer_resolved(dcsr_matrix *matrix, dcsr_i_held_version *snapshot)
 {
     pthread_mutex_lock(&matrix->versions.lock);
     if (matrix->versions.current->version == snapshot->version && !matrix->versions.resolved[snapshot->flags])
@@ -128,15 +128,15 @@ static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table
     return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
-dcsr_status dcsr_i_snapshot_resolve(dcsr_i_snapshot **snapshot, dcsr_matrix *matrix, unsigned flags)
+dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **snapshot, dcsr_matrix *matrix, unsigned flags)
 {
-    dcsr_i_snapshot *plain = *snapshot;
+    dcsr_i_held_version *plain = *snapshot;
     dcsr_i_selection selection = {
         .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
     if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
-    dcsr_i_snapshot *shared = share_resolved(matrix, plain->version, flags);
+    dcsr_i_held_version *shared = share_resolved(matrix, plain->version, flags);
     if (shared) {
-        dcsr_i_snapshot_release(plain);
+        dcsr_i_held_version_release(plain);
         *snapshot = shared;
         return DCSR_OK;
     }
@@ -163,20 +163,20 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
             "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
             "DCSR_VIEW_* or 0",
             (int)layout, flags);
-    dcsr_i_snapshot *snapshot = NULL;
+    dcsr_i_held_version *snapshot = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
-    dcsr_status status = created ? dcsr_i_snapshot_create(&snapshot, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = created ? dcsr_i_held_version_create(&snapshot, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_use_set_aside(before);
     if (!created) return status;
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
         created->form[0].csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
     if (status == DCSR_OK && !created->form[0].csr)
-        status = dcsr_i_snapshot_resolve(&snapshot, matrix, flags);
+        status = dcsr_i_held_version_resolve(&snapshot, matrix, flags);
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->form[0].csr)
         status = dcsr_i_csr_create(&created->form[0].csr, matrix, snapshot, flags);
     if (status != DCSR_OK) {
-        dcsr_i_snapshot_release(snapshot);
+        dcsr_i_held_version_release(snapshot);
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
@@ -187,11 +187,11 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->version = snapshot->version;
     created->ascends = atomic_load(&matrix->versions.ascending) == snapshot->version ||
                        (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
-    created->twin = dcsr_i_snapshot_hold(snapshot->twin);
+    created->twin = dcsr_i_held_version_hold(snapshot->twin);
     created->shows_duplicates =
         (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && snapshot->base->duplicate_rows != 0;
     if (layout == DCSR_LAYOUT_CSR) {
-        dcsr_i_snapshot_release(snapshot);
+        dcsr_i_held_version_release(snapshot);
         created->form[0].rows = matrix->engine->rows_of_csr(created->form[0].csr);
     } else {
         created->form[0].snapshot = snapshot;
@@ -218,7 +218,7 @@ void dcsr_view_destroy(dcsr_view *view)
     dcsr_context *context = view->context;
     if (view->kept) view->kept->drop(view->kept, view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
-    dcsr_i_snapshot_release(view->twin);
+    dcsr_i_held_version_release(view->twin);
     pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);
     dcsr_i_free(context, DCSR_I_MATRIX, view, 1, sizeof *view);

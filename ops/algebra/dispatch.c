@@ -29,9 +29,9 @@ uint64_t dcsr_i_vector_work(const dcsr_vector *vector)
     return vector->body.dense ? vector->size : vector->body.nvals;
 }
 
-dcsr_status dcsr_i_place_vectors(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
-                                 const dcsr_binary_op *accum, const dcsr_desc *desc, bool users,
-                                 const dcsr_vector *u, const dcsr_vector *v)
+dcsr_status dcsr_i_dispatch_vectors(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
+                                    const dcsr_binary_op *accum, const dcsr_desc *desc, bool users,
+                                    const dcsr_vector *u, const dcsr_vector *v)
 {
     const dcsr_vector *const vectors[] = {w, mask, u, v};
     return dcsr_i_dispatch(on_device, w->context, desc, users || (accum && !accum->loop),

@@ -26,8 +26,8 @@ dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcs
 uint64_t dcsr_i_vector_work(const dcsr_vector *vector);
 /* The same for an operation on vectors, the work of which is reading u and, if that is not NULL, v. `users`:
  * its operator is a user's. */
-dcsr_status dcsr_i_place_vectors(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
-                                 const dcsr_binary_op *accum, const dcsr_desc *desc, bool users,
-                                 const dcsr_vector *u, const dcsr_vector *v);
+dcsr_status dcsr_i_dispatch_vectors(bool *on_device, const dcsr_vector *w, const dcsr_vector *mask,
+                                    const dcsr_binary_op *accum, const dcsr_desc *desc, bool users,
+                                    const dcsr_vector *u, const dcsr_vector *v);
 
 #endif

@@ -21,11 +21,12 @@ typedef union dcsr_i_scalar {
 typedef void dcsr_i_unary_loop(void *z, const void *x, size_t n);
 typedef void dcsr_i_binary_loop(void *z, const void *x, const void *y, size_t n);
 /* Entry k is at row i[k] or, where i is NULL, at i0; likewise its column. */
-typedef struct dcsr_i_places {
+typedef struct dcsr_i_positions {
     const uint32_t *i, *j;
     uint64_t i0, j0;
-} dcsr_i_places;
-typedef void dcsr_i_index_loop(void *z, const void *x, const dcsr_i_places *at, const void *thunk, size_t n);
+} dcsr_i_positions;
+typedef void dcsr_i_index_loop(void *z, const void *x, const dcsr_i_positions *at, const void *thunk,
+                               size_t n);
 
 enum { DCSR_I_USERS = -1 }; /* the name of what is not built in */
 enum { DCSR_I_OPERATOR_NAME = 32 };
@@ -106,7 +107,7 @@ static inline bool dcsr_i_reads_y(const dcsr_binary_op *op)
  * the operation ends with dcsr_i_fail_callback(). */
 bool dcsr_i_apply_unary(const dcsr_unary_op *op, void *z, const void *x, size_t n);
 bool dcsr_i_apply_binary(const dcsr_binary_op *op, void *z, const void *x, const void *y, size_t n);
-bool dcsr_i_apply_index(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_places *at,
+bool dcsr_i_apply_index(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_positions *at,
                         const void *thunk, size_t n);
 /* Fails with DCSR_ERROR_CALLBACK, naming the operation and the operator. */
 dcsr_status dcsr_i_fail_callback(const char *call, const char *text);

@@ -162,7 +162,7 @@ bool dcsr_i_apply_binary(const dcsr_binary_op *op, void *z, const void *x, const
     return true;
 }
 
-bool dcsr_i_apply_index(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_places *at,
+bool dcsr_i_apply_index(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_positions *at,
                         const void *thunk, size_t n)
 {
     if (op->loop) {

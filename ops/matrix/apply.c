@@ -21,7 +21,8 @@ typedef struct apply {
     dcsr_type ztype, xtype; /* of the operator: its result, and what A's values are cast to */
     bool scalar_is_first;
     const void *thunk;
-    _Alignas(64) char scalars[DCSR_I_CHUNK * WIDEST]; /* the scalar of a binary operator, over and over */
+    _Alignas(
+        64) char scalars[DCSR_I_VALUES_AT_ONCE * WIDEST]; /* the scalar of a binary operator, over and over */
 } apply;
 
 static uint64_t most(void *user, uint64_t first, unsigned count)
@@ -32,7 +33,7 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
 
 /* Values of consecutive entries in one piece, with columns and row numbers where the operator asks for them.
  */
-static bool apply_chunk(const apply *a, void *z, const void *x, const dcsr_i_places *at, size_t n)
+static bool apply_chunk(const apply *a, void *z, const void *x, const dcsr_i_positions *at, size_t n)
 {
     if (a->unary) return dcsr_i_apply_unary(a->unary, z, x, n);
     if (a->index) return dcsr_i_apply_index(a->index, z, x, at, a->thunk, n);
@@ -45,8 +46,8 @@ static bool apply_block(const apply *a, const dcsr_i_row_block *b, uint64_t firs
                         const uint32_t *lengths, char *z)
 {
     const dcsr_i_rows *rows = a->a.rows;
-    _Alignas(64) char cast[DCSR_I_CHUNK * WIDEST];
-    uint32_t numbers[DCSR_I_CHUNK];
+    _Alignas(64) char cast[DCSR_I_VALUES_AT_ONCE * WIDEST];
+    uint32_t numbers[DCSR_I_VALUES_AT_ONCE];
     size_t size = a->a.value_size, zsize = dcsr_type_size(a->ztype);
     bool straight = rows->type == a->xtype, whole = straight && a->unary;
     unsigned row = 0;
@@ -55,10 +56,10 @@ static bool apply_block(const apply *a, const dcsr_i_row_block *b, uint64_t firs
         const char *x = size ? (const char *)rows->values + b->stretch[s].begin * size : NULL;
         for (uint64_t done = 0, n; done < b->stretch[s].length; done += n) {
             n = b->stretch[s].length - done;
-            if (!whole && n > DCSR_I_CHUNK) n = DCSR_I_CHUNK;
+            if (!whole && n > DCSR_I_VALUES_AT_ONCE) n = DCSR_I_VALUES_AT_ONCE;
             if (a->index) dcsr_i_row_numbers(numbers, n, first, lengths, &row, &left);
             if (!straight) dcsr_i_cast(a->xtype, cast, rows->type, x, n);
-            if (!apply_chunk(a, z, straight ? x : cast, &(dcsr_i_places){.i = numbers, .j = columns}, n))
+            if (!apply_chunk(a, z, straight ? x : cast, &(dcsr_i_positions){.i = numbers, .j = columns}, n))
                 return false;
             columns += n;
             z += n * zsize;
@@ -107,11 +108,11 @@ static dcsr_status apply_operator(apply *a, const dcsr_i_matrix_output *out, dcs
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the scalar is NULL; give the address of one",
                            a->call);
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(out, is_users(a))) return run_on_device(a, out, A, operand);
+    if (dcsr_i_cuda_matrix_accepts(out, is_users(a))) return run_on_device(a, out, A, operand);
 #endif
     if (a->binary)
         dcsr_i_broadcast(a->scalar_is_first ? a->binary->xtype : a->binary->ytype, a->scalars, operand,
-                         DCSR_I_CHUNK);
+                         DCSR_I_VALUES_AT_ONCE);
     a->thunk = operand;
     dcsr_status status = dcsr_i_input_of(&a->a, A, out->desc && out->desc->transpose_a);
     if (status == DCSR_OK) {

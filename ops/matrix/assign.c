@@ -119,7 +119,7 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     const dcsr_i_matrix_output out = {
         .call = assign_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, false)) {
+    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
         if (status == DCSR_OK) status = dcsr_i_cuda_matrix_assign(&out, A, &x.rows, &x.cols);
         dcsr_i_moving_free(&x);
         return status;
@@ -252,7 +252,7 @@ static dcsr_status fill(filling *x, const dcsr_i_matrix_output *out, uint64_t ro
 static dcsr_status fill_places(filling *x, const dcsr_i_matrix_output *out, uint64_t rows, uint64_t cols)
 {
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(out, false))
+    if (dcsr_i_cuda_matrix_accepts(out, false))
         return dcsr_i_cuda_matrix_assign_scalar(out, x->value, x->type, &x->rows, &x->cols);
 #endif
     DCSR_TRY(dcsr_i_selected_mark(&x->rows));
@@ -401,7 +401,7 @@ static dcsr_status assign_line(line_assignment *x)
 #ifdef DCSR_CUDA
     const dcsr_i_matrix_output out = {
         .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
-    if (dcsr_i_cuda_matrix_takes(&out, false)) {
+    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
         DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask, x->desc));
         return dcsr_i_cuda_matrix_assign_line(&out, x->mask, x->u, x->index, x->column);
     }

@@ -69,7 +69,7 @@ static uint64_t most(void *user, uint64_t first, unsigned count)
 /* ---- Rows of one type, or without values ---- */
 
 /* The meetings of an intersection are the last entries of the result. */
-static bool settle_intersection(const ewise *e, dcsr_i_meetings *m, char *z, uint64_t k)
+static bool combine_intersection(const ewise *e, dcsr_i_meetings *m, char *z, uint64_t k)
 {
     size_t n = m->n;
     m->n = 0;
@@ -82,7 +82,7 @@ static bool intersect_rows(const ewise *e, dcsr_i_meetings *m, dcsr_i_merge *mer
     merge->i = merge->j = 0;
     while (merge->i < merge->a.n && merge->j < merge->b.n) {
         loop(merge, m);
-        if (size && m->n == DCSR_I_MEETINGS && !settle_intersection(e, m, merge->z.values, merge->k))
+        if (size && m->n == DCSR_I_MEETINGS && !combine_intersection(e, m, merge->z.values, merge->k))
             return false;
     }
     return true;
@@ -199,9 +199,9 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
             return dcsr_i_fail_callback(e->call, e->op->text);
         lengths[r] = (uint32_t)(merge.k - start);
     }
-    bool settled = !room.values || (e->add ? dcsr_i_settle_union(&t->meetings, e->op, size, room.values)
-                                           : settle_intersection(e, &t->meetings, room.values, merge.k));
-    return settled ? DCSR_OK : dcsr_i_fail_callback(e->call, e->op->text);
+    bool combined = !room.values || (e->add ? dcsr_i_combine_union(&t->meetings, e->op, size, room.values)
+                                            : combine_intersection(e, &t->meetings, room.values, merge.k));
+    return combined ? DCSR_OK : dcsr_i_fail_callback(e->call, e->op->text);
 }
 
 /* ---- The calls ---- */
@@ -236,7 +236,7 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
     if (!op) return dcsr_i_fail_operator(e.call, "operator");
     const dcsr_i_matrix_output out = {.call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_matrix_ewise(&out, add, op, A, B);
+    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop)) return dcsr_i_cuda_matrix_ewise(&out, add, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&e.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&e.b, B, desc && desc->transpose_b);

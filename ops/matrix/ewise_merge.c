@@ -90,7 +90,7 @@ static dcsr_i_merge_loop *overlay_loop(size_t size)
 /* ---- Whole rows ---- */
 
 /* Applies the operator to the meetings; the results are scattered. */
-bool dcsr_i_settle_union(dcsr_i_meetings *m, const dcsr_binary_op *op, size_t size, void *values)
+bool dcsr_i_combine_union(dcsr_i_meetings *m, const dcsr_binary_op *op, size_t size, void *values)
 {
     char *z = values;
     if (!m->n) return true;
@@ -120,7 +120,7 @@ bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *m, const dcsr_binar
     merge->i = merge->j = 0;
     while (merge->i < merge->a.n && merge->j < merge->b.n) {
         loop(merge, m);
-        if (size && m->n == DCSR_I_MEETINGS && !dcsr_i_settle_union(m, op, size, merge->z.values))
+        if (size && m->n == DCSR_I_MEETINGS && !dcsr_i_combine_union(m, op, size, merge->z.values))
             return false;
     }
     append(merge, &merge->a, merge->i, size);

@@ -32,10 +32,10 @@ dcsr_i_merge_loop *dcsr_i_union_loop(size_t size);
 dcsr_i_merge_loop *dcsr_i_intersection_loop(size_t size);
 
 /* Appends the union of both rows to the result; values of the operator's one type have `size` bytes, 0 where
- * none are wanted. Meetings are left over, for more rows to come, until they are settled. False: a user's
+ * none are wanted. Meetings are left over, for more rows to come, until they are combined. False: a user's
  * operator said so. */
 bool dcsr_i_unite_rows(dcsr_i_merge *merge, dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size);
-bool dcsr_i_settle_union(dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size, void *values);
+bool dcsr_i_combine_union(dcsr_i_meetings *meetings, const dcsr_binary_op *op, size_t size, void *values);
 /* The same where the entry of b stands for both. */
 void dcsr_i_overlay_rows(dcsr_i_merge *merge, size_t size);
 /* The same where b is all that the result has in some columns, a bit set for each, and a all elsewhere. */

@@ -130,7 +130,7 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
     const dcsr_i_matrix_output out = {
         .call = extract_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, false)) {
+    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
         dcsr_status status = run_on_device(&x, &out, A, rows, nrows, cols, ncols);
         dcsr_i_moving_free(&x);
         return status;

@@ -85,12 +85,12 @@ static uint64_t next_page(void *user, uint64_t page)
 static bool multiply(const product *p, const void *x, const dcsr_i_row *b, char *z)
 {
     const dcsr_binary_op *op = p->op;
-    _Alignas(64) char xs[DCSR_I_CHUNK * WIDEST], ys[DCSR_I_CHUNK * WIDEST];
+    _Alignas(64) char xs[DCSR_I_VALUES_AT_ONCE * WIDEST], ys[DCSR_I_VALUES_AT_ONCE * WIDEST];
     size_t size = p->b.value_size;
     dcsr_i_scalar value = dcsr_i_scalar_as(op->xtype, p->a.rows->type, x);
-    dcsr_i_broadcast(op->xtype, xs, &value, b->n < DCSR_I_CHUNK ? b->n : DCSR_I_CHUNK);
+    dcsr_i_broadcast(op->xtype, xs, &value, b->n < DCSR_I_VALUES_AT_ONCE ? b->n : DCSR_I_VALUES_AT_ONCE);
     for (uint64_t done = 0, n; done < b->n; done += n) {
-        n = b->n - done < DCSR_I_CHUNK ? b->n - done : DCSR_I_CHUNK;
+        n = b->n - done < DCSR_I_VALUES_AT_ONCE ? b->n - done : DCSR_I_VALUES_AT_ONCE;
         dcsr_i_cast(op->ytype, ys, p->b.rows->type, size ? (const char *)b->values + done * size : NULL, n);
         if (!dcsr_i_apply_binary(op, z + done * p->size, xs, ys, n)) return false;
     }
@@ -161,7 +161,7 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
     DCSR_TRY(check_size(A, B, desc));
     const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_kronecker(&out, op, A, B);
+    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop)) return dcsr_i_cuda_kronecker(&out, op, A, B);
 #endif
     dcsr_status status = dcsr_i_input_of(&p.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&p.b, B, desc && desc->transpose_b);

@@ -5,7 +5,7 @@
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 #include "dcsr/device/value_word.cuh"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
 
 /* ---- Out of rows ---- */
@@ -34,8 +34,8 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS gather_entries(dcsr_i_cuda_walk wal
         });
 }
 
-void dcsr_i_cuda_list_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
-                             uint64_t *keys, void *values)
+void dcsr_i_cuda_coo_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                            uint64_t *keys, void *values)
 {
     dcsr_i_cuda_launch_walk(stream, gather_entries, entries, walk->count, *walk, keys, values);
 }
@@ -49,16 +49,16 @@ static __global__ void count_descents(const uint64_t *keys, uint64_t n, unsigned
     if (threadIdx.x == 0 && descents) atomicAdd(count, (unsigned long long)descents);
 }
 
-void dcsr_i_cuda_list_count_descents(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
-                                     unsigned long long *count)
+void dcsr_i_cuda_coo_count_descents(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                                    unsigned long long *count)
 {
     dcsr_i_cuda_launch(stream, count_descents, n, keys, n, count);
 }
 
 /* ---- Choosing ---- */
 
-static __global__ void scatter_entries(dcsr_i_cuda_list from, uint32_t size, const uint32_t *keep,
-                                       const uint64_t *place, dcsr_i_cuda_list to)
+static __global__ void scatter_entries(dcsr_i_cuda_coo from, uint32_t size, const uint32_t *keep,
+                                       const uint64_t *place, dcsr_i_cuda_coo to)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < from.n; k += dcsr_i_cuda_step()) {
         if (!keep[k]) continue;
@@ -68,20 +68,20 @@ static __global__ void scatter_entries(dcsr_i_cuda_list from, uint32_t size, con
     }
 }
 
-void dcsr_i_cuda_list_scatter(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *from, const uint32_t *keep,
-                              const uint64_t *place, const dcsr_i_cuda_list *to)
+void dcsr_i_cuda_coo_scatter(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *from, const uint32_t *keep,
+                             const uint64_t *place, const dcsr_i_cuda_coo *to)
 {
     uint32_t size = (uint32_t)dcsr_type_size(from->type);
     dcsr_i_cuda_launch(stream, scatter_entries, from->n, *from, size, keep, place, *to);
 }
 
-static __global__ void mark_true(dcsr_i_cuda_list list, uint32_t *keep)
+static __global__ void mark_true(dcsr_i_cuda_coo list, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
         keep[k] = dcsr_i_cuda_load<bool>(list.type, list.values, k);
 }
 
-void dcsr_i_cuda_list_mark_true(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint32_t *keep)
+void dcsr_i_cuda_coo_mark_true(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_true, list->n, *list, keep);
 }
@@ -91,20 +91,19 @@ DCSR_CUDA_INLINE bool is_in(const uint32_t *bits, uint32_t i)
     return !bits || (bits[i / 32] >> (i & 31) & 1);
 }
 
-static __global__ void mark_duplicates(dcsr_i_cuda_list list, uint32_t *keep)
+static __global__ void mark_duplicates(dcsr_i_cuda_coo list, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
         keep[k] =
             (k && list.keys[k - 1] == list.keys[k]) || (k + 1 < list.n && list.keys[k + 1] == list.keys[k]);
 }
 
-void dcsr_i_cuda_list_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                      uint32_t *keep)
+void dcsr_i_cuda_coo_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_duplicates, list->n, *list, keep);
 }
 
-DCSR_CUDA_INLINE bool has_key(const dcsr_i_cuda_list &list, uint64_t key)
+DCSR_CUDA_INLINE bool has_key(const dcsr_i_cuda_coo &list, uint64_t key)
 {
     uint64_t low = 0, high = list.n;
     while (low < high) {
@@ -117,14 +116,14 @@ DCSR_CUDA_INLINE bool has_key(const dcsr_i_cuda_list &list, uint64_t key)
     return low < list.n && list.keys[low] == key;
 }
 
-static __global__ void mark_missing(dcsr_i_cuda_list list, dcsr_i_cuda_list other, uint32_t *keep)
+static __global__ void mark_missing(dcsr_i_cuda_coo list, dcsr_i_cuda_coo other, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
         keep[k] = !has_key(other, list.keys[k]);
 }
 
-void dcsr_i_cuda_list_mark_missing(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                   const dcsr_i_cuda_list *other, uint32_t *keep)
+void dcsr_i_cuda_coo_mark_missing(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                                  const dcsr_i_cuda_coo *other, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_missing, list->n, *list, *other, keep);
 }
@@ -136,14 +135,14 @@ DCSR_CUDA_INLINE bool stays(const dcsr_i_cuda_staying &how, uint64_t key)
     return how.region && (!is_in(how.rows, (uint32_t)(key >> 32)) || !is_in(how.cols, (uint32_t)key));
 }
 
-static __global__ void mark_staying(dcsr_i_cuda_list list, dcsr_i_cuda_staying how, uint32_t *keep)
+static __global__ void mark_staying(dcsr_i_cuda_coo list, dcsr_i_cuda_staying how, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
         keep[k] = stays(how, list.keys[k]);
 }
 
-void dcsr_i_cuda_list_mark_staying(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                   const dcsr_i_cuda_staying *how, uint32_t *keep)
+void dcsr_i_cuda_coo_mark_staying(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                                  const dcsr_i_cuda_staying *how, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_staying, list->n, *list, *how, keep);
 }
@@ -154,8 +153,7 @@ static __global__ void set_bits(uint32_t *bits, const uint32_t *indices, uint64_
         atomicOr(&bits[indices[k] / 32], 1u << (indices[k] & 31));
 }
 
-void dcsr_i_cuda_list_set_bits(dcsr_i_cuda_stream *stream, uint32_t *bits, const uint32_t *indices,
-                               uint64_t n)
+void dcsr_i_cuda_coo_set_bits(dcsr_i_cuda_stream *stream, uint32_t *bits, const uint32_t *indices, uint64_t n)
 {
     dcsr_i_cuda_launch(stream, set_bits, n, bits, indices, n);
 }

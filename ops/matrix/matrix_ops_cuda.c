@@ -1,9 +1,9 @@
 /* matrix_ops_cuda.c: operations on all entries of a matrix, on a device: lists of what is read, and the
- * kernels of list_apply.cu on them. */
+ * kernels of coo_apply.cu on them. */
 #include "ops/matrix/matrix_ops_cuda.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/store/store.h"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
 static bool takes_transpose_of_a(const dcsr_i_matrix_output *out)
@@ -42,35 +42,35 @@ static bool looks_at_values(const dcsr_index_op *op)
     return op->name >= DCSR_INDEX_VALUE_EQ && op->name <= DCSR_INDEX_VALUE_GE;
 }
 
-static void run_pass(const applying *a, dcsr_i_cuda_stream *stream, dcsr_i_cuda_list_pass *pass)
+static void run_pass(const applying *a, dcsr_i_cuda_stream *stream, dcsr_i_cuda_coo_pass *pass)
 {
     if (a->unary) {
         pass->name = a->unary->name;
         pass->type = a->unary->xtype;
-        dcsr_i_cuda_list_unary(stream, pass);
+        dcsr_i_cuda_coo_unary(stream, pass);
     } else if (a->binary) {
         pass->name = a->binary->name;
         pass->type = a->binary->xtype;
         memcpy(&pass->operand, a->operand, dcsr_type_size(pass->type));
-        dcsr_i_cuda_list_bound(stream, pass, a->first);
+        dcsr_i_cuda_coo_bound(stream, pass, a->first);
     } else {
         pass->name = a->index->name;
         pass->type = a->index->xtype;
         memcpy(&pass->operand, a->operand, dcsr_type_size(a->index->thunk));
         if (!looks_at_values(a->index)) pass->xtype = DCSR_PATTERN;
-        dcsr_i_cuda_list_index(stream, pass);
+        dcsr_i_cuda_coo_index(stream, pass);
     }
 }
 
 /* Gives the list values of that type, which are computed from those that it has. */
-static dcsr_status apply_to(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const applying *a,
+static dcsr_status apply_to(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const applying *a,
                             dcsr_type type)
 {
     size_t size = dcsr_type_size(type), before = dcsr_type_size(list->type);
     void *values = list->values;
     if (size != before) values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->capacity, size);
     if (!values) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_pass pass = {.x = list, .xtype = list->type, .ztype = type, .z = values};
+    dcsr_i_cuda_coo_pass pass = {.x = list, .xtype = list->type, .ztype = type, .z = values};
     run_pass(a, stream, &pass);
     if (values != list->values)
         dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, before);
@@ -79,13 +79,13 @@ static dcsr_status apply_to(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, 
     return DCSR_OK;
 }
 
-static dcsr_status compute_apply(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_apply(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const applying *a = user;
     dcsr_type ztype = a->unary ? a->unary->ztype : a->binary ? a->binary->ztype : a->index->ztype;
     dcsr_type type = type_of_T(a->out, ztype);
-    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
-    return type == DCSR_PATTERN ? dcsr_i_cuda_list_cast(T, stream, type) : apply_to(T, stream, a, type);
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
+    return type == DCSR_PATTERN ? dcsr_i_cuda_coo_cast(T, stream, type) : apply_to(T, stream, a, type);
 }
 
 dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A)
@@ -103,24 +103,24 @@ dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_matrix_output *out, const dcsr
 
 /* ---- Select ---- */
 
-static dcsr_status choose_with(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const applying *a,
+static dcsr_status choose_with(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const applying *a,
                                uint32_t *keep)
 {
-    dcsr_i_cuda_list_pass pass = {.x = list,
-                                  .name = a->index->name,
-                                  .type = a->index->xtype,
-                                  .xtype = looks_at_values(a->index) ? list->type : DCSR_PATTERN};
+    dcsr_i_cuda_coo_pass pass = {.x = list,
+                                 .name = a->index->name,
+                                 .type = a->index->xtype,
+                                 .xtype = looks_at_values(a->index) ? list->type : DCSR_PATTERN};
     memcpy(&pass.operand, a->operand, dcsr_type_size(a->index->thunk));
-    dcsr_i_cuda_list_test(stream, &pass, keep);
+    dcsr_i_cuda_coo_test(stream, &pass, keep);
     /* Values that C does not store need not be moved. */
-    if (a->out->C->type == DCSR_PATTERN) DCSR_TRY(dcsr_i_cuda_list_cast(list, stream, DCSR_PATTERN));
-    return dcsr_i_cuda_list_choose(list, stream, keep);
+    if (a->out->C->type == DCSR_PATTERN) DCSR_TRY(dcsr_i_cuda_coo_cast(list, stream, DCSR_PATTERN));
+    return dcsr_i_cuda_coo_choose(list, stream, keep);
 }
 
-static dcsr_status compute_select(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_select(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const applying *a = user;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(T, stream, a->A, takes_transpose_of_a(a->out)));
     uint64_t n = T->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -143,10 +143,10 @@ typedef struct copying {
     bool transposed;
 } copying;
 
-static dcsr_status compute_copy(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_copy(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const copying *c = user;
-    return dcsr_i_cuda_list_of_view(T, stream, c->A, c->transposed);
+    return dcsr_i_cuda_coo_of_view(T, stream, c->A, c->transposed);
 }
 
 dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
@@ -162,43 +162,43 @@ typedef struct product {
     dcsr_view *A, *B;
 } product;
 
-static dcsr_status multiply(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const product *p,
-                            const dcsr_i_cuda_list *a, const dcsr_i_cuda_list *b)
+static dcsr_status multiply(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const product *p,
+                            const dcsr_i_cuda_coo *a, const dcsr_i_cuda_coo *b)
 {
     uint64_t n, *a_offsets, *b_offsets;
     if (__builtin_mul_overflow(a->n, b->n, &n)) n = UINT64_MAX; /* for which there is no memory */
-    DCSR_TRY(dcsr_i_cuda_list_open(T, stream, type_of_T(p->out, p->op->ztype), a->rows * b->rows,
-                                   a->cols * b->cols, n));
+    DCSR_TRY(dcsr_i_cuda_coo_open(T, stream, type_of_T(p->out, p->op->ztype), a->rows * b->rows,
+                                  a->cols * b->cols, n));
     a_offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, a->rows + 1, sizeof *a_offsets);
     b_offsets = a_offsets ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, b->rows + 1, sizeof *b_offsets) : NULL;
     if (b_offsets) {
-        dcsr_i_cuda_list_offsets(stream, a, a_offsets);
-        dcsr_i_cuda_list_offsets(stream, b, b_offsets);
-        dcsr_i_cuda_list_kronecker(stream, &(dcsr_i_cuda_list_product){.a = *a,
-                                                                       .b = *b,
-                                                                       .z = *T,
-                                                                       .a_offsets = a_offsets,
-                                                                       .b_offsets = b_offsets,
-                                                                       .name = p->op->name,
-                                                                       .type = p->op->xtype});
+        dcsr_i_cuda_coo_offsets(stream, a, a_offsets);
+        dcsr_i_cuda_coo_offsets(stream, b, b_offsets);
+        dcsr_i_cuda_coo_kronecker(stream, &(dcsr_i_cuda_coo_product){.a = *a,
+                                                                     .b = *b,
+                                                                     .z = *T,
+                                                                     .a_offsets = a_offsets,
+                                                                     .b_offsets = b_offsets,
+                                                                     .name = p->op->name,
+                                                                     .type = p->op->xtype});
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, b_offsets, b->rows + 1, sizeof *b_offsets);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, a_offsets, a->rows + 1, sizeof *a_offsets);
     return b_offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status compute_kronecker(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_kronecker(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const product *p = user;
     const dcsr_desc *desc = p->out->desc;
-    dcsr_i_cuda_list a, b;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(&a, stream, p->A, desc && desc->transpose_a));
-    dcsr_status status = dcsr_i_cuda_list_of_view(&b, stream, p->B, desc && desc->transpose_b);
+    dcsr_i_cuda_coo a, b;
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(&a, stream, p->A, desc && desc->transpose_a));
+    dcsr_status status = dcsr_i_cuda_coo_of_view(&b, stream, p->B, desc && desc->transpose_b);
     if (status == DCSR_OK) {
         status = multiply(T, stream, p, &a, &b);
-        dcsr_i_cuda_list_close(&b, stream);
+        dcsr_i_cuda_coo_close(&b, stream);
     }
-    dcsr_i_cuda_list_close(&a, stream);
+    dcsr_i_cuda_coo_close(&a, stream);
     return status;
 }
 
@@ -213,27 +213,27 @@ dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_matrix_output *out, const dcsr_bi
 /* ---- C += B ---- */
 
 /* All entries as they stand, also duplicates that the view shows, with values of that type. */
-static dcsr_status gather(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
                           dcsr_type type)
 {
     dcsr_type there = type == DCSR_PATTERN ? type : (dcsr_type)rows->type;
-    DCSR_TRY(dcsr_i_cuda_list_open(list, stream, there, rows->rows, rows->cols, rows->stored));
+    DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, there, rows->rows, rows->cols, rows->stored));
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
     const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
-    if (status == DCSR_OK) dcsr_i_cuda_list_gather(stream, &walk, list->n, list->keys, list->values);
+    if (status == DCSR_OK) dcsr_i_cuda_coo_gather(stream, &walk, list->n, list->keys, list->values);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
-    return status == DCSR_OK ? dcsr_i_cuda_list_cast(list, stream, type) : status;
+    return status == DCSR_OK ? dcsr_i_cuda_coo_cast(list, stream, type) : status;
 }
 
 /* Queues the entries of a list, whose keys become row numbers. */
-static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                           dcsr_ticket **ticket)
 {
     uint64_t *cols = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *cols);
     if (!cols) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_split(stream, list, cols);
+    dcsr_i_cuda_coo_split(stream, list, cols);
     dcsr_status status = dcsr_i_matrix_insert_device(C, "matrix_add", list->n, list->keys, cols, list->values,
                                                      dcsr_i_cuda_handle(stream), ticket);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, cols, list->n, sizeof *cols);
@@ -242,12 +242,12 @@ static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr
 
 dcsr_status dcsr_i_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
 {
-    dcsr_i_cuda_list list = {0};
+    dcsr_i_cuda_coo list = {0};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = gather(&list, stream, &dcsr_i_view_rows(B)->device, C->type);
     if (status == DCSR_OK) status = insert(C, stream, &list, ticket);
-    dcsr_i_cuda_list_close(&list, stream);
+    dcsr_i_cuda_coo_close(&list, stream);
     dcsr_status waited = dcsr_i_cuda_wait(stream, "matrix_add");
     dcsr_i_stream_return(C->context, stream);
     if (status != DCSR_OK) return status;
@@ -269,28 +269,28 @@ typedef struct operands {
     dcsr_view *A, *B;
 } operands;
 
-static dcsr_status merge(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const operands *o,
-                         const dcsr_i_cuda_list *a, const dcsr_i_cuda_list *b)
+static dcsr_status merge(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const operands *o,
+                         const dcsr_i_cuda_coo *a, const dcsr_i_cuda_coo *b)
 {
     DCSR_TRY(dcsr_i_check_shape(o->out->call, "A", a->rows, a->cols, "B", b->rows, b->cols));
     bool values = o->out->C->type != DCSR_PATTERN;
     dcsr_i_cuda_merging how = {
         .x = o->add, .y = o->add, .both = true, .op = o->op, .type = values ? o->op->ztype : DCSR_PATTERN};
-    return dcsr_i_cuda_list_merge(T, stream, a, b, &how);
+    return dcsr_i_cuda_coo_merge(T, stream, a, b, &how);
 }
 
-static dcsr_status compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const operands *o = user;
     const dcsr_desc *desc = o->out->desc;
-    dcsr_i_cuda_list a, b;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(&a, stream, o->A, desc && desc->transpose_a));
-    dcsr_status status = dcsr_i_cuda_list_of_view(&b, stream, o->B, desc && desc->transpose_b);
+    dcsr_i_cuda_coo a, b;
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(&a, stream, o->A, desc && desc->transpose_a));
+    dcsr_status status = dcsr_i_cuda_coo_of_view(&b, stream, o->B, desc && desc->transpose_b);
     if (status == DCSR_OK) {
         status = merge(T, stream, o, &a, &b);
-        dcsr_i_cuda_list_close(&b, stream);
+        dcsr_i_cuda_coo_close(&b, stream);
     }
-    dcsr_i_cuda_list_close(&a, stream);
+    dcsr_i_cuda_coo_close(&a, stream);
     return status;
 }
 

@@ -3,7 +3,7 @@
  * and operators that are built in. Only builds with CUDA have them.
  *
  *      matrix_ops_cuda.c         operators on entries, of one matrix or two; transpose, kronecker, matrix_add
- *      matrix_places_cuda.c      extract, and all that assigns
+ *      matrix_move_cuda.c      extract, and all that assigns
  *
  * Errors: those of dcsr_i_cuda_matrix_run(). */
 #ifndef DCSR_MATRIX_OPS_CUDA_H

@@ -273,8 +273,8 @@ static dcsr_status unite(dcsr_i_merger *merger, const dcsr_i_merging *m, const d
     size_t size = room.values ? dcsr_type_size(m->type) : 0;
     dcsr_i_merge merge = {.a = *old, .b = *T, .z = room};
     meetings->n = 0;
-    bool united =
-        dcsr_i_unite_rows(&merge, meetings, op, size) && dcsr_i_settle_union(meetings, op, size, room.values);
+    bool united = dcsr_i_unite_rows(&merge, meetings, op, size) &&
+                  dcsr_i_combine_union(meetings, op, size, room.values);
     *length = (uint32_t)merge.k;
     return united ? DCSR_OK : dcsr_i_fail_callback(m->call, op->text);
 }

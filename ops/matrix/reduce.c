@@ -313,14 +313,14 @@ static bool add_scattered(const job *j, const columns *c, const uint32_t *at, co
 static bool add_stretch_to_columns(const job *j, const columns *c, const dcsr_i_piece *stretch)
 {
     const dcsr_i_rows *rows = j->a.rows;
-    _Alignas(64) char cast[DCSR_I_CHUNK * WIDEST];
+    _Alignas(64) char cast[DCSR_I_VALUES_AT_ONCE * WIDEST];
     bool straight = rows->type == j->type;
     size_t from = dcsr_type_size(rows->type);
     for (uint64_t done = 0, n; done < stretch->length; done += n) {
         uint64_t at = stretch->begin + done;
         const char *values = from ? (const char *)rows->values + at * from : NULL;
         n = stretch->length - done;
-        if (!straight && n > DCSR_I_CHUNK) n = DCSR_I_CHUNK;
+        if (!straight && n > DCSR_I_VALUES_AT_ONCE) n = DCSR_I_VALUES_AT_ONCE;
         if (!straight) dcsr_i_cast(j->type, cast, rows->type, values, n);
         if (!add_scattered(j, c, rows->columns + at, straight ? values : cast, n)) return false;
     }

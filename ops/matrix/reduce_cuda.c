@@ -18,7 +18,7 @@ typedef struct adding {
     dcsr_i_cuda_stream *stream;
     const dcsr_monoid *monoid;
     dcsr_view *A;
-    dcsr_i_cuda_list list; /* A's entries, where they do not lie one behind the other */
+    dcsr_i_cuda_coo list; /* A's entries, where they do not lie one behind the other */
 } adding;
 
 /* What is added up, n values of some type. */
@@ -35,7 +35,7 @@ static dcsr_status find_values(adding *a, dcsr_i_cuda_write_source *x, uint64_t 
         dcsr_i_view_was_read(a->A);
         return DCSR_OK;
     }
-    DCSR_TRY(dcsr_i_cuda_list_of_view(&a->list, a->stream, a->A, false));
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(&a->list, a->stream, a->A, false));
     *n = a->list.n;
     x->values = a->list.values;
     return DCSR_OK;
@@ -73,7 +73,7 @@ dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid
     adding a = {.stream = dcsr_i_stream_borrow(A->context), .monoid = monoid, .A = A};
     if (!a.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = add_all(sum, &a);
-    dcsr_i_cuda_list_close(&a.list, a.stream);
+    dcsr_i_cuda_coo_close(&a.list, a.stream);
     if (status != DCSR_OK) dcsr_i_cuda_wait(a.stream, "matrix_reduce");
     dcsr_i_stream_return(A->context, a.stream);
     return status;
@@ -82,7 +82,7 @@ dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid
 /* ---- To a vector ---- */
 
 /* T with the sums of a list. */
-static dcsr_status make_vector(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *sums,
+static dcsr_status make_vector(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *sums,
                                uint64_t size)
 {
     size_t value_size = dcsr_type_size(sums->type);
@@ -99,13 +99,13 @@ static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, con
 {
     bool columns = out->desc && out->desc->transpose_a;
     bool turned = columns && dcsr_i_cuda_view_transpose_is_ready(A);
-    dcsr_i_cuda_list list;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(&list, stream, A, turned));
-    dcsr_status status = dcsr_i_cuda_list_cast(&list, stream, dcsr_i_monoid_type(monoid));
+    dcsr_i_cuda_coo list;
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(&list, stream, A, turned));
+    dcsr_status status = dcsr_i_cuda_coo_cast(&list, stream, dcsr_i_monoid_type(monoid));
     if (status == DCSR_OK)
-        status = dcsr_i_cuda_list_add_lines(&list, stream, columns && !turned, monoid->op->name);
+        status = dcsr_i_cuda_coo_add_lines(&list, stream, columns && !turned, monoid->op->name);
     if (status == DCSR_OK) status = make_vector(T, stream, &list, out->w->size);
-    dcsr_i_cuda_list_close(&list, stream);
+    dcsr_i_cuda_coo_close(&list, stream);
     return status;
 }
 

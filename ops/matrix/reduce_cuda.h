@@ -3,7 +3,7 @@
 #ifndef DCSR_REDUCE_CUDA_H
 #define DCSR_REDUCE_CUDA_H
 
-#include "ops/matrix/list_cuda.h"
+#include "ops/matrix/coo_cuda.h"
 #include "ops/vector/vector_ops_cuda.h"
 
 #ifdef __cplusplus
@@ -18,12 +18,12 @@ dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid
 dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
                                         dcsr_view *A);
 
-/* ---- list_add_up.cu ---- */
+/* ---- coo_add_up.cu ---- */
 
 /* Makes one row of the list, which has the sum of each row, or of each column: by a built-in monoid on the
- * list's type, as dcsr_i_cuda_list_add_up() does. */
-dcsr_status dcsr_i_cuda_list_add_lines(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, bool columns,
-                                       int name);
+ * list's type, as dcsr_i_cuda_coo_add_up() does. */
+dcsr_status dcsr_i_cuda_coo_add_lines(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, bool columns,
+                                      int name);
 
 #ifdef __cplusplus
 }

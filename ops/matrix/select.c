@@ -175,19 +175,19 @@ static bool judge(const selection *s, uint64_t first, uint64_t entries, const ui
                   const char *values, const uint32_t *lengths, bool *truth)
 {
     const dcsr_index_op *op = s->op;
-    _Alignas(64) char x[DCSR_I_CHUNK * WIDEST], z[DCSR_I_CHUNK * WIDEST];
-    uint32_t numbers[DCSR_I_CHUNK];
+    _Alignas(64) char x[DCSR_I_VALUES_AT_ONCE * WIDEST], z[DCSR_I_VALUES_AT_ONCE * WIDEST];
+    uint32_t numbers[DCSR_I_VALUES_AT_ONCE];
     dcsr_type type = s->a.rows->type;
     size_t size = s->a.value_size;
     unsigned row = 0;
     uint32_t left = lengths[0];
     for (uint64_t done = 0, n; done < entries; done += n) {
-        n = entries - done < DCSR_I_CHUNK ? entries - done : DCSR_I_CHUNK;
+        n = entries - done < DCSR_I_VALUES_AT_ONCE ? entries - done : DCSR_I_VALUES_AT_ONCE;
         if (!is_by_value(op)) dcsr_i_row_numbers(numbers, n, first, lengths, &row, &left);
         const char *from = size ? values + done * size : NULL;
         if (type != op->xtype) dcsr_i_cast(op->xtype, x, type, from, n);
         if (!dcsr_i_apply_index(op, z, type != op->xtype ? x : from,
-                                &(dcsr_i_places){.i = numbers, .j = columns + done}, s->thunk, n))
+                                &(dcsr_i_positions){.i = numbers, .j = columns + done}, s->thunk, n))
             return false;
         dcsr_i_cast(DCSR_BOOL, truth + done, op->ztype, z, n);
     }
@@ -265,7 +265,8 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
                            dcsr_type_name(op->thunk));
     const dcsr_i_matrix_output out = {.call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, !op->loop)) return dcsr_i_cuda_matrix_index(&out, op, thunk, A, true);
+    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop))
+        return dcsr_i_cuda_matrix_index(&out, op, thunk, A, true);
 #endif
     s.context = C->context;
     s.by_position = is_position(op);

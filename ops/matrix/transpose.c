@@ -119,7 +119,7 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     bool copied = desc && desc->transpose_a;
     const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, false)) return dcsr_i_cuda_matrix_copy(&out, A, !copied);
+    if (dcsr_i_cuda_matrix_accepts(&out, false)) return dcsr_i_cuda_matrix_copy(&out, A, !copied);
 #endif
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;

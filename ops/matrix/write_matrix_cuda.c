@@ -12,10 +12,10 @@
 #include "dcsr/store/result.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/store/cuda/store_cuda.h"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
-bool dcsr_i_cuda_matrix_takes(const dcsr_i_matrix_output *out, bool users)
+bool dcsr_i_cuda_matrix_accepts(const dcsr_i_matrix_output *out, bool users)
 {
     bool host = out->desc && out->desc->device == DCSR_DEVICE_CPU;
     return out->C->context->cuda && !host && !users && !(out->accum && !out->accum->loop);
@@ -24,25 +24,25 @@ bool dcsr_i_cuda_matrix_takes(const dcsr_i_matrix_output *out, bool users)
 /* ---- Masks ---- */
 
 /* Keeps the entries whose values are not 0. */
-static dcsr_status choose_true(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
+static dcsr_status choose_true(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_mark_true(stream, list, keep);
-    dcsr_status status = dcsr_i_cuda_list_choose(list, stream, keep);
+    dcsr_i_cuda_coo_mark_true(stream, list, keep);
+    dcsr_status status = dcsr_i_cuda_coo_choose(list, stream, keep);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
 
-dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_list *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
+dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_coo *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
                                     const dcsr_desc *desc)
 {
-    DCSR_TRY(dcsr_i_cuda_list_of_view(places, stream, mask, false));
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(places, stream, mask, false));
     bool by_value = places->type != DCSR_PATTERN && !(desc && desc->mask_structure);
     dcsr_status status = by_value ? choose_true(places, stream) : DCSR_OK;
-    if (status == DCSR_OK) status = dcsr_i_cuda_list_cast(places, stream, DCSR_PATTERN);
-    if (status != DCSR_OK) dcsr_i_cuda_list_close(places, stream);
+    if (status == DCSR_OK) status = dcsr_i_cuda_coo_cast(places, stream, DCSR_PATTERN);
+    if (status != DCSR_OK) dcsr_i_cuda_coo_close(places, stream);
     return status;
 }
 
@@ -60,7 +60,7 @@ static dcsr_status bring_bits(uint32_t **bits, dcsr_i_cuda_stream *stream, const
     if (*bits && indices) {
         dcsr_i_cuda_fill(stream, *bits, 0, words * sizeof **bits);
         dcsr_i_cuda_copy(stream, indices, list->indices, list->n * sizeof *indices);
-        dcsr_i_cuda_list_set_bits(stream, *bits, indices, list->n);
+        dcsr_i_cuda_coo_set_bits(stream, *bits, indices, list->n);
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, indices, list->n, sizeof *indices);
     return *bits && indices ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -74,47 +74,47 @@ typedef struct writing {
     const void *user;
     bool complement, replace;
     dcsr_i_cuda_stream *stream; /* the matrix's */
-    dcsr_i_cuda_list T;         /* becomes the new content */
-    dcsr_i_cuda_list places, inside, outside;
-    dcsr_i_cuda_list duplicates; /* of C, at places that are not written */
+    dcsr_i_cuda_coo T;          /* becomes the new content */
+    dcsr_i_cuda_coo places, inside, outside;
+    dcsr_i_cuda_coo duplicates; /* of C, at places that are not written */
 } writing;
 
 /* The list becomes what comes of merging others. */
-static void become(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *merged)
+static void become(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *merged)
 {
-    dcsr_i_cuda_list_close(list, stream);
+    dcsr_i_cuda_coo_close(list, stream);
     *list = *merged;
 }
 
 /* The entries at the places where the mask is true, or at the others. */
-static dcsr_status part_of(dcsr_i_cuda_list *part, const writing *w, const dcsr_i_cuda_list *list, bool truth)
+static dcsr_status part_of(dcsr_i_cuda_coo *part, const writing *w, const dcsr_i_cuda_coo *list, bool truth)
 {
     bool named = truth != w->complement;
     dcsr_i_cuda_merging how = {.x = !named, .both = named, .type = list->type};
-    return dcsr_i_cuda_list_merge(part, w->stream, list, &w->places, &how);
+    return dcsr_i_cuda_coo_merge(part, w->stream, list, &w->places, &how);
 }
 
 /* Where the mask is true. */
-static dcsr_status restrict_to_mask(dcsr_i_cuda_list *list, const writing *w)
+static dcsr_status restrict_to_mask(dcsr_i_cuda_coo *list, const writing *w)
 {
-    dcsr_i_cuda_list part;
+    dcsr_i_cuda_coo part;
     DCSR_TRY(part_of(&part, w, list, true));
     become(list, w->stream, &part);
     return DCSR_OK;
 }
 
 /* T and entries of C beside it, to values of C's type. */
-static dcsr_status unite(writing *w, const dcsr_i_cuda_list *kept, const dcsr_binary_op *accum)
+static dcsr_status unite(writing *w, const dcsr_i_cuda_coo *kept, const dcsr_binary_op *accum)
 {
-    dcsr_i_cuda_list all;
+    dcsr_i_cuda_coo all;
     dcsr_i_cuda_merging how = {.x = true, .y = true, .both = true, .op = accum, .type = w->out->C->type};
-    DCSR_TRY(dcsr_i_cuda_list_merge(&all, w->stream, kept, &w->T, &how));
+    DCSR_TRY(dcsr_i_cuda_coo_merge(&all, w->stream, kept, &w->T, &how));
     become(&w->T, w->stream, &all);
     return DCSR_OK;
 }
 
 /* Keeps the entries that stay as they are. */
-static dcsr_status choose_staying(dcsr_i_cuda_list *list, const writing *w, dcsr_i_cuda_staying how)
+static dcsr_status choose_staying(dcsr_i_cuda_coo *list, const writing *w, dcsr_i_cuda_staying how)
 {
     const dcsr_i_region *region = w->out->region;
     uint64_t n = list->n, rows = list->rows, cols = list->cols;
@@ -129,8 +129,8 @@ static dcsr_status choose_staying(dcsr_i_cuda_list *list, const writing *w, dcsr
         how.region = region != NULL;
         how.rows = of_rows;
         how.cols = of_cols;
-        dcsr_i_cuda_list_mark_staying(w->stream, list, &how, keep);
-        status = dcsr_i_cuda_list_choose(list, w->stream, keep);
+        dcsr_i_cuda_coo_mark_staying(w->stream, list, &how, keep);
+        status = dcsr_i_cuda_coo_choose(list, w->stream, keep);
     }
     dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, of_cols, (cols + 31) / 32, sizeof *of_cols);
@@ -144,7 +144,7 @@ static dcsr_status read_old(writing *w)
     dcsr_view *view;
     const dcsr_i_matrix_output *out = w->out;
     DCSR_TRY(dcsr_view_create(&view, out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-    dcsr_status status = dcsr_i_cuda_list_of_output(&w->inside, &w->duplicates, w->stream, view);
+    dcsr_status status = dcsr_i_cuda_coo_of_output(&w->inside, &w->duplicates, w->stream, view);
     dcsr_view_destroy(view);
     if (status != DCSR_OK || !w->duplicates.n) return status;
     const dcsr_i_cuda_staying how = {.masked = out->mask != NULL,
@@ -175,10 +175,10 @@ static dcsr_status put_duplicates_back(writing *w)
     uint64_t n = w->T.n;
     uint32_t *keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_mark_missing(w->stream, &w->T, &w->duplicates, keep);
-    dcsr_status status = dcsr_i_cuda_list_choose(&w->T, w->stream, keep);
+    dcsr_i_cuda_coo_mark_missing(w->stream, &w->T, &w->duplicates, keep);
+    dcsr_status status = dcsr_i_cuda_coo_choose(&w->T, w->stream, keep);
     dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
-    return status == DCSR_OK ? dcsr_i_cuda_list_append(&w->T, w->stream, &w->duplicates) : status;
+    return status == DCSR_OK ? dcsr_i_cuda_coo_append(&w->T, w->stream, &w->duplicates) : status;
 }
 
 static dcsr_status make_content(writing *w)
@@ -189,7 +189,7 @@ static dcsr_status make_content(writing *w)
         DCSR_TRY(restrict_to_mask(&w->T, w));
     }
     if (out->accum || out->region || (out->mask && !w->replace)) DCSR_TRY(keep_old(w));
-    DCSR_TRY(dcsr_i_cuda_list_cast(&w->T, w->stream, out->C->type));
+    DCSR_TRY(dcsr_i_cuda_coo_cast(&w->T, w->stream, out->C->type));
     return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }
 
@@ -200,11 +200,11 @@ static dcsr_status write_list(writing *w)
     dcsr_status status = make_content(w);
     if (status == DCSR_OK)
         status = dcsr_i_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n, !w->duplicates.n);
-    dcsr_i_cuda_list_close(&w->duplicates, w->stream);
-    dcsr_i_cuda_list_close(&w->places, w->stream);
-    dcsr_i_cuda_list_close(&w->inside, w->stream);
-    dcsr_i_cuda_list_close(&w->outside, w->stream);
-    dcsr_i_cuda_list_close(&w->T, w->stream);
+    dcsr_i_cuda_coo_close(&w->duplicates, w->stream);
+    dcsr_i_cuda_coo_close(&w->places, w->stream);
+    dcsr_i_cuda_coo_close(&w->inside, w->stream);
+    dcsr_i_cuda_coo_close(&w->outside, w->stream);
+    dcsr_i_cuda_coo_close(&w->T, w->stream);
     return status;
 }
 
@@ -257,7 +257,7 @@ dcsr_status dcsr_i_cuda_matrix_run(const dcsr_i_matrix_output *out, dcsr_i_cuda_
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = out->in_turn ? DCSR_OK : compute_before(&w, stream);
     if (status == DCSR_OK) status = dcsr_i_result_turn(out->C, out->call, write_in_turn, &w);
-    dcsr_i_cuda_list_close(&w.T, stream);
+    dcsr_i_cuda_coo_close(&w.T, stream);
     dcsr_i_stream_return(out->C->context, stream);
     if (status == DCSR_OK && desc && desc->report)
         *desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = work};

@@ -9,22 +9,22 @@
 #define DCSR_WRITE_MATRIX_CUDA_H
 
 #include <dcsr/desc.h>
-#include "ops/matrix/list_cuda.h"
+#include "ops/matrix/coo_cuda.h"
 
 typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
 
 /* Whether an operation is carried out on the device: where C's context has one, unless the description wants
  * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
  * operands are on the device, and bringing them to the host takes as long. */
-bool dcsr_i_cuda_matrix_takes(const dcsr_i_matrix_output *out, bool users);
+bool dcsr_i_cuda_matrix_accepts(const dcsr_i_matrix_output *out, bool users);
 
 /* The places where a mask is true that is not complemented: a list of DCSR_PATTERN. Waits. */
-dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_list *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
+dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_coo *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
                                     const dcsr_desc *desc);
 
 /* Makes T, with a stream on which it may wait. T is of zeros before, and closed by the caller, whatever is
  * returned. */
-typedef dcsr_status dcsr_i_cuda_compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user);
+typedef dcsr_status dcsr_i_cuda_compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user);
 
 /* Carries an operation out: computes T, writes it, reports `work` entries. Output and mask have been checked
  * (dcsr_i_check_output), also that all are of one context. Errors: those of compute(), DIMENSION_MISMATCH,

@@ -143,7 +143,7 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
     DCSR_TRY(check_factors(A, B, how));
     const dcsr_i_matrix_output out = {.call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_takes(&out, dcsr_i_semiring_is_users(semiring)))
+    if (dcsr_i_cuda_matrix_accepts(&out, dcsr_i_semiring_is_users(semiring)))
         return dcsr_i_cuda_mxm(&out, semiring, A, B);
 #endif
     dcsr_i_mxm_few few;

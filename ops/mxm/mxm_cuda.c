@@ -23,13 +23,13 @@ typedef struct multiplying {
     dcsr_type type;        /* of the products */
     dcsr_i_cuda_rows rows; /* of B */
     /* B as a list, and its columns and where its rows begin; of zeros where B is read as it stands. */
-    dcsr_i_cuda_list b;
+    dcsr_i_cuda_coo b;
     uint32_t *b_columns;
     uint64_t *b_offsets;
-    dcsr_i_cuda_list a;      /* A's entries, with values as multiply takes them */
+    dcsr_i_cuda_coo a;       /* A's entries, with values as multiply takes them */
     uint32_t *columns;       /* of these */
     uint64_t *offsets;       /* products before each */
-    dcsr_i_cuda_list places; /* where the mask is true, and where its rows begin; of zeros where products */
+    dcsr_i_cuda_coo places;  /* where the mask is true, and where its rows begin; of zeros where products */
     uint64_t *place_offsets; /* are wanted everywhere */
     dcsr_i_cuda_cut *cut;
 } multiplying;
@@ -49,12 +49,12 @@ static void close_product(multiplying *m)
     release(m, m->cut, 1, sizeof *m->cut);
     release(m, m->offsets, m->a.n + 1, sizeof *m->offsets);
     release(m, m->columns, m->a.n, sizeof *m->columns);
-    dcsr_i_cuda_list_close(&m->a, m->stream);
+    dcsr_i_cuda_coo_close(&m->a, m->stream);
     release(m, m->place_offsets, m->places.rows + 1, sizeof *m->place_offsets);
-    dcsr_i_cuda_list_close(&m->places, m->stream);
+    dcsr_i_cuda_coo_close(&m->places, m->stream);
     release(m, m->b_offsets, m->b.rows + 1, sizeof *m->b_offsets);
     release(m, m->b_columns, m->b.n, sizeof *m->b_columns);
-    dcsr_i_cuda_list_close(&m->b, m->stream);
+    dcsr_i_cuda_coo_close(&m->b, m->stream);
 }
 
 /* What kernels have written, once they have run. */
@@ -88,13 +88,13 @@ static dcsr_status open_b(multiplying *m)
         dcsr_i_view_was_read(B);
         return DCSR_OK;
     }
-    dcsr_i_cuda_list *b = &m->b;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(b, m->stream, B, transposed));
+    dcsr_i_cuda_coo *b = &m->b;
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(b, m->stream, B, transposed));
     m->b_columns = allocate(m, b->n, sizeof *m->b_columns);
     m->b_offsets = allocate(m, b->rows + 1, sizeof *m->b_offsets);
     if (!m->b_columns || !m->b_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_take_low(m->stream, b->keys, b->n, 32, m->b_columns);
-    dcsr_i_cuda_list_offsets(m->stream, b, m->b_offsets);
+    dcsr_i_cuda_coo_offsets(m->stream, b, m->b_offsets);
     m->rows = (dcsr_i_cuda_rows){.rows = b->rows,
                                  .cols = b->cols,
                                  .stored = b->n,
@@ -113,7 +113,7 @@ static dcsr_status choose_rows(multiplying *m)
     uint32_t *keep = allocate(m, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_mxm_mark(m->stream, m->a.keys, n, m->place_offsets, keep);
-    dcsr_status status = dcsr_i_cuda_list_choose(&m->a, m->stream, keep);
+    dcsr_status status = dcsr_i_cuda_coo_choose(&m->a, m->stream, keep);
     release(m, keep, n, sizeof *keep);
     return status;
 }
@@ -129,7 +129,7 @@ static dcsr_status use_mask(multiplying *m)
     DCSR_TRY(dcsr_i_cuda_mask_places(&m->places, m->stream, out->mask, out->desc));
     m->place_offsets = allocate(m, m->places.rows + 1, sizeof *m->place_offsets);
     if (!m->place_offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_offsets(m->stream, &m->places, m->place_offsets);
+    dcsr_i_cuda_coo_offsets(m->stream, &m->places, m->place_offsets);
     return choose_rows(m);
 }
 
@@ -139,9 +139,9 @@ static dcsr_status open_product(multiplying *m)
     const dcsr_binary_op *multiply = f->semiring->multiply;
     m->type = type_of_products(f);
     DCSR_TRY(open_b(m));
-    DCSR_TRY(dcsr_i_cuda_list_of_view(&m->a, m->stream, f->A, f->transpose_a));
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(&m->a, m->stream, f->A, f->transpose_a));
     bool reads_a = m->type != DCSR_PATTERN && dcsr_i_reads_x(multiply) && m->a.type != DCSR_PATTERN;
-    DCSR_TRY(dcsr_i_cuda_list_cast(&m->a, m->stream, reads_a ? multiply->xtype : DCSR_PATTERN));
+    DCSR_TRY(dcsr_i_cuda_coo_cast(&m->a, m->stream, reads_a ? multiply->xtype : DCSR_PATTERN));
     DCSR_TRY(use_mask(m));
     m->columns = allocate(m, m->a.n, sizeof *m->columns);
     m->offsets = allocate(m, m->a.n + 1, sizeof *m->offsets);
@@ -153,13 +153,13 @@ static dcsr_status open_product(multiplying *m)
 
 /* ---- Portions ---- */
 
-static dcsr_status open_part(const multiplying *m, dcsr_i_cuda_list *part, uint64_t n)
+static dcsr_status open_part(const multiplying *m, dcsr_i_cuda_coo *part, uint64_t n)
 {
-    return dcsr_i_cuda_list_open(part, m->stream, m->type, m->a.rows, m->rows.cols, n);
+    return dcsr_i_cuda_coo_open(part, m->stream, m->type, m->a.rows, m->rows.cols, n);
 }
 
 /* The products at the mask's places. */
-static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_list *part)
+static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_coo *part)
 {
     uint64_t parts = dcsr_i_cuda_mxm_parts(p), n, *starts = allocate(m, parts + 1, sizeof *starts);
     if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -172,7 +172,7 @@ static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_product
     return status;
 }
 
-static dcsr_status expand(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_list *part)
+static dcsr_status expand(const multiplying *m, const dcsr_i_cuda_products *p, dcsr_i_cuda_coo *part)
 {
     if (p->places) return expand_wanted(m, p, part);
     DCSR_TRY(open_part(m, part, p->count));
@@ -180,7 +180,7 @@ static dcsr_status expand(const multiplying *m, const dcsr_i_cuda_products *p, d
     return DCSR_OK;
 }
 
-static void copy_entries(const multiplying *m, dcsr_i_cuda_list *to, const dcsr_i_cuda_list *from)
+static void copy_entries(const multiplying *m, dcsr_i_cuda_coo *to, const dcsr_i_cuda_coo *from)
 {
     size_t size = dcsr_type_size(m->type);
     dcsr_i_cuda_copy(m->stream, to->keys + to->n, from->keys, from->n * sizeof *to->keys);
@@ -189,9 +189,9 @@ static void copy_entries(const multiplying *m, dcsr_i_cuda_list *to, const dcsr_
 }
 
 /* Appends a part, whose rows come after those that T has. The first becomes T. */
-static dcsr_status append(const multiplying *m, dcsr_i_cuda_list *T, dcsr_i_cuda_list *part)
+static dcsr_status append(const multiplying *m, dcsr_i_cuda_coo *T, dcsr_i_cuda_coo *part)
 {
-    dcsr_i_cuda_list larger, none = {0};
+    dcsr_i_cuda_coo larger, none = {0};
     uint64_t n = T->n + part->n;
     if (!T->keys) {
         *T = *part;
@@ -202,7 +202,7 @@ static dcsr_status append(const multiplying *m, dcsr_i_cuda_list *T, dcsr_i_cuda
         DCSR_TRY(open_part(m, &larger, n + n / 2));
         larger.n = 0;
         copy_entries(m, &larger, T);
-        dcsr_i_cuda_list_close(T, m->stream);
+        dcsr_i_cuda_coo_close(T, m->stream);
         *T = larger;
     }
     copy_entries(m, T, part);
@@ -210,7 +210,7 @@ static dcsr_status append(const multiplying *m, dcsr_i_cuda_list *T, dcsr_i_cuda
 }
 
 /* Entries begin to end - 1 of A, which have so many products. */
-static dcsr_status multiply_portion(const multiplying *m, dcsr_i_cuda_list *T, uint64_t begin, uint64_t end,
+static dcsr_status multiply_portion(const multiplying *m, dcsr_i_cuda_coo *T, uint64_t begin, uint64_t end,
                                     uint64_t products)
 {
     const dcsr_semiring *semiring = m->of->semiring;
@@ -225,16 +225,16 @@ static dcsr_status multiply_portion(const multiplying *m, dcsr_i_cuda_list *T, u
                               .places = m->places.keys,
                               .place_offsets = m->place_offsets};
     if (m->a.values) p.x = (const char *)m->a.values + begin * dcsr_type_size(m->a.type);
-    dcsr_i_cuda_list part = {0};
+    dcsr_i_cuda_coo part = {0};
     dcsr_status status = expand(m, &p, &part);
-    if (status == DCSR_OK) status = dcsr_i_cuda_list_sort(&part, m->stream);
-    if (status == DCSR_OK) status = dcsr_i_cuda_list_add_up(&part, m->stream, semiring->add->op->name);
+    if (status == DCSR_OK) status = dcsr_i_cuda_coo_sort(&part, m->stream);
+    if (status == DCSR_OK) status = dcsr_i_cuda_coo_add_up(&part, m->stream, semiring->add->op->name);
     if (status == DCSR_OK) status = append(m, T, &part);
-    dcsr_i_cuda_list_close(&part, m->stream);
+    dcsr_i_cuda_coo_close(&part, m->stream);
     return status;
 }
 
-static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_list *T)
+static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_coo *T)
 {
     dcsr_i_cuda_cut done = {0, 0}, next;
     for (; done.end < m->a.n; done = next) {
@@ -248,7 +248,7 @@ static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_list *T)
 
 /* ---- The call ---- */
 
-static dcsr_status compute(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     multiplying m = {.of = user, .stream = stream};
     dcsr_status status = open_product(&m);

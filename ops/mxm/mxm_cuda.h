@@ -70,7 +70,7 @@ void dcsr_i_cuda_mxm_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_product
  * where all are, starts is NULL. The list's type is that of the products, which is `type` or DCSR_BOOL; or
  * DCSR_PATTERN, where no values are wanted. */
 void dcsr_i_cuda_mxm_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, const uint64_t *starts,
-                            const dcsr_i_cuda_list *to);
+                            const dcsr_i_cuda_coo *to);
 
 #ifdef __cplusplus
 }

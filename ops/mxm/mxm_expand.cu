@@ -97,7 +97,7 @@ DCSR_CUDA_INLINE factors<T> load_factors(const dcsr_i_cuda_products &p, uint64_t
 }
 
 template <class T>
-DCSR_CUDA_INLINE void store_product(const dcsr_i_cuda_products &p, const dcsr_i_cuda_list &to, uint64_t at,
+DCSR_CUDA_INLINE void store_product(const dcsr_i_cuda_products &p, const dcsr_i_cuda_coo &to, uint64_t at,
                                     const factors<T> &f)
 {
     to.keys[at] = f.key;
@@ -111,7 +111,7 @@ DCSR_CUDA_INLINE void store_product(const dcsr_i_cuda_products &p, const dcsr_i_
 
 /* All of them. */
 template <class T>
-static __global__ void DCSR_CUDA_WALK_BOUNDS expand_all(dcsr_i_cuda_products p, dcsr_i_cuda_list to)
+static __global__ void DCSR_CUDA_WALK_BOUNDS expand_all(dcsr_i_cuda_products p, dcsr_i_cuda_coo to)
 {
     const uint64_t before = p.walk.offsets[0];
     dcsr_i_cuda_for_entries(
@@ -166,7 +166,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS count_wanted(dcsr_i_cuda_products p
 
 template <class T>
 static __global__ void DCSR_CUDA_WALK_BOUNDS expand_wanted(dcsr_i_cuda_products p, const uint64_t *starts,
-                                                           dcsr_i_cuda_list to)
+                                                           dcsr_i_cuda_coo to)
 {
     for_wanted(
         p,
@@ -187,7 +187,7 @@ void dcsr_i_cuda_mxm_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_product
 }
 
 void dcsr_i_cuda_mxm_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_products *p, const uint64_t *starts,
-                            const dcsr_i_cuda_list *to)
+                            const dcsr_i_cuda_coo *to)
 {
     dcsr_i_cuda_with_type(p->type, [=](auto value) {
         typedef decltype(value) T;

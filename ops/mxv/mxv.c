@@ -3,7 +3,7 @@
  *
  * Whether to push or to pull is decided by an estimate of what either costs. The unit is about a nanosecond of
  * one thread. A push looks at every entry in the columns of u's elements. A pull looks at the rows that the mask
- * allows: at all of their entries, or, where the first term settles a sum, at as many as it takes to meet one:
+ * allows: at all of their entries, or, where the first term decides a sum, at as many as it takes to meet one:
  * if u's columns hold one in d of all entries, about d. That share is of entries, not of elements, as large
  * columns are the ones that are met.
  *
@@ -160,8 +160,8 @@ static void set_semiring(dcsr_i_mxv *x, const dcsr_i_mxv_call *c, dcsr_type matr
     x->utype = x->flipped ? s->multiply->xtype : s->multiply->ytype;
     x->reads_matrix = x->flipped ? dcsr_i_reads_y(s->multiply) : dcsr_i_reads_x(s->multiply);
     x->reads_vector = x->flipped ? dcsr_i_reads_x(s->multiply) : dcsr_i_reads_y(s->multiply);
-    x->settles = x->kernels && x->type == DCSR_BOOL && s->multiply->name == DCSR_BINARY_SECOND &&
-                 s->add->terminal_kind == DCSR_I_TERMINAL;
+    x->decided_early = x->kernels && x->type == DCSR_BOOL && s->multiply->name == DCSR_BINARY_SECOND &&
+                       s->add->terminal_kind == DCSR_I_TERMINAL;
     x->size = dcsr_type_size(x->type);
     x->asize = dcsr_type_size(x->atype);
     x->usize = dcsr_type_size(x->utype);
@@ -310,7 +310,7 @@ static dcsr_status multiply(const dcsr_i_mxv_call *c)
     DCSR_TRY(check(c));
 #ifdef DCSR_CUDA
     bool takes;
-    DCSR_TRY(dcsr_i_cuda_mxv_takes(&takes, c));
+    DCSR_TRY(dcsr_i_cuda_mxv_accepts(&takes, c));
     if (takes) return dcsr_i_cuda_mxv_run(c);
 #endif
     const dcsr_i_rows *rows = dcsr_i_view_rows(c->A);

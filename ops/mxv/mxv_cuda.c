@@ -23,7 +23,7 @@ static dcsr_direction way_of(const dcsr_i_mxv_call *call)
     return call->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
 }
 
-dcsr_status dcsr_i_cuda_mxv_takes(bool *takes, const dcsr_i_mxv_call *call)
+dcsr_status dcsr_i_cuda_mxv_accepts(bool *takes, const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_vector *const vectors[] = {call->w, call->mask, call->u};

@@ -81,7 +81,7 @@ void dcsr_i_cuda_wanted_close(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *st
 
 /* Whether it runs on the device: where it can, as semiring and accum are built in, dcsr_i_dispatch() decides. If
  * not, the vectors have been brought to the host. */
-dcsr_status dcsr_i_cuda_mxv_takes(bool *takes, const struct dcsr_i_mxv_call *call);
+dcsr_status dcsr_i_cuda_mxv_accepts(bool *takes, const struct dcsr_i_mxv_call *call);
 dcsr_status dcsr_i_cuda_mxv_run(const struct dcsr_i_mxv_call *call);
 
 #ifdef __cplusplus

@@ -66,7 +66,7 @@ typedef struct dcsr_i_mxv {
     const dcsr_semiring *semiring; /* for a matrix as the first operand, where it is built in */
     bool flipped;                  /* it is not, and multiply's first operand is the vector's */
     bool any;                      /* the sum is any of its terms, which are what multiply() copies, or 1 */
-    bool settles;                  /* on bool: products are u's elements, and one value settles a sum */
+    bool decided_early;            /* on bool: products are u's elements, and one value decides a sum */
     const dcsr_i_mxv_kernels *kernels; /* NULL: operators on blocks serve */
     dcsr_type type;                    /* of t */
     dcsr_type atype, utype;            /* that multiply takes the matrix's and the vector's values as */
@@ -157,9 +157,9 @@ bool dcsr_i_mxv_products(const dcsr_i_mxv *x, bool push, const dcsr_i_mxv_run *r
  * returns true. */
 bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void *t, uint64_t slot,
                          uint64_t *looked_at);
-/* The same where x->settles, for a sum *t that may `has` been added to already: looks for what settles it.
+/* The same where x->decided_early, for a sum *t that may `has` been added to already: looks for what decides it.
  * Returns whether there is a sum now. */
-bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
+bool dcsr_i_mxv_finish_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
                             uint64_t *looked_at);
 struct dcsr_i_mxv_scatter;
 struct dcsr_i_share;

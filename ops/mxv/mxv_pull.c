@@ -51,8 +51,8 @@ static inline void pull_row(const dcsr_i_mxv *x, dcsr_i_mxv_batch *batch, const 
         bool has = *batch->found & bit;
         if (x->any)
             has = dcsr_i_mxv_any_pull(x, at, n, batch->t, slot, &batch->looked_at);
-        else if (x->settles && x->u_bits)
-            has = dcsr_i_mxv_settle_pull(x, at, n, (bool *)batch->t + slot, has, &batch->looked_at);
+        else if (x->decided_early && x->u_bits)
+            has = dcsr_i_mxv_finish_pull(x, at, n, (bool *)batch->t + slot, has, &batch->looked_at);
         else
             dcsr_i_batch_add(batch, at, n, slot);
         if (!has) continue;
@@ -86,7 +86,7 @@ static inline void pull_pieces(pull *p, dcsr_i_mxv_batch *batch, uint64_t positi
 static void pull_listed(pull *p, dcsr_i_mxv_batch *batch, uint64_t first, uint64_t n)
 {
     const dcsr_i_mxv *x = p->x;
-    dcsr_i_row_place places[DCSR_I_PAGE_ROWS];
+    dcsr_i_row_location places[DCSR_I_PAGE_ROWS];
     dcsr_i_rows_locate(places, x->rows, p->list + first, n, dcsr_i_mxv_value_size(x));
     for (uint64_t k = 0; k < n; k++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];

@@ -4,7 +4,7 @@
  * another type, copies. For semirings that have no kernels, a user's operators, and built-in ones in pairs that
  * operators.def does not name, operators are applied to blocks of values.
  *
- * Of the monoid ANY the first entry that meets an element of u settles a row, and values are copied, or not looked
+ * Of the monoid ANY the first entry that meets an element of u decides a row, and values are copied, or not looked
  * at. A search of a graph is made of these. The bits of u (pull), or of what has been found (push), are the
  * cache misses, so long runs are first filtered by 16 columns at once, without a branch. */
 #include "ops/rows/column_bits.h"
@@ -299,7 +299,7 @@ bool dcsr_i_mxv_any_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, void
     return true;
 }
 
-bool dcsr_i_mxv_settle_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
+bool dcsr_i_mxv_finish_pull(const dcsr_i_mxv *x, uint64_t at, uint64_t length, bool *t, bool has,
                             uint64_t *looked_at)
 {
     const uint32_t *columns = x->rows->columns + at;

@@ -7,7 +7,7 @@
 
 #include "ops/rows/row_block.h"
 
-enum { DCSR_I_LANES = DCSR_I_CHUNK };
+enum { DCSR_I_LANES = DCSR_I_VALUES_AT_ONCE };
 
 /* A sum in the making: lane k has the sum of values k, k + DCSR_I_LANES, ... */
 typedef struct dcsr_i_sum {

@@ -8,7 +8,7 @@
 #include "dcsr/store/rowtable.h"
 #include "ops/algebra/operator.h"
 
-enum { DCSR_I_CHUNK = 512 }; /* entries that go through an operator at once: some kilobytes */
+enum { DCSR_I_VALUES_AT_ONCE = 512 }; /* entries that go through an operator at once: some kilobytes */
 
 typedef struct dcsr_i_row_block {
     unsigned stretches;

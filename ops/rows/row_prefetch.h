@@ -66,14 +66,14 @@ DCSR_I_PREFETCH void dcsr_i_rows_prefetch(const dcsr_i_rows *rows, const uint32_
 }
 
 /* Where a row is: how many pieces it has, and the first of them, if any. */
-typedef struct dcsr_i_row_place {
+typedef struct dcsr_i_row_location {
     dcsr_i_piece first;
     int pieces;
-} dcsr_i_row_place;
+} dcsr_i_row_location;
 
 /* Finds n <= DCSR_I_PAGE_ROWS rows, and asks for their entries: every step is taken for all of them before
  * the next. */
-DCSR_I_PREFETCH void dcsr_i_rows_locate(dcsr_i_row_place *places, const dcsr_i_rows *rows,
+DCSR_I_PREFETCH void dcsr_i_rows_locate(dcsr_i_row_location *places, const dcsr_i_rows *rows,
                                         const uint32_t *list, uint64_t n, size_t value_size)
 {
     const dcsr_i_row_page *pages[DCSR_I_PAGE_ROWS];

@@ -360,7 +360,7 @@ dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector 
 #ifdef DCSR_CUDA
     const dcsr_i_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
     bool takes;
-    DCSR_TRY(dcsr_i_cuda_spmm_takes(&takes, &there));
+    DCSR_TRY(dcsr_i_cuda_spmm_accepts(&takes, &there));
     if (takes) return dcsr_i_cuda_spmm_run(mapping, &there);
 #endif
     dcsr_context *context = dcsr_i_view_context(A);

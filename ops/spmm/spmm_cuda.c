@@ -24,7 +24,7 @@ static bool on_device(dcsr_context *context, const void *pointer)
     return pointer && dcsr_i_cuda_where(context->cuda, pointer) == DCSR_CUDA_ON_DEVICE;
 }
 
-dcsr_status dcsr_i_cuda_spmm_takes(bool *takes, const dcsr_i_cuda_spmm_call *call)
+dcsr_status dcsr_i_cuda_spmm_accepts(bool *takes, const dcsr_i_cuda_spmm_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_desc *desc = call->desc;

@@ -86,7 +86,7 @@ typedef struct dcsr_i_cuda_spmm_call {
 
 /* Whether it runs on the device: built-in operators, and either asked for, worth it, or with X or Y
  * there. What has X or Y there and cannot is refused: INVALID_ARGUMENT. */
-dcsr_status dcsr_i_cuda_spmm_takes(bool *takes, const dcsr_i_cuda_spmm_call *call);
+dcsr_status dcsr_i_cuda_spmm_accepts(bool *takes, const dcsr_i_cuda_spmm_call *call);
 /* All has been checked. X and Y may be anywhere. */
 dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_spmm_call *call);
 

@@ -10,7 +10,7 @@ enum { BLOCKS_AT_ONCE = 4 }; /* that a multiprocessor runs: 256 threads of 64 re
 /* What is kept with a view: plans for its rows and for those of the transpose, made when they are asked for.
  */
 typedef struct kept_plans {
-    dcsr_i_kept kept;
+    dcsr_i_attachment kept;
     dcsr_i_cuda_spmv_plan plan[2];
     bool made[2];
     pthread_mutex_t lock; /* held while one is made, and while a product is put onto a stream */
@@ -79,7 +79,7 @@ static dcsr_status make_plan(dcsr_i_cuda_spmv_plan *plan, dcsr_i_cuda_stream *st
 }
 
 /* The view is being destroyed: what used the plans is over. */
-static void drop(dcsr_i_kept *kept, dcsr_view *view)
+static void drop(dcsr_i_attachment *kept, dcsr_view *view)
 {
     kept_plans *k = (kept_plans *)kept;
     for (int which = 0; which < 2; which++)
@@ -90,7 +90,7 @@ static void drop(dcsr_i_kept *kept, dcsr_view *view)
     dcsr_i_free(dcsr_i_view_context(view), DCSR_I_MATRIX, k, 1, sizeof *k);
 }
 
-static dcsr_status make(dcsr_i_kept **kept, dcsr_view *view)
+static dcsr_status make(dcsr_i_attachment **kept, dcsr_view *view)
 {
     kept_plans *k = dcsr_i_calloc(dcsr_i_view_context(view), DCSR_I_MATRIX, 1, sizeof *k);
     if (!k) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -120,8 +120,8 @@ static dcsr_status make_one(kept_plans *k, int which, dcsr_view *view, const dcs
 
 static dcsr_status plan_of(kept_plans **plans, dcsr_view *A, int which, const dcsr_i_cuda_rows *rows)
 {
-    dcsr_i_kept *kept;
-    DCSR_TRY(dcsr_i_view_keep(&kept, A, make));
+    dcsr_i_attachment *kept;
+    DCSR_TRY(dcsr_i_view_attach(&kept, A, make));
     kept_plans *k = *plans = (kept_plans *)kept;
     pthread_mutex_lock(&k->lock);
     dcsr_status status = k->made[which] ? DCSR_OK : make_one(k, which, A, rows);

@@ -64,7 +64,7 @@ dcsr_status dcsr_vector_apply(dcsr_vector *w, const dcsr_vector *mask, const dcs
 {
     DCSR_TRY(check("vector_apply", w, mask, op, u, desc));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
+    DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
         return dcsr_i_cuda_vector_apply(&(dcsr_i_vector_output){"vector_apply", w, mask, accum, desc}, op, u);
@@ -104,7 +104,8 @@ static dcsr_status apply_bound(const dcsr_i_vector_output *out, const dcsr_binar
     DCSR_TRY(check(out->call, out->w, out->mask, op, u, out->desc));
     DCSR_TRY(check_scalar(out->call, first ? "x" : "y", scalar));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
+    DCSR_TRY(
+        dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device) return dcsr_i_cuda_vector_bound(out, op, scalar, u, first);
 #endif
@@ -145,18 +146,18 @@ typedef struct indexed {
 } indexed;
 
 /* Where the elements of a block are: their list, or one that is made in `room`. */
-static dcsr_i_places places_of(const dcsr_i_at *at, uint32_t room[DCSR_I_BLOCK])
+static dcsr_i_positions positions_of(const dcsr_i_at *at, uint32_t room[DCSR_I_BLOCK])
 {
-    if (at->list) return (dcsr_i_places){.i = at->list};
+    if (at->list) return (dcsr_i_positions){.i = at->list};
     for (size_t k = 0; k < at->n; k++) room[k] = (uint32_t)(at->first + k);
-    return (dcsr_i_places){.i = room};
+    return (dcsr_i_positions){.i = room};
 }
 
 static bool produce_indexed(const void *operands, const dcsr_i_at *at, dcsr_i_elements *T, void *room)
 {
     const indexed *p = operands;
     uint32_t numbers[DCSR_I_BLOCK];
-    dcsr_i_places places = places_of(at, numbers);
+    dcsr_i_positions places = positions_of(at, numbers);
     dcsr_i_fetch(T, &p->u, at);
     const void *x = T->values;
     T->values = room;
@@ -171,7 +172,7 @@ static bool produce_selected(const void *operands, const dcsr_i_at *at, dcsr_i_e
     _Alignas(64) char z[DCSR_I_BLOCK * sizeof(uint64_t)];
     bool chosen[DCSR_I_BLOCK];
     uint32_t numbers[DCSR_I_BLOCK];
-    dcsr_i_places places = places_of(at, numbers);
+    dcsr_i_positions places = positions_of(at, numbers);
     dcsr_i_elements x;
     dcsr_i_fetch(T, &as_is, at);
     const void *values = T->values;
@@ -195,7 +196,8 @@ static dcsr_status apply_indexed(const dcsr_i_vector_output *out, const dcsr_ind
     DCSR_TRY(check(out->call, out->w, out->mask, op, u, out->desc));
     DCSR_TRY(check_scalar(out->call, "thunk", thunk));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
+    DCSR_TRY(
+        dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device) return dcsr_i_cuda_vector_index(out, op, u, thunk, select);
 #endif

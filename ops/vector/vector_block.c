@@ -265,7 +265,7 @@ bool dcsr_i_apply_binary_where(const dcsr_binary_op *op, void *z, const void *x,
     return true;
 }
 
-bool dcsr_i_apply_index_where(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_places *places,
+bool dcsr_i_apply_index_where(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_positions *places,
                               const void *thunk, const uint64_t *bits, size_t n)
 {
     if (!bits || op->loop) return dcsr_i_apply_index(op, z, x, places, thunk, n);
@@ -273,6 +273,6 @@ bool dcsr_i_apply_index_where(const dcsr_index_op *op, void *z, const void *x, c
     if (zsize == 1) memset(z, 0, n);
     FOR_EACH_SET(bits, n,
                  dcsr_i_apply_index(op, (char *)z + k * zsize, (const char *)x + k * xsize,
-                                    &(dcsr_i_places){.i0 = places->i[k], .j0 = places->j0}, thunk, 1));
+                                    &(dcsr_i_positions){.i0 = places->i[k], .j0 = places->j0}, thunk, 1));
     return true;
 }

@@ -52,7 +52,7 @@ bool dcsr_i_apply_unary_where(const dcsr_unary_op *op, void *z, const void *x, c
                               size_t n);
 bool dcsr_i_apply_binary_where(const dcsr_binary_op *op, void *z, const void *x, const void *y,
                                const uint64_t *bits, size_t n);
-bool dcsr_i_apply_index_where(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_places *places,
+bool dcsr_i_apply_index_where(const dcsr_index_op *op, void *z, const void *x, const dcsr_i_positions *places,
                               const void *thunk, const uint64_t *bits, size_t n);
 
 /* Word w of n bits that are all set. */

@@ -93,7 +93,7 @@ static dcsr_status ewise(const dcsr_i_vector_output *out, bool adds, const dcsr_
 {
     DCSR_TRY(check(out->call, out->w, out->mask, op, u, v, out->desc));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, v));
+    DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, v));
 #ifdef DCSR_CUDA
     if (on_device) return dcsr_i_cuda_vector_ewise(out, op, u, v, adds);
 #endif

@@ -141,7 +141,7 @@ static dcsr_status add_count(writing *a)
 static dcsr_status move(writing *a, const char *call)
 {
     DCSR_TRY(open_sources(a, DCSR_CUDA_AS_IT_IS, NULL));
-    DCSR_TRY(dcsr_i_cuda_body_settle(&a->T, a->stream, call));
+    DCSR_TRY(dcsr_i_cuda_body_finish(&a->T, a->stream, call));
     if (a->cast) {
         dcsr_i_cuda_free(a->stream, DCSR_I_SCRATCH, a->T.values, a->T.capacity,
                          dcsr_type_size(a->what->type));
@@ -297,7 +297,7 @@ static dcsr_status write_result(writing *a, const char *call)
     else
         DCSR_TRY(write_merged(a, &list));
     bool changes = a->pass.bits != NULL;
-    DCSR_TRY(dcsr_i_cuda_body_settle(&a->result, a->stream, call));
+    DCSR_TRY(dcsr_i_cuda_body_finish(&a->result, a->stream, call));
     if (changes) a->result.nvals += a->own.nvals;
     dcsr_i_cuda_vector_put(a->w, &a->result, a->stream);
     return DCSR_OK;

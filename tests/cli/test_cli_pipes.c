@@ -22,7 +22,7 @@ static void begin(void)
 
 TestSuite(cli_pipes, .init = begin, .fini = program_end, .timeout = 300);
 
-enum { EDGES = 60000, GZIP_WINDOW = 15 + 16, MOST_PIECE = 6000 };
+enum { EDGES = 60000, GZIP_WINDOW = 15 + 16, MOST_SLICE = 6000 };
 
 typedef struct bytes {
     char *data;
@@ -70,7 +70,7 @@ static void write_slowly(const char *name, bytes content)
         ssize_t done = write(pipe, content.data + at, part);
         if (done <= 0) _exit(1);
         at += (size_t)done;
-        piece = 2 * piece + 1 < MOST_PIECE ? 2 * piece + 1 : MOST_PIECE;
+        piece = 2 * piece + 1 < MOST_SLICE ? 2 * piece + 1 : MOST_SLICE;
         store_pause(1);
     }
     close(pipe);

@@ -9,7 +9,7 @@
  * A problem is one call of one operation with all it takes, drawn from a seed: shapes, types, operators,
  * masks, states of matrices, forms of vectors, aliases (algebra_draw.c, algebra_operators.c). Each operation
  * is a row of a table that says how a problem of its kind is drawn, how the library is called, and what comes
- * out by definition (algebra_vectors.c, algebra_products.c, algebra_matrices.c, algebra_places.c). Everything
+ * out by definition (algebra_vectors.c, algebra_products.c, algebra_matrices.c, algebra_move.c). Everything
  * else is shared: the comparison with the oracle, memory that runs out, callbacks that fail, arguments that
  * make no sense (algebra_run.c).
  *

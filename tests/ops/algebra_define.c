@@ -84,7 +84,7 @@ static dcsr_i_scalar index_value(const dcsr_index_op *op, const grid *A, uint64_
                                  const void *thunk)
 {
     dcsr_i_scalar x = grid_as(A, grid_at(A, i, j), op->xtype), z = {0};
-    cr_assert(dcsr_i_apply_index(op, &z, &x, &(dcsr_i_places){.i0 = i, .j0 = j}, thunk, 1));
+    cr_assert(dcsr_i_apply_index(op, &z, &x, &(dcsr_i_positions){.i0 = i, .j0 = j}, thunk, 1));
     return z;
 }
 

@@ -64,7 +64,7 @@ static bool call_index(void *z, const void *x, uint64_t row, uint64_t col, const
     const dcsr_index_op *op = o->around_index;
     dcsr_i_scalar inner = taken(op->xtype, o->xtype, x), t = taken(op->thunk, o->ytype, thunk), result = {0};
     return may_go_on(o->problem) &&
-           dcsr_i_apply_index(op, &result, &inner, &(dcsr_i_places){.i0 = row, .j0 = col}, &t, 1) &&
+           dcsr_i_apply_index(op, &result, &inner, &(dcsr_i_positions){.i0 = row, .j0 = col}, &t, 1) &&
            give(o, z, op->ztype, result);
 }
 

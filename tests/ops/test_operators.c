@@ -338,8 +338,8 @@ static void check_index(dcsr_index_name name, dcsr_type type, int64_t i, int64_t
     test_encode(values ? type : DCSR_INT64, (double)t, &thunk);
     test_encode(type, x, &value);
     uint32_t row = (uint32_t)i, col = (uint32_t)j;
-    cr_assert(dcsr_i_apply_index(op, &z[0], &value, &(dcsr_i_places){.i = &row, .j = &col}, &thunk, 1));
-    cr_assert(dcsr_i_apply_index(op, &z[1], &value, &(dcsr_i_places){.i0 = (uint64_t)i, .j0 = (uint64_t)j},
+    cr_assert(dcsr_i_apply_index(op, &z[0], &value, &(dcsr_i_positions){.i = &row, .j = &col}, &thunk, 1));
+    cr_assert(dcsr_i_apply_index(op, &z[1], &value, &(dcsr_i_positions){.i0 = (uint64_t)i, .j0 = (uint64_t)j},
                                  &thunk, 1));
     for (int k = 0; k < 2; k++)
         cr_assert_eq(counts ? z[k].as_int64 : z[k].as_bool, expected, "%s on %s at (%d, %d), t = %d, x = %g",

@@ -60,10 +60,10 @@ Test(user, operators)
     uint32_t rows[] = {1, 7}, columns[] = {2, 3};
     int16_t limit = 13;
     bool keep[2];
-    cr_assert(dcsr_i_apply_index(index, keep, values, &(dcsr_i_places){rows, columns, 0, 0}, &limit, 1) &&
+    cr_assert(dcsr_i_apply_index(index, keep, values, &(dcsr_i_positions){rows, columns, 0, 0}, &limit, 1) &&
               keep[0]);
-    cr_assert(!dcsr_i_apply_index(index, keep, values, &(dcsr_i_places){rows, columns, 0, 0}, &limit, 2));
-    cr_assert(dcsr_i_apply_index(index, keep, values, &(dcsr_i_places){NULL, columns, 1, 0}, &limit, 2) &&
+    cr_assert(!dcsr_i_apply_index(index, keep, values, &(dcsr_i_positions){rows, columns, 0, 0}, &limit, 2));
+    cr_assert(dcsr_i_apply_index(index, keep, values, &(dcsr_i_positions){NULL, columns, 1, 0}, &limit, 2) &&
               keep[1]);
     cr_assert_eq(strlen(index->text), DCSR_I_OPERATOR_NAME - 1);
     dcsr_index_op_destroy(index);

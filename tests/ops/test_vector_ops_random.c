@@ -206,7 +206,7 @@ static dcsr_status elementwise(scene *s, int kind, int w, const dcsr_vector *mas
         if (kind == 4) z = binary(op, op->ztype, a->type, x, op->ytype, scalar);
         if (kind >= 5) {
             x = cast(index->xtype, a->type, x);
-            dcsr_i_apply_index(index, &z, &x, &(dcsr_i_places){.i0 = i}, &scalar, 1);
+            dcsr_i_apply_index(index, &z, &x, &(dcsr_i_positions){.i0 = i}, &scalar, 1);
         }
         if (kind == 6) {
             T->has[i] = cast(DCSR_BOOL, index->ztype, z).as_bool;

@@ -9,7 +9,7 @@
  *      peer_calls.c       what operations share: their objects, masks, descriptions; the list of operations
  *      peer_products.c    products and sums
  *      peer_elements.c    operations entry by entry
- *      peer_places.c      extracting, assigning, the Kronecker product, changes by the store
+ *      peer_move.c      extracting, assigning, the Kronecker product, changes by the store
  *      differential.c     sessions, seeds, the summary
  *
  * A session is drawn from one seed. There are two kinds, as sums of floating-point numbers depend on their order:

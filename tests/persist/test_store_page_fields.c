@@ -1,5 +1,5 @@
 /* test_store_page_fields.c: each kind of damage in a page of LMDB's is found and called by its name. */
-#include "persist/page_walk.h"
+#include "persist/page_scan.h"
 #include "persist/pages.h"
 #include "tests/support/support_store.h"
 #include <stdio.h>

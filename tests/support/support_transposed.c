@@ -167,7 +167,7 @@ static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
 {
     *found = (dcsr_i_rows){.on_device = true};
     DCSR_TRY(dcsr_i_cuda_view_transposed(&found->device, view));
-    const dcsr_i_snapshot *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
+    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
     if (!found->device.offsets) found->table = shown->own ? shown->own : shown->base;
     found->type = (dcsr_type)found->device.type;
     found->rows = found->device.rows;

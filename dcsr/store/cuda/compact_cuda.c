@@ -99,14 +99,14 @@ static dcsr_status find_used_pages(layout *l)
 
 /* The old home: blocks of the arena that are freed as a whole once the rows have moved out. */
 typedef struct home {
-    dcsr_i_run *runs;
+    dcsr_i_extent *extents;
     uint64_t count;
     bool retired;
 } home;
 
 static dcsr_status leave_home(layout *l, home *old)
 {
-    DCSR_TRY(dcsr_i_arena_retire(&l->matrix->arena, &old->runs, &old->count));
+    DCSR_TRY(dcsr_i_arena_retire(&l->matrix->arena, &old->extents, &old->count));
     old->retired = true;
     return take_places(l);
 }
@@ -119,7 +119,7 @@ static uint64_t retired_home(const layout *l, const home *old)
 static void retire_home(layout *l, const home *old)
 {
     dcsr_i_cuda_retire_pages(l->build.limbo, l->matrix, l->matrix->versions.current);
-    dcsr_i_retire_runs(l->build.limbo, old->runs, old->count);
+    dcsr_i_retire_extents(l->build.limbo, old->extents, old->count);
 }
 
 /* Ends the change: publishes what was built, or takes all back. */
@@ -132,9 +132,9 @@ static void end_move(layout *l, const home *old, dcsr_status status)
     if (status == DCSR_OK) {
         dcsr_i_publish(matrix, next, limbo);
     } else if (old->retired) {
-        dcsr_i_arena_spare(&matrix->arena, old->runs, old->count);
+        dcsr_i_arena_spare(&matrix->arena, old->extents, old->count);
     }
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->runs, old->count, sizeof *old->runs);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->extents, old->count, sizeof *old->extents);
 }
 
 /* While the device moves entries, the host sees to the pages. */

@@ -245,7 +245,7 @@ static dcsr_status resolve_moving(batch *b)
     uint64_t count = b->plan.moving_marked;
     uint32_t *list = take(b, count, sizeof *list);
     if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
-    DCSR_TRY(dcsr_i_cuda_list_marked(b->stream, &b->device, b->counts.rows, list));
+    DCSR_TRY(dcsr_i_cuda_coo_marked(b->stream, &b->device, b->counts.rows, list));
     dcsr_i_selection selection = {
         .kind = DCSR_I_UNRESOLVED_ROWS, .column_limit = DCSR_MAX_COLS, .slack = true};
     dcsr_i_rewritten result;
@@ -281,8 +281,8 @@ static dcsr_status list_moves(batch *b, uint64_t blocks)
     if (!b->moves.list || !b->moves.to || !b->moves.offsets || !b->moves.freed)
         return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(b->stream, b->moves.freed, 0, blocks * sizeof *b->moves.freed);
-    return dcsr_i_cuda_list_moves(b->stream, &b->device, (uint32_t)moving,
-                                  dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
+    return dcsr_i_cuda_coo_moves(b->stream, &b->device, (uint32_t)moving,
+                                 dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
 }
 
 /* Writes the entries, and those of rows that move. Nobody looks at these places yet, whatever becomes of the

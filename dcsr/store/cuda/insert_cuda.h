@@ -88,12 +88,12 @@ dcsr_status dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_c
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
 /* Lists the numbers of those of the `rows` rows that move and are marked, ascending; places and offsets are
  * overwritten. OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_list_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
-                                    uint32_t *list);
+dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
+                                   uint32_t *list);
 /* Fills in the moves, of `moving` rows; freed comes as zeros, and a block of the arena is 2^shift places.
  * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_list_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
-                                   uint32_t moving, int shift, const dcsr_i_cuda_moves *moves);
+dcsr_status dcsr_i_cuda_coo_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t moving,
+                                  int shift, const dcsr_i_cuda_moves *moves);
 
 /* Writes the entries to their places, which the pages do not lead to yet. */
 void dcsr_i_cuda_scatter_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,

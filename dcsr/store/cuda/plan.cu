@@ -148,8 +148,8 @@ static __global__ void list_marked(dcsr_i_cuda_batch b, uint32_t rows, uint32_t 
         if (b.places[j]) list[b.offsets[j]] = number_of(b, j);
 }
 
-dcsr_status dcsr_i_cuda_list_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
-                                    uint32_t *list)
+dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
+                                   uint32_t *list)
 {
     dcsr_i_cuda_launch(stream, flag_marked, rows, *batch, rows);
     DCSR_TRY(dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, rows));
@@ -171,8 +171,8 @@ static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shif
     }
 }
 
-dcsr_status dcsr_i_cuda_list_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
-                                   uint32_t moving, int shift, const dcsr_i_cuda_moves *moves)
+dcsr_status dcsr_i_cuda_coo_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t moving,
+                                  int shift, const dcsr_i_cuda_moves *moves)
 {
     dcsr_i_cuda_launch(stream, list_moves, moving, *batch, moving, shift, *moves);
     return dcsr_i_cuda_sum_lengths(stream, &batch->rows, moves->list, moving, moves->offsets);

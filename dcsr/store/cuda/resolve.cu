@@ -116,8 +116,8 @@ DCSR_CUDA_INLINE stretch fold_by_warp(const fold_work &work, uint64_t begin, uin
 
 /* Notes for entries begin, begin + step, ... of a run that ends at `end` which of them stay: those behind the
  * last tombstone, or the first for all of these. Columns from the limit on do not. */
-DCSR_CUDA_INLINE void settle(const fold_work &work, const stretch &s, uint64_t begin, uint64_t end,
-                             unsigned offset, unsigned step)
+DCSR_CUDA_INLINE void finish_stretch(const fold_work &work, const stretch &s, uint64_t begin, uint64_t end,
+                                     unsigned offset, unsigned step)
 {
     bool within = (work.keys[begin] & work.column_mask) < work.column_limit;
     for (uint64_t x = begin + offset; x < end; x += step) {
@@ -152,12 +152,12 @@ static __global__ void fold_runs(fold_work work)
         uint64_t x = chunk * 32 + dcsr_i_cuda_lane(), end = x;
         if (x < work.n && (x == 0 || work.keys[x - 1] != work.keys[x])) end = run_end(work, x);
         bool is_long = end - x >= LONG_RUN;
-        if (end > x && !is_long) settle(work, fold(work, x, end), x, end, 0, 1);
+        if (end > x && !is_long) finish_stretch(work, fold(work, x, end), x, end, 0, 1);
         for (unsigned mask = __ballot_sync(0xffffffffu, is_long); mask; mask &= mask - 1) {
             int lane = __ffs((int)mask) - 1;
             uint64_t begin = chunk * 32 + (unsigned)lane, its_end = __shfl_sync(0xffffffffu, end, lane);
             stretch s = fold_by_warp(work, begin, its_end);
-            settle(work, s, begin, its_end, dcsr_i_cuda_lane(), 32);
+            finish_stretch(work, s, begin, its_end, dcsr_i_cuda_lane(), 32);
         }
     }
 }

@@ -38,8 +38,8 @@ void dcsr_i_cuda_select_beyond(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_wal
 dcsr_status dcsr_i_cuda_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
                                    uint64_t *before);
 /* Lists the rows whose bits are set. */
-void dcsr_i_cuda_list_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                           const uint64_t *before, uint32_t *list);
+void dcsr_i_cuda_coo_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                          const uint64_t *before, uint32_t *list);
 
 /* Lists the rows that are selected, ascending: *count of them in *list, which the caller frees
  * (DCSR_I_SCRATCH), NULL for none. Waits for the stream. select_rows_cuda.c. */

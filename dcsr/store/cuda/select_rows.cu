@@ -101,8 +101,8 @@ static __global__ void list_rows(const uint32_t *bitmap, uint64_t words, const u
     }
 }
 
-void dcsr_i_cuda_list_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
-                           const uint64_t *before, uint32_t *list)
+void dcsr_i_cuda_coo_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
+                          const uint64_t *before, uint32_t *list)
 {
     dcsr_i_cuda_launch(stream, list_rows, words, bitmap, words, before, list);
 }

@@ -8,7 +8,7 @@ static unsigned marks_of(dcsr_i_rows_kind kind)
     switch (kind) {
     case DCSR_I_TOMBSTONE_ROWS:
         return DCSR_CUDA_MARKED_TOMBSTONES;
-    case DCSR_I_UNTIDY_ROWS:
+    case DCSR_I_UNRESOLVED_OR_SPLIT_ROWS:
         return DCSR_CUDA_MARKED_TOMBSTONES | DCSR_CUDA_MARKED_DUPLICATES | DCSR_CUDA_MARKED_FRAGMENTED;
     case DCSR_I_ROWS_BEYOND:
         return 0;
@@ -76,7 +76,7 @@ dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cud
         *count = *landing;
         *list = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, *count, sizeof **list);
         if (*list)
-            dcsr_i_cuda_list_rows(stream, bitmap, words, before, *list);
+            dcsr_i_cuda_coo_rows(stream, bitmap, words, before, *list);
         else
             status = DCSR_ERROR_OUT_OF_MEMORY;
     }

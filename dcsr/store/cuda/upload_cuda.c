@@ -57,7 +57,7 @@ static unsigned stage_pieces(staging *s, uint64_t thread)
         char *values = s->size ? (char *)(keys + s->piece) : NULL;
         if (n > s->piece) n = s->piece;
         if (p >= s->slot_count) dcsr_i_cuda_event_wait(s->copied[slot], device, bringing);
-        found |= dcsr_i_entries_pack_piece(keys, values, s->operation, s->entries, first, first + n);
+        found |= dcsr_i_entries_pack_slice(keys, values, s->operation, s->entries, first, first + n);
         copy_piece(s, slot, keys, values, first, n);
     }
     return found;
@@ -118,7 +118,7 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
 {
     void *values;
     DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
-    const uint64_t piece = dcsr_i_entries_piece(e->n, threads), pieces = (e->n + piece - 1) / piece,
+    const uint64_t piece = dcsr_i_entries_slice(e->n, threads), pieces = (e->n + piece - 1) / piece,
                    slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
                  .lock = PTHREAD_MUTEX_INITIALIZER,

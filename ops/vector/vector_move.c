@@ -1,4 +1,4 @@
-/* vector_places.c: elements of a vector, or one value, from and to places of another.
+/* vector_move.c: elements of a vector, or one value, from and to places of another.
  *
  * To assign, with I the indices: Z is w with what I names replaced (or, with accum, united with T), and w<mask> = Z.
  * So w gets T's elements where the mask is true, and of its others
@@ -141,7 +141,7 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
             (unsigned long long)length, (unsigned long long)w->size);
     if (indices) DCSR_TRY(check_indices(call, u->context, u->size, indices, n, NULL));
     bool on_device;
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, false, u, NULL));
+    DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, false, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
         return dcsr_i_cuda_vector_extract(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);
@@ -249,7 +249,7 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
                            (unsigned long long)u->size, (unsigned long long)length);
     bool ascending = true, on_device;
     if (indices) DCSR_TRY(check_indices(call, w->context, w->size, indices, n, &ascending));
-    DCSR_TRY(dcsr_i_place_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
+    DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
 #ifdef DCSR_CUDA
     if (on_device)
         return dcsr_i_cuda_vector_assign(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);

@@ -1,4 +1,4 @@
-/* list_places.cu: kernels that bring entries of lists to other places.
+/* coo_move.cu: kernels that bring entries of lists to other places.
  *
  * Rows and columns that are named one after the other are found by subtraction, others by bisection of a list
  * that ascends.
@@ -8,7 +8,7 @@
  * of the sums, and moves its value. */
 #include "dcsr/base/search.h"
 #include "dcsr/device/value_word.cuh"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 
 /* The first place whose index is not below this one; of neighbours that are named it is at or beyond n where
  * the index is none of them. */
@@ -49,7 +49,7 @@ DCSR_CUDA_INLINE uint64_t column_of(uint64_t key)
 
 /* ---- Regions ---- */
 
-static __global__ void mark_inside(dcsr_i_cuda_list list, dcsr_i_cuda_region region, uint32_t *keep)
+static __global__ void mark_inside(dcsr_i_cuda_coo list, dcsr_i_cuda_region region, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t row = row_of(list.keys[k]), column = column_of(list.keys[k]);
@@ -58,42 +58,42 @@ static __global__ void mark_inside(dcsr_i_cuda_list list, dcsr_i_cuda_region reg
     }
 }
 
-void dcsr_i_cuda_list_mark_inside(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                  const dcsr_i_cuda_region *region, uint32_t *keep)
+void dcsr_i_cuda_coo_mark_inside(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                                 const dcsr_i_cuda_region *region, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_inside, list->n, *list, *region, keep);
 }
 
-static __global__ void name_all(dcsr_i_cuda_region region, dcsr_i_cuda_list to)
+static __global__ void name_all(dcsr_i_cuda_region region, dcsr_i_cuda_coo to)
 {
     const uint64_t width = region.cols.n;
     for (uint64_t k = dcsr_i_cuda_first(); k < to.n; k += dcsr_i_cuda_step())
-        to.keys[k] = dcsr_i_cuda_list_key(index_at(region.rows, k / width), index_at(region.cols, k % width));
+        to.keys[k] = dcsr_i_cuda_coo_key(index_at(region.rows, k / width), index_at(region.cols, k % width));
 }
 
-void dcsr_i_cuda_list_name_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *region,
-                               const dcsr_i_cuda_list *to)
+void dcsr_i_cuda_coo_name_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *region,
+                              const dcsr_i_cuda_coo *to)
 {
     dcsr_i_cuda_launch(stream, name_all, to->n, *region, *to);
 }
 
 /* ---- Columns that become others ---- */
 
-static __global__ void renumber(dcsr_i_cuda_list list, dcsr_i_cuda_indices cols)
+static __global__ void renumber(dcsr_i_cuda_coo list, dcsr_i_cuda_indices cols)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t key = list.keys[k];
-        list.keys[k] = dcsr_i_cuda_list_key(row_of(key), position_of(cols, place_of(cols, column_of(key))));
+        list.keys[k] = dcsr_i_cuda_coo_key(row_of(key), position_of(cols, place_of(cols, column_of(key))));
     }
 }
 
-void dcsr_i_cuda_list_renumber(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                               const dcsr_i_cuda_indices *cols)
+void dcsr_i_cuda_coo_renumber(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                              const dcsr_i_cuda_indices *cols)
 {
     dcsr_i_cuda_launch(stream, renumber, list->n, *list, *cols);
 }
 
-static __global__ void count_named(dcsr_i_cuda_list list, dcsr_i_cuda_indices cols, uint64_t *counts)
+static __global__ void count_named(dcsr_i_cuda_coo list, dcsr_i_cuda_indices cols, uint64_t *counts)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t column = column_of(list.keys[k]);
@@ -101,8 +101,8 @@ static __global__ void count_named(dcsr_i_cuda_list list, dcsr_i_cuda_indices co
     }
 }
 
-void dcsr_i_cuda_list_count_named(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                  const dcsr_i_cuda_indices *cols, uint64_t *counts)
+void dcsr_i_cuda_coo_count_named(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                                 const dcsr_i_cuda_indices *cols, uint64_t *counts)
 {
     dcsr_i_cuda_launch(stream, count_named, list->n, *list, *cols, counts);
 }
@@ -121,20 +121,19 @@ DCSR_CUDA_INLINE uint64_t find_entry(const uint64_t *begin, uint64_t n, uint64_t
     return low;
 }
 
-static __global__ void multiply(dcsr_i_cuda_list from, const uint64_t *begin, dcsr_i_cuda_indices cols,
-                                uint32_t size, dcsr_i_cuda_list to)
+static __global__ void multiply(dcsr_i_cuda_coo from, const uint64_t *begin, dcsr_i_cuda_indices cols,
+                                uint32_t size, dcsr_i_cuda_coo to)
 {
     for (uint64_t p = dcsr_i_cuda_first(); p < to.n; p += dcsr_i_cuda_step()) {
         const uint64_t k = find_entry(begin, from.n, p), key = from.keys[k];
         const uint64_t place = place_of(cols, column_of(key)) + (p - begin[k]);
-        to.keys[p] = dcsr_i_cuda_list_key(row_of(key), position_of(cols, place));
+        to.keys[p] = dcsr_i_cuda_coo_key(row_of(key), position_of(cols, place));
         if (size) dcsr_i_cuda_store_word(to.values, size, p, dcsr_i_cuda_load_word(from.values, size, k));
     }
 }
 
-void dcsr_i_cuda_list_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *from,
-                               const uint64_t *begin, const dcsr_i_cuda_indices *cols,
-                               const dcsr_i_cuda_list *to)
+void dcsr_i_cuda_coo_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *from, const uint64_t *begin,
+                              const dcsr_i_cuda_indices *cols, const dcsr_i_cuda_coo *to)
 {
     uint32_t size = (uint32_t)dcsr_type_size(to->type);
     dcsr_i_cuda_launch(stream, multiply, to->n, *from, begin, *cols, size, *to);
@@ -142,17 +141,17 @@ void dcsr_i_cuda_list_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_lis
 
 /* ---- Entries that go elsewhere ---- */
 
-static __global__ void move(dcsr_i_cuda_list list, dcsr_i_cuda_region region)
+static __global__ void move(dcsr_i_cuda_coo list, dcsr_i_cuda_region region)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step()) {
         const uint64_t key = list.keys[k];
         list.keys[k] =
-            dcsr_i_cuda_list_key(index_at(region.rows, row_of(key)), index_at(region.cols, column_of(key)));
+            dcsr_i_cuda_coo_key(index_at(region.rows, row_of(key)), index_at(region.cols, column_of(key)));
     }
 }
 
-void dcsr_i_cuda_list_move(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                           const dcsr_i_cuda_region *region)
+void dcsr_i_cuda_coo_move(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
+                          const dcsr_i_cuda_region *region)
 {
     dcsr_i_cuda_launch(stream, move, list->n, *list, *region);
 }
@@ -166,7 +165,7 @@ static __global__ void split_keys(uint64_t *keys, uint64_t n, uint64_t *cols)
     }
 }
 
-void dcsr_i_cuda_list_split(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *cols)
+void dcsr_i_cuda_coo_split(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint64_t *cols)
 {
     dcsr_i_cuda_launch(stream, split_keys, list->n, list->keys, list->n, cols);
 }
@@ -177,21 +176,20 @@ static __global__ void set_values(void *values, uint32_t size, uint64_t n, uint6
         dcsr_i_cuda_store_word(values, size, k, word);
 }
 
-void dcsr_i_cuda_list_set_values(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
-                                 dcsr_i_scalar value)
+void dcsr_i_cuda_coo_set_values(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, dcsr_i_scalar value)
 {
     uint32_t size = (uint32_t)dcsr_type_size(list->type);
     dcsr_i_cuda_launch(stream, set_values, list->n, list->values, size, list->n, value.word);
 }
 
-static __global__ void line_up(const uint32_t *indices, uint64_t line, bool column, dcsr_i_cuda_list to)
+static __global__ void line_up(const uint32_t *indices, uint64_t line, bool column, dcsr_i_cuda_coo to)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < to.n; k += dcsr_i_cuda_step())
-        to.keys[k] = column ? dcsr_i_cuda_list_key(indices[k], line) : dcsr_i_cuda_list_key(line, indices[k]);
+        to.keys[k] = column ? dcsr_i_cuda_coo_key(indices[k], line) : dcsr_i_cuda_coo_key(line, indices[k]);
 }
 
-void dcsr_i_cuda_list_line_up(dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
-                              const dcsr_i_cuda_list *to)
+void dcsr_i_cuda_coo_line_up(dcsr_i_cuda_stream *stream, const uint32_t *indices, uint64_t line, bool column,
+                             const dcsr_i_cuda_coo *to)
 {
     dcsr_i_cuda_launch(stream, line_up, to->n, indices, line, column, *to);
 }

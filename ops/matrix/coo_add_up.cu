@@ -1,4 +1,4 @@
-/* list_add_up.cu: equal keys of a list become one, their values added up; also those of rows, or columns.
+/* coo_add_up.cu: equal keys of a list become one, their values added up; also those of rows, or columns.
  *
  * On a device that is CUB's reduction by key, which shares out entries evenly, whatever the lengths of the
  * runs. For plus on types of 4 and 8 bytes it is compiled with these; for all other monoids and types once,
@@ -8,7 +8,7 @@
 #include "dcsr/device/prim.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/value_word.cuh"
-#include "ops/matrix/list_cuda.h"
+#include "ops/matrix/coo_cuda.h"
 #include "ops/algebra/operators.cuh"
 #include "ops/matrix/reduce_cuda.h"
 #include <utility>
@@ -52,8 +52,8 @@ struct adding {
 
 #ifdef DCSR_SIMT
 
-static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, uint32_t size, int name,
-                          const dcsr_i_cuda_list &sums, uint64_t *count)
+static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo &list, uint32_t size, int name,
+                          const dcsr_i_cuda_coo &sums, uint64_t *count)
 {
     adding add = {(uint32_t)list.type, name};
     dcsr_i_cuda_enqueue(stream, [=] {
@@ -103,8 +103,8 @@ template <class T> struct plus {
 } // namespace
 
 template <class Values, class Operator>
-static dcsr_status reduce(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, Values from,
-                          const dcsr_i_cuda_list &sums, Values to, uint64_t *count, Operator add)
+static dcsr_status reduce(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo &list, Values from,
+                          const dcsr_i_cuda_coo &sums, Values to, uint64_t *count, Operator add)
 {
     return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceReduce::ReduceByKey(memory, bytes, list.keys, sums.keys, from, to, count, add,
@@ -113,14 +113,14 @@ static dcsr_status reduce(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &li
 }
 
 template <class T>
-static dcsr_status reduce_by_plus(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list,
-                                  const dcsr_i_cuda_list &sums, uint64_t *count)
+static dcsr_status reduce_by_plus(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo &list,
+                                  const dcsr_i_cuda_coo &sums, uint64_t *count)
 {
     return reduce(stream, list, (T *)list.values, sums, (T *)sums.values, count, plus<T>());
 }
 
-static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list, uint32_t size, int name,
-                          const dcsr_i_cuda_list &sums, uint64_t *count)
+static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo &list, uint32_t size, int name,
+                          const dcsr_i_cuda_coo &sums, uint64_t *count)
 {
     words from = {list.values, size, 0}, to = {sums.values, size, 0};
     switch (name == DCSR_BINARY_PLUS ? list.type : DCSR_PATTERN) {
@@ -142,7 +142,7 @@ static dcsr_status add_up(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &li
 #endif
 
 /* The sums, and how many there are. */
-static dcsr_status make_sums(dcsr_i_cuda_list *sums, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list &list,
+static dcsr_status make_sums(dcsr_i_cuda_coo *sums, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo &list,
                              int name, uint64_t *count)
 {
     uint32_t size = (uint32_t)dcsr_type_size(list.type);
@@ -157,17 +157,17 @@ static dcsr_status make_sums(dcsr_i_cuda_list *sums, dcsr_i_cuda_stream *stream,
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_list_add_up(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, int name)
+dcsr_status dcsr_i_cuda_coo_add_up(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, int name)
 {
-    dcsr_i_cuda_list sums;
+    dcsr_i_cuda_coo sums;
     if (list->n < 2) return DCSR_OK;
-    DCSR_TRY(dcsr_i_cuda_list_open(&sums, stream, list->type, list->rows, list->cols, list->n));
+    DCSR_TRY(dcsr_i_cuda_coo_open(&sums, stream, list->type, list->rows, list->cols, list->n));
     uint64_t *count = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count));
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     if (count) status = make_sums(&sums, stream, *list, name, count);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     if (status == DCSR_OK) std::swap(*list, sums);
-    dcsr_i_cuda_list_close(&sums, stream);
+    dcsr_i_cuda_coo_close(&sums, stream);
     return status;
 }
 
@@ -177,12 +177,12 @@ static __global__ void keep_part(uint64_t *keys, uint64_t n, bool columns)
         keys[k] = columns ? (uint32_t)keys[k] : keys[k] >> 32;
 }
 
-dcsr_status dcsr_i_cuda_list_add_lines(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, bool columns,
-                                       int name)
+dcsr_status dcsr_i_cuda_coo_add_lines(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, bool columns,
+                                      int name)
 {
     dcsr_i_cuda_launch(stream, keep_part, list->n, list->keys, list->n, columns);
     list->cols = columns ? list->cols : list->rows;
     list->rows = 1;
-    if (columns) DCSR_TRY(dcsr_i_cuda_list_sort(list, stream));
-    return dcsr_i_cuda_list_add_up(list, stream, name);
+    if (columns) DCSR_TRY(dcsr_i_cuda_coo_sort(list, stream));
+    return dcsr_i_cuda_coo_add_up(list, stream, name);
 }

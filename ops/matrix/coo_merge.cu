@@ -1,4 +1,4 @@
-/* list_merge.cu: union, intersection and difference of two lists of entries.
+/* coo_merge.cu: union, intersection and difference of two lists of entries.
  *
  *      x     2 5 9                     merged:  2 | 3 5(both) | 7 9
  *      y     3 5 7                     parts of about equal length, one for each block
@@ -12,7 +12,7 @@
  * kept. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/value_word.cuh"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
 
 /* Threads of a block, entries of a thread; few in the emulator, so that small lists have several parts. */

@@ -1,37 +1,37 @@
-/* list_cuda.c: lists of entries on a device: memory, lists out of views, order, choosing entries. */
-#include "ops/matrix/list_cuda.h"
+/* coo_cuda.c: lists of entries on a device: memory, lists out of views, order, choosing entries. */
+#include "ops/matrix/coo_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/view/view_data.h"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/vector/vector_pass_cuda.h"
 
 /* ---- Memory ---- */
 
-dcsr_status dcsr_i_cuda_list_open(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type,
-                                  uint64_t rows, uint64_t cols, uint64_t capacity)
+dcsr_status dcsr_i_cuda_coo_open(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_type type,
+                                 uint64_t rows, uint64_t cols, uint64_t capacity)
 {
     size_t size = dcsr_type_size(type);
-    *list = (dcsr_i_cuda_list){.rows = rows, .cols = cols, .n = capacity, .capacity = capacity, .type = type};
+    *list = (dcsr_i_cuda_coo){.rows = rows, .cols = cols, .n = capacity, .capacity = capacity, .type = type};
     list->keys = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, sizeof *list->keys);
     if (list->keys && size) list->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, capacity, size);
     if (list->keys && (list->values || !size)) return DCSR_OK;
-    dcsr_i_cuda_list_close(list, stream);
+    dcsr_i_cuda_coo_close(list, stream);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static void free_values(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
+static void free_values(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->values, list->capacity, dcsr_type_size(list->type));
     list->values = NULL;
 }
 
-void dcsr_i_cuda_list_close(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
+void dcsr_i_cuda_coo_close(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     free_values(list, stream);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, list->keys, list->capacity, sizeof *list->keys);
-    *list = (dcsr_i_cuda_list){0};
+    *list = (dcsr_i_cuda_coo){0};
 }
 
 /* A number that kernels have written, once they have run. */
@@ -50,7 +50,7 @@ static dcsr_status read_back(dcsr_i_cuda_stream *stream, const void *number, con
 
 /* A list while it is sorted: values are words, and there are arrays to sort into. */
 typedef struct sorting {
-    dcsr_i_cuda_list *list;
+    dcsr_i_cuda_coo *list;
     dcsr_i_cuda_stream *stream;
     size_t size; /* of a value */
     uint64_t *keys_spare, *words, *words_spare;
@@ -68,7 +68,7 @@ static void free_words(const sorting *s, uint64_t *words)
 
 static dcsr_status open_sorting(sorting *s)
 {
-    dcsr_i_cuda_list *list = s->list;
+    dcsr_i_cuda_coo *list = s->list;
     s->size = dcsr_type_size(list->type);
     s->keys_spare = alloc_words(s);
     if (!s->keys_spare) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -84,7 +84,7 @@ static dcsr_status open_sorting(sorting *s)
 /* The list gets its values back, whatever has become of them. */
 static void close_sorting(sorting *s)
 {
-    dcsr_i_cuda_list *list = s->list;
+    dcsr_i_cuda_coo *list = s->list;
     if (s->size == sizeof *s->words) {
         if (s->words) list->values = s->words;
     } else {
@@ -99,7 +99,7 @@ static void close_sorting(sorting *s)
 /* By column, then by row: that leaves out the bits between the two, which are 0. */
 static dcsr_status sort(sorting *s)
 {
-    dcsr_i_cuda_list *list = s->list;
+    dcsr_i_cuda_coo *list = s->list;
     uint64_t **words = s->size ? &s->words : NULL, **spare = s->size ? &s->words_spare : NULL;
     DCSR_TRY(dcsr_i_cuda_sort(s->stream, &list->keys, &s->keys_spare, words, spare, list->n, 0,
                               dcsr_i_bits_for(list->cols)));
@@ -107,7 +107,7 @@ static dcsr_status sort(sorting *s)
                             32 + dcsr_i_bits_for(list->rows));
 }
 
-dcsr_status dcsr_i_cuda_list_sort(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
+dcsr_status dcsr_i_cuda_coo_sort(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -119,7 +119,7 @@ dcsr_status dcsr_i_cuda_list_sort(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *st
 /* Equal keys become one entry each, their values combined in the order in which they stood. */
 static dcsr_status combine(sorting *s, dcsr_policy policy)
 {
-    dcsr_i_cuda_list *list = s->list;
+    dcsr_i_cuda_coo *list = s->list;
     uint64_t *count = dcsr_i_cuda_alloc(s->stream, DCSR_I_SCRATCH, 1, sizeof *count), *before = list->keys;
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_keyed entries = {list->keys, s->words, list->n, list->type};
@@ -135,7 +135,7 @@ static dcsr_status combine(sorting *s, dcsr_policy policy)
     return status;
 }
 
-static dcsr_status combine_sorted(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
+static dcsr_status combine_sorted(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -144,7 +144,7 @@ static dcsr_status combine_sorted(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *st
     return status;
 }
 
-static dcsr_status sort_and_combine(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
+static dcsr_status sort_and_combine(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_policy policy)
 {
     sorting s = {.list = list, .stream = stream};
     dcsr_status status = open_sorting(&s);
@@ -157,25 +157,25 @@ static dcsr_status sort_and_combine(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *
 /* ---- Out of views ---- */
 
 /* Opens the list for the entries of the walk, and puts them there. */
-static dcsr_status gather(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
+static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
                           uint64_t *offsets)
 {
     const dcsr_i_cuda_rows *rows = &walk->rows;
     uint64_t entries = rows->stored;
     DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, walk->list, walk->count, offsets));
     if (walk->list) DCSR_TRY(read_back(stream, offsets + walk->count, "counting entries", &entries));
-    DCSR_TRY(dcsr_i_cuda_list_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
-    dcsr_i_cuda_list_gather(stream, walk, entries, list->keys, list->values);
+    DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
+    dcsr_i_cuda_coo_gather(stream, walk, entries, list->keys, list->values);
     return DCSR_OK;
 }
 
-static dcsr_status ascends(bool *result, const dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream)
+static dcsr_status ascends(bool *result, const dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
     uint64_t descents = 0;
     unsigned long long *count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count);
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
-    dcsr_i_cuda_list_count_descents(stream, list->keys, list->n, count);
+    dcsr_i_cuda_coo_count_descents(stream, list->keys, list->n, count);
     dcsr_status status = read_back(stream, count, "looking at the order of entries", &descents);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     *result = !descents;
@@ -184,30 +184,30 @@ static dcsr_status ascends(bool *result, const dcsr_i_cuda_list *list, dcsr_i_cu
 
 /* Entries k with keep[k] = 1: how many they are, and a list of them; place[] has room for one more than the
  * list. */
-static dcsr_status count_chosen(uint64_t *n, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+static dcsr_status count_chosen(uint64_t *n, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                                 const uint32_t *keep, uint64_t *place)
 {
     DCSR_TRY(dcsr_i_cuda_scan_u32(stream, keep, place, list->n));
     return read_back(stream, place + list->n, "choosing entries", n);
 }
-static dcsr_status copy_chosen(dcsr_i_cuda_list *chosen, dcsr_i_cuda_stream *stream,
-                               const dcsr_i_cuda_list *list, const uint32_t *keep, const uint64_t *place,
+static dcsr_status copy_chosen(dcsr_i_cuda_coo *chosen, dcsr_i_cuda_stream *stream,
+                               const dcsr_i_cuda_coo *list, const uint32_t *keep, const uint64_t *place,
                                uint64_t n)
 {
-    DCSR_TRY(dcsr_i_cuda_list_open(chosen, stream, list->type, list->rows, list->cols, n));
-    dcsr_i_cuda_list_scatter(stream, list, keep, place, chosen);
+    DCSR_TRY(dcsr_i_cuda_coo_open(chosen, stream, list->type, list->rows, list->cols, n));
+    dcsr_i_cuda_coo_scatter(stream, list, keep, place, chosen);
     return DCSR_OK;
 }
 
 /* The entries of ascending keys that stand more than once. */
-static dcsr_status copy_duplicates(dcsr_i_cuda_list *duplicates, dcsr_i_cuda_stream *stream,
-                                   const dcsr_i_cuda_list *list)
+static dcsr_status copy_duplicates(dcsr_i_cuda_coo *duplicates, dcsr_i_cuda_stream *stream,
+                                   const dcsr_i_cuda_coo *list)
 {
     uint64_t n, count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, list->n, sizeof *keep);
     dcsr_status status = place && keep ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_i_cuda_list_mark_duplicates(stream, list, keep);
+        dcsr_i_cuda_coo_mark_duplicates(stream, list, keep);
         status = count_chosen(&n, stream, list, keep, place);
     }
     if (status == DCSR_OK) status = copy_chosen(duplicates, stream, list, keep, place, n);
@@ -217,7 +217,7 @@ static dcsr_status copy_duplicates(dcsr_i_cuda_list *duplicates, dcsr_i_cuda_str
 }
 
 /* Where duplicates are wanted, and the policy keeps them, they are copied; NULL: they are not. */
-static dcsr_status bring_into_order(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates,
+static dcsr_status bring_into_order(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
                                     dcsr_i_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
 {
     bool in_order;
@@ -225,7 +225,7 @@ static dcsr_status bring_into_order(dcsr_i_cuda_list *list, dcsr_i_cuda_list *du
     if (!transposed && atomic_load(&view->ascends)) return dcsr_i_cuda_wait(stream, "reading a matrix");
     DCSR_TRY(ascends(&in_order, list, stream));
     if (!in_order && duplicates && policy == DCSR_POLICY_KEEP) {
-        DCSR_TRY(dcsr_i_cuda_list_sort(list, stream));
+        DCSR_TRY(dcsr_i_cuda_coo_sort(list, stream));
         DCSR_TRY(copy_duplicates(duplicates, stream, list));
         return duplicates->n ? combine_sorted(list, stream, policy) : DCSR_OK;
     }
@@ -234,12 +234,12 @@ static dcsr_status bring_into_order(dcsr_i_cuda_list *list, dcsr_i_cuda_list *du
     return DCSR_OK;
 }
 
-static dcsr_status read_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates, dcsr_i_cuda_stream *stream,
+static dcsr_status read_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates, dcsr_i_cuda_stream *stream,
                              dcsr_view *view, bool transposed, const uint32_t *rows, uint64_t count)
 {
     dcsr_i_cuda_walk walk = {.rows = view->form[0].rows.device, .list = rows};
-    *list = (dcsr_i_cuda_list){0};
-    if (duplicates) *duplicates = (dcsr_i_cuda_list){0};
+    *list = (dcsr_i_cuda_coo){0};
+    if (duplicates) *duplicates = (dcsr_i_cuda_coo){0};
     if (transposed) DCSR_TRY(dcsr_i_cuda_view_transposed(&walk.rows, view));
     walk.count = rows ? count : walk.rows.rows;
     uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
@@ -250,47 +250,47 @@ static dcsr_status read_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicate
     if (status == DCSR_OK)
         status = bring_into_order(list, duplicates, stream, view, transposed, rows != NULL);
     if (status != DCSR_OK) {
-        dcsr_i_cuda_list_close(list, stream);
-        if (duplicates) dcsr_i_cuda_list_close(duplicates, stream);
+        dcsr_i_cuda_coo_close(list, stream);
+        if (duplicates) dcsr_i_cuda_coo_close(duplicates, stream);
     }
     if (status == DCSR_OK && !transposed) dcsr_i_view_was_read(view);
     return status;
 }
 
-dcsr_status dcsr_i_cuda_list_of_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
-                                     bool transposed, const uint32_t *rows, uint64_t count)
+dcsr_status dcsr_i_cuda_coo_of_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                    bool transposed, const uint32_t *rows, uint64_t count)
 {
     return read_rows(list, NULL, stream, view, transposed, rows, count);
 }
 
-dcsr_status dcsr_i_cuda_list_of_view(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
-                                     bool transposed)
+dcsr_status dcsr_i_cuda_coo_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                    bool transposed)
 {
     return read_rows(list, NULL, stream, view, transposed, NULL, 0);
 }
 
-dcsr_status dcsr_i_cuda_list_of_output(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates,
-                                       dcsr_i_cuda_stream *stream, dcsr_view *view)
+dcsr_status dcsr_i_cuda_coo_of_output(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
+                                      dcsr_i_cuda_stream *stream, dcsr_view *view)
 {
     return read_rows(list, duplicates, stream, view, false, NULL, 0);
 }
 
 /* ---- Choosing, casting, rows ---- */
 
-static dcsr_status choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const uint32_t *keep,
+static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep,
                           uint64_t *place)
 {
-    dcsr_i_cuda_list chosen;
+    dcsr_i_cuda_coo chosen;
     uint64_t n;
     DCSR_TRY(count_chosen(&n, stream, list, keep, place));
     if (n == list->n) return DCSR_OK;
     DCSR_TRY(copy_chosen(&chosen, stream, list, keep, place, n));
-    dcsr_i_cuda_list_close(list, stream);
+    dcsr_i_cuda_coo_close(list, stream);
     *list = chosen;
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_list_choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const uint32_t *keep)
+dcsr_status dcsr_i_cuda_coo_choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep)
 {
     uint64_t count = list->n + 1, *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count, sizeof *place);
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -299,25 +299,25 @@ dcsr_status dcsr_i_cuda_list_choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *
     return status;
 }
 
-dcsr_status dcsr_i_cuda_list_append(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream,
-                                    const dcsr_i_cuda_list *other)
+dcsr_status dcsr_i_cuda_coo_append(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream,
+                                   const dcsr_i_cuda_coo *other)
 {
     const size_t size = dcsr_type_size(list->type);
-    dcsr_i_cuda_list all;
-    DCSR_TRY(dcsr_i_cuda_list_open(&all, stream, list->type, list->rows, list->cols, list->n + other->n));
+    dcsr_i_cuda_coo all;
+    DCSR_TRY(dcsr_i_cuda_coo_open(&all, stream, list->type, list->rows, list->cols, list->n + other->n));
     dcsr_i_cuda_copy(stream, all.keys, list->keys, list->n * sizeof *all.keys);
     dcsr_i_cuda_copy(stream, all.keys + list->n, other->keys, other->n * sizeof *all.keys);
     if (size) {
         dcsr_i_cuda_copy(stream, all.values, list->values, list->n * size);
         dcsr_i_cuda_copy(stream, (char *)all.values + list->n * size, other->values, other->n * size);
     }
-    dcsr_i_cuda_list_close(list, stream);
+    dcsr_i_cuda_coo_close(list, stream);
     *list = all;
-    return dcsr_i_cuda_list_sort(list, stream);
+    return dcsr_i_cuda_coo_sort(list, stream);
 }
 
 /* The values as values of another type, in memory of their own. */
-static dcsr_status cast_values(void **values, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list,
+static dcsr_status cast_values(void **values, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                                dcsr_type type)
 {
     dcsr_i_cuda_body body = {.dense = true, .size = list->n, .capacity = list->n, .values = list->values};
@@ -327,7 +327,7 @@ static dcsr_status cast_values(void **values, dcsr_i_cuda_stream *stream, const 
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_list_cast(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type)
+dcsr_status dcsr_i_cuda_coo_cast(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_type type)
 {
     void *values = NULL;
     if (type == list->type) return DCSR_OK;
@@ -338,7 +338,7 @@ dcsr_status dcsr_i_cuda_list_cast(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *st
     return DCSR_OK;
 }
 
-void dcsr_i_cuda_list_offsets(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *offsets)
+void dcsr_i_cuda_coo_offsets(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint64_t *offsets)
 {
     dcsr_i_cuda_find_begins(stream, list->keys, list->n, 32, list->rows, offsets);
 }
@@ -353,7 +353,7 @@ static dcsr_status merge_parts(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream *str
     dcsr_i_cuda_merge_count(stream, merge, counts);
     DCSR_TRY(dcsr_i_cuda_scan_u32(stream, counts, places, parts));
     DCSR_TRY(read_back(stream, places + parts, "merging entries", &n));
-    DCSR_TRY(dcsr_i_cuda_list_open(&merge->z, stream, type, merge->x.rows, merge->x.cols, n));
+    DCSR_TRY(dcsr_i_cuda_coo_open(&merge->z, stream, type, merge->x.rows, merge->x.cols, n));
     dcsr_i_cuda_merge_write(stream, merge, places);
     return DCSR_OK;
 }
@@ -375,7 +375,7 @@ static dcsr_status count_and_write(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream 
 
 /* Values of the result's type: the list's own, or a copy; NULL where none are copied. */
 static dcsr_status open_values(const void **values, void **own, dcsr_i_cuda_stream *stream,
-                               const dcsr_i_cuda_list *list, dcsr_type type, bool copied)
+                               const dcsr_i_cuda_coo *list, dcsr_type type, bool copied)
 {
     *values = *own = NULL;
     if (!copied || type == DCSR_PATTERN) return DCSR_OK;
@@ -384,8 +384,8 @@ static dcsr_status open_values(const void **values, void **own, dcsr_i_cuda_stre
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_list_merge(dcsr_i_cuda_list *z, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *x,
-                                   const dcsr_i_cuda_list *y, const dcsr_i_cuda_merging *how)
+dcsr_status dcsr_i_cuda_coo_merge(dcsr_i_cuda_coo *z, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *x,
+                                  const dcsr_i_cuda_coo *y, const dcsr_i_cuda_merging *how)
 {
     size_t size = dcsr_type_size(how->type);
     bool operate = how->op && how->both && size;

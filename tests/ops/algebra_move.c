@@ -1,4 +1,4 @@
-/* algebra_places.c: extract and assign of matrices, for the oracle. */
+/* algebra_move.c: extract and assign of matrices, for the oracle. */
 #include <dcsr/assign.h>
 #include <dcsr/extract.h>
 #include "tests/ops/algebra.h"

@@ -1,4 +1,4 @@
-/* list_cuda.h: the entries of a matrix as a list on a device, and what is made of lists (internal; for C and
+/* coo_cuda.h: the entries of a matrix as a list on a device, and what is made of lists (internal; for C and
  * for kernels).
  *
  *      keys        row << 32 | column, each once, ascending
@@ -9,15 +9,15 @@
  * unions, intersections and differences of lists (write_matrix_cuda.h). So kernels know one form, and their
  * work is shared by entries, whatever the lengths of the rows.
  *
- *      list_cuda.c      lists out of views, memory, choosing entries
+ *      coo_cuda.c      lists out of views, memory, choosing entries
  *      list.cu          its kernels
- *      list_merge.cu    union, intersection, difference
+ *      coo_merge.cu    union, intersection, difference
  *
  * Unless it is said otherwise work is put on the stream; those that have to know how many entries there are
  * wait for it. Errors: OUT_OF_MEMORY, and where a function waits also DEVICE. A list that a function is to
  * make is closed after a failure, and one that it is to change stays open. */
-#ifndef DCSR_LIST_CUDA_H
-#define DCSR_LIST_CUDA_H
+#ifndef DCSR_COO_CUDA_H
+#define DCSR_COO_CUDA_H
 
 #include "dcsr/base/cuda.h"
 #include "dcsr/store/rowtable_cuda.h"
@@ -29,56 +29,56 @@
 extern "C" {
 #endif
 
-typedef struct dcsr_i_cuda_list {
+typedef struct dcsr_i_cuda_coo {
     uint64_t rows, cols;
     uint64_t n;        /* entries */
     uint64_t capacity; /* entries that there is room for */
     dcsr_type type;
     uint64_t *keys;
     void *values;
-} dcsr_i_cuda_list;
+} dcsr_i_cuda_coo;
 
-static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_list_key(uint64_t row, uint64_t column)
+static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_coo_key(uint64_t row, uint64_t column)
 {
     return row << 32 | column;
 }
 
 /* Memory for up to `capacity` entries; n is that too. */
-dcsr_status dcsr_i_cuda_list_open(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type,
-                                  uint64_t rows, uint64_t cols, uint64_t capacity);
+dcsr_status dcsr_i_cuda_coo_open(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_type type,
+                                 uint64_t rows, uint64_t cols, uint64_t capacity);
 /* Frees it; of a list of zeros it does nothing. */
-void dcsr_i_cuda_list_close(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream);
+void dcsr_i_cuda_coo_close(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream);
 
 /* The entries that a view shows, or those of the transpose. Duplicates that are there still are combined by
  * the matrix's policy, those of DCSR_POLICY_KEEP summed. Waits. */
-dcsr_status dcsr_i_cuda_list_of_view(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
-                                     bool transposed);
+dcsr_status dcsr_i_cuda_coo_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                    bool transposed);
 /* The same for a matrix that is written (desc.h): where its policy keeps duplicates, *duplicates are the
  * entries of places that have several, equal keys in the order in which they were stored; else it is empty.
  */
-dcsr_status dcsr_i_cuda_list_of_output(dcsr_i_cuda_list *list, dcsr_i_cuda_list *duplicates,
-                                       dcsr_i_cuda_stream *stream, dcsr_view *view);
+dcsr_status dcsr_i_cuda_coo_of_output(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
+                                      dcsr_i_cuda_stream *stream, dcsr_view *view);
 /* The same for a list of `count` row numbers in device memory, in any order, also repeatedly: they become
  * rows 0, 1, ... NULL: all rows. */
-dcsr_status dcsr_i_cuda_list_of_rows(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
-                                     bool transposed, const uint32_t *rows, uint64_t count);
+dcsr_status dcsr_i_cuda_coo_of_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
+                                    bool transposed, const uint32_t *rows, uint64_t count);
 
 /* Brings keys that stand in any order into order; equal ones stay in theirs. */
-dcsr_status dcsr_i_cuda_list_sort(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream);
+dcsr_status dcsr_i_cuda_coo_sort(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream);
 /* Of ascending keys that may be equal each is kept once, with its values added up by a built-in monoid on the
  * list's type, whose dcsr_binary_name this is. In which order is not fixed, so sums of floating-point numbers
  * agree up to rounding. Waits. */
-dcsr_status dcsr_i_cuda_list_add_up(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, int name);
+dcsr_status dcsr_i_cuda_coo_add_up(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, int name);
 /* Keeps entries k with keep[k] = 1; of the others it is 0. Waits. */
-dcsr_status dcsr_i_cuda_list_choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const uint32_t *keep);
+dcsr_status dcsr_i_cuda_coo_choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep);
 /* Adds the entries of another list, of one type and shape, none of whose keys it has; equal keys of that stay
  * in their order. */
-dcsr_status dcsr_i_cuda_list_append(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream,
-                                    const dcsr_i_cuda_list *other);
+dcsr_status dcsr_i_cuda_coo_append(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream,
+                                   const dcsr_i_cuda_coo *other);
 /* Casts the values. To DCSR_PATTERN: drops them. Those of a pattern are 1. */
-dcsr_status dcsr_i_cuda_list_cast(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, dcsr_type type);
+dcsr_status dcsr_i_cuda_coo_cast(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_type type);
 /* Where the entries of each row begin: rows + 1 places. */
-void dcsr_i_cuda_list_offsets(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *list, uint64_t *offsets);
+void dcsr_i_cuda_coo_offsets(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint64_t *offsets);
 
 /* What becomes of entries of two lists of one shape. */
 typedef struct dcsr_i_cuda_merging {
@@ -87,8 +87,8 @@ typedef struct dcsr_i_cuda_merging {
     dcsr_type type;           /* of the result, to which values are cast; that of both from op's */
 } dcsr_i_cuda_merging;
 /* Waits. z is neither of the others. */
-dcsr_status dcsr_i_cuda_list_merge(dcsr_i_cuda_list *z, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list *x,
-                                   const dcsr_i_cuda_list *y, const dcsr_i_cuda_merging *how);
+dcsr_status dcsr_i_cuda_coo_merge(dcsr_i_cuda_coo *z, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *x,
+                                  const dcsr_i_cuda_coo *y, const dcsr_i_cuda_merging *how);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* vector_places.cu: kernels that move elements of vectors to other places, and that add them up.
+/* vector_move.cu: kernels that move elements of vectors to other places, and that add them up.
  *
  * A sum is taken in two steps: each thread adds up every so many-th element, several of which are under way
  * at once, the threads of a block are added by halves, and one block adds up what the blocks have. */

@@ -1,4 +1,4 @@
-/* page_walk.h: what is in the pages of LMDB's file, and following its trees (internal to pages.c).
+/* page_scan.h: what is in the pages of LMDB's file, and following its trees (internal to pages.c).
  *
  *      page 0, 1     metas: of the last two transactions, each with the roots of two trees
  *      main tree     name -> root of a tree, for each of the databases
@@ -10,8 +10,8 @@
  *      a node        | low 16 bits, next 16, flags or high 16, length of key | key | value or page number |
  *
  * The number at the head of a node is the length of its value, or in a branch the page below it. */
-#ifndef DCSR_PAGE_WALK_H
-#define DCSR_PAGE_WALK_H
+#ifndef DCSR_PAGE_SCAN_H
+#define DCSR_PAGE_SCAN_H
 
 #include "dcsr/base/error.h"
 #include <assert.h>
@@ -49,7 +49,7 @@ static_assert(sizeof(dcsr_i_page_head) == 16 && sizeof(dcsr_i_tree_record) == 48
 enum { DCSR_I_BRANCH_PAGE = 1, DCSR_I_LEAF_PAGE = 2, DCSR_I_RUN_PAGE = 4, DCSR_I_META_PAGE = 8 };
 enum { DCSR_I_METAS = 2, DCSR_I_SHORTEST_PAGE = 512, DCSR_I_LONGEST_PAGE = 32768 };
 
-typedef struct dcsr_i_page_walk {
+typedef struct dcsr_i_page_scan {
     const char *path;
     const unsigned char *map;
     size_t bytes; /* of the file, all mapped */
@@ -59,20 +59,20 @@ typedef struct dcsr_i_page_walk {
     uint64_t beyond;   /* free pages behind the end of the file, where none was ever written */
     uint64_t *reached; /* a bit for each of `pages` */
     bool heads;        /* of runs are looked at */
-} dcsr_i_page_walk;
+} dcsr_i_page_scan;
 
 /* Follows both trees of a meta, of which path, map, bytes, page_bytes and heads say where it is; the others
  * are set. Errors: CORRUPT, OUT_OF_MEMORY. */
-dcsr_status dcsr_i_page_walk_trees(dcsr_i_page_walk *walk, const dcsr_i_meta *meta);
+dcsr_status dcsr_i_page_scan_trees(dcsr_i_page_scan *walk, const dcsr_i_meta *meta);
 
 /* Whether a meta is of the transaction that it says, which its free tree tells. A reader may ask that of its
  * own meta, and of that before. Errors: CORRUPT. */
-dcsr_status dcsr_i_page_check_txn(const dcsr_i_page_walk *walk, const dcsr_i_meta *meta);
+dcsr_status dcsr_i_page_check_txn(const dcsr_i_page_scan *walk, const dcsr_i_meta *meta);
 
 /* CORRUPT, with a sentence about that page. */
-dcsr_status dcsr_i_page_damaged(const dcsr_i_page_walk *walk, uint64_t page, const char *what);
+dcsr_status dcsr_i_page_damaged(const dcsr_i_page_scan *walk, uint64_t page, const char *what);
 
-static inline const unsigned char *dcsr_i_page_at(const dcsr_i_page_walk *walk, uint64_t number)
+static inline const unsigned char *dcsr_i_page_at(const dcsr_i_page_scan *walk, uint64_t number)
 {
     return walk->map + number * walk->page_bytes;
 }

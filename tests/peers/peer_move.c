@@ -1,4 +1,4 @@
-/* peer_places.c: extracting and assigning, the Kronecker product, and changes by the store. */
+/* peer_move.c: extracting and assigning, the Kronecker product, and changes by the store. */
 #include "tests/peers/peer_calls.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* matrix_places_cuda.c: entries of a matrix, one value, or a vector, to other places, on a device: extraction and
- * assignment, by the kernels of list_places.cu.
+/* matrix_move_cuda.c: entries of a matrix, one value, or a vector, to other places, on a device: extraction and
+ * assignment, by the kernels of coo_move.cu.
  *
  * Of a vector that is written to a row or a column, its elements and those of its mask become lists with entries
  * in that line alone. In C's turn they are brought together with what C has there; what comes of it takes the
@@ -9,7 +9,7 @@
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/store.h"
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/matrix_ops_cuda.h"
 #include "dcsr/vector/vector_data.h"
 
@@ -73,13 +73,13 @@ static void close_places(places *p)
 }
 
 /* Keeps the entries of the region. */
-static dcsr_status choose_inside(dcsr_i_cuda_list *list, const places *p)
+static dcsr_status choose_inside(dcsr_i_cuda_coo *list, const places *p)
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_mark_inside(p->stream, list, &p->region, keep);
-    dcsr_status status = dcsr_i_cuda_list_choose(list, p->stream, keep);
+    dcsr_i_cuda_coo_mark_inside(p->stream, list, &p->region, keep);
+    dcsr_status status = dcsr_i_cuda_coo_choose(list, p->stream, keep);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
@@ -93,24 +93,24 @@ typedef struct moving {
     uint64_t *read; /* of extraction: gets the entries of the rows that are named */
 } moving;
 
-static dcsr_status multiply(dcsr_i_cuda_list *list, const places *p, uint64_t *begin)
+static dcsr_status multiply(dcsr_i_cuda_coo *list, const places *p, uint64_t *begin)
 {
-    dcsr_i_cuda_list all;
+    dcsr_i_cuda_coo all;
     uint64_t *total = dcsr_i_cuda_landing(p->stream, sizeof *total);
     if (!total) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_list_count_named(p->stream, list, &p->region.cols, begin);
+    dcsr_i_cuda_coo_count_named(p->stream, list, &p->region.cols, begin);
     DCSR_TRY(dcsr_i_cuda_scan_u64(p->stream, begin, begin, list->n));
     dcsr_i_cuda_copy(p->stream, total, begin + list->n, sizeof *total);
     DCSR_TRY(dcsr_i_cuda_wait(p->stream, "extracting entries"));
-    DCSR_TRY(dcsr_i_cuda_list_open(&all, p->stream, list->type, list->rows, list->cols, *total));
-    dcsr_i_cuda_list_multiply(p->stream, list, begin, &p->region.cols, &all);
-    dcsr_i_cuda_list_close(list, p->stream);
+    DCSR_TRY(dcsr_i_cuda_coo_open(&all, p->stream, list->type, list->rows, list->cols, *total));
+    dcsr_i_cuda_coo_multiply(p->stream, list, begin, &p->region.cols, &all);
+    dcsr_i_cuda_coo_close(list, p->stream);
     *list = all;
     return DCSR_OK;
 }
 
 /* Where columns are named more than once. */
-static dcsr_status extract_repeated(dcsr_i_cuda_list *list, const places *p)
+static dcsr_status extract_repeated(dcsr_i_cuda_coo *list, const places *p)
 {
     uint64_t count = list->n + 1, *begin = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, count, sizeof *begin);
     if (!begin) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -119,27 +119,27 @@ static dcsr_status extract_repeated(dcsr_i_cuda_list *list, const places *p)
     return status;
 }
 
-static dcsr_status extract_once(dcsr_i_cuda_list *list, const places *p)
+static dcsr_status extract_once(dcsr_i_cuda_coo *list, const places *p)
 {
     DCSR_TRY(choose_inside(list, p));
-    dcsr_i_cuda_list_renumber(p->stream, list, &p->region.cols);
+    dcsr_i_cuda_coo_renumber(p->stream, list, &p->region.cols);
     return DCSR_OK;
 }
 
 /* The entries of the rows that are named, in that order. */
-static dcsr_status extract_rows(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const moving *m)
+static dcsr_status extract_rows(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const moving *m)
 {
     bool transposed = m->out->desc && m->out->desc->transpose_a;
     uint32_t *rows;
-    if (m->rows->all) return dcsr_i_cuda_list_of_view(T, stream, m->A, transposed);
+    if (m->rows->all) return dcsr_i_cuda_coo_of_view(T, stream, m->A, transposed);
     DCSR_TRY(bring_given(&rows, stream, m->rows));
-    dcsr_status status = dcsr_i_cuda_list_of_rows(T, stream, m->A, transposed, rows, m->rows->n);
+    dcsr_status status = dcsr_i_cuda_coo_of_rows(T, stream, m->A, transposed, rows, m->rows->n);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, rows, m->rows->n, sizeof *rows);
     return status;
 }
 
 /* Of these the columns that are named. */
-static dcsr_status extract_cols(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const dcsr_i_selected *cols)
+static dcsr_status extract_cols(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const dcsr_i_selected *cols)
 {
     const dcsr_i_selected rows = {.all = true, .n = T->rows};
     places p;
@@ -149,10 +149,10 @@ static dcsr_status extract_cols(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream,
     if (status == DCSR_OK) status = cols->repeats > 1 ? extract_repeated(T, &p) : extract_once(T, &p);
     close_places(&p);
     T->cols = cols->n;
-    return status == DCSR_OK && cols->position ? dcsr_i_cuda_list_sort(T, stream) : status;
+    return status == DCSR_OK && cols->position ? dcsr_i_cuda_coo_sort(T, stream) : status;
 }
 
-static dcsr_status compute_extract(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_extract(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const moving *m = user;
     DCSR_TRY(extract_rows(T, stream, m));
@@ -171,20 +171,20 @@ dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_matrix_output *out, dcsr_vie
 
 /* ---- Assign ---- */
 
-static dcsr_status compute_assign(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_assign(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const moving *m = user;
     const dcsr_desc *desc = m->out->desc;
     places p;
-    DCSR_TRY(dcsr_i_cuda_list_of_view(T, stream, m->A, desc && desc->transpose_a));
+    DCSR_TRY(dcsr_i_cuda_coo_of_view(T, stream, m->A, desc && desc->transpose_a));
     if (m->rows->all && m->cols->all) return DCSR_OK;
     dcsr_status status = open_places(&p, stream, m->rows, m->cols, true);
-    if (status == DCSR_OK) dcsr_i_cuda_list_move(stream, T, &p.region);
+    if (status == DCSR_OK) dcsr_i_cuda_coo_move(stream, T, &p.region);
     close_places(&p);
     T->rows = m->rows->size;
     T->cols = m->cols->size;
     bool in_order = !m->rows->position && !m->cols->position;
-    return status == DCSR_OK && !in_order ? dcsr_i_cuda_list_sort(T, stream) : status;
+    return status == DCSR_OK && !in_order ? dcsr_i_cuda_coo_sort(T, stream) : status;
 }
 
 dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_matrix_output *out, dcsr_view *A,
@@ -207,7 +207,7 @@ typedef struct filling {
 } filling;
 
 /* The places of the region where the mask is true; all, where it does not name those. */
-static dcsr_status find_places(dcsr_i_cuda_list *T, const filling *f, const places *p)
+static dcsr_status find_places(dcsr_i_cuda_coo *T, const filling *f, const places *p)
 {
     const dcsr_i_matrix_output *out = f->out;
     bool complement = out->desc && out->desc->mask_complement;
@@ -216,14 +216,14 @@ static dcsr_status find_places(dcsr_i_cuda_list *T, const filling *f, const plac
         return f->rows->all && f->cols->all ? DCSR_OK : choose_inside(T, p);
     }
     bool nowhere = !out->mask && complement;
-    DCSR_TRY(dcsr_i_cuda_list_open(T, p->stream, DCSR_PATTERN, f->rows->size, f->cols->size,
-                                   nowhere ? 0 : f->rows->n * f->cols->n));
-    dcsr_i_cuda_list_name_all(p->stream, &p->region, T);
+    DCSR_TRY(dcsr_i_cuda_coo_open(T, p->stream, DCSR_PATTERN, f->rows->size, f->cols->size,
+                                  nowhere ? 0 : f->rows->n * f->cols->n));
+    dcsr_i_cuda_coo_name_all(p->stream, &p->region, T);
     return DCSR_OK;
 }
 
 /* Gives the entries of a pattern the value; it is cast before, where it is not to be accumulated. */
-static dcsr_status set_values(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const filling *f)
+static dcsr_status set_values(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const filling *f)
 {
     const dcsr_type to = f->out->C->type, type = f->out->accum ? f->type : to;
     if (type == DCSR_PATTERN || to == DCSR_PATTERN) return DCSR_OK;
@@ -232,11 +232,11 @@ static dcsr_status set_values(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, c
     T->values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, T->capacity, dcsr_type_size(type));
     if (!T->values) return DCSR_ERROR_OUT_OF_MEMORY;
     T->type = type;
-    dcsr_i_cuda_list_set_values(stream, T, value);
+    dcsr_i_cuda_coo_set_values(stream, T, value);
     return DCSR_OK;
 }
 
-static dcsr_status compute_filling(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_filling(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const filling *f = user;
     places p;
@@ -272,46 +272,46 @@ typedef struct assignment {
 
 /* ---- Lists ---- */
 
-static dcsr_status list_of_vector(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const assignment *x,
+static dcsr_status list_of_vector(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const assignment *x,
                                   const dcsr_vector *vector)
 {
     dcsr_i_cuda_body body;
     DCSR_TRY(dcsr_i_cuda_vector_read(&body, vector, stream, DCSR_CUDA_SPARSE));
-    DCSR_TRY(dcsr_i_cuda_list_open(list, stream, vector->type, x->rows, x->cols, body.nvals));
-    dcsr_i_cuda_list_line_up(stream, body.indices, x->line, x->column, list);
+    DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, vector->type, x->rows, x->cols, body.nvals));
+    dcsr_i_cuda_coo_line_up(stream, body.indices, x->line, x->column, list);
     dcsr_i_cuda_copy(stream, list->values, body.values, body.nvals * vector->value_size);
     return DCSR_OK;
 }
 
 /* Keeps the entries of the line; or, where that is NULL, those whose values are not 0. */
-static dcsr_status choose(dcsr_i_cuda_list *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *line)
+static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_region *line)
 {
     uint64_t n = list->n;
     uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
     if (!keep) return DCSR_ERROR_OUT_OF_MEMORY;
     if (line)
-        dcsr_i_cuda_list_mark_inside(stream, list, line, keep);
+        dcsr_i_cuda_coo_mark_inside(stream, list, line, keep);
     else
-        dcsr_i_cuda_list_mark_true(stream, list, keep);
-    dcsr_status status = dcsr_i_cuda_list_choose(list, stream, keep);
+        dcsr_i_cuda_coo_mark_true(stream, list, keep);
+    dcsr_status status = dcsr_i_cuda_coo_choose(list, stream, keep);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
     return status;
 }
 
 /* What C has in the line, in its turn. */
-static dcsr_status read_held(dcsr_i_cuda_list *held, dcsr_i_cuda_stream *stream, const assignment *x)
+static dcsr_status read_held(dcsr_i_cuda_coo *held, dcsr_i_cuda_stream *stream, const assignment *x)
 {
     const dcsr_i_cuda_indices one = {.first = x->line, .n = 1}, rows = {.n = x->rows}, cols = {.n = x->cols};
     const dcsr_i_cuda_region line = {x->column ? rows : one, x->column ? one : cols};
     dcsr_view *view;
     DCSR_TRY(dcsr_view_create(&view, x->out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-    dcsr_status status = dcsr_i_cuda_list_of_view(held, stream, view, false);
+    dcsr_status status = dcsr_i_cuda_coo_of_view(held, stream, view, false);
     dcsr_view_destroy(view);
     return status == DCSR_OK ? choose(held, stream, &line) : status;
 }
 
 /* A mask that is NULL and complemented is true nowhere, as one without elements. */
-static dcsr_status read_mask(dcsr_i_cuda_list *allowed, dcsr_i_cuda_stream *stream, const assignment *x)
+static dcsr_status read_mask(dcsr_i_cuda_coo *allowed, dcsr_i_cuda_stream *stream, const assignment *x)
 {
     const dcsr_desc *desc = x->out->desc;
     if (!x->mask) return DCSR_OK;
@@ -322,20 +322,20 @@ static dcsr_status read_mask(dcsr_i_cuda_list *allowed, dcsr_i_cuda_stream *stre
 /* ---- Bringing them together ---- */
 
 /* *to, which may be one of the two, becomes what merging them gives, as values of C's type. */
-static dcsr_status merge(dcsr_i_cuda_list *to, dcsr_i_cuda_stream *stream, const assignment *x,
-                         const dcsr_i_cuda_list *a, const dcsr_i_cuda_list *b, dcsr_i_cuda_merging how)
+static dcsr_status merge(dcsr_i_cuda_coo *to, dcsr_i_cuda_stream *stream, const assignment *x,
+                         const dcsr_i_cuda_coo *a, const dcsr_i_cuda_coo *b, dcsr_i_cuda_merging how)
 {
-    dcsr_i_cuda_list merged;
+    dcsr_i_cuda_coo merged;
     how.type = x->out->C->type;
-    DCSR_TRY(dcsr_i_cuda_list_merge(&merged, stream, a, b, &how));
-    dcsr_i_cuda_list_close(to, stream);
+    DCSR_TRY(dcsr_i_cuda_coo_merge(&merged, stream, a, b, &how));
+    dcsr_i_cuda_coo_close(to, stream);
     *to = merged;
     return DCSR_OK;
 }
 
 /* T has u's elements before, and is afterwards what is written through the mask. */
-static dcsr_status write_through(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const assignment *x,
-                                 dcsr_i_cuda_list *held, const dcsr_i_cuda_list *allowed)
+static dcsr_status write_through(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const assignment *x,
+                                 dcsr_i_cuda_coo *held, const dcsr_i_cuda_coo *allowed)
 {
     const dcsr_desc *desc = x->out->desc;
     bool masked = x->mask || (desc && desc->mask_complement);
@@ -351,19 +351,19 @@ static dcsr_status write_through(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream
     return merge(T, stream, x, T, held, (dcsr_i_cuda_merging){.x = true, .y = true});
 }
 
-static dcsr_status compute_line(dcsr_i_cuda_list *T, dcsr_i_cuda_stream *stream, const void *user)
+static dcsr_status compute_line(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     const assignment *x = user;
     const dcsr_i_table *current = x->out->C->versions.current;
-    dcsr_i_cuda_list held = {0}, allowed = {0};
+    dcsr_i_cuda_coo held = {0}, allowed = {0};
     DCSR_TRY(
         dcsr_i_check_shape(x->out->call, "C", current->rows, current->cols, "the result", x->rows, x->cols));
     dcsr_status status = read_held(&held, stream, x);
     if (status == DCSR_OK) status = read_mask(&allowed, stream, x);
     if (status == DCSR_OK) status = list_of_vector(T, stream, x, x->u);
     if (status == DCSR_OK) status = write_through(T, stream, x, &held, &allowed);
-    dcsr_i_cuda_list_close(&allowed, stream);
-    dcsr_i_cuda_list_close(&held, stream);
+    dcsr_i_cuda_coo_close(&allowed, stream);
+    dcsr_i_cuda_coo_close(&held, stream);
     return status;
 }
 

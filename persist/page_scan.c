@@ -1,5 +1,5 @@
-/* page_walk.c: follows the trees in LMDB's file, with every number checked before it is used. */
-#include "persist/page_walk.h"
+/* page_scan.c: follows the trees in LMDB's file, with every number checked before it is used. */
+#include "persist/page_scan.h"
 #include "dcsr/base/alloc.h"
 #include <lmdb.h>
 #include <string.h>
@@ -25,7 +25,7 @@ typedef struct node {
     size_t bytes;   /* in the page */
 } node;
 
-dcsr_status dcsr_i_page_damaged(const dcsr_i_page_walk *w, uint64_t page, const char *what)
+dcsr_status dcsr_i_page_damaged(const dcsr_i_page_scan *w, uint64_t page, const char *what)
 {
     return dcsr_i_fail(DCSR_ERROR_CORRUPT,
                        "%s/data.mdb: page %llu is damaged: %s; restore the store from a backup", w->path,
@@ -61,7 +61,7 @@ static bool mark(uint64_t *bits, uint64_t begin, uint64_t end)
 }
 
 /* Marks pages that the page `by` names; nothing else may have named them. */
-static dcsr_status reach(dcsr_i_page_walk *w, uint64_t by, uint64_t first, uint64_t count)
+static dcsr_status reach(dcsr_i_page_scan *w, uint64_t by, uint64_t first, uint64_t count)
 {
     if (first < DCSR_I_METAS || first >= w->pages || count > w->pages - first)
         return dcsr_i_page_damaged(w, by, "it names a page that is not in use");
@@ -97,7 +97,7 @@ static node node_of(const unsigned char *page, unsigned i, bool leaf)
 }
 
 /* Nodes fill the page from `upper` to its end, each byte in one of them. */
-static dcsr_status check_nodes(const dcsr_i_page_walk *w, uint64_t number, unsigned count, size_t upper,
+static dcsr_status check_nodes(const dcsr_i_page_scan *w, uint64_t number, unsigned count, size_t upper,
                                bool leaf)
 {
     /* A bit for two bytes, as nodes begin at even places. */
@@ -122,7 +122,7 @@ static dcsr_status check_nodes(const dcsr_i_page_walk *w, uint64_t number, unsig
 }
 
 /* Head and nodes of a page of a tree; *count of these. Keys of the free tree are numbers. */
-static dcsr_status check_page(const dcsr_i_page_walk *w, tree *t, uint64_t number, bool leaf, unsigned *count)
+static dcsr_status check_page(const dcsr_i_page_scan *w, tree *t, uint64_t number, bool leaf, unsigned *count)
 {
     dcsr_i_page_head h = head_of(dcsr_i_page_at(w, number));
     if (h.number != number) return dcsr_i_page_damaged(w, number, "it has another page's number");
@@ -159,7 +159,7 @@ static int compare(const tree *t, const MDB_val *a, const MDB_val *b)
 
 /* A value in a run; *data is where it begins, behind the run's head. A run is longer than need be where its
  * value was replaced by a shorter one in the transaction that made it; only the head knows. */
-static dcsr_status check_run(dcsr_i_page_walk *w, tree *t, uint64_t number, const node *n,
+static dcsr_status check_run(dcsr_i_page_scan *w, tree *t, uint64_t number, const node *n,
                              const unsigned char **data)
 {
     uint64_t first = number_at(n->value.mv_data);
@@ -180,7 +180,7 @@ static dcsr_status check_run(dcsr_i_page_walk *w, tree *t, uint64_t number, cons
 }
 
 /* A list of free pages: how many, then their numbers, the highest first. */
-static dcsr_status check_free_pages(dcsr_i_page_walk *w, uint64_t number, const unsigned char *list,
+static dcsr_status check_free_pages(dcsr_i_page_scan *w, uint64_t number, const unsigned char *list,
                                     size_t size)
 {
     uint64_t count = size < sizeof count ? UINT64_MAX : number_at(list), before = UINT64_MAX;
@@ -198,10 +198,10 @@ static dcsr_status check_free_pages(dcsr_i_page_walk *w, uint64_t number, const 
     return DCSR_OK;
 }
 
-static dcsr_status walk_tree(dcsr_i_page_walk *w, tree_kind kind, const dcsr_i_tree_record *record,
+static dcsr_status walk_tree(dcsr_i_page_scan *w, tree_kind kind, const dcsr_i_tree_record *record,
                              uint64_t by);
 
-static dcsr_status walk_value(dcsr_i_page_walk *w, tree *t, uint64_t number, const node *n)
+static dcsr_status walk_value(dcsr_i_page_scan *w, tree *t, uint64_t number, const node *n)
 {
     const unsigned char *data = n->value.mv_data;
     if (t->kind == MAIN_TREE) {
@@ -223,7 +223,7 @@ static dcsr_status walk_value(dcsr_i_page_walk *w, tree *t, uint64_t number, con
 
 /* A page and what is below it. Its keys ascend from `low` (NULL: from the first) to below `high`; that of a
  * branch's first node means nothing. */
-static dcsr_status walk_page(dcsr_i_page_walk *w, tree *t, uint64_t number, unsigned levels,
+static dcsr_status walk_page(dcsr_i_page_scan *w, tree *t, uint64_t number, unsigned levels,
                              const MDB_val *low, const MDB_val *high)
 {
     bool leaf = levels == 1;
@@ -252,7 +252,7 @@ static dcsr_status walk_page(dcsr_i_page_walk *w, tree *t, uint64_t number, unsi
 }
 
 /* The tree of a record that stands in page `by`. */
-static dcsr_status walk_tree(dcsr_i_page_walk *w, tree_kind kind, const dcsr_i_tree_record *record,
+static dcsr_status walk_tree(dcsr_i_page_scan *w, tree_kind kind, const dcsr_i_tree_record *record,
                              uint64_t by)
 {
     tree t = {.kind = kind, .seen = *record};
@@ -274,7 +274,7 @@ static dcsr_status walk_tree(dcsr_i_page_walk *w, tree_kind kind, const dcsr_i_t
 
 /* The last key of a free tree: the transaction that has written it, as each frees pages of the one before; 0
  * where there is none. Only the way there is looked at. */
-static dcsr_status find_last_txn(const dcsr_i_page_walk *w, const dcsr_i_tree_record *record, uint64_t by,
+static dcsr_status find_last_txn(const dcsr_i_page_scan *w, const dcsr_i_tree_record *record, uint64_t by,
                                  uint64_t *txn)
 {
     uint64_t number = record->root;
@@ -294,7 +294,7 @@ static dcsr_status find_last_txn(const dcsr_i_page_walk *w, const dcsr_i_tree_re
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_page_check_txn(const dcsr_i_page_walk *w, const dcsr_i_meta *m)
+dcsr_status dcsr_i_page_check_txn(const dcsr_i_page_scan *w, const dcsr_i_meta *m)
 {
     uint64_t txn, by = m->txn % DCSR_I_METAS;
     DCSR_TRY(find_last_txn(w, &m->free_tree, by, &txn));
@@ -302,7 +302,7 @@ dcsr_status dcsr_i_page_check_txn(const dcsr_i_page_walk *w, const dcsr_i_meta *
     return dcsr_i_page_damaged(w, by, "it has the number of another transaction than that which wrote it");
 }
 
-dcsr_status dcsr_i_page_walk_trees(dcsr_i_page_walk *w, const dcsr_i_meta *m)
+dcsr_status dcsr_i_page_scan_trees(dcsr_i_page_scan *w, const dcsr_i_meta *m)
 {
     uint64_t in_file = w->bytes / w->page_bytes, by = m->txn % DCSR_I_METAS;
     DCSR_TRY(dcsr_i_page_check_txn(w, m));

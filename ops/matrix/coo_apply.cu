@@ -1,10 +1,10 @@
-/* list_apply.cu: kernels that apply operators to the values of a list, one by one, or of each pair of entries
+/* coo_apply.cu: kernels that apply operators to the values of a list, one by one, or of each pair of entries
  * of two lists.
  *
  * Bytes an entry: applying reads a value and writes one; operators that look at the place read 8 of the key,
  * those alone where they do not look at the value; a test writes 4. The Kronecker product reads three keys,
  * two values and four offsets of which most are in the cache, and writes 8 + value size. */
-#include "ops/matrix/list_kernels_cuda.h"
+#include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
 
 namespace
@@ -14,7 +14,7 @@ constexpr int STEPS = 2;
 constexpr dcsr_i_cuda_policy POLICY = {256, STEPS};
 
 /* A pass as kernels get it. */
-struct list_pass {
+struct coo_pass {
     uint64_t n;
     const uint64_t *keys;
     const void *x;
@@ -30,7 +30,7 @@ template <class T> struct operand {
 };
 } // namespace
 
-static list_pass pass_of(const dcsr_i_cuda_list_pass *pass)
+static coo_pass pass_of(const dcsr_i_cuda_coo_pass *pass)
 {
     return {pass->x->n, pass->x->keys,         pass->x->values,       pass->z,
             pass->name, (uint32_t)pass->xtype, (uint32_t)pass->ztype, pass->operand};
@@ -49,21 +49,21 @@ template <class Load, class Store> DCSR_CUDA_INLINE void for_each(uint64_t n, Lo
     }
 }
 
-template <class T> static __global__ void apply_unary(list_pass p)
+template <class T> static __global__ void apply_unary(coo_pass p)
 {
     for_each(
         p.n, [&](uint64_t k) { return dcsr_i_cuda_load<T>(p.xtype, p.x, k); },
         [&](uint64_t k, T x) { dcsr_i_cuda_store(p.ztype, p.z, k, dcsr_i_cuda_operate_unary(p.name, x)); });
 }
 
-void dcsr_i_cuda_list_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass)
+void dcsr_i_cuda_coo_unary(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo_pass *pass)
 {
     dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
         dcsr_i_cuda_launch_with(POLICY, stream, apply_unary<decltype(zero)>, pass->x->n, pass_of(pass));
     });
 }
 
-template <class T> static __global__ void apply_bound(list_pass p, bool first)
+template <class T> static __global__ void apply_bound(coo_pass p, bool first)
 {
     const T other = dcsr_i_cuda_value_of<T>(p.operand);
     for_each(
@@ -74,7 +74,7 @@ template <class T> static __global__ void apply_bound(list_pass p, bool first)
         });
 }
 
-void dcsr_i_cuda_list_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, bool first)
+void dcsr_i_cuda_coo_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo_pass *pass, bool first)
 {
     dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
         dcsr_i_cuda_launch_with(POLICY, stream, apply_bound<decltype(zero)>, pass->x->n, pass_of(pass),
@@ -82,13 +82,13 @@ void dcsr_i_cuda_list_bound(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_p
     });
 }
 
-template <class T> DCSR_CUDA_INLINE operand<T> load_operand(const list_pass &p, uint64_t k)
+template <class T> DCSR_CUDA_INLINE operand<T> load_operand(const coo_pass &p, uint64_t k)
 {
     const uint64_t key = p.keys[k];
     return {dcsr_i_cuda_load<T>(p.xtype, p.x, k), (int64_t)(key >> 32), (int64_t)(uint32_t)key};
 }
 
-template <class T> static __global__ void apply_index(list_pass p)
+template <class T> static __global__ void apply_index(coo_pass p)
 {
     for_each(
         p.n, [&](uint64_t k) { return load_operand<T>(p, k); },
@@ -98,14 +98,14 @@ template <class T> static __global__ void apply_index(list_pass p)
         });
 }
 
-void dcsr_i_cuda_list_index(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass)
+void dcsr_i_cuda_coo_index(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo_pass *pass)
 {
     dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
         dcsr_i_cuda_launch_with(POLICY, stream, apply_index<decltype(zero)>, pass->x->n, pass_of(pass));
     });
 }
 
-template <class T> static __global__ void test_index(list_pass p, uint32_t *keep)
+template <class T> static __global__ void test_index(coo_pass p, uint32_t *keep)
 {
     for_each(
         p.n, [&](uint64_t k) { return load_operand<T>(p, k); },
@@ -114,7 +114,7 @@ template <class T> static __global__ void test_index(list_pass p, uint32_t *keep
         });
 }
 
-void dcsr_i_cuda_list_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pass *pass, uint32_t *keep)
+void dcsr_i_cuda_coo_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo_pass *pass, uint32_t *keep)
 {
     dcsr_i_cuda_with_type(pass->type, [=](auto zero) {
         dcsr_i_cuda_launch_with(POLICY, stream, test_index<decltype(zero)>, pass->x->n, pass_of(pass), keep);
@@ -128,7 +128,7 @@ void dcsr_i_cuda_list_test(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_pa
  * p / nnz(B), and of row k of B that has the entry where p, counted from the beginning of row i, divided by
  * la, is. */
 template <class T>
-static __global__ void multiply_pairs(dcsr_i_cuda_list_product m, uint64_t b_rows, uint64_t b_cols)
+static __global__ void multiply_pairs(dcsr_i_cuda_coo_product m, uint64_t b_rows, uint64_t b_cols)
 {
     for (uint64_t p = dcsr_i_cuda_first(); p < m.z.n; p += dcsr_i_cuda_step()) {
         uint64_t i = m.a.keys[p / m.b.n] >> 32, a = m.a_offsets[i], la = m.a_offsets[i + 1] - a;
@@ -138,14 +138,14 @@ static __global__ void multiply_pairs(dcsr_i_cuda_list_product m, uint64_t b_row
         a += pair / lb;
         b += pair % lb;
         uint64_t column = (uint32_t)m.a.keys[a] * b_cols + (uint32_t)m.b.keys[b];
-        m.z.keys[p] = dcsr_i_cuda_list_key(i * b_rows + k, column);
+        m.z.keys[p] = dcsr_i_cuda_coo_key(i * b_rows + k, column);
         if (!m.z.values) continue;
         T x = dcsr_i_cuda_load<T>(m.a.type, m.a.values, a), y = dcsr_i_cuda_load<T>(m.b.type, m.b.values, b);
         dcsr_i_cuda_store(m.z.type, m.z.values, p, dcsr_i_cuda_operate<T>(m.name, x, y));
     }
 }
 
-void dcsr_i_cuda_list_kronecker(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_list_product *product)
+void dcsr_i_cuda_coo_kronecker(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo_product *product)
 {
     dcsr_i_cuda_with_type(product->type, [=](auto zero) {
         dcsr_i_cuda_launch(stream, multiply_pairs<decltype(zero)>, product->z.n, *product, product->b.rows,
