@@ -6,7 +6,7 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include "dcsr/store/load.h"
-#include "dcsr/store/store.h"
+#include "dcsr/store/maintained_transpose.h"
 
 /* -- In
  * ----------------------------------------------------------------------------------------------------------

@@ -177,21 +177,12 @@ static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_held_version *sn
     dcsr_i_held_version_release(before);
 }
 
-static dcsr_status tidy(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+/* Without memory the version before is shown still, which is right all the same. */
+void dcsr_i_twin_show(dcsr_matrix *matrix)
 {
-    return operation->kind == DCSR_I_RESOLVE ? dcsr_i_apply_resolve(matrix)
-                                             : dcsr_i_apply_defragment(matrix, operation->scope);
-}
-
-dcsr_status dcsr_i_twin_maintain(dcsr_matrix *matrix, const dcsr_i_operation *operation)
-{
-    dcsr_status status = operation->of_twin ? DCSR_OK : tidy(matrix, operation);
-    dcsr_matrix *twin = operation->service && !operation->of_twin ? NULL : matrix->transpose.twin;
-    /* A twin that cannot be tidied is right all the same. */
+    dcsr_matrix *twin = matrix->transpose.twin;
     dcsr_i_held_version *snapshot;
-    if (twin && tidy(twin, operation) == DCSR_OK && dcsr_i_held_version_create(&snapshot, twin) == DCSR_OK)
-        show(matrix, twin, snapshot);
-    return status;
+    if (dcsr_i_held_version_create(&snapshot, twin) == DCSR_OK) show(matrix, twin, snapshot);
 }
 
 /* ---- Making one ---- */
@@ -246,6 +237,18 @@ dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix)
     dcsr_status status = build(matrix, view);
     dcsr_view_destroy(view);
     return status;
+}
+
+void dcsr_i_request_twin(dcsr_matrix *matrix)
+{
+    if (!matrix->transpose.maintained) return;
+    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
+    if (twin) {
+        dcsr_i_matrix_release(twin);
+        return;
+    }
+    atomic_store(&matrix->transpose.wanted, true);
+    dcsr_i_queue_look_later(matrix);
 }
 
 void dcsr_i_twin_leave(dcsr_matrix *twin)

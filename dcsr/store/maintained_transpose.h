@@ -42,10 +42,12 @@ dcsr_status dcsr_i_check_twin_rows(const char *call, uint64_t rows);
 /* The twin, if there is one, with a reference for the caller. */
 dcsr_matrix *dcsr_i_matrix_twin(dcsr_matrix *matrix);
 
-/* Tidies A and its twin; or the twin alone, or A alone, where that has asked for it. */
-dcsr_status dcsr_i_twin_maintain(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+/* Shows the twin's current version with A's from now on: the twin's rows were moved or resolved. */
+void dcsr_i_twin_show(dcsr_matrix *matrix);
 /* Builds the twin of what A holds, if it has none. On failure it has none still. */
 dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix);
+/* Has the worker build the twin of a matrix that maintains its transpose, unless it has one. */
+void dcsr_i_request_twin(dcsr_matrix *matrix);
 
 /* For views, with the view's lock: the rows of the twin that the view's version shows, resolved as the view's
  * flags ask, in the engine's memory; the view keeps them. And once they have been read, without the lock; it

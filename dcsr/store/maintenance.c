@@ -1,5 +1,8 @@
 /* maintenance.c: changes that leave the entries as they are - resolving and bringing together rows - and when they
- * are worth it. The work itself is the engine's. */
+ * are worth it. The work itself is the engine's.
+ *
+ *      readers, changes   count what they pay, and when that may be enough have the worker look
+ *      worker             looks at the counts, decides what is due, and does it */
 #include "dcsr/store/maintained_transpose.h"
 
 /* Rewrites the rows of a kind, with slack, as a change. */
@@ -15,26 +18,41 @@ static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_apply_resolve(dcsr_matrix *matrix)
+static dcsr_status resolve(dcsr_matrix *matrix)
 {
     DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
     atomic_store(&matrix->due.resolve_reads, 0);
-    atomic_store(&matrix->due.unsettled_deletions, 0);
+    atomic_store(&matrix->due.deletions, 0);
+    return DCSR_OK;
+}
+
+static void forget_reads(dcsr_matrix *matrix)
+{
+    atomic_store(&matrix->due.extra_reads, 0);
+    atomic_store(&matrix->due.reads_seen, 0);
+}
+
+static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
+{
+    if (scope == DCSR_DEFRAGMENT_WHOLE) {
+        /* Lengths must be final before they can be summed. */
+        DCSR_TRY(resolve(matrix));
+        DCSR_TRY(matrix->engine->tighten(matrix));
+    } else {
+        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
+    }
+    forget_reads(matrix);
+    atomic_fetch_add(&matrix->counts.defragmentations, 1);
     return DCSR_OK;
 }
 
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
 {
-    if (scope == DCSR_DEFRAGMENT_WHOLE) {
-        /* Lengths must be final before they can be summed. */
-        DCSR_TRY(dcsr_i_apply_resolve(matrix));
-        DCSR_TRY(matrix->engine->tighten(matrix));
-    } else {
-        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
-    }
-    atomic_store(&matrix->due.extra_reads, 0);
-    atomic_fetch_add(&matrix->counts.defragmentations, 1);
-    return DCSR_OK;
+    dcsr_status status = defragment(matrix, scope);
+    /* A twin that stays as it is is right all the same. */
+    dcsr_matrix *twin = matrix->transpose.twin;
+    if (twin && defragment(twin, scope) == DCSR_OK) dcsr_i_twin_show(matrix);
+    return status;
 }
 
 /* ---- When it is worth it ----
@@ -52,31 +70,84 @@ enum { MOST_SPACE = 3, SMALL_SPACE = 1 << 18 };
 /* Of what is stored, one in this many may be a tombstone. */
 enum { TOMBSTONE_SHARE = 4 };
 
+typedef enum due { NOTHING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
+
+/* Whether readers have paid enough: `table` is the version that they have read, or the current one. */
+static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
+{
+    return table->extra_segments && reads * JUMP_COST >= table->stored * MOVE_COST;
+}
+
+/* In the matrix's turn. */
+static due what_is_due(dcsr_matrix *matrix)
+{
+    const dcsr_i_table *table = matrix->versions.current;
+    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return NOTHING;
+    if (dcsr_i_arena_held(&matrix->arena) > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
+    /* With few rows fragmented only those are moved. */
+    if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))
+        return table->extra_segments * 8 < table->rows ? MOVING_SELECTED : MOVING_ALL;
+    uint64_t deletions = atomic_load(&matrix->due.deletions), last = atomic_load(&matrix->due.resolved_last);
+    bool tombstones = deletions > SMALL_SPACE / 16 && deletions > table->stored / TOMBSTONE_SHARE;
+    /* The second view that has to do the same work is one too many: the store should. */
+    bool twice = last && atomic_load(&matrix->due.resolve_reads) / 2 >= last;
+    return tombstones || twice ? RESOLVING : NOTHING;
+}
+
+/* Returns whether that has made another version. What fails leaves the matrix as it was, and is due still. */
+static bool do_what_is_due(dcsr_matrix *matrix)
+{
+    uint64_t version = matrix->versions.current->version;
+    switch (what_is_due(matrix)) {
+    case NOTHING:
+        if (!matrix->versions.current->extra_segments)
+            forget_reads(matrix);
+        else
+            atomic_store(&matrix->due.reads_seen, atomic_load(&matrix->due.extra_reads));
+        break;
+    case RESOLVING:
+        resolve(matrix);
+        break;
+    case MOVING_SELECTED:
+        defragment(matrix, DCSR_DEFRAGMENT_SELECTED);
+        break;
+    case MOVING_ALL:
+        defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+        break;
+    }
+    return matrix->versions.current->version != version;
+}
+
+void dcsr_i_maintain(dcsr_matrix *matrix)
+{
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    do_what_is_due(matrix);
+    if (matrix->transpose.twin && do_what_is_due(matrix->transpose.twin)) dcsr_i_twin_show(matrix);
+    dcsr_i_use_set_aside(before);
+    if (atomic_exchange(&matrix->transpose.wanted, false)) dcsr_i_twin_build(matrix);
+}
+
+/* ---- Counting ---- */
+
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    if (!table->extra_segments) return;
+    if (!table->extra_segments || matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
     uint64_t reads =
         atomic_fetch_add(&matrix->due.extra_reads, table->extra_segments) + table->extra_segments;
-    if (reads * JUMP_COST < table->stored * MOVE_COST) return;
-    /* With few rows fragmented only those are moved. */
-    dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT,
-                               table->extra_segments * 8 < table->rows ? DCSR_DEFRAGMENT_SELECTED
-                                                                       : DCSR_DEFRAGMENT_WHOLE);
+    /* Readers of an old version may think earlier than the worker that it is enough. */
+    if (is_worth_moving(table, reads) && reads / 2 >= atomic_load(&matrix->due.reads_seen))
+        dcsr_i_queue_look_later(matrix);
 }
 
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
 {
-    /* The second view that has to do the same work is one too many: the store should. */
-    if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries)
-        dcsr_i_request_maintenance(matrix, DCSR_I_RESOLVE, DCSR_DEFRAGMENT_SELECTED);
+    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
+    atomic_store(&matrix->due.resolved_last, entries);
+    if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries) dcsr_i_queue_look_later(matrix);
 }
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
 {
-    uint64_t stored = matrix->versions.current->stored, held = dcsr_i_arena_held(&matrix->arena);
-    deletions += atomic_fetch_add(&matrix->due.unsettled_deletions, deletions);
-    if (held > MOST_SPACE * stored + SMALL_SPACE)
-        dcsr_i_request_maintenance(matrix, DCSR_I_DEFRAGMENT, DCSR_DEFRAGMENT_WHOLE);
-    else if (deletions > SMALL_SPACE / 16 && deletions > stored / TOMBSTONE_SHARE)
-        dcsr_i_request_maintenance(matrix, DCSR_I_RESOLVE, DCSR_DEFRAGMENT_SELECTED);
+    atomic_fetch_add(&matrix->due.deletions, deletions);
+    if (what_is_due(matrix) != NOTHING) dcsr_i_queue_look_later(matrix);
 }

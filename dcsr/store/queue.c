@@ -32,10 +32,7 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_RESIZE:
         return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
     case DCSR_I_DEFRAGMENT:
-    case DCSR_I_RESOLVE:
-        return dcsr_i_twin_maintain(matrix, operation);
-    case DCSR_I_BUILD_TWIN:
-        return dcsr_i_twin_build(matrix);
+        return dcsr_i_apply_defragment(matrix, operation->scope);
     case DCSR_I_REPLACE:
         return dcsr_i_queue_replace(matrix, operation->replace, operation->user);
     }
@@ -53,20 +50,20 @@ static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
     atomic_fetch_add(&matrix->counts.batches, operation->batches);
 }
 
-/* Waits for an operation, so long at most. Called and returns with the lock. */
-static bool wait_for_operation(dcsr_matrix *matrix, int milliseconds)
+/* Waits for something to do, so long at most. Called and returns with the lock. */
+static bool wait_asleep(dcsr_matrix *matrix, int milliseconds)
 {
     uint64_t until = dcsr_i_nanoseconds() + (uint64_t)milliseconds * 1000000u;
-    while (!matrix->queue.first && !matrix->queue.stopping)
+    while (!dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.stopping)
         if (!dcsr_i_condition_wait(&matrix->queue.filled, &matrix->queue.lock, until)) break;
-    return matrix->queue.first != NULL;
+    return dcsr_i_queue_has_work(&matrix->queue);
 }
 
-/* Takes the first operation out of the queue, or waits for one; NULL when the worker should end. Called and
- * returns with the lock. */
-static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
+/* Waits for something to do, and for the turn; false when the worker should end. Called and returns with the
+ * lock. */
+static bool wait_for_work(dcsr_matrix *matrix)
 {
-    if (!matrix->queue.first && !matrix->queue.stopping) {
+    if (!dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.stopping) {
         uint64_t queued = atomic_load(&matrix->queue.queued), start = dcsr_i_nanoseconds();
         pthread_mutex_unlock(&matrix->queue.lock);
         while (atomic_load(&matrix->queue.queued) == queued &&
@@ -74,16 +71,21 @@ static dcsr_i_operation *next_operation(dcsr_matrix *matrix)
             dcsr_i_pause();
         pthread_mutex_lock(&matrix->queue.lock);
     }
-    if (!wait_for_operation(matrix, TRIM_MILLISECONDS) && !matrix->queue.stopping) {
+    if (!wait_asleep(matrix, TRIM_MILLISECONDS) && !matrix->queue.stopping) {
         pthread_mutex_unlock(&matrix->queue.lock);
         dcsr_i_matrix_trim(matrix);
         pthread_mutex_lock(&matrix->queue.lock);
-        wait_for_operation(matrix, IDLE_MILLISECONDS);
+        wait_asleep(matrix, IDLE_MILLISECONDS);
     }
-    /* Another thread may have the place: dcsr_i_result_turn(). */
+    /* Another thread may have the turn: dcsr_i_result_turn(). */
     while (matrix->queue.running) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
+    return dcsr_i_queue_has_work(&matrix->queue);
+}
+
+/* Takes the first operation out of the queue. With the lock. */
+static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
+{
     dcsr_i_operation *operation = matrix->queue.first;
-    if (!operation) return NULL;
     matrix->queue.first = operation->next;
     if (matrix->cuda && !matrix->queue.journal) dcsr_i_operation_join(operation, &matrix->queue.first);
     if (!matrix->queue.first) matrix->queue.last = NULL;
@@ -98,17 +100,6 @@ static void take_back_dimensions(dcsr_matrix *matrix)
     if (matrix->queue.resizes) return;
     matrix->queue.rows = matrix->versions.current->rows;
     matrix->queue.cols = matrix->versions.current->cols;
-}
-
-/* The service may be asked for again. */
-static void end_service(dcsr_matrix *matrix, const dcsr_i_operation *operation)
-{
-    if (operation->kind == DCSR_I_BUILD_TWIN)
-        matrix->transpose.build_queued = false;
-    else if (!operation->of_twin)
-        matrix->queue.maintenance_queued = false;
-    else if (matrix->transpose.twin)
-        matrix->transpose.twin->queue.maintenance_queued = false;
 }
 
 /* Tells what has become of an operation; takes the reference. With the lock. */
@@ -163,7 +154,6 @@ static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operati
                                                                                 : DCSR_I_NOT_SET_ASIDE;
     case DCSR_I_REMOVE:
     case DCSR_I_DEFRAGMENT:
-    case DCSR_I_RESOLVE:
         return DCSR_I_HALF_SET_ASIDE;
     default:
         return DCSR_I_NOT_SET_ASIDE;
@@ -189,7 +179,6 @@ static void end_operation(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
     matrix->queue.resizes -= operation->kind == DCSR_I_RESIZE;
     if (status != DCSR_OK && operation->kind == DCSR_I_RESIZE) take_back_dimensions(matrix);
     matrix->queue.applied++;
-    if (operation->service) end_service(matrix, operation);
     pthread_cond_broadcast(&matrix->queue.changed);
     bool kept = status == DCSR_OK && journal;
     if (kept) status = hand_over(matrix, journal, operation);
@@ -216,14 +205,41 @@ static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
     }
 }
 
+/* Whether all that was queued before it has been applied. With the lock. */
+static bool is_time_to_look(const dcsr_matrix *matrix)
+{
+    uint64_t look = atomic_load(&matrix->queue.look);
+    return look && (!matrix->queue.first || matrix->queue.applied + 1 >= look);
+}
+
+/* Looks what maintenance is due, and does it; whoever counts more meanwhile may ask again. Called and returns
+ * with the lock, which it lets go meanwhile. */
+static void look(dcsr_matrix *matrix)
+{
+    atomic_store(&matrix->queue.look, 0);
+    if (!matrix->queue.stopping) {
+        matrix->queue.running = true;
+        pthread_mutex_unlock(&matrix->queue.lock);
+        uint64_t start = dcsr_i_nanoseconds();
+        dcsr_i_maintain(matrix);
+        atomic_fetch_add(&matrix->counts.busy_nanoseconds, dcsr_i_nanoseconds() - start);
+        pthread_mutex_lock(&matrix->queue.lock);
+        matrix->queue.running = false;
+    }
+    matrix->queue.applied++;
+    pthread_cond_broadcast(&matrix->queue.changed);
+}
+
 static void *work(void *argument)
 {
     dcsr_matrix *matrix = argument;
     pthread_mutex_lock(&matrix->queue.lock);
     for (;;) {
-        dcsr_i_operation *operation = next_operation(matrix);
-        if (operation) {
-            apply_joined(matrix, operation);
+        if (wait_for_work(matrix)) {
+            if (is_time_to_look(matrix))
+                look(matrix);
+            else
+                apply_joined(matrix, take_operation(matrix));
             continue;
         }
         if (matrix->queue.stopping) break;
@@ -232,7 +248,7 @@ static void *work(void *argument)
         dcsr_i_matrix_trim(matrix);
         dcsr_i_allocator_trim();
         pthread_mutex_lock(&matrix->queue.lock);
-        if (!matrix->queue.first) break;
+        if (!dcsr_i_queue_has_work(&matrix->queue)) break;
     }
     matrix->queue.worker_runs = false;
     pthread_cond_broadcast(&matrix->queue.changed);
@@ -297,7 +313,7 @@ bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
 {
     dcsr_matrix *owner = queue_of(matrix);
     pthread_mutex_lock(&owner->queue.lock);
-    bool idle = !owner->queue.first && !owner->queue.running;
+    bool idle = !dcsr_i_queue_has_work(&owner->queue) && !owner->queue.running;
     pthread_mutex_unlock(&owner->queue.lock);
     return idle;
 }
@@ -363,40 +379,15 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
     pthread_mutex_unlock(&matrix->queue.lock);
 }
 
-/* Puts a service into the queue: when it fails the matrix goes on as it is. With the lock. */
-static bool enqueue_service(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope, bool of_twin)
+void dcsr_i_queue_look_later(dcsr_matrix *matrix)
 {
-    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, kind);
-    if (!operation) return false;
-    operation->scope = scope;
-    operation->watched = operation->service = true;
-    operation->of_twin = of_twin;
-    if (dcsr_i_enqueue_locked(matrix, operation) == DCSR_OK) return true;
-    dcsr_i_operation_release(operation);
-    return false;
-}
-
-void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope)
-{
-    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
-    dcsr_matrix *owner = queue_of(matrix);
-    pthread_mutex_lock(&owner->queue.lock);
-    if (!matrix->queue.maintenance_queued && !owner->queue.stopping)
-        matrix->queue.maintenance_queued = enqueue_service(owner, kind, scope, matrix != owner);
-    pthread_mutex_unlock(&owner->queue.lock);
-}
-
-void dcsr_i_request_twin(dcsr_matrix *matrix)
-{
-    if (!matrix->transpose.maintained) return;
-    dcsr_matrix *twin = dcsr_i_matrix_twin(matrix);
-    if (twin) {
-        dcsr_i_matrix_release(twin);
-        return;
+    dcsr_i_queue *queue = &queue_of(matrix)->queue;
+    if (atomic_load(&queue->look)) return;
+    pthread_mutex_lock(&queue->lock);
+    if (!atomic_load(&queue->look) && !queue->stopping &&
+        (queue->worker_runs || start_worker(queue_of(matrix)) == DCSR_OK)) {
+        atomic_store(&queue->look, atomic_fetch_add(&queue->queued, 1) + 1);
+        pthread_cond_signal(&queue->filled);
     }
-    pthread_mutex_lock(&matrix->queue.lock);
-    if (!matrix->transpose.build_queued && !matrix->queue.stopping)
-        matrix->transpose.build_queued =
-            enqueue_service(matrix, DCSR_I_BUILD_TWIN, DCSR_DEFRAGMENT_WHOLE, true);
-    pthread_mutex_unlock(&matrix->queue.lock);
+    pthread_mutex_unlock(&queue->lock);
 }

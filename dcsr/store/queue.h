@@ -15,9 +15,7 @@ typedef enum dcsr_i_kind {
     DCSR_I_REMOVE,
     DCSR_I_RESIZE,
     DCSR_I_DEFRAGMENT,
-    DCSR_I_RESOLVE,    /* resolve all rows, so that views need not */
-    DCSR_I_BUILD_TWIN, /* of a matrix that maintains its transpose, and had to give it up */
-    DCSR_I_REPLACE     /* the result of an operation becomes the content: result.c */
+    DCSR_I_REPLACE /* the result of an operation becomes the content: result.c */
 } dcsr_i_kind;
 
 /* A device counts the entries of a batch in 32 bits. */
@@ -62,8 +60,6 @@ typedef struct dcsr_i_operation {
 
     uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
     dcsr_defragment_scope scope; /* defragment */
-    bool service;                /* maintenance that the matrix itself requested */
-    bool of_twin;                /* maintenance or building of the twin alone */
     dcsr_i_replace *replace;     /* replace */
     void *user;
     uint64_t matrix; /* the serial number of the matrix in whose queue it is */
@@ -157,11 +153,8 @@ dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
 /* Whether nothing is queued and nothing is being applied. */
 bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
-/* Requests maintenance (resolving or defragmentation) in the background, unless it is queued already or turned
- * off. */
-void dcsr_i_request_maintenance(dcsr_matrix *matrix, dcsr_i_kind kind, dcsr_defragment_scope scope);
-/* Requests that the twin of a matrix that maintains its transpose be built, unless it exists or is requested
- * already. */
-void dcsr_i_request_twin(dcsr_matrix *matrix);
+/* Has the worker look what maintenance is due (dcsr_i_maintain()), behind what is queued now; starts one where
+ * none runs. Where that has been asked for already, it costs one load. */
+void dcsr_i_queue_look_later(dcsr_matrix *matrix);
 
 #endif

@@ -37,7 +37,7 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue.lock);
     bool here =
-        !matrix->queue.first && !matrix->queue.running && !matrix->queue.stopping && !matrix->queue.journal;
+        !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping && !matrix->queue.journal;
     if (here) {
         matrix->queue.running = true;
         matrix->queue.queued++;

@@ -151,7 +151,7 @@ typedef struct dcsr_i_transpose {
     dcsr_i_held_version *shown; /* of the twin: what belongs to the current version; held */
     dcsr_i_held_version
         *next_shown;   /* what belongs to the version that is about to be published; the worker's */
-    bool build_queued; /* of the twin; under the queue's lock */
+    atomic_bool wanted; /* somebody needed a twin where there was none */
 } dcsr_i_transpose;
 
 typedef struct dcsr_i_queue {
@@ -170,10 +170,18 @@ typedef struct dcsr_i_queue {
     uint64_t rows, cols;            /* the dimensions once the queue is empty */
     uint64_t resizes;               /* waiting or being applied */
     bool worker_runs, stopping;
-    bool maintenance_queued; /* resolving or defragmentation that the matrix itself requested */
+    /* Not 0: the worker is to look what maintenance is due. That counts among `queued`, as this one. Changed
+     * under the lock. */
+    _Atomic uint64_t look;
     dcsr_status unwatched;   /* the first failure that no ticket reports */
     char unwatched_message[400];
 } dcsr_i_queue;
+
+/* Whether the worker has something to do. With the lock. */
+static inline bool dcsr_i_queue_has_work(const dcsr_i_queue *queue)
+{
+    return queue->first || atomic_load(&queue->look);
+}
 
 /* Totals for dcsr_matrix_get_info(). */
 typedef struct dcsr_i_counts {
@@ -182,9 +190,11 @@ typedef struct dcsr_i_counts {
 
 /* What has accumulated since rows were last moved or resolved (maintenance.c). */
 typedef struct dcsr_i_due {
-    _Atomic uint64_t extra_reads;         /* segments beyond the first of a row that readers have read */
-    _Atomic uint64_t unsettled_deletions; /* tombstones written */
-    _Atomic uint64_t resolve_reads;       /* entries that views have had to resolve */
+    _Atomic uint64_t extra_reads;   /* segments beyond the first of a row that readers have read */
+    _Atomic uint64_t reads_seen;    /* so many when the worker last looked, and they were not enough */
+    _Atomic uint64_t deletions;     /* tombstones written */
+    _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
+    _Atomic uint64_t resolved_last; /* by the last of these views */
 } dcsr_i_due;
 
 struct dcsr_matrix {
@@ -237,9 +247,18 @@ typedef struct dcsr_i_rewritten {
     uint64_t begin, entries; /* the places taken */
 } dcsr_i_rewritten;          /* all zero on failure */
 
-/* ---- maintenance.c: changes that leave the entries as they are. Called by the worker only. ---- */
+/* ---- maintenance.c: changes that leave the entries as they are. ---- */
+/* By the worker: defragments the matrix and its twin, as a call asks for. */
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
-dcsr_status dcsr_i_apply_resolve(dcsr_matrix *matrix);
+/* By the worker: does what is due, in the matrix and in its twin, or builds the twin that is wanted. */
+void dcsr_i_maintain(dcsr_matrix *matrix);
+/* These count, and have the worker look when that may be due: */
+/* A reader has read all rows of this table, which is the current one or an earlier one. */
+void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
+/* A reader has had to resolve rows of so many entries. */
+void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
+/* In the matrix's turn: a change has been applied, with so many deletions. */
+void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
 /* ---- The cpu's engine: insert.c, resize.c, defragment.c, compact.c, rewrite.c, table.c ---- */
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
@@ -329,14 +348,6 @@ static inline void dcsr_i_copy_entries(const dcsr_matrix *matrix, uint64_t to, u
     for (uint64_t e = 0; e < entries; e++)
         ((uint64_t *)values)[to + e] = ((const uint64_t *)values)[from + e];
 }
-
-/* When maintenance is worth it: what has happened since the last. */
-/* A reader has read all rows of this table, which is the current one or an earlier one. */
-void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
-/* A reader has had to resolve rows of so many entries. */
-void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
-/* A batch has been applied, with so many deletions. */
-void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
 /* ---- table.c ---- */
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version);
