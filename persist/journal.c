@@ -290,7 +290,7 @@ void dcsr_i_journal_trimmed(dcsr_store *store, const char *name, uint64_t versio
     if (!durable || !durable->matrix) return; /* or is being opened, and another was stored under its name */
     durable->covered = version;
     if (durable->lost <= version) durable->broken = false;
-    for (const dcsr_i_operation *o = dcsr_i_durable_first(durable); o && o->version <= version;
+    for (const dcsr_i_operation *o = dcsr_i_durable_first(durable); o && o->journal.version <= version;
          o = dcsr_i_durable_first(durable))
         dcsr_i_queue_report(durable->matrix, dcsr_i_durable_take(durable), DCSR_OK, NULL);
     tell(durable->log, &durable->log->news); /* what waited behind an operation that it has reported */

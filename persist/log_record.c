@@ -53,25 +53,24 @@ static void pack_values(char *to, const uint64_t *words, uint64_t n, size_t size
     }
 }
 
-/* Writes entries [first, first + record->entries) of the operation as a record. */
-static void pack_record(char *to, const dcsr_i_log_record *record, const dcsr_i_operation *operation,
-                        uint64_t first)
+/* Writes entries [first, first + record->entries) of the batch as a record. */
+static void pack_record(char *to, const dcsr_i_log_record *record, const dcsr_i_packed *batch, uint64_t first)
 {
     uint64_t n = record->entries;
-    size_t size = value_size(record), apart = dcsr_i_size_apart(operation),
+    size_t size = value_size(record), apart = dcsr_i_size_apart(batch),
            bytes = dcsr_i_log_record_size(record);
     memset(to + bytes - 2 * sizeof(uint64_t), 0, 2 * sizeof(uint64_t));
     memcpy(to, record, sizeof *record);
     if (!n) return;
     uint64_t *keys = (uint64_t *)(to + sizeof *record);
-    const uint64_t *entries = dcsr_i_key(operation, first);
+    const uint64_t *entries = dcsr_i_key(batch, first);
     char *values = (char *)(keys + n);
-    if (operation->stride == 1)
+    if (batch->stride == 1)
         memcpy(keys, entries, n * sizeof *keys);
     else
         for (uint64_t i = 0; i < n; i++) keys[i] = entries[2 * i];
     if (apart)
-        memcpy(values, dcsr_i_values(operation) + first * apart, n * apart);
+        memcpy(values, dcsr_i_values(batch) + first * apart, n * apart);
     else if (size)
         pack_values(values, entries + 1, n, size);
 }
@@ -82,25 +81,25 @@ void dcsr_i_log_pack(dcsr_i_operation *operation, const dcsr_matrix *matrix)
     dcsr_i_log_record whole = {.kind = resize                             ? DCSR_I_LOG_RESIZE
                                        : operation->kind == DCSR_I_INSERT ? DCSR_I_LOG_INSERT
                                                                           : DCSR_I_LOG_REMOVE,
-                               .column_bits = (uint32_t)operation->column_bits,
-                               .rows = resize ? operation->rows : matrix->versions.current->rows,
-                               .cols = resize ? operation->cols : matrix->versions.current->cols,
+                               .column_bits = (uint32_t)operation->batch.column_bits,
+                               .rows = resize ? operation->resize.rows : matrix->versions.current->rows,
+                               .cols = resize ? operation->resize.cols : matrix->versions.current->cols,
                                .type = (uint32_t)matrix->type};
-    uint64_t n = resize ? 0 : operation->n, most = entries_a_record(value_size(&whole));
+    uint64_t n = resize ? 0 : operation->batch.n, most = entries_a_record(value_size(&whole));
     uint64_t records = n ? (n + most - 1) / most : 1;
     dcsr_i_log_record full = whole, last = whole;
     full.entries = most;
     full.flags = DCSR_I_BATCH_GOES_ON;
     last.entries = n - (records - 1) * most;
     size_t full_bytes = dcsr_i_log_record_size(&full);
-    operation->record_bytes = (records - 1) * full_bytes + dcsr_i_log_record_size(&last);
-    operation->record = dcsr_i_alloc(operation->context, DCSR_I_SCRATCH, operation->record_bytes, 1);
-    if (!operation->record) return;
+    operation->journal.bytes = (records - 1) * full_bytes + dcsr_i_log_record_size(&last);
+    operation->journal.record = dcsr_i_alloc(operation->context, DCSR_I_SCRATCH, operation->journal.bytes, 1);
+    if (!operation->journal.record) return;
     int threads = dcsr_i_threads(operation->context, n);
 #pragma omp parallel for num_threads(threads) if (threads > 1 && records > 1)
     for (uint64_t r = 0; r < records; r++)
-        pack_record((char *)operation->record + r * full_bytes, r + 1 < records ? &full : &last, operation,
-                    r * most);
+        pack_record((char *)operation->journal.record + r * full_bytes, r + 1 < records ? &full : &last,
+                    &operation->batch, r * most);
 }
 
 /* ---- Reading ---- */
@@ -134,28 +133,28 @@ bool dcsr_i_log_record_is_wrong(dcsr_i_log_record *record, const void *data, siz
 
 bool dcsr_i_log_unpack(dcsr_i_operation *operation, const dcsr_i_log_record *record, const void *data)
 {
+    dcsr_i_packed *batch = &operation->batch;
     uint64_t n = record->entries, mask = ((uint64_t)1 << record->column_bits) - 1;
-    size_t size = value_size(record), apart = dcsr_i_size_apart(operation),
-           stride = (size_t)operation->stride;
+    size_t size = value_size(record), apart = dcsr_i_size_apart(batch), stride = (size_t)batch->stride;
     const char *keys = (const char *)data + sizeof *record, *values = keys + n * sizeof(uint64_t);
-    uint64_t *to = operation->entries + operation->n * stride;
-    uint64_t before = operation->n ? to[-(ptrdiff_t)stride] : 0, rows = record->rows, cols = record->cols;
-    bool ascending = operation->ascending, within = true;
+    uint64_t *to = batch->entries + batch->n * stride;
+    uint64_t before = batch->n ? to[-(ptrdiff_t)stride] : 0, rows = record->rows, cols = record->cols;
+    bool ascending = batch->ascending, within = true;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t key;
         memcpy(&key, keys + i * sizeof key, sizeof key);
         uint64_t row = key >> record->column_bits, col = key & mask;
         within &= row < rows && col < cols;
-        key = row << operation->column_bits | col;
-        if ((i || operation->n) && key <= before) ascending = false;
+        key = row << batch->column_bits | col;
+        if ((i || batch->n) && key <= before) ascending = false;
         to[i * stride] = before = key;
         if (stride > 1) {
             to[i * stride + 1] = 0;
             memcpy(&to[i * stride + 1], values + i * size, size);
         }
     }
-    if (apart) memcpy(dcsr_i_values(operation) + operation->n * apart, values, n * apart);
-    operation->ascending = ascending;
-    operation->n += n;
+    if (apart) memcpy(dcsr_i_values(batch) + batch->n * apart, values, n * apart);
+    batch->ascending = ascending;
+    batch->n += n;
     return within;
 }

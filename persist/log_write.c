@@ -28,19 +28,20 @@ static bool take_group(dcsr_i_durable *durable, const dcsr_store *store, uint64_
 {
     uint64_t bytes = 0;
     for (dcsr_i_operation *o = dcsr_i_durable_first(durable); o; o = dcsr_i_durable_first(durable)) {
-        if (o->version <= durable->covered) { /* by a snapshot that was made before it came here */
+        if (o->journal.version <= durable->covered) { /* by a snapshot that was made before it came here */
             report_first(durable, DCSR_OK, NULL);
             continue;
         }
-        if (!durable->broken && o->kind != DCSR_I_REPLACE && !o->record && !bytes)
+        if (!durable->broken && o->kind != DCSR_I_REPLACE && !o->journal.record && !bytes)
             dcsr_i_durable_break(durable, store, "there was no memory for a copy of a batch");
         if (durable->broken) {
-            durable->lost = o->version;
+            durable->lost = o->journal.version;
             report_first(durable, DCSR_ERROR_NOT_DURABLE, durable->reason);
             continue;
         }
-        if (o->kind == DCSR_I_REPLACE || !o->record || (bytes && bytes + o->record_bytes > most)) break;
-        bytes += o->record_bytes;
+        if (o->kind == DCSR_I_REPLACE || !o->journal.record || (bytes && bytes + o->journal.bytes > most))
+            break;
+        bytes += o->journal.bytes;
         add_to_group(durable, dcsr_i_durable_take(durable));
     }
     return bytes > 0;
@@ -51,7 +52,7 @@ static bool take_group(dcsr_i_durable *durable, const dcsr_store *store, uint64_
 static dcsr_status put_operation(const dcsr_store *store, MDB_txn *txn, dcsr_i_matrix_record *matrix,
                                  const dcsr_i_operation *operation)
 {
-    char *at = operation->record, *end = at + operation->record_bytes;
+    char *at = operation->journal.record, *end = at + operation->journal.bytes;
     while (at < end) {
         dcsr_i_log_record *record = (dcsr_i_log_record *)at;
         size_t bytes = dcsr_i_log_record_size(record);
@@ -75,7 +76,7 @@ static dcsr_status put_group(const dcsr_store *store, MDB_txn *txn, dcsr_i_durab
     durable->group_seen = 0;
     for (const dcsr_i_operation *o = durable->group; o; o = o->next) {
         DCSR_TRY(put_operation(store, txn, &matrix, o));
-        if (seen && o->version <= snapshot->version) durable->group_seen = matrix.next_position - 1;
+        if (seen && o->journal.version <= snapshot->version) durable->group_seen = matrix.next_position - 1;
     }
     return dcsr_i_matrix_record_put(store, txn, durable->name, &matrix);
 }
@@ -103,7 +104,7 @@ static void report_group(dcsr_i_durable *durable, dcsr_store *store, dcsr_status
 {
     if (status != DCSR_OK) {
         dcsr_i_durable_break(durable, store, dcsr_i_error_text());
-        durable->lost = durable->group_last->version;
+        durable->lost = durable->group_last->journal.version;
     } else if (durable->group_seen) {
         store->on_its_way.position = durable->group_seen;
     }

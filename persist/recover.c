@@ -16,8 +16,8 @@ typedef struct recovery {
     dcsr_matrix *matrix;
     MDB_txn *txn; /* that shows version and log */
     dcsr_i_matrix_record record;
-    dcsr_i_operation *batch; /* that goes on in the next record; NULL: none does */
-    uint64_t queued;         /* bytes since the last waiting */
+    dcsr_i_operation *operation; /* that goes on in the next record; NULL: none does */
+    uint64_t queued;             /* bytes since the last waiting */
     dcsr_recovery report;
 } recovery;
 
@@ -44,19 +44,19 @@ static dcsr_status begin_batch(recovery *r, const dcsr_i_log_record *record)
     dcsr_i_entries entries = {.call = r->call,
                               .kind = record->kind == DCSR_I_LOG_INSERT ? DCSR_I_INSERT : DCSR_I_REMOVE,
                               .n = record->entries};
-    return dcsr_i_entries_operation(&r->batch, r->matrix, &entries, record->rows, record->cols);
+    return dcsr_i_entries_operation(&r->operation, r->matrix, &entries, record->rows, record->cols);
 }
 
 static dcsr_status queue_batch(recovery *r)
 {
-    dcsr_i_operation *batch = r->batch;
-    r->batch = NULL;
-    batch->batches = 1;
-    r->queued += dcsr_i_operation_bytes(batch);
+    dcsr_i_operation *operation = r->operation;
+    r->operation = NULL;
+    operation->batch.calls = 1;
+    r->queued += dcsr_i_operation_bytes(operation);
     pthread_mutex_lock(&r->matrix->queue.lock);
-    dcsr_status status = dcsr_i_enqueue_locked(r->matrix, batch);
+    dcsr_status status = dcsr_i_enqueue_locked(r->matrix, operation);
     pthread_mutex_unlock(&r->matrix->queue.lock);
-    if (status != DCSR_OK) dcsr_i_operation_release(batch);
+    if (status != DCSR_OK) dcsr_i_operation_release(operation);
     if (status != DCSR_OK || r->queued < most_queued) return status;
     r->queued = 0;
     return dcsr_matrix_wait(r->matrix);
@@ -64,13 +64,14 @@ static dcsr_status queue_batch(recovery *r)
 
 static dcsr_status replay_entries(recovery *r, const dcsr_i_log_record *record, const MDB_val *value)
 {
-    if (!r->batch) DCSR_TRY(begin_batch(r, record));
-    dcsr_i_operation *batch = r->batch;
-    if ((batch->kind == DCSR_I_INSERT) != (record->kind == DCSR_I_LOG_INSERT))
+    if (!r->operation) DCSR_TRY(begin_batch(r, record));
+    dcsr_i_operation *operation = r->operation;
+    if ((operation->kind == DCSR_I_INSERT) != (record->kind == DCSR_I_LOG_INSERT))
         return damaged(r, record->position, "it does not go on with the batch before it");
-    uint64_t n = batch->n + record->entries;
-    if (n > batch->capacity) DCSR_TRY(dcsr_i_entries_room(batch, n > 2 * batch->n ? n : 2 * batch->n));
-    if (!dcsr_i_log_unpack(batch, record, value->mv_data))
+    uint64_t n = operation->batch.n + record->entries;
+    if (n > operation->batch.capacity)
+        DCSR_TRY(dcsr_i_entries_room(operation, n > 2 * operation->batch.n ? n : 2 * operation->batch.n));
+    if (!dcsr_i_log_unpack(operation, record, value->mv_data))
         return damaged(r, record->position, "an entry lies outside the matrix");
     r->report.log_entries += record->entries;
     return record->flags & DCSR_I_BATCH_GOES_ON ? DCSR_OK : queue_batch(r);
@@ -88,12 +89,12 @@ static dcsr_status replay_record(recovery *r, uint64_t position)
     if (dcsr_i_log_record_is_wrong(&record, value.mv_data, value.mv_size, r->record.number, position, &why))
         return damaged(r, position, why);
     if (record.kind == DCSR_I_LOG_RESIZE) {
-        if (r->batch) return damaged(r, position, "it does not go on with the batch before it");
+        if (r->operation) return damaged(r, position, "it does not go on with the batch before it");
         r->report.log_records++;
         return dcsr_matrix_resize(r->matrix, record.rows, record.cols, NULL);
     }
     if (!fits(r->matrix, &record)) return damaged(r, position, "it is for a matrix of another shape or type");
-    if (!r->batch) r->report.log_records++;
+    if (!r->operation) r->report.log_records++;
     return replay_entries(r, &record, &value);
 }
 
@@ -102,7 +103,8 @@ static dcsr_status replay(recovery *r, uint64_t held)
 {
     for (uint64_t position = held + 1; position < r->record.next_position; position++)
         DCSR_TRY(replay_record(r, position));
-    if (r->batch) return damaged(r, r->record.next_position, "a batch goes on in it, and it is not there");
+    if (r->operation)
+        return damaged(r, r->record.next_position, "a batch goes on in it, and it is not there");
     return dcsr_matrix_wait(r->matrix);
 }
 
@@ -116,7 +118,7 @@ static dcsr_status restore(recovery *r, dcsr_context *context, dcsr_i_stored *ne
     DCSR_TRY(dcsr_i_stored_restore(&r->matrix, r->call, context, newest, options));
     DCSR_I_POINT("recovery: restored");
     dcsr_status status = replay(r, newest->version.record.log_position);
-    dcsr_i_operation_release(r->batch);
+    dcsr_i_operation_release(r->operation);
     DCSR_I_POINT("recovery: replayed");
     return status;
 }

@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool dcsr_i_gpu_is_built(void)
+{
+    return true;
+}
+
 bool dcsr_i_gpu_is_usable(void)
 {
     return dcsr_i_cuda_usable();
@@ -93,6 +98,11 @@ void dcsr_i_stream_return(dcsr_context *context, dcsr_i_cuda_stream *stream)
 }
 
 #else
+
+bool dcsr_i_gpu_is_built(void)
+{
+    return false;
+}
 
 bool dcsr_i_gpu_is_usable(void)
 {

@@ -38,11 +38,12 @@ static dcsr_status wait_for_room(dcsr_matrix *matrix, const dcsr_i_entries *e)
 static dcsr_i_operation *joinable(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
     dcsr_i_operation *last = matrix->queue.last;
-    if (!last || last->kind != e->kind || last->sealed || matrix->queue.resizes ||
-        last->rows != matrix->queue.rows || last->cols != matrix->queue.cols ||
-        last->n + e->n > JOINED_ENTRIES)
+    if (!last || last->kind != e->kind || last->batch.sealed || matrix->queue.resizes ||
+        last->batch.rows != matrix->queue.rows || last->batch.cols != matrix->queue.cols ||
+        last->batch.n + e->n > JOINED_ENTRIES)
         return NULL;
-    if (last->n + e->n > last->capacity && dcsr_i_entries_room(last, 2 * (last->n + e->n)) != DCSR_OK)
+    if (last->batch.n + e->n > last->batch.capacity &&
+        dcsr_i_entries_room(last, 2 * (last->batch.n + e->n)) != DCSR_OK)
         return NULL;
     return last;
 }
@@ -55,7 +56,7 @@ static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
     if (ticket) {
         created = dcsr_i_ticket_create(operation);
         if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
-        operation->watched = true;
+        operation->outcome.watched = true;
         *ticket = created;
     }
     dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
@@ -79,8 +80,8 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
     }
     if (ticket) *ticket = created;
     /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_matrix_wait(). */
-    last->watched = last->watched && ticket;
-    matrix->queue.pending_bytes += e->n * (uint64_t)last->entry_bytes;
+    last->outcome.watched = last->outcome.watched && ticket;
+    matrix->queue.pending_bytes += e->n * (uint64_t)last->batch.entry_bytes;
     return DCSR_OK;
 }
 
@@ -130,7 +131,7 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
         if (status == DCSR_OK) status = pack_large(matrix, operation, e);
         pthread_mutex_lock(&matrix->queue.lock);
     } while (status == DCSR_OK &&
-             (operation->rows != matrix->queue.rows || operation->cols != matrix->queue.cols));
+             (operation->batch.rows != matrix->queue.rows || operation->batch.cols != matrix->queue.cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket);
     if (status != DCSR_OK) discard(matrix, operation);
     return status;
@@ -245,17 +246,16 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     /* To be queued it takes little; what it may take to be applied depends on what it does (queue.c). */
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
-    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, change->kind);
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix, change->kind);
     dcsr_status status = operation ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        operation->rows = change->rows;
-        operation->cols = change->cols;
-        operation->scope = change->scope;
+        operation->resize = change->resize;
+        operation->defragment = change->defragment;
         pthread_mutex_lock(&matrix->queue.lock);
         status = submit(matrix, operation, ticket);
         if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
-            matrix->queue.rows = change->rows;
-            matrix->queue.cols = change->cols;
+            matrix->queue.rows = change->resize.rows;
+            matrix->queue.cols = change->resize.cols;
         }
         pthread_mutex_unlock(&matrix->queue.lock);
         if (status != DCSR_OK) dcsr_i_operation_release(operation);
@@ -269,8 +269,7 @@ dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
     if (ticket) *ticket = NULL;
     DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_resize", rows, cols));
     if (matrix && matrix->transpose.maintained) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
-    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .rows = rows, .cols = cols},
-                        ticket);
+    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .resize = {rows, cols}}, ticket);
 }
 
 dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, dcsr_ticket **ticket)
@@ -280,7 +279,8 @@ dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope sc
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "dcsr_matrix_defragment: scope is %d; use DCSR_DEFRAGMENT_WHOLE or _SELECTED",
                            (int)scope);
-    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .scope = scope}, ticket);
+    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_DEFRAGMENT, .defragment = {scope}},
+                        ticket);
 }
 
 dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)

@@ -34,6 +34,19 @@ typedef struct dcsr_i_engine {
     dcsr_status (*open)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     void (*close)(dcsr_matrix *matrix);
 
+    /* Batches that wait: the pool in which their entries are kept in host memory; whether their values stand
+     * behind all keys, not each beside its key; how many entries one has at most; whether those that wait are
+     * applied together. check_arrays(): whether a call's arrays are where the call reads them. */
+    dcsr_i_pool entries_pool;
+    bool values_apart, joins;
+    uint64_t most_entries;
+    dcsr_status (*check_arrays)(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
+    /* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the
+     * cpu. So an idle worker, and a caller that waits for a change, spin for about as long as that before they
+     * sleep; they pause between checks, and yield, so that the thread that is waited for may have this core if
+     * it has no other. */
+    uint64_t spin_nanoseconds;
+
     /* The way of a batch to the device, before it is applied. All are NULL where entries stay in host memory.
      * stage(): checks a large batch from the host, packs it and brings it there, without a lock; on failure
      * nothing is left behind; unstage() gives it back. expect() takes what a batch needs whose arrays are on
@@ -49,9 +62,9 @@ typedef struct dcsr_i_engine {
 
     /* Changes. */
     dcsr_status (*apply_entries)(dcsr_matrix *matrix, dcsr_i_operation *operation);
-    /* Inserts the entries of the rows of A into its transpose, by a batch that has all but the entries; NULL
+    /* Inserts the entries of the rows of A into its transpose, by an operation that has all but the entries; NULL
      * where they are packed in host memory. TOO_LARGE, OUT_OF_MEMORY. */
-    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *batch,
+    dcsr_status (*insert_transposed)(dcsr_matrix *transpose, dcsr_i_operation *operation,
                                      const dcsr_i_rows *rows);
     dcsr_status (*apply_resize)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     /* Moves all rows one behind the other; none is unresolved. */

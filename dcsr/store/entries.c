@@ -1,9 +1,6 @@
 /* entries.c: the entries that a call gives to a matrix: checking and packing them. */
 #include "dcsr/store/entries.h"
 #include "dcsr/store/store.h"
-#ifdef DCSR_CUDA
-#include "dcsr/base/cuda.h"
-#endif
 
 /* The least room that an operation gets: small batches will join it. */
 enum { LEAST_CAPACITY = 64 };
@@ -18,54 +15,26 @@ enum { LEAST_SLICE = 1 << 14, MOST_SLICE = 1 << 16 };
 
 /* ---- Checking ---- */
 
-#ifdef DCSR_CUDA
-/* The function that takes what this one does not. */
-static const char *counterpart(const dcsr_i_entries *e)
+const char *dcsr_i_entries_counterpart(const dcsr_i_entries *e)
 {
     if (e->kind == DCSR_I_INSERT) return e->on_device ? "dcsr_matrix_insert" : "dcsr_matrix_insert_device";
     return e->on_device ? "dcsr_matrix_remove" : "dcsr_matrix_remove_device";
 }
 
-static dcsr_status check_place(const dcsr_matrix *matrix, const dcsr_i_entries *e, const char *name,
-                               const void *array)
-{
-    if (!array) return DCSR_OK;
-    dcsr_i_cuda_memory_kind place = dcsr_i_cuda_where(matrix->context->cuda, array);
-    bool on_device = place == DCSR_CUDA_ON_DEVICE || place == DCSR_CUDA_ELSEWHERE;
-    if (e->on_device != on_device)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is in the memory of %s; call %s", e->call,
-                           name, on_device ? "a device" : "the host", counterpart(e));
-    if (place == DCSR_CUDA_ELSEWHERE)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "%s: %s is in the memory of another device than the matrix; copy it there first",
-                           e->call, name);
-    return DCSR_OK;
-}
-
-static dcsr_status check_places(const dcsr_matrix *matrix, const dcsr_i_entries *e)
-{
-    if (!matrix->cuda) {
-        if (!e->on_device) return DCSR_OK;
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "%s: the matrix is on the cpu; call %s with arrays in the memory of the host, or "
-                           "create the context with DCSR_DEVICE_CUDA",
-                           e->call, counterpart(e));
-    }
-    DCSR_TRY(check_place(matrix, e, "rows", e->rows));
-    DCSR_TRY(check_place(matrix, e, "cols", e->cols));
-    return check_place(matrix, e, "values", e->values);
-}
-#else
-static dcsr_status check_places(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
     (void)matrix;
     if (!e->on_device) return DCSR_OK;
-    return dcsr_i_fail(
-        DCSR_ERROR_NOT_BUILT,
-        "%s: this library was not built with CUDA; use the function for arrays in the memory of the host",
-        e->call);
+    if (!dcsr_i_gpu_is_built())
+        return dcsr_i_fail(
+            DCSR_ERROR_NOT_BUILT,
+            "%s: this library was not built with CUDA; use the function for arrays in the memory of the host",
+            e->call);
+    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                       "%s: the matrix is on the cpu; call %s with arrays in the memory of the host, or "
+                       "create the context with DCSR_DEVICE_CUDA",
+                       e->call, dcsr_i_entries_counterpart(e));
 }
-#endif
 
 dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
@@ -77,9 +46,9 @@ dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries
                            e->call, dcsr_type_name(matrix->type));
     if (e->n && (!e->rows || !e->cols))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", e->call, e->rows ? "cols" : "rows");
-    if (e->n > (matrix->cuda ? DCSR_I_MOST_DEVICE_ENTRIES : SIZE_MAX / 32))
+    if (e->n > matrix->engine->most_entries)
         return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "%s: a batch of %zu entries; split it", e->call, e->n);
-    return check_places(matrix, e);
+    return matrix->engine->check_arrays(matrix, e);
 }
 
 dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
@@ -102,11 +71,11 @@ dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint
                        (unsigned long long)rows, (unsigned long long)cols);
 }
 
-dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_entries *e)
+dcsr_status dcsr_i_entries_fail(const dcsr_i_packed *batch, const dcsr_i_entries *e)
 {
     size_t i = 0;
-    while (i + 1 < e->n && e->rows[i] < operation->rows && e->cols[i] < operation->cols) i++;
-    return dcsr_i_fail_outside(e->call, i, e->n, e->rows[i], e->cols[i], operation->rows, operation->cols);
+    while (i + 1 < e->n && e->rows[i] < batch->rows && e->cols[i] < batch->cols) i++;
+    return dcsr_i_fail_outside(e->call, i, e->n, e->rows[i], e->cols[i], batch->rows, batch->cols);
 }
 
 /* ---- Packing ---- */
@@ -118,11 +87,11 @@ uint64_t dcsr_i_entries_slice(uint64_t n, int threads)
 }
 
 /* The keys of entries first to end - 1 to every stride-th place. */
-static unsigned pack_keys(uint64_t *keys, size_t stride, const dcsr_i_operation *operation,
-                          const dcsr_i_entries *e, size_t first, size_t end)
+static unsigned pack_keys(uint64_t *keys, size_t stride, const dcsr_i_packed *batch, const dcsr_i_entries *e,
+                          size_t first, size_t end)
 {
-    const uint64_t *rows = e->rows, *cols = e->cols, most_rows = operation->rows, most_cols = operation->cols;
-    const int bits = operation->column_bits;
+    const uint64_t *rows = e->rows, *cols = e->cols, most_rows = batch->rows, most_cols = batch->cols;
+    const int bits = batch->column_bits;
     uint64_t outside = 0, descends = 0;
     for (size_t i = first; i < end; i++) {
         outside |= (rows[i] >= most_rows) | (cols[i] >= most_cols);
@@ -151,67 +120,68 @@ static void pack_words(uint64_t *words, size_t size, const char *values, size_t 
     }
 }
 
-unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_packed *batch,
                                    const dcsr_i_entries *e, size_t first, size_t end)
 {
-    const size_t size = operation->value_size;
+    const size_t size = batch->value_size;
     const char *from = size ? (const char *)e->values + first * size : NULL;
-    if (operation->stride == 1) {
+    if (batch->stride == 1) {
         if (size) memcpy(values, from, (end - first) * size);
-        return pack_keys(keys, 1, operation, e, first, end);
+        return pack_keys(keys, 1, batch, e, first, end);
     }
     pack_words(keys + 1, size, from, end - first);
-    return pack_keys(keys, 2, operation, e, first, end);
+    return pack_keys(keys, 2, batch, e, first, end);
 }
 
 dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads)
 {
-    if (!operation->entries)
+    dcsr_i_packed *batch = &operation->batch;
+    if (!batch->entries)
         DCSR_TRY(dcsr_i_entries_room(operation, e->n > LEAST_CAPACITY ? e->n : LEAST_CAPACITY));
-    const uint64_t stride = (uint64_t)operation->stride, piece = dcsr_i_entries_slice(e->n, threads);
-    uint64_t *to = operation->entries + operation->n * stride;
-    size_t apart = dcsr_i_size_apart(operation);
-    char *values = apart ? dcsr_i_values(operation) + operation->n * apart : NULL;
+    const uint64_t stride = (uint64_t)batch->stride, piece = dcsr_i_entries_slice(e->n, threads);
+    uint64_t *to = batch->entries + batch->n * stride;
+    size_t apart = dcsr_i_size_apart(batch);
+    char *values = apart ? dcsr_i_values(batch) + batch->n * apart : NULL;
     unsigned found = 0;
 #pragma omp parallel for num_threads(threads) reduction(| : found) if (threads > 1)
     for (size_t first = 0; first < e->n; first += piece) {
         size_t end = e->n - first < piece ? e->n : first + piece;
-        found |= dcsr_i_entries_pack_slice(to + first * stride, values ? values + first * apart : NULL,
-                                           operation, e, first, end);
+        found |= dcsr_i_entries_pack_slice(to + first * stride, values ? values + first * apart : NULL, batch,
+                                           e, first, end);
     }
-    if (found & DCSR_I_OUTSIDE) return dcsr_i_entries_fail(operation, e);
-    if (found & DCSR_I_DESCENDS || (operation->n && e->n && to[0] <= *(to - stride)))
-        operation->ascending = false;
-    operation->n += e->n;
-    operation->batches++;
+    if (found & DCSR_I_OUTSIDE) return dcsr_i_entries_fail(batch, e);
+    if (found & DCSR_I_DESCENDS || (batch->n && e->n && to[0] <= *(to - stride))) batch->ascending = false;
+    batch->n += e->n;
+    batch->calls++;
     return DCSR_OK;
 }
 
 dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity)
 {
-    uint64_t *larger =
-        dcsr_i_realloc(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
-                       operation->capacity, capacity, operation->entry_bytes);
+    dcsr_i_packed *batch = &operation->batch;
+    uint64_t *larger = dcsr_i_realloc(operation->context, operation->engine->entries_pool, batch->entries,
+                                      batch->capacity, capacity, batch->entry_bytes);
     if (!larger) return DCSR_ERROR_OUT_OF_MEMORY;
-    memmove(larger + capacity, larger + operation->capacity, operation->n * dcsr_i_size_apart(operation));
-    operation->entries = larger;
-    operation->capacity = capacity;
+    memmove(larger + capacity, larger + batch->capacity, batch->n * dcsr_i_size_apart(batch));
+    batch->entries = larger;
+    batch->capacity = capacity;
     return DCSR_OK;
 }
 
 dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *matrix,
                                      const dcsr_i_entries *e, uint64_t rows, uint64_t cols)
 {
-    dcsr_i_operation *created = dcsr_i_operation_create(matrix->context, e->kind);
+    dcsr_i_operation *created = dcsr_i_operation_create(matrix, e->kind);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
-    created->value_size = e->kind == DCSR_I_INSERT ? matrix->value_size : 0;
-    created->stride = created->value_size && !matrix->cuda ? 2 : 1;
-    created->entry_bytes = (size_t)created->stride * sizeof *created->entries + dcsr_i_size_apart(created);
-    created->rows = rows;
-    created->cols = cols;
-    created->row_bits = dcsr_i_bits_for(rows);
-    created->column_bits = dcsr_i_bits_for(cols);
-    created->ascending = true;
+    dcsr_i_packed *batch = &created->batch;
+    batch->value_size = e->kind == DCSR_I_INSERT ? matrix->value_size : 0;
+    batch->stride = batch->value_size && !matrix->engine->values_apart ? 2 : 1;
+    batch->entry_bytes = (size_t)batch->stride * sizeof *batch->entries + dcsr_i_size_apart(batch);
+    batch->rows = rows;
+    batch->cols = cols;
+    batch->row_bits = dcsr_i_bits_for(rows);
+    batch->column_bits = dcsr_i_bits_for(cols);
+    batch->ascending = true;
     *operation = created;
     return DCSR_OK;
 }

@@ -17,14 +17,16 @@ typedef struct dcsr_i_entries {
 
 /* Whether the arrays are given, fit the matrix's type, and are where the call expects them. */
 dcsr_status dcsr_i_entries_check(const dcsr_matrix *matrix, const dcsr_i_entries *e);
+/* The function that takes arrays where this call's does not. */
+const char *dcsr_i_entries_counterpart(const dcsr_i_entries *e);
 /* Says which entry of a batch lies outside. */
 dcsr_status dcsr_i_fail_outside(const char *call, uint64_t i, uint64_t n, uint64_t row, uint64_t col,
                                 uint64_t rows, uint64_t cols);
 /* The same for a batch that was in order when it was queued, behind a resize that has failed since. */
 dcsr_status dcsr_i_fail_outside_now(uint64_t i, uint64_t row, uint64_t col, uint64_t rows, uint64_t cols);
-/* The same for the first of them that lies outside of what the operation was checked against; there is one.
+/* The same for the first of them that lies outside of what the batch is checked against; there is one.
  */
-dcsr_status dcsr_i_entries_fail(const dcsr_i_operation *operation, const dcsr_i_entries *e);
+dcsr_status dcsr_i_entries_fail(const dcsr_i_packed *batch, const dcsr_i_entries *e);
 /* An operation for entries within rows x cols, without room for any. */
 dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *matrix,
                                      const dcsr_i_entries *e, uint64_t rows, uint64_t cols);
@@ -40,7 +42,7 @@ enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
 /* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies
  * outside, and whether a key is not above the one before it, which for the first is that of entry
  * first - 1. */
-unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_operation *operation,
+unsigned dcsr_i_entries_pack_slice(uint64_t *keys, char *values, const dcsr_i_packed *batch,
                                    const dcsr_i_entries *e, size_t first, size_t end);
 
 #endif

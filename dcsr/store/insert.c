@@ -119,13 +119,13 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
 
 /* Entries were checked when they were queued, against dimensions that a resize before them was to bring.
  * Should that have failed, they are checked again. */
-static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_table *table)
+static dcsr_status check_again(const dcsr_i_packed *batch, const dcsr_i_table *table)
 {
-    if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
-    uint64_t column_mask = ((uint64_t)1 << operation->column_bits) - 1;
-    for (uint64_t i = 0; i < operation->n; i++) {
-        uint64_t key = *dcsr_i_key(operation, i);
-        uint64_t row = key >> operation->column_bits, column = key & column_mask;
+    if (batch->rows <= table->rows && batch->cols <= table->cols) return DCSR_OK;
+    uint64_t column_mask = ((uint64_t)1 << batch->column_bits) - 1;
+    for (uint64_t i = 0; i < batch->n; i++) {
+        uint64_t key = *dcsr_i_key(batch, i);
+        uint64_t row = key >> batch->column_bits, column = key & column_mask;
         if (row >= table->rows || column >= table->cols)
             return dcsr_i_fail_outside_now(i, row, column, table->rows, table->cols);
     }
@@ -134,31 +134,32 @@ static dcsr_status check_again(const dcsr_i_operation *operation, const dcsr_i_t
 
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
-    DCSR_TRY(check_again(operation, matrix->versions.current));
+    const dcsr_i_packed *batch = &operation->batch;
+    DCSR_TRY(check_again(batch, matrix->versions.current));
     dcsr_context *context = matrix->context;
     dcsr_i_batch b = {.matrix = matrix,
                       .base = matrix->versions.current,
-                      .entries = operation->entries,
-                      .n = operation->n,
-                      .stride = operation->stride,
-                      .column_bits = operation->column_bits,
+                      .entries = batch->entries,
+                      .n = batch->n,
+                      .stride = batch->stride,
+                      .column_bits = batch->column_bits,
                       .mark = operation->kind == DCSR_I_REMOVE ? DCSR_I_TOMBSTONE : 0};
     b.threads = dcsr_i_threads(context, b.n * WORK_PER_ENTRY);
     if (b.threads > DCSR_I_MAX_BATCH_THREADS) b.threads = DCSR_I_MAX_BATCH_THREADS;
     b.bulk = b.base->stored == 0 && !b.mark;
     uint64_t words = b.n * (uint64_t)b.stride, *spare = NULL;
     dcsr_status status = DCSR_OK;
-    if (!operation->ascending) {
+    if (!batch->ascending) {
         spare = dcsr_i_alloc(context, DCSR_I_SCRATCH, words, sizeof *spare);
         if (!spare) return DCSR_ERROR_OUT_OF_MEMORY;
-        int bits = operation->row_bits + b.column_bits, ordered = operation->ordered_bits;
+        int bits = batch->row_bits + b.column_bits, ordered = batch->ordered_bits;
         b.entries = dcsr_i_sort(b.entries, spare, b.n, b.stride, ordered, bits - ordered,
                                 dcsr_i_threads(context, b.n));
     }
     uint64_t pages = dcsr_i_page_count(b.base);
     b.group_capacity = b.n < pages ? b.n : pages;
     b.groups = dcsr_i_alloc(context, DCSR_I_SCRATCH, b.group_capacity, sizeof *b.groups);
-    b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, operation->n, sizeof *b.growth);
+    b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, batch->n, sizeof *b.growth);
     if (b.groups && b.growth) {
         combine_and_group(&b);
         status = dcsr_i_plan_batch(&b);
@@ -171,7 +172,7 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
-    dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, operation->n, sizeof *b.growth);
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, batch->n, sizeof *b.growth);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.groups, b.group_capacity, sizeof *b.groups);
     dcsr_i_free(context, DCSR_I_SCRATCH, spare, words, sizeof *spare);
     return status;

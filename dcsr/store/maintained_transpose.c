@@ -16,15 +16,15 @@ dcsr_i_operation dcsr_i_twin_batch(const dcsr_matrix *matrix, const dcsr_i_opera
 {
     return (dcsr_i_operation){.context = matrix->context,
                               .kind = operation->kind,
-                              .n = n,
-                              .stride = operation->stride,
-                              .column_bits = operation->row_bits,
-                              .row_bits = operation->column_bits,
-                              .ordered_bits = operation->row_bits,
-                              .value_size = operation->value_size,
-                              .ascending = n < 2,
-                              .rows = matrix->versions.current->cols,
-                              .cols = matrix->versions.current->rows};
+                              .batch = {.n = n,
+                                        .stride = operation->batch.stride,
+                                        .column_bits = operation->batch.row_bits,
+                                        .row_bits = operation->batch.column_bits,
+                                        .ordered_bits = operation->batch.row_bits,
+                                        .value_size = operation->batch.value_size,
+                                        .ascending = n < 2,
+                                        .rows = matrix->versions.current->cols,
+                                        .cols = matrix->versions.current->rows}};
 }
 
 static void swap_keys(uint64_t *entries, uint64_t n, int stride, int row_bits, int column_bits, int threads)
@@ -40,12 +40,13 @@ static void swap_keys(uint64_t *entries, uint64_t n, int stride, int row_bits, i
 void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *entries,
                          uint64_t n)
 {
+    const dcsr_i_packed *batch = &operation->batch;
     dcsr_matrix *twin = matrix->transpose.twin;
     if (!twin) return;
-    swap_keys(entries, n, operation->stride, operation->row_bits, operation->column_bits,
+    swap_keys(entries, n, batch->stride, batch->row_bits, batch->column_bits,
               dcsr_i_threads(matrix->context, n));
     dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, operation, n);
-    swapped.entries = entries;
+    swapped.batch.entries = entries;
     dcsr_i_twin_follow(matrix, twin->engine->apply_entries(twin, &swapped));
 }
 
@@ -70,19 +71,19 @@ static dcsr_i_operation batch_for(const dcsr_matrix *twin, dcsr_i_kind kind, con
     size_t size = kind == DCSR_I_INSERT ? twin->value_size : 0;
     return (dcsr_i_operation){.context = twin->context,
                               .kind = kind,
-                              .stride = size ? 2 : 1,
-                              .column_bits = dcsr_i_bits_for(rows->rows),
-                              .row_bits = dcsr_i_bits_for(rows->cols),
-                              .ordered_bits = dcsr_i_bits_for(rows->rows),
-                              .value_size = size,
-                              .rows = rows->cols,
-                              .cols = rows->rows};
+                              .batch = {.stride = size ? 2 : 1,
+                                        .column_bits = dcsr_i_bits_for(rows->rows),
+                                        .row_bits = dcsr_i_bits_for(rows->cols),
+                                        .ordered_bits = dcsr_i_bits_for(rows->rows),
+                                        .value_size = size,
+                                        .rows = rows->cols,
+                                        .cols = rows->rows}};
 }
 
 /* Writes the entries of a row with their keys swapped, and without marks of deletion; returns where they end.
  */
 static uint64_t *pack_row(uint64_t *entries, const dcsr_i_rows *rows, uint64_t row,
-                          const dcsr_i_operation *batch)
+                          const dcsr_i_packed *batch)
 {
     size_t size = batch->value_size;
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
@@ -98,17 +99,18 @@ static uint64_t *pack_row(uint64_t *entries, const dcsr_i_rows *rows, uint64_t r
 }
 
 /* Applies n entries to the twin, which pack(entries, rows, batch, user) writes. */
-static dcsr_status apply_batch(dcsr_matrix *twin, dcsr_i_operation *batch, const dcsr_i_rows *rows,
-                               void (*pack)(const dcsr_i_rows *rows, const dcsr_i_operation *batch,
+static dcsr_status apply_batch(dcsr_matrix *twin, dcsr_i_operation *operation, const dcsr_i_rows *rows,
+                               void (*pack)(const dcsr_i_rows *rows, const dcsr_i_packed *batch,
                                             const void *user),
                                const void *user)
 {
+    dcsr_i_packed *batch = &operation->batch;
     if (!batch->n) return DCSR_OK;
     uint64_t words = batch->n * (uint64_t)batch->stride;
     batch->entries = dcsr_i_alloc(twin->context, DCSR_I_SCRATCH, words, sizeof *batch->entries);
     if (!batch->entries) return DCSR_ERROR_OUT_OF_MEMORY;
     pack(rows, batch, user);
-    dcsr_status status = twin->engine->apply_entries(twin, batch);
+    dcsr_status status = twin->engine->apply_entries(twin, operation);
     dcsr_i_free(twin->context, DCSR_I_SCRATCH, batch->entries, words, sizeof *batch->entries);
     return status;
 }
@@ -126,7 +128,7 @@ static bool differs(const dcsr_i_row_page *page, const dcsr_i_row_page *other, u
 /* Packs the entries of the rows that are others in the table `user`; returns how many there are. Without
  * memory it counts them. */
 static uint64_t pack_different(uint64_t *entries, const dcsr_i_rows *rows, const dcsr_i_table *other,
-                               const dcsr_i_operation *batch)
+                               const dcsr_i_packed *batch)
 {
     uint64_t n = 0;
     const dcsr_i_row_page *page;
@@ -141,7 +143,7 @@ static uint64_t pack_different(uint64_t *entries, const dcsr_i_rows *rows, const
     return n;
 }
 
-static void pack_rows_of(const dcsr_i_rows *rows, const dcsr_i_operation *batch, const void *user)
+static void pack_rows_of(const dcsr_i_rows *rows, const dcsr_i_packed *batch, const void *user)
 {
     pack_different(batch->entries, rows, user, batch);
 }
@@ -151,9 +153,9 @@ static dcsr_status apply_different(dcsr_matrix *matrix, dcsr_i_kind kind, const 
                                    const dcsr_i_table *other)
 {
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, table);
-    dcsr_i_operation batch = batch_for(matrix->transpose.twin, kind, &rows);
-    batch.n = pack_different(NULL, &rows, other, &batch);
-    return apply_batch(matrix->transpose.twin, &batch, &rows, pack_rows_of, other);
+    dcsr_i_operation operation = batch_for(matrix->transpose.twin, kind, &rows);
+    operation.batch.n = pack_different(NULL, &rows, other, &operation.batch);
+    return apply_batch(matrix->transpose.twin, &operation, &rows, pack_rows_of, other);
 }
 
 void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
@@ -187,7 +189,7 @@ void dcsr_i_twin_show(dcsr_matrix *matrix)
 
 /* ---- Making one ---- */
 
-static void pack_all(const dcsr_i_rows *rows, const dcsr_i_operation *batch, const void *user)
+static void pack_all(const dcsr_i_rows *rows, const dcsr_i_packed *batch, const void *user)
 {
     uint64_t *entries = batch->entries;
     (void)user;
@@ -198,10 +200,10 @@ static void pack_all(const dcsr_i_rows *rows, const dcsr_i_operation *batch, con
 /* Inserts them as one batch, which costs nothing for columns that have no entries. */
 static dcsr_status insert_all(dcsr_matrix *twin, const dcsr_i_rows *rows)
 {
-    dcsr_i_operation batch = batch_for(twin, DCSR_I_INSERT, rows);
-    if (twin->engine->insert_transposed) return twin->engine->insert_transposed(twin, &batch, rows);
-    batch.n = dcsr_i_rows_entries(rows);
-    return apply_batch(twin, &batch, rows, pack_all, NULL);
+    dcsr_i_operation operation = batch_for(twin, DCSR_I_INSERT, rows);
+    if (twin->engine->insert_transposed) return twin->engine->insert_transposed(twin, &operation, rows);
+    operation.batch.n = dcsr_i_rows_entries(rows);
+    return apply_batch(twin, &operation, rows, pack_all, NULL);
 }
 
 dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dcsr_i_rows *rows,

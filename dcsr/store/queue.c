@@ -30,11 +30,11 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
     case DCSR_I_REMOVE:
         return matrix->engine->apply_entries(matrix, operation);
     case DCSR_I_RESIZE:
-        return matrix->engine->apply_resize(matrix, operation->rows, operation->cols);
+        return matrix->engine->apply_resize(matrix, operation->resize.rows, operation->resize.cols);
     case DCSR_I_DEFRAGMENT:
-        return dcsr_i_apply_defragment(matrix, operation->scope);
+        return dcsr_i_apply_defragment(matrix, operation->defragment.scope);
     case DCSR_I_REPLACE:
-        return dcsr_i_queue_replace(matrix, operation->replace, operation->user);
+        return dcsr_i_queue_replace(matrix, operation->replace.call, operation->replace.user);
     }
     return DCSR_OK;
 }
@@ -42,12 +42,12 @@ static dcsr_status apply(dcsr_matrix *matrix, dcsr_i_operation *operation)
 static void count(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (operation->kind == DCSR_I_INSERT)
-        atomic_fetch_add(&matrix->counts.inserted, operation->n);
+        atomic_fetch_add(&matrix->counts.inserted, operation->batch.n);
     else if (operation->kind == DCSR_I_REMOVE)
-        atomic_fetch_add(&matrix->counts.removed, operation->n);
+        atomic_fetch_add(&matrix->counts.removed, operation->batch.n);
     else
         return;
-    atomic_fetch_add(&matrix->counts.batches, operation->batches);
+    atomic_fetch_add(&matrix->counts.batches, operation->batch.calls);
 }
 
 /* Waits for something to do, so long at most. Called and returns with the lock. */
@@ -67,7 +67,7 @@ static bool wait_for_work(dcsr_matrix *matrix)
         uint64_t queued = atomic_load(&matrix->queue.queued), start = dcsr_i_nanoseconds();
         pthread_mutex_unlock(&matrix->queue.lock);
         while (atomic_load(&matrix->queue.queued) == queued &&
-               dcsr_i_nanoseconds() - start < dcsr_i_spin_nanoseconds(matrix->context))
+               dcsr_i_nanoseconds() - start < matrix->engine->spin_nanoseconds)
             dcsr_i_pause();
         pthread_mutex_lock(&matrix->queue.lock);
     }
@@ -87,7 +87,8 @@ static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
 {
     dcsr_i_operation *operation = matrix->queue.first;
     matrix->queue.first = operation->next;
-    if (matrix->cuda && !matrix->queue.journal) dcsr_i_operation_join(operation, &matrix->queue.first);
+    if (matrix->engine->joins && !matrix->queue.journal)
+        dcsr_i_operation_join(operation, &matrix->queue.first);
     if (!matrix->queue.first) matrix->queue.last = NULL;
     matrix->queue.running = true;
     return operation;
@@ -105,7 +106,7 @@ static void take_back_dimensions(dcsr_matrix *matrix)
 /* Tells what has become of an operation; takes the reference. With the lock. */
 static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
 {
-    if (status != DCSR_OK && !operation->watched && matrix->queue.unwatched == DCSR_OK) {
+    if (status != DCSR_OK && !operation->outcome.watched && matrix->queue.unwatched == DCSR_OK) {
         matrix->queue.unwatched = status;
         dcsr_i_error_format(matrix->queue.unwatched_message, sizeof matrix->queue.unwatched_message, "%s",
                             message);
@@ -137,7 +138,7 @@ static dcsr_i_journal *journal_for(const dcsr_matrix *matrix, const dcsr_i_opera
 static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_i_operation *operation)
 {
     dcsr_i_operation_drop_entries(operation);
-    operation->version = matrix->versions.current->version;
+    operation->journal.version = matrix->versions.current->version;
     DCSR_TRY(journal->applied(journal, operation));
     matrix->queue.journaled++;
     return DCSR_OK;
@@ -150,8 +151,9 @@ static dcsr_i_set_aside part_for(const dcsr_matrix *matrix, const dcsr_i_operati
     const dcsr_i_table *table = matrix->versions.current;
     switch (operation->kind) {
     case DCSR_I_RESIZE:
-        return operation->rows <= table->rows && operation->cols <= table->cols ? DCSR_I_ALL_SET_ASIDE
-                                                                                : DCSR_I_NOT_SET_ASIDE;
+        return operation->resize.rows <= table->rows && operation->resize.cols <= table->cols
+                   ? DCSR_I_ALL_SET_ASIDE
+                   : DCSR_I_NOT_SET_ASIDE;
     case DCSR_I_REMOVE:
     case DCSR_I_DEFRAGMENT:
         return DCSR_I_HALF_SET_ASIDE;
@@ -288,7 +290,6 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     else
         matrix->queue.first = operation;
     matrix->queue.last = operation;
-    operation->matrix = matrix->serial;
     matrix->queue.pending_bytes += dcsr_i_operation_bytes(operation);
     matrix->queue.resizes += operation->kind == DCSR_I_RESIZE;
     matrix->queue.queued++;

@@ -18,9 +18,6 @@ typedef enum dcsr_i_kind {
     DCSR_I_REPLACE /* the result of an operation becomes the content: result.c */
 } dcsr_i_kind;
 
-/* A device counts the entries of a batch in 32 bits. */
-#define DCSR_I_MOST_DEVICE_ENTRIES ((uint64_t)UINT32_MAX - 1)
-
 /* Computes and publishes a version of a matrix, in the matrix's turn. */
 typedef dcsr_status dcsr_i_replace(dcsr_matrix *matrix, void *user);
 
@@ -35,79 +32,87 @@ typedef struct dcsr_i_arrival {
     struct dcsr_i_cuda_stream *borrowed; /* between the two steps of the call */
 } dcsr_i_arrival;
 
-/* One requested change. Consecutive small batches of the same kind that wait share an operation. Its
- * references are counted: the queue holds one, and so does each ticket. */
-typedef struct dcsr_i_operation {
-    struct dcsr_i_operation *next;
-    struct dcsr_i_operation *joined; /* on a device: those that are applied with it, linked by `next` */
-    dcsr_context *context;
-    _Atomic uint32_t references;
-    dcsr_i_kind kind;
-
-    /* Insert, remove: n entries, with room for `capacity`: keys (row << column_bits | column), each followed
-     * by its value's bytes where `stride` is 2. On a device the values stand apart, behind the room for all
-     * keys, value_size bytes each. */
+/* The entries of a batch, packed: n of them, with room for `capacity`: keys (row << column_bits | column), each
+ * followed by its value's bytes where `stride` is 2. On a device the values stand apart, behind the room for all
+ * keys, value_size bytes each. */
+typedef struct dcsr_i_packed {
     uint64_t *entries;
     uint64_t n, capacity;
-    uint64_t batches; /* calls whose entries it contains */
+    uint64_t calls; /* whose entries it contains */
     int stride, column_bits, row_bits;
-    size_t value_size;  /* 0: no values */
-    size_t entry_bytes; /* of one entry, in total */
-    int ordered_bits;   /* the number of lowest bits in which the keys ascend */
-    bool ascending;     /* the keys ascend strictly: neither sorting nor combining is needed */
-    bool sealed;        /* no other batch can join it: it is being transferred to the device */
+    size_t value_size;   /* 0: no values */
+    size_t entry_bytes;  /* of one entry, in total */
+    int ordered_bits;    /* the number of lowest bits in which the keys ascend */
+    bool ascending;      /* the keys ascend strictly: neither sorting nor combining is needed */
+    bool sealed;         /* no other batch can join it: it is being transferred to the device */
+    uint64_t rows, cols; /* the dimensions that it was checked against */
     dcsr_i_arrival arrival;
+} dcsr_i_packed;
 
-    uint64_t rows, cols;         /* resize: the new dimensions; else those that were checked against */
-    dcsr_defragment_scope scope; /* defragment */
-    dcsr_i_replace *replace;     /* replace */
-    void *user;
-    uint64_t matrix; /* the serial number of the matrix in whose queue it is */
-
-    /* For a durable matrix: its record in the journal; the version of the matrix that shows it. */
-    void *record;
-    size_t record_bytes;
-    uint64_t version;
-
+/* What becomes of an operation, for those who wait for it. */
+typedef struct dcsr_i_outcome {
     bool watched; /* a ticket is held, which will report a failure */
     pthread_mutex_t lock;
     pthread_cond_t finished;
     atomic_bool done;
     dcsr_status status;
     char message[400];
+} dcsr_i_outcome;
+
+/* One requested change. Consecutive small batches of the same kind that wait share an operation. Its
+ * references are counted: the queue holds one, and so does each ticket. */
+typedef struct dcsr_i_operation {
+    struct dcsr_i_operation *next;
+    struct dcsr_i_operation *joined; /* on a device: those that are applied with it, linked by `next` */
+    dcsr_context *context;
+    const struct dcsr_i_engine *engine;
+    uint64_t matrix; /* the serial number of the one it is for */
+    _Atomic uint32_t references;
+
+    dcsr_i_kind kind;
+    dcsr_i_packed batch; /* insert, remove */
+    struct {
+        uint64_t rows, cols; /* the new dimensions */
+    } resize;
+    struct {
+        dcsr_defragment_scope scope;
+    } defragment;
+    struct {
+        dcsr_i_replace *call;
+        void *user;
+    } replace;
+
+    /* In a durable matrix: its record, and the version of the matrix that shows it. */
+    struct {
+        void *record;
+        size_t bytes;
+        uint64_t version;
+    } journal;
+    dcsr_i_outcome outcome;
 } dcsr_i_operation;
 
-static inline uint64_t *dcsr_i_key(const dcsr_i_operation *operation, uint64_t i)
+static inline uint64_t *dcsr_i_key(const dcsr_i_packed *batch, uint64_t i)
 {
-    return operation->entries + i * (uint64_t)operation->stride;
+    return batch->entries + i * (uint64_t)batch->stride;
 }
 
 /* Values that are stored apart from their keys: the bytes of each, or 0 if there are none; where they are. */
-static inline size_t dcsr_i_size_apart(const dcsr_i_operation *operation)
+static inline size_t dcsr_i_size_apart(const dcsr_i_packed *batch)
 {
-    return operation->stride == 1 ? operation->value_size : 0;
+    return batch->stride == 1 ? batch->value_size : 0;
 }
-static inline char *dcsr_i_values(const dcsr_i_operation *operation)
+static inline char *dcsr_i_values(const dcsr_i_packed *batch)
 {
-    return (char *)(operation->entries + operation->capacity);
-}
-
-/* The pool in which operations keep entries. */
-static inline dcsr_i_pool dcsr_i_entries_pool(const dcsr_context *context)
-{
-#ifdef DCSR_CUDA
-    if (context->cuda) return DCSR_I_PINNED;
-#endif
-    (void)context;
-    return DCSR_I_SCRATCH;
+    return (char *)(batch->entries + batch->capacity);
 }
 
 static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 {
-    return operation->n * (uint64_t)operation->entry_bytes;
+    return operation->batch.n * (uint64_t)operation->batch.entry_bytes;
 }
 
-dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind);
+/* NULL: OUT_OF_MEMORY. */
+dcsr_i_operation *dcsr_i_operation_create(const dcsr_matrix *matrix, dcsr_i_kind kind);
 void dcsr_i_operation_release(dcsr_i_operation *operation);
 /* Calls replace(matrix, user) in the matrix's turn, which the caller holds. */
 dcsr_status dcsr_i_queue_replace(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user);
@@ -127,20 +132,6 @@ void dcsr_i_queue_trim_later(dcsr_matrix *matrix);
 /* Waits until the operation has been applied or has failed, and returns its status. The caller ensures that
  * this ends (turn.h). */
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
-/* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the cpu.
- * So an idle worker, and a caller that waits for a change, spin for about as long as that before they sleep;
- * they pause between checks, and yield, so that the thread that is waited for may have this core if it has no
- * other. On a device the smallest batch takes longer than that, and they spin for as long as a batch of some
- * 100 thousand entries takes. */
-enum { DCSR_I_SPIN_NANOSECONDS = 20000, DCSR_I_SPIN_ON_DEVICE = 300000 };
-static inline uint64_t dcsr_i_spin_nanoseconds(const dcsr_context *context)
-{
-#if defined DCSR_CUDA && !defined DCSR_SIMT
-    if (context->cuda) return DCSR_I_SPIN_ON_DEVICE;
-#endif
-    (void)context;
-    return DCSR_I_SPIN_NANOSECONDS;
-}
 /* Makes a ticket for an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
 /* Waits until what is queued now has been applied; does not report failures among it. Fails at once, with

@@ -14,11 +14,11 @@ enum { LARGE_SLAB = 1 << 15 };
 /* By the worker, once all that is queued has been applied. */
 static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
 {
-    dcsr_i_operation *operation = dcsr_i_operation_create(matrix->context, DCSR_I_REPLACE);
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix, DCSR_I_REPLACE);
     if (!operation) return DCSR_ERROR_OUT_OF_MEMORY;
-    operation->replace = replace;
-    operation->user = user;
-    operation->watched = true;
+    operation->replace.call = replace;
+    operation->replace.user = user;
+    operation->outcome.watched = true;
     atomic_fetch_add(&operation->references, 1);
     pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
@@ -36,8 +36,8 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue.lock);
-    bool here =
-        !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping && !matrix->queue.journal;
+    bool here = !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping &&
+                !matrix->queue.journal;
     if (here) {
         matrix->queue.running = true;
         matrix->queue.queued++;

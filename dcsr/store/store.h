@@ -150,7 +150,7 @@ typedef struct dcsr_i_transpose {
     struct dcsr_matrix *twin;   /* NULL when it is given up */
     dcsr_i_held_version *shown; /* of the twin: what belongs to the current version; held */
     dcsr_i_held_version
-        *next_shown;   /* what belongs to the version that is about to be published; the worker's */
+        *next_shown;    /* what belongs to the version that is about to be published; the worker's */
     atomic_bool wanted; /* somebody needed a twin where there was none */
 } dcsr_i_transpose;
 
@@ -173,7 +173,7 @@ typedef struct dcsr_i_queue {
     /* Not 0: the worker is to look what maintenance is due. That counts among `queued`, as this one. Changed
      * under the lock. */
     _Atomic uint64_t look;
-    dcsr_status unwatched;   /* the first failure that no ticket reports */
+    dcsr_status unwatched; /* the first failure that no ticket reports */
     char unwatched_message[400];
 } dcsr_i_queue;
 
@@ -260,7 +260,8 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
 /* In the matrix's turn: a change has been applied, with so many deletions. */
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
-/* ---- The cpu's engine: insert.c, resize.c, defragment.c, compact.c, rewrite.c, table.c ---- */
+/* ---- The cpu's engine: entries.c, insert.c, resize.c, defragment.c, compact.c, rewrite.c, table.c ---- */
+dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);

@@ -1,6 +1,6 @@
 /* ticket.c: operations, waiting for one, and what a caller holds to do so. */
 #include "dcsr/base/turn.h"
-#include "dcsr/store/queue.h"
+#include "dcsr/store/store.h"
 
 /* A version costs a device about as much as this many entries, so more need not be applied at once, and who
  * waits for the first of them need not wait longer. */
@@ -12,31 +12,34 @@ struct dcsr_ticket {
 
 /* ---- Operations ---- */
 
-dcsr_i_operation *dcsr_i_operation_create(dcsr_context *context, dcsr_i_kind kind)
+dcsr_i_operation *dcsr_i_operation_create(const dcsr_matrix *matrix, dcsr_i_kind kind)
 {
+    dcsr_context *context = matrix->context;
     dcsr_i_operation *operation = dcsr_i_calloc(context, DCSR_I_SCRATCH, 1, sizeof *operation);
     if (!operation) return NULL;
     operation->context = context;
+    operation->engine = matrix->engine;
+    operation->matrix = matrix->serial;
     operation->kind = kind;
     atomic_init(&operation->references, 1);
-    pthread_mutex_init(&operation->lock, NULL);
-    pthread_cond_init(&operation->finished, NULL);
+    pthread_mutex_init(&operation->outcome.lock, NULL);
+    pthread_cond_init(&operation->outcome.finished, NULL);
     dcsr_i_context_retain(context);
     return operation;
 }
 
 void dcsr_i_operation_drop_entries(dcsr_i_operation *operation)
 {
-    dcsr_i_free(operation->context, dcsr_i_entries_pool(operation->context), operation->entries,
-                operation->capacity, operation->entry_bytes);
-    operation->entries = NULL;
-    operation->capacity = 0;
+    dcsr_i_free(operation->context, operation->engine->entries_pool, operation->batch.entries,
+                operation->batch.capacity, operation->batch.entry_bytes);
+    operation->batch.entries = NULL;
+    operation->batch.capacity = 0;
 }
 
 static void drop_record(dcsr_i_operation *operation)
 {
-    dcsr_i_free(operation->context, DCSR_I_SCRATCH, operation->record, operation->record_bytes, 1);
-    operation->record = NULL;
+    dcsr_i_free(operation->context, DCSR_I_SCRATCH, operation->journal.record, operation->journal.bytes, 1);
+    operation->journal.record = NULL;
 }
 
 void dcsr_i_operation_release(dcsr_i_operation *operation)
@@ -45,8 +48,8 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_context *context = operation->context;
     dcsr_i_operation_drop_entries(operation);
     drop_record(operation);
-    pthread_cond_destroy(&operation->finished);
-    pthread_mutex_destroy(&operation->lock);
+    pthread_cond_destroy(&operation->outcome.finished);
+    pthread_mutex_destroy(&operation->outcome.lock);
     dcsr_i_free(context, DCSR_I_SCRATCH, operation, 1, sizeof *operation);
     dcsr_i_context_release(context);
 }
@@ -54,19 +57,19 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
 static bool go_together(const dcsr_i_operation *a, const dcsr_i_operation *b)
 {
     return a->kind == b->kind && (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) &&
-           a->rows == b->rows && a->cols == b->cols;
+           a->batch.rows == b->batch.rows && a->batch.cols == b->batch.cols;
 }
 
 void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list)
 {
     dcsr_i_operation **end = &operation->joined;
-    uint64_t n = operation->n;
-    while (*list && go_together(operation, *list) && n + (*list)->n <= APPLIED_AT_ONCE) {
+    uint64_t n = operation->batch.n;
+    while (*list && go_together(operation, *list) && n + (*list)->batch.n <= APPLIED_AT_ONCE) {
         dcsr_i_operation *next = *list;
         *list = next->next;
         *end = next;
         end = &next->next;
-        n += next->n;
+        n += next->batch.n;
     }
     *end = NULL;
 }
@@ -75,25 +78,29 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
 {
     dcsr_i_operation_drop_entries(operation);
     drop_record(operation);
-    pthread_mutex_lock(&operation->lock);
-    operation->status = status;
-    if (status != DCSR_OK) dcsr_i_error_format(operation->message, sizeof operation->message, "%s", message);
-    atomic_store(&operation->done, true);
-    pthread_cond_broadcast(&operation->finished);
-    pthread_mutex_unlock(&operation->lock);
+    pthread_mutex_lock(&operation->outcome.lock);
+    operation->outcome.status = status;
+    if (status != DCSR_OK)
+        dcsr_i_error_format(operation->outcome.message, sizeof operation->outcome.message, "%s", message);
+    atomic_store(&operation->outcome.done, true);
+    pthread_cond_broadcast(&operation->outcome.finished);
+    pthread_mutex_unlock(&operation->outcome.lock);
 }
 
 /* ---- Waiting ---- */
 
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation)
 {
-    uint64_t start = atomic_load(&operation->done) ? 0 : dcsr_i_nanoseconds();
-    uint64_t most = dcsr_i_spin_nanoseconds(operation->context);
-    while (!atomic_load(&operation->done) && dcsr_i_nanoseconds() - start <= most) dcsr_i_pause();
-    pthread_mutex_lock(&operation->lock);
-    while (!atomic_load(&operation->done)) pthread_cond_wait(&operation->finished, &operation->lock);
-    pthread_mutex_unlock(&operation->lock);
-    return operation->status == DCSR_OK ? DCSR_OK : dcsr_i_fail(operation->status, "%s", operation->message);
+    uint64_t start = atomic_load(&operation->outcome.done) ? 0 : dcsr_i_nanoseconds();
+    uint64_t most = operation->engine->spin_nanoseconds;
+    while (!atomic_load(&operation->outcome.done) && dcsr_i_nanoseconds() - start <= most) dcsr_i_pause();
+    pthread_mutex_lock(&operation->outcome.lock);
+    while (!atomic_load(&operation->outcome.done))
+        pthread_cond_wait(&operation->outcome.finished, &operation->outcome.lock);
+    pthread_mutex_unlock(&operation->outcome.lock);
+    return operation->outcome.status == DCSR_OK
+               ? DCSR_OK
+               : dcsr_i_fail(operation->outcome.status, "%s", operation->outcome.message);
 }
 
 /* ---- Tickets ---- */
@@ -112,14 +119,14 @@ dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
     if (!ticket || !done)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_poll: %s is NULL",
                            ticket ? "done" : "ticket");
-    *done = atomic_load(&ticket->operation->done);
+    *done = atomic_load(&ticket->operation->outcome.done);
     return DCSR_OK;
 }
 
 dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
 {
     if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
-    if (atomic_load(&ticket->operation->done)) return dcsr_i_operation_wait(ticket->operation);
+    if (atomic_load(&ticket->operation->outcome.done)) return dcsr_i_operation_wait(ticket->operation);
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, "dcsr_ticket_wait", ticket->operation->matrix));
     dcsr_status status = dcsr_i_operation_wait(ticket->operation);

@@ -31,6 +31,10 @@ static dcsr_status download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_
 const dcsr_i_engine dcsr_i_cpu_engine = {
     .open = open_matrix,
     .close = close_matrix,
+    .entries_pool = DCSR_I_SCRATCH,
+    .most_entries = SIZE_MAX / 32,
+    .check_arrays = dcsr_i_check_arrays,
+    .spin_nanoseconds = 20000,
     .apply_entries = dcsr_i_apply_entries,
     .apply_resize = dcsr_i_apply_resize,
     .tighten = dcsr_i_tighten,

@@ -3,6 +3,13 @@
 #include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/store/cuda/maintained_transpose_cuda.h"
 
+/* The smallest batch takes longer than falling asleep does: as long as one of some 100 thousand entries. */
+#ifdef DCSR_SIMT
+enum { SPIN_NANOSECONDS = 20000 };
+#else
+enum { SPIN_NANOSECONDS = 300000 };
+#endif
+
 static dcsr_status open_store(dcsr_matrix *matrix)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
@@ -69,6 +76,12 @@ static void trim(dcsr_matrix *matrix)
 const dcsr_i_engine dcsr_i_cuda_engine = {
     .open = open_matrix,
     .close = close_matrix,
+    .entries_pool = DCSR_I_PINNED,
+    .values_apart = true,
+    .joins = true,
+    .most_entries = DCSR_CUDA_MOST_ENTRIES,
+    .check_arrays = dcsr_i_cuda_check_arrays,
+    .spin_nanoseconds = SPIN_NANOSECONDS,
     .stage = dcsr_i_cuda_stage_entries,
     .unstage = dcsr_i_cuda_drop_staged,
     .expect = dcsr_i_cuda_expect_batch,

@@ -217,21 +217,22 @@ static void pack(uint64_t *entries, const dcsr_i_rows *rows, int column_bits)
 /* A batch is sorted, and its duplicates combined, before it is applied. */
 static dcsr_status insert_all(dcsr_matrix *inner, const dcsr_i_rows *rows)
 {
-    dcsr_i_operation batch = {.context = inner->context,
-                              .kind = DCSR_I_INSERT,
-                              .n = dcsr_i_rows_entries(rows),
-                              .stride = inner->value_size ? 2 : 1,
-                              .column_bits = dcsr_i_bits_for(rows->cols),
-                              .row_bits = dcsr_i_bits_for(rows->rows),
-                              .value_size = inner->value_size,
-                              .rows = rows->rows,
-                              .cols = rows->cols};
-    uint64_t words = batch.n * (uint64_t)batch.stride;
-    batch.entries = dcsr_i_alloc(inner->context, DCSR_I_SCRATCH, words, sizeof *batch.entries);
-    if (!batch.entries) return DCSR_ERROR_OUT_OF_MEMORY;
-    pack(batch.entries, rows, batch.column_bits);
-    dcsr_status status = inner->engine->apply_entries(inner, &batch);
-    dcsr_i_free(inner->context, DCSR_I_SCRATCH, batch.entries, words, sizeof *batch.entries);
+    dcsr_i_operation operation = {.context = inner->context,
+                                  .kind = DCSR_I_INSERT,
+                                  .batch = {.n = dcsr_i_rows_entries(rows),
+                                            .stride = inner->value_size ? 2 : 1,
+                                            .column_bits = dcsr_i_bits_for(rows->cols),
+                                            .row_bits = dcsr_i_bits_for(rows->rows),
+                                            .value_size = inner->value_size,
+                                            .rows = rows->rows,
+                                            .cols = rows->cols}};
+    dcsr_i_packed *batch = &operation.batch;
+    uint64_t words = batch->n * (uint64_t)batch->stride;
+    batch->entries = dcsr_i_alloc(inner->context, DCSR_I_SCRATCH, words, sizeof *batch->entries);
+    if (!batch->entries) return DCSR_ERROR_OUT_OF_MEMORY;
+    pack(batch->entries, rows, batch->column_bits);
+    dcsr_status status = inner->engine->apply_entries(inner, &operation);
+    dcsr_i_free(inner->context, DCSR_I_SCRATCH, batch->entries, words, sizeof *batch->entries);
     return status;
 }
 

@@ -118,7 +118,7 @@ static dcsr_status make_room(batch *b)
         ARRAYS = 12
     }; /* at most; the end of each may take a step of ALIGNMENT, and so may one more item */
     if (!SHARED_BLOCKS) return DCSR_OK;
-    const size_t word = sizeof(uint64_t), words = b->operation->value_size ? 2 : 1;
+    const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const size_t of_entry = word + word * words * (b->operation->joined ? 2 : 1);
     const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 2 * sizeof(uint32_t);
     const size_t bytes =
@@ -130,13 +130,14 @@ static dcsr_status make_room(batch *b)
 static dcsr_status put_together(batch *b)
 {
     uint64_t at = 0;
-    const bool values = b->operation->value_size != 0;
+    const bool values = b->operation->batch.value_size != 0;
     b->keys = take(b, b->device.most, sizeof *b->keys);
     if (values) b->words = take(b, b->device.most, sizeof *b->words);
     if (!b->keys || (values && !b->words)) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (const dcsr_i_operation *o = b->operation; o; at += o->n, o = next_of(b, o)) {
-        dcsr_i_cuda_copy(b->stream, b->keys + at, o->arrival.keys, o->n * sizeof *b->keys);
-        if (values) dcsr_i_cuda_copy(b->stream, b->words + at, o->arrival.words, o->n * sizeof *b->words);
+    for (const dcsr_i_operation *o = b->operation; o; at += o->batch.n, o = next_of(b, o)) {
+        dcsr_i_cuda_copy(b->stream, b->keys + at, o->batch.arrival.keys, o->batch.n * sizeof *b->keys);
+        if (values)
+            dcsr_i_cuda_copy(b->stream, b->words + at, o->batch.arrival.words, o->batch.n * sizeof *b->words);
     }
     return DCSR_OK;
 }
@@ -146,13 +147,13 @@ static dcsr_status bring(batch *b)
     uint64_t rows = b->base->rows, pages = dcsr_i_cuda_page_count(rows), n = 0;
     for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o)) {
         DCSR_TRY(dcsr_i_cuda_bring_arrival(b->matrix, o));
-        n += o->n;
+        n += o->batch.n;
     }
     b->device.most = n;
     b->device.most_rows = n < rows ? n : rows;
     b->most_pages = n < pages ? n : pages;
-    b->keys = b->operation->arrival.keys;
-    b->words = b->operation->arrival.words;
+    b->keys = b->operation->batch.arrival.keys;
+    b->words = b->operation->batch.arrival.words;
     DCSR_TRY(make_room(b));
     return b->operation->joined ? put_together(b) : DCSR_OK;
 }
@@ -162,12 +163,13 @@ static dcsr_status bring(batch *b)
 /* What a twin is given has been combined, and is in order but for its rows. */
 static dcsr_status sort_and_combine(batch *b)
 {
+    const dcsr_i_packed *packed = &b->operation->batch;
     const dcsr_i_operation *operation = b->operation;
     uint64_t n = b->device.most, *keys = b->keys, *words = b->words;
-    int low = operation->ordered_bits, bits = operation->row_bits + operation->column_bits;
+    int low = packed->ordered_bits, bits = packed->row_bits + packed->column_bits;
     bool combine = !b->matrix->transpose.owner &&
                    (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
-    if (!operation->ascending || operation->joined) {
+    if (!packed->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
         if (!keys_spare || (words && !words_spare)) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -377,7 +379,7 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
                .operation = operation,
                .base = matrix->versions.current,
                .doing = insert ? "inserting" : "deleting",
-               .device = {.column_bits = operation->column_bits,
+               .device = {.column_bits = operation->batch.column_bits,
                           .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                           .duplicates = matrix->policy != DCSR_POLICY_KEEP,
                           .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,

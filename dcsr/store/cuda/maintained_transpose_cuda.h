@@ -11,6 +11,6 @@ void dcsr_i_cuda_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *opera
                               uint64_t *words, uint64_t n);
 /* Inserts the entries of A's rows into a twin, by a batch that has all but the entries. TOO_LARGE,
  * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_twin_insert(dcsr_matrix *twin, dcsr_i_operation *batch, const dcsr_i_rows *rows);
+dcsr_status dcsr_i_cuda_twin_insert(dcsr_matrix *twin, dcsr_i_operation *operation, const dcsr_i_rows *rows);
 
 #endif

@@ -14,30 +14,59 @@ enum { LEAST_AHEAD = 512 };
 enum { LEAST_AHEAD = 32768 };
 #endif
 
+/* ---- Checking ---- */
+
+static dcsr_status check_array(const dcsr_matrix *matrix, const dcsr_i_entries *e, const char *name,
+                               const void *array)
+{
+    if (!array) return DCSR_OK;
+    dcsr_i_cuda_memory_kind where = dcsr_i_cuda_where(matrix->context->cuda, array);
+    bool on_device = where == DCSR_CUDA_ON_DEVICE || where == DCSR_CUDA_ELSEWHERE;
+    if (e->on_device != on_device)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is in the memory of %s; call %s", e->call,
+                           name, on_device ? "a device" : "the host", dcsr_i_entries_counterpart(e));
+    if (where == DCSR_CUDA_ELSEWHERE)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: %s is in the memory of another device than the matrix; copy it there first",
+                           e->call, name);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_check_arrays(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    DCSR_TRY(check_array(matrix, e, "rows", e->rows));
+    DCSR_TRY(check_array(matrix, e, "cols", e->cols));
+    return check_array(matrix, e, "values", e->values);
+}
+
+/* ---- What an operation has on the device ---- */
+
 /* What the device finds is written behind the keys. */
 enum { VERDICT_WORDS = sizeof(dcsr_i_cuda_verdict) / sizeof(uint64_t) };
 
 static dcsr_i_cuda_verdict *found_in(const dcsr_i_operation *operation)
 {
-    return (dcsr_i_cuda_verdict *)(operation->arrival.keys + operation->n);
+    return (dcsr_i_cuda_verdict *)(operation->batch.arrival.keys + operation->batch.n);
 }
 
 void dcsr_i_cuda_expect_entries(dcsr_i_operation *operation, uint64_t n)
 {
-    operation->n = n;
-    operation->batches = 1;
-    operation->entry_bytes = (operation->value_size ? 2 : 1) * sizeof(uint64_t);
-    operation->sealed = true;
+    dcsr_i_packed *batch = &operation->batch;
+    batch->n = n;
+    batch->calls = 1;
+    batch->entry_bytes = (batch->value_size ? 2 : 1) * sizeof(uint64_t);
+    batch->sealed = true;
 }
 
 static dcsr_status take(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
-    dcsr_i_arrival *arrival = &operation->arrival;
-    bool values = operation->value_size != 0;
+    dcsr_i_packed *batch = &operation->batch;
+    dcsr_i_arrival *arrival = &batch->arrival;
+    bool values = batch->value_size != 0;
     arrival->keys =
-        dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n + VERDICT_WORDS, sizeof *arrival->keys);
+        dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n + VERDICT_WORDS, sizeof *arrival->keys);
     if (arrival->keys && values)
-        arrival->words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, sizeof *arrival->words);
+        arrival->words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n, sizeof *arrival->words);
     if (arrival->keys && (arrival->words || !values)) return DCSR_OK;
     dcsr_i_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
@@ -45,11 +74,12 @@ static dcsr_status take(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 
 dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void **values)
 {
-    size_t size = operation->value_size;
+    const dcsr_i_packed *batch = &operation->batch;
+    size_t size = batch->value_size;
     DCSR_TRY(take(stream, operation));
-    *values = operation->arrival.words;
+    *values = batch->arrival.words;
     if (!size || size == sizeof(uint64_t)) return DCSR_OK;
-    *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, operation->n, size);
+    *values = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, batch->n, size);
     if (*values) return DCSR_OK;
     dcsr_i_cuda_drop_arrival(stream, operation);
     return DCSR_ERROR_OUT_OF_MEMORY;
@@ -57,10 +87,10 @@ dcsr_status dcsr_i_cuda_take_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operatio
 
 void dcsr_i_cuda_drop_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
-    dcsr_i_arrival *arrival = &operation->arrival;
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
-                     sizeof *arrival->keys);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
+    dcsr_i_packed *batch = &operation->batch;
+    dcsr_i_arrival *arrival = &batch->arrival;
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, batch->n + VERDICT_WORDS, sizeof *arrival->keys);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, batch->n, sizeof *arrival->words);
     dcsr_i_free(operation->context, DCSR_I_PINNED, arrival->verdict, 1, sizeof *arrival->verdict);
     dcsr_i_cuda_event_destroy(arrival->packed, dcsr_i_cuda_device_of(stream));
     *arrival = (dcsr_i_arrival){0};
@@ -68,21 +98,23 @@ void dcsr_i_cuda_drop_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *oper
 
 void dcsr_i_cuda_drop_staged(dcsr_i_operation *operation)
 {
+    dcsr_i_packed *batch = &operation->batch;
     dcsr_i_cuda_device *device = operation->context->cuda;
-    dcsr_i_arrival *arrival = &operation->arrival;
+    dcsr_i_arrival *arrival = &batch->arrival;
     if (!arrival->keys) return;
-    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->keys, operation->n + VERDICT_WORDS,
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->keys, batch->n + VERDICT_WORDS,
                           sizeof *arrival->keys);
-    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, operation->n, sizeof *arrival->words);
+    dcsr_i_cuda_free_idle(device, DCSR_I_SCRATCH, arrival->words, batch->n, sizeof *arrival->words);
     *arrival = (dcsr_i_arrival){0};
 }
 
 void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, void *values)
 {
-    size_t size = operation->value_size;
-    if (values == operation->arrival.words) return;
-    dcsr_i_cuda_widen(stream, values, (uint32_t)size, operation->n, operation->arrival.words);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, operation->n, size);
+    const dcsr_i_packed *batch = &operation->batch;
+    size_t size = batch->value_size;
+    if (values == batch->arrival.words) return;
+    dcsr_i_cuda_widen(stream, values, (uint32_t)size, batch->n, batch->arrival.words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, values, batch->n, size);
 }
 
 /* ---- From arrays on the device ---- */
@@ -90,10 +122,11 @@ void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *ope
 /* Puts the work that reads the arrays behind what the caller's stream holds. */
 static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const dcsr_i_entries *e)
 {
-    dcsr_i_arrival *arrival = &operation->arrival;
-    const dcsr_i_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)operation->value_size};
-    const dcsr_i_cuda_packing packing = {operation->rows, operation->cols, operation->column_bits,
-                                         arrival->keys,   arrival->words,  found_in(operation)};
+    const dcsr_i_packed *batch = &operation->batch;
+    const dcsr_i_arrival *arrival = &batch->arrival;
+    const dcsr_i_cuda_arrays arrays = {e->rows, e->cols, e->values, e->n, (uint32_t)batch->value_size};
+    const dcsr_i_cuda_packing packing = {batch->rows,   batch->cols,    batch->column_bits,
+                                         arrival->keys, arrival->words, found_in(operation)};
     dcsr_i_cuda_order_caller_after(e->stream, stream); /* the memory is there in this one's order */
     dcsr_i_cuda_pack(stream, e->stream, &arrays, &packing, arrival->verdict);
     dcsr_i_cuda_event_record(stream, arrival->packed, e->stream);
@@ -105,7 +138,7 @@ static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const 
 dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation,
                                      const dcsr_i_entries *e)
 {
-    dcsr_i_arrival *arrival = &operation->arrival;
+    dcsr_i_arrival *arrival = &operation->batch.arrival;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_expect_entries(operation, e->n);
@@ -126,8 +159,8 @@ dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *oper
 void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
                               bool queued)
 {
-    dcsr_i_cuda_stream *stream = operation->arrival.borrowed;
-    operation->arrival.borrowed = NULL;
+    dcsr_i_cuda_stream *stream = operation->batch.arrival.borrowed;
+    operation->batch.arrival.borrowed = NULL;
     if (queued)
         pack(stream, operation, e);
     else
@@ -140,12 +173,13 @@ void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, 
 /* Puts the copying onto the stream. On failure nothing is left behind. */
 static dcsr_status transfer(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation)
 {
+    const dcsr_i_packed *batch = &operation->batch;
     void *values;
     DCSR_TRY(dcsr_i_cuda_take_arrival(stream, operation, &values));
-    uint64_t *keys = operation->arrival.keys;
-    dcsr_i_cuda_copy(stream, keys, operation->entries, operation->n * sizeof *keys);
+    uint64_t *keys = batch->arrival.keys;
+    dcsr_i_cuda_copy(stream, keys, batch->entries, batch->n * sizeof *keys);
     if (values) {
-        dcsr_i_cuda_copy(stream, values, dcsr_i_values(operation), operation->n * operation->value_size);
+        dcsr_i_cuda_copy(stream, values, dcsr_i_values(batch), batch->n * batch->value_size);
         dcsr_i_cuda_widen_arrival(stream, operation, values);
     }
     return DCSR_OK;
@@ -156,8 +190,8 @@ static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
 {
     pthread_mutex_lock(&matrix->queue.lock);
     dcsr_i_operation *next = matrix->queue.first;
-    if (next && (next->sealed || next->n < LEAST_AHEAD)) next = NULL;
-    if (next) next->sealed = true;
+    if (next && (next->batch.sealed || next->batch.n < LEAST_AHEAD)) next = NULL;
+    if (next) next->batch.sealed = true;
     pthread_mutex_unlock(&matrix->queue.lock);
     return next;
 }
@@ -165,12 +199,13 @@ static dcsr_i_operation *seal_next(dcsr_matrix *matrix)
 dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
-    if (operation->arrival.ahead) DCSR_TRY(dcsr_i_cuda_wait(store->transfers, "transferring a batch"));
+    if (operation->batch.arrival.ahead) DCSR_TRY(dcsr_i_cuda_wait(store->transfers, "transferring a batch"));
     /* An operation in the queue stays there while the worker is at work. What cannot be had for it now may be
      * there when its turn comes. */
     dcsr_i_operation *next = seal_next(matrix);
     if (next && !store->transfers) store->transfers = dcsr_i_stream_borrow(matrix->context);
-    if (next && store->transfers && transfer(store->transfers, next) == DCSR_OK) next->arrival.ahead = true;
+    if (next && store->transfers && transfer(store->transfers, next) == DCSR_OK)
+        next->batch.arrival.ahead = true;
     return DCSR_OK;
 }
 
@@ -180,14 +215,15 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
  * Should that have failed, they are checked again. */
 static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
+    const dcsr_i_packed *batch = &operation->batch;
     const dcsr_i_table *table = matrix->versions.current;
-    if (operation->rows <= table->rows && operation->cols <= table->cols) return DCSR_OK;
+    if (batch->rows <= table->rows && batch->cols <= table->cols) return DCSR_OK;
     dcsr_i_cuda_stream *stream = matrix->cuda->stream;
     dcsr_i_cuda_verdict *verdict = dcsr_i_cuda_landing(stream, sizeof *verdict), *found = found_in(operation);
     if (!verdict) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(stream, found, 0xff, sizeof *found);
-    dcsr_i_cuda_find_outside(stream, operation->arrival.keys, operation->n, operation->column_bits,
-                             table->rows, table->cols, found);
+    dcsr_i_cuda_find_outside(stream, batch->arrival.keys, batch->n, batch->column_bits, table->rows,
+                             table->cols, found);
     dcsr_i_cuda_copy(stream, verdict, found, sizeof *verdict);
     DCSR_TRY(dcsr_i_cuda_wait(stream, "checking a batch"));
     if (verdict->outside == UINT64_MAX) return DCSR_OK;
@@ -197,23 +233,24 @@ static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *oper
 /* Waits for arrays of the caller's to be read, and looks at what was found in them. */
 static dcsr_status receive(dcsr_i_operation *operation, dcsr_i_cuda_device *device)
 {
-    const dcsr_i_cuda_verdict *verdict = operation->arrival.verdict;
-    DCSR_TRY(dcsr_i_cuda_event_wait(operation->arrival.packed, device, "reading a batch"));
-    operation->ascending = verdict->ascends != 0;
+    dcsr_i_packed *batch = &operation->batch;
+    const dcsr_i_cuda_verdict *verdict = batch->arrival.verdict;
+    DCSR_TRY(dcsr_i_cuda_event_wait(batch->arrival.packed, device, "reading a batch"));
+    batch->ascending = verdict->ascends != 0;
     if (verdict->outside == UINT64_MAX) return DCSR_OK;
     return dcsr_i_fail_outside(
         operation->kind == DCSR_I_INSERT ? "dcsr_matrix_insert_device" : "dcsr_matrix_remove_device",
-        verdict->outside, operation->n, verdict->row, verdict->col, operation->rows, operation->cols);
+        verdict->outside, batch->n, verdict->row, verdict->col, batch->rows, batch->cols);
 }
 
 dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
-    if (operation->arrival.packed)
+    if (operation->batch.arrival.packed)
         DCSR_TRY(receive(operation, matrix->context->cuda));
-    else if (operation->arrival.ahead)
+    else if (operation->batch.arrival.ahead)
         dcsr_i_cuda_order(store->stream, store->transfers);
-    else if (!operation->arrival.keys)
+    else if (!operation->batch.arrival.keys)
         DCSR_TRY(transfer(store->stream, operation));
     return check_again(matrix, operation);
 }
@@ -221,7 +258,7 @@ dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *ope
 void dcsr_i_cuda_cancel_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     dcsr_i_cuda_stream *stream = matrix->cuda->stream;
-    dcsr_i_arrival *arrival = &operation->arrival;
+    dcsr_i_arrival *arrival = &operation->batch.arrival;
     if (!arrival->keys) return;
     dcsr_i_cuda_enter(stream);
     if (arrival->packed) dcsr_i_cuda_event_wait(arrival->packed, matrix->context->cuda, "reading a batch");

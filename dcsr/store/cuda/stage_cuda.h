@@ -16,6 +16,9 @@
 extern "C" {
 #endif
 
+/* The most of a batch, which are counted in 32 bits. */
+#define DCSR_CUDA_MOST_ENTRIES ((uint64_t)UINT32_MAX - 1)
+
 /* What a caller has on the device. */
 typedef struct dcsr_i_cuda_arrays {
     const uint64_t *rows, *cols;
@@ -44,6 +47,9 @@ typedef struct dcsr_i_cuda_packing {
 #include "dcsr/store/store.h"
 
 /* ---- For the calls ---- */
+
+/* Whether the arrays of a call are in the memory, of the host or of the matrix's device, that it reads. */
+dcsr_status dcsr_i_cuda_check_arrays(const dcsr_matrix *matrix, const dcsr_i_entries *e);
 
 /* Checks a batch from the host, packs it and brings it to the device, without a lock: all of it is there on
  * return. On failure (INDEX_OUT_OF_RANGE, OUT_OF_MEMORY) nothing is left behind. upload_cuda.c. */

@@ -52,12 +52,12 @@ static unsigned stage_pieces(staging *s, uint64_t thread)
     dcsr_i_cuda_device *device = dcsr_i_cuda_device_of(s->stream);
     unsigned found = 0;
     for (uint64_t p = thread; p < s->pieces; p += (uint64_t)s->threads) {
-        uint64_t slot = p % s->slot_count, first = p * s->piece, n = s->operation->n - first;
+        uint64_t slot = p % s->slot_count, first = p * s->piece, n = s->operation->batch.n - first;
         uint64_t *keys = (uint64_t *)(s->slots + slot * slot_bytes(s));
         char *values = s->size ? (char *)(keys + s->piece) : NULL;
         if (n > s->piece) n = s->piece;
         if (p >= s->slot_count) dcsr_i_cuda_event_wait(s->copied[slot], device, bringing);
-        found |= dcsr_i_entries_pack_slice(keys, values, s->operation, s->entries, first, first + n);
+        found |= dcsr_i_entries_pack_slice(keys, values, &s->operation->batch, s->entries, first, first + n);
         copy_piece(s, slot, keys, values, first, n);
     }
     return found;
@@ -128,14 +128,14 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
                  .pieces = pieces,
                  .threads = threads,
                  .slot_count = slots < pieces ? slots : pieces,
-                 .size = operation->value_size,
-                 .keys = operation->arrival.keys,
+                 .size = operation->batch.value_size,
+                 .keys = operation->batch.arrival.keys,
                  .values = values};
     unsigned found = 0;
     dcsr_status status = bring(&s, &found), finished = finish(&s);
     if (status == DCSR_OK) status = finished;
-    if (status == DCSR_OK && found & DCSR_I_OUTSIDE) status = dcsr_i_entries_fail(operation, e);
-    operation->ascending = !(found & DCSR_I_DESCENDS);
+    if (status == DCSR_OK && found & DCSR_I_OUTSIDE) status = dcsr_i_entries_fail(&operation->batch, e);
+    operation->batch.ascending = !(found & DCSR_I_DESCENDS);
     if (status != DCSR_OK) dcsr_i_cuda_drop_arrival(stream, operation);
     return status;
 }
