@@ -19,7 +19,7 @@
  * one of these shows no twin, and A's is given up. Without a twin they do nothing. */
 
 /* A's version has this batch, whose entries are sorted and combined and needed no more: their keys are
- * overwritten. In host memory; for those on a device: maintained_transpose_cuda.h. */
+ * overwritten. In host memory; on a device insert_cuda.c does it. */
 void dcsr_i_twin_entries(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *entries,
                          uint64_t n);
 /* A's version `next` has replaced rows, which are not resolved yet in the one before. Rows in host memory. */

@@ -1,7 +1,6 @@
 /* engine_cuda.c: the engine of a device: its functions, opening and closing a matrix. */
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
-#include "dcsr/store/cuda/maintained_transpose_cuda.h"
 
 /* The smallest batch takes longer than falling asleep does: as long as one of some 100 thousand entries. */
 #ifdef DCSR_SIMT
@@ -88,7 +87,7 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .arrive = dcsr_i_cuda_arrive_batch,
     .cancel = dcsr_i_cuda_cancel_arrival,
     .apply_entries = dcsr_i_cuda_apply_entries,
-    .insert_transposed = dcsr_i_cuda_twin_insert,
+    .insert_transposed = dcsr_i_cuda_insert_transposed,
     .apply_resize = dcsr_i_cuda_apply_resize,
     .tighten = dcsr_i_cuda_tighten,
     .fill = dcsr_i_cuda_fill_matrix,

@@ -1,10 +1,11 @@
-/* insert_cuda.c: applying a batch of insertions or deletions on a device.
+/* insert_cuda.c: applying a batch of insertions or deletions on a device, also in the transpose that a matrix
+ * maintains.
  *
  *      entries on the device (stage_cuda.c)
  *        | sort by (row, column), combine equal places         prim.cu
  *        v
- *      rows and pages that are touched                         insert.cu
- *        | plan: is there room in the row's last segment?      plan.cu
+ *      rows and pages that are touched                         plan.cu
+ *        | plan: is there room in the row's last segment?
  *        |       else how large a new one? or is the row to
  *        |       be moved, because its segments ran out?
  *      <-- the host waits: how many places, which pages
@@ -19,10 +20,11 @@
  * the batch is planned again. */
 #include "dcsr/store/cuda/insert_cuda.h"
 #include "dcsr/store/cuda/gather_cuda.h"
+#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
-#include "dcsr/store/cuda/maintained_transpose_cuda.h"
+#include "dcsr/store/maintained_transpose.h"
 #include <assert.h>
 #include <stddef.h>
 
@@ -311,6 +313,21 @@ static dcsr_status finish(batch *b, uint32_t *freed, uint64_t blocks)
     return dcsr_i_cuda_wait(b->stream, b->doing);
 }
 
+/* A's twin gets the batch, whose entries are sorted and combined and needed no more: their keys are overwritten.
+ * The twin's stream need not be ordered behind A's, which has nothing left to do; and applying the batch
+ * waits for all that reads the entries, whether it works out or not. */
+static void follow(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *keys, uint64_t *words,
+                   uint64_t n)
+{
+    dcsr_matrix *twin = matrix->transpose.twin;
+    if (!twin) return;
+    dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, operation, n);
+    swapped.batch.arrival = (dcsr_i_arrival){.keys = keys, .words = words};
+    dcsr_i_cuda_swap_keys(twin->cuda->stream, keys, n, operation->batch.row_bits,
+                          operation->batch.column_bits);
+    dcsr_i_twin_follow(matrix, dcsr_i_cuda_apply_entries(twin, &swapped));
+}
+
 static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
 {
     dcsr_i_table *table = b->build.table;
@@ -322,7 +339,7 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->first = b->device.begin;
     if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
     atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
-    dcsr_i_cuda_twin_entries(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
+    follow(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
     dcsr_i_publish(b->matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
 }
@@ -394,5 +411,24 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_i_cuda_drop_arrival(b.stream, o);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);
+    return status;
+}
+
+dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *operation,
+                                          const dcsr_i_rows *rows)
+{
+    dcsr_i_packed *packed = &operation->batch;
+    dcsr_i_cuda_stream *stream = twin->cuda->stream;
+    dcsr_i_arrival *arrival = &packed->arrival;
+    packed->n = rows->device.stored;
+    if (!packed->n) return DCSR_OK;
+    if (packed->n > DCSR_CUDA_MOST_ENTRIES)
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "the transpose of %llu entries cannot be built as one batch",
+                           (unsigned long long)packed->n);
+    dcsr_status status =
+        dcsr_i_cuda_turn_rows(stream, &rows->device, packed->column_bits, &arrival->keys, &arrival->words);
+    if (status == DCSR_OK) status = dcsr_i_cuda_apply_entries(twin, operation);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, packed->n, sizeof *arrival->words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, packed->n, sizeof *arrival->keys);
     return status;
 }

@@ -1,5 +1,5 @@
 /* insert_cuda.h: what the steps of applying a batch on a device share (internal): insert_cuda.c decides,
- * insert.cu, plan.cu and scatter.cu work.
+ * plan.cu and scatter.cu work.
  *
  *      entries  0 1 2 3 4 5 6 7 8 9     sorted keys
  *      rows     |0  |1|2      |3  |     the rows that the batch touches: growth[], places[], offsets[]

@@ -1,6 +1,7 @@
 /* resize_cuda.c: changing the dimensions on a device: what resize.c does. */
 #include "dcsr/store/cuda/rewrite_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
+#include "dcsr/store/cuda/table_cuda.h"
 #include "dcsr/store/maintained_transpose.h"
 
 /* What the rows that are dropped are counted for, then by block of the arena the places that they leave. */

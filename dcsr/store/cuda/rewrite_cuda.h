@@ -1,5 +1,5 @@
 /* rewrite_cuda.h: the kernels of rewriting rows, and of what else rearranges them (internal; for C and for
- * kernels' files): select_rows.cu, rewrite.cu, resolve.cu, compact.cu, resize.cu. */
+ * kernels' files): select_rows.cu, rewrite.cu, resolve.cu, compact.cu. */
 #ifndef DCSR_REWRITE_CUDA_H
 #define DCSR_REWRITE_CUDA_H
 
@@ -134,13 +134,6 @@ void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_chan
 void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
                                  uint64_t count, dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap,
                                  uint64_t rows, uint64_t *marked);
-
-/* ---- Fewer rows: resize.cu ---- */
-
-/* Empties the rows of a new page from `first` on. */
-void dcsr_i_cuda_cut_page(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *change,
-                          dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
-                          uint32_t first);
 
 #ifdef __cplusplus
 }

@@ -2,12 +2,11 @@
  *
  *      engine_cuda.c    the engine's table of functions; opening and closing
  *      page_pool_cuda.c     slots for pages
- *      table_cuda.c     roots and pages, building a version; table.cu copies pages
- *      insert_cuda.c    applies insertions and deletions; insert.cu, plan.cu, scatter.cu
+ *      table_cuda.c     roots and pages, building a version; table.cu copies and cuts pages
+ *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; plan.cu, scatter.cu
  *      rewrite_cuda.c   moves and resolves rows; rewrite.cu, resolve.cu
  *      compact_cuda.c     rows one behind the other: defragmentation, filling from CSR, CSR views; gather.cu
- *      maintained_transpose_cuda.c      batches for the transpose that a matrix maintains; csc_cuda.c makes one
- *      resize_cuda.c    changes the dimensions; resize.cu
+ *      resize_cuda.c    changes the dimensions
  *      read_cuda.c      single entries, rows, measures; read.cu
  *
  * C decides and takes memory, kernels work. A change runs on the matrix's own stream in a few steps; after
@@ -114,6 +113,8 @@ dcsr_i_rows dcsr_i_cuda_rows_of_csr(const dcsr_i_csr *csr);
 
 /* ---- The engine's functions ---- */
 dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
+dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *operation,
+                                          const dcsr_i_rows *rows);
 dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);

@@ -1,4 +1,4 @@
-/* table_cuda.h: the kernels of table_cuda.c (internal). */
+/* table_cuda.h: kernels that make pages and cut them: table.cu (internal). */
 #ifndef DCSR_TABLE_CUDA_H
 #define DCSR_TABLE_CUDA_H
 
@@ -15,6 +15,10 @@ extern "C" {
 void dcsr_i_cuda_make_pages(dcsr_i_cuda_stream *stream, uint32_t *root, dcsr_i_cuda_row_page *row_pages,
                             dcsr_i_cuda_segment_page *segment_pages, const dcsr_i_cuda_page_change *changes,
                             uint32_t count, bool for_view);
+/* Empties the rows of a new page from `first` on. */
+void dcsr_i_cuda_cut_page(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *change,
+                          dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                          uint32_t first);
 
 #ifdef __cplusplus
 }
