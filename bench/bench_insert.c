@@ -77,7 +77,7 @@ static void one_by_one(contest *c, source from, size_t size, size_t least, doubl
             bench_samples_add(&t->sync[what], bench_now() - before);
             BENCH_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
             dcsr_view_destroy(view);
-            /* A view may set off tidying in the background: that is its cost, not the next batch's. */
+            /* A view may set off maintenance in the background: that is its cost, not the next batch's. */
             BENCH_OK(dcsr_matrix_wait(c->matrix));
             bench_samples_add(&t->view[what], bench_now() - before);
             dcsr_ticket_destroy(ticket);

@@ -238,13 +238,14 @@ static dcsr_status restore_host(dcsr_matrix **matrix, const char *call, dcsr_con
 
 static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
 {
-    return (dcsr_matrix_options){
-        .policy = (dcsr_policy)record->policy,
-        .segments = (int)record->segments,
-        .defragmentation = record->flags & DCSR_I_TIDY_ON_DEMAND ? DCSR_DEFRAGMENT_OFF : DCSR_DEFRAGMENT_AUTO,
-        .queue_limit = record->queue_limit,
-        .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
-        .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
+    return (dcsr_matrix_options){.policy = (dcsr_policy)record->policy,
+                                 .segments = (int)record->segments,
+                                 .defragmentation = record->flags & DCSR_I_DEFRAGMENT_ON_DEMAND
+                                                        ? DCSR_DEFRAGMENT_OFF
+                                                        : DCSR_DEFRAGMENT_AUTO,
+                                 .queue_limit = record->queue_limit,
+                                 .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
+                                 .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
 }
 
 dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_context *context,

@@ -123,7 +123,7 @@ static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_
                                     .policy = (uint32_t)matrix->policy,
                                     .segments = (uint32_t)matrix->segments_per_row,
                                     .queue_limit = matrix->queue.limit};
-    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) record.flags |= DCSR_I_TIDY_ON_DEMAND;
+    if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) record.flags |= DCSR_I_DEFRAGMENT_ON_DEMAND;
     if (matrix->queue.refuse_when_full) record.flags |= DCSR_I_REFUSE_WHEN_FULL;
     if (matrix->transpose.maintained) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
     for (uint64_t c = 0; c < s->plan.count; c++) {

@@ -11,7 +11,7 @@
  *      applied(): hands it over ---------------->  writes and syncs it, with others
  *      the turn ends; the next change              dcsr_i_queue_report(): its tickets, and room in the queue
  *
- * Tidying changes nothing that would have to be kept, and has no part in this. */
+ * Maintenance changes nothing that would have to be kept, and has no part in this. */
 #ifndef DCSR_JOURNAL_H
 #define DCSR_JOURNAL_H
 
@@ -19,10 +19,10 @@
 
 typedef struct dcsr_i_journal dcsr_i_journal;
 struct dcsr_i_journal {
-    /* Before an operation is applied: keeps what will be needed of it in operation->record, or nothing, where
+    /* Before an operation is applied: keeps what will be needed of it in operation->journal, or nothing, where
      * there is no memory. */
     void (*record)(dcsr_i_journal *journal, dcsr_i_operation *operation);
-    /* An operation has been applied; operation->version shows it. Called in the order of the changes, with
+    /* An operation has been applied; operation->journal.version shows it. Called in the order of the changes, with
      * the queue's lock. The journal takes the reference, and reports the operation later, also in this order.
      * On failure it does not, and the change is not durable. */
     dcsr_status (*applied)(dcsr_i_journal *journal, dcsr_i_operation *operation);

@@ -15,7 +15,7 @@
 
 #include "dcsr/store/store.h"
 
-/* Before a version of A is published, by whoever has the worker's place. A version that is published without
+/* Before a version of A is published, by whoever has the matrix's turn. A version that is published without
  * one of these shows no twin, and A's is given up. Without a twin they do nothing. */
 
 /* A's version has this batch, whose entries are sorted and combined and needed no more: their keys are

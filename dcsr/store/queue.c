@@ -372,7 +372,7 @@ void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish_queue)
     pthread_cond_broadcast(&matrix->queue.changed);
     pthread_cond_signal(&matrix->queue.filled);
     /* The worker may be at the first of them already, bringing its entries to the device; or a caller may
-     * have its place. */
+     * have its turn. */
     while (matrix->queue.worker_runs || matrix->queue.running)
         pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     cancel(matrix, cancelled);

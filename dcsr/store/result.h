@@ -83,7 +83,7 @@ typedef struct dcsr_i_result {
  * DCSR_ERROR_DEADLOCK, naming `call`, where a function of the user's makes the call and the turn would never
  * come (turn.h).
  *
- * While the queue is idle the calling thread has the worker's place meanwhile, so that little work wakes no
+ * While the queue is idle the calling thread has the worker's turn meanwhile, so that little work wakes no
  * thread and makes no operation; but of a durable matrix, whose journal wants one, and elsewhere the worker
  * does it. */
 dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *compute, void *user);
@@ -122,7 +122,7 @@ static inline bool dcsr_i_result_collects(const dcsr_matrix *matrix)
  * no memory. */
 dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t);
 /* Where the table has page p, in a directory of its own, made by the first thread that needs it; where rows
- * are kept that thread buries what it replaces, two parts at most. NULL: no memory. */
+ * are kept that thread retires what it replaces, two parts at most. NULL: no memory. */
 dcsr_i_row_page **dcsr_i_result_slot(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p);
 
 /* ---- result_patch.c: adding rows where the others are kept ---- */

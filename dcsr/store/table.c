@@ -355,9 +355,9 @@ void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_r
     dcsr_i_row_page_free(matrix, page);
 }
 
-/* ---- Burying ---- */
+/* ---- Retiring ---- */
 
-/* Visits the shelves and directories of base that the table, which may be NULL, does not share; buries them,
+/* Visits the shelves and directories of base that the table, which may be NULL, does not share; retires them,
  * or counts them where the limbo list is NULL. */
 static uint64_t retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
 {

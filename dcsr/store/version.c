@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- Graves ---- */
+/* ---- Limbo lists ---- */
 
 static size_t limbo_size(uint64_t capacity)
 {
@@ -87,8 +87,8 @@ static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin 
 
 /* ---- Pins ---- */
 
-/* Hands limbo lists to the latest of the first `below` pins, freeing what that one cannot see. Runs come
- * last: the blocks they free may still be named by ranges, in this limbo list or another of the list, that earlier
+/* Hands limbo lists to the latest of the first `below` pins, freeing what that one cannot see. Extents
+ * come last: the blocks they free may still be named by ranges, in this limbo list or another of the list, that earlier
  * changes gave up. */
 static void hand_down(dcsr_matrix *matrix, dcsr_i_limbo *limbo_lists, uint64_t below)
 {

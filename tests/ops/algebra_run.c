@@ -12,7 +12,7 @@
 enum { DESCRIPTION = 700 };
 
 typedef struct plan {
-    bool users, misfit, settled, never_large;
+    bool users, misfit, applied, never_large;
 } plan;
 
 /* The numbers of an operation's problem do not depend on where it stands in its table. */
@@ -49,7 +49,7 @@ static void problem_begin(problem *p, const algebra_operation *operation, uint64
     if (takes & TAKES_ACCUM && draw_once_in(p, 2)) p->accum = draw_binary(p);
     if (takes & TAKES_MASK) draw_mask(p);
     subject *const subjects[] = {&p->out, &p->mask, &p->a, &p->b};
-    for (int k = 0; k < 4 && how.settled; k++)
+    for (int k = 0; k < 4 && how.applied; k++)
         if (subjects[k]->matrix) TEST_OK(dcsr_matrix_wait(subjects[k]->matrix));
 }
 
@@ -207,7 +207,7 @@ void algebra_test_random(const algebra_operation *operations, uint64_t rounds)
 static void fail_allocations(const algebra_operation *operation, uint64_t seed)
 {
     problem p;
-    problem_begin(&p, operation, seed, (plan){.settled = true, .never_large = true});
+    problem_begin(&p, operation, seed, (plan){.applied = true, .never_large = true});
     grid wanted = expected(&p);
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
     for (long n = 0; status != DCSR_OK; n++) {
@@ -230,7 +230,7 @@ static void fail_allocations(const algebra_operation *operation, uint64_t seed)
 static void fail_callbacks(const algebra_operation *operation, uint64_t seed)
 {
     problem p;
-    problem_begin(&p, operation, seed, (plan){.settled = true, .never_large = true, .users = true});
+    problem_begin(&p, operation, seed, (plan){.applied = true, .never_large = true, .users = true});
     grid wanted = expected(&p);
     for (long n = 0;; n = n < 4 ? n + 1 : 2 * n) {
         atomic_store(&p.calls_left, n);
@@ -363,7 +363,7 @@ static void refuse_descriptions(problem *p)
 static void refuse_all(const algebra_operation *operation, uint64_t seed)
 {
     problem p;
-    problem_begin(&p, operation, seed, (plan){.settled = true, .never_large = true});
+    problem_begin(&p, operation, seed, (plan){.applied = true, .never_large = true});
     refuse_null(&p);
     refuse_strangers(&p);
     refuse_places(&p);
@@ -371,7 +371,7 @@ static void refuse_all(const algebra_operation *operation, uint64_t seed)
     dcsr_context_destroy(p.context);
     assert_status(&p, operation->call(&p), DCSR_ERROR_CONTEXT_DESTROYED, ", without its context");
     free_objects(&p);
-    problem_begin(&p, operation, seed, (plan){.settled = true, .never_large = true, .misfit = true});
+    problem_begin(&p, operation, seed, (plan){.applied = true, .never_large = true, .misfit = true});
     if (p.misfits) refuse(&p, DCSR_ERROR_DIMENSION_MISMATCH, ", of shapes that do not fit");
     problem_end(&p);
 }

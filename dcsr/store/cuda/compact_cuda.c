@@ -258,7 +258,7 @@ dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr)
 {
     layout l = {.matrix = matrix, .rows = csr->rows, .cols = csr->cols, .entries = csr->nnz};
     home old = {0};
-    /* The caller may have the worker's place, and so its stream. */
+    /* The caller may have the matrix's turn, and so its stream. */
     dcsr_i_cuda_enter(matrix->cuda->stream);
     dcsr_status status = replace_rows(&l, &old, csr);
     end_move(&l, &old, status);

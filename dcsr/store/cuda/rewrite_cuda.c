@@ -105,7 +105,7 @@ static dcsr_status take_places(job *j, uint64_t version)
     return status;
 }
 
-/* Makes the table, still with the old rows, and buries what it does not share with base. */
+/* Makes the table, still with the old rows, and retires what it does not share with base. */
 static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
 {
     dcsr_context *context = j->matrix->context;

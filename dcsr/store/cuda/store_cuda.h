@@ -91,11 +91,11 @@ void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build);
 /* Gives up: waits for the stream and frees all of it. Places in the arena are the caller's. */
 void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build);
 
-/* Buries all row and segment pages of a table. */
+/* Retires all row and segment pages of a table. */
 void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table);
 /* The most that those of the pages from `first` on can be. */
 uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first);
-/* Buries freed[b] places of each block b below `blocks`. */
+/* Retires freed[b] places of each block b below `blocks`. */
 void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
                                uint64_t blocks);
 
@@ -121,7 +121,7 @@ dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, ui
 dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 /* Makes n entries on the device the content of a matrix, and publishes that: keys row << 32 | column, which
  * ascend, `strictly` but for duplicates that the policy keeps, and values of its type. By whoever has the
- * worker's place, and has entered its stream, on which they are ready. */
+ * matrix's turn, and has entered its stream, on which they are ready. */
 dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
                                         uint64_t n, bool strictly);
 dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,

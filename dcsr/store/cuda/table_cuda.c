@@ -106,16 +106,16 @@ void dcsr_i_cuda_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired
     }
 }
 
-/* ---- Burying ---- */
+/* ---- Retiring ---- */
 
-typedef struct burial {
+typedef struct retirement {
     const dcsr_i_cuda_store *store;
     dcsr_i_limbo *limbo;
-} burial;
+} retirement;
 
 static void retire_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 {
-    const burial *b = user;
+    const retirement *b = user;
     const dcsr_i_cuda_slots *slots =
         kind == DCSR_I_ROW_SLOT ? &b->store->row_pages : &b->store->segment_pages;
     dcsr_i_retire(b->limbo, kind, slots->born[slot], NULL, 0);
@@ -124,7 +124,7 @@ static void retire_slot(void *user, dcsr_i_retired_kind kind, uint32_t slot)
 
 void dcsr_i_cuda_retire_pages(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const dcsr_i_table *table)
 {
-    burial b = {matrix->cuda, limbo};
+    retirement b = {matrix->cuda, limbo};
     pthread_mutex_lock(&matrix->spare.lock);
     visit_table(matrix, table, NULL, 0, retire_slot, &b);
     pthread_mutex_unlock(&matrix->spare.lock);
@@ -195,7 +195,7 @@ static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, co
     if (shared > root->pages) shared = root->pages;
     if (shared) memcpy(root->host, build->base->root->host, shared * sizeof *root->host);
     memset(root->host + shared, 0xff, (root->pages - shared) * sizeof *root->host);
-    burial b = {matrix->cuda, build->limbo};
+    retirement b = {matrix->cuda, build->limbo};
     pthread_mutex_lock(&matrix->spare.lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_i_cuda_page_change *change = &build->staged[i];

@@ -94,7 +94,7 @@ Test(closing, a_context_ends_the_work_of_all_threads)
 }
 
 /* Waits for tickets and counts what became of them. */
-static void *settle_tickets(void *argument)
+static void *wait_for_tickets(void *argument)
 {
     shared *s = argument;
     for (int i; (i = atomic_fetch_add(&s->taken, 1)) < s->tickets;) {
@@ -113,13 +113,13 @@ static void destroy_matrix(shared *s)
     dcsr_matrix_destroy(s->matrix);
 }
 
-Test(closing, a_matrix_settles_the_tickets_that_others_wait_for)
+Test(closing, a_matrix_ends_the_waits_for_its_tickets)
 {
     for (int round = 0; round < TEST_SIZE(60, 30, 15); round++) {
         shared s = {.context = test_context(1), .tickets = 1000};
         s.matrix = test_matrix(s.context, DCSR_FP64, SIDE, SIDE, DCSR_POLICY_SUM);
         for (int i = 0; i < s.tickets; i++) TEST_OK(insert_column(&s, (uint64_t)(i % SIDE), &s.ticket[i]));
-        run_threads(&s, settle_tickets, destroy_matrix);
+        run_threads(&s, wait_for_tickets, destroy_matrix);
         cr_assert(s.applied + s.cancelled == (uint64_t)s.tickets);
         test_close(s.context);
     }

@@ -3,9 +3,10 @@
 #include "tests/support/support.h"
 
 #include "dcsr/base/alloc.h"
-#include "dcsr/store/rowtable.h"
+#include "dcsr/store/result.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static dcsr_matrix *matrix_with(dcsr_context *context, uint64_t rows, int segments, dcsr_defragmentation when)
 {
@@ -169,6 +170,83 @@ Test(store, defragments_by_itself_when_reading_has_cost_enough)
     cr_assert(test_info(matrix).defragmentations > 0);
     cr_assert(test_info(matrix).max_segments == 1);
     check_matrix_filled(matrix, 0, 500, count);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+static dcsr_matrix *fragmented(dcsr_context *context)
+{
+    dcsr_matrix *matrix = matrix_with(context, 100, 8, DCSR_DEFRAGMENT_AUTO);
+    uint64_t count = 0;
+    for (uint64_t add = 1; add < 100; add *= 3, count += add / 3) fill(matrix, 0, 100, count, add);
+    cr_assert(test_info(matrix).max_segments > 1 && !test_info(matrix).defragmentations);
+    return matrix;
+}
+
+/* So often that moving is worth it for sure. */
+static void read_often(dcsr_view *view)
+{
+    for (int i = 0; i < 1000; i++) dcsr_i_view_was_read(view);
+}
+
+Test(store, is_not_defragmented_for_readers_of_a_version_that_is_gone)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = fragmented(context);
+    dcsr_view *before = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+    uint64_t version = test_info(matrix).version;
+    read_often(before);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    cr_assert(test_info(matrix).defragmentations == 1 && test_info(matrix).version == version);
+    dcsr_view_destroy(before);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+static dcsr_status read_in_turn(dcsr_matrix *matrix, void *view)
+{
+    uint64_t queued = atomic_load(&matrix->queue.queued);
+    read_often(view);
+    cr_assert(atomic_load(&matrix->queue.queued) == queued + 1, "asked for more than once");
+    return DCSR_OK;
+}
+
+Test(store, is_asked_once_however_many_readers_have_paid_enough)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = fragmented(context);
+    for (int round = 0; round < 2; round++) {
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+        TEST_OK(dcsr_i_result_turn(matrix, "test", read_in_turn, view));
+        dcsr_view_destroy(view);
+        if (round) break; /* and goes while the worker is asked */
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert(test_info(matrix).defragmentations == 1 && test_info(matrix).max_segments == 1);
+        fill(matrix, 0, 100, 200, 100);
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+static bool has_worker(dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->queue.lock);
+    bool runs = matrix->queue.worker_runs;
+    pthread_mutex_unlock(&matrix->queue.lock);
+    return runs;
+}
+
+Test(store, is_defragmented_though_the_worker_has_ended)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = fragmented(context);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+    while (has_worker(matrix)) usleep(10000);
+    read_often(view);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    cr_assert(test_info(matrix).defragmentations == 1 && test_info(matrix).max_segments == 1);
+    dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }

@@ -30,7 +30,7 @@ static void fill(dcsr_matrix *matrix, uint64_t seed, size_t n, uint64_t rows, ui
     free(entries);
 }
 
-Test(result, is_one_tidy_version)
+Test(result, is_one_resolved_version)
 {
     dcsr_context *context = test_context(2);
     dcsr_matrix *A = test_matrix(context, DCSR_FP64, 3, 4, DCSR_POLICY_LAST),

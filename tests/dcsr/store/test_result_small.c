@@ -132,7 +132,7 @@ Test(result_small, while_others_look, .timeout = 120)
 }
 
 /* Rows with room to grow, several segments or deletions are more than one stretch of the arena. */
-Test(result_small, after_what_is_not_tidy)
+Test(result_small, after_what_is_not_contiguous)
 {
     subject s;
     set_up(&s);

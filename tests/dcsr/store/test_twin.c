@@ -138,7 +138,7 @@ Test(twin, is_walked_in_place_and_lent)
     view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
     cr_assert(!test_view_info(view).lent);
     dcsr_view_destroy(view);
-    /* Tidied, both are lent. */
+    /* Defragmented, both are lent. */
     TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
     TEST_OK(dcsr_matrix_wait(matrix));
     view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
@@ -224,8 +224,8 @@ Test(twin, of_a_matrix_from_csr)
     test_close(context);
 }
 
-/* Readers of the twin have it tidied, without a change of the matrix. */
-Test(twin, is_tidied_when_it_is_read)
+/* Readers of the twin have it defragmented, without a change of the matrix. */
+Test(twin, is_defragmented_when_it_is_read)
 {
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix;
@@ -238,17 +238,17 @@ Test(twin, is_tidied_when_it_is_read)
         TEST_OK(dcsr_matrix_wait(matrix));
     }
     uint64_t version = test_info(matrix).version;
-    bool tidy = false;
-    for (int reads = 0; reads < 2000 && !tidy; reads++) {
+    bool moved = false;
+    for (int reads = 0; reads < 2000 && !moved; reads++) {
         dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
         const dcsr_i_rows *rows;
         TEST_OK(dcsr_i_view_transposed(&rows, view));
-        tidy = view->form[DCSR_I_TRANSPOSED].snapshot->base->extra_segments == 0;
-        cr_assert(reads || !tidy);
+        moved = view->form[DCSR_I_TRANSPOSED].snapshot->base->extra_segments == 0;
+        cr_assert(reads || !moved);
         dcsr_view_destroy(view);
         TEST_OK(dcsr_matrix_wait(matrix));
     }
-    cr_assert(tidy && test_info(matrix).version == version);
+    cr_assert(moved && test_info(matrix).version == version);
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }

@@ -47,11 +47,11 @@ static void shrunk(oracle *model)
 {
     oracle_resize(model, 66, 65);
 }
-static dcsr_status tidying(dcsr_matrix *matrix, dcsr_ticket **ticket)
+static dcsr_status defragmentation(dcsr_matrix *matrix, dcsr_ticket **ticket)
 {
     return dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, ticket);
 }
-static void tidied(oracle *model)
+static void defragmented(oracle *model)
 {
     (void)model;
 }
@@ -73,7 +73,7 @@ static void is_assigned(oracle *model)
 static const attempt attempts[] = {{"insert", insertion, inserted},
                                    {"remove", removal, removed},
                                    {"resize", shrinking, shrunk},
-                                   {"defragment", tidying, tidied},
+                                   {"defragment", defragmentation, defragmented},
                                    {"assign", assignment, is_assigned}};
 
 /* One change while every allocation from the n-th on fails. Returns whether it was too late to fail. */
@@ -132,8 +132,8 @@ Test(twin_failure, is_given_up_rather_than_the_change)
         long n = 0, step = TEST_EMULATOR ? 3 : 1;
         while (!try_without_memory(context, &attempts[i], n, &lost)) n += step;
         cr_assert(n > 4, "%s: only %ld allocations", attempts[i].name, n);
-        /* Tidying changes nothing that the twin would have to follow. */
-        cr_assert((lost > 0) == (attempts[i].change != tidying), "%s: %d", attempts[i].name, lost);
+        /* Defragmentation changes nothing that the twin would have to follow. */
+        cr_assert((lost > 0) == (attempts[i].change != defragmentation), "%s: %d", attempts[i].name, lost);
     }
     test_close(context);
 }
