@@ -1,14 +1,15 @@
 /* queue.h: the queue of changes of a matrix: operations, the worker, tickets (internal).
  *
  * Calls that change a matrix put an operation into its queue (change.c); the matrix's worker thread applies
- * them in order (queue.c), through the engine of its device (engine.h). Operations and tickets are in
- * ticket.c; journal.h says what happens to those of a durable matrix. */
+ * them in order (queue.c), through the engine of its device (engine.h). Where maintenance may be due, it is asked
+ * to look (maintenance.c). Operations and tickets are in ticket.c; journal.h says what happens to those of a
+ * durable matrix. */
 #ifndef DCSR_QUEUE_H
 #define DCSR_QUEUE_H
 
 #include "dcsr/base/sort.h"
 #include "dcsr/base/threads.h"
-#include <dcsr/view.h>
+#include <dcsr/matrix.h>
 
 typedef enum dcsr_i_kind {
     DCSR_I_INSERT,

@@ -162,7 +162,7 @@ typedef struct dcsr_i_queue {
     pthread_cond_t filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
     dcsr_i_operation *first, *last;
     bool running;            /* a thread has the worker's turn, and applies an operation */
-    _Atomic uint64_t queued; /* operations, ever; changed under the lock */
+    _Atomic uint64_t queued; /* operations, and looks, ever; changed under the lock */
     uint64_t applied;
     struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
     uint64_t journaled, reported;   /* operations given to the journal; those of them that it has reported */
@@ -170,8 +170,8 @@ typedef struct dcsr_i_queue {
     uint64_t rows, cols;            /* the dimensions once the queue is empty */
     uint64_t resizes;               /* waiting or being applied */
     bool worker_runs, stopping;
-    /* Not 0: the worker is to look what maintenance is due. That counts among `queued`, as this one. Changed
-     * under the lock. */
+    /* Not 0: the worker is to look what maintenance is due, as the queued thing of this number. Changed under
+     * the lock. */
     _Atomic uint64_t look;
     dcsr_status unwatched; /* the first failure that no ticket reports */
     char unwatched_message[400];
