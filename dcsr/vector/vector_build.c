@@ -152,3 +152,50 @@ dcsr_status dcsr_vector_fill(dcsr_vector *vector, const void *value)
     dcsr_i_vector_put(vector, body);
     return DCSR_OK;
 }
+
+/* Elements of words first .. last-1 of a dense vector, of which many may be missing. The loops are such that the
+ * compiler can use vectors. */
+static void copy_words(void *values, const dcsr_vector *vector, const void *missing, uint64_t first,
+                       uint64_t last)
+{
+    const dcsr_i_body *body = &vector->body;
+#define COPY(ctype)                                                                    \
+    do {                                                                               \
+        ctype none = *(const ctype *)missing;                                          \
+        for (uint64_t w = first; w < last; w++) {                                      \
+            uint64_t at = w << 6, n = vector->size - at < 64 ? vector->size - at : 64; \
+            uint64_t word = body->present ? body->present[w] : UINT64_MAX;             \
+            const ctype *from = (const ctype *)body->values + at;                      \
+            ctype *to = (ctype *)values + at;                                          \
+            for (uint64_t i = 0; i < n; i++) to[i] = none;                             \
+            for (uint64_t i = 0; word && i < n; i++)                                   \
+                if (word >> i & 1) to[i] = from[i];                                    \
+        }                                                                              \
+    } while (0)
+    DCSR_I_BY_SIZE(vector->value_size, COPY)
+#undef COPY
+}
+
+dcsr_status dcsr_vector_to_array(const dcsr_vector *vector, const void *missing, void *values)
+{
+    DCSR_TRY(dcsr_i_vector_check(vector, "vector_to_array: vector"));
+    if (!missing || (!values && vector->size))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_to_array: %s is NULL",
+                           missing ? "values" : "missing");
+    const dcsr_i_body *body = &vector->body;
+    size_t size = vector->value_size;
+    uint64_t threads = (uint64_t)dcsr_i_threads(vector->context, vector->size),
+             n = dcsr_i_words(vector->size);
+#pragma omp parallel for num_threads((int)threads)
+    for (uint64_t t = 0; t < threads; t++) {
+        uint64_t first = n * t / threads, last = n * (t + 1) / threads, end = last << 6;
+        if (body->dense)
+            copy_words(values, vector, missing, first, last);
+        else
+            repeat((char *)values + (first << 6) * size, missing, size,
+                   (end < vector->size ? end : vector->size) - (first << 6));
+    }
+    for (uint64_t k = 0; !body->dense && k < body->nvals; k++)
+        memcpy((char *)values + body->indices[k] * size, (const char *)body->values + k * size, size);
+    return DCSR_OK;
+}

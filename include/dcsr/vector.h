@@ -73,6 +73,8 @@ DCSR_API dcsr_status dcsr_vector_build(dcsr_vector *vector, size_t n, const uint
  * *n gets the number of elements that are present. */
 DCSR_API dcsr_status dcsr_vector_entries(const dcsr_vector *vector, uint64_t capacity, uint64_t *indices,
                                          void *values, uint64_t *n);
+/* Copies all elements to an array of `size` values, with *missing where there is none. Cost: O(size). */
+DCSR_API dcsr_status dcsr_vector_to_array(const dcsr_vector *vector, const void *missing, void *values);
 
 /* Arrays without copying. */
 

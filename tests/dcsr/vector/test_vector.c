@@ -104,6 +104,49 @@ Test(vector, entries_stop_at_the_capacity)
     test_close(context);
 }
 
+Test(vector, all_elements_as_an_array)
+{
+    static const dcsr_type types[] = {DCSR_UINT8, DCSR_INT16, DCSR_FP32, DCSR_FP64};
+    static const uint64_t sizes[] = {0, 1, 63, 64, 65, 1000, 100001};
+    dcsr_context *context = test_context(4);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            uint64_t n = sizes[s], missing, value, bytes = dcsr_type_size(types[t]);
+            dcsr_vector *vector = vector_of(context, types[t], n);
+            char *array = test_allocate(n + 1, bytes);
+            test_encode(types[t], 99, &missing);
+            TEST_OK(dcsr_vector_set_format(vector, DCSR_VECTOR_DENSE));
+            for (uint64_t i = 0; i < n; i += 1 + i / 50) { /* some words full, some empty */
+                test_encode(types[t], (double)(i % 90), &value);
+                TEST_OK(dcsr_vector_set(vector, i, &value));
+            }
+            for (int form = DCSR_VECTOR_DENSE; form <= DCSR_VECTOR_SPARSE; form++) {
+                TEST_OK(dcsr_vector_set_format(vector, (dcsr_vector_format)form));
+                memset(array, 0x77, (n + 1) * bytes);
+                TEST_OK(dcsr_vector_to_array(vector, &missing, array));
+                for (uint64_t i = 0, next = 0; i < n; i++) {
+                    double found = test_decode(types[t], array + i * bytes);
+                    cr_assert_eq(found, i == next ? (double)(i % 90) : 99, "element %d", (int)i);
+                    if (i == next) next += 1 + i / 50;
+                }
+                for (size_t b = 0; b < bytes; b++) cr_assert_eq(array[n * bytes + b], 0x77);
+            }
+            TEST_OK(dcsr_vector_fill(vector, &missing));
+            TEST_OK(dcsr_vector_to_array(vector, &missing, array));
+            for (uint64_t i = 0; i < n; i++) cr_assert_eq(test_decode(types[t], array + i * bytes), 99);
+            free(array);
+            dcsr_vector_destroy(vector);
+        }
+    dcsr_vector *vector = vector_of(context, DCSR_FP64, 2);
+    double values[2] = {5, 5};
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "missing is NULL", dcsr_vector_to_array(vector, NULL, values));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "values is NULL", dcsr_vector_to_array(vector, values, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "vector is NULL", dcsr_vector_to_array(NULL, values, values));
+    cr_assert(values[0] == 5 && values[1] == 5);
+    dcsr_vector_destroy(vector);
+    test_close(context);
+}
+
 Test(vector, takes_the_form_that_suits_it)
 {
     dcsr_context *context = test_context(1);
