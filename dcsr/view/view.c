@@ -251,6 +251,19 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
     return DCSR_OK;
 }
 
+dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape)
+{
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!shape) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_shape: shape is NULL");
+    const dcsr_i_rows *rows = &view->form[0].rows;
+    *shape = (dcsr_view_shape){.context = view->context,
+                               .device = rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU,
+                               .rows = rows->rows,
+                               .cols = rows->cols,
+                               .nnz = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows)};
+    return DCSR_OK;
+}
+
 static dcsr_status check_csr(const dcsr_view *view, const dcsr_csr *csr, const char *call)
 {
     DCSR_TRY(dcsr_i_view_check(view));

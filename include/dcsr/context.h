@@ -9,9 +9,9 @@
  * make room may take it, so that a full context can be inspected and emptied. On the cpu:
  *
  *   always work       dcsr_matrix_get_info(), _nnz(), _get(), _get_many(), _wait(); tickets; reading an
- *                     existing view (dcsr_view_get_info(), _row(), _get_many(), the arrays of CSR and CSC
- *                     views); everything that destroys. They take no memory, or a few bytes where many
- *                     versions are held.
+ *                     existing view (dcsr_view_get_info(), _get_shape(), _row(), _get_many(), the arrays of
+ *                     CSR and CSC views); everything that destroys. They take no memory, or a few bytes where
+ *                     many versions are held.
  *   may take all of   dcsr_matrix_resize() to no more rows and no more columns. Dropping rows takes 25
  *   what is set       kilobytes at most, twice that with a maintained transpose, whatever is dropped, even
  *   aside             while views hold it. (Dropping columns moves the rows that reach beyond the new bound,

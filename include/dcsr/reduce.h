@@ -1,4 +1,4 @@
-/* reduce.h: summing the entries of a matrix with a monoid.
+/* reduce.h: summing the entries of a matrix with a monoid, and counting those of some rows.
  *
  *      to a scalar     total = sum of all entries          or, with accum, accum(total, that)
  *      to a vector     w<mask> = accum(w, T)               T[i] = sum of row i of A, none if that is empty;
@@ -30,6 +30,11 @@ DCSR_API dcsr_status dcsr_matrix_reduce(void *total, const dcsr_binary_op *accum
 DCSR_API dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask,
                                              const dcsr_binary_op *accum, const dcsr_monoid *monoid,
                                              dcsr_view *A, const dcsr_desc *desc);
+
+/* *entries becomes how many entries A has in the rows at which the vector has an element: as the view shows
+ * them, so that each duplicate counts. No entry is read. `rows` has as many elements as A has rows.
+ * Cost: O(elements of the vector), of a dense one also size / 64; O(1) if it has all. */
+DCSR_API dcsr_status dcsr_view_count(dcsr_view *A, const dcsr_vector *rows, uint64_t *entries);
 
 #ifdef __cplusplus
 }

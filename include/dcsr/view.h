@@ -65,6 +65,17 @@ typedef struct dcsr_view_info {
  * device also OUT_OF_MEMORY, as for every call that reads there. */
 DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 
+/* What is known of a view without reading it. */
+typedef struct dcsr_view_shape {
+    dcsr_context *context; /* of the matrix */
+    dcsr_device device;    /* where the entries are: DCSR_DEVICE_CPU or _CUDA */
+    uint64_t rows, cols;
+    uint64_t nnz; /* entries the view shows */
+} dcsr_view_shape;
+
+/* Fills *shape. Cost: O(1). */
+DCSR_API dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape);
+
 /* The arrays of a CSR view. They belong to the view and last as long as it does. In a cuda context they are
  * in the device's memory, for kernels and libraries there, and may be used on any stream until the view is
  * destroyed. */

@@ -1,4 +1,4 @@
-/* reduce_cuda.c: the entries of a matrix added up on a device.
+/* reduce_cuda.c: the entries of a matrix added up, and counted, on a device.
  *
  * All of them are added where they lie, if that is one behind the other, and else as a list. Of rows, and of
  * columns, which a sort brings together, a list becomes one of sums. */
@@ -126,4 +126,34 @@ dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const d
     if (status == DCSR_OK && out->desc && out->desc->report)
         out->desc->report->entries = A->form[0].rows.device.stored;
     return status;
+}
+
+/* ---- Counting ---- */
+
+/* Entries of `n` rows whose numbers are on the device; the stream has been waited for. */
+static dcsr_status count_listed(uint64_t *entries, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                const uint32_t *list, uint64_t n)
+{
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t *total = dcsr_i_cuda_landing(stream, sizeof *total);
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, list, n, offsets);
+    if (status == DCSR_OK && total) dcsr_i_cuda_copy(stream, total, offsets + n, sizeof *total);
+    if (status == DCSR_OK) status = dcsr_i_cuda_wait(stream, "view_count");
+    if (status == DCSR_OK) *entries = *total;
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, n + 1, sizeof *offsets);
+    return status;
+}
+
+dcsr_status dcsr_i_cuda_matrix_count(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows)
+{
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(A->context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_body listed;
+    dcsr_status status = dcsr_i_cuda_vector_read(&listed, rows, stream, DCSR_CUDA_SPARSE);
+    if (status == DCSR_OK)
+        status = count_listed(entries, stream, &A->form[0].rows.device, listed.indices, listed.nvals);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "view_count");
+    dcsr_i_stream_return(A->context, stream);
+    return status == DCSR_OK ? waited : status;
 }

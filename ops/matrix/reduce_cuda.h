@@ -1,4 +1,4 @@
-/* reduce_cuda.h: the entries of a matrix added up on a device (internal; for C and for kernels). What
+/* reduce_cuda.h: the entries of a matrix added up and counted on a device (internal; for C and for kernels). What
  * reduce.h says, for arguments that have been checked and operators that are built in. */
 #ifndef DCSR_REDUCE_CUDA_H
 #define DCSR_REDUCE_CUDA_H
@@ -17,6 +17,9 @@ dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid
 /* The sums of the rows, or, with desc->transpose_a, of the columns. */
 dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
                                         dcsr_view *A);
+
+/* dcsr_view_count(), for a vector that lacks some element. */
+dcsr_status dcsr_i_cuda_matrix_count(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows);
 
 /* ---- coo_add_up.cu ---- */
 

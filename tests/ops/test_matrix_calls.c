@@ -44,6 +44,19 @@ Test(matrix_calls, refuse_what_they_cannot_do)
                  dcsr_matrix_ewise_add(f.C, NULL, NULL, plus(), b, b, NULL));
     TEST_REFUSED(shape, "the mask is 4 x 4", dcsr_matrix_ewise_add(f.C, b, NULL, plus(), f.a, f.a, NULL));
 
+    uint64_t entries = 77;
+    dcsr_vector *rows, *foreign_rows;
+    TEST_OK(dcsr_vector_create(&rows, f.context, DCSR_INT8, 4));
+    TEST_OK(dcsr_vector_create(&foreign_rows, other, DCSR_INT8, 3));
+    TEST_REFUSED(argument, "rows is NULL", dcsr_view_count(f.a, NULL, &entries));
+    TEST_REFUSED(argument, "A is NULL", dcsr_view_count(NULL, rows, &entries));
+    TEST_REFUSED(argument, "entries is NULL", dcsr_view_count(b, rows, NULL));
+    TEST_REFUSED(argument, "another context", dcsr_view_count(f.a, foreign_rows, &entries));
+    TEST_REFUSED(shape, "rows has 4 elements, but A has 3 rows", dcsr_view_count(f.a, rows, &entries));
+    cr_assert_eq(entries, 77);
+    dcsr_vector_destroy(rows);
+    dcsr_vector_destroy(foreign_rows);
+
     TEST_REFUSED(argument, "operator",
                  dcsr_matrix_apply(f.C, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_SQRT, DCSR_INT8), f.a, NULL));
     TEST_REFUSED(argument, "scalar is NULL",

@@ -65,6 +65,45 @@ Test(matrix_lines, reduce)
     }
 }
 
+/* Rows chosen by a list, by bits and all, in one piece and in several, with duplicates. */
+Test(matrix_lines, count_random)
+{
+    dcsr_context *context = test_context(2);
+    test_random random = {1};
+    for (int round = 0; round < TEST_SIZE(40, 20, 10); round++) {
+        uint64_t n = 1 + test_random_below(&random, round % 4 ? 300 : 20000), right = 0, entries, length;
+        dcsr_matrix *A = test_matrix(context, DCSR_INT8, n, n, DCSR_POLICY_SUM);
+        test_entry *some = test_allocate(2 * n, sizeof *some);
+        for (uint64_t k = 0; k < 2 * n; k++)
+            some[k] = (test_entry){test_random_below(&random, n), test_random_below(&random, 3) % n, 1};
+        test_insert(A, n, some);
+        test_insert(A, n, some + n);
+        dcsr_view *a = test_view(A, round % 2 ? DCSR_LAYOUT_CSR : DCSR_LAYOUT_SEGMENTS,
+                                 round % 3 ? DCSR_VIEW_DUPLICATES : 0);
+        dcsr_vector *rows;
+        TEST_OK(dcsr_vector_create(&rows, context, DCSR_INT16, n));
+        TEST_OK(dcsr_view_count(a, rows, &entries));
+        cr_assert_eq(entries, 0);
+        if (round % 2) TEST_OK(dcsr_vector_set_format(rows, DCSR_VECTOR_DENSE));
+        for (uint64_t row = 0; row < n; row++) {
+            if (!test_random_once_in(&random, round % 5 ? 3 : 100)) continue;
+            TEST_OK(dcsr_vector_set(rows, row, &(int16_t){0}));
+            TEST_OK(dcsr_view_row(a, row, 0, NULL, NULL, &length));
+            right += length;
+        }
+        TEST_OK(dcsr_view_count(a, rows, &entries));
+        cr_assert_eq(entries, right);
+        TEST_OK(dcsr_vector_fill(rows, &(int16_t){0}));
+        TEST_OK(dcsr_view_count(a, rows, &entries));
+        cr_assert_eq(entries, test_view_info(a).nnz);
+        dcsr_vector_destroy(rows);
+        dcsr_view_destroy(a);
+        dcsr_matrix_destroy(A);
+        free(some);
+    }
+    test_close(context);
+}
+
 /* Rows of all lengths, of every value type and none, by rows and by columns, with each way of adding up. */
 Test(matrix_lines, reduce_random, .timeout = 300)
 {
@@ -172,8 +211,8 @@ Test(matrix_lines, memory_that_runs_out)
     TEST_OK(dcsr_vector_create(&col, f.context, DCSR_FP64, 3));
     double one = 1, total = 0;
     TEST_OK(dcsr_vector_set(row, 1, &one));
-    uint64_t list[] = {2, 0};
-    for (int call = 0; call < 6; call++) {
+    uint64_t list[] = {2, 0}, entries = 0;
+    for (int call = 0; call < 7; call++) {
         dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
         long n = 0;
         for (; status != DCSR_OK; n++) {
@@ -196,6 +235,9 @@ Test(matrix_lines, memory_that_runs_out)
             case 4:
                 status = dcsr_matrix_reduce(&total, NULL, sum(), a);
                 break;
+            case 5:
+                status = dcsr_view_count(a, col, &entries);
+                break;
             default:
                 status = dcsr_matrix_assign(f.C, NULL, NULL, a, NULL, 0, NULL, 0, NULL);
                 if (status == DCSR_OK)
@@ -206,10 +248,10 @@ Test(matrix_lines, memory_that_runs_out)
             cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
             dcsr_view_destroy(a);
         }
-        cr_assert((n > 1) == (call != 4 || test_on_device(f.context)),
-                  "on the cpu a sum to a scalar takes no memory; all else does");
+        cr_assert((n > 1) == ((call != 4 && call != 5) || test_on_device(f.context)),
+                  "on the cpu a sum to a scalar and a count take no memory; all else does");
     }
-    cr_assert_eq(total, 15);
+    cr_assert(total == 15 && entries == 5);
     dcsr_vector_destroy(row);
     dcsr_vector_destroy(col);
     tear_down(&f);

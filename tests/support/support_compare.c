@@ -299,12 +299,19 @@ static bool same_statistics(reading *r)
 
 static bool same_shape(reading *r)
 {
+    dcsr_view_shape shape;
     if (dcsr_view_get_info(r->view, &r->info) != DCSR_OK)
         return differs(r, "dcsr_view_get_info: %s", dcsr_thread_error());
     if (r->info.type != r->model->type || r->info.rows != r->model->rows || r->info.cols != r->model->cols)
         return differs(r, "%s %" PRIu64 " x %" PRIu64 ", not %s %" PRIu64 " x %" PRIu64,
                        dcsr_type_name(r->info.type), r->info.rows, r->info.cols,
                        dcsr_type_name(r->model->type), r->model->rows, r->model->cols);
+    if (dcsr_view_get_shape(r->view, &shape) != DCSR_OK)
+        return differs(r, "dcsr_view_get_shape: %s", dcsr_thread_error());
+    if (shape.rows != r->info.rows || shape.cols != r->info.cols || shape.nnz != r->info.nnz ||
+        (shape.device == DCSR_DEVICE_CUDA) != test_on_device(shape.context))
+        return differs(r, "dcsr_view_get_shape: %" PRIu64 " x %" PRIu64 ", %" PRIu64 " entries on device %d",
+                       shape.rows, shape.cols, shape.nnz, (int)shape.device);
     dcsr_status status = dcsr_view_csr_on_host(r->view, &r->csr);
     if (r->info.layout != DCSR_LAYOUT_CSR)
         return status == DCSR_ERROR_INVALID_ARGUMENT ||
