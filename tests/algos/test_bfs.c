@@ -202,6 +202,26 @@ Test(bfs, agrees_with_a_queue)
     }
 }
 
+/* Rows of many entries: by products, which on the cpu push, and pull where a CSC view has the transpose. A
+ * quarter of the vertices is not reached, so that edges have to be counted. */
+Test(bfs, agrees_where_rows_are_long)
+{
+    enum { N = 2000, LENGTH = 20 };
+    subject s;
+    set_up(&s, DCSR_PATTERN, DCSR_POLICY_KEEP, N, 5);
+    uint64_t *rows = test_allocate(N * LENGTH, sizeof *rows), *cols = test_allocate(N * LENGTH, sizeof *cols);
+    for (uint64_t k = 0; k < N * LENGTH; k++) {
+        rows[k] = test_random_below(&s.random, N);
+        cols[k] = test_random_below(&s.random, N * 3 / 4);
+    }
+    change(&s, true, N * LENGTH, rows, cols);
+    check(&s, 0);
+    check(&s, N - 1);
+    free(rows);
+    free(cols);
+    tear_down(&s);
+}
+
 /* Vertex 0 leads to a few vertices with long rows (a small frontier with much work), these to all others (a
  * large one), each of which leads to a few more; then a long tail. Enough for several threads. */
 Test(bfs, does_not_depend_on_the_number_of_threads)

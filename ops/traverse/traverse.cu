@@ -1,4 +1,4 @@
-/* bfs.cu: kernels of breadth-first search.
+/* traverse.cu: kernels of breadth-first search.
  *
  * Walking a frontier and collecting the next one are kernels of their own. The walk shares the entries of all
  * rows of the frontier out evenly (balanced_walk.cuh), so that it is balanced whatever their lengths; it reads
@@ -8,18 +8,24 @@
  * Bytes moved by a walk: 4 an entry and, from the second-level cache, a sector of `visited`; of a row of the
  * frontier 4 for its number, 40 for its offset, which is summed up from lengths, and its row table. By
  * collecting: 1/8 a vertex of the graph; a vertex found 8 and its length. */
-#include "algos/graph/bfs_cuda.h"
+#include "ops/traverse/traverse_cuda.h"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
-static __global__ void start(uint32_t *fresh, uint32_t source)
+/* Sources on their way to the device: as an argument, which costs no memory there and no copy. */
+struct source_list {
+    uint32_t n, vertex[255];
+};
+
+static __global__ void start(uint32_t *fresh, source_list sources)
 {
-    if (dcsr_i_cuda_first() == 0) fresh[source / 32] = 1u << (source & 31);
+    for (uint64_t k = dcsr_i_cuda_first(); k < sources.n; k += dcsr_i_cuda_step())
+        atomicOr(&fresh[sources.vertex[k] / 32], 1u << (sources.vertex[k] & 31));
 }
 
 /* A warp takes 32 words of bits: first a place in the queue for all of its vertices, then word after word
  * with a vertex a lane, so that levels and queue are written in order. */
-static __global__ void collect(dcsr_i_cuda_bfs s, int32_t level)
+static __global__ void collect(dcsr_i_cuda_traversal s, int32_t level)
 {
     unsigned lane = dcsr_i_cuda_lane(), before_me = (1u << lane) - 1;
     unsigned long long edges = 0;
@@ -66,18 +72,25 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const
         });
 }
 
-void dcsr_i_cuda_bfs_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, uint32_t source)
+void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, size_t n,
+                                 const uint64_t *sources)
 {
-    dcsr_i_cuda_launch(stream, start, 1, search->fresh, source);
+    enum { MOST = sizeof(source_list::vertex) / sizeof(uint32_t) };
+    for (size_t k = 0; k < n;) {
+        source_list list;
+        for (list.n = 0; list.n < MOST && k < n; k++) list.vertex[list.n++] = (uint32_t)sources[k];
+        dcsr_i_cuda_launch(stream, start, list.n, search->fresh, list);
+    }
 }
 
-void dcsr_i_cuda_bfs_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search, int32_t level)
+void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
+                                   int32_t level)
 {
     dcsr_i_cuda_launch(stream, collect, search->words, *search, level);
 }
 
-dcsr_status dcsr_i_cuda_bfs_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_bfs *search,
-                                   dcsr_i_cuda_bfs_counts counts)
+dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
+                                         dcsr_i_cuda_traversal_counts counts)
 {
     dcsr_i_cuda_walk walk = {search->rows, search->queue, counts.vertices, search->offsets};
     DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &search->rows, search->queue, counts.vertices, search->offsets));

@@ -1,4 +1,4 @@
-/* bfs_queue.c: breadth-first search with a queue, level by level, top-down.
+/* traverse.c: breadth-first search from some vertices with a queue, level by level, top-down.
  *
  * A vertex is reached once, by whoever sets its bit in `visited` first; the bits (rows / 8 bytes) stay in
  * cache where the levels would not. A long row is read in blocks: first the columns whose bit is not set are
@@ -13,12 +13,16 @@
  * since one bit set in a shared word costs every other thread the cache line. The next frontier is then read
  * off the bits that are new in any copy, in ascending order, so that rows and levels are visited in the order
  * in which they lie in memory. */
-#include "algos/graph/bfs_internal.h"
+#include <dcsr/traverse.h>
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include "dcsr/store/rowtable.h"
 #include "ops/rows/column_bits.h"
 #include "ops/rows/row_prefetch.h"
+#include "ops/rows/row_reader.h"
+#ifdef DCSR_CUDA
+#include "ops/traverse/traverse_cuda.h"
+#endif
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -220,17 +224,25 @@ static uint64_t work_ahead(const search *s, uint64_t head, uint64_t tail, bool d
     return work * stride;
 }
 
-static void search_levels(search *s, const dcsr_context *context, uint64_t stored, uint32_t source,
-                          dcsr_bfs_result *result)
+/* Queues the sources, each once; returns how many they are. */
+static uint64_t begin(search *s, size_t n, const uint64_t *sources)
 {
-    uint64_t n = s->rows->rows, head = 0, tail = 1;
-    *result = (dcsr_bfs_result){.reached = 1};
-    s->queue[0] = source;
-    s->level[source] = 0;
-    atomic_store_explicit(&s->visited[source >> 6], (uint64_t)1 << (source & 63), memory_order_relaxed);
-    atomic_init(&s->tail, 1);
+    finds f;
+    f.bits = s->visited;
+    f.vertex = s->queue;
+    f.count = 0;
+    for (size_t k = 0; k < n; k++) claim(s, &f, (uint32_t)sources[k], (manner){false, false});
+    return f.count;
+}
+
+static void search_levels(search *s, const dcsr_context *context, size_t n, const uint64_t *sources,
+                          dcsr_traverse_result *result)
+{
+    uint64_t head = 0, tail = begin(s, n, sources), stored = dcsr_i_rows_stored(s->rows);
+    *result = (dcsr_traverse_result){.reached = tail};
+    atomic_init(&s->tail, tail);
     for (s->depth = 1; head < tail; s->depth++) {
-        bool dense = tail - head > n / DENSE_SHARE;
+        bool dense = tail - head > s->rows->rows / DENSE_SHARE;
         int threads = dcsr_i_threads(context, work_ahead(s, head, tail, dense, stored));
         if (threads > s->owners) threads = s->owners;
         s->frontier_end = tail;
@@ -246,13 +258,14 @@ static void search_levels(search *s, const dcsr_context *context, uint64_t store
     }
 }
 
-dcsr_status dcsr_i_bfs_queue(int32_t *level, dcsr_bfs_result *found, dcsr_view *A, uint64_t entries,
-                             uint32_t source)
+/* level and *found are written only when nothing can fail any more. */
+static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, size_t n,
+                                    const uint64_t *sources)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
     dcsr_context *context = dcsr_i_view_context(A);
-    uint64_t n = rows->rows, words = (n + 63) / 64;
-    uint32_t *queue = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *queue);
+    uint64_t vertices = rows->rows, words = (vertices + 63) / 64;
+    uint32_t *queue = dcsr_i_alloc(context, DCSR_I_SCRATCH, vertices, sizeof *queue);
     int owners = dcsr_i_threads(context, UINT64_MAX);
     if (owners > MOST_THREADS) owners = MOST_THREADS;
     uint64_t own_words = words * (uint64_t)owners;
@@ -260,7 +273,7 @@ dcsr_status dcsr_i_bfs_queue(int32_t *level, dcsr_bfs_result *found, dcsr_view *
     _Atomic uint64_t *visited = own ? dcsr_i_calloc(context, DCSR_I_SCRATCH, words, sizeof *visited) : NULL;
     dcsr_status status = visited ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        memset(level, 0xff, n * sizeof *level);
+        memset(level, 0xff, vertices * sizeof *level);
         search s = {.rows = rows,
                     .level = level,
                     .queue = queue,
@@ -268,10 +281,53 @@ dcsr_status dcsr_i_bfs_queue(int32_t *level, dcsr_bfs_result *found, dcsr_view *
                     .own = own,
                     .owners = owners,
                     .words = words};
-        search_levels(&s, context, entries, source, found);
+        search_levels(&s, context, n, sources, found);
     }
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)visited, words, sizeof *visited);
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)own, own_words, sizeof *own);
-    dcsr_i_free(context, DCSR_I_SCRATCH, queue, n, sizeof *queue);
+    dcsr_i_free(context, DCSR_I_SCRATCH, queue, vertices, sizeof *queue);
     return status;
+}
+
+static dcsr_status traverse(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, size_t n,
+                            const uint64_t *sources)
+{
+#ifdef DCSR_CUDA
+    if (dcsr_i_view_rows(A)->on_device) return dcsr_i_cuda_traverse(level, found, A, n, sources);
+#endif
+    return traverse_on_host(level, found, A, n, sources);
+}
+
+static dcsr_status check(const int32_t *level, const dcsr_view *A, size_t n, const uint64_t *sources)
+{
+    DCSR_TRY(dcsr_i_view_check(A));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    if (rows->rows != rows->cols)
+        return dcsr_i_fail(
+            DCSR_ERROR_DIMENSION_MISMATCH,
+            "traverse: the matrix has %llu rows and %llu columns; a graph needs as many of both",
+            (unsigned long long)rows->rows, (unsigned long long)rows->cols);
+    if (!sources && n)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "traverse: sources is NULL, but n is %zu", n);
+    for (size_t k = 0; k < n; k++)
+        if (sources[k] >= rows->rows)
+            return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                               "traverse: source %llu is no vertex; the graph has %llu, counted from 0",
+                               (unsigned long long)sources[k], (unsigned long long)rows->rows);
+    if (!level && rows->rows)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "traverse: level is NULL; give it rows elements");
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, size_t n,
+                          const uint64_t *sources)
+{
+    DCSR_TRY(check(level, A, n, sources));
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    dcsr_traverse_result found = {0};
+    if (rows->rows) DCSR_TRY(traverse(level, &found, A, n, sources));
+    if (result) *result = found;
+    /* The cost model counts readings of all rows. */
+    if (found.edges >= dcsr_i_rows_stored(rows) / 2) dcsr_i_view_was_read(A);
+    return DCSR_OK;
 }
