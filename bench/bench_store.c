@@ -276,8 +276,9 @@ static void measure_log(bench *b, bench_table *table, const char *name, size_t b
         bench_samples_add(&volatile_s, stream(matrix, &all, batch));
         dcsr_matrix_destroy(matrix);
         dcsr_store *store = new_store(0);
-        BENCH_OK(dcsr_store_open_matrix(&matrix, b->context, store, "m", DCSR_PATTERN, A.rows, A.cols, NULL,
-                                        NULL));
+        BENCH_OK(dcsr_store_open_matrix(
+            &matrix, b->context, store, "m",
+            &(dcsr_durable_options){.type = DCSR_PATTERN, .rows = A.rows, .cols = A.cols}, NULL));
         bench_samples_add(&durable_s, stream(matrix, &all, batch));
         dcsr_matrix_destroy(matrix);
         dcsr_store_close(store);
@@ -323,8 +324,9 @@ static void measure_beside(bench *b, bench_table *table, const char *name)
         dcsr_matrix *durable;
         pthread_t thread;
         m.store = new_store(0);
-        BENCH_OK(dcsr_store_open_matrix(&durable, b->context, m.store, "small", DCSR_PATTERN, 1 << 20,
-                                        1 << 20, NULL, NULL));
+        BENCH_OK(dcsr_store_open_matrix(
+            &durable, b->context, m.store, "small",
+            &(dcsr_durable_options){.type = DCSR_PATTERN, .rows = 1 << 20, .cols = 1 << 20}, NULL));
         atomic_store(&m.done, false);
         if (pthread_create(&thread, NULL, make_snapshot, &m)) bench_die("starting a thread failed");
         for (uint64_t i = 0; !atomic_load(&m.done); i = (i + 1) % (1 << 20)) {

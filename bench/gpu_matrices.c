@@ -81,7 +81,7 @@ static dcsr_status transpose(contest *c)
 
 static dcsr_status extract(contest *c)
 {
-    return dcsr_matrix_extract(c->C, NULL, NULL, c->a, c->third, c->rows, NULL, c->cols, NULL);
+    return dcsr_matrix_extract(c->C, NULL, NULL, c->a, &(dcsr_index_list){c->third, c->rows}, NULL, NULL);
 }
 
 static dcsr_status reduce(contest *c)

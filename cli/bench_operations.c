@@ -97,12 +97,13 @@ static dcsr_status run_transpose(bench_operands *o)
 
 static dcsr_status run_extract(bench_operands *o)
 {
-    return dcsr_matrix_extract(o->C, NULL, NULL, o->A, o->places, o->places_n, NULL, o->info.cols, &o->desc);
+    return dcsr_matrix_extract(o->C, NULL, NULL, o->A, &(dcsr_index_list){o->places, o->places_n}, NULL,
+                               &o->desc);
 }
 
 static dcsr_status run_assign(bench_operands *o)
 {
-    return dcsr_matrix_assign(o->C, NULL, NULL, o->A, NULL, o->info.rows, NULL, o->info.cols, &o->desc);
+    return dcsr_matrix_assign(o->C, NULL, NULL, o->A, NULL, NULL, &o->desc);
 }
 
 /* Vectors */
@@ -137,12 +138,12 @@ static dcsr_status run_vector_reduce(bench_operands *o)
 
 static dcsr_status run_vector_extract(bench_operands *o)
 {
-    return dcsr_vector_extract(o->w, NULL, NULL, o->u, o->places, o->places_n, &o->desc);
+    return dcsr_vector_extract(o->w, NULL, NULL, o->u, &(dcsr_index_list){o->places, o->places_n}, &o->desc);
 }
 
 static dcsr_status run_vector_assign(bench_operands *o)
 {
-    return dcsr_vector_assign(o->w, o->mask, NULL, o->u, NULL, o->info.rows, &o->desc);
+    return dcsr_vector_assign(o->w, o->mask, NULL, o->u, NULL, &o->desc);
 }
 
 enum {

@@ -96,7 +96,9 @@ static dcsr_status make_vector(dcsr_vector **vector, cli_state *cli, uint64_t si
         if ((double)(mix(i ^ seed << 40) >> 11) * 0x1p-53 < share) indices[n++] = i;
     if (!n && size) indices[n++] = size / 2;
     dcsr_status status = dcsr_vector_create(vector, cli->context, settings.type, size);
-    if (!status) status = dcsr_vector_assign_scalar(*vector, NULL, NULL, &one, DCSR_FP64, indices, n, NULL);
+    if (!status)
+        status = dcsr_vector_assign_scalar(*vector, NULL, NULL, &one, DCSR_FP64,
+                                           &(dcsr_index_list){indices, n}, NULL);
     free(indices);
     return status;
 }

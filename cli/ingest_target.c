@@ -22,8 +22,10 @@ static int open_durable(ingest_target *target, dcsr_matrix **matrix, const inges
     cli_state *cli = target->cli;
     dcsr_matrix_options options = {.policy = plan->policy};
     dcsr_recovery found;
-    if (dcsr_store_open_matrix(matrix, cli->context, target->store, target->stored.name, plan->type, rows,
-                               cols, &options, &found))
+    if (dcsr_store_open_matrix(
+            matrix, cli->context, target->store, target->stored.name,
+            &(dcsr_durable_options){.type = plan->type, .rows = rows, .cols = cols, .matrix = options},
+            &found))
         return cli_fail_library(cli);
     if (!found.created) {
         target->recovery = found;

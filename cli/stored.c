@@ -189,7 +189,7 @@ int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_in
     if (!status) status = find_version(cli, store, stored, info); /* once more: nobody else writes any more */
     if (status || !info->log_records) return status;
     cli_progress(cli, "bringing back what the log of %s#%s holds", stored->store, stored->name);
-    if (dcsr_store_open_matrix(&matrix, cli->context, store, stored->name, info->type, 0, 0, NULL, &found))
+    if (dcsr_store_open_matrix(&matrix, cli->context, store, stored->name, NULL, &found))
         return cli_fail_library(cli);
     *recovery = found;
     if (dcsr_store_snapshot(store, stored->name, matrix, info))

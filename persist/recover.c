@@ -150,12 +150,14 @@ dcsr_status dcsr_store_recover(dcsr_matrix **matrix, dcsr_context *context, dcsr
 
 /* ---- Opening ---- */
 
-static dcsr_status check_type(const recovery *r, const dcsr_i_version *version, dcsr_type type)
+static dcsr_status check_type(const recovery *r, const dcsr_i_version *version,
+                              const dcsr_durable_options *options)
 {
-    if (version->record.type == (uint32_t)type) return DCSR_OK;
+    if (!options || version->record.type == (uint32_t)options->type) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "%s#%s: the stored matrix is of type %s, not %s",
                        r->store->path, r->name, dcsr_type_name((dcsr_type)version->record.type),
-                       (unsigned)type < DCSR_TYPE_COUNT ? dcsr_type_name(type) : "an unknown one");
+                       (unsigned)options->type < DCSR_TYPE_COUNT ? dcsr_type_name(options->type)
+                                                                 : "an unknown one");
 }
 
 /* The record of the matrix as it is now; whether it has a version. */
@@ -183,11 +185,12 @@ static dcsr_status write_first(recovery *r, bool *there)
 
 /* A new matrix begins with a version that is empty, so that there always is one. *there when another thread
  * has stored a matrix under the name since it was looked for: that one is to be opened. */
-static dcsr_status make_new(recovery *r, dcsr_context *context, dcsr_type type, uint64_t rows, uint64_t cols,
-                            const dcsr_matrix_options *options, bool *there)
+static dcsr_status make_new(recovery *r, dcsr_context *context, const dcsr_durable_options *options,
+                            bool *there)
 {
     DCSR_I_POINT("recovery: not there");
-    DCSR_TRY(dcsr_i_matrix_create(&r->matrix, r->call, context, type, rows, cols, options));
+    DCSR_TRY(dcsr_i_matrix_create(&r->matrix, r->call, context, options->type, options->rows, options->cols,
+                                  &options->matrix));
     dcsr_i_store_lock(r->store);
     dcsr_status status = write_first(r, there);
     dcsr_i_store_unlock(r->store);
@@ -197,22 +200,23 @@ static dcsr_status make_new(recovery *r, dcsr_context *context, dcsr_type type, 
     return status;
 }
 
-/* Whether the store has a matrix of that name: then it is opened. */
-static dcsr_status open_stored(recovery *r, dcsr_context *context, dcsr_type type, bool *there)
+/* Whether the store has a matrix of that name: then it is opened. Without options it must. */
+static dcsr_status open_stored(recovery *r, dcsr_context *context, const dcsr_durable_options *options,
+                               bool *there)
 {
     dcsr_i_stored newest;
     dcsr_status status = dcsr_i_stored_open(&newest, r->store, r->name, 0);
-    *there = status != DCSR_ERROR_NOT_FOUND;
+    *there = !options || status != DCSR_ERROR_NOT_FOUND;
     if (status != DCSR_OK) return *there ? status : DCSR_OK;
-    status = check_type(r, &newest.version, type);
+    status = check_type(r, &newest.version, options);
     if (status == DCSR_OK) status = restore(r, context, &newest, NULL);
     dcsr_i_stored_close(&newest);
     return status;
 }
 
 dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
-                                   const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
-                                   const dcsr_matrix_options *options, dcsr_recovery *report)
+                                   const char *name, const dcsr_durable_options *options,
+                                   dcsr_recovery *report)
 {
     if (!matrix) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open_matrix: matrix is NULL");
     *matrix = NULL;
@@ -225,8 +229,8 @@ dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, 
     recovery r = {.call = "dcsr_store_open_matrix", .store = store, .name = name};
     dcsr_status status = DCSR_OK;
     for (bool there = true; status == DCSR_OK && there && !r.matrix;) {
-        status = open_stored(&r, context, type, &there);
-        if (status == DCSR_OK && !there) status = make_new(&r, context, type, rows, cols, options, &there);
+        status = open_stored(&r, context, options, &there);
+        if (status == DCSR_OK && !there) status = make_new(&r, context, options, &there);
     }
     if (status == DCSR_OK) status = dcsr_i_durable_attach(durable, store, r.matrix, &r.record);
     if (status != DCSR_OK) {

@@ -34,7 +34,7 @@ static dcsr_status search(dcsr_vector *level, dcsr_vector *frontier, dcsr_bfs_re
         found->reached += count;
         found->max_level = (uint64_t)depth;
         found->level_sum += (uint64_t)depth * count;
-        status = dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, 0, &reached);
+        status = dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, &reached);
         if (!status) status = dcsr_vxm(frontier, level, NULL, next_to, frontier, A, &unreached);
         if (!status) status = dcsr_vector_nvals(frontier, &count);
         found->edges += report.entries;

@@ -18,6 +18,9 @@
 
 /* Operations */
 
+/* A list that may be of all: then without an array. */
+#define LIST(indices, n) ((indices) ? &(dcsr_index_list){indices, n} : NULL)
+
 static const dcsr_semiring *semiring(const ops_call *call)
 {
     return dcsr_semiring_named(call->op, DCSR_FP64);
@@ -54,12 +57,12 @@ static dcsr_status run_vector(ops_call *call)
         return dcsr_matrix_reduce_rows(w, mask, NULL, dcsr_monoid_named(call->op, DCSR_FP64), call->a->view,
                                        desc);
     case OPS_EXTRACT:
-        return dcsr_vector_extract(w, mask, NULL, u, call->rows, call->nrows, desc);
+        return dcsr_vector_extract(w, mask, NULL, u, LIST(call->rows, call->nrows), desc);
     case OPS_ASSIGN:
-        return dcsr_vector_assign(w, mask, NULL, u, call->rows, call->nrows, desc);
+        return dcsr_vector_assign(w, mask, NULL, u, LIST(call->rows, call->nrows), desc);
     case OPS_ASSIGN_SCALAR:
-        return dcsr_vector_assign_scalar(w, mask, NULL, &call->scalar, DCSR_FP64, call->rows, call->nrows,
-                                         desc);
+        return dcsr_vector_assign_scalar(w, mask, NULL, &call->scalar, DCSR_FP64,
+                                         LIST(call->rows, call->nrows), desc);
     default:
         bench_die("no such operation on vectors");
     }
@@ -89,12 +92,14 @@ static dcsr_status run_matrix(ops_call *call)
     case OPS_TRANSPOSE:
         return dcsr_matrix_transpose(C, mask, NULL, A, desc);
     case OPS_EXTRACT:
-        return dcsr_matrix_extract(C, mask, NULL, A, call->rows, call->nrows, call->cols, call->ncols, desc);
+        return dcsr_matrix_extract(C, mask, NULL, A, LIST(call->rows, call->nrows),
+                                   LIST(call->cols, call->ncols), desc);
     case OPS_ASSIGN:
-        return dcsr_matrix_assign(C, mask, NULL, A, call->rows, call->nrows, call->cols, call->ncols, desc);
+        return dcsr_matrix_assign(C, mask, NULL, A, LIST(call->rows, call->nrows),
+                                  LIST(call->cols, call->ncols), desc);
     case OPS_ASSIGN_SCALAR:
-        return dcsr_matrix_assign_scalar(C, mask, NULL, &call->scalar, DCSR_FP64, call->rows, call->nrows,
-                                         call->cols, call->ncols, desc);
+        return dcsr_matrix_assign_scalar(C, mask, NULL, &call->scalar, DCSR_FP64,
+                                         LIST(call->rows, call->nrows), LIST(call->cols, call->ncols), desc);
     default:
         bench_die("no such operation on matrices");
     }

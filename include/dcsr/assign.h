@@ -1,6 +1,6 @@
 /* assign.h: writing to some rows and columns of a matrix.
  *
- *      assign           C<mask>(rows, cols) = accum(C(rows, cols), A)     A is of nrows x ncols
+ *      assign           C<mask>(rows, cols) = accum(C(rows, cols), A)     A is of rows.n x cols.n
  *      assign_scalar    the same with *value, of `type`, at every position of rows x cols
  *      assign_row       C<mask>(row, :) = accum(C(row, :), u)             mask and u: vectors of C's columns
  *      assign_column    C<mask>(:, col) = accum(C(:, col), u)             of C's rows
@@ -10,9 +10,9 @@
  * `replace` every entry where it is not true is dropped, even outside rows x cols. In assign_row and
  * assign_column it applies to that row or column alone.
  *
- * The lists may be in any order, but must not name an index twice; NULL is all rows or columns (nrows, ncols
- * are then ignored). A value of type DCSR_PATTERN is 1, and value may then be NULL. Use a mask to assign a
- * scalar to a large region: without one, every position of the region gets an entry.
+ * The lists may be in any order, but must not name an index twice; NULL is all rows or columns. A value of
+ * type DCSR_PATTERN is 1, and value may then be NULL. Use a mask to assign a scalar to a large region:
+ * without one, every position of the region gets an entry.
  *
  * Errors: INDEX_OUT_OF_RANGE naming the first offender, INVALID_ARGUMENT (an index is named twice); else, and
  * for threads, as in dcsr/apply.h. Cost: O(nnz(C) + nnz(A)): all of C is rewritten, as one version. To set
@@ -27,12 +27,11 @@ extern "C" {
 #endif
 
 DCSR_API dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                        dcsr_view *A, const uint64_t *rows, uint64_t nrows,
-                                        const uint64_t *cols, uint64_t ncols, const dcsr_desc *desc);
+                                        dcsr_view *A, const dcsr_index_list *rows,
+                                        const dcsr_index_list *cols, const dcsr_desc *desc);
 DCSR_API dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                               const void *value, dcsr_type type, const uint64_t *rows,
-                                               uint64_t nrows, const uint64_t *cols, uint64_t ncols,
-                                               const dcsr_desc *desc);
+                                               const void *value, dcsr_type type, const dcsr_index_list *rows,
+                                               const dcsr_index_list *cols, const dcsr_desc *desc);
 DCSR_API dcsr_status dcsr_matrix_assign_row(dcsr_matrix *C, const dcsr_vector *mask,
                                             const dcsr_binary_op *accum, const dcsr_vector *u, uint64_t row,
                                             const dcsr_desc *desc);

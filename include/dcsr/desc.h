@@ -38,6 +38,13 @@
 extern "C" {
 #endif
 
+/* Some rows, columns or elements, in the order in which they are to be taken. Calls take all of them if they
+ * are given NULL in place of a list. An empty list names none. */
+typedef struct dcsr_index_list {
+    const uint64_t *indices; /* n; may be NULL if n is 0 */
+    uint64_t n;
+} dcsr_index_list;
+
 /* Which way a matrix is multiplied by a vector. */
 typedef enum dcsr_direction {
     DCSR_DIRECTION_AUTO = 0, /* whichever costs less, estimated from the entries of vector, mask and matrix */
@@ -45,15 +52,23 @@ typedef enum dcsr_direction {
     DCSR_DIRECTION_PULL      /* into each element of the result: rows of the matrix, mask first */
 } dcsr_direction;
 
+/* How the work of a product with a dense matrix is shared among threads. */
+typedef enum dcsr_spmm_mapping {
+    DCSR_SPMM_AUTO = 0,
+    DCSR_SPMM_ROW_SPLIT, /* whole rows, in shares of about equally many entries */
+    DCSR_SPMM_MERGE      /* equal numbers of entries and rows: a long row is split, and its parts are added */
+} dcsr_spmm_mapping;
+
 /* What an operation did. */
 typedef struct dcsr_report {
-    dcsr_direction direction; /* of products with a vector: never AUTO; else AUTO */
-    dcsr_device device;       /* where it ran */
-    uint64_t entries;         /* entries of matrices that were read, as far as they were counted */
+    dcsr_direction direction;  /* of products with a vector: never AUTO; else AUTO */
+    dcsr_spmm_mapping mapping; /* of products with a dense matrix: never AUTO; else AUTO */
+    dcsr_device device;        /* where it ran */
+    uint64_t entries;          /* entries of matrices that were read, as far as they were counted */
 } dcsr_report;
 
 /* Zero-initialise, then set what should differ from the default. An operation that is given NULL uses the
- * defaults. An unknown direction or device, and cuda in a context on the cpu, are refused:
+ * defaults. An unknown direction, mapping or device, and cuda in a context on the cpu, are refused:
  * INVALID_ARGUMENT. */
 typedef struct dcsr_desc {
     bool transpose_a, transpose_b; /* of the first, the second input matrix */
@@ -67,8 +82,9 @@ typedef struct dcsr_desc {
      * mask and the frontier as u: the neighbours of a vertex visited before the frontier have all been
      * visited. If it does not hold, each element of the result is what either vector gives. */
     bool pull_from_mask;
-    dcsr_device device;  /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
-    dcsr_report *report; /* filled in when the operation succeeds; may be NULL */
+    dcsr_spmm_mapping mapping; /* of dcsr_spmm() */
+    dcsr_device device;        /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
+    dcsr_report *report;       /* filled in when the operation succeeds; may be NULL */
 } dcsr_desc;
 
 #ifdef __cplusplus

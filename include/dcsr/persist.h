@@ -247,10 +247,18 @@ typedef struct dcsr_recovery {
     uint64_t log_entries; /* entries in these */
 } dcsr_recovery;
 
-/* Opens a durable matrix: its newest version is restored and its log replayed. A new name becomes an empty
- * matrix of this type, shape and options; an existing one must have the same type, and keeps its shape and
- * options. options may be NULL. From then on every change of the matrix is written to the log, and its ticket
- * completes, and dcsr_matrix_wait() returns, once it is synced to the disk. Concurrent changes share a sync.
+/* What a new name becomes: an empty matrix of this type and shape, with these options. Zero-initialise. */
+typedef struct dcsr_durable_options {
+    dcsr_type type;
+    uint64_t rows, cols;
+    dcsr_matrix_options matrix;
+} dcsr_durable_options;
+
+/* Opens a durable matrix: its newest version is restored and its log replayed. A new name is created by the
+ * options; a matrix that is there must be of their type, and keeps its shape and its own options. Without
+ * options (NULL) the name must exist (else NOT_FOUND) and may be of any type. From then on every change of the
+ * matrix is written to the log, and its ticket completes, and dcsr_matrix_wait() returns, once it is synced
+ * to the disk. Concurrent changes share a sync.
  *
  * If the log cannot be written (a full disk), changes are still applied in memory and their tickets say
  * DCSR_ERROR_NOT_DURABLE, until a snapshot that was begun after them succeeds: dcsr_store_snapshot() under
@@ -265,8 +273,8 @@ typedef struct dcsr_recovery {
  * already open); CORRUPT (a record of the log: the message says which; the newest version can still be
  * restored with dcsr_store_restore()). */
 DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
-                                            const char *name, dcsr_type type, uint64_t rows, uint64_t cols,
-                                            const dcsr_matrix_options *options, dcsr_recovery *report);
+                                            const char *name, const dcsr_durable_options *options,
+                                            dcsr_recovery *report);
 
 /* Creates a matrix with what dcsr_store_open_matrix() would find under `name` now, on the context's device:
  * the newest version with the log replayed on top of it. It is in memory only: nothing is written, so the

@@ -31,7 +31,8 @@ extern "C" {
  * identity of the semiring's addition, or with accum stays as it is. A row that the mask leaves out stays as
  * it is; with desc->replace its elements become the identity.
  *
- * Any number of threads may use one view. The result is bitwise the same for the same number of threads, and
+ * desc->mapping asks for a way to share the work among threads, and the report tells which was taken. Any
+ * number of threads may use one view. The result is bitwise the same for the same number of threads, and
  * for any number if addition is exact. The values of A are not read if the multiplication ignores them.
  *
  * In a cuda context it runs on the device if that is worthwhile or asked for (desc->device), or if X or Y is
@@ -49,18 +50,6 @@ extern "C" {
 DCSR_API dcsr_status dcsr_spmm(void *Y, const dcsr_vector *mask, const dcsr_binary_op *accum,
                                const dcsr_semiring *semiring, dcsr_view *A, const void *X, uint64_t columns,
                                const dcsr_desc *desc);
-
-/* How the work is shared among threads. */
-typedef enum dcsr_spmm_mapping {
-    DCSR_SPMM_AUTO = 0,
-    DCSR_SPMM_ROW_SPLIT, /* whole rows, in shares of about equally many entries */
-    DCSR_SPMM_MERGE      /* equal numbers of entries and rows: a long row is split, and its parts are added */
-} dcsr_spmm_mapping;
-
-/* The same with the mapping that *mapping asks for; on success *mapping is the one that was used. */
-DCSR_API dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector *mask,
-                                  const dcsr_binary_op *accum, const dcsr_semiring *semiring, dcsr_view *A,
-                                  const void *X, uint64_t columns, const dcsr_desc *desc);
 
 #ifdef __cplusplus
 }

@@ -10,12 +10,12 @@
  *      dcsr_vector_apply_second     op(u[i], y)
  *      dcsr_vector_apply_index      op(u[i], i, 0, thunk)
  *      dcsr_vector_select           u[i] where op(u[i], i, 0, thunk) is true
- *      dcsr_vector_extract          u[indices[i]]
- *      dcsr_vector_assign           u[k] where indices[k] is i;  w keeps the elements not in `indices`
- *      dcsr_vector_assign_scalar    value where indices[k] is i; likewise
+ *      dcsr_vector_extract          u[list.indices[i]]
+ *      dcsr_vector_assign           u[k] where list.indices[k] is i;  w keeps the elements not in the list
+ *      dcsr_vector_assign_scalar    value where list.indices[k] is i; likewise
  *      dcsr_vector_reduce           the monoid's sum of all u[i]
  *
- * mask, accum and desc may be NULL; so may `indices`, which then stands for all of 0, 1, 2, ... An input may
+ * mask, accum and desc may be NULL; so may the list, which then stands for all of 0, 1, 2, ... An input may
  * also be the output or the mask. All vectors of a call must be of one context.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, such as an operator that does not exist; objects of several
@@ -67,21 +67,21 @@ DCSR_API dcsr_status dcsr_vector_select(dcsr_vector *w, const dcsr_vector *mask,
                                         const dcsr_index_op *op, const dcsr_vector *u, const void *thunk,
                                         const dcsr_desc *desc);
 
-/* w and the mask are of size n (for NULL, of u's size). An index may be given several times. */
+/* w and the mask are of size list.n (for NULL, of u's size). An index may be given several times. */
 DCSR_API dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                         const dcsr_vector *u, const uint64_t *indices, uint64_t n,
+                                         const dcsr_vector *u, const dcsr_index_list *list,
                                          const dcsr_desc *desc);
 
-/* u is of size n (for NULL, of w's size). An element that u lacks is removed from w, unless there is an
- * accum. The mask is for all of w, and so is replace: even elements not in `indices` are removed where the
+/* u is of size list.n (for NULL, of w's size). An element that u lacks is removed from w, unless there is an
+ * accum. The mask is for all of w, and so is replace: even elements not in the list are removed where the
  * mask is false. If an index is given several times, the last element that u has for it counts. */
 DCSR_API dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                        const dcsr_vector *u, const uint64_t *indices, uint64_t n,
+                                        const dcsr_vector *u, const dcsr_index_list *list,
                                         const dcsr_desc *desc);
 /* value points to one value of the given type. */
 DCSR_API dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask,
                                                const dcsr_binary_op *accum, const void *value, dcsr_type type,
-                                               const uint64_t *indices, uint64_t n, const dcsr_desc *desc);
+                                               const dcsr_index_list *list, const dcsr_desc *desc);
 
 /* *total = accum(*total, sum): total is of the monoid's type, and is overwritten if accum is NULL. The sum of
  * no elements is the monoid's identity. The order of additions depends on the number of threads alone, and

@@ -1,4 +1,4 @@
-/* dispatch.c: where an operation runs. */
+/* dispatch.c: where an operation runs, and checks of what any of them may be given. */
 #include "ops/algebra/dispatch.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
@@ -11,6 +11,10 @@ dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcs
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: desc.direction is %d; use DCSR_DIRECTION_AUTO, _PUSH or _PULL", call,
                            (int)desc->direction);
+    if ((unsigned)desc->mapping > DCSR_SPMM_MERGE)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: desc.mapping is %d; use DCSR_SPMM_AUTO, _ROW_SPLIT or _MERGE", call,
+                           (int)desc->mapping);
     if ((unsigned)desc->device > DCSR_DEVICE_CUDA)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: desc.device is %d; use DCSR_DEVICE_AUTO, _CPU or _CUDA", call,
@@ -21,6 +25,15 @@ dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcs
                            "DCSR_DEVICE_AUTO or _CPU, or a context on cuda",
                            call);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_check_list(const char *call, const char *what, const dcsr_index_list *list)
+{
+    if (!list || list->indices || !list->n) return DCSR_OK;
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT,
+        "%s: the %s list has no array for its %llu indices; give one, or NULL in place of the list", call,
+        what, (unsigned long long)list->n);
 }
 
 uint64_t dcsr_i_vector_work(const dcsr_vector *vector)

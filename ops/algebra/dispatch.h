@@ -1,4 +1,4 @@
-/* dispatch.h: where an operation runs (internal). */
+/* dispatch.h: where an operation runs, and checks of what any of them may be given (internal). */
 #ifndef DCSR_DISPATCH_H
 #define DCSR_DISPATCH_H
 
@@ -21,6 +21,10 @@ dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_d
 /* Checks the description of a call on this context, which may be NULL: INVALID_ARGUMENT where a field has a
  * value that means nothing, or wants a device that the context has not. */
 dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcsr_context *context);
+
+/* Whether a list of indices, which may be NULL, has an array if it is not empty: INVALID_ARGUMENT. `what` is
+ * what it lists: "row", "column" or "index". */
+dcsr_status dcsr_i_check_list(const char *call, const char *what, const dcsr_index_list *list);
 
 /* Entries that are gone through to read a vector; 0 for NULL. */
 uint64_t dcsr_i_vector_work(const dcsr_vector *vector);

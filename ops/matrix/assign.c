@@ -101,7 +101,7 @@ static dcsr_status assign_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *o
 }
 
 dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
-                               const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
+                               const dcsr_index_list *rows, const dcsr_index_list *cols,
                                const dcsr_desc *desc)
 {
     dcsr_i_moving x = {0};
@@ -111,10 +111,10 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     dcsr_status status = dcsr_i_select_indices(
-        &x.rows, x.context, &(dcsr_i_given){assign_call, "row", rows, nrows, c_rows, true, nrows});
+        &x.rows, x.context, &(dcsr_i_given){assign_call, "row", rows, c_rows, true, rows ? rows->n : 0});
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context,
-                                       &(dcsr_i_given){assign_call, "column", cols, ncols, c_cols, true, 0});
+                                       &(dcsr_i_given){assign_call, "column", cols, c_cols, true, 0});
     if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
     const dcsr_i_matrix_output out = {
         .call = assign_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
@@ -261,8 +261,8 @@ static dcsr_status fill_places(filling *x, const dcsr_i_matrix_output *out, uint
 }
 
 dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
-                                      const void *value, dcsr_type type, const uint64_t *rows, uint64_t nrows,
-                                      const uint64_t *cols, uint64_t ncols, const dcsr_desc *desc)
+                                      const void *value, dcsr_type type, const dcsr_index_list *rows,
+                                      const dcsr_index_list *cols, const dcsr_desc *desc)
 {
     filling x = {.type = type, .value = value};
     uint64_t c_rows, c_cols;
@@ -275,11 +275,11 @@ dcsr_status dcsr_matrix_assign_scalar(dcsr_matrix *C, dcsr_view *mask, const dcs
                            scalar_call);
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
-    dcsr_status status = dcsr_i_select_indices(
-        &x.rows, x.context, &(dcsr_i_given){scalar_call, "row", rows, nrows, c_rows, true, 0});
+    dcsr_status status =
+        dcsr_i_select_indices(&x.rows, x.context, &(dcsr_i_given){scalar_call, "row", rows, c_rows, true, 0});
     if (status == DCSR_OK)
         status = dcsr_i_select_indices(&x.cols, x.context,
-                                       &(dcsr_i_given){scalar_call, "column", cols, ncols, c_cols, true, 0});
+                                       &(dcsr_i_given){scalar_call, "column", cols, c_cols, true, 0});
     const dcsr_i_matrix_output out = {
         .call = scalar_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
     if (status == DCSR_OK) status = fill_places(&x, &out, c_rows, c_cols);

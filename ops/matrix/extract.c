@@ -81,16 +81,16 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return DCSR_OK;
 }
 
-static dcsr_status extract_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *out, const uint64_t *rows,
-                                  uint64_t nrows, const uint64_t *cols, uint64_t ncols)
+static dcsr_status extract_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *out,
+                                  const dcsr_index_list *rows, const dcsr_index_list *cols)
 {
     const dcsr_i_rows *a = x->a.rows;
     uint64_t stored = dcsr_i_rows_stored(a), work = 0;
     DCSR_TRY(dcsr_i_select_indices(&x->rows, x->context,
-                                   &(dcsr_i_given){extract_call, "row", rows, nrows, a->rows, false, 0}));
-    DCSR_TRY(dcsr_i_select_indices(
-        &x->cols, x->context, &(dcsr_i_given){extract_call, "column", cols, ncols, a->cols, false, stored}));
-    for (uint64_t k = 0; rows && k < nrows; k++) work += dcsr_i_rows_length(a, rows[k]);
+                                   &(dcsr_i_given){extract_call, "row", rows, a->rows, false, 0}));
+    DCSR_TRY(dcsr_i_select_indices(&x->cols, x->context,
+                                   &(dcsr_i_given){extract_call, "column", cols, a->cols, false, stored}));
+    for (uint64_t k = 0; rows && k < rows->n; k++) work += dcsr_i_rows_length(a, rows->indices[k]);
     dcsr_i_rowwise driver = {
         .out = *out,
         .T = {.type = a->type,
@@ -105,22 +105,22 @@ static dcsr_status extract_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *
 
 #ifdef DCSR_CUDA
 static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_matrix_output *out, dcsr_view *A,
-                                 const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols)
+                                 const dcsr_index_list *rows, const dcsr_index_list *cols)
 {
     const dcsr_i_rows *a = dcsr_i_view_rows(A);
     bool turned = out->desc && out->desc->transpose_a;
     DCSR_TRY(dcsr_i_select_indices(
         &x->rows, x->context,
-        &(dcsr_i_given){extract_call, "row", rows, nrows, turned ? a->cols : a->rows, false, 0}));
+        &(dcsr_i_given){extract_call, "row", rows, turned ? a->cols : a->rows, false, 0}));
     DCSR_TRY(dcsr_i_select_indices(
         &x->cols, x->context,
-        &(dcsr_i_given){extract_call, "column", cols, ncols, turned ? a->rows : a->cols, false, 0}));
+        &(dcsr_i_given){extract_call, "column", cols, turned ? a->rows : a->cols, false, 0}));
     return dcsr_i_cuda_matrix_extract(out, A, &x->rows, &x->cols);
 }
 #endif
 
 dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
-                                const uint64_t *rows, uint64_t nrows, const uint64_t *cols, uint64_t ncols,
+                                const dcsr_index_list *rows, const dcsr_index_list *cols,
                                 const dcsr_desc *desc)
 {
     dcsr_i_moving x = {0};
@@ -131,13 +131,13 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
         .call = extract_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
 #ifdef DCSR_CUDA
     if (dcsr_i_cuda_matrix_accepts(&out, false)) {
-        dcsr_status status = run_on_device(&x, &out, A, rows, nrows, cols, ncols);
+        dcsr_status status = run_on_device(&x, &out, A, rows, cols);
         dcsr_i_moving_free(&x);
         return status;
     }
 #endif
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
-    if (status == DCSR_OK) status = extract_matrix(&x, &out, rows, nrows, cols, ncols);
+    if (status == DCSR_OK) status = extract_matrix(&x, &out, rows, cols);
     dcsr_i_moving_free(&x);
     return status;
 }

@@ -1,5 +1,6 @@
 /* index_list.c: the lists of rows and columns that extraction and assignment take. */
 #include "dcsr/base/search.h"
+#include "ops/algebra/dispatch.h"
 #include "ops/matrix/index_list.h"
 
 static dcsr_status check(const dcsr_i_selected *list, const char *call, const char *what)
@@ -78,13 +79,12 @@ static dcsr_status make_starts(dcsr_i_selected *list, uint64_t reads)
 
 dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, const dcsr_i_given *given)
 {
-    *list = (dcsr_i_selected){.context = context,
-                              .all = !given->indices,
-                              .n = given->indices ? given->n : given->size,
-                              .given = given->indices,
-                              .repeats = 1,
-                              .size = given->size};
+    *list = (dcsr_i_selected){
+        .context = context, .all = !given->list, .n = given->size, .repeats = 1, .size = given->size};
     if (list->all) return DCSR_OK;
+    DCSR_TRY(dcsr_i_check_list(given->call, given->what, given->list));
+    list->n = given->list->n;
+    list->given = given->list->indices;
     DCSR_TRY(check(list, given->call, given->what));
     DCSR_TRY(fill(list));
     if (given->unique && list->repeats > 1)

@@ -30,16 +30,16 @@ typedef struct dcsr_i_selected {
 
 /* A list as a caller gives it. */
 typedef struct dcsr_i_given {
-    const char *call, *what; /* the function, and "row" or "column": for messages */
-    const uint64_t *indices; /* the caller's, which must last; NULL: all */
-    uint64_t n, size;        /* indices are below `size` */
-    bool unique;             /* none may stand twice */
+    const char *call, *what;     /* the function, and "row" or "column": for messages */
+    const dcsr_index_list *list; /* whose array must last; NULL: all */
+    uint64_t size;               /* indices are below that */
+    bool unique;                 /* none may stand twice */
     uint64_t
         reads; /* how often an index will be looked up in no order or a long one, about; 0: it will not */
 } dcsr_i_given;
 
 /* Takes it. To be freed, also after a failure. Errors: INDEX_OUT_OF_RANGE, naming the first offender;
- * INVALID_ARGUMENT (one stands twice), TOO_LARGE, OUT_OF_MEMORY. */
+ * INVALID_ARGUMENT (one stands twice, or there is no array), TOO_LARGE, OUT_OF_MEMORY. */
 dcsr_status dcsr_i_select_indices(dcsr_i_selected *list, dcsr_context *context, const dcsr_i_given *given);
 /* Makes the bits, for a list that will be asked for many indices, unless that costs more than it may save. */
 dcsr_status dcsr_i_selected_mark(dcsr_i_selected *list);

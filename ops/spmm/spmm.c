@@ -341,33 +341,31 @@ static const char *users_name(const product *p)
     return !multiply->loop ? multiply->text : !add->loop ? add->text : p->accum->text;
 }
 
-static void report(const dcsr_desc *desc, const dcsr_i_rows *rows)
+static void report(const dcsr_desc *desc, const dcsr_i_rows *rows, dcsr_spmm_mapping mapping)
 {
     if (desc && desc->report)
-        *desc->report = (dcsr_report){.device = DCSR_DEVICE_CPU, .entries = stored_in(rows)};
+        *desc->report =
+            (dcsr_report){.mapping = mapping, .device = DCSR_DEVICE_CPU, .entries = stored_in(rows)};
 }
 
-dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector *mask,
-                         const dcsr_binary_op *accum, const dcsr_semiring *semiring, dcsr_view *A,
-                         const void *X, uint64_t columns, const dcsr_desc *desc)
+dcsr_status dcsr_spmm(void *Y, const dcsr_vector *mask, const dcsr_binary_op *accum,
+                      const dcsr_semiring *semiring, dcsr_view *A, const void *X, uint64_t columns,
+                      const dcsr_desc *desc)
 {
     bool transpose = desc && desc->transpose_a;
     DCSR_TRY(check(Y, mask, semiring, A, X, columns, desc));
-    if (!mapping || (unsigned)*mapping > DCSR_SPMM_MERGE)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "spmm: the mapping is %s; use DCSR_SPMM_AUTO, _ROW_SPLIT or _MERGE",
-                           mapping ? "none of those" : "NULL");
 #ifdef DCSR_CUDA
     const dcsr_i_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
     bool takes;
     DCSR_TRY(dcsr_i_cuda_spmm_accepts(&takes, &there));
-    if (takes) return dcsr_i_cuda_spmm_run(mapping, &there);
+    if (takes) return dcsr_i_cuda_spmm_run(&there);
 #endif
     dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows;
     DCSR_TRY(transpose ? dcsr_i_view_transposed(&rows, A) : dcsr_i_view_host_rows(&rows, A));
     const dcsr_semiring *ones = rows->type == DCSR_PATTERN ? dcsr_i_semiring_of_ones(semiring) : NULL;
     const dcsr_semiring *used = ones ? ones : semiring;
+    dcsr_spmm_mapping mapping = desc ? desc->mapping : DCSR_SPMM_AUTO;
     dcsr_i_mask allowed = {0};
     product p = {.semiring = used,
                  .kernel = dcsr_i_spmm_kernel_of(used),
@@ -387,23 +385,15 @@ dcsr_status dcsr_spmm_by(dcsr_spmm_mapping *mapping, void *Y, const dcsr_vector 
     dcsr_status status = dcsr_i_mask_open(&allowed, context, rows->rows, mask, desc);
     if (status == DCSR_OK && allowed.listed) status = dcsr_i_mask_use_bits(&allowed);
     if (status == DCSR_OK) status = open_output(&p, context, Y);
-    if (status == DCSR_OK) status = share(&p, context, mapping);
+    if (status == DCSR_OK) status = share(&p, context, &mapping);
     if (status == DCSR_OK && !multiply_shares(&p)) status = dcsr_i_fail_callback("spmm", users_name(&p));
     if (status == DCSR_OK && p.copy) memcpy(Y, p.copy, rows->rows * p.row_bytes);
     if (status == DCSR_OK) {
-        report(desc, rows);
+        report(desc, rows, mapping);
         if (!transpose) dcsr_i_view_was_read(A);
     }
     end_share(&p, context);
     if (p.copy) dcsr_i_free(context, DCSR_I_SCRATCH, p.copy, rows->rows, p.row_bytes);
     dcsr_i_mask_close(&allowed);
     return status;
-}
-
-dcsr_status dcsr_spmm(void *Y, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                      const dcsr_semiring *semiring, dcsr_view *A, const void *X, uint64_t columns,
-                      const dcsr_desc *desc)
-{
-    dcsr_spmm_mapping mapping = DCSR_SPMM_AUTO;
-    return dcsr_spmm_by(&mapping, Y, mask, accum, semiring, A, X, columns, desc);
 }

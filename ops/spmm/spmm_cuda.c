@@ -183,7 +183,7 @@ static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_spmm_call *call)
+dcsr_status dcsr_i_cuda_spmm_run(const dcsr_i_cuda_spmm_call *call)
 {
     dcsr_i_cuda_rows rows = dcsr_i_view_rows(call->A)->device;
     dcsr_context *context = dcsr_i_view_context(call->A);
@@ -202,7 +202,8 @@ dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_s
     p.y_bytes = rows.rows * call->columns * dcsr_type_size(p.type);
     p.stream = dcsr_i_stream_borrow(context);
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = multiply(mapping, &p);
+    dcsr_spmm_mapping mapping = call->desc ? call->desc->mapping : DCSR_SPMM_AUTO;
+    dcsr_status status = multiply(&mapping, &p);
     close_product(&p);
     dcsr_status waited = dcsr_i_cuda_wait(p.stream, "spmm");
     dcsr_i_stream_return(context, p.stream);
@@ -210,6 +211,7 @@ dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_s
     if (status != DCSR_OK) return status;
     if (!is_transposed(call)) dcsr_i_view_was_read(call->A);
     if (call->desc && call->desc->report)
-        *call->desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = rows.stored};
+        *call->desc->report =
+            (dcsr_report){.mapping = mapping, .device = DCSR_DEVICE_CUDA, .entries = rows.stored};
     return DCSR_OK;
 }

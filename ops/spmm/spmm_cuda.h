@@ -88,7 +88,7 @@ typedef struct dcsr_i_cuda_spmm_call {
  * there. What has X or Y there and cannot is refused: INVALID_ARGUMENT. */
 dcsr_status dcsr_i_cuda_spmm_accepts(bool *takes, const dcsr_i_cuda_spmm_call *call);
 /* All has been checked. X and Y may be anywhere. */
-dcsr_status dcsr_i_cuda_spmm_run(dcsr_spmm_mapping *mapping, const dcsr_i_cuda_spmm_call *call);
+dcsr_status dcsr_i_cuda_spmm_run(const dcsr_i_cuda_spmm_call *call);
 
 #ifdef __cplusplus
 }

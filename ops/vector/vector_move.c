@@ -17,6 +17,13 @@
 
 /* ---- Lists of indices ---- */
 
+/* The array of a list as it is worked with here: NULL for all, and only then. */
+static const uint64_t *indices_of(const dcsr_index_list *list)
+{
+    static const uint64_t none;
+    return list && !list->indices ? &none : list ? list->indices : NULL;
+}
+
 /* INDEX_OUT_OF_RANGE, naming the first offender, unless all are below `size`; *ascending, which may be NULL,
  * becomes whether each is above the one before. */
 static dcsr_status check_indices(const char *call, const dcsr_context *context, uint64_t size,
@@ -127,12 +134,13 @@ static bool is_worth_a_copy(const dcsr_i_body *u, uint64_t size, uint64_t n)
 }
 
 dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                const dcsr_vector *u, const uint64_t *indices, uint64_t n,
-                                const dcsr_desc *desc)
+                                const dcsr_vector *u, const dcsr_index_list *list, const dcsr_desc *desc)
 {
+    const uint64_t *indices = indices_of(list), n = list ? list->n : 0;
     const char *call = "vector_extract";
     DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
+    DCSR_TRY(dcsr_i_check_list(call, "index", list));
     uint64_t length = indices ? n : u->size;
     if (length != w->size)
         return dcsr_i_fail(
@@ -236,12 +244,13 @@ static dcsr_status place(dcsr_i_body *T, const dcsr_vector *u, const uint64_t *i
 }
 
 dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                               const dcsr_vector *u, const uint64_t *indices, uint64_t n,
-                               const dcsr_desc *desc)
+                               const dcsr_vector *u, const dcsr_index_list *list, const dcsr_desc *desc)
 {
+    const uint64_t *indices = indices_of(list), n = list ? list->n : 0;
     const char *call = "vector_assign";
     DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     DCSR_TRY(dcsr_i_vector_admit_input(call, "u", u, w));
+    DCSR_TRY(dcsr_i_check_list(call, "index", list));
     uint64_t length = indices ? n : w->size;
     if (length != u->size)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH,
@@ -309,15 +318,17 @@ static dcsr_status place_value(dcsr_i_body *T, dcsr_context *context, const dcsr
 }
 
 dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, const dcsr_binary_op *accum,
-                                      const void *value, dcsr_type type, const uint64_t *indices, uint64_t n,
+                                      const void *value, dcsr_type type, const dcsr_index_list *list,
                                       const dcsr_desc *desc)
 {
+    const uint64_t *indices = indices_of(list), n = list ? list->n : 0;
     const char *call = "vector_assign_scalar";
     DCSR_TRY(dcsr_i_vector_admit_output(call, w, mask, desc));
     if (!value || !dcsr_type_size(type))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: value is NULL, or %d is none of the value types; give one value and its type",
                            call, (int)type);
+    DCSR_TRY(dcsr_i_check_list(call, "index", list));
     bool ascending = true, on_device;
     if (indices) DCSR_TRY(check_indices(call, w->context, w->size, indices, n, &ascending));
     const dcsr_vector *const vectors[] = {w, mask};

@@ -18,8 +18,7 @@ static dcsr_status levels(dcsr_vector *level, dcsr_context *context, dcsr_view *
     dcsr_status status = dcsr_vector_create(&frontier, context, DCSR_BOOL, vertices);
     if (!status) status = dcsr_vector_set(frontier, source, &(bool){true});
     for (int32_t depth = 0; !status && n; depth++) {
-        status =
-            dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, 0, &frontier_only);
+        status = dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, &frontier_only);
         if (!status) status = dcsr_vxm(frontier, level, NULL, reach, frontier, graph, &unvisited);
         if (!status) status = dcsr_vector_nvals(frontier, &n);
     }

@@ -24,7 +24,8 @@ static void draw_extract(problem *p)
 }
 static dcsr_status call_extract(problem *p)
 {
-    return dcsr_matrix_extract(OUT, p->A, p->rows.index, p->rows.n, p->cols.index, p->cols.n, &p->desc);
+    return dcsr_matrix_extract(OUT, p->A, TEST_LIST(p->rows.index, p->rows.n),
+                               TEST_LIST(p->cols.index, p->cols.n), &p->desc);
 }
 static grid define_extract_(problem *p)
 {
@@ -92,7 +93,8 @@ static void draw_assign(problem *p)
 }
 static dcsr_status call_assign(problem *p)
 {
-    return dcsr_matrix_assign(OUT, p->A, p->rows.index, p->rows.n, p->cols.index, p->cols.n, &p->desc);
+    return dcsr_matrix_assign(OUT, p->A, TEST_LIST(p->rows.index, p->rows.n),
+                              TEST_LIST(p->cols.index, p->cols.n), &p->desc);
 }
 static grid define_assign_(problem *p)
 {
@@ -112,8 +114,8 @@ static void draw_assign_scalar(problem *p)
 }
 static dcsr_status call_assign_scalar(problem *p)
 {
-    return dcsr_matrix_assign_scalar(OUT, &p->scalar, p->scalar_type, p->rows.index, p->rows.n, p->cols.index,
-                                     p->cols.n, &p->desc);
+    return dcsr_matrix_assign_scalar(OUT, &p->scalar, p->scalar_type, TEST_LIST(p->rows.index, p->rows.n),
+                                     TEST_LIST(p->cols.index, p->cols.n), &p->desc);
 }
 static grid define_assign_scalar(problem *p)
 {

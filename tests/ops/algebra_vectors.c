@@ -133,7 +133,7 @@ static void draw_extract(problem *p)
 }
 static dcsr_status call_extract(problem *p)
 {
-    return dcsr_vector_extract(OUT, p->u, p->rows.index, p->rows.n, &p->desc);
+    return dcsr_vector_extract(OUT, p->u, TEST_LIST(p->rows.index, p->rows.n), &p->desc);
 }
 static grid define_extract_(problem *p)
 {
@@ -158,7 +158,7 @@ static grid through_mask(problem *p, grid Z)
 }
 static dcsr_status call_assign(problem *p)
 {
-    return dcsr_vector_assign(OUT, p->u, p->rows.index, p->rows.n, &p->desc);
+    return dcsr_vector_assign(OUT, p->u, TEST_LIST(p->rows.index, p->rows.n), &p->desc);
 }
 static grid define_assign_(problem *p)
 {
@@ -175,7 +175,8 @@ static void draw_assign_scalar(problem *p)
 }
 static dcsr_status call_assign_scalar(problem *p)
 {
-    return dcsr_vector_assign_scalar(OUT, &p->scalar, p->scalar_type, p->rows.index, p->rows.n, &p->desc);
+    return dcsr_vector_assign_scalar(OUT, &p->scalar, p->scalar_type, TEST_LIST(p->rows.index, p->rows.n),
+                                     &p->desc);
 }
 static grid define_assign_scalar(problem *p)
 {

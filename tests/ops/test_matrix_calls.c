@@ -71,19 +71,26 @@ Test(matrix_calls, refuse_what_they_cannot_do)
     TEST_REFUSED(shape, "the result is 4 x 3", dcsr_matrix_transpose(f.C, f.a, NULL, f.a, NULL));
 
     TEST_REFUSED(range, "row 4, number 1 of the list, of 3",
-                 dcsr_matrix_extract(f.C, NULL, NULL, f.a, outside, 2, NULL, 0, NULL));
-    TEST_REFUSED(range, "column 4", dcsr_matrix_extract(f.C, NULL, NULL, f.a, NULL, 0, outside, 2, NULL));
-    TEST_REFUSED(range, "row 4", dcsr_matrix_assign(f.C, NULL, NULL, f.a, outside, 2, NULL, 0, NULL));
+                 dcsr_matrix_extract(f.C, NULL, NULL, f.a, &(dcsr_index_list){outside, 2}, NULL, NULL));
+    TEST_REFUSED(range, "column 4",
+                 dcsr_matrix_extract(f.C, NULL, NULL, f.a, NULL, &(dcsr_index_list){outside, 2}, NULL));
+    TEST_REFUSED(range, "row 4",
+                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, &(dcsr_index_list){outside, 2}, NULL, NULL));
+    TEST_REFUSED(argument, "the row list has no array for its 2 indices",
+                 dcsr_matrix_extract(f.C, NULL, NULL, f.a, &(dcsr_index_list){NULL, 2}, NULL, NULL));
+    TEST_REFUSED(argument, "the column list has no array",
+                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, NULL, &(dcsr_index_list){NULL, 4}, NULL));
     TEST_REFUSED(argument, "a column stands more than once",
-                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, NULL, 0, twice, 2, NULL));
+                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, NULL, &(dcsr_index_list){twice, 2}, NULL));
     TEST_REFUSED(shape, "A is 3 x 4, but the region is 2 x 4",
-                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, two, 2, NULL, 0, NULL));
+                 dcsr_matrix_assign(f.C, NULL, NULL, f.a, &(dcsr_index_list){two, 2}, NULL, NULL));
     TEST_REFUSED(argument, "value is NULL",
-                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, NULL, DCSR_FP64, NULL, 0, NULL, 0, NULL));
+                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, NULL, DCSR_FP64, NULL, NULL, NULL));
     TEST_REFUSED(argument, "type is 99; use one of dcsr_type",
-                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, (dcsr_type)99, NULL, 0, NULL, 0, NULL));
+                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, (dcsr_type)99, NULL, NULL, NULL));
     TEST_REFUSED(argument, "a row stands more than once",
-                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, DCSR_FP64, twice, 2, NULL, 0, NULL));
+                 dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, DCSR_FP64, &(dcsr_index_list){twice, 2},
+                                           NULL, NULL));
     TEST_REFUSED(shape, "the result is 9 x 16", dcsr_kronecker(f.C, NULL, NULL, plus(), f.a, f.a, NULL));
     TEST_REFUSED(argument, "operator", dcsr_kronecker(f.C, NULL, NULL, NULL, f.a, f.a, NULL));
     TEST_REFUSED(argument, "total is NULL", dcsr_matrix_reduce(NULL, NULL, sum(), f.a));
@@ -92,6 +99,8 @@ Test(matrix_calls, refuse_what_they_cannot_do)
     TEST_REFUSED(shape, "B is 4 x 4, but C is 3 x 4", dcsr_matrix_add(f.C, b, NULL));
     TEST_REFUSED(argument, "another context", dcsr_matrix_add(f.C, x, NULL));
     cr_assert_eq(number, 1);
+    TEST_OK(
+        dcsr_matrix_assign_scalar(f.C, NULL, NULL, &number, DCSR_FP64, &(dcsr_index_list){0}, NULL, NULL));
     assert_unchanged(&f);
     dcsr_view_destroy(b);
     dcsr_view_destroy(x);

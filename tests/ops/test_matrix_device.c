@@ -107,21 +107,24 @@ static dcsr_status transpose(const problem *x, int c, const dcsr_desc *desc)
 }
 static dcsr_status extract(const problem *x, int c, const dcsr_desc *desc)
 {
-    return dcsr_matrix_extract(OUT, x->A.view[c], x->anything, x->n, x->anything, x->n, desc);
+    return dcsr_matrix_extract(OUT, x->A.view[c], &(dcsr_index_list){x->anything, x->n},
+                               &(dcsr_index_list){x->anything, x->n}, desc);
 }
 static dcsr_status permute(const problem *x, int c, const dcsr_desc *desc)
 {
-    return dcsr_matrix_extract(OUT, x->A.view[c], x->permutation, x->n, x->permutation, x->n, desc);
+    return dcsr_matrix_extract(OUT, x->A.view[c], &(dcsr_index_list){x->permutation, x->n},
+                               &(dcsr_index_list){x->permutation, x->n}, desc);
 }
 static dcsr_status assign(const problem *x, int c, const dcsr_desc *desc)
 {
     const matrices *A = desc->transpose_a ? &x->wide : &x->tall;
-    return dcsr_matrix_assign(OUT, A->view[c], x->some_rows, x->rows, x->some_cols, x->cols, desc);
+    return dcsr_matrix_assign(OUT, A->view[c], &(dcsr_index_list){x->some_rows, x->rows},
+                              &(dcsr_index_list){x->some_cols, x->cols}, desc);
 }
 static dcsr_status assign_scalar(const problem *x, int c, const dcsr_desc *desc)
 {
-    return dcsr_matrix_assign_scalar(OUT, &x->scalar, x->type, x->some_rows, x->rows, x->some_cols, x->cols,
-                                     desc);
+    return dcsr_matrix_assign_scalar(OUT, &x->scalar, x->type, &(dcsr_index_list){x->some_rows, x->rows},
+                                     &(dcsr_index_list){x->some_cols, x->cols}, desc);
 }
 static dcsr_status assign_row(const problem *x, int c, const dcsr_desc *desc)
 {
@@ -239,7 +242,7 @@ Test(matrix_device, cast_what_has_been_accumulated)
     dcsr_view *view = test_view(C, DCSR_LAYOUT_SEGMENTS, 0);
     TEST_OK(dcsr_matrix_apply_second(C, NULL, times, dcsr_binary_op_of(DCSR_BINARY_SECOND, DCSR_FP64), view,
                                      &(double){2.5}, NULL));
-    TEST_OK(dcsr_matrix_assign_scalar(C, NULL, times, &(double){2.5}, DCSR_FP64, NULL, 0, NULL, 0, NULL));
+    TEST_OK(dcsr_matrix_assign_scalar(C, NULL, times, &(double){2.5}, DCSR_FP64, NULL, NULL, NULL));
     TEST_OK(dcsr_matrix_get(C, 0, 0, &value, &(bool){false}));
     cr_assert_eq(value, 42);
     dcsr_view_destroy(view);

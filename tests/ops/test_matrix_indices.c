@@ -51,7 +51,8 @@ static void extracts(random_case *f, uint64_t rows, uint64_t cols)
             uint64_t at = dense_at(&a.shows, I ? I[i] : i, J ? J[j] : j);
             if (a.shows.has[at]) dense_set(&T, i, j, a.shows.value[at]);
         }
-    TEST_OK(dcsr_matrix_extract(f->C, f->mask, f->accum, a.view, I, nrows, J, ncols, &f->desc));
+    TEST_OK(dcsr_matrix_extract(f->C, f->mask, f->accum, a.view, TEST_LIST(I, nrows), TEST_LIST(J, ncols),
+                                &f->desc));
     case_check(f, &T);
     free(I);
     free(J);
@@ -84,9 +85,10 @@ static void assigns(random_case *f, uint64_t rows, uint64_t cols)
     if (type != DCSR_PATTERN) test_encode(type, number, value);
     if (scalar)
         TEST_OK(dcsr_matrix_assign_scalar(f->C, f->mask, f->accum, type == DCSR_PATTERN ? NULL : value, type,
-                                          I, nrows, J, ncols, &f->desc));
+                                          TEST_LIST(I, nrows), TEST_LIST(J, ncols), &f->desc));
     else
-        TEST_OK(dcsr_matrix_assign(f->C, f->mask, f->accum, a.view, I, nrows, J, ncols, &f->desc));
+        TEST_OK(dcsr_matrix_assign(f->C, f->mask, f->accum, a.view, TEST_LIST(I, nrows), TEST_LIST(J, ncols),
+                                   &f->desc));
     case_check(f, &T);
     free(I);
     free(J);
@@ -172,8 +174,7 @@ Test(matrix_indices, scalar_where_the_mask_is_what_is_there)
             dcsr_view *m = test_view(M, DCSR_LAYOUT_SEGMENTS, 0);
             float seven = 7;
             for (int again = 0; again < 2; again++) {
-                TEST_OK(dcsr_matrix_assign_scalar(matrix, m, NULL, &seven, DCSR_FP32, NULL, PAGES_ROWS, NULL,
-                                                  COLUMNS, &desc));
+                TEST_OK(dcsr_matrix_assign_scalar(matrix, m, NULL, &seven, DCSR_FP32, NULL, NULL, &desc));
                 dense_write(&C, &mask, NULL, DCSR_FP32, &desc, &T);
                 dense found = dense_of_matrix(matrix);
                 dense_compare(&found, &C, "a scalar through a mask");

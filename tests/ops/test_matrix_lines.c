@@ -239,10 +239,11 @@ Test(matrix_lines, memory_that_runs_out)
                 status = dcsr_view_count(a, col, &entries);
                 break;
             default:
-                status = dcsr_matrix_assign(f.C, NULL, NULL, a, NULL, 0, NULL, 0, NULL);
+                status = dcsr_matrix_assign(f.C, NULL, NULL, a, NULL, NULL, NULL);
                 if (status == DCSR_OK)
-                    status = dcsr_matrix_extract(f.C, NULL, plus(), a, (uint64_t[]){1, 2, 0}, 3,
-                                                 (uint64_t[]){list[0], list[1], 1, 3}, 4, NULL);
+                    status = dcsr_matrix_extract(
+                        f.C, NULL, plus(), a, &(dcsr_index_list){(uint64_t[]){1, 2, 0}, 3},
+                        &(dcsr_index_list){(uint64_t[]){list[0], list[1], 1, 3}, 4}, NULL);
             }
             dcsr_i_fail_allocations_after(-1);
             cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);

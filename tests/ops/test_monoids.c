@@ -236,10 +236,10 @@ static void check_products(odd_values *o, const dcsr_semiring *semiring)
     TEST_OK(dcsr_mxm(o->C, o->view, NULL, semiring, o->view, o->view, &masked));
     assert_grid(holds_of_matrix(o->C), product, add, "mxm with a mask");
     for (int way = DCSR_SPMM_ROW_SPLIT; way <= DCSR_SPMM_MERGE; way++) {
-        dcsr_spmm_mapping mapping = (dcsr_spmm_mapping)way;
+        o->desc.mapping = (dcsr_spmm_mapping)way;
         grid y = grid_create(o->a.type, ODD_SIZE, ODD_COLUMNS),
              wanted = define_product(semiring, &o->a, &o->x);
-        TEST_OK(dcsr_spmm_by(&mapping, o->Y, NULL, NULL, semiring, o->view, o->X, ODD_COLUMNS, &o->desc));
+        TEST_OK(dcsr_spmm(o->Y, NULL, NULL, semiring, o->view, o->X, ODD_COLUMNS, &o->desc));
         for (size_t c = 0; c < ODD_SIZE * ODD_COLUMNS; c++) {
             dcsr_i_scalar value = {0};
             memcpy(&value, o->Y + c * dcsr_type_size(o->a.type), dcsr_type_size(o->a.type));

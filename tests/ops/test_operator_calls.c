@@ -260,10 +260,10 @@ Test(operator_calls, are_refused_in_every_operation)
     MAKES_CALLS(f.C, dcsr_matrix_ewise_add(f.C, NULL, NULL, plus_op, f.a, f.a, NULL));
     MAKES_CALLS(f.C, dcsr_matrix_ewise_mult(f.C, NULL, NULL, plus_op, f.a, f.a, NULL));
     MAKES_CALLS(f.C, dcsr_matrix_transpose(f.C, NULL, plus_op, f.a, &copied));
-    MAKES_CALLS(f.C, dcsr_matrix_extract(f.C, NULL, plus_op, f.a, NULL, 0, NULL, 0, NULL));
-    MAKES_CALLS(f.C, dcsr_matrix_assign(f.C, NULL, plus_op, f.a, NULL, 0, NULL, 0, NULL));
+    MAKES_CALLS(f.C, dcsr_matrix_extract(f.C, NULL, plus_op, f.a, NULL, NULL, NULL));
+    MAKES_CALLS(f.C, dcsr_matrix_assign(f.C, NULL, plus_op, f.a, NULL, NULL, NULL));
     MAKES_CALLS(f.C, dcsr_matrix_assign_row(f.C, NULL, plus_op, u, 0, NULL));
-    MAKES_CALLS(f.C, dcsr_matrix_assign_scalar(f.C, NULL, plus_op, &one, DCSR_FP64, NULL, 0, NULL, 0, NULL));
+    MAKES_CALLS(f.C, dcsr_matrix_assign_scalar(f.C, NULL, plus_op, &one, DCSR_FP64, NULL, NULL, NULL));
     MAKES_CALLS(square, dcsr_mxm(square, NULL, NULL, semiring, f.a, f.a, &by_transpose));
     MAKES_CALLS(outer, dcsr_kronecker(outer, NULL, NULL, plus_op, f.a, f.a, NULL));
 #undef MAKES_CALLS
@@ -293,10 +293,14 @@ Test(operator_calls, on_the_store_of_a_durable_output_are_refused)
     dcsr_recovery report;
     dcsr_matrix_destroy(f.C);
     TEST_OK(dcsr_store_open(&c.store, folder, NULL));
-    TEST_OK(dcsr_store_open_matrix(&f.C, f.context, c.store, "C", DCSR_FP64, 3, 4, NULL, &report));
+    TEST_OK(dcsr_store_open_matrix(&f.C, f.context, c.store, "C",
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = 3, .cols = 4},
+                                   &report));
     run(&f, &c, close_store);
     dcsr_matrix_destroy(f.C);
-    TEST_OK(dcsr_store_open_matrix(&f.C, f.context, c.store, "C", DCSR_FP64, 3, 4, NULL, &report));
+    TEST_OK(dcsr_store_open_matrix(&f.C, f.context, c.store, "C",
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = 3, .cols = 4},
+                                   &report));
     TEST_SHOWS(f.C, {0, 0, 1}, {0, 2, 2}, {2, 0, 3}, {2, 1, 4}, {2, 3, 5});
     dcsr_matrix_destroy(f.C);
     f.C = NULL;

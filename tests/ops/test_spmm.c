@@ -185,9 +185,11 @@ static void multiply_all_ways(problem *p, const dcsr_semiring *semiring)
     for (dcsr_layout layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
         dcsr_view *view = test_view(p->matrix, layout, DCSR_VIEW_SORTED);
         for (dcsr_spmm_mapping mapping = DCSR_SPMM_AUTO; mapping <= DCSR_SPMM_MERGE; mapping++) {
-            dcsr_spmm_mapping used = mapping;
+            dcsr_report report;
+            const dcsr_desc desc = {.mapping = mapping, .report = &report};
             memset(p->y, 0xa5, p->rows * p->width * size);
-            TEST_OK(dcsr_spmm_by(&used, p->y, NULL, NULL, semiring, view, p->x, p->width, NULL));
+            TEST_OK(dcsr_spmm(p->y, NULL, NULL, semiring, view, p->x, p->width, &desc));
+            dcsr_spmm_mapping used = report.mapping;
             cr_assert(used != DCSR_SPMM_AUTO && used <= DCSR_SPMM_MERGE);
             /* Whose entry ANY takes is open; here it is the first of a sorted row, or of a part of one. */
             if (!any || used == DCSR_SPMM_ROW_SPLIT)
@@ -279,9 +281,8 @@ Test(spmm, refused)
     TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "the mask has 3 elements, Y 4 rows",
                  dcsr_spmm(y, mask, NULL, plus_times(), view, x, 2, NULL));
     TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_spmm(y, NULL, NULL, plus_times(), view, x, UINT64_MAX / 8, NULL));
-    dcsr_spmm_mapping mapping = (dcsr_spmm_mapping)3;
-    TEST_REFUSED(bad, "mapping", dcsr_spmm_by(&mapping, y, NULL, NULL, plus_times(), view, x, 2, NULL));
-    TEST_REFUSED(bad, "mapping", dcsr_spmm_by(NULL, y, NULL, NULL, plus_times(), view, x, 2, NULL));
+    const dcsr_desc unknown = {.mapping = (dcsr_spmm_mapping)3};
+    TEST_REFUSED(bad, "desc.mapping is 3", dcsr_spmm(y, NULL, NULL, plus_times(), view, x, 2, &unknown));
     cr_assert_eq(y[0], 7);
     TEST_OK(dcsr_spmm(NULL, NULL, NULL, plus_times(), view, NULL, 0, NULL));
     dcsr_vector_destroy(mask);
@@ -335,17 +336,16 @@ Test(spmm, hub_and_out_of_memory)
     const dcsr_binary_op *minus = dcsr_binary_op_of(DCSR_BINARY_MINUS, DCSR_FP64);
     for (int accum = 0; accum < 2; accum++) {
         for (size_t k = 0; k < SIDE * WIDTH; k++) y[k] = 10;
-        dcsr_spmm_mapping mapping = DCSR_SPMM_AUTO;
+        dcsr_report report = {0};
+        const dcsr_desc desc = {.report = &report};
         long allowed = 0;
         for (dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY; status != DCSR_OK; allowed++) {
-            mapping = DCSR_SPMM_AUTO;
             dcsr_i_fail_allocations_after(allowed);
-            status =
-                dcsr_spmm_by(&mapping, y, NULL, accum ? minus : NULL, plus_times(), view, ones, WIDTH, NULL);
+            status = dcsr_spmm(y, NULL, accum ? minus : NULL, plus_times(), view, ones, WIDTH, &desc);
             dcsr_i_fail_allocations_after(-1);
             cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && y[5 * WIDTH] == 10));
         }
-        cr_assert(mapping == DCSR_SPMM_MERGE && allowed > 2);
+        cr_assert(report.mapping == DCSR_SPMM_MERGE && allowed > 2);
         for (size_t k = 0; k < SIDE * WIDTH; k++) {
             double sum = k / WIDTH == 5 ? SIDE : 1;
             cr_assert_eq(y[k], accum ? 10 - sum : sum, "row %d", (int)(k / WIDTH));

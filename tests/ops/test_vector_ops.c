@@ -54,14 +54,16 @@ Test(vector_ops, by_hand)
     SHOWS(w, 4, 8, 15, NONE);
     TEST_OK(dcsr_vector_apply(w, mask, NULL, dcsr_unary_op_of(DCSR_UNARY_NEGATE, DCSR_FP64), u, NULL));
     SHOWS(w, -1, 8, 15, NONE);
-    TEST_OK(dcsr_vector_assign_scalar(w, mask, NULL, &(double){3}, DCSR_FP64, NULL, 0,
+    TEST_OK(dcsr_vector_assign_scalar(w, mask, NULL, &(double){3}, DCSR_FP64, NULL,
                                       &(dcsr_desc){.mask_structure = true, .mask_complement = true}));
     SHOWS(w, -1, 8, 3, NONE);
-    TEST_OK(dcsr_vector_assign(w, mask, NULL, u, NULL, 0, &(dcsr_desc){.replace = true}));
+    TEST_OK(dcsr_vector_assign_scalar(w, NULL, NULL, &(double){9}, DCSR_FP64, &(dcsr_index_list){0}, NULL));
+    SHOWS(w, -1, 8, 3, NONE);
+    TEST_OK(dcsr_vector_assign(w, mask, NULL, u, NULL, &(dcsr_desc){.replace = true}));
     SHOWS(w, 1, NONE, NONE, NONE);
-    TEST_OK(dcsr_vector_assign(w, NULL, NULL, v, (uint64_t[]){3, 0, 1, 2}, 4, NULL));
+    TEST_OK(dcsr_vector_assign(w, NULL, NULL, v, &(dcsr_index_list){(uint64_t[]){3, 0, 1, 2}, 4}, NULL));
     SHOWS(w, 10, 20, NONE, NONE);
-    TEST_OK(dcsr_vector_extract(w, NULL, NULL, w, (uint64_t[]){1, 1, 2, 0}, 4, NULL));
+    TEST_OK(dcsr_vector_extract(w, NULL, NULL, w, &(dcsr_index_list){(uint64_t[]){1, 1, 2, 0}, 4}, NULL));
     SHOWS(w, 20, 20, NONE, 10);
     TEST_OK(dcsr_vector_select(w, NULL, NULL, dcsr_index_op_of(DCSR_INDEX_ROW_GT, DCSR_FP64), w,
                                &(int64_t){0}, NULL));
@@ -81,7 +83,7 @@ Test(vector_ops, report_says_what_was_done)
     dcsr_context *context = test_context(1);
     dcsr_vector *w = VECTOR(context, 1, 2);
     dcsr_report report = {.entries = 9};
-    TEST_OK(dcsr_vector_assign(w, NULL, NULL, w, NULL, 0,
+    TEST_OK(dcsr_vector_assign(w, NULL, NULL, w, NULL,
                                &(dcsr_desc){.device = DCSR_DEVICE_CPU, .report = &report}));
     cr_assert(report.device == DCSR_DEVICE_CPU && report.entries == 0);
     dcsr_vector_destroy(w);
@@ -196,7 +198,7 @@ Test(vector_ops, a_function_that_fails_leaves_the_output)
         calls.left = 1;
         TEST_REFUSED(DCSR_ERROR_CALLBACK, "patience", dcsr_vector_ewise_add(w, NULL, NULL, op, w, u, NULL));
         calls.left = 1;
-        TEST_REFUSED(DCSR_ERROR_CALLBACK, "patience", dcsr_vector_assign(w, NULL, op, u, NULL, 0, NULL));
+        TEST_REFUSED(DCSR_ERROR_CALLBACK, "patience", dcsr_vector_assign(w, NULL, op, u, NULL, NULL));
         calls.left = 1;
         TEST_REFUSED(DCSR_ERROR_CALLBACK, "patience", dcsr_vector_reduce(&total, NULL, monoid, u));
         SHOWS(w, 5, 6, 7, NONE);
@@ -231,15 +233,20 @@ Test(vector_ops, bad_arguments)
     TEST_REFUSED(invalid, "x is NULL", dcsr_vector_apply_first(w, NULL, NULL, plus, NULL, w, NULL));
     TEST_REFUSED(invalid, "y is NULL", dcsr_vector_apply_second(w, NULL, NULL, plus, w, NULL, NULL));
     TEST_REFUSED(invalid, "context", dcsr_vector_ewise_add(w, NULL, NULL, plus, w, far, NULL));
-    TEST_REFUSED(invalid, "context", dcsr_vector_assign(w, far, NULL, w, NULL, 0, NULL));
+    TEST_REFUSED(invalid, "context", dcsr_vector_assign(w, far, NULL, w, NULL, NULL));
     TEST_REFUSED(shape, "2", dcsr_vector_ewise_add(w, NULL, NULL, plus, w, two, NULL));
-    TEST_REFUSED(shape, "the mask has 2", dcsr_vector_assign(w, two, NULL, w, NULL, 0, NULL));
-    TEST_STATUS(shape, dcsr_vector_extract(w, NULL, NULL, w, (uint64_t[]){0}, 1, NULL));
-    TEST_STATUS(shape, dcsr_vector_assign(w, NULL, NULL, two, (uint64_t[]){0}, 1, NULL));
+    TEST_REFUSED(shape, "the mask has 2", dcsr_vector_assign(w, two, NULL, w, NULL, NULL));
+    TEST_STATUS(shape, dcsr_vector_extract(w, NULL, NULL, w, &(dcsr_index_list){(uint64_t[]){0}, 1}, NULL));
+    TEST_STATUS(shape, dcsr_vector_assign(w, NULL, NULL, two, &(dcsr_index_list){(uint64_t[]){0}, 1}, NULL));
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "indices[1] is 3",
-                 dcsr_vector_assign(w, NULL, NULL, two, (uint64_t[]){0, 3}, 2, NULL));
-    TEST_STATUS(invalid, dcsr_vector_assign_scalar(w, NULL, NULL, NULL, DCSR_FP64, NULL, 0, NULL));
-    TEST_STATUS(invalid, dcsr_vector_assign_scalar(w, NULL, NULL, &x, DCSR_PATTERN, NULL, 0, NULL));
+                 dcsr_vector_assign(w, NULL, NULL, two, &(dcsr_index_list){(uint64_t[]){0, 3}, 2}, NULL));
+    const dcsr_index_list no_array = {NULL, 3};
+    TEST_REFUSED(invalid, "no array for its 3", dcsr_vector_extract(w, NULL, NULL, w, &no_array, NULL));
+    TEST_REFUSED(invalid, "no array for its 3", dcsr_vector_assign(w, NULL, NULL, w, &no_array, NULL));
+    TEST_REFUSED(invalid, "no array for its 3",
+                 dcsr_vector_assign_scalar(w, NULL, NULL, &x, DCSR_FP64, &no_array, NULL));
+    TEST_STATUS(invalid, dcsr_vector_assign_scalar(w, NULL, NULL, NULL, DCSR_FP64, NULL, NULL));
+    TEST_STATUS(invalid, dcsr_vector_assign_scalar(w, NULL, NULL, &x, DCSR_PATTERN, NULL, NULL));
     TEST_STATUS(invalid, dcsr_vector_reduce(NULL, NULL, dcsr_monoid_of(DCSR_BINARY_PLUS, DCSR_FP64), w));
     TEST_STATUS(invalid, dcsr_vector_reduce(&x, NULL, dcsr_monoid_of(DCSR_BINARY_MINUS, DCSR_FP64), w));
     SHOWS(w, 1, 2, 3);
@@ -266,7 +273,8 @@ Test(vector_ops, survive_a_lack_of_memory)
             dcsr_vector *w = VECTOR(context, 5, 5, 5, NONE);
             TEST_OK(dcsr_vector_set_format(w, form[1]));
             dcsr_i_fail_allocations_after(n);
-            status = forms & 8 ? dcsr_vector_assign(w, mask, NULL, u, (uint64_t[]){3, 2, 1, 0}, 4, &on_host)
+            status = forms & 8 ? dcsr_vector_assign(w, mask, NULL, u,
+                                                    &(dcsr_index_list){(uint64_t[]){3, 2, 1, 0}, 4}, &on_host)
                                : dcsr_vector_ewise_add(w, mask, fp64(DCSR_BINARY_PLUS),
                                                        fp64(DCSR_BINARY_TIMES), u, u, &on_host);
             dcsr_i_fail_allocations_after(-1);

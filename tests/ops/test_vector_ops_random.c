@@ -260,10 +260,10 @@ static dcsr_status by_index(scene *s, int kind, int w, const dcsr_vector *mask, 
         T->value[to] = kind == 9 ? scalar : u.value[from];
     }
     dcsr_vector *to = s->vector[w];
-    dcsr_status status = kind == 7 ? dcsr_vector_extract(to, mask, accum, other, given, n, desc)
-                         : kind == 8
-                             ? dcsr_vector_assign(to, mask, accum, other, given, n, desc)
-                             : dcsr_vector_assign_scalar(to, mask, accum, &scalar, type, given, n, desc);
+    dcsr_status status =
+        kind == 7   ? dcsr_vector_extract(to, mask, accum, other, TEST_LIST(given, n), desc)
+        : kind == 8 ? dcsr_vector_assign(to, mask, accum, other, TEST_LIST(given, n), desc)
+                    : dcsr_vector_assign_scalar(to, mask, accum, &scalar, type, TEST_LIST(given, n), desc);
     if (!own) dcsr_vector_destroy(other);
     plain_free(&u);
     free(indices);

@@ -48,6 +48,7 @@ typedef struct places {
 } places;
 places draw_places(session *s, uint64_t bound, bool distinct);
 const GrB_Index *their_places(const places *p);
+#define OUR_PLACES(p) ((p)->at ? &(dcsr_index_list){(p)->at, (p)->n} : NULL)
 
 /* X(NAME) for each; seeds are good for this order. */
 /* clang-format off */

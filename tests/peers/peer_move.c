@@ -17,8 +17,8 @@ void run_matrix_extract(session *s)
     mask_of_matrix(s, &f);
     open_views(s, &f);
     ready(s, &f);
-    const dcsr_status ours = dcsr_matrix_extract(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA, rows.at,
-                                                 rows.n, cols.at, cols.n, &f.desc);
+    const dcsr_status ours = dcsr_matrix_extract(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA,
+                                                 OUR_PLACES(&rows), OUR_PLACES(&cols), &f.desc);
     const GrB_Info theirs = GrB_Matrix_extract(f.Z, f.M, THEIR_ACCUM(&f), f.A->theirs, their_places(&rows),
                                                rows.n, their_places(&cols), cols.n, f.their_desc);
     end(s, &f, ours, theirs);
@@ -36,7 +36,7 @@ void run_vector_extract(session *s)
     mask_of_vector(s, &f, f.w->size);
     ready(s, &f);
     const dcsr_status ours =
-        dcsr_vector_extract(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, p.at, p.n, &f.desc);
+        dcsr_vector_extract(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, OUR_PLACES(&p), &f.desc);
     const GrB_Info theirs =
         GrB_Vector_extract(f.z, f.m, THEIR_ACCUM(&f), f.u->theirs, their_places(&p), p.n, f.their_desc);
     end(s, &f, ours, theirs);
@@ -104,8 +104,8 @@ void run_matrix_assign(session *s)
     mask_of_matrix(s, &f);
     open_views(s, &f);
     ready(s, &f);
-    const dcsr_status ours = dcsr_matrix_assign(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA, rows.at,
-                                                rows.n, cols.at, cols.n, &f.desc);
+    const dcsr_status ours = dcsr_matrix_assign(f.C->ours, f.view_mask, OUR_ACCUM(&f), f.viewA,
+                                                OUR_PLACES(&rows), OUR_PLACES(&cols), &f.desc);
     const GrB_Info theirs = GrB_Matrix_assign(f.Z, f.M, THEIR_ACCUM(&f), f.A->theirs, their_places(&rows),
                                               rows.n, their_places(&cols), cols.n, f.their_desc);
     end(s, &f, ours, theirs);
@@ -127,7 +127,7 @@ void run_matrix_assign_scalar(session *s)
     const scalar value = draw_value(&s->draw, type);
     GrB_Scalar boxed = their_scalar(type, value);
     const dcsr_status ours = dcsr_matrix_assign_scalar(f.C->ours, f.view_mask, OUR_ACCUM(&f), &value, type,
-                                                       rows.at, rows.n, cols.at, cols.n, &f.desc);
+                                                       OUR_PLACES(&rows), OUR_PLACES(&cols), &f.desc);
     THEIRS(GrB_Matrix_wait(f.Z, GrB_MATERIALIZE)); /* or removed elements count: see differential.h */
     const GrB_Info theirs = GrB_Matrix_assign_Scalar(f.Z, f.M, THEIR_ACCUM(&f), boxed, their_places(&rows),
                                                      rows.n, their_places(&cols), cols.n, f.their_desc);
@@ -182,7 +182,7 @@ void run_vector_assign(session *s)
     mask_of_vector(s, &f, f.w->size);
     ready(s, &f);
     const dcsr_status ours =
-        dcsr_vector_assign(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, p.at, p.n, &f.desc);
+        dcsr_vector_assign(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), f.u->ours, OUR_PLACES(&p), &f.desc);
     const GrB_Info theirs =
         GrB_Vector_assign(f.z, f.m, THEIR_ACCUM(&f), f.u->theirs, their_places(&p), p.n, f.their_desc);
     end(s, &f, ours, theirs);
@@ -200,8 +200,8 @@ void run_vector_assign_scalar(session *s)
     const dcsr_type type = draw_type(s);
     const scalar value = draw_value(&s->draw, type);
     GrB_Scalar boxed = their_scalar(type, value);
-    const dcsr_status ours =
-        dcsr_vector_assign_scalar(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), &value, type, p.at, p.n, &f.desc);
+    const dcsr_status ours = dcsr_vector_assign_scalar(f.w->ours, OUR_MASK(&f), OUR_ACCUM(&f), &value, type,
+                                                       OUR_PLACES(&p), &f.desc);
     THEIRS(GrB_Vector_wait(f.z, GrB_MATERIALIZE)); /* or removed elements count: see differential.h */
     const GrB_Info theirs =
         GrB_Vector_assign_Scalar(f.z, f.m, THEIR_ACCUM(&f), boxed, their_places(&p), p.n, f.their_desc);

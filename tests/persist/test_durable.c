@@ -128,13 +128,24 @@ Test(durable, keeps_its_options)
     durable_place p = durable_open_place();
     dcsr_matrix_options options = {.policy = DCSR_POLICY_MAX, .segments = 3, .queue_limit = 12345};
     dcsr_matrix *matrix;
-    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_INT16, 7, 9, &options, NULL));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, p.context, p.store, "a",
+        &(dcsr_durable_options){.type = DCSR_INT16, .rows = 7, .cols = 9, .matrix = options}, NULL));
     dcsr_matrix_destroy(matrix);
     /* Those of a call that opens it again are for a new one. */
-    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_INT16, 1, 1, NULL, NULL));
+    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a",
+                                   &(dcsr_durable_options){.type = DCSR_INT16, .rows = 1, .cols = 1}, NULL));
     dcsr_matrix_info info = test_info(matrix);
     cr_assert(info.policy == DCSR_POLICY_MAX && info.rows == 7 && info.cols == 9 && info.type == DCSR_INT16);
     dcsr_matrix_destroy(matrix);
+    /* Without any, the name has to exist. */
+    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", NULL, NULL));
+    cr_assert(test_info(matrix).type == DCSR_INT16 && test_info(matrix).rows == 7);
+    dcsr_matrix_destroy(matrix);
+    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "b",
+                 dcsr_store_open_matrix(&matrix, p.context, p.store, "b", NULL, NULL));
+    cr_assert(!matrix);
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_store_find(p.store, "b", 0, &(dcsr_version_info){0}));
     durable_close_place(&p);
 }
 
@@ -145,7 +156,9 @@ Test(durable, is_opened_once)
     durable_place p = durable_open_place();
     dcsr_matrix *matrix = durable_open_small(&p, "a", NULL), *again = matrix;
     TEST_REFUSED(DCSR_ERROR_BUSY, "a: it is open",
-                 dcsr_store_open_matrix(&again, p.context, p.store, "a", DCSR_FP64, 10, 10, NULL, NULL));
+                 dcsr_store_open_matrix(&again, p.context, p.store, "a",
+                                        &(dcsr_durable_options){.type = DCSR_FP64, .rows = 10, .cols = 10},
+                                        NULL));
     cr_assert(!again);
     TEST_STATUS(DCSR_ERROR_BUSY, dcsr_store_delete(p.store, "a"));
     dcsr_matrix *other = test_matrix(p.context, DCSR_FP64, 10, 10, DCSR_POLICY_SUM);
@@ -165,25 +178,31 @@ Test(durable, refuses_bad_arguments)
     dcsr_matrix *matrix = durable_open_small(&p, "a", NULL);
     dcsr_matrix_destroy(matrix);
     const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
-    TEST_STATUS(bad, dcsr_store_open_matrix(NULL, p.context, p.store, "a", DCSR_FP64, 1, 1, NULL, NULL));
-    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, NULL, p.store, "a", DCSR_FP64, 1, 1, NULL, NULL));
-    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, NULL, "a", DCSR_FP64, 1, 1, NULL, NULL));
-    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, NULL, DCSR_FP64, 1, 1, NULL, NULL));
-    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, "a#b", DCSR_FP64, 1, 1, NULL, NULL));
-    TEST_STATUS(bad,
-                dcsr_store_open_matrix(&matrix, p.context, p.store, "b", (dcsr_type)99, 1, 1, NULL, NULL));
+    const dcsr_durable_options one = {.type = DCSR_FP64, .rows = 1, .cols = 1};
+    TEST_STATUS(bad, dcsr_store_open_matrix(NULL, p.context, p.store, "a", &one, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, NULL, p.store, "a", &one, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, NULL, "a", &one, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, NULL, &one, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, "a#b", &one, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(
+                         &matrix, p.context, p.store, "b",
+                         &(dcsr_durable_options){.type = (dcsr_type)99, .rows = 1, .cols = 1}, NULL));
     cr_assert(!matrix);
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_store_open_matrix(&matrix, p.context, p.store, "b", DCSR_FP64, 1,
-                                                             DCSR_MAX_COLS + 1, NULL, NULL));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE,
+                dcsr_store_open_matrix(
+                    &matrix, p.context, p.store, "b",
+                    &(dcsr_durable_options){.type = DCSR_FP64, .rows = 1, .cols = DCSR_MAX_COLS + 1}, NULL));
     TEST_REFUSED(DCSR_ERROR_TYPE_MISMATCH, "fp64, not int8",
-                 dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_INT8, 1, 1, NULL, NULL));
+                 dcsr_store_open_matrix(&matrix, p.context, p.store, "a",
+                                        &(dcsr_durable_options){.type = DCSR_INT8, .rows = 1, .cols = 1},
+                                        NULL));
     TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_store_find(p.store, "b", 0, &(dcsr_version_info){0}));
     /* None of these has left the name taken. */
     matrix = durable_open_small(&p, "a", NULL);
     dcsr_matrix_destroy(matrix);
     dcsr_store_close(p.store);
     TEST_OK(dcsr_store_open(&p.store, p.path, &(dcsr_store_options){.read_only = true}));
-    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, 1, 1, NULL, NULL));
+    TEST_STATUS(bad, dcsr_store_open_matrix(&matrix, p.context, p.store, "a", &one, NULL));
     durable_close_place(&p);
 }
 
@@ -396,7 +415,9 @@ Test(durable, replays_a_large_batch_as_one)
     for (uint64_t i = 0; i < SIDE * SIDE; i++) place_row[i] = i / SIDE, place_col[i] = i % SIDE;
     dcsr_matrix_options options = {.policy = DCSR_POLICY_SUM};
     dcsr_matrix *matrix;
-    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, SIDE, SIDE, &options, NULL));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, p.context, p.store, "a",
+        &(dcsr_durable_options){.type = DCSR_FP64, .rows = SIDE, .cols = SIDE, .matrix = options}, NULL));
     TEST_OK(dcsr_matrix_insert(matrix, N, row, col, value, NULL));
     TEST_OK(dcsr_matrix_wait(matrix)); /* or the two might be joined */
     TEST_OK(dcsr_matrix_insert(matrix, N / 2, row, col, value, NULL));
@@ -405,7 +426,9 @@ Test(durable, replays_a_large_batch_as_one)
     TEST_OK(dcsr_matrix_wait(matrix));
     TEST_OK(dcsr_matrix_get_many(matrix, SIDE * SIDE, place_row, place_col, before, stored));
     dcsr_matrix_destroy(matrix);
-    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, SIDE, SIDE, NULL, &report));
+    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a",
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = SIDE, .cols = SIDE},
+                                   &report));
     cr_assert(report.log_records == 4 && report.log_entries == N + N / 2 + 2 * (N / 3));
     TEST_OK(dcsr_matrix_get_many(matrix, SIDE * SIDE, place_row, place_col, after, stored));
     cr_assert(!memcmp(before, after, sizeof before), "the sums differ in their last bits");

@@ -144,8 +144,10 @@ Test(durable_damage, of_any_record_is_found)
         make_log(&p);
         damage_log(&p, cases[i].record, cases[i].function);
         dcsr_matrix *matrix;
-        TEST_REFUSED(DCSR_ERROR_CORRUPT, cases[i].words,
-                     dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, 10, 10, NULL, NULL));
+        TEST_REFUSED(
+            DCSR_ERROR_CORRUPT, cases[i].words,
+            dcsr_store_open_matrix(&matrix, p.context, p.store, "a",
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = 10, .cols = 10}, NULL));
         cr_assert(!matrix);
         /* What was before it is there; the log is dropped only by who says so. */
         TEST_OK(dcsr_store_restore(&matrix, p.context, p.store, "a", 0, NULL));
@@ -187,8 +189,10 @@ Test(durable_damage, a_record_of_a_matrix_that_is_too_old_is_found)
         if (of_version) TEST_OK(dcsr_store_snapshot(p.store, "a", matrix, NULL));
         dcsr_matrix_destroy(matrix);
         age_record(&p, of_version ? 1 : 0, of_version ? 0 : 1);
-        TEST_REFUSED(DCSR_ERROR_CORRUPT, words,
-                     dcsr_store_open_matrix(&matrix, p.context, p.store, "a", DCSR_FP64, 10, 10, NULL, NULL));
+        TEST_REFUSED(
+            DCSR_ERROR_CORRUPT, words,
+            dcsr_store_open_matrix(&matrix, p.context, p.store, "a",
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = 10, .cols = 10}, NULL));
         TEST_REFUSED(DCSR_ERROR_CORRUPT, words,
                      dcsr_store_restore(&matrix, p.context, p.store, "a", 0, NULL));
         TEST_OK(dcsr_store_verify(p.store, NULL, NULL, &check));
@@ -278,8 +282,9 @@ Test(durable_damage, is_opened_or_not_with_every_failed_allocation)
         dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
         for (long n = 0; status != DCSR_OK; n++) {
             dcsr_i_fail_allocations_after(n);
-            status = dcsr_store_open_matrix(&matrix, p.context, p.store, is_new ? "b" : "a", DCSR_FP64, 10,
-                                            10, NULL, NULL);
+            status = dcsr_store_open_matrix(
+                &matrix, p.context, p.store, is_new ? "b" : "a",
+                &(dcsr_durable_options){.type = DCSR_FP64, .rows = 10, .cols = 10}, NULL);
             dcsr_i_fail_allocations_after(-1);
             cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && !matrix), "%s",
                       dcsr_thread_error());
@@ -355,8 +360,11 @@ Test(durable_damage, context_may_go_first)
     durable_place p = durable_open_place();
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix;
-    TEST_OK(dcsr_store_open_matrix(&matrix, context, p.store, "a", DCSR_FP64, 10, 10,
-                                   &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM}, NULL));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, context, p.store, "a",
+        &(dcsr_durable_options){
+            .type = DCSR_FP64, .rows = 10, .cols = 10, .matrix = {.policy = DCSR_POLICY_SUM}},
+        NULL));
     uint64_t place = 1;
     double value = 1;
     for (int i = 0; i < 100; i++) TEST_OK(dcsr_matrix_insert(matrix, 1, &place, &place, &value, NULL));

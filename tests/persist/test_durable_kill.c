@@ -50,8 +50,11 @@ static dcsr_matrix *open_one(const story *s, int m, store_child *child, dcsr_sto
     plan p = plan_of(s, m);
     dcsr_matrix *matrix;
     dcsr_matrix_options options = {.policy = s->policy};
-    STORE_OK(child, dcsr_store_open_matrix(&matrix, context, store, name_of(m), p.type, p.rows, p.cols,
-                                           &options, NULL));
+    STORE_OK(child,
+             dcsr_store_open_matrix(
+                 &matrix, context, store, name_of(m),
+                 &(dcsr_durable_options){.type = p.type, .rows = p.rows, .cols = p.cols, .matrix = options},
+                 NULL));
     return matrix;
 }
 

@@ -64,8 +64,11 @@ static void end_snapshot(making *m)
 static dcsr_matrix *open_durable(const fixture *f, const char *name, dcsr_recovery *report)
 {
     dcsr_matrix *matrix;
-    TEST_OK(dcsr_store_open_matrix(&matrix, f->context, f->store, name, DCSR_FP64, 3000, 3000,
-                                   &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM}, report));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, f->context, f->store, name,
+        &(dcsr_durable_options){
+            .type = DCSR_FP64, .rows = 3000, .cols = 3000, .matrix = {.policy = DCSR_POLICY_SUM}},
+        report));
     return matrix;
 }
 

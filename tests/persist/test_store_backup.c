@@ -39,9 +39,12 @@ static dcsr_store *open_store(store_child *child, const char *path, bool read_on
 static dcsr_matrix *open_first(store_child *child, dcsr_context *context, dcsr_store *store)
 {
     dcsr_matrix *first;
-    STORE_OK(child,
-             dcsr_store_open_matrix(&first, context, store, work_names[0], DCSR_INT64, WORK_ROWS, WORK_COLS,
-                                    &(dcsr_matrix_options){.policy = work_policies[0]}, NULL));
+    STORE_OK(child, dcsr_store_open_matrix(&first, context, store, work_names[0],
+                                           &(dcsr_durable_options){.type = DCSR_INT64,
+                                                                   .rows = WORK_ROWS,
+                                                                   .cols = WORK_COLS,
+                                                                   .matrix = {.policy = work_policies[0]}},
+                                           NULL));
     return first;
 }
 

@@ -44,9 +44,12 @@ static void make_store(void *user, store_child *child)
         STORE_OK(child, dcsr_matrix_wait(plain));
         STORE_OK(child, dcsr_store_snapshot(store, work_names[WORK_PLAIN], plain, NULL));
     }
-    STORE_OK(child,
-             dcsr_store_open_matrix(&first, context, store, work_names[0], DCSR_INT64, WORK_ROWS, WORK_COLS,
-                                    &(dcsr_matrix_options){.policy = work_policies[0]}, NULL));
+    STORE_OK(child, dcsr_store_open_matrix(&first, context, store, work_names[0],
+                                           &(dcsr_durable_options){.type = DCSR_INT64,
+                                                                   .rows = WORK_ROWS,
+                                                                   .cols = WORK_COLS,
+                                                                   .matrix = {.policy = work_policies[0]}},
+                                           NULL));
     STORE_OK(child, work_queue(first, 0, 0, SNAPSHOT));
     STORE_OK(child, dcsr_store_snapshot(store, work_names[0], first, NULL));
     for (uint64_t j = SNAPSHOT; j < LOGGED; j++) {
@@ -102,8 +105,11 @@ static void restore_all(damage_test *test, store_child *child, dcsr_store *store
     expect_right(test, child, "the newest version", status, matrix, &test->version[VERSIONS - 1]);
     if (test->read_only) return;
     /* Were it gone without a trace, it would now be made. */
-    status = dcsr_store_open_matrix(&matrix, test->context, store, work_names[0], DCSR_INT64, WORK_ROWS,
-                                    WORK_COLS, &(dcsr_matrix_options){.policy = work_policies[0]}, NULL);
+    status = dcsr_store_open_matrix(
+        &matrix, test->context, store, work_names[0],
+        &(dcsr_durable_options){
+            .type = DCSR_INT64, .rows = WORK_ROWS, .cols = WORK_COLS, .matrix = {.policy = work_policies[0]}},
+        NULL);
     expect_right(test, child, "the durable matrix", status, matrix, &test->first);
 }
 

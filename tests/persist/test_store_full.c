@@ -299,8 +299,12 @@ static void log_on_full_disk(void *user, store_child *child)
         snprintf(path, sizeof path, "%s%llu", d->store, (unsigned long long)pages);
         for (int opening = 0; opening < 2; opening++) {
             STORE_OK(child, dcsr_store_open(&store, path, NULL));
-            STORE_OK(child, dcsr_store_open_matrix(&matrix, d->context, store, work_names[0], DCSR_INT64,
-                                                   WORK_ROWS, WORK_COLS, &options, NULL));
+            STORE_OK(child, dcsr_store_open_matrix(&matrix, d->context, store, work_names[0],
+                                                   &(dcsr_durable_options){.type = DCSR_INT64,
+                                                                           .rows = WORK_ROWS,
+                                                                           .cols = WORK_COLS,
+                                                                           .matrix = options},
+                                                   NULL));
             expect_matrix(child, matrix, 0, j, "the recovered matrix");
             leave_room(d, child, pages);
             /* Once one is not durable, none is until there is a snapshot. */

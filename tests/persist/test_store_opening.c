@@ -155,7 +155,8 @@ Test(store_opening, the_first_opening_of_a_matrix_hides_no_snapshot)
         atomic_fetch_add(&r.started, 1);
         for (uint64_t i = round % 64 * 20; i; i--) (void)atomic_load(&r.started); /* a bit later each time */
         dcsr_status status =
-            dcsr_store_open_matrix(&durable, f.context, f.store, matrix_name, DCSR_FP64, 5, 5, NULL, NULL);
+            dcsr_store_open_matrix(&durable, f.context, f.store, matrix_name,
+                                   &(dcsr_durable_options){.type = DCSR_FP64, .rows = 5, .cols = 5}, NULL);
         pthread_join(thread, NULL);
         cr_assert(status == DCSR_OK || (status == DCSR_ERROR_BUSY && test_says("open it again")), "%s",
                   dcsr_thread_error());

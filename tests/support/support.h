@@ -55,6 +55,9 @@ int test_size(int n);
     } while (0)
 #define TEST_OK(expression) TEST_STATUS(DCSR_OK, expression)
 
+/* A list for a call on some indices, or on all of them if the array is NULL. */
+#define TEST_LIST(indices, n) ((indices) ? &(dcsr_index_list){indices, n} : NULL)
+
 /* Asserts that a call fails with the status and that the sentence kept for it has the given words in it. */
 #define TEST_REFUSED(expected, words, expression)                                                 \
     do {                                                                                          \

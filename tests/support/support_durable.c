@@ -59,8 +59,10 @@ dcsr_matrix *plan_open(const plan *p, dcsr_context *context, dcsr_store *store, 
 {
     dcsr_matrix_options options = {.policy = policy};
     dcsr_matrix *matrix;
-    TEST_OK(
-        dcsr_store_open_matrix(&matrix, context, store, name, p->type, p->rows, p->cols, &options, report));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, context, store, name,
+        &(dcsr_durable_options){.type = p->type, .rows = p->rows, .cols = p->cols, .matrix = options},
+        report));
     return matrix;
 }
 
@@ -100,6 +102,8 @@ dcsr_matrix *durable_open_small(const durable_place *p, const char *name, dcsr_r
 {
     dcsr_matrix_options options = {.policy = DCSR_POLICY_SUM};
     dcsr_matrix *matrix;
-    TEST_OK(dcsr_store_open_matrix(&matrix, p->context, p->store, name, DCSR_FP64, 10, 10, &options, report));
+    TEST_OK(dcsr_store_open_matrix(
+        &matrix, p->context, p->store, name,
+        &(dcsr_durable_options){.type = DCSR_FP64, .rows = 10, .cols = 10, .matrix = options}, report));
     return matrix;
 }

@@ -257,9 +257,12 @@ static void do_step(work *w, test_random *random)
 static dcsr_matrix *open_durable(work *w, int d)
 {
     dcsr_matrix *matrix;
-    STORE_OK(w->child,
-             dcsr_store_open_matrix(&matrix, w->context, w->store, work_names[d], DCSR_INT64, ROWS, COLS,
-                                    &(dcsr_matrix_options){.policy = work_policies[d]}, NULL));
+    STORE_OK(w->child, dcsr_store_open_matrix(&matrix, w->context, w->store, work_names[d],
+                                              &(dcsr_durable_options){.type = DCSR_INT64,
+                                                                      .rows = ROWS,
+                                                                      .cols = COLS,
+                                                                      .matrix = {.policy = work_policies[d]}},
+                                              NULL));
     return matrix;
 }
 

@@ -322,20 +322,22 @@ Test(hypersparse, extraction_and_assignment)
     dcsr_matrix *A = some(), *E = empty(3, 2), *W = empty(ROWS, 2);
     dcsr_view *a = view_of(A);
     const uint64_t rows[] = {ROWS - 1, 5, 6}, cols[] = {7, COLS - 1};
-    TEST_OK(dcsr_matrix_extract(E, NULL, NULL, a, rows, 3, cols, 2, NULL));
+    TEST_OK(dcsr_matrix_extract(E, NULL, NULL, a, &(dcsr_index_list){rows, 3}, &(dcsr_index_list){cols, 2},
+                                NULL));
     SHOWS(E, {0, 0, 4}, {1, 1, 1});
-    TEST_OK(dcsr_matrix_extract(W, NULL, NULL, a, NULL, 0, cols, 2, NULL));
+    TEST_OK(dcsr_matrix_extract(W, NULL, NULL, a, NULL, &(dcsr_index_list){cols, 2}, NULL));
     SHOWS(W, {5, 1, 1}, {MIDDLE - 1, 0, 2}, {ROWS - 1, 0, 4});
     dcsr_view *e = view_of(E), *w = view_of(W);
     int64_t value = 9;
-    TEST_OK(dcsr_matrix_assign(A, NULL, NULL, e, rows, 3, (uint64_t[]){8, 9}, 2, NULL));
+    TEST_OK(dcsr_matrix_assign(A, NULL, NULL, e, &(dcsr_index_list){rows, 3},
+                               &(dcsr_index_list){(uint64_t[]){8, 9}, 2}, NULL));
     SHOWS(A, {5, 9, 1}, {5, COLS - 1, 1}, {MIDDLE - 1, 7, 2}, {MIDDLE, COLS / 3, 3}, {ROWS - 1, 7, 4},
           {ROWS - 1, 8, 4});
-    TEST_OK(dcsr_matrix_assign(A, NULL, NULL, w, NULL, 0, (uint64_t[]){7, 8}, 2, NULL));
+    TEST_OK(dcsr_matrix_assign(A, NULL, NULL, w, NULL, &(dcsr_index_list){(uint64_t[]){7, 8}, 2}, NULL));
     SHOWS(A, {5, 8, 1}, {5, 9, 1}, {5, COLS - 1, 1}, {MIDDLE - 1, 7, 2}, {MIDDLE, COLS / 3, 3},
           {ROWS - 1, 7, 4});
-    TEST_OK(dcsr_matrix_assign_scalar(A, a, NULL, &value, DCSR_INT64, NULL, 0, NULL, 0,
-                                      &(dcsr_desc){.replace = true}));
+    TEST_OK(
+        dcsr_matrix_assign_scalar(A, a, NULL, &value, DCSR_INT64, NULL, NULL, &(dcsr_desc){.replace = true}));
     SHOWS(A, {5, COLS - 1, 9}, {MIDDLE - 1, 7, 9}, {MIDDLE, COLS / 3, 9}, {ROWS - 1, 7, 9});
     dcsr_view_destroy(w);
     dcsr_view_destroy(e);

@@ -188,8 +188,9 @@ static void solve_assign_scalar(keep_problem *p)
             if (p->rows[r] && p->cols[c])
                 grid_set(&p->T, grid_at(&p->T, r, c), (dcsr_i_scalar){.as_fp64 = five});
         }
-    TEST_OK(dcsr_matrix_assign_scalar(p->C, p->mask_view, p->accum, &five, DCSR_FP64, rows, nrows, cols,
-                                      ncols, &p->desc));
+    TEST_OK(dcsr_matrix_assign_scalar(p->C, p->mask_view, p->accum, &five, DCSR_FP64,
+                                      &(dcsr_index_list){rows, nrows}, &(dcsr_index_list){cols, ncols},
+                                      &p->desc));
 }
 
 /* A is assigned in its own place: of its rows and columns those of the region. */
@@ -207,7 +208,8 @@ static void solve_assign(keep_problem *p)
         for (uint64_t c = 0; c < COLS && !p->rows[r]; c++) p->T.present[grid_at(&p->T, r, c)] = false;
     TEST_OK(dcsr_matrix_wait(part));
     dcsr_view *view = test_view(part, DCSR_LAYOUT_SEGMENTS, 0);
-    TEST_OK(dcsr_matrix_assign(p->C, p->mask_view, p->accum, view, rows, nrows, NULL, 0, &p->desc));
+    TEST_OK(dcsr_matrix_assign(p->C, p->mask_view, p->accum, view, &(dcsr_index_list){rows, nrows}, NULL,
+                               &p->desc));
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(part);
 }
@@ -271,7 +273,8 @@ Test(kept_duplicates, of_a_row_that_is_not_assigned_to_stay)
     const uint64_t row = 50, col = 1;
     const double five = 5;
     TEST_INSERT(C, {0, 7, 1}, {0, 7, 2}, {0, 7, 3}, {50, 1, 4}, {50, 1, 6});
-    TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, &row, 1, &col, 1, NULL));
+    TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, &(dcsr_index_list){&row, 1},
+                                      &(dcsr_index_list){&col, 1}, NULL));
     TEST_SHOWS(C, {0, 7, 1}, {0, 7, 2}, {0, 7, 3}, {50, 1, 5});
     dcsr_matrix_destroy(C);
     test_close(context);

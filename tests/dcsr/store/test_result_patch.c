@@ -24,7 +24,8 @@ static dcsr_status assign_five(dcsr_matrix *C, const uint64_t *rows, uint64_t nr
                                uint64_t ncols)
 {
     double five = 5;
-    return dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, rows, nrows, cols, ncols, NULL);
+    return dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, &(dcsr_index_list){rows, nrows},
+                                     &(dcsr_index_list){cols, ncols}, NULL);
 }
 
 /* n entries at random places, some of them removed again. */
@@ -163,8 +164,9 @@ static void against_oracle(uint64_t seed, dcsr_policy policy, bool maintain_tran
         for (uint64_t k = 0; k < ncols; k++) cols[k] = (row + k * 7) % COLS;
         double five = 5;
         bool accumulate = test_random_once_in(&random, 2);
-        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, accumulate ? plus() : NULL, &five, DCSR_FP64, rows, nrows,
-                                          cols, ncols, NULL));
+        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, accumulate ? plus() : NULL, &five, DCSR_FP64,
+                                          &(dcsr_index_list){rows, nrows}, &(dcsr_index_list){cols, ncols},
+                                          NULL));
         for (uint64_t k = 0; k < nrows * ncols; k++) {
             uint64_t i = rows[k / ncols], j = cols[k % ncols], bytes = 0;
             double value = 0;

@@ -28,7 +28,8 @@ static void memory_is_bounded(uint64_t touched)
     uint64_t *rows = test_allocate(touched, sizeof *rows), cols[] = {5, 6}, entries_then = 0;
     for (uint64_t k = 0; k < touched; k++) rows[k] = k * (SIZE / touched);
     for (int i = 0; i < CHANGES; i++) {
-        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, rows, touched, cols, 2, NULL));
+        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &five, DCSR_FP64, &(dcsr_index_list){rows, touched},
+                                          &(dcsr_index_list){cols, 2}, NULL));
         if (i == 3) entries_then = test_info(C).arena_entries;
     }
     cr_assert_leq(test_info(C).arena_entries, entries_then + entries_then / 4);
@@ -82,14 +83,16 @@ Test(result_room, others_read_meanwhile, .timeout = 300)
     uint64_t row = 70;
     TEST_INSERT(C, {71, 8, 3});
     double value = 0;
-    TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &value, DCSR_FP64, &row, 1, NULL, COLS, NULL));
+    TEST_OK(
+        dcsr_matrix_assign_scalar(C, NULL, NULL, &value, DCSR_FP64, &(dcsr_index_list){&row, 1}, NULL, NULL));
     atomic_bool stop = false;
     reader r = {C, &stop};
     pthread_t threads[READERS];
     for (int i = 0; i < READERS; i++) cr_assert(!pthread_create(&threads[i], NULL, read_rows, &r));
     for (int n = TEST_SIZE(2000, 500, 200); n; n--) {
         value = n;
-        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &value, DCSR_FP64, &row, 1, NULL, COLS, NULL));
+        TEST_OK(dcsr_matrix_assign_scalar(C, NULL, NULL, &value, DCSR_FP64, &(dcsr_index_list){&row, 1}, NULL,
+                                          NULL));
     }
     atomic_store(&stop, true);
     for (int i = 0; i < READERS; i++) {

@@ -67,7 +67,8 @@ static void assign_rows(dcsr_matrix *matrix, oracle *model, const uint64_t *cols
 {
     static const uint64_t rows[] = {3, 70, 99};
     double five = 5;
-    TEST_OK(dcsr_matrix_assign_scalar(matrix, NULL, NULL, &five, DCSR_FP64, rows, 3, cols, ncols, NULL));
+    TEST_OK(dcsr_matrix_assign_scalar(matrix, NULL, NULL, &five, DCSR_FP64, &(dcsr_index_list){rows, 3},
+                                      TEST_LIST(cols, ncols), NULL));
     for (int i = 0; i < 3; i++)
         for (uint64_t k = 0; k < ncols; k++) {
             oracle_remove(model, 1, &rows[i], cols ? &cols[k] : &k);

@@ -61,8 +61,9 @@ static dcsr_status assignment(dcsr_matrix *matrix, dcsr_ticket **ticket)
 {
     double three = 3;
     (void)ticket;
-    return dcsr_matrix_assign_scalar(matrix, NULL, NULL, &three, DCSR_FP64, assigned[0] + 1, 2, assigned[1],
-                                     2, NULL);
+    return dcsr_matrix_assign_scalar(matrix, NULL, NULL, &three, DCSR_FP64,
+                                     &(dcsr_index_list){assigned[0] + 1, 2},
+                                     &(dcsr_index_list){assigned[1], 2}, NULL);
 }
 static void is_assigned(oracle *model)
 {

@@ -164,12 +164,12 @@ static dcsr_status run(const problem *p, dcsr_device where, dcsr_report *report)
     case SELECT:
         return dcsr_vector_select(p->w, p->mask, p->accum, p->index, p->u, &p->scalar, &desc);
     case EXTRACT:
-        return dcsr_vector_extract(p->w, p->mask, p->accum, p->u, p->indices, p->n, &desc);
+        return dcsr_vector_extract(p->w, p->mask, p->accum, p->u, TEST_LIST(p->indices, p->n), &desc);
     case ASSIGN:
-        return dcsr_vector_assign(p->w, p->mask, p->accum, p->u, p->indices, p->n, &desc);
+        return dcsr_vector_assign(p->w, p->mask, p->accum, p->u, TEST_LIST(p->indices, p->n), &desc);
     default:
-        return dcsr_vector_assign_scalar(p->w, p->mask, p->accum, &p->scalar, p->scalar_type, p->indices,
-                                         p->n, &desc);
+        return dcsr_vector_assign_scalar(p->w, p->mask, p->accum, &p->scalar, p->scalar_type,
+                                         TEST_LIST(p->indices, p->n), &desc);
     }
 }
 
