@@ -86,7 +86,7 @@ static void prepare_csr(player *p)
                           .nnz = A->nnz,
                           .type = DCSR_FP64,
                           .offsets = A->offsets,
-                          .columns = A->columns,
+                          .col_indices = A->columns,
                           .values = A->values};
     dcsr_view_destroy(p->view);
     dcsr_matrix_destroy(p->matrix);

@@ -133,7 +133,7 @@ static dcsr_matrix *stored_matrix(const bench *b, const bench_csr *A, dcsr_type 
                     .nnz = A->nnz,
                     .type = type,
                     .offsets = A->offsets,
-                    .columns = A->columns,
+                    .col_indices = A->columns,
                     .values = type == DCSR_PATTERN ? NULL : A->values};
     BENCH_OK(dcsr_matrix_from_csr(&matrix, b->context, &csr, NULL));
     return matrix;

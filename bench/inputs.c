@@ -70,8 +70,8 @@ static bench_entries entries_from_coo(const dcsr_coo *coo)
     bench_entries entries = bench_entries_allocate(coo->nnz);
 #pragma omp parallel for
     for (size_t i = 0; i < entries.n; i++) {
-        entries.row[i] = coo->row[i];
-        entries.col[i] = coo->col[i];
+        entries.row[i] = coo->row_indices[i];
+        entries.col[i] = coo->col_indices[i];
         entries.value[i] = 0.5 + 0x1p-32 * (double)bench_below(i, (uint64_t)1 << 32);
     }
     return entries;
@@ -226,7 +226,8 @@ bench_csr bench_csr_make(bench *b, const char *text)
     bench_csr csr;
     BENCH_OK(dcsr_generate(&coo, b->host, text));
     if (coo.values) { /* a grid, whose entries come in order */
-        csr = csr_from_ordered(&(bench_entries){coo.nnz, coo.row, coo.col, coo.values}, coo.rows, coo.cols);
+        csr = csr_from_ordered(&(bench_entries){coo.nnz, coo.row_indices, coo.col_indices, coo.values},
+                               coo.rows, coo.cols);
         dcsr_coo_free(&coo);
         return csr;
     }

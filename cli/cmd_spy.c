@@ -66,7 +66,7 @@ static void count_entries(cli_state *cli, picture *p, const dcsr_csr *csr)
                          (unsigned long long)csr->rows);
         uint64_t *line = p->count + (uint64_t)((__uint128_t)i * p->down / csr->rows) * p->across;
         for (uint64_t e = csr->offsets[i]; e < csr->offsets[i + 1]; e++) {
-            uint64_t *cell = line + csr->columns[e] * p->across / csr->cols;
+            uint64_t *cell = line + csr->col_indices[e] * p->across / csr->cols;
             if (++*cell > p->most) p->most = *cell;
         }
     }

@@ -19,11 +19,11 @@ static uint64_t busiest_row(const dcsr_coo *coo)
     uint32_t *count = calloc(coo->rows + 1, sizeof *count);
     if (!count || !coo->nnz) {
         free(count);
-        return coo->nnz ? coo->row[0] : 0;
+        return coo->nnz ? coo->row_indices[0] : 0;
     }
-    uint64_t best = coo->row[0];
+    uint64_t best = coo->row_indices[0];
     for (uint64_t e = 0; e < coo->nnz; e++) {
-        uint64_t row = coo->row[e];
+        uint64_t row = coo->row_indices[e];
         count[row]++;
         if (count[row] > count[best] || (count[row] == count[best] && row < best)) best = row;
     }
@@ -198,7 +198,7 @@ static int stage(ingest_stream *stream, const batch *b, uint64_t *n)
     const dcsr_coo *coo = b->coo;
     uint64_t out = 0;
     for (uint64_t e = b->first; e < b->first + b->n; e++) {
-        uint64_t row = coo->row[e], col = coo->col[e];
+        uint64_t row = coo->row_indices[e], col = coo->col_indices[e];
         for (int mirrored = 0; mirrored <= (plan->symmetric && row != col); mirrored++) {
             uint64_t i = mirrored ? col : row, j = mirrored ? row : col;
             if (b->deleting && (i >= stream->rows || j >= stream->cols)) {
@@ -223,7 +223,7 @@ static int stage(ingest_stream *stream, const batch *b, uint64_t *n)
 static int queue(ingest_stream *stream, const batch *b)
 {
     const ingest_plan *plan = stream->plan;
-    const uint64_t *row = b->coo->row + b->first, *col = b->coo->col + b->first;
+    const uint64_t *row = b->coo->row_indices + b->first, *col = b->coo->col_indices + b->first;
     const void *values = NULL;
     uint64_t n = b->n;
     if (plan->symmetric || b->deleting || b->coo->type != plan->type) {

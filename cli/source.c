@@ -59,8 +59,8 @@ static int widen(cli_state *cli, dcsr_coo *coo, const char *source)
         return cli_fail_library(cli);
     bool fits = true;
     for (uint64_t e = 0; e < coo->nnz && fits; e++) {
-        wide.row[e] = coo->row[e];
-        wide.col[e] = coo->col[e];
+        wide.row_indices[e] = coo->row_indices[e];
+        wide.col_indices[e] = coo->col_indices[e];
         fits = widen_value(wide.values, coo, e);
     }
     dcsr_coo_free(fits ? coo : &wide);
@@ -216,7 +216,8 @@ static dcsr_status count_repeated(dcsr_matrix *matrix, uint64_t *repeated)
     dcsr_status status = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
     if (!status) status = dcsr_view_to_coo(&coo, view);
     for (uint64_t e = 1; e < coo.nnz; e++)
-        *repeated += coo.row[e] == coo.row[e - 1] && coo.col[e] == coo.col[e - 1];
+        *repeated +=
+            coo.row_indices[e] == coo.row_indices[e - 1] && coo.col_indices[e] == coo.col_indices[e - 1];
     dcsr_coo_free(&coo);
     dcsr_view_destroy(view);
     return status;

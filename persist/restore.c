@@ -181,7 +181,7 @@ static dcsr_status restore_device(dcsr_matrix **matrix, const char *call, dcsr_c
                         .nnz = record->nnz,
                         .type = (dcsr_type)record->type,
                         .offsets = offsets,
-                        .columns = columns,
+                        .col_indices = columns,
                         .values = values};
         status = dcsr_i_matrix_from_csr(matrix, call, context, &csr, options);
     }

@@ -112,7 +112,7 @@ static uint64_t rank_packages(reader *r, dcsr_view *view)
     uint64_t n = csr.rows, best = 0;
     double *needs = r->spread; /* dependencies of each package; the space is used again below */
     memset(needs, 0, n * sizeof *needs);
-    for (uint64_t e = 0; e < csr.nnz; e++) needs[csr.columns[e]] += 1;
+    for (uint64_t e = 0; e < csr.nnz; e++) needs[csr.col_indices[e]] += 1;
     double *share = allocate(n, sizeof *share);
     for (uint64_t p = 0; p < n; p++) {
         share[p] = needs[p] > 0 ? 1 / needs[p] : 0;
@@ -228,8 +228,8 @@ static double stream(demo *d, dcsr_view **half)
     double start = now();
     for (int b = 1; b <= BATCHES; b++) {
         uint64_t end = n * (uint64_t)b / BATCHES;
-        check(
-            dcsr_matrix_insert(d->matrix, end - sent, d->edges.col + sent, d->edges.row + sent, NULL, NULL));
+        check(dcsr_matrix_insert(d->matrix, end - sent, d->edges.col_indices + sent,
+                                 d->edges.row_indices + sent, NULL, NULL));
         sent = end;
         if (b == BATCHES / 2) {
             check(dcsr_matrix_wait(d->matrix));
@@ -388,7 +388,7 @@ int main(int argc, char **argv)
     d.package = find_package(&d, argc > 3 ? argv[3] : "libc6");
     if (d.package == d.packages) {
         if (argc > 3) die("there is no such package; names as in `apt-cache pkgnames`");
-        d.package = d.edges.col[0];
+        d.package = d.edges.col_indices[0];
     }
     run(&d);
     for (uint64_t p = 0; p < d.packages; p++) free(d.name[p]);

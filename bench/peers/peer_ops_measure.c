@@ -113,7 +113,7 @@ static void compare_matrix(const ops_call *call, const char *group, uint64_t n, 
     if (csr.nnz != n) differ(call, group, "the number of entries");
     for (uint64_t i = 0; i < csr.rows; i++)
         for (uint64_t k = csr.offsets[i]; k < csr.offsets[i + 1]; k++)
-            if (rows[k] != i || cols[k] != csr.columns[k] ||
+            if (rows[k] != i || cols[k] != csr.col_indices[k] ||
                 !close_to(((const double *)csr.values)[k], values[k]))
                 differ(call, group, "an entry");
     dcsr_view_destroy(view);

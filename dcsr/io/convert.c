@@ -12,26 +12,38 @@ dcsr_status dcsr_i_convert_begin(dcsr_view *view, const dcsr_i_rows **rows, dcsr
     return DCSR_OK;
 }
 
-uint64_t dcsr_i_longest_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t *nnz)
+/* ---- Pages ---- */
+
+/* The pages of 64 rows that are there, and of each the entries before it, where the first `skip` entries of
+ * each row do not count; before[pages.count] is their number. */
+typedef struct page_offsets {
+    dcsr_i_page_list pages;
+    uint64_t *before;
+} page_offsets;
+
+/* The first row of page number i of the list; the one behind its last. */
+static uint64_t first_row(const dcsr_i_page_list *pages, uint64_t i)
 {
-    dcsr_i_measures measures;
-    dcsr_i_measure(&measures, context, rows);
-    *nnz = measures.nnz;
-    return measures.longest;
+    return (uint64_t)pages->page[i] << DCSR_I_PAGE_SHIFT;
+}
+static uint64_t end_row(const dcsr_i_page_list *pages, uint64_t i, uint64_t rows)
+{
+    uint64_t end = first_row(pages, i) + DCSR_I_PAGE_ROWS;
+    return end < rows ? end : rows;
 }
 
 static uint64_t sum_page(const dcsr_i_rows *rows, const dcsr_i_page_list *pages, uint64_t i, uint64_t skip)
 {
-    uint64_t sum = 0, end = dcsr_i_listed_end(pages, i, rows->rows);
-    for (uint64_t row = dcsr_i_listed_row(pages, i); row < end; row++) {
+    uint64_t sum = 0, end = end_row(pages, i, rows->rows);
+    for (uint64_t row = first_row(pages, i); row < end; row++) {
         uint64_t length = dcsr_i_rows_length(rows, row);
         sum += length > skip ? length - skip : 0;
     }
     return sum;
 }
 
-dcsr_status dcsr_i_page_offsets_create(dcsr_i_page_offsets *offsets, dcsr_context *context,
-                                       const dcsr_i_rows *rows, uint64_t skip)
+static dcsr_status create_offsets(page_offsets *offsets, dcsr_context *context, const dcsr_i_rows *rows,
+                                  uint64_t skip)
 {
     dcsr_i_page_list *pages = &offsets->pages;
     DCSR_TRY(dcsr_i_page_list_create(pages, context, rows));
@@ -49,11 +61,13 @@ dcsr_status dcsr_i_page_offsets_create(dcsr_i_page_offsets *offsets, dcsr_contex
     return DCSR_OK;
 }
 
-void dcsr_i_page_offsets_free(dcsr_i_page_offsets *offsets, dcsr_context *context)
+static void free_offsets(page_offsets *offsets, dcsr_context *context)
 {
     dcsr_i_free(context, DCSR_I_SCRATCH, offsets->before, offsets->pages.count + 1, sizeof *offsets->before);
     dcsr_i_page_list_free(&offsets->pages, context);
 }
+
+/* ---- Triples ---- */
 
 /* The entries of a row after the first `skip`, to place `at`. Returns the place after them. */
 static uint64_t copy_row(dcsr_coo *coo, uint64_t at, const dcsr_i_rows *rows, uint64_t row, uint64_t skip)
@@ -66,8 +80,8 @@ static uint64_t copy_row(dcsr_coo *coo, uint64_t at, const dcsr_i_rows *rows, ui
         uint64_t begin = pieces[k].begin + skipped, length = pieces[k].length - skipped;
         skip -= skipped;
         for (uint64_t e = 0; e < length; e++) {
-            coo->row[at + e] = row;
-            coo->col[at + e] = rows->columns[begin + e];
+            coo->row_indices[at + e] = row;
+            coo->col_indices[at + e] = rows->columns[begin + e];
         }
         if (size && length)
             memcpy((char *)coo->values + at * size, (const char *)rows->values + begin * size, length * size);
@@ -79,21 +93,21 @@ static uint64_t copy_row(dcsr_coo *coo, uint64_t at, const dcsr_i_rows *rows, ui
 dcsr_status dcsr_i_rows_to_coo(dcsr_coo *coo, const char *call, dcsr_context *context,
                                const dcsr_i_rows *rows, uint64_t skip)
 {
-    dcsr_i_page_offsets offsets;
+    page_offsets offsets;
     const dcsr_i_page_list *pages = &offsets.pages;
-    DCSR_TRY(dcsr_i_page_offsets_create(&offsets, context, rows, skip));
+    DCSR_TRY(create_offsets(&offsets, context, rows, skip));
     uint64_t nnz = offsets.before[pages->count];
     dcsr_status status = dcsr_i_coo_allocate(coo, call, context, rows->type, rows->rows, rows->cols, nnz);
     if (status == DCSR_OK) {
         int threads = dcsr_i_threads(context, nnz + pages->count);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (threads > 1)
         for (uint64_t i = 0; i < pages->count; i++) {
-            uint64_t at = offsets.before[i], end = dcsr_i_listed_end(pages, i, rows->rows);
-            for (uint64_t row = dcsr_i_listed_row(pages, i); row < end; row++)
+            uint64_t at = offsets.before[i], end = end_row(pages, i, rows->rows);
+            for (uint64_t row = first_row(pages, i); row < end; row++)
                 at = copy_row(coo, at, rows, row, skip);
         }
     }
-    dcsr_i_page_offsets_free(&offsets, context);
+    free_offsets(&offsets, context);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* convert_compressed.c: compressed rows (CSR) in, compressed columns (CSC) in and out.
+/* convert_compressed.c: matrices from compressed rows (CSR) and compressed columns (CSC).
  *
  * Both are one format with rows and columns exchanged: offsets by the major index, one minor index an entry.
  */
@@ -8,24 +8,14 @@
 #include "dcsr/store/load.h"
 #include "dcsr/store/maintained_transpose.h"
 
-/* -- In
- * ----------------------------------------------------------------------------------------------------------
- */
-
 typedef struct compressed {
-    const char *name, *major, *minor; /* "CSR", "row", "column" */
+    const char *name, *major, *minor, *array; /* "CSR", "row", "column", "col_indices" */
     uint64_t majors, minors, nnz;
     dcsr_type type;
     const uint64_t *offsets;
-    const uint32_t *narrow; /* minor indices, */
-    const uint64_t *wide;   /* in one of these */
+    const uint32_t *indices; /* minor ones */
     const void *values;
 } compressed;
-
-static uint64_t minor_at(const compressed *c, uint64_t i)
-{
-    return c->narrow ? c->narrow[i] : c->wide[i];
-}
 
 static dcsr_status check_offsets(const compressed *c, dcsr_context *context)
 {
@@ -67,19 +57,19 @@ static uint64_t major_of(const compressed *c, uint64_t i)
 
 static dcsr_status check_minors(const compressed *c, dcsr_context *context)
 {
-    if (c->nnz && ((!c->narrow && !c->wide) || (c->type != DCSR_PATTERN && !c->values)))
+    if (c->nnz && (!c->indices || (c->type != DCSR_PATTERN && !c->values)))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL, but there are %llu entries", c->name,
-                           c->narrow || c->wide ? "values" : c->minor, (unsigned long long)c->nnz);
+                           c->indices ? "values" : c->array, (unsigned long long)c->nnz);
     uint64_t first = UINT64_MAX;
     int threads = dcsr_i_threads(context, c->nnz);
 #pragma omp parallel for num_threads(threads) reduction(min : first)
     for (uint64_t i = 0; i < c->nnz; i++)
-        if (minor_at(c, i) >= c->minors && i < first) first = i;
+        if (c->indices[i] >= c->minors && i < first) first = i;
     if (first == UINT64_MAX) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
                        "%s: entry %llu, in %s %llu, has %s %llu, but there are %llu %ss", c->name,
                        (unsigned long long)first, c->major, (unsigned long long)major_of(c, first), c->minor,
-                       (unsigned long long)minor_at(c, first), (unsigned long long)c->minors, c->minor);
+                       (unsigned long long)c->indices[first], (unsigned long long)c->minors, c->minor);
 }
 
 /* Queues the entries of a CSC. */
@@ -93,7 +83,7 @@ static dcsr_status load_batches(dcsr_i_loader *loader, const compressed *c)
         for (uint64_t i = 0; i < n; i++) {
             while (c->offsets[major + 1] <= begin + i) major++;
             majors[i] = major;
-            minors[i] = minor_at(c, begin + i);
+            minors[i] = c->indices[begin + i];
         }
         const char *values = size ? (const char *)c->values + begin * size : NULL;
         DCSR_TRY(dcsr_i_loader_insert(loader, n, loader->row, loader->col, values));
@@ -133,8 +123,8 @@ dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_
                                    const dcsr_csr *csr, const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csr, call));
-    compressed c = {"CSR",     "row",        "column",     csr->rows, csr->cols,  csr->nnz,
-                    csr->type, csr->offsets, csr->columns, NULL,      csr->values};
+    compressed c = {"CSR",    "row",     "column",     "col_indices",    csr->rows,  csr->cols,
+                    csr->nnz, csr->type, csr->offsets, csr->col_indices, csr->values};
     dcsr_matrix *made;
     DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
     dcsr_status status = check_offsets(&c, context);
@@ -161,143 +151,7 @@ dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, co
 {
     static const char call[] = "dcsr_matrix_from_csc";
     DCSR_TRY(dcsr_i_load_check(matrix, csc, call));
-    compressed c = {"CSC",     "column",     "row", csc->cols, csc->rows,  csc->nnz,
-                    csc->type, csc->offsets, NULL,  csc->row,  csc->values};
+    compressed c = {"CSC",    "column",  "row",        "row_indices",    csc->cols,  csc->rows,
+                    csc->nnz, csc->type, csc->offsets, csc->row_indices, csc->values};
     return load(matrix, call, context, &c, options);
-}
-
-/* -- Out
- * ---------------------------------------------------------------------------------------------------------
- */
-
-/* A counting sort by column that keeps the order of rows. The rows are cut into parts of about equally many
- * entries; each part counts its columns, and the sums over parts tell each where its entries of a column go.
- */
-typedef struct counting {
-    uint64_t parts;
-    uint64_t
-        *first_page; /* parts + 1: part p has the pages first_page[p] to first_page[p + 1] - 1 of the list */
-    uint64_t *count; /* parts x cols: entries, then the place of the next one */
-} counting;
-
-static void free_counting(counting *sort, dcsr_context *context, uint64_t cols)
-{
-    dcsr_i_free(context, DCSR_I_SCRATCH, sort->first_page, sort->parts + 1, sizeof *sort->first_page);
-    dcsr_i_free(context, DCSR_I_SCRATCH, sort->count, sort->parts * cols, sizeof *sort->count);
-}
-
-static dcsr_status make_counting(counting *sort, dcsr_context *context, const dcsr_i_rows *rows,
-                                 const dcsr_i_page_offsets *offsets)
-{
-    uint64_t pages = offsets->pages.count, nnz = offsets->before[pages];
-    /* A part costs as much as counting `cols` entries; with many columns and few entries that is not worth
-     * it. */
-    sort->parts = (uint64_t)dcsr_i_threads(context, nnz);
-    while (sort->parts > 1 && sort->parts * rows->cols > nnz) sort->parts--;
-    sort->first_page = dcsr_i_alloc(context, DCSR_I_SCRATCH, sort->parts + 1, sizeof *sort->first_page);
-    sort->count = dcsr_i_calloc(context, DCSR_I_SCRATCH, sort->parts * rows->cols, sizeof *sort->count);
-    if (!sort->first_page || !sort->count) {
-        free_counting(sort, context, rows->cols);
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    uint64_t page = 0;
-    for (uint64_t p = 0; p < sort->parts; p++) {
-        while (page < pages && offsets->before[page] < nnz / sort->parts * p) page++;
-        sort->first_page[p] = page;
-    }
-    sort->first_page[sort->parts] = pages;
-    return DCSR_OK;
-}
-
-/* Goes through the entries of a page: counts them when csc is NULL, else puts them in place. */
-static void pass_page(uint64_t *count, const dcsr_i_page_list *pages, uint64_t page, const dcsr_i_rows *rows,
-                      dcsr_csc *csc)
-{
-    size_t size = dcsr_type_size(rows->type);
-    uint64_t end = dcsr_i_listed_end(pages, page, rows->rows);
-    for (uint64_t row = dcsr_i_listed_row(pages, page); row < end; row++) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int n = dcsr_i_rows_pieces(rows, row, pieces);
-        for (int k = 0; k < n; k++)
-            for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
-                uint64_t at = count[rows->columns[i]]++;
-                if (!csc) continue;
-                csc->row[at] = row;
-                dcsr_i_copy_value(csc->values, at, rows->values, i, size);
-            }
-    }
-}
-
-/* The same for a part. */
-static void pass(const counting *sort, uint64_t part, const dcsr_i_page_list *pages, const dcsr_i_rows *rows,
-                 dcsr_csc *csc)
-{
-    for (uint64_t page = sort->first_page[part]; page < sort->first_page[part + 1]; page++)
-        pass_page(sort->count + part * rows->cols, pages, page, rows, csc);
-}
-
-static void sort_by_column(dcsr_csc *csc, const counting *sort, const dcsr_i_page_list *pages,
-                           const dcsr_i_rows *rows)
-{
-    int threads = (int)sort->parts;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, pages, rows, NULL);
-    uint64_t at = 0;
-    for (uint64_t col = 0; col < rows->cols; col++) {
-        csc->offsets[col] = at;
-        for (uint64_t p = 0; p < sort->parts; p++) {
-            uint64_t entries = sort->count[p * rows->cols + col];
-            sort->count[p * rows->cols + col] = at;
-            at += entries;
-        }
-    }
-    csc->offsets[rows->cols] = at;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (uint64_t p = 0; p < sort->parts; p++) pass(sort, p, pages, rows, csc);
-}
-
-static dcsr_status allocate_csc(dcsr_csc *csc, dcsr_context *context, const dcsr_i_rows *rows, uint64_t nnz)
-{
-    size_t size = dcsr_type_size(rows->type);
-    *csc = (dcsr_csc){rows->rows, rows->cols, nnz, rows->type, NULL, NULL, NULL, context};
-    csc->offsets = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows->cols + 1, sizeof *csc->offsets);
-    csc->row = dcsr_i_alloc(context, DCSR_I_SCRATCH, nnz, sizeof *csc->row);
-    if (size) csc->values = dcsr_i_alloc(context, DCSR_I_SCRATCH, nnz, size);
-    if (csc->offsets && csc->row && (csc->values || !size)) return DCSR_OK;
-    dcsr_csc_free(csc);
-    return DCSR_ERROR_OUT_OF_MEMORY;
-}
-
-dcsr_status dcsr_view_to_csc(dcsr_csc *csc, dcsr_view *view)
-{
-    if (!csc)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_to_csc: csc is NULL; give it a place");
-    memset(csc, 0, sizeof *csc);
-    const dcsr_i_rows *rows;
-    dcsr_context *context;
-    dcsr_i_page_offsets offsets;
-    DCSR_TRY(dcsr_i_convert_begin(view, &rows, &context));
-    DCSR_TRY(dcsr_i_page_offsets_create(&offsets, context, rows, 0));
-    dcsr_status status = allocate_csc(csc, context, rows, offsets.before[offsets.pages.count]);
-    counting sort;
-    if (status == DCSR_OK) {
-        status = make_counting(&sort, context, rows, &offsets);
-        if (status == DCSR_OK) {
-            sort_by_column(csc, &sort, &offsets.pages, rows);
-            free_counting(&sort, context, rows->cols);
-        } else {
-            dcsr_csc_free(csc);
-        }
-    }
-    dcsr_i_page_offsets_free(&offsets, context);
-    return status;
-}
-
-void dcsr_csc_free(dcsr_csc *csc)
-{
-    if (!csc) return;
-    dcsr_i_free(csc->context, DCSR_I_SCRATCH, csc->offsets, csc->cols + 1, sizeof *csc->offsets);
-    dcsr_i_free(csc->context, DCSR_I_SCRATCH, csc->row, csc->nnz, sizeof *csc->row);
-    dcsr_i_free(csc->context, DCSR_I_SCRATCH, csc->values, csc->nnz, dcsr_type_size(csc->type));
-    memset(csc, 0, sizeof *csc);
 }

@@ -55,7 +55,7 @@ dcsr_status dcsr_i_coo_allocate(dcsr_coo *coo, const char *call, dcsr_context *c
     size_t size[3];
     element_sizes(type, size);
     DCSR_TRY(allocate_arrays(context, array, nnz, size));
-    *coo = (dcsr_coo){type, rows, cols, nnz, array[0], array[1], array[2], context};
+    *coo = (dcsr_coo){rows, cols, nnz, type, array[0], array[1], array[2], context};
     return DCSR_OK;
 }
 
@@ -72,7 +72,7 @@ dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz)
     if (nnz == coo->nnz) return DCSR_OK;
     /* Not realloc(): when the second array cannot be resized, the first could not be given its old length
      * back. */
-    void *old[3] = {coo->row, coo->col, coo->values}, *array[3];
+    void *old[3] = {coo->row_indices, coo->col_indices, coo->values}, *array[3];
     size_t size[3];
     element_sizes(coo->type, size);
     DCSR_TRY(allocate_arrays(coo->context, array, nnz, size));
@@ -80,14 +80,14 @@ dcsr_status dcsr_coo_resize(dcsr_coo *coo, uint64_t nnz)
     for (int i = 0; i < 3; i++)
         if (array[i] && kept) memcpy(array[i], old[i], kept * size[i]);
     free_arrays(coo->context, old, coo->nnz, size);
-    coo->row = array[0], coo->col = array[1], coo->values = array[2], coo->nnz = nnz;
+    coo->row_indices = array[0], coo->col_indices = array[1], coo->values = array[2], coo->nnz = nnz;
     return DCSR_OK;
 }
 
 dcsr_status dcsr_i_coo_trim(dcsr_coo *coo, uint64_t nnz)
 {
     if (nnz == coo->nnz) return DCSR_OK;
-    void *array[3] = {coo->row, coo->col, coo->values};
+    void *array[3] = {coo->row_indices, coo->col_indices, coo->values};
     size_t size[3];
     element_sizes(coo->type, size);
     dcsr_context *context = coo->context;
@@ -102,14 +102,14 @@ dcsr_status dcsr_i_coo_trim(dcsr_coo *coo, uint64_t nnz)
         }
         array[i] = trimmed;
     }
-    coo->row = array[0], coo->col = array[1], coo->values = array[2], coo->nnz = nnz;
+    coo->row_indices = array[0], coo->col_indices = array[1], coo->values = array[2], coo->nnz = nnz;
     return DCSR_OK;
 }
 
 void dcsr_coo_free(dcsr_coo *coo)
 {
     if (!coo) return;
-    void *array[3] = {coo->row, coo->col, coo->values};
+    void *array[3] = {coo->row_indices, coo->col_indices, coo->values};
     size_t size[3];
     element_sizes(coo->type, size);
     free_arrays(coo->context, array, coo->nnz, size);
@@ -122,9 +122,9 @@ dcsr_status dcsr_i_coo_check(const dcsr_coo *coo)
     if (!dcsr_type_name(coo->type))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "the triples have type %d; use one of dcsr_type",
                            (int)coo->type);
-    if (coo->nnz && (!coo->row || !coo->col))
+    if (coo->nnz && (!coo->row_indices || !coo->col_indices))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "the triples' row or col is NULL, but there are %llu of them",
+                           "the triples' row_indices or col_indices is NULL, but there are %llu of them",
                            (unsigned long long)coo->nnz);
     if (coo->nnz && coo->type != DCSR_PATTERN && !coo->values)
         return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "the triples' values are NULL, but their type is %s",
@@ -143,7 +143,9 @@ dcsr_status dcsr_matrix_from_coo(dcsr_matrix **matrix, dcsr_context *context, co
     DCSR_TRY(dcsr_i_matrix_create(&created, call, context, coo->type, coo->rows, coo->cols, options));
     const void *values = coo->type == DCSR_PATTERN ? NULL : coo->values;
     dcsr_status status = DCSR_OK;
-    if (coo->nnz) status = dcsr_i_matrix_insert(created, call, coo->nnz, coo->row, coo->col, values, NULL);
+    if (coo->nnz)
+        status =
+            dcsr_i_matrix_insert(created, call, coo->nnz, coo->row_indices, coo->col_indices, values, NULL);
     if (status == DCSR_OK) status = dcsr_matrix_wait(created);
     if (status == DCSR_OK)
         *matrix = created;

@@ -26,7 +26,7 @@ static dcsr_status read_lines(dcsr_coo *coo, const dcsr_i_lines *lines, const dc
                               dcsr_i_chunks *chunks)
 {
     DCSR_TRY(dcsr_i_coo_allocate(coo, lines->name, chunks->context, lines->type, 0, 0, chunks->capacity));
-    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row, coo->col, coo->values));
+    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row_indices, coo->col_indices, coo->values));
     uint64_t rows = options ? options->rows : 0, cols = options ? options->cols : 0;
     uint64_t needed_rows = chunks->entries ? chunks->max_row + 1 : 0;
     uint64_t needed_cols = chunks->entries ? chunks->max_col + 1 : 0;

@@ -73,7 +73,7 @@ dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_
         dcsr_i_coo_allocate(coo, "dcsr_generate_rmat", context, DCSR_PATTERN, vertices, vertices, edges));
 
     int scale = rmat->scale;
-    uint64_t *row = coo->row, *col = coo->col;
+    uint64_t *row = coo->row_indices, *col = coo->col_indices;
     uint64_t key = dcsr_i_random_key(rmat->seed, STREAM_RMAT_EDGES);
     dcsr_i_shuffle labels = dcsr_i_shuffle_make(scale, dcsr_i_random_key(rmat->seed, STREAM_RMAT_LABELS));
     quadrants q = {fraction_of_2_32(rmat->a), fraction_of_2_32(rmat->a + rmat->b),
@@ -100,7 +100,7 @@ dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows
                            "er: a matrix of %llu x %llu has no place for %llu entries",
                            (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)nnz);
     DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_er", context, DCSR_PATTERN, rows, cols, nnz));
-    uint64_t *row = coo->row, *col = coo->col;
+    uint64_t *row = coo->row_indices, *col = coo->col_indices;
     uint64_t key = dcsr_i_random_key(seed, STREAM_ER);
     int threads = dcsr_i_threads(context, nnz);
 #pragma omp parallel for num_threads(threads)
@@ -117,7 +117,7 @@ dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n)
 {
     uint64_t edges = n ? n - 1 : 0;
     DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_path", context, DCSR_PATTERN, n, n, edges));
-    uint64_t *row = coo->row, *col = coo->col;
+    uint64_t *row = coo->row_indices, *col = coo->col_indices;
     int threads = dcsr_i_threads(context, edges);
 #pragma omp parallel for num_threads(threads)
     for (uint64_t i = 0; i < edges; i++) {

@@ -53,8 +53,8 @@ static uint64_t fill_point(const grid *g, uint64_t z, uint64_t y, uint64_t x, dc
             for (int dx = x > 0 ? -1 : 0; dx <= (x + 1 < g->n); dx++) {
                 int distance = abs(dz) + abs(dy) + abs(dx);
                 if (distance > 1 && !g->box) continue;
-                coo->row[at] = (uint64_t)row;
-                coo->col[at] = (uint64_t)(row + (dz * n + dy) * n + dx);
+                coo->row_indices[at] = (uint64_t)row;
+                coo->col_indices[at] = (uint64_t)(row + (dz * n + dy) * n + dx);
                 values[at] = distance ? -1 : g->diagonal;
                 at++;
             }

@@ -164,9 +164,9 @@ static void write_mirrors(const mirror_block *block, dcsr_coo *coo, bool negate)
 {
     uint64_t at = block->mirrors;
     for (uint64_t i = block->begin; i < block->end; i++) {
-        if (coo->row[i] == coo->col[i]) continue;
-        coo->row[at] = coo->col[i];
-        coo->col[at] = coo->row[i];
+        if (coo->row_indices[i] == coo->col_indices[i]) continue;
+        coo->row_indices[at] = coo->col_indices[i];
+        coo->col_indices[at] = coo->row_indices[i];
         if (coo->type == DCSR_FP64) {
             double *values = coo->values;
             values[at] = negate ? -values[i] : values[i];
@@ -190,7 +190,8 @@ static dcsr_status expand(dcsr_coo *coo, uint64_t listed, bool negate, uint64_t 
         uint64_t begin = b * BLOCK_ENTRIES, end = begin + BLOCK_ENTRIES;
         if (end > listed) end = listed;
         blocks[b] = (mirror_block){.begin = begin, .end = end};
-        for (uint64_t i = begin; i < end; i++) blocks[b].mirrors += coo->row[i] != coo->col[i];
+        for (uint64_t i = begin; i < end; i++)
+            blocks[b].mirrors += coo->row_indices[i] != coo->col_indices[i];
     }
     *nnz = listed;
     for (uint64_t b = 0; b < count; b++) {
@@ -226,7 +227,7 @@ static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const d
     uint64_t capacity = chunks->capacity << expands;
     DCSR_TRY(dcsr_i_coo_allocate(coo, lines->name, chunks->context, lines->type, head->rows, head->cols,
                                  capacity));
-    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row, coo->col, coo->values));
+    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row_indices, coo->col_indices, coo->values));
     uint64_t nnz = chunks->entries;
     if (expands) DCSR_TRY(expand(coo, nnz, head->symmetry == DCSR_I_SKEW_SYMMETRIC, &nnz));
     return dcsr_i_coo_trim(coo, nnz);

@@ -97,11 +97,11 @@ static bool is_floating(dcsr_type type)
 static dcsr_status check_entries(const dcsr_coo *coo, const char *path)
 {
     for (uint64_t i = 0; i < coo->nnz; i++)
-        if (coo->row[i] >= coo->rows || coo->col[i] >= coo->cols)
+        if (coo->row_indices[i] >= coo->rows || coo->col_indices[i] >= coo->cols)
             return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
                                "%s: entry number %" PRIu64 " is (%" PRIu64 ", %" PRIu64
                                "), outside the matrix of %" PRIu64 " x %" PRIu64,
-                               path, i, coo->row[i], coo->col[i], coo->rows, coo->cols);
+                               path, i, coo->row_indices[i], coo->col_indices[i], coo->rows, coo->cols);
     const uint64_t *large = coo->type == DCSR_UINT64 ? coo->values : NULL;
     for (uint64_t i = 0; large && i < coo->nnz; i++)
         if (large[i] > INT64_MAX)
@@ -127,9 +127,9 @@ static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base
     value_printer *print_value = value_printers[coo->type];
     for (uint64_t i = 0; i < coo->nnz; i++) {
         char *to = dcsr_i_output_room(out);
-        to = print_unsigned(to, coo->row[i] + base);
+        to = print_unsigned(to, coo->row_indices[i] + base);
         *to++ = separator;
-        to = print_unsigned(to, coo->col[i] + base);
+        to = print_unsigned(to, coo->col_indices[i] + base);
         if (print_value) {
             *to++ = separator;
             to = print_value(to, coo->values, i);

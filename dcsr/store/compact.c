@@ -171,12 +171,12 @@ static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const 
              last = row + DCSR_I_PAGE_ROWS < csr->rows ? row + DCSR_I_PAGE_ROWS : csr->rows;
     uint64_t first = csr->offsets[row], entries = csr->offsets[last] - first, to = table->first + first;
     size_t size = matrix->value_size;
-    memcpy(matrix->arena.columns + to, csr->columns + first, entries * sizeof *csr->columns);
+    memcpy(matrix->arena.columns + to, csr->col_indices + first, entries * sizeof *csr->col_indices);
     if (size)
         memcpy(matrix->arena.values + to * size, (const char *)csr->values + first * size, entries * size);
     if (matrix->policy == DCSR_POLICY_KEEP) return 0;
     for (uint64_t r = 0; row + r < last; r++)
-        if (may_repeat(csr->columns, csr->offsets[row + r], csr->offsets[row + r + 1]))
+        if (may_repeat(csr->col_indices, csr->offsets[row + r], csr->offsets[row + r + 1]))
             page->duplicates |= (uint64_t)1 << r;
     return (uint64_t)__builtin_popcountll(page->duplicates);
 }

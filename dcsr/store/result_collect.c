@@ -37,8 +37,8 @@ static dcsr_status make_arrays(dcsr_i_result *result, uint64_t entries)
     size_t size = result->matrix->value_size;
     result->csr.nnz = entries;
     result->csr.offsets = result->collected->offsets;
-    result->csr.columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, entries, sizeof *result->csr.columns);
-    if (!result->csr.columns) return DCSR_ERROR_OUT_OF_MEMORY;
+    result->csr.col_indices = dcsr_i_alloc(context, DCSR_I_SCRATCH, entries, sizeof *result->csr.col_indices);
+    if (!result->csr.col_indices) return DCSR_ERROR_OUT_OF_MEMORY;
     if (size) result->csr.values = dcsr_i_alloc(context, DCSR_I_SCRATCH, entries, size);
     return size && !result->csr.values ? DCSR_ERROR_OUT_OF_MEMORY : DCSR_OK;
 }
@@ -103,7 +103,7 @@ static dcsr_status put_together(dcsr_i_result *result)
         const place *from = &c->places[p];
         if (!from->entries) continue;
         const dcsr_i_result_thread *t = &result->thread[from->thread];
-        memcpy((uint32_t *)result->csr.columns + to, t->columns + from->at,
+        memcpy((uint32_t *)result->csr.col_indices + to, t->columns + from->at,
                from->entries * sizeof *t->columns);
         if (size)
             memcpy((char *)result->csr.values + to * size, t->values + from->at * size, from->entries * size);
@@ -123,7 +123,7 @@ void dcsr_i_collect_end(dcsr_i_result *result)
     struct dcsr_i_collected *c = result->collected;
     size_t size = result->matrix->value_size;
     for (int i = 0; result->thread && i < result->threads; i++) free_arrays(result, &result->thread[i]);
-    dcsr_i_free(context, DCSR_I_SCRATCH, (void *)result->csr.columns, result->csr.nnz, sizeof(uint32_t));
+    dcsr_i_free(context, DCSR_I_SCRATCH, (void *)result->csr.col_indices, result->csr.nnz, sizeof(uint32_t));
     dcsr_i_free(context, DCSR_I_SCRATCH, (void *)result->csr.values, result->csr.nnz, size);
     if (!c) return;
     dcsr_i_free(context, DCSR_I_SCRATCH, c->offsets, c->rows + 1, sizeof *c->offsets);

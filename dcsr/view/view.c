@@ -281,7 +281,7 @@ static dcsr_csr arrays_of(const dcsr_i_csr *csr)
                       .nnz = csr->nnz,
                       .type = csr->type,
                       .offsets = csr->offsets,
-                      .columns = csr->columns,
+                      .col_indices = csr->columns,
                       .values = csr->values};
 }
 
@@ -301,7 +301,7 @@ dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns, void *values,
+dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols, void *values,
                           uint64_t *length)
 {
     DCSR_TRY(dcsr_i_view_check(view));
@@ -309,6 +309,6 @@ dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint
     if (row >= view->form[0].rows.rows)
         return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_row: row %llu of %llu",
                            (unsigned long long)row, (unsigned long long)view->form[0].rows.rows);
-    return view->matrix->engine->read_row(view->context, &view->form[0].rows, row, capacity, columns, values,
+    return view->matrix->engine->read_row(view->context, &view->form[0].rows, row, capacity, cols, values,
                                           length);
 }

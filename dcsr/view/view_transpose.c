@@ -160,7 +160,7 @@ dcsr_status dcsr_i_view_make_csc(dcsr_view *view)
     return DCSR_OK;
 }
 
-static dcsr_status check_csc(const dcsr_view *view, const dcsr_csc_arrays *arrays, const char *call)
+static dcsr_status check_csc(const dcsr_view *view, const dcsr_csc *arrays, const char *call)
 {
     DCSR_TRY(dcsr_i_view_check(view));
     if (!arrays) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: csc is NULL; give it a place", call);
@@ -170,18 +170,18 @@ static dcsr_status check_csc(const dcsr_view *view, const dcsr_csc_arrays *array
     return DCSR_OK;
 }
 
-static dcsr_csc_arrays arrays_of(const dcsr_i_csr *csc)
+static dcsr_csc arrays_of(const dcsr_i_csr *csc)
 {
-    return (dcsr_csc_arrays){.rows = csc->cols,
-                             .cols = csc->rows,
-                             .nnz = csc->nnz,
-                             .type = csc->type,
-                             .offsets = csc->offsets,
-                             .row = csc->columns,
-                             .values = csc->values};
+    return (dcsr_csc){.rows = csc->cols,
+                      .cols = csc->rows,
+                      .nnz = csc->nnz,
+                      .type = csc->type,
+                      .offsets = csc->offsets,
+                      .row_indices = csc->columns,
+                      .values = csc->values};
 }
 
-dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc)
+dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc *csc)
 {
     DCSR_TRY(check_csc(view, csc, "dcsr_view_csc"));
     *csc = arrays_of(view->form[DCSR_I_TRANSPOSED].csr);
@@ -189,7 +189,7 @@ dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc)
 }
 
 /* Only of what is on a device is there another copy. */
-dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc)
+dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc *csc)
 {
     const dcsr_i_rows *rows;
     DCSR_TRY(check_csc(view, csc, "dcsr_view_csc_on_host"));

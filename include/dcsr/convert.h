@@ -1,9 +1,11 @@
 /* convert.h: conversions between a matrix and other formats.
  *
- * Out: dcsr_view_to_*() copies a view into arrays that the structure owns and dcsr_*_free() frees. In:
- * dcsr_matrix_from_*() checks the caller's arrays (ascending offsets, indices in range) and copies them; the
- * matrix is ready when the call returns. `options` may be NULL. Value types are those of the matrix. On
- * failure a structure is all zero, a matrix NULL. Free structures before their context is destroyed. */
+ * Out: dcsr_view_to_*() copies a view into arrays that the structure owns and dcsr_*_free() frees; CSR and CSC
+ * are lent by views of these layouts instead (dcsr_view_csr(), dcsr_view_csc()). In: dcsr_matrix_from_*()
+ * checks the caller's arrays (ascending offsets, indices in range) and copies them; the matrix is ready when
+ * the call returns. `options` may be NULL. Value types are those of the matrix. On failure a structure is all
+ * zero, a matrix NULL. Free structures before their context is destroyed; one that the caller fills with
+ * arrays of his own needs no context, and is not freed. */
 #ifndef DCSR_CONVERT_H
 #define DCSR_CONVERT_H
 
@@ -17,26 +19,16 @@ extern "C" {
 /* COO, rows ascending. Cost: O(entries); for a CSR view also O(rows). */
 DCSR_API dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view);
 
-/* CSR in, at the cost of one copy: each row becomes one segment without slack. (For CSR out, see
- * dcsr_view_csr().) The entries of a row may come in any order; duplicates follow the policy. Errors:
- * INVALID_ARGUMENT (offsets), INDEX_OUT_OF_RANGE, as dcsr_matrix_create(). */
+/* CSR, at the cost of one copy: each row becomes one segment without slack. The entries of a row may come in
+ * any order; duplicates follow the policy. Errors: INVALID_ARGUMENT (offsets), INDEX_OUT_OF_RANGE, as
+ * dcsr_matrix_create(). */
 DCSR_API dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                           const dcsr_matrix_options *options);
 
-/* Compressed columns: column j holds row[offsets[j]] .. row[offsets[j+1]-1], in ascending order on the way
- * out. Cost: O(cols + entries). */
-typedef struct dcsr_csc {
-    uint64_t rows, cols, nnz;
-    dcsr_type type;
-    uint64_t *offsets; /* cols + 1 */
-    uint64_t *row;     /* nnz */
-    void *values;
-    dcsr_context *context;
-} dcsr_csc;
-DCSR_API dcsr_status dcsr_view_to_csc(dcsr_csc *csc, dcsr_view *view);
+/* CSC, inserted in batches: O(cols + entries). The entries of a column may come in any
+ * order. Errors: as for CSR. */
 DCSR_API dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,
                                           const dcsr_matrix_options *options);
-DCSR_API void dcsr_csc_free(dcsr_csc *csc);
 
 /* ELLPACK: `width` slots per row, stored column-major: slot s of row i is at [s * rows + i]. An unused slot
  * has column DCSR_ELL_UNUSED and value 0. */
@@ -44,7 +36,7 @@ DCSR_API void dcsr_csc_free(dcsr_csc *csc);
 typedef struct dcsr_ell {
     uint64_t rows, cols, width;
     dcsr_type type;
-    uint32_t *columns; /* rows x width */
+    uint32_t *col_indices; /* rows x width */
     void *values;
     dcsr_context *context;
 } dcsr_ell;

@@ -13,11 +13,11 @@ extern "C" {
 #endif
 
 typedef struct dcsr_coo {
-    dcsr_type type;
     uint64_t rows, cols; /* every index is below these */
     uint64_t nnz;        /* entries in the arrays */
-    uint64_t *row;
-    uint64_t *col;
+    dcsr_type type;
+    uint64_t *row_indices;
+    uint64_t *col_indices;
     void *values;          /* nnz values of the type; NULL for DCSR_PATTERN */
     dcsr_context *context; /* the context that its memory counts towards */
 } dcsr_coo;

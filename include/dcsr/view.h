@@ -76,16 +76,26 @@ typedef struct dcsr_view_shape {
 /* Fills *shape. Cost: O(1). */
 DCSR_API dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape);
 
-/* The arrays of a CSR view. They belong to the view and last as long as it does. In a cuda context they are
- * in the device's memory, for kernels and libraries there, and may be used on any stream until the view is
- * destroyed. */
+/* Compressed rows: row i has the entries offsets[i] to offsets[i + 1] - 1. The arrays are lent: by a view, to
+ * which they belong and as long as which they last, or by the caller to dcsr_matrix_from_csr(). Those of a
+ * view in a cuda context are in the device's memory, for kernels and libraries there, and may be used on any
+ * stream until the view is destroyed. */
 typedef struct dcsr_csr {
     uint64_t rows, cols, nnz;
     dcsr_type type;
-    const uint64_t *offsets; /* rows + 1; offsets[0] is 0 */
-    const uint32_t *columns; /* nnz */
-    const void *values;      /* nnz values of the type; NULL for pattern */
+    const uint64_t *offsets;     /* rows + 1; offsets[0] is 0 */
+    const uint32_t *col_indices; /* nnz */
+    const void *values;          /* nnz values of the type; NULL for pattern */
 } dcsr_csr;
+
+/* Compressed columns: the same by columns, for dcsr_matrix_from_csc() and of a CSC view. */
+typedef struct dcsr_csc {
+    uint64_t rows, cols, nnz;
+    dcsr_type type;
+    const uint64_t *offsets;     /* cols + 1; offsets[0] is 0 */
+    const uint32_t *row_indices; /* nnz */
+    const void *values;          /* nnz values of the type; NULL for pattern */
+} dcsr_csc;
 
 /* Fills *csr with the arrays of a CSR view. Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
 DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
@@ -94,27 +104,19 @@ DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
  * makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
 
-/* The arrays of a CSC view: the columns, each with ascending row numbers. Ownership, lifetime and memory are
- * as for CSR. The view can also be read by rows, like a view of segments: by dcsr_view_row(),
- * dcsr_view_get_many(), dcsr_view_get_info() and all operations. Duplicates that the view's flags let through
- * appear as they were inserted; if the matrix maintains its transpose, they may be combined already. */
-typedef struct dcsr_csc_arrays {
-    uint64_t rows, cols, nnz;
-    dcsr_type type;
-    const uint64_t *offsets; /* cols + 1; offsets[0] is 0 */
-    const uint32_t *row;     /* nnz row numbers */
-    const void *values;      /* nnz values of the type; NULL for pattern */
-} dcsr_csc_arrays;
-
-/* Fills *csc with the arrays of a CSC view. Errors: INVALID_ARGUMENT when the view's layout is not CSC. */
-DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc_arrays *csc);
+/* Fills *csc with the arrays of a CSC view: the columns, each with ascending row numbers. The view can also be
+ * read by rows, like a view of segments: by dcsr_view_row(), dcsr_view_get_many(), dcsr_view_get_info() and
+ * all operations. Duplicates that the view's flags let through appear as they were inserted; if the matrix
+ * maintains its transpose, they may be combined already. Errors: INVALID_ARGUMENT when the view's layout is
+ * not CSC. */
+DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc *csc);
 /* The same in host memory: on a device a copy that the view makes at the first call and keeps. Errors: also
  * OUT_OF_MEMORY. */
-DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc_arrays *csc);
+DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc *csc);
 
-/* One row, whatever the layout: up to `capacity` entries are copied to columns and values (each may be NULL);
+/* One row, whatever the layout: up to `capacity` entries are copied to cols and values (each may be NULL);
  * *length gets the row's length. To learn that first, call it with capacity 0. Errors: INDEX_OUT_OF_RANGE. */
-DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *columns,
+DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols,
                                    void *values, uint64_t *length);
 
 /* As dcsr_matrix_get_many(), but reads the view's version and does not wait. */

@@ -175,8 +175,8 @@ Test(cli_store, values_of_all_types_are_read)
         dcsr_coo coo;
         cr_assert(!dcsr_coo_allocate(&coo, context, (dcsr_type)type, 2, 3, 2));
         for (int e = 0; e < 2; e++) {
-            coo.row[e] = row[e];
-            coo.col[e] = 0;
+            coo.row_indices[e] = row[e];
+            coo.col_indices[e] = 0;
             switch (type) {
 #define DCSR_X(NAME, name, ctype, minimum, maximum) \
     case DCSR_##NAME:                               \

@@ -51,7 +51,7 @@ static inline void fuzz_read(const char *name, const uint8_t *data, size_t size,
     } else {
         FUZZ_CHECK(status == DCSR_ERROR_FORMAT);
         FUZZ_CHECK(!strncmp(dcsr_thread_error(), name, strlen(name)));
-        FUZZ_CHECK(!coo.row && !coo.col && !coo.values && !coo.nnz);
+        FUZZ_CHECK(!coo.row_indices && !coo.col_indices && !coo.values && !coo.nnz);
     }
     dcsr_coo_free(&coo);
     FUZZ_CHECK(dcsr_context_get_info(context, &info) == DCSR_OK && info.scratch_bytes == 0);

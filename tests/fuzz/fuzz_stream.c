@@ -22,7 +22,7 @@ static void compare(const dcsr_coo *coo, dcsr_status status, const uint8_t *data
     FUZZ_CHECK(coo->type == same.type && coo->nnz == same.nnz && coo->rows == same.rows &&
                coo->cols == same.cols);
     for (uint64_t i = 0; i < coo->nnz; i++)
-        FUZZ_CHECK(coo->row[i] == same.row[i] && coo->col[i] == same.col[i]);
+        FUZZ_CHECK(coo->row_indices[i] == same.row_indices[i] && coo->col_indices[i] == same.col_indices[i]);
     dcsr_coo_free(&same);
 }
 
@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(status == DCSR_OK || status == DCSR_ERROR_FORMAT || status == DCSR_ERROR_OUT_OF_MEMORY);
     FUZZ_CHECK(status != DCSR_OK || (looked == DCSR_OK && type == coo.type));
     FUZZ_CHECK(report.ignored_from + report.ignored_bytes <= size);
-    for (uint64_t i = 0; i < coo.nnz; i++) FUZZ_CHECK(coo.row[i] < coo.rows && coo.col[i] < coo.cols);
+    for (uint64_t i = 0; i < coo.nnz; i++)
+        FUZZ_CHECK(coo.row_indices[i] < coo.rows && coo.col_indices[i] < coo.cols);
     if (size < 2 || data[0] != 0x1f || data[1] != 0x8b) compare(&coo, status, data, size);
     dcsr_coo_free(&coo);
     dcsr_input_close(input);

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     const uint32_t columns[] = {3, 0, 1};
     const double expected[] = {2, -4, 1.5};
     require(csr.nnz == 3 && !memcmp(csr.offsets, offsets, sizeof offsets) &&
-                !memcmp(csr.columns, columns, sizeof columns) &&
+                !memcmp(csr.col_indices, columns, sizeof columns) &&
                 !memcmp(csr.values, expected, sizeof expected),
             "other entries than were inserted");
     dcsr_view_destroy(view);

@@ -179,7 +179,7 @@ static bool same_entries(dcsr_view *a, dcsr_view *b)
     TEST_OK(dcsr_view_csr_on_host(b, &y));
     return x.rows == y.rows && x.cols == y.cols && x.nnz == y.nnz && x.type == y.type &&
            !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
-           !memcmp(x.columns, y.columns, x.nnz * sizeof *x.columns) &&
+           !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
            (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
 }
 

@@ -30,7 +30,7 @@ static bool same_entries(dcsr_view *a, dcsr_view *b)
     TEST_OK(dcsr_view_csr_on_host(a, &x));
     TEST_OK(dcsr_view_csr_on_host(b, &y));
     return x.nnz == y.nnz && !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
-           !memcmp(x.columns, y.columns, x.nnz * sizeof *x.columns) &&
+           !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
            (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
 }
 
@@ -172,7 +172,7 @@ static uint64_t count_products(const problem *x, uint64_t *all)
     for (uint64_t row = 0; row < a.rows; row++) {
         uint64_t of_row = 0;
         for (uint64_t k = a.offsets[row]; k < a.offsets[row + 1]; k++)
-            of_row += b.offsets[a.columns[k] + 1] - b.offsets[a.columns[k]];
+            of_row += b.offsets[a.col_indices[k] + 1] - b.offsets[a.col_indices[k]];
         if (of_row > most) most = of_row;
         *all += of_row;
     }

@@ -97,18 +97,18 @@ static entries our_entries(session *s, const matrix_pair *m)
     if (layout == DCSR_LAYOUT_SEGMENTS) {
         dcsr_coo coo;
         OURS(dcsr_view_to_coo(&coo, view));
-        list = gather(coo.nnz, coo.row, coo.col, coo.values, m->type);
+        list = gather(coo.nnz, coo.row_indices, coo.col_indices, coo.values, m->type);
         dcsr_coo_free(&coo);
     } else {
         dcsr_csr csr = {0};
-        dcsr_csc_arrays csc = {0};
+        dcsr_csc csc = {0};
         const bool by_row = layout == DCSR_LAYOUT_CSR;
         if (by_row)
             OURS(dcsr_view_csr_on_host(view, &csr));
         else
             OURS(dcsr_view_csc_on_host(view, &csc));
         const uint64_t nnz = by_row ? csr.nnz : csc.nnz, *offsets = by_row ? csr.offsets : csc.offsets;
-        const uint32_t *minor = by_row ? csr.columns : csc.row;
+        const uint32_t *minor = by_row ? csr.col_indices : csc.row_indices;
         uint64_t *major_of = allocate(nnz, sizeof *major_of), *minor_of = allocate(nnz, sizeof *minor_of);
         for (uint64_t major = 0; major < (by_row ? m->rows : m->cols); major++)
             for (uint64_t k = offsets[major]; k < offsets[major + 1]; k++)

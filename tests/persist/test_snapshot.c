@@ -207,7 +207,7 @@ Test(snapshot, cuts_long_rows_and_leaves_out_gaps)
     TEST_OK(dcsr_view_csr_on_host(b, &y));
     cr_assert_eq(x.nnz, y.nnz);
     cr_assert_arr_eq(x.offsets, y.offsets, (ROWS + 1) * sizeof *x.offsets);
-    cr_assert_arr_eq(x.columns, y.columns, x.nnz * sizeof *x.columns);
+    cr_assert_arr_eq(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices);
     cr_assert_arr_eq(x.values, y.values, x.nnz * sizeof(double));
     dcsr_view_destroy(a);
     dcsr_view_destroy(b);
@@ -376,7 +376,7 @@ Test(snapshot, of_some_megabytes_is_written_and_read)
         TEST_OK(dcsr_view_csr_on_host(b, &y));
         cr_assert_eq(x.nnz, y.nnz);
         cr_assert_arr_eq(x.offsets, y.offsets, (ROWS + 1) * sizeof *x.offsets);
-        cr_assert_arr_eq(x.columns, y.columns, x.nnz * sizeof *x.columns);
+        cr_assert_arr_eq(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices);
         cr_assert_arr_eq(x.values, y.values, x.nnz * sizeof(double));
         dcsr_view_destroy(a);
         dcsr_view_destroy(b);

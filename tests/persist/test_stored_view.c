@@ -36,7 +36,7 @@ Test(stored_view, is_lent_where_that_is_possible)
         TEST_OK(dcsr_view_csr(own, &y));
         cr_assert_eq(x.nnz, y.nnz);
         cr_assert_arr_eq(x.offsets, y.offsets, (y.rows + 1) * sizeof *y.offsets);
-        cr_assert_arr_eq(x.columns, y.columns, y.nnz * sizeof *y.columns);
+        cr_assert_arr_eq(x.col_indices, y.col_indices, y.nnz * sizeof *y.col_indices);
         cr_assert_arr_eq(x.values, y.values, y.nnz * sizeof(double));
         double value;
         bool stored;

@@ -155,7 +155,7 @@ static bool same_arrays(reading *r)
                        r->row, offsets[r->row], offsets[r->row + 1], r->nnz, r->nnz + r->length);
     size_t size = dcsr_type_size(r->info.type);
     if (r->length &&
-        (memcmp(r->csr.columns + r->nnz, r->columns, r->length * sizeof *r->columns) ||
+        (memcmp(r->csr.col_indices + r->nnz, r->columns, r->length * sizeof *r->columns) ||
          (size && memcmp((const char *)r->csr.values + r->nnz * size, r->values, r->length * size))))
         return differs(r, "CSR arrays of row %" PRIu64 " differ from dcsr_view_row()", r->row);
     return true;

@@ -75,14 +75,15 @@ static inline bool test_same_coo(const dcsr_coo *a, const dcsr_coo *b)
 {
     size_t bytes = a->nnz * sizeof(uint64_t);
     return a->type == b->type && a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz &&
-           (!a->nnz || (!memcmp(a->row, b->row, bytes) && !memcmp(a->col, b->col, bytes) &&
+           (!a->nnz || (!memcmp(a->row_indices, b->row_indices, bytes) &&
+                        !memcmp(a->col_indices, b->col_indices, bytes) &&
                         (!a->values || !memcmp(a->values, b->values, a->nnz * dcsr_type_size(a->type)))));
 }
 
 static inline bool test_is_zero(const dcsr_coo *coo)
 {
-    return !coo->type && !coo->rows && !coo->cols && !coo->nnz && !coo->row && !coo->col && !coo->values &&
-           !coo->context;
+    return !coo->type && !coo->rows && !coo->cols && !coo->nnz && !coo->row_indices && !coo->col_indices &&
+           !coo->values && !coo->context;
 }
 
 static inline uint64_t test_scratch_bytes(dcsr_context *context)

@@ -195,7 +195,7 @@ uint64_t store_see_alike(store_child *child, dcsr_view *view)
         store_child_fail(child, "%s: version %llu has %llu entries", child->now, (unsigned long long)v,
                          (unsigned long long)csr.nnz);
     for (uint64_t e = 0; e < csr.nnz; e++)
-        if ((uint64_t)values[e] != v || csr.columns[e] != e % length ||
+        if ((uint64_t)values[e] != v || csr.col_indices[e] != e % length ||
             csr.offsets[e / length] != e / length * length)
             store_child_fail(child, "%s: entry %llu of version %llu is of version %lld", child->now,
                              (unsigned long long)e, (unsigned long long)v, (long long)values[e]);

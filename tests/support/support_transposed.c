@@ -136,7 +136,7 @@ static bool rows_match(const dcsr_i_rows *rows, const oracle *model, unsigned fl
 /* The arrays of a CSC view. */
 static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY])
 {
-    dcsr_csc_arrays csc;
+    dcsr_csc csc;
     if (dcsr_view_csc_on_host(view, &csc) != DCSR_OK) {
         snprintf(why, TEST_WHY, "dcsr_view_csc_on_host: %s", dcsr_thread_error());
         return false;
@@ -147,7 +147,7 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
         return false;
     }
     for (uint64_t col = 0; col < csc.cols; col++)
-        if (!ascends(csc.row + csc.offsets[col], csc.offsets[col + 1] - csc.offsets[col], strictly)) {
+        if (!ascends(csc.row_indices + csc.offsets[col], csc.offsets[col + 1] - csc.offsets[col], strictly)) {
             snprintf(why, TEST_WHY, "flags %u: the rows of column %" PRIu64 " do not ascend", flags, col);
             return false;
         }
@@ -155,7 +155,7 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
                         .rows = csc.cols,
                         .cols = csc.rows,
                         .offsets = csc.offsets,
-                        .columns = csc.row,
+                        .columns = csc.row_indices,
                         .values = csc.values};
     return rows_match(&rows, model, flags, why);
 }

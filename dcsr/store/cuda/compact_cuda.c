@@ -213,8 +213,8 @@ static dcsr_status start_from_csr(layout *l, const dcsr_csr *csr)
 static void copy_entries(const layout *l, const dcsr_csr *csr)
 {
     dcsr_matrix *matrix = l->matrix;
-    dcsr_i_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->columns,
-                     l->entries * sizeof *csr->columns);
+    dcsr_i_cuda_copy(l->stream, matrix->arena.columns + l->first, csr->col_indices,
+                     l->entries * sizeof *csr->col_indices);
     if (matrix->value_size)
         dcsr_i_cuda_copy(l->stream, values_at(l, l->first), csr->values, l->entries * matrix->value_size);
 }

@@ -130,9 +130,9 @@ Test(arguments, failures_name_the_call_that_was_made)
     uint32_t columns[] = {0};
     double one[] = {1};
     const dcsr_csr csr = {1, 1, 1, DCSR_FP64, offsets, columns, one};
-    const dcsr_csc csc = {1, 1, 1, DCSR_FP64, offsets, col, one, context};
+    const dcsr_csc csc = {1, 1, 1, DCSR_FP64, offsets, columns, one};
     const dcsr_ell ell = {1, 1, 1, DCSR_FP64, columns, one, context};
-    const dcsr_coo coo = {DCSR_FP64, 1, 1, 1, row, col, one, context};
+    const dcsr_coo coo = {1, 1, 1, DCSR_FP64, row, col, one, context};
     const dcsr_hyb hyb = {ell, coo};
     dcsr_coo none;
     dcsr_matrix *other = NULL;

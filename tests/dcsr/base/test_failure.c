@@ -306,20 +306,21 @@ Test(allocation, may_fail_while_triples_become_a_matrix)
         status = dcsr_coo_allocate(&coo, context, DCSR_INT64, ROWS, COLS, 10);
         dcsr_i_fail_allocations_after(-1);
         if (status == DCSR_OK) break;
-        cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY && !coo.row && !coo.col && !coo.values && !coo.nnz);
+        cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY && !coo.row_indices && !coo.col_indices && !coo.values &&
+                  !coo.nnz);
         cr_assert(test_context_is_as_new(context, why), "%s", why);
     }
     test_random random = {1};
-    make_batch(&random, 10, ROWS, COLS, coo.row, coo.col, coo.values);
-    uint64_t row = coo.row[9];
+    make_batch(&random, 10, ROWS, COLS, coo.row_indices, coo.col_indices, coo.values);
+    uint64_t row = coo.row_indices[9];
     status = DCSR_ERROR_OUT_OF_MEMORY;
     for (long n = 0; status != DCSR_OK; n++) {
         dcsr_i_fail_allocations_after(n);
         status = dcsr_coo_resize(&coo, ENTRIES);
         dcsr_i_fail_allocations_after(-1);
-        cr_assert(coo.nnz == (status == DCSR_OK ? ENTRIES : 10) && coo.row[9] == row);
+        cr_assert(coo.nnz == (status == DCSR_OK ? ENTRIES : 10) && coo.row_indices[9] == row);
     }
-    make_batch(&random, ENTRIES, ROWS, COLS, coo.row, coo.col, coo.values);
+    make_batch(&random, ENTRIES, ROWS, COLS, coo.row_indices, coo.col_indices, coo.values);
     status = DCSR_ERROR_OUT_OF_MEMORY;
     for (long n = 0; status != DCSR_OK; n++) {
         dcsr_i_fail_allocations_after(n);
@@ -330,7 +331,7 @@ Test(allocation, may_fail_while_triples_become_a_matrix)
     }
     oracle model;
     oracle_create(&model, DCSR_INT64, DCSR_POLICY_DEFAULT, ROWS, COLS);
-    oracle_insert(&model, ENTRIES, coo.row, coo.col, coo.values);
+    oracle_insert(&model, ENTRIES, coo.row_indices, coo.col_indices, coo.values);
     TEST_MATCHES(matrix, &model);
     oracle_destroy(&model);
     dcsr_coo_free(&coo);

@@ -12,8 +12,8 @@ Test(coo, allocate_gives_arrays_for_each_type)
         cr_assert(coo.type == (dcsr_type)type && coo.rows == 7 && coo.cols == 9 && coo.nnz == 1000);
         cr_assert_eq(coo.context, context);
         cr_assert_eq(!coo.values, type == DCSR_PATTERN);
-        memset(coo.row, 1, 8000);
-        memset(coo.col, 1, 8000);
+        memset(coo.row_indices, 1, 8000);
+        memset(coo.col_indices, 1, 8000);
         if (coo.values) memset(coo.values, 1, 1000 * dcsr_type_size((dcsr_type)type));
         cr_assert_eq(test_scratch_bytes(context), 1000 * (16 + dcsr_type_size((dcsr_type)type)));
         dcsr_coo_free(&coo);
@@ -57,8 +57,8 @@ Test(coo, bad_arguments)
 static void fill(dcsr_coo *coo)
 {
     for (uint64_t i = 0; i < coo->nnz; i++) {
-        coo->row[i] = i;
-        coo->col[i] = 2 * i;
+        coo->row_indices[i] = i;
+        coo->col_indices[i] = 2 * i;
         if (coo->values) ((int16_t *)coo->values)[i] = (int16_t)(3 * i);
     }
 }
@@ -66,7 +66,7 @@ static void fill(dcsr_coo *coo)
 static void check(const dcsr_coo *coo, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
-        cr_assert(coo->row[i] == i && coo->col[i] == 2 * i);
+        cr_assert(coo->row_indices[i] == i && coo->col_indices[i] == 2 * i);
         if (coo->values) cr_assert_eq(((int16_t *)coo->values)[i], (int16_t)(3 * i));
     }
 }
@@ -145,8 +145,8 @@ Test(coo, matrix_from_triples)
     TEST_OK(dcsr_coo_allocate(&coo, context, DCSR_INT32, 3, 5, 4));
     uint64_t rows[] = {2, 0, 2, 2}, cols[] = {4, 1, 0, 4};
     int32_t values[] = {7, -3, 5, 9};
-    memcpy(coo.row, rows, sizeof rows);
-    memcpy(coo.col, cols, sizeof cols);
+    memcpy(coo.row_indices, rows, sizeof rows);
+    memcpy(coo.col_indices, cols, sizeof cols);
     memcpy(coo.values, values, sizeof values);
     dcsr_matrix *matrix;
     TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
@@ -156,7 +156,7 @@ Test(coo, matrix_from_triples)
     TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, &sum));
     TEST_SHOWS(matrix, {0, 1, -3}, {2, 0, 5}, {2, 4, 16});
     dcsr_matrix_destroy(matrix);
-    coo.row[3] = 3;
+    coo.row_indices[3] = 3;
     TEST_STATUS(DCSR_ERROR_INDEX_OUT_OF_RANGE, dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
     cr_assert_null(matrix);
     dcsr_coo_free(&coo);
@@ -173,12 +173,12 @@ Test(coo, matrix_from_broken_triples)
     dcsr_context *context = test_context(1);
     dcsr_matrix *matrix;
     uint64_t index[] = {0};
-    dcsr_coo coo = {DCSR_FP64, 1, 1, 1, index, index, NULL, context};
+    dcsr_coo coo = {1, 1, 1, DCSR_FP64, index, index, NULL, context};
     TEST_STATUS(DCSR_ERROR_TYPE_MISMATCH, dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
     cr_assert_null(matrix);
-    coo = (dcsr_coo){DCSR_PATTERN, 1, 1, 1, index, NULL, NULL, context};
+    coo = (dcsr_coo){1, 1, 1, DCSR_PATTERN, index, NULL, NULL, context};
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
-    coo = (dcsr_coo){DCSR_TYPE_COUNT, 1, 1, 0, NULL, NULL, NULL, context};
+    coo = (dcsr_coo){1, 1, 0, DCSR_TYPE_COUNT, NULL, NULL, NULL, context};
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_from_coo(&matrix, context, NULL, NULL));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_from_coo(NULL, context, &coo, NULL));
@@ -190,7 +190,7 @@ Test(coo, matrix_from_triples_survives_allocation_failures)
     dcsr_context *context = test_context(1);
     uint64_t index[] = {0, 1, 2};
     double values[] = {1, 2, 3};
-    dcsr_coo coo = {DCSR_FP64, 3, 3, 3, index, index, values, context};
+    dcsr_coo coo = {3, 3, 3, DCSR_FP64, index, index, values, context};
     for (long n = 0;; n++) {
         dcsr_matrix *matrix;
         dcsr_i_fail_allocations_after(n);

@@ -36,12 +36,14 @@ Test(generate, random_numbers_never_change)
     dcsr_coo coo;
     TEST_OK(dcsr_generate(&coo, context, "rmat:16,16,7"));
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < coo.nnz; i++) sum = dcsr_i_mix(sum ^ (coo.row[i] << 32 | coo.col[i]));
+    for (uint64_t i = 0; i < coo.nnz; i++)
+        sum = dcsr_i_mix(sum ^ (coo.row_indices[i] << 32 | coo.col_indices[i]));
     cr_assert_eq(sum, UINT64_C(0x4fcf00227b0a7cbb), "the sum is 0x%llx", (unsigned long long)sum);
     dcsr_coo_free(&coo);
     TEST_OK(dcsr_generate(&coo, context, "er:1000,5000,7"));
     sum = 0;
-    for (uint64_t i = 0; i < coo.nnz; i++) sum = dcsr_i_mix(sum ^ (coo.row[i] << 32 | coo.col[i]));
+    for (uint64_t i = 0; i < coo.nnz; i++)
+        sum = dcsr_i_mix(sum ^ (coo.row_indices[i] << 32 | coo.col_indices[i]));
     cr_assert_eq(sum, UINT64_C(0x5b73a8daf94f2bd0), "the sum is 0x%llx", (unsigned long long)sum);
     dcsr_coo_free(&coo);
     dcsr_context_destroy(context);
@@ -58,8 +60,8 @@ Test(generate, rmat_slices_are_of_one_stream)
         uint64_t first = cuts[i], edges = cuts[i + 1] - first;
         TEST_OK(dcsr_generate_rmat(&slice, context, &graph500, first, edges));
         cr_assert_eq(slice.nnz, edges);
-        cr_assert(!edges || !memcmp(slice.row, whole.row + first, edges * 8));
-        cr_assert(!edges || !memcmp(slice.col, whole.col + first, edges * 8));
+        cr_assert(!edges || !memcmp(slice.row_indices, whole.row_indices + first, edges * 8));
+        cr_assert(!edges || !memcmp(slice.col_indices, whole.col_indices + first, edges * 8));
         dcsr_coo_free(&slice);
     }
     dcsr_coo_free(&whole);
@@ -121,7 +123,7 @@ Test(generate, rmat_quadrants_have_their_probabilities)
     for (int level = 0; level < SCALE; level++) {
         double count[4] = {0};
         for (uint64_t i = 0; i < EDGES; i++)
-            count[(back[coo.row[i]] >> level & 1) * 2 + (back[coo.col[i]] >> level & 1)]++;
+            count[(back[coo.row_indices[i]] >> level & 1) * 2 + (back[coo.col_indices[i]] >> level & 1)]++;
         for (int q = 0; q < 4; q++) {
             double mean = EDGES * probability[q], deviation = sqrt(mean * (1 - probability[q]));
             cr_assert_lt(fabs(count[q] - mean), 5 * deviation, "level %d, quadrant %d: %g, not about %g",
@@ -138,23 +140,25 @@ Test(generate, rmat_extremes)
     dcsr_coo coo;
     dcsr_rmat corner = {.scale = 5, .a = 1, .b = 0, .c = 0, .seed = 1};
     TEST_OK(dcsr_generate_rmat(&coo, context, &corner, 0, 100)); /* all in the upper left corner */
-    for (int i = 1; i < 100; i++) cr_assert(coo.row[i] == coo.row[0] && coo.col[i] == coo.row[0]);
+    for (int i = 1; i < 100; i++)
+        cr_assert(coo.row_indices[i] == coo.row_indices[0] && coo.col_indices[i] == coo.row_indices[0]);
     dcsr_coo_free(&coo);
     corner.a = 0; /* all in the lower right one */
     TEST_OK(dcsr_generate_rmat(&coo, context, &corner, 0, 100));
-    for (int i = 1; i < 100; i++) cr_assert(coo.row[i] == coo.row[0] && coo.col[i] == coo.row[0]);
+    for (int i = 1; i < 100; i++)
+        cr_assert(coo.row_indices[i] == coo.row_indices[0] && coo.col_indices[i] == coo.row_indices[0]);
     dcsr_coo_free(&coo);
     dcsr_rmat point = {.scale = 0, .a = 0.57, .b = 0.19, .c = 0.19};
     TEST_OK(dcsr_generate_rmat(&coo, context, &point, 5, 3));
-    cr_assert(coo.rows == 1 && coo.nnz == 3 && !coo.row[2] && !coo.col[2]);
+    cr_assert(coo.rows == 1 && coo.nnz == 3 && !coo.row_indices[2] && !coo.col_indices[2]);
     dcsr_coo_free(&coo);
     dcsr_rmat large = {.scale = 31, .a = 0.57, .b = 0.19, .c = 0.19};
     TEST_OK(dcsr_generate_rmat(&coo, context, &large, 1u << 30, 1000));
     cr_assert_eq(coo.cols, DCSR_MAX_COLS);
     uint64_t highest = 0;
     for (int i = 0; i < 1000; i++) {
-        cr_assert(coo.row[i] < coo.rows && coo.col[i] < coo.cols);
-        if (coo.row[i] > highest) highest = coo.row[i];
+        cr_assert(coo.row_indices[i] < coo.rows && coo.col_indices[i] < coo.cols);
+        if (coo.row_indices[i] > highest) highest = coo.row_indices[i];
     }
     cr_assert_gt(highest, UINT64_C(1) << 30);
     dcsr_coo_free(&coo);
@@ -170,9 +174,9 @@ Test(generate, er_is_uniform)
     cr_assert(coo.type == DCSR_PATTERN && coo.rows == 3000 && coo.cols == 77 && coo.nnz == NNZ);
     double rows[BINS] = {0}, cols[77] = {0};
     for (uint64_t i = 0; i < NNZ; i++) {
-        cr_assert(coo.row[i] < 3000 && coo.col[i] < 77);
-        rows[coo.row[i] * BINS / 3000]++;
-        cols[coo.col[i]]++;
+        cr_assert(coo.row_indices[i] < 3000 && coo.col_indices[i] < 77);
+        rows[coo.row_indices[i] * BINS / 3000]++;
+        cols[coo.col_indices[i]]++;
     }
     for (int b = 0; b < BINS; b++) cr_assert_lt(fabs(rows[b] - NNZ / BINS), 6 * sqrt(NNZ / BINS));
     for (int c = 0; c < 77; c++) cr_assert_lt(fabs(cols[c] - NNZ / 77.0), 6 * sqrt(NNZ / 77.0));
@@ -200,8 +204,8 @@ static void check_poisson(dcsr_context *context, int dimension, int points, uint
             int64_t dz = llabs((long long)(i / n / n) - (long long)(j / n / n));
             if (dx > 1 || dy > 1 || dz > 1 || (!box && dx + dy + dz > 1)) continue;
             cr_assert_lt(at, coo.nnz);
-            cr_assert(coo.row[at] == i && coo.col[at] == j, "entry %d of %dd%d:%d", (int)at, dimension,
-                      points, (int)n);
+            cr_assert(coo.row_indices[at] == i && coo.col_indices[at] == j, "entry %d of %dd%d:%d", (int)at,
+                      dimension, points, (int)n);
             cr_assert_eq(((double *)coo.values)[at], i == j ? points - 1 : -1);
             at++;
         }
@@ -253,7 +257,8 @@ Test(generate, path)
         dcsr_coo coo;
         TEST_OK(dcsr_generate_path(&coo, context, n));
         cr_assert(coo.type == DCSR_PATTERN && coo.rows == n && coo.cols == n && coo.nnz == (n ? n - 1 : 0));
-        for (uint64_t i = 0; i < coo.nnz; i++) cr_assert(coo.row[i] == i && coo.col[i] == i + 1);
+        for (uint64_t i = 0; i < coo.nnz; i++)
+            cr_assert(coo.row_indices[i] == i && coo.col_indices[i] == i + 1);
         dcsr_coo_free(&coo);
     }
     dcsr_context_destroy(context);

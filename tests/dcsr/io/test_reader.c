@@ -24,7 +24,8 @@ static void check_with(const char *name, const char *text, const dcsr_read_optio
     cr_assert(coo.rows == e->rows && coo.cols == e->cols && coo.nnz == e->nnz,
               "%" PRIu64 " x %" PRIu64 ", %" PRIu64 " entries from\n%s", coo.rows, coo.cols, coo.nnz, text);
     for (uint64_t i = 0; i < coo.nnz; i++) {
-        cr_assert(coo.row[i] == e->row[i] && coo.col[i] == e->col[i], "entry %" PRIu64 " of\n%s", i, text);
+        cr_assert(coo.row_indices[i] == e->row[i] && coo.col_indices[i] == e->col[i],
+                  "entry %" PRIu64 " of\n%s", i, text);
         if (coo.values)
             cr_assert_eq(test_decode(coo.type, (char *)coo.values + 8 * i), e->value[i], "%s", text);
     }
@@ -161,12 +162,13 @@ static buffer random_lines(dcsr_context *context, test_random *random, uint64_t 
         if (test_random_once_in(random, 10))
             p += sprintf(p, "%%%*s\n", (int)test_random_below(random, 60), "comment");
         if (test_random_once_in(random, 10)) *p++ = '\n';
-        model->row[i] = i ? test_random_below(random, 1000) : 999; /* the largest id is there */
-        model->col[i] = test_random_below(random, 1000);
+        model->row_indices[i] = i ? test_random_below(random, 1000) : 999; /* the largest id is there */
+        model->col_indices[i] = test_random_below(random, 1000);
         double value =
             (double)(int64_t)test_random_next(random) / (double)(1 + test_random_below(random, 1000000));
         ((double *)model->values)[i] = value;
-        p += sprintf(p, "%" PRIu64 " %" PRIu64 " %.17g\n", model->row[i] + mtx, model->col[i] + mtx, value);
+        p += sprintf(p, "%" PRIu64 " %" PRIu64 " %.17g\n", model->row_indices[i] + mtx,
+                     model->col_indices[i] + mtx, value);
     }
     made.length = (size_t)(p - made.data);
     return made;
@@ -215,9 +217,9 @@ Test(reader, large_symmetric_text)
         cr_assert_eq(coo.nnz, 2 * listed);
         const int64_t *v = coo.values;
         for (uint64_t i = 0; i < listed; i++) {
-            cr_assert(coo.row[i] > coo.col[i]);
-            cr_assert(coo.row[i + listed] == coo.col[i] && coo.col[i + listed] == coo.row[i] &&
-                      v[i + listed] == -v[i]);
+            cr_assert(coo.row_indices[i] > coo.col_indices[i]);
+            cr_assert(coo.row_indices[i + listed] == coo.col_indices[i] &&
+                      coo.col_indices[i + listed] == coo.row_indices[i] && v[i + listed] == -v[i]);
         }
         dcsr_coo_free(&coo);
         dcsr_context_destroy(context);

@@ -293,7 +293,7 @@ Test(reader_errors, compressed_files)
     unsigned char packed[4096];
     size_t first = pack("0 1\n1 ", packed, sizeof packed), whole = first + pack("2\n", packed + first, 1000);
     TEST_OK(dcsr_read_matrix(&coo, context, test_write_file("two.el.gz", packed, whole), NULL));
-    cr_assert(coo.nnz == 2 && coo.row[1] == 1 && coo.col[1] == 2);
+    cr_assert(coo.nnz == 2 && coo.row_indices[1] == 1 && coo.col_indices[1] == 2);
     dcsr_coo_free(&coo);
 
     for (size_t length = 1; length < whole; length++) { /* broken off anywhere but between the members */

@@ -27,7 +27,7 @@ Test(writer, content_by_hand)
     double real[] = {0.1, -2, 1e100, 0};
     int8_t small[] = {-128, 127, 0, 5};
     bool truth[] = {true, false, true, true};
-    dcsr_coo coo = {DCSR_FP64, 3, 4, 4, row, col, real, context};
+    dcsr_coo coo = {3, 4, 4, DCSR_FP64, row, col, real, context};
     check_content(&coo, "a.mtx",
                   "%%MatrixMarket matrix coordinate real general\n3 4 4\n3 1 0.10000000000000001\n1 4 -2\n2 "
                   "4 1e+100\n1 2 0\n");
@@ -79,8 +79,8 @@ static void random_coo(dcsr_coo *coo, dcsr_context *context, dcsr_type type, tes
     uint64_t rows = 1 + test_random_below(random, 100000), cols = 1 + test_random_below(random, 100000);
     TEST_OK(dcsr_coo_allocate(coo, context, type, rows, cols, test_random_below(random, 3000)));
     for (uint64_t i = 0; i < coo->nnz; i++) {
-        coo->row[i] = test_random_below(random, rows);
-        coo->col[i] = test_random_below(random, cols);
+        coo->row_indices[i] = test_random_below(random, rows);
+        coo->col_indices[i] = test_random_below(random, cols);
         if (type == DCSR_FP64) ((double *)coo->values)[i] = random_double(random);
         if (type == DCSR_INT64)
             ((int64_t *)coo->values)[i] =
@@ -126,7 +126,7 @@ Test(writer, every_type_is_read_back)
         TEST_OK(dcsr_coo_allocate(&written, context, (dcsr_type)type, 5, 5, 5));
         size_t size = dcsr_type_size((dcsr_type)type);
         for (int i = 0; i < 5; i++) {
-            written.row[i] = written.col[i] = (uint64_t)i;
+            written.row_indices[i] = written.col_indices[i] = (uint64_t)i;
             test_encode((dcsr_type)type, i == 3 && type >= DCSR_FP32 ? 0.1 : i,
                         (char *)written.values + (size_t)i * size);
         }
@@ -251,7 +251,7 @@ Test(writer, locale_does_not_matter)
     dcsr_context *context = test_context(1);
     uint64_t zero[] = {0};
     double value[] = {0.1}, *read;
-    dcsr_coo coo = {DCSR_FP64, 1, 1, 1, zero, zero, value, context};
+    dcsr_coo coo = {1, 1, 1, DCSR_FP64, zero, zero, value, context};
     check_content(&coo, "a.el", "0\t0\t0.10000000000000001\n");
     uint64_t length;
     const char *text = "0.1\n0.10000000000000000555111512312578270211815834045410156250\n1.5e-300\n";
@@ -269,7 +269,7 @@ Test(writer, bad_arguments)
     dcsr_context *context = test_context(1);
     uint64_t row[] = {0, 3}, col[] = {0, 0};
     uint64_t value[] = {1, UINT64_MAX};
-    dcsr_coo coo = {DCSR_PATTERN, 4, 4, 2, row, col, NULL, context};
+    dcsr_coo coo = {4, 4, 2, DCSR_PATTERN, row, col, NULL, context};
     TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_write_matrix(&coo, test_path("a.xyz")));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(&coo, NULL));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(NULL, test_path("a.mtx")));

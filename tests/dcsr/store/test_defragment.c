@@ -297,7 +297,7 @@ Test(defragment, whole_lets_csr_views_lend_the_store)
     for (uint64_t r = 500; r < 1000; r++) {
         const uint32_t *columns;
         cr_assert(test_pieces(segments, r, &columns) == 1);
-        cr_assert(columns == csr.columns + readable.offsets[r], "row %lu was copied", (unsigned long)r);
+        cr_assert(columns == csr.col_indices + readable.offsets[r], "row %lu was copied", (unsigned long)r);
     }
     fill(matrix, 0, 1000, 40, 100);
     defragment(matrix, DCSR_DEFRAGMENT_WHOLE);

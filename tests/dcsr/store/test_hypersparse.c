@@ -81,10 +81,10 @@ static void shows(dcsr_matrix *matrix, size_t n, const test_entry *entries)
     TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
     cr_assert(coo.nnz == n && nnz == n, "%lu entries, not %zu", (unsigned long)coo.nnz, n);
     for (size_t i = 0; i < n; i++)
-        cr_assert(coo.row[i] == entries[i].row && coo.col[i] == entries[i].col &&
+        cr_assert(coo.row_indices[i] == entries[i].row && coo.col_indices[i] == entries[i].col &&
                       (double)((int64_t *)coo.values)[i] == entries[i].value,
-                  "entry %zu is (%lu, %lu) %ld", i, (unsigned long)coo.row[i], (unsigned long)coo.col[i],
-                  (long)((int64_t *)coo.values)[i]);
+                  "entry %zu is (%lu, %lu) %ld", i, (unsigned long)coo.row_indices[i],
+                  (unsigned long)coo.col_indices[i], (long)((int64_t *)coo.values)[i]);
     dcsr_coo_free(&coo);
     dcsr_view_destroy(view);
 }

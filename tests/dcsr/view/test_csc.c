@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dcsr_csc_arrays csc_of(dcsr_view *view)
+static dcsr_csc csc_of(dcsr_view *view)
 {
-    dcsr_csc_arrays csc;
+    dcsr_csc csc;
     TEST_OK(dcsr_view_csc_on_host(view, &csc));
     return csc;
 }
@@ -39,10 +39,10 @@ Test(csc, shows_columns)
     dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 3, 4, DCSR_POLICY_LAST);
     TEST_INSERT(matrix, {2, 1, 21}, {0, 3, 3}, {0, 1, 1}, {1, 3, 13}, {2, 3, 23});
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
-    dcsr_csc_arrays csc = csc_of(view);
+    dcsr_csc csc = csc_of(view);
     cr_assert(csc.rows == 3 && csc.cols == 4 && csc.nnz == 5 && csc.type == DCSR_FP64);
     cr_assert(!memcmp(csc.offsets, (uint64_t[]){0, 0, 2, 2, 5}, 5 * sizeof *csc.offsets));
-    cr_assert(!memcmp(csc.row, (uint32_t[]){0, 2, 0, 1, 2}, 5 * sizeof *csc.row));
+    cr_assert(!memcmp(csc.row_indices, (uint32_t[]){0, 2, 0, 1, 2}, 5 * sizeof *csc.row_indices));
     cr_assert(!memcmp(csc.values, (double[]){1, 21, 3, 13, 23}, 5 * sizeof(double)));
     /* It is read by rows as well. */
     TEST_VIEW_SHOWS(view, {0, 1, 1}, {0, 3, 3}, {1, 3, 13}, {2, 1, 21}, {2, 3, 23});
@@ -57,14 +57,14 @@ Test(csc, shows_columns)
     /* It goes on showing its version. */
     TEST_REMOVE(matrix, {2, 1, 0});
     TEST_INSERT(matrix, {0, 0, 7});
-    dcsr_csc_arrays again = csc_of(view);
+    dcsr_csc again = csc_of(view);
     cr_assert(again.offsets == csc.offsets && again.nnz == 5);
     dcsr_view *newer = test_view(matrix, DCSR_LAYOUT_CSC, 0);
     csc = csc_of(newer);
     cr_assert(!memcmp(csc.offsets, (uint64_t[]){0, 1, 2, 2, 5}, 5 * sizeof *csc.offsets));
     cr_assert(!memcmp(csc.values, (double[]){7, 1, 3, 13, 23}, 5 * sizeof(double)));
     dcsr_matrix_destroy(matrix);
-    cr_assert(csc_of(newer).row[0] == 0 && csc_of(view).row[1] == 2);
+    cr_assert(csc_of(newer).row_indices[0] == 0 && csc_of(view).row_indices[1] == 2);
     dcsr_view_destroy(newer);
     dcsr_view_destroy(view);
     test_close(context);
@@ -76,7 +76,7 @@ Test(csc, has_its_arrays_where_the_matrix_is)
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, 3, 3, DCSR_POLICY_LAST);
     TEST_INSERT(matrix, {1, 0, 4}, {0, 2, 5});
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
-    dcsr_csc_arrays lent, host = csc_of(view);
+    dcsr_csc lent, host = csc_of(view);
     TEST_OK(dcsr_view_csc(view, &lent));
     cr_assert(lent.rows == 3 && lent.cols == 3 && lent.nnz == 2 && lent.type == DCSR_INT32);
     cr_assert((lent.offsets == host.offsets) == !test_on_device(context));
@@ -174,10 +174,10 @@ Test(csc, keeps_duplicates_that_show)
     dcsr_view *plain = test_view(matrix, DCSR_LAYOUT_CSC, 0);
     dcsr_view *twice = test_view(matrix, DCSR_LAYOUT_CSC, DCSR_VIEW_DUPLICATES);
     dcsr_view *sorted = test_view(matrix, DCSR_LAYOUT_CSC, DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED);
-    dcsr_csc_arrays one = csc_of(plain), two = csc_of(twice), three = csc_of(sorted);
+    dcsr_csc one = csc_of(plain), two = csc_of(twice), three = csc_of(sorted);
     cr_assert(one.nnz == 2 && !memcmp(one.values, (double[]){3, 10}, 2 * sizeof(double)));
     cr_assert(two.nnz == 3 && !memcmp(two.values, (double[]){1, 2, 10}, 3 * sizeof(double)));
-    cr_assert(!memcmp(two.row, (uint32_t[]){1, 1, 3}, 3 * sizeof(uint32_t)));
+    cr_assert(!memcmp(two.row_indices, (uint32_t[]){1, 1, 3}, 3 * sizeof(uint32_t)));
     cr_assert(three.nnz == test_view_info(sorted).nnz);
     dcsr_view_destroy(plain);
     dcsr_view_destroy(twice);
@@ -204,10 +204,10 @@ Test(csc, is_shared)
     TEST_OK(dcsr_i_view_transposed(&again, a));
     cr_assert(again == of_a);
     dcsr_view *c = test_view(matrix, DCSR_LAYOUT_CSC, 0), *e = test_view(matrix, DCSR_LAYOUT_CSC, 0);
-    dcsr_csc_arrays of_c, of_e;
+    dcsr_csc of_c, of_e;
     TEST_OK(dcsr_view_csc(c, &of_c));
     TEST_OK(dcsr_view_csc(e, &of_e));
-    cr_assert(of_c.row == of_e.row && (of_c.row == of_a->columns) == here);
+    cr_assert(of_c.row_indices == of_e.row_indices && (of_c.row_indices == of_a->columns) == here);
     TEST_INSERT(matrix, {0, 0, 1});
     dcsr_view *d = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     cr_assert(!dcsr_i_view_transpose_is_ready(d) && dcsr_i_view_transpose_is_ready(a));

@@ -169,11 +169,11 @@ Test(view, of_csr_lends_three_arrays)
     dcsr_csr csr, lent;
     TEST_OK(dcsr_view_csr_on_host(view, &csr));
     TEST_OK(dcsr_view_csr(view, &lent));
-    cr_assert((lent.columns == csr.columns) == !test_on_device(context));
+    cr_assert((lent.col_indices == csr.col_indices) == !test_on_device(context));
     cr_assert(lent.offsets && lent.values && lent.nnz == 5);
     cr_assert(csr.rows == 4 && csr.cols == 9 && csr.nnz == 5 && csr.type == DCSR_INT32);
     cr_assert(memcmp(csr.offsets, offsets, sizeof offsets) == 0);
-    cr_assert(memcmp(csr.columns, columns, sizeof columns) == 0);
+    cr_assert(memcmp(csr.col_indices, columns, sizeof columns) == 0);
     cr_assert(memcmp(csr.values, values, sizeof values) == 0);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
@@ -190,7 +190,7 @@ Test(view, of_csr_is_cached_while_its_version_is_the_newest)
     dcsr_csr first, second;
     TEST_OK(dcsr_view_csr(one, &first));
     TEST_OK(dcsr_view_csr(two, &second));
-    cr_assert(first.columns == second.columns && first.offsets == second.offsets);
+    cr_assert(first.col_indices == second.col_indices && first.offsets == second.offsets);
     TEST_INSERT(matrix, {0, 8, 800});
     TEST_SHOWS(matrix, {0, 8, 800}, {3, 1, 31});
     dcsr_view_destroy(one);
