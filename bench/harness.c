@@ -155,7 +155,7 @@ void bench_die(const char *format, ...)
 
 void bench_check(dcsr_status status, const char *call)
 {
-    if (status != DCSR_OK) bench_die("%s: %s: %s", call, dcsr_strerror(status), dcsr_thread_error());
+    if (status != DCSR_OK) bench_die("%s: %s: %s", call, dcsr_status_name(status), dcsr_thread_error());
 }
 
 void *bench_alloc(size_t count, size_t size)

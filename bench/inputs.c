@@ -80,7 +80,7 @@ static bench_entries entries_from_coo(const dcsr_coo *coo)
 bench_entries bench_entries_rmat(bench *b, int scale, uint64_t first, size_t n, uint64_t seed)
 {
     dcsr_coo coo;
-    BENCH_OK(dcsr_generate_rmat(&coo, b->host, &(dcsr_rmat){scale, .5, .1, .1, seed}, first, n));
+    BENCH_OK(dcsr_coo_generate_rmat(&coo, b->host, &(dcsr_rmat){scale, .5, .1, .1, seed}, first, n));
     bench_entries entries = entries_from_coo(&coo);
     dcsr_coo_free(&coo);
     return entries;
@@ -224,7 +224,7 @@ bench_csr bench_csr_make(bench *b, const char *text)
 {
     dcsr_coo coo;
     bench_csr csr;
-    BENCH_OK(dcsr_generate(&coo, b->host, text));
+    BENCH_OK(dcsr_coo_generate(&coo, b->host, text));
     if (coo.values) { /* a grid, whose entries come in order */
         csr = csr_from_ordered(&(bench_entries){coo.nnz, coo.row_indices, coo.col_indices, coo.values},
                                coo.rows, coo.cols);

@@ -63,7 +63,7 @@ void bench_entries_only_new(bench_entries *entries, const bench_csr *csr, uint64
 
 /* Matrices. Of entries with the same place the first stays. */
 bench_csr bench_csr_from_entries(const bench_entries *entries, uint64_t rows, uint64_t cols);
-/* The matrix that a text names, as dcsr_generate(); the values of pattern-only ones lie in [0.5, 1.5). */
+/* The matrix that a text names, as dcsr_coo_generate(); the values of pattern-only ones lie in [0.5, 1.5). */
 bench_csr bench_csr_make(bench *b, const char *text);
 /* One of the same shape, of which a third of the entries, about, are at the same places; notes both. */
 bench_csr bench_csr_sibling(bench *b, const char *name, const bench_csr *A);

@@ -49,7 +49,7 @@ static dcsr_status put_matrix(const table *t, const char *name)
     dcsr_status status = dcsr_store_versions(t->store, name, &versions, &count);
     if (status) return status;
     for (uint64_t v = 0; v < count; v++) put_version(t, name, &versions[v]);
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
     return DCSR_OK;
 }
 
@@ -96,7 +96,7 @@ static dcsr_status put_table(cli_report *report, dcsr_store *store, const cli_st
     const char *one = stored->name;
     char **names = NULL;
     uint64_t count = 1;
-    dcsr_status status = *one ? DCSR_OK : dcsr_store_list(store, &names, &count);
+    dcsr_status status = *one ? DCSR_OK : dcsr_store_names(store, &names, &count);
     if (status) return status;
     table t = {.report = report, .store = store, .name_width = LEAST_NAME};
     for (uint64_t n = 0; n < count; n++) {
@@ -107,7 +107,7 @@ static dcsr_status put_table(cli_report *report, dcsr_store *store, const cli_st
                  "version", "made", "type", "rows", "columns", "nonzeros", "chunks", "bytes", "log");
     cli_put_list(report, "versions");
     for (uint64_t n = 0; n < count && !status; n++) status = put_matrix(&t, *one ? one : names[n]);
-    dcsr_store_free_list(names);
+    dcsr_store_list_free(names);
     return status;
 }
 

@@ -113,7 +113,7 @@ static int write_picture(cli_state *cli, const picture *p, const char *path)
     if (!bytes || !png_image_write_to_memory(&image, bytes, &length, 0, p->pixels, 0, NULL))
         status = cli_fail(cli, "%s: cannot be drawn: %s; use a smaller --size", path,
                           bytes ? image.message : "out of memory");
-    else if (dcsr_write_file(bytes, length, cli->context, path))
+    else if (dcsr_file_write(cli->context, path, bytes, length))
         status = cli_fail_library(cli);
     free(bytes);
     return status;

@@ -1,5 +1,5 @@
-/* files.c: the files that commands write. How is the library's affair (dcsr_write_matrix(),
- * dcsr_write_file()); here is whether. */
+/* files.c: the files that commands write. How is the library's affair (dcsr_coo_write(),
+ * dcsr_file_write()); here is whether. */
 #include "cli/cli.h"
 #include <assert.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint
                         file);
     cli_progress(cli, "writing %s", file);
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED) ||
-        dcsr_view_to_coo(&coo, view) || dcsr_write_matrix(&coo, file)) {
+        dcsr_view_to_coo(&coo, view) || dcsr_coo_write(&coo, file)) {
         status = cli_fail_library(cli);
     } else if (to_output) {
         cli_progress_end(cli);

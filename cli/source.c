@@ -151,7 +151,7 @@ int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *ty
     bool stream;
     *type = DCSR_PATTERN;
     if (is_stored(source->name)) return look_at_stored(cli, type, source->name);
-    if (!dcsr_generated_type(type, source->name)) return CLI_DONE;
+    if (!dcsr_generator_type(type, source->name)) return CLI_DONE;
     int status = cli_stored_refuse_folder(cli, source->name);
     if (status) return status;
     if (dcsr_input_open(&source->input, cli->context, source->name) ||
@@ -174,7 +174,7 @@ int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo)
     int refused = cli_stored_refuse_folder(cli, source->name);
     if (refused) return refused;
     cli_progress(cli, "loading %s", source->name);
-    dcsr_status status = dcsr_generate(coo, cli->context, source->name);
+    dcsr_status status = dcsr_coo_generate(coo, cli->context, source->name);
     if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_thread_error());
     if (status == DCSR_ERROR_NOT_FOUND) return read_file(cli, source, coo);
     return status ? cli_fail_library(cli) : CLI_DONE;
@@ -237,7 +237,7 @@ static int tell_combined(cli_state *cli, dcsr_matrix *matrix, const char *source
     uint64_t nnz, kept = 0;
     if (dcsr_matrix_get_info(matrix, &info) || dcsr_matrix_nnz(matrix, &nnz)) return cli_fail_library(cli);
     cli->combined = read - nnz;
-    if (!dcsr_generated_type(&made, source)) return CLI_DONE;
+    if (!dcsr_generator_type(&made, source)) return CLI_DONE;
     if (info.policy == DCSR_POLICY_KEEP && count_repeated(matrix, &kept)) return cli_fail_library(cli);
     const unsigned long long all = read, number = kept ? kept : cli->combined;
     if (kept)

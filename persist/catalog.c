@@ -125,11 +125,11 @@ static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor
     return DCSR_OK;
 }
 
-dcsr_status dcsr_store_list(dcsr_store *store, char ***names, uint64_t *count)
+dcsr_status dcsr_store_names(dcsr_store *store, char ***names, uint64_t *count)
 {
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_list", store, false));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_names", store, false));
     if (!names || !count)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_list: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_names: %s is NULL",
                            names ? "count" : "names");
     *names = NULL;
     *count = 0;
@@ -204,7 +204,7 @@ dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_versio
     return DCSR_OK;
 }
 
-void dcsr_store_free_list(void *list)
+void dcsr_store_list_free(void *list)
 {
     free(list);
 }

@@ -383,7 +383,7 @@ int main(int argc, char **argv)
     check(dcsr_context_create(&d.context, NULL));
     read_names(&d, argv[2]);
     dcsr_read_options square = {.rows = d.packages, .cols = d.packages};
-    check(dcsr_read_matrix(&d.edges, d.context, argv[1], &square));
+    check(dcsr_coo_read(&d.edges, d.context, argv[1], &square));
     if (!d.edges.nnz) die("there are no dependencies");
     d.package = find_package(&d, argc > 3 ? argv[3] : "libc6");
     if (d.package == d.packages) {

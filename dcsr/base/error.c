@@ -65,7 +65,7 @@ dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     if (!format_sentence(sentence, sizeof sentence, format, arguments))
-        snprintf(sentence, sizeof sentence, "%s", dcsr_strerror(status));
+        snprintf(sentence, sizeof sentence, "%s", dcsr_status_name(status));
     va_end(arguments);
     memcpy(text, sentence, strlen(sentence) + 1);
     failure = status;

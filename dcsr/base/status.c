@@ -1,7 +1,7 @@
 /* status.c: statuses in words. */
 #include <dcsr/status.h>
 
-const char *dcsr_strerror(dcsr_status status)
+const char *dcsr_status_name(dcsr_status status)
 {
     switch (status) {
     case DCSR_OK:

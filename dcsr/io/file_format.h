@@ -1,4 +1,4 @@
-/* file_format.h: which format a name means, and the readers behind dcsr_read_matrix() (internal). */
+/* file_format.h: which format a name means, and the readers behind dcsr_coo_read() (internal). */
 #ifndef DCSR_FILE_FORMAT_H
 #define DCSR_FILE_FORMAT_H
 

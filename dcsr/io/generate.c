@@ -27,7 +27,7 @@ static uint64_t fraction_of_2_32(double p)
 
 static dcsr_status check_rmat(const dcsr_rmat *rmat, uint64_t first_edge, uint64_t edges)
 {
-    if (!rmat) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generate_rmat: rmat is NULL");
+    if (!rmat) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_generate_rmat: rmat is NULL");
     if (rmat->scale < 0)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "rmat: the scale is %d; it must be 0 to %d",
                            rmat->scale, MOST_SCALE);
@@ -63,14 +63,14 @@ static void rmat_edge(uint64_t key, uint64_t e, int scale, const quadrants *q, u
     *col = c;
 }
 
-dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_rmat *rmat,
-                               uint64_t first_edge, uint64_t edges)
+dcsr_status dcsr_coo_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_rmat *rmat,
+                                   uint64_t first_edge, uint64_t edges)
 {
     if (coo) memset(coo, 0, sizeof *coo);
     DCSR_TRY(check_rmat(rmat, first_edge, edges));
     uint64_t vertices = UINT64_C(1) << rmat->scale;
     DCSR_TRY(
-        dcsr_i_coo_allocate(coo, "dcsr_generate_rmat", context, DCSR_PATTERN, vertices, vertices, edges));
+        dcsr_i_coo_allocate(coo, "dcsr_coo_generate_rmat", context, DCSR_PATTERN, vertices, vertices, edges));
 
     int scale = rmat->scale;
     uint64_t *row = coo->row_indices, *col = coo->col_indices;
@@ -91,15 +91,15 @@ dcsr_status dcsr_generate_rmat(dcsr_coo *coo, dcsr_context *context, const dcsr_
 
 /* -- Erdos-Renyi ----------------------------------------------------------------------------------------- */
 
-dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows, uint64_t cols, uint64_t nnz,
-                             uint64_t seed)
+dcsr_status dcsr_coo_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows, uint64_t cols,
+                                 uint64_t nnz, uint64_t seed)
 {
     if (coo) memset(coo, 0, sizeof *coo);
     if (nnz && (!rows || !cols))
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "er: a matrix of %llu x %llu has no place for %llu entries",
                            (unsigned long long)rows, (unsigned long long)cols, (unsigned long long)nnz);
-    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_er", context, DCSR_PATTERN, rows, cols, nnz));
+    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_coo_generate_er", context, DCSR_PATTERN, rows, cols, nnz));
     uint64_t *row = coo->row_indices, *col = coo->col_indices;
     uint64_t key = dcsr_i_random_key(seed, STREAM_ER);
     int threads = dcsr_i_threads(context, nnz);
@@ -113,10 +113,10 @@ dcsr_status dcsr_generate_er(dcsr_coo *coo, dcsr_context *context, uint64_t rows
 
 /* -- Path ------------------------------------------------------------------------------------------------ */
 
-dcsr_status dcsr_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n)
+dcsr_status dcsr_coo_generate_path(dcsr_coo *coo, dcsr_context *context, uint64_t n)
 {
     uint64_t edges = n ? n - 1 : 0;
-    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_generate_path", context, DCSR_PATTERN, n, n, edges));
+    DCSR_TRY(dcsr_i_coo_allocate(coo, "dcsr_coo_generate_path", context, DCSR_PATTERN, n, n, edges));
     uint64_t *row = coo->row_indices, *col = coo->col_indices;
     int threads = dcsr_i_threads(context, edges);
 #pragma omp parallel for num_threads(threads)

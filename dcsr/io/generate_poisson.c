@@ -61,7 +61,8 @@ static uint64_t fill_point(const grid *g, uint64_t z, uint64_t y, uint64_t x, dc
     return at;
 }
 
-dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dimension, int points, uint64_t n)
+dcsr_status dcsr_coo_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dimension, int points,
+                                      uint64_t n)
 {
     if (coo) memset(coo, 0, sizeof *coo);
     bool box = (dimension == 2 && points == 9) || (dimension == 3 && points == 27);
@@ -82,7 +83,7 @@ dcsr_status dcsr_generate_poisson(dcsr_coo *coo, dcsr_context *context, int dime
     grid g = {.n = n, .planes = dimension == 3 ? n : 1, .box = box, .diagonal = points - 1};
     uint64_t lines = g.planes * n, nnz = n ? entries_before(&g, g.planes, 0) : 0;
     DCSR_TRY(
-        dcsr_i_coo_allocate(coo, "dcsr_generate_poisson", context, DCSR_FP64, lines * n, lines * n, nnz));
+        dcsr_i_coo_allocate(coo, "dcsr_coo_generate_poisson", context, DCSR_FP64, lines * n, lines * n, nnz));
     int threads = dcsr_i_threads(context, nnz);
 #pragma omp parallel for num_threads(threads)
     for (uint64_t line = 0; line < lines; line++) {

@@ -21,7 +21,7 @@ static dcsr_status make_rmat(dcsr_coo *coo, dcsr_context *context, const generat
     uint64_t scale = number[0] < INT32_MAX ? number[0] : INT32_MAX, edges;
     dcsr_rmat rmat = {.scale = (int)scale, .a = 0.57, .b = 0.19, .c = 0.19, .seed = number[2]};
     if (scale < 64 && !__builtin_mul_overflow(number[1], UINT64_C(1) << scale, &edges))
-        return dcsr_generate_rmat(coo, context, &rmat, 0, edges);
+        return dcsr_coo_generate_rmat(coo, context, &rmat, 0, edges);
     return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "rmat: %llu x 2^%llu edges are more than memory can address",
                        (unsigned long long)number[1], (unsigned long long)number[0]);
 }
@@ -30,20 +30,20 @@ static dcsr_status make_er(dcsr_coo *coo, dcsr_context *context, const generator
                            const uint64_t *number)
 {
     (void)self;
-    return dcsr_generate_er(coo, context, number[0], number[0], number[1], number[2]);
+    return dcsr_coo_generate_er(coo, context, number[0], number[0], number[1], number[2]);
 }
 
 static dcsr_status make_poisson(dcsr_coo *coo, dcsr_context *context, const generator *self,
                                 const uint64_t *number)
 {
-    return dcsr_generate_poisson(coo, context, self->dimension, self->points, number[0]);
+    return dcsr_coo_generate_poisson(coo, context, self->dimension, self->points, number[0]);
 }
 
 static dcsr_status make_path(dcsr_coo *coo, dcsr_context *context, const generator *self,
                              const uint64_t *number)
 {
     (void)self;
-    return dcsr_generate_path(coo, context, number[0]);
+    return dcsr_coo_generate_path(coo, context, number[0]);
 }
 
 static const generator generators[] = {
@@ -109,10 +109,10 @@ static dcsr_status read_numbers(const generator *g, const char *text, const char
     return count < g->least ? complain(g, text, missing[count]) : DCSR_OK;
 }
 
-dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text)
+dcsr_status dcsr_coo_generate(dcsr_coo *coo, dcsr_context *context, const char *text)
 {
     if (coo) memset(coo, 0, sizeof *coo);
-    if (!text) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generate: the text is NULL");
+    if (!text) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_generate: the text is NULL");
     const generator *g;
     const char *numbers;
     DCSR_TRY(find_generator(&g, &numbers, text));
@@ -121,10 +121,10 @@ dcsr_status dcsr_generate(dcsr_coo *coo, dcsr_context *context, const char *text
     return g->make(coo, context, g, number);
 }
 
-dcsr_status dcsr_generated_type(dcsr_type *type, const char *text)
+dcsr_status dcsr_generator_type(dcsr_type *type, const char *text)
 {
     if (!type || !text)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generated_type: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generator_type: %s is NULL",
                            type ? "the text" : "type");
     const generator *g;
     const char *numbers;

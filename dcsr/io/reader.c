@@ -94,8 +94,8 @@ static dcsr_status check_place(dcsr_coo *coo)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_read_matrix_buffer(dcsr_coo *coo, dcsr_context *context, const char *name, const char *text,
-                                    size_t length, const dcsr_read_options *options)
+dcsr_status dcsr_coo_read_buffer(dcsr_coo *coo, dcsr_context *context, const char *name, const char *text,
+                                 size_t length, const dcsr_read_options *options)
 {
     bool compressed;
     DCSR_TRY(check_place(coo));
@@ -226,8 +226,8 @@ void dcsr_input_close(dcsr_input *input)
     dcsr_i_free(context, DCSR_I_SCRATCH, input, input->bytes, 1);
 }
 
-dcsr_status dcsr_read_matrix(dcsr_coo *coo, dcsr_context *context, const char *path,
-                             const dcsr_read_options *options)
+dcsr_status dcsr_coo_read(dcsr_coo *coo, dcsr_context *context, const char *path,
+                          const dcsr_read_options *options)
 {
     dcsr_input *input;
     DCSR_TRY(check_place(coo));

@@ -1,4 +1,4 @@
-/* writer.c: matrices and vectors to files.
+/* writer.c: sparse and dense matrices to files.
  *
  * Numbers are printed so that reading gives the same bits: integers in full, others with 17 significant
  * digits. */
@@ -147,11 +147,11 @@ static char separator_of(const char *path)
     return length > suffix && dcsr_i_same_letters(path + length - suffix, ".csv", suffix) ? ',' : '\t';
 }
 
-dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
+dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path)
 {
     DCSR_TRY(dcsr_i_coo_check(coo));
     DCSR_TRY(dcsr_i_context_check(coo->context));
-    if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_matrix: path is NULL");
+    if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_write: path is NULL");
     bool compressed;
     dcsr_i_format format = dcsr_i_format_of(path, &compressed);
     if (format == DCSR_I_UNKNOWN) {
@@ -176,25 +176,38 @@ dcsr_status dcsr_write_matrix(const dcsr_coo *coo, const char *path)
     return dcsr_i_output_close(&out);
 }
 
-/* -- Vectors --------------------------------------------------------------------------------------------- */
+/* -- Dense matrices -------------------------------------------------------------------------------------- */
 
-dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_context *context, const char *path)
+static dcsr_status check_dense(const dcsr_dense *dense, const char *path, uint64_t *elements)
 {
-    DCSR_TRY(dcsr_i_context_check(context));
-    if (!path || (length && !values))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_vector: %s is NULL",
-                           path ? "values" : "path");
+    if (!dense || !path)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_dense_write: %s is NULL",
+                           dense ? "path" : "dense");
+    DCSR_TRY(dcsr_i_context_check(dense->context));
+    if (__builtin_mul_overflow(dense->rows, dense->cols, elements))
+        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "dcsr_dense_write: %llu x %llu elements are too many",
+                           (unsigned long long)dense->rows, (unsigned long long)dense->cols);
+    if (*elements && !dense->values)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_dense_write: values is NULL");
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_dense_write(const dcsr_dense *dense, const char *path)
+{
+    uint64_t elements = 0;
     bool compressed;
+    DCSR_TRY(check_dense(dense, path, &elements));
     if (dcsr_i_format_of(path, &compressed) != DCSR_I_MATRIX_MARKET)
         return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                           "%s: a vector is written to a name that ends in .mtx or .mtx.gz", path);
+                           "%s: a dense matrix is written to a name that ends in .mtx or .mtx.gz", path);
     dcsr_i_output out;
-    DCSR_TRY(dcsr_i_output_open(&out, context, path));
+    DCSR_TRY(dcsr_i_output_open(&out, dense->context, path));
     char *to = dcsr_i_output_room(&out);
-    to += sprintf(to, "%%%%MatrixMarket matrix array real general\n%" PRIu64 " 1\n", length);
+    to += sprintf(to, "%%%%MatrixMarket matrix array real general\n%" PRIu64 " %" PRIu64 "\n", dense->rows,
+                  dense->cols);
     dcsr_i_output_take(&out, to);
-    for (uint64_t i = 0; i < length; i++) {
-        to = print_double(dcsr_i_output_room(&out), values[i]);
+    for (uint64_t i = 0; i < elements; i++) {
+        to = print_double(dcsr_i_output_room(&out), dense->values[i]);
         *to++ = '\n';
         dcsr_i_output_take(&out, to);
     }
@@ -203,11 +216,11 @@ dcsr_status dcsr_write_vector(const double *values, uint64_t length, dcsr_contex
 
 /* -- Others ---------------------------------------------------------------------------------------------- */
 
-dcsr_status dcsr_write_file(const void *bytes, size_t length, dcsr_context *context, const char *path)
+dcsr_status dcsr_file_write(dcsr_context *context, const char *path, const void *bytes, size_t length)
 {
     DCSR_TRY(dcsr_i_context_check(context));
     if (!path || (length && !bytes))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_write_file: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_file_write: %s is NULL",
                            path ? "bytes" : "path");
     dcsr_i_output out;
     DCSR_TRY(dcsr_i_output_open(&out, context, path));

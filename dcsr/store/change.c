@@ -181,7 +181,7 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
     return status;
 }
 
-dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
+dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, uint64_t n, const uint64_t *rows,
                                  const uint64_t *cols, const void *values, dcsr_ticket **ticket)
 {
     dcsr_i_entries e = {
@@ -189,13 +189,13 @@ dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n
     return queue_entries(matrix, &e, ticket);
 }
 
-dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows, const uint64_t *cols,
                                const void *values, dcsr_ticket **ticket)
 {
     return dcsr_i_matrix_insert(matrix, "dcsr_matrix_insert", n, rows, cols, values, ticket);
 }
 
-dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows, const uint64_t *cols,
                                dcsr_ticket **ticket)
 {
     dcsr_i_entries e = {
@@ -203,9 +203,9 @@ dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *ro
     return queue_entries(matrix, &e, ticket);
 }
 
-dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
-                                        const uint64_t *cols, const void *values, void *stream,
-                                        dcsr_ticket **ticket)
+dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, uint64_t n,
+                                        const uint64_t *rows, const uint64_t *cols, const void *values,
+                                        void *stream, dcsr_ticket **ticket)
 {
     dcsr_i_entries e = {.call = call,
                         .kind = DCSR_I_INSERT,
@@ -218,7 +218,7 @@ dcsr_status dcsr_i_matrix_insert_device(dcsr_matrix *matrix, const char *call, s
     return queue_entries(matrix, &e, ticket);
 }
 
-dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                       const uint64_t *cols, const void *values, void *stream,
                                       dcsr_ticket **ticket)
 {
@@ -226,7 +226,7 @@ dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint6
                                        ticket);
 }
 
-dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                       const uint64_t *cols, void *stream, dcsr_ticket **ticket)
 {
     dcsr_i_entries e = {.call = "dcsr_matrix_remove_device",

@@ -30,7 +30,7 @@ static bool look_up(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, u
     return stored;
 }
 
-static dcsr_status check_places(const char *call, const dcsr_i_rows *rows, size_t n, const uint64_t *row,
+static dcsr_status check_places(const char *call, const dcsr_i_rows *rows, uint64_t n, const uint64_t *row,
                                 const uint64_t *col)
 {
     for (size_t i = 0; i < n; i++)
@@ -42,7 +42,7 @@ static dcsr_status check_places(const char *call, const dcsr_i_rows *rows, size_
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
+dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, uint64_t n,
                            const uint64_t *row, const uint64_t *col, void *values, bool *stored)
 {
     size_t size = dcsr_type_size(rows->type);
@@ -93,7 +93,7 @@ static dcsr_status look_up_latest(dcsr_matrix *matrix, const places *p)
     return status;
 }
 
-dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *rows, const uint64_t *cols,
+dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows, const uint64_t *cols,
                                  void *values, bool *stored)
 {
     return look_up_latest(matrix, &(places){"dcsr_matrix_get_many", n, rows, cols, values, stored});
@@ -104,7 +104,7 @@ dcsr_status dcsr_matrix_get(dcsr_matrix *matrix, uint64_t row, uint64_t col, voi
     return look_up_latest(matrix, &(places){"dcsr_matrix_get", 1, &row, &col, value, stored});
 }
 
-dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,
+dcsr_status dcsr_view_get_many(dcsr_view *view, uint64_t n, const uint64_t *rows, const uint64_t *cols,
                                void *values, bool *stored)
 {
     DCSR_TRY(dcsr_i_view_check(view));

@@ -7,7 +7,7 @@
 #include "dcsr/vector/vector_data.h"
 
 /* The range of indices is checked, and whether they ascend, each once, is found out. */
-static dcsr_status check_indices(const dcsr_vector *vector, size_t n, const uint64_t *indices,
+static dcsr_status check_indices(const dcsr_vector *vector, uint64_t n, const uint64_t *indices,
                                  bool *ascending)
 {
     bool in_order = true;
@@ -27,7 +27,7 @@ static dcsr_status check_indices(const dcsr_vector *vector, size_t n, const uint
 
 /* Entries in any order, each word an index above the entry's number: sorted stably by the index, those of one
  * index folded in the order given. */
-static dcsr_status build_sorted(dcsr_i_body *body, const dcsr_vector *vector, size_t n,
+static dcsr_status build_sorted(dcsr_i_body *body, const dcsr_vector *vector, uint64_t n,
                                 const uint64_t *indices, const void *values, dcsr_i_combine combine)
 {
     dcsr_context *context = vector->context;
@@ -56,7 +56,7 @@ static dcsr_status build_sorted(dcsr_i_body *body, const dcsr_vector *vector, si
     return status;
 }
 
-dcsr_status dcsr_vector_build(dcsr_vector *vector, size_t n, const uint64_t *indices, const void *values,
+dcsr_status dcsr_vector_build(dcsr_vector *vector, uint64_t n, const uint64_t *indices, const void *values,
                               dcsr_policy policy)
 {
     DCSR_TRY(dcsr_i_vector_admit(vector, "vector_build: vector"));

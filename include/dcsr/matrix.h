@@ -118,13 +118,13 @@ DCSR_API void dcsr_matrix_destroy(dcsr_matrix *matrix);
  * TYPE_MISMATCH, BUSY, OUT_OF_MEMORY. The bounds are those that the matrix will have after the resizes queued
  * before. Cost: one copy here; O(n) radix passes and O(n + touched rows) later on the worker, whatever the
  * matrix's size (on a device its root is copied too: 4 bytes for each 1024 rows). */
-DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                         const uint64_t *cols, const void *values, dcsr_ticket **ticket);
 
 /* Queues n deletions. Deleting what is not stored is not an error. Tombstones are appended, so a deletion
  * costs what an insertion costs; an entry that is inserted later is stored with its new value. Arguments and
  * errors: as dcsr_matrix_insert(). */
-DCSR_API dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+DCSR_API dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                         const uint64_t *cols, dcsr_ticket **ticket);
 
 /* The same for arrays in the memory of the context's GPU. They are read in the order of the caller's `stream`
@@ -139,10 +139,10 @@ DCSR_API dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, size_t n, const uin
  * GPU; the matrix is on the cpu), NOT_BUILT (a library without CUDA), TOO_LARGE (2^32 entries: split the
  * batch). Memory: while a batch waits, it takes 8 bytes on the device for each entry and 8 for its value,
  * which count as pending_bytes. dcsr_matrix_destroy() waits until the arrays have been read. */
-DCSR_API dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+DCSR_API dcsr_status dcsr_matrix_insert_device(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                                const uint64_t *cols, const void *values, void *stream,
                                                dcsr_ticket **ticket);
-DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                                const uint64_t *cols, void *stream, dcsr_ticket **ticket);
 
 /* Queues a change of the dimensions, even while other changes are pending. Entries outside the new bounds are
@@ -192,7 +192,7 @@ DCSR_API dcsr_status dcsr_matrix_get(dcsr_matrix *matrix, uint64_t row, uint64_t
                                      bool *stored);
 /* The same for n positions at once; values may be NULL, else it has room for n values (untouched where
  * nothing is stored). */
-DCSR_API dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, size_t n, const uint64_t *rows,
+DCSR_API dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                           const uint64_t *cols, void *values, bool *stored);
 
 /* The matrix at its last published version. */

@@ -166,12 +166,12 @@ DCSR_API dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dc
 
 /* ---- Contents ---- */
 
-/* Lists the names, ascending, as one block that the caller frees with dcsr_store_free_list(); likewise the
+/* Lists the names, ascending, as one block that the caller frees with dcsr_store_list_free(); likewise the
  * versions of a matrix, oldest first. */
-DCSR_API dcsr_status dcsr_store_list(dcsr_store *store, char ***names, uint64_t *count);
+DCSR_API dcsr_status dcsr_store_names(dcsr_store *store, char ***names, uint64_t *count);
 DCSR_API dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
                                          uint64_t *count);
-DCSR_API void dcsr_store_free_list(void *list);
+DCSR_API void dcsr_store_list_free(void *list);
 
 /* Describes version `version` (0: the newest) of `name`. Errors: NOT_FOUND, CORRUPT. */
 DCSR_API dcsr_status dcsr_store_find(dcsr_store *store, const char *name, uint64_t version,

@@ -39,7 +39,7 @@ typedef enum dcsr_status {
 
 /* A short name of the status in words ("out of memory"); never NULL, even for a number that is not a status.
  * The text is constant. Any thread may call it. */
-DCSR_API const char *dcsr_strerror(dcsr_status status);
+DCSR_API const char *dcsr_status_name(dcsr_status status);
 
 /* One sentence about the last call of this thread that failed, on any object: what failed, where, what to do.
  * Never NULL; empty if nothing has failed yet. The text belongs to the library and lasts until the thread's

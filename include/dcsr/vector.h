@@ -67,7 +67,7 @@ DCSR_API dcsr_status dcsr_vector_fill(dcsr_vector *vector, const void *value);
  * combined by the policy in the order given (DEFAULT is last; KEEP is refused). Errors: INDEX_OUT_OF_RANGE
  * naming the first offender, OUT_OF_MEMORY; the vector is then as it was. Cost: O(n) if indices ascend, else
  * a radix sort. */
-DCSR_API dcsr_status dcsr_vector_build(dcsr_vector *vector, size_t n, const uint64_t *indices,
+DCSR_API dcsr_status dcsr_vector_build(dcsr_vector *vector, uint64_t n, const uint64_t *indices,
                                        const void *values, dcsr_policy policy);
 /* Copies the first `capacity` elements in ascending order to indices and values, each of which may be NULL;
  * *n gets the number of elements that are present. */

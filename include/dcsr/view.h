@@ -120,8 +120,8 @@ DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capac
                                    void *values, uint64_t *length);
 
 /* As dcsr_matrix_get_many(), but reads the view's version and does not wait. */
-DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, size_t n, const uint64_t *rows, const uint64_t *cols,
-                                        void *values, bool *stored);
+DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, uint64_t n, const uint64_t *rows,
+                                        const uint64_t *cols, void *values, bool *stored);
 
 #ifdef __cplusplus
 }

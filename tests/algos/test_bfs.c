@@ -335,7 +335,7 @@ Test(bfs, of_real_graphs_is_what_others_found)
         if (access(path, R_OK) != 0) cr_skip("%s is not there", path);
         if (graphs[g].reached > (TEST_EMULATOR ? 5000 : UINT64_MAX)) continue;
         dcsr_coo coo = {0};
-        TEST_OK(dcsr_read_matrix(&coo, context, path, NULL));
+        TEST_OK(dcsr_coo_read(&coo, context, path, NULL));
         dcsr_matrix *matrix = NULL;
         TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
         int32_t *level = test_allocate(coo.rows, sizeof *level);

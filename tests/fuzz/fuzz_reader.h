@@ -24,7 +24,8 @@ static inline void fuzz_check_triples(const dcsr_coo *coo, const dcsr_read_optio
     FUZZ_CHECK(coo->nnz <= size); /* an entry takes 4 bytes at least, and stands for two at most */
     if (options && options->rows) FUZZ_CHECK(coo->rows == options->rows);
     if (options && options->cols) FUZZ_CHECK(coo->cols == options->cols);
-    for (uint64_t i = 0; i < coo->nnz; i++) FUZZ_CHECK(coo->row[i] < coo->rows && coo->col[i] < coo->cols);
+    for (uint64_t i = 0; i < coo->nnz; i++)
+        FUZZ_CHECK(coo->row_indices[i] < coo->rows && coo->col_indices[i] < coo->cols);
 }
 
 /* A context whose limit catches allocations that the input does not warrant. */
@@ -45,7 +46,7 @@ static inline void fuzz_read(const char *name, const uint8_t *data, size_t size,
     char *text = malloc(size ? size : 1); /* of exactly this size, so that reading beyond it is seen */
     FUZZ_CHECK(text);
     if (size) memcpy(text, data, size);
-    dcsr_status status = dcsr_read_matrix_buffer(&coo, context, name, text, size, options);
+    dcsr_status status = dcsr_coo_read_buffer(&coo, context, name, text, size, options);
     if (status == DCSR_OK) {
         fuzz_check_triples(&coo, options, size);
     } else {

@@ -17,8 +17,7 @@ static void compare(const dcsr_coo *coo, dcsr_status status, const uint8_t *data
 {
     const char *name = begins(data, size, "%%MatrixMarket") ? "fuzz.mtx" : "fuzz.el";
     dcsr_coo same;
-    FUZZ_CHECK(dcsr_read_matrix_buffer(&same, fuzz_context(), name, (const char *)data, size, NULL) ==
-               status);
+    FUZZ_CHECK(dcsr_coo_read_buffer(&same, fuzz_context(), name, (const char *)data, size, NULL) == status);
     FUZZ_CHECK(coo->type == same.type && coo->nnz == same.nnz && coo->rows == same.rows &&
                coo->cols == same.cols);
     for (uint64_t i = 0; i < coo->nnz; i++)

@@ -19,7 +19,7 @@ n = 1000
 rows = (ctypes.c_uint64 * n)(*range(n))
 cols = (ctypes.c_uint64 * n)(*(n - 1 - i for i in range(n)))
 values = (ctypes.c_double * n)(*(i / 2 for i in range(n)))
-call("dcsr_matrix_insert", matrix, ctypes.c_size_t(n), rows, cols, values, None)
+call("dcsr_matrix_insert", matrix, ctypes.c_uint64(n), rows, cols, values, None)
 call("dcsr_matrix_wait", matrix)
 value, stored = ctypes.c_double(), ctypes.c_bool()
 for i in (0, 1, 500, n - 1):

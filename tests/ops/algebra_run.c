@@ -143,8 +143,8 @@ static void assert_output(const problem *p, const grid *wanted, const char *when
 static void assert_status(const problem *p, dcsr_status got, dcsr_status wanted, const char *when)
 {
     char text[DESCRIPTION];
-    cr_assert(got == wanted, "%s%s: \"%s\" (%s), not \"%s\"", describe(p, text), when, dcsr_strerror(got),
-              got ? dcsr_thread_error() : "", dcsr_strerror(wanted));
+    cr_assert(got == wanted, "%s%s: \"%s\" (%s), not \"%s\"", describe(p, text), when, dcsr_status_name(got),
+              got ? dcsr_thread_error() : "", dcsr_status_name(wanted));
     cr_assert(got == DCSR_OK || dcsr_thread_error()[0], "%s%s: no sentence", describe(p, text), when);
 }
 

@@ -64,7 +64,7 @@ static bool by_index(void *z, const void *x, uint64_t row, uint64_t col, const v
 static void expect(caller *c, const char *call, dcsr_status status, dcsr_status expected, const char *words)
 {
     if (!c->wrong[0] && (status != expected || !test_says(words)))
-        snprintf(c->wrong, sizeof c->wrong, "%s is \"%s\" (%s)", call, dcsr_strerror(status),
+        snprintf(c->wrong, sizeof c->wrong, "%s is \"%s\" (%s)", call, dcsr_status_name(status),
                  dcsr_thread_error());
 }
 #define REFUSED(c, words, call) expect(c, #call, call, DCSR_ERROR_DEADLOCK, words)

@@ -196,8 +196,8 @@ static void agree(session *s, dcsr_status ours, GrB_Info theirs)
                       : ours == DCSR_ERROR_DIMENSION_MISMATCH ? theirs == GrB_DIMENSION_MISMATCH
                                                               : false;
     if (!same)
-        complain(s, "dcsr says %s (%s), GraphBLAS %d", dcsr_strerror(ours), ours ? dcsr_thread_error() : "",
-                 (int)theirs);
+        complain(s, "dcsr says %s (%s), GraphBLAS %d", dcsr_status_name(ours),
+                 ours ? dcsr_thread_error() : "", (int)theirs);
 }
 
 void end(session *s, frame *f, dcsr_status ours, GrB_Info theirs)

@@ -27,18 +27,18 @@ Test(catalog, lists_matrices_and_versions)
     dcsr_matrix *matrix = one_entry(context, DCSR_FP32, 1);
     char **names;
     uint64_t count;
-    TEST_OK(dcsr_store_list(store, &names, &count));
+    TEST_OK(dcsr_store_names(store, &names, &count));
     cr_assert_eq(count, 0);
-    dcsr_store_free_list(names);
+    dcsr_store_list_free(names);
     TEST_OK(dcsr_store_snapshot(store, "second", matrix, NULL));
     TEST_OK(dcsr_store_snapshot(store, "first-1.0_x", matrix, NULL));
     TEST_INSERT(matrix, {0, 0, 5});
     TEST_OK(dcsr_store_snapshot(store, "second", matrix, NULL));
-    TEST_OK(dcsr_store_list(store, &names, &count));
+    TEST_OK(dcsr_store_names(store, &names, &count));
     cr_assert_eq(count, 2);
     cr_assert_str_eq(names[0], "first-1.0_x");
     cr_assert_str_eq(names[1], "second");
-    dcsr_store_free_list(names);
+    dcsr_store_list_free(names);
     dcsr_version_info *versions, found;
     TEST_OK(dcsr_store_versions(store, "second", &versions, &count));
     cr_assert_eq(count, 2);
@@ -49,7 +49,7 @@ Test(catalog, lists_matrices_and_versions)
     cr_assert_eq(versions[1].type, DCSR_FP32);
     cr_assert_eq(versions[1].rows, 3);
     cr_assert_gt(versions[1].created, 1500000000);
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
     TEST_OK(dcsr_store_find(store, "second", 0, &found));
     cr_assert_eq(found.version, 2);
     dcsr_store_info info;
@@ -275,10 +275,10 @@ Test(catalog, does_not_count_what_has_no_version)
     TEST_OK(dcsr_i_matrix_record_put(store, txn, "unfinished", &record));
     TEST_OK(dcsr_i_txn_commit(txn, store));
     TEST_OK(dcsr_store_get_info(store, &info));
-    TEST_OK(dcsr_store_list(store, &names, &count));
+    TEST_OK(dcsr_store_names(store, &names, &count));
     TEST_OK(dcsr_store_verify(store, NULL, NULL, &check));
     cr_assert(info.matrices == 0 && count == 0 && check.matrices == 0 && check.corrupt == 0);
-    dcsr_store_free_list(names);
+    dcsr_store_list_free(names);
     dcsr_store_close(store);
     store_remove_folder(folder);
 }

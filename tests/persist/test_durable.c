@@ -302,7 +302,7 @@ Test(durable, tells_how_much_is_in_the_log_alone)
     dcsr_matrix_destroy(matrix);
     TEST_OK(dcsr_store_versions(p.store, "a", &versions, &count));
     cr_assert(count == 2 && versions[0].log_records == 0 && versions[1].log_records == 1);
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
     durable_close_place(&p);
 }
 

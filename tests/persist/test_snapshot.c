@@ -333,7 +333,7 @@ Test(snapshot, is_taken_beside_a_writer)
         cr_assert_eq(nnz, versions[v].nnz);
         dcsr_matrix_destroy(restored);
     }
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
     dcsr_matrix_destroy(matrix);
     end(&f);
 }

@@ -105,7 +105,7 @@ static void expect_versions(store_child *child, dcsr_context *context, dcsr_stor
                                            versions[v].version, NULL));
         expect_matrix(child, plain, WORK_PLAIN, versions[v].version * BATCHES);
     }
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
     STORE_OK(child, dcsr_store_verify(store, NULL, NULL, &check));
     if (check.corrupt) store_child_fail(child, "%s: it is damaged", child->now);
 }
@@ -217,7 +217,7 @@ static void compact_large(void *user, store_child *child)
     dcsr_matrix *matrix;
     dcsr_store_copied one, several;
     dcsr_coo coo;
-    STORE_OK(child, dcsr_generate(&coo, context, "rmat:15,16"));
+    STORE_OK(child, dcsr_coo_generate(&coo, context, "rmat:15,16"));
     STORE_OK(child, dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
     dcsr_coo_free(&coo);
     STORE_OK(child, dcsr_store_snapshot(store, "large", matrix, NULL));

@@ -82,7 +82,7 @@ static bool lacks_room(store_child *child, const char *what, dcsr_status status,
     atomic_fetch_add(&child->count[status == DCSR_OK], 1);
     if (status == DCSR_OK) return false;
     if (status != expected || !test_says(words))
-        store_child_fail(child, "%s: %s: %s (%s)", child->now, what, dcsr_strerror(status),
+        store_child_fail(child, "%s: %s: %s (%s)", child->now, what, dcsr_status_name(status),
                          dcsr_thread_error());
     return true;
 }

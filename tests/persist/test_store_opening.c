@@ -84,7 +84,7 @@ static void make_together(void *user, store_child *child)
         dcsr_store_close(store);
         atomic_fetch_add(&s->start->count[SEEN], 1);
     } else if (status != DCSR_ERROR_BUSY || !s->refuse || !test_says("another process writes")) {
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
+        store_child_fail(child, "%s: %s", dcsr_status_name(status), dcsr_thread_error());
     }
 }
 

@@ -376,7 +376,7 @@ Test(store_page_fields, each_kind_of_damage_is_found_and_named)
         store_write_file(path, "data.mdb", l.data, l.bytes);
         dcsr_status status = check(path);
         cr_assert(status == DCSR_ERROR_CORRUPT || (!*cases[c].words && status == DCSR_ERROR_FORMAT), "%s: %s",
-                  cases[c].name, dcsr_strerror(status));
+                  cases[c].name, dcsr_status_name(status));
         cr_assert(test_says(cases[c].words) && test_says("data.mdb"), "%s: \"%s\" lacks \"%s\"",
                   cases[c].name, dcsr_thread_error(), cases[c].words);
         free(l.data);

@@ -266,7 +266,7 @@ static void use_inherited(void *user, store_child *child)
     char **names;
     uint64_t count;
     if (dcsr_store_get_info(store, &info) != DCSR_ERROR_INVALID_ARGUMENT || !test_says("forked") ||
-        dcsr_store_list(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
+        dcsr_store_names(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
         dcsr_store_gc(store, NULL, 1, NULL) != DCSR_ERROR_INVALID_ARGUMENT)
         store_child_fail(child, "a forked child uses the store (%s)", dcsr_thread_error());
     dcsr_store_close(store);

@@ -331,7 +331,7 @@ static void be_refused(void *user, store_child *child)
     dcsr_store *store;
     dcsr_status status = dcsr_store_open(&store, p->folder, &refusing);
     if (status != DCSR_ERROR_BUSY || !test_says("older state"))
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
+        store_child_fail(child, "%s: %s", dcsr_status_name(status), dcsr_thread_error());
 }
 
 /* What the writer before kept for the reader went with that process: the next one may not begin. */
@@ -433,7 +433,7 @@ static void be_refused_for_number(void *user, store_child *child)
     enter_container(user, child);
     dcsr_status status = dcsr_store_open(&store, p->folder, NULL);
     if (status != DCSR_ERROR_BUSY || !test_says("number of this one, 1"))
-        store_child_fail(child, "%s: %s", dcsr_strerror(status), dcsr_thread_error());
+        store_child_fail(child, "%s: %s", dcsr_status_name(status), dcsr_thread_error());
 }
 
 static void write_as_first(void *user, store_child *child)

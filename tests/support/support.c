@@ -147,7 +147,7 @@ bool test_context_is_as_new(dcsr_context *context, char why[TEST_WHY])
     snprintf(why, TEST_WHY,
              "left behind: %" PRIu64 " matrices, %" PRIu64 " bytes of matrices, %" PRIu64
              " bytes of scratch (%s)",
-             info.matrices, info.matrix_bytes, info.scratch_bytes, dcsr_strerror(status));
+             info.matrices, info.matrix_bytes, info.scratch_bytes, dcsr_status_name(status));
     return status == DCSR_OK && !info.matrices && !info.matrix_bytes && !info.scratch_bytes;
 }
 

@@ -47,11 +47,11 @@
 int test_size(int n);
 
 /* Asserts that a call returns the status; a failure shows the call and the library's sentence. */
-#define TEST_STATUS(expected, expression)                                                     \
-    do {                                                                                      \
-        dcsr_status test_status_ = (expression);                                              \
-        cr_assert(test_status_ == (expected), "%s is \"%s\" (%s), not \"%s\"", #expression,   \
-                  dcsr_strerror(test_status_), dcsr_thread_error(), dcsr_strerror(expected)); \
+#define TEST_STATUS(expected, expression)                                                           \
+    do {                                                                                            \
+        dcsr_status test_status_ = (expression);                                                    \
+        cr_assert(test_status_ == (expected), "%s is \"%s\" (%s), not \"%s\"", #expression,         \
+                  dcsr_status_name(test_status_), dcsr_thread_error(), dcsr_status_name(expected)); \
     } while (0)
 #define TEST_OK(expression) TEST_STATUS(DCSR_OK, expression)
 

@@ -92,7 +92,7 @@ static bool fetch_row(reading *r)
     dcsr_status status = dcsr_view_row(r->view, r->row, r->length, r->columns, r->values, &length);
     if (status != DCSR_OK || length != r->length)
         return differs(r, "row %" PRIu64 " has %" PRIu64 " entries, then %" PRIu64 " (%s)", r->row, r->length,
-                       length, dcsr_strerror(status));
+                       length, dcsr_status_name(status));
     return true;
 }
 
@@ -315,7 +315,7 @@ static bool same_shape(reading *r)
     dcsr_status status = dcsr_view_csr_on_host(r->view, &r->csr);
     if (r->info.layout != DCSR_LAYOUT_CSR)
         return status == DCSR_ERROR_INVALID_ARGUMENT ||
-               differs(r, "dcsr_view_csr_on_host: %s", dcsr_strerror(status));
+               differs(r, "dcsr_view_csr_on_host: %s", dcsr_status_name(status));
     if (status != DCSR_OK) return differs(r, "dcsr_view_csr_on_host: %s", dcsr_thread_error());
     if (r->csr.rows != r->info.rows || r->csr.cols != r->info.cols || r->csr.nnz != r->info.nnz ||
         r->csr.type != r->info.type || !r->csr.offsets || r->csr.offsets[0] != 0)

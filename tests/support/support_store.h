@@ -50,21 +50,21 @@ void store_child_expect(store_child *child, store_child_function function, void 
 __attribute__((format(printf, 2, 3), noreturn)) void store_child_fail(store_child *child, const char *format,
                                                                       ...);
 /* In the child: asserts that a call of the library succeeds. */
-#define STORE_OK(child, expression)                                               \
-    do {                                                                          \
-        dcsr_status store_status_ = (expression);                                 \
-        if (store_status_ != DCSR_OK)                                             \
-            store_child_fail(child, "%s: %s: %s (%s)", (child)->now, #expression, \
-                             dcsr_strerror(store_status_), dcsr_thread_error());  \
+#define STORE_OK(child, expression)                                                 \
+    do {                                                                            \
+        dcsr_status store_status_ = (expression);                                   \
+        if (store_status_ != DCSR_OK)                                               \
+            store_child_fail(child, "%s: %s: %s (%s)", (child)->now, #expression,   \
+                             dcsr_status_name(store_status_), dcsr_thread_error()); \
     } while (0)
 /* The same, that it fails with that status, and a sentence with the words in it. */
-#define STORE_FAILS(child, expected, words, expression)                                                  \
-    do {                                                                                                 \
-        dcsr_status store_status_ = (expression);                                                        \
-        if (store_status_ != (expected) || !test_says(words))                                            \
-            store_child_fail(child, "%s is \"%s\" (%s); it should be \"%s\", with \"%s\"", #expression,  \
-                             dcsr_strerror(store_status_), dcsr_thread_error(), dcsr_strerror(expected), \
-                             words);                                                                     \
+#define STORE_FAILS(child, expected, words, expression)                                                 \
+    do {                                                                                                \
+        dcsr_status store_status_ = (expression);                                                       \
+        if (store_status_ != (expected) || !test_says(words))                                           \
+            store_child_fail(child, "%s is \"%s\" (%s); it should be \"%s\", with \"%s\"", #expression, \
+                             dcsr_status_name(store_status_), dcsr_thread_error(),                      \
+                             dcsr_status_name(expected), words);                                        \
     } while (0)
 /* In the child: writes the next version of "alike". All rows of the matrix of version v are alike: (r, c) is
  * v for c up to v modulo the length of a side. What is torn is not. */

@@ -382,7 +382,7 @@ static void check_versions(work *w)
     }
     w->state.begun = w->state.done = j;
     w->state.version = newest;
-    dcsr_store_free_list(versions);
+    dcsr_store_list_free(versions);
 }
 
 static void keep_damage(void *user, const char *text)

@@ -150,9 +150,9 @@ Test(arguments, failures_name_the_call_that_was_made)
     TEST_REFUSED(outside, "dcsr_matrix_from_hyb: ", dcsr_matrix_from_hyb(&other, context, &hyb, NULL));
     TEST_REFUSED(invalid, "dcsr_matrix_from_coo: ", dcsr_matrix_from_coo(&other, context, &coo, &wrong));
     TEST_REFUSED(outside, "dcsr_matrix_from_coo: ", dcsr_matrix_from_coo(&other, context, &coo, NULL));
-    TEST_REFUSED(large, "dcsr_generate_er: ", dcsr_generate_er(&none, context, UINT64_MAX, 1, 1, 1));
-    TEST_REFUSED(large, "dcsr_generate_path: ", dcsr_generate_path(&none, context, UINT64_MAX));
-    TEST_REFUSED(invalid, "dcsr_generate_poisson: ", dcsr_generate_poisson(NULL, context, 2, 5, 3));
+    TEST_REFUSED(large, "dcsr_coo_generate_er: ", dcsr_coo_generate_er(&none, context, UINT64_MAX, 1, 1, 1));
+    TEST_REFUSED(large, "dcsr_coo_generate_path: ", dcsr_coo_generate_path(&none, context, UINT64_MAX));
+    TEST_REFUSED(invalid, "dcsr_coo_generate_poisson: ", dcsr_coo_generate_poisson(NULL, context, 2, 5, 3));
     TEST_REFUSED(invalid, "dcsr_coo_allocate: ", dcsr_coo_allocate(NULL, context, DCSR_FP64, 1, 1, 1));
     cr_assert_null(other);
 }
@@ -210,7 +210,7 @@ Test(arguments, null_pointers_are_refused)
         dcsr_matrix_from_coo(&other, context, NULL, NULL),
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        cr_assert(refused[i] == DCSR_ERROR_INVALID_ARGUMENT, "call %zu: %s", i, dcsr_strerror(refused[i]));
+        cr_assert(refused[i] == DCSR_ERROR_INVALID_ARGUMENT, "call %zu: %s", i, dcsr_status_name(refused[i]));
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(NULL);
     dcsr_context_destroy(NULL);

@@ -35,7 +35,7 @@ static void run_threads(shared *s, void *(*work)(void *), void (*meanwhile)(shar
     for (int i = 0; i < THREADS; i++) cr_assert(pthread_create(&thread[i], NULL, work, s) == 0);
     if (meanwhile) meanwhile(s);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    cr_assert(s->wrong == 0, "a call returned \"%s\"", dcsr_strerror((dcsr_status)s->wrong));
+    cr_assert(s->wrong == 0, "a call returned \"%s\"", dcsr_status_name((dcsr_status)s->wrong));
 }
 
 static dcsr_status insert_column(shared *s, uint64_t col, dcsr_ticket **ticket)

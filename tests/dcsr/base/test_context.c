@@ -339,14 +339,14 @@ Test(error, is_cut_where_it_is_too_long)
 Test(status, has_words_for_every_number)
 {
     for (int a = DCSR_OK; a >= DCSR_ERROR_DEADLOCK; a--) {
-        const char *words = dcsr_strerror((dcsr_status)a);
+        const char *words = dcsr_status_name((dcsr_status)a);
         cr_assert(words && *words);
         cr_assert_str_neq(words, "unknown status", "%d has no words", a);
-        for (int b = DCSR_OK; b > a; b--) cr_assert_str_neq(words, dcsr_strerror((dcsr_status)b));
+        for (int b = DCSR_OK; b > a; b--) cr_assert_str_neq(words, dcsr_status_name((dcsr_status)b));
     }
     const int unknown[] = {1, 1000, DCSR_ERROR_DEADLOCK - 1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        cr_assert_str_eq(dcsr_strerror((dcsr_status)unknown[i]), "unknown status");
+        cr_assert_str_eq(dcsr_status_name((dcsr_status)unknown[i]), "unknown status");
 }
 
 Test(types, sizes_and_names)

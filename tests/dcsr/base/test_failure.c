@@ -243,7 +243,7 @@ static void fail_at_every_point(size_t i, dcsr_policy policy)
         dcsr_i_fail_allocations_after(-1);
         if (status != DCSR_OK) {
             cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "%s, n = %ld: %s", calls[i].name, n,
-                      dcsr_strerror(status));
+                      dcsr_status_name(status));
             cr_assert(said, "%s, n = %ld: no sentence", calls[i].name, n);
         }
         char why[TEST_WHY];
@@ -378,7 +378,7 @@ static void change_or_fail(fixture *f, test_random *random)
     else
         status = call_nnz(f);
     dcsr_i_fail_allocations_after(-1);
-    cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_strerror(status));
+    cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_status_name(status));
 }
 
 Test(allocation, may_fail_anywhere_in_random_sequences)

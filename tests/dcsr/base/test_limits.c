@@ -88,7 +88,7 @@ Test(limit, of_address_space_stops_growth_and_loses_nothing)
         status = dcsr_matrix_insert(matrix, SIDE, rows, cols, values, &ticket);
         status = waited(status, ticket);
     }
-    cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "%s after %d batches", dcsr_strerror(status), batches);
+    cr_assert(status == DCSR_ERROR_OUT_OF_MEMORY, "%s after %d batches", dcsr_status_name(status), batches);
     cr_assert(batches > 20, "1 MiB holds more than %d entries", batches * SIDE);
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
     cr_assert(test_view_info(view).nnz == (uint64_t)(batches - 1) * SIDE);

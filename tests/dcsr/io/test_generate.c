@@ -34,13 +34,13 @@ Test(generate, random_numbers_never_change)
     cr_assert_eq(dcsr_i_random(0, 1), UINT64_C(0x6e789e6aa1b965f4));
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_OK(dcsr_generate(&coo, context, "rmat:16,16,7"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "rmat:16,16,7"));
     uint64_t sum = 0;
     for (uint64_t i = 0; i < coo.nnz; i++)
         sum = dcsr_i_mix(sum ^ (coo.row_indices[i] << 32 | coo.col_indices[i]));
     cr_assert_eq(sum, UINT64_C(0x4fcf00227b0a7cbb), "the sum is 0x%llx", (unsigned long long)sum);
     dcsr_coo_free(&coo);
-    TEST_OK(dcsr_generate(&coo, context, "er:1000,5000,7"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "er:1000,5000,7"));
     sum = 0;
     for (uint64_t i = 0; i < coo.nnz; i++)
         sum = dcsr_i_mix(sum ^ (coo.row_indices[i] << 32 | coo.col_indices[i]));
@@ -53,12 +53,12 @@ Test(generate, rmat_slices_are_of_one_stream)
 {
     dcsr_context *context = test_context(1);
     dcsr_coo whole, slice;
-    TEST_OK(dcsr_generate_rmat(&whole, context, &graph500, 0, 50000));
+    TEST_OK(dcsr_coo_generate_rmat(&whole, context, &graph500, 0, 50000));
     cr_assert(whole.type == DCSR_PATTERN && whole.rows == 4096 && whole.cols == 4096 && whole.nnz == 50000);
     static const uint64_t cuts[] = {0, 1, 1, 17, 20000, 50000};
     for (int i = 0; i + 1 < 6; i++) {
         uint64_t first = cuts[i], edges = cuts[i + 1] - first;
-        TEST_OK(dcsr_generate_rmat(&slice, context, &graph500, first, edges));
+        TEST_OK(dcsr_coo_generate_rmat(&slice, context, &graph500, first, edges));
         cr_assert_eq(slice.nnz, edges);
         cr_assert(!edges || !memcmp(slice.row_indices, whole.row_indices + first, edges * 8));
         cr_assert(!edges || !memcmp(slice.col_indices, whole.col_indices + first, edges * 8));
@@ -71,8 +71,8 @@ Test(generate, rmat_slices_are_of_one_stream)
 static bool depends_on_seed(dcsr_context *context, const char *one, const char *other)
 {
     dcsr_coo a, b;
-    TEST_OK(dcsr_generate(&a, context, one));
-    TEST_OK(dcsr_generate(&b, context, other));
+    TEST_OK(dcsr_coo_generate(&a, context, one));
+    TEST_OK(dcsr_coo_generate(&b, context, other));
     bool same = test_same_coo(&a, &b);
     dcsr_coo_free(&a);
     dcsr_coo_free(&b);
@@ -96,8 +96,8 @@ Test(generate, threads_do_not_matter)
     dcsr_context *one = test_context(1), *four = test_context(4);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         dcsr_coo a, b;
-        TEST_OK(dcsr_generate(&a, one, texts[i]));
-        TEST_OK(dcsr_generate(&b, four, texts[i]));
+        TEST_OK(dcsr_coo_generate(&a, one, texts[i]));
+        TEST_OK(dcsr_coo_generate(&b, four, texts[i]));
         cr_assert(test_same_coo(&a, &b), "%s", texts[i]);
         dcsr_coo_free(&a);
         dcsr_coo_free(&b);
@@ -119,7 +119,7 @@ Test(generate, rmat_quadrants_have_their_probabilities)
     uint64_t back[1 << SCALE];
     for (uint64_t x = 0; x < 1 << SCALE; x++) back[dcsr_i_shuffle_apply(&labels, x)] = x;
     dcsr_coo coo;
-    TEST_OK(dcsr_generate_rmat(&coo, context, &rmat, 0, EDGES));
+    TEST_OK(dcsr_coo_generate_rmat(&coo, context, &rmat, 0, EDGES));
     for (int level = 0; level < SCALE; level++) {
         double count[4] = {0};
         for (uint64_t i = 0; i < EDGES; i++)
@@ -139,21 +139,21 @@ Test(generate, rmat_extremes)
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
     dcsr_rmat corner = {.scale = 5, .a = 1, .b = 0, .c = 0, .seed = 1};
-    TEST_OK(dcsr_generate_rmat(&coo, context, &corner, 0, 100)); /* all in the upper left corner */
+    TEST_OK(dcsr_coo_generate_rmat(&coo, context, &corner, 0, 100)); /* all in the upper left corner */
     for (int i = 1; i < 100; i++)
         cr_assert(coo.row_indices[i] == coo.row_indices[0] && coo.col_indices[i] == coo.row_indices[0]);
     dcsr_coo_free(&coo);
     corner.a = 0; /* all in the lower right one */
-    TEST_OK(dcsr_generate_rmat(&coo, context, &corner, 0, 100));
+    TEST_OK(dcsr_coo_generate_rmat(&coo, context, &corner, 0, 100));
     for (int i = 1; i < 100; i++)
         cr_assert(coo.row_indices[i] == coo.row_indices[0] && coo.col_indices[i] == coo.row_indices[0]);
     dcsr_coo_free(&coo);
     dcsr_rmat point = {.scale = 0, .a = 0.57, .b = 0.19, .c = 0.19};
-    TEST_OK(dcsr_generate_rmat(&coo, context, &point, 5, 3));
+    TEST_OK(dcsr_coo_generate_rmat(&coo, context, &point, 5, 3));
     cr_assert(coo.rows == 1 && coo.nnz == 3 && !coo.row_indices[2] && !coo.col_indices[2]);
     dcsr_coo_free(&coo);
     dcsr_rmat large = {.scale = 31, .a = 0.57, .b = 0.19, .c = 0.19};
-    TEST_OK(dcsr_generate_rmat(&coo, context, &large, 1u << 30, 1000));
+    TEST_OK(dcsr_coo_generate_rmat(&coo, context, &large, 1u << 30, 1000));
     cr_assert_eq(coo.cols, DCSR_MAX_COLS);
     uint64_t highest = 0;
     for (int i = 0; i < 1000; i++) {
@@ -170,7 +170,7 @@ Test(generate, er_is_uniform)
     enum { NNZ = 200000, BINS = 16 };
     dcsr_context *context = test_context(2);
     dcsr_coo coo;
-    TEST_OK(dcsr_generate_er(&coo, context, 3000, 77, NNZ, 9));
+    TEST_OK(dcsr_coo_generate_er(&coo, context, 3000, 77, NNZ, 9));
     cr_assert(coo.type == DCSR_PATTERN && coo.rows == 3000 && coo.cols == 77 && coo.nnz == NNZ);
     double rows[BINS] = {0}, cols[77] = {0};
     for (uint64_t i = 0; i < NNZ; i++) {
@@ -181,7 +181,7 @@ Test(generate, er_is_uniform)
     for (int b = 0; b < BINS; b++) cr_assert_lt(fabs(rows[b] - NNZ / BINS), 6 * sqrt(NNZ / BINS));
     for (int c = 0; c < 77; c++) cr_assert_lt(fabs(cols[c] - NNZ / 77.0), 6 * sqrt(NNZ / 77.0));
     dcsr_coo_free(&coo);
-    TEST_OK(dcsr_generate_er(&coo, context, 0, 5, 0, 1));
+    TEST_OK(dcsr_coo_generate_er(&coo, context, 0, 5, 0, 1));
     cr_assert(coo.rows == 0 && coo.cols == 5 && coo.nnz == 0);
     dcsr_coo_free(&coo);
     dcsr_context_destroy(context);
@@ -193,7 +193,7 @@ Test(generate, er_is_uniform)
 static void check_poisson(dcsr_context *context, int dimension, int points, uint64_t n)
 {
     dcsr_coo coo;
-    TEST_OK(dcsr_generate_poisson(&coo, context, dimension, points, n));
+    TEST_OK(dcsr_coo_generate_poisson(&coo, context, dimension, points, n));
     uint64_t planes = dimension == 3 ? n : 1, size = planes * n * n, at = 0;
     bool box = points == 9 || points == 27;
     cr_assert(coo.type == DCSR_FP64 && coo.rows == size && coo.cols == size);
@@ -240,8 +240,8 @@ Test(generate, poisson_sizes)
     for (int i = 0; i < 4; i++) {
         dcsr_coo coo;
         dcsr_type type;
-        TEST_OK(dcsr_generate(&coo, context, cases[i].text));
-        TEST_OK(dcsr_generated_type(&type, cases[i].text));
+        TEST_OK(dcsr_coo_generate(&coo, context, cases[i].text));
+        TEST_OK(dcsr_generator_type(&type, cases[i].text));
         cr_assert_eq(type, coo.type);
         cr_assert(coo.rows == cases[i].rows && coo.cols == cases[i].rows && coo.nnz == cases[i].nnz, "%s",
                   cases[i].text);
@@ -255,7 +255,7 @@ Test(generate, path)
     dcsr_context *context = test_context(1);
     for (uint64_t n = 0; n < 5; n++) {
         dcsr_coo coo;
-        TEST_OK(dcsr_generate_path(&coo, context, n));
+        TEST_OK(dcsr_coo_generate_path(&coo, context, n));
         cr_assert(coo.type == DCSR_PATTERN && coo.rows == n && coo.cols == n && coo.nnz == (n ? n - 1 : 0));
         for (uint64_t i = 0; i < coo.nnz; i++)
             cr_assert(coo.row_indices[i] == i && coo.col_indices[i] == i + 1);
@@ -276,25 +276,25 @@ Test(generate, bad_arguments)
                                       {4, 0.5, INFINITY, 0, 0},
                                       {-1, 0.5, 0.1, 0.1, 0}};
     for (int i = 0; i < 5; i++) {
-        TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_rmat(&coo, context, &wrong[i], 0, 10));
+        TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_rmat(&coo, context, &wrong[i], 0, 10));
         cr_assert(test_is_zero(&coo));
     }
     dcsr_rmat rmat = graph500;
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_rmat(NULL, context, &rmat, 0, 10));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_rmat(&coo, NULL, &rmat, 0, 10));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_rmat(&coo, context, NULL, 0, 10));
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_rmat(&coo, context, &rmat, UINT64_MAX, 10));
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_rmat(&coo, context, &rmat, 10, UINT64_MAX));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_rmat(NULL, context, &rmat, 0, 10));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_rmat(&coo, NULL, &rmat, 0, 10));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_rmat(&coo, context, NULL, 0, 10));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_rmat(&coo, context, &rmat, UINT64_MAX, 10));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_rmat(&coo, context, &rmat, 10, UINT64_MAX));
     rmat.scale = 32;
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_rmat(&coo, context, &rmat, 0, 10));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_er(&coo, context, 0, 5, 1, 1));
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_er(&coo, context, 5, UINT64_MAX, 1, 1));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_poisson(&coo, context, 2, 7, 5));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate_poisson(&coo, context, 1, 3, 5));
-    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "46340", dcsr_generate_poisson(&coo, context, 2, 5, 46341));
-    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "1290", dcsr_generate_poisson(&coo, context, 3, 7, UINT64_MAX));
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_path(&coo, context, DCSR_MAX_COLS + 1));
-    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_generate_path(&coo, context, UINT64_MAX));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_rmat(&coo, context, &rmat, 0, 10));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_er(&coo, context, 0, 5, 1, 1));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_er(&coo, context, 5, UINT64_MAX, 1, 1));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_poisson(&coo, context, 2, 7, 5));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate_poisson(&coo, context, 1, 3, 5));
+    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "46340", dcsr_coo_generate_poisson(&coo, context, 2, 5, 46341));
+    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "1290", dcsr_coo_generate_poisson(&coo, context, 3, 7, UINT64_MAX));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_path(&coo, context, DCSR_MAX_COLS + 1));
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_coo_generate_path(&coo, context, UINT64_MAX));
     cr_assert(test_is_zero(&coo));
     dcsr_context_destroy(context);
 }
@@ -336,19 +336,19 @@ Test(generate, bad_texts)
     dcsr_context *context = test_context(1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         dcsr_coo coo;
-        TEST_REFUSED(cases[i].status, cases[i].words, dcsr_generate(&coo, context, cases[i].text));
+        TEST_REFUSED(cases[i].status, cases[i].words, dcsr_coo_generate(&coo, context, cases[i].text));
         cr_assert(test_is_zero(&coo));
     }
     dcsr_type type;
-    TEST_OK(dcsr_generated_type(&type, "rmat:9,9"));
+    TEST_OK(dcsr_generator_type(&type, "rmat:9,9"));
     cr_assert_eq(type, DCSR_PATTERN);
-    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generated_type(&type, "poisson2d5"));
-    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generated_type(&type, ":"));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generated_type(NULL, "path:5"));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generated_type(&type, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate(NULL, context, "path:5"));
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_type(&type, "poisson2d5"));
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_type(&type, ":"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_type(NULL, "path:5"));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_type(&type, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate(NULL, context, "path:5"));
     dcsr_coo coo;
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generate(&coo, context, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate(&coo, context, NULL));
     dcsr_context_destroy(context);
 }
 
@@ -361,8 +361,8 @@ Test(generate, names_its_generators)
         dcsr_coo coo;
         snprintf(wrong, sizeof wrong, "%s:", g->name);
         cr_assert(!strncmp(g->example, wrong, strlen(wrong)), "%s", g->example);
-        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, g->numbers, dcsr_generate(&coo, context, wrong));
-        TEST_REFUSED(DCSR_ERROR_NOT_FOUND, g->name, dcsr_generate(&coo, context, "none:1"));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, g->numbers, dcsr_coo_generate(&coo, context, wrong));
+        TEST_REFUSED(DCSR_ERROR_NOT_FOUND, g->name, dcsr_coo_generate(&coo, context, "none:1"));
     }
     cr_assert(n >= 7 && !dcsr_generator_at(UINT64_MAX));
     dcsr_context_destroy(context);
@@ -374,7 +374,7 @@ Test(generate, survives_allocation_failures)
     dcsr_context *context = test_context(1);
     for (int i = 0; i < 5; i++) {
         dcsr_coo coo;
-        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_generate(&coo, context, texts[i]));
+        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_coo_generate(&coo, context, texts[i]));
         dcsr_coo_free(&coo);
     }
     cr_assert_eq(test_scratch_bytes(context), 0);

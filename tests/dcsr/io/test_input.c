@@ -84,12 +84,12 @@ Test(input, survives_allocation_failures)
 {
     dcsr_context *context = test_context(1);
     dcsr_coo coo, made;
-    TEST_OK(dcsr_generate(&made, context, "path:30000"));
+    TEST_OK(dcsr_coo_generate(&made, context, "path:30000"));
     static const char *const names[] = {"a.el", "a.el.gz", "a.mtx.gz"};
     for (int i = 0; i < 3; i++) {
         const char *path = test_path(names[i]);
         const uint64_t before = test_scratch_bytes(context);
-        TEST_OK(dcsr_write_matrix(&made, path));
+        TEST_OK(dcsr_coo_write(&made, path));
         dcsr_status read = DCSR_ERROR_OUT_OF_MEMORY;
         for (long n = 0; read != DCSR_OK; n++) {
             dcsr_input *input;
@@ -133,16 +133,16 @@ Test(input, streams_that_stop_within_a_line)
         const char *path = test_path(streams[i].name);
         cr_assert_eq(symlink(descriptor, path), 0);
         dcsr_coo coo;
-        TEST_REFUSED(DCSR_ERROR_FORMAT, streams[i].words, dcsr_read_matrix(&coo, context, path, &options));
+        TEST_REFUSED(DCSR_ERROR_FORMAT, streams[i].words, dcsr_coo_read(&coo, context, path, &options));
         cr_assert(test_is_zero(&coo));
         close(ends[0]);
         unlink(path);
-        TEST_OK(dcsr_read_matrix(&coo, context, /* a file is whole */
-                                 test_write_file(*streams[i].name == 'p' && strchr(streams[i].name, '.')
-                                                     ? streams[i].name
-                                                     : "p.el",
-                                                 streams[i].text, strlen(streams[i].text)),
-                                 &options));
+        TEST_OK(dcsr_coo_read(&coo, context, /* a file is whole */
+                              test_write_file(*streams[i].name == 'p' && strchr(streams[i].name, '.')
+                                                  ? streams[i].name
+                                                  : "p.el",
+                                              streams[i].text, strlen(streams[i].text)),
+                              &options));
         dcsr_coo_free(&coo);
     }
     cr_assert_eq(test_scratch_bytes(context), 0);

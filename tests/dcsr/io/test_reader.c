@@ -18,7 +18,7 @@ static void check_with(const char *name, const char *text, const dcsr_read_optio
 {
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    dcsr_status status = dcsr_read_matrix_buffer(&coo, context, name, text, strlen(text), options);
+    dcsr_status status = dcsr_coo_read_buffer(&coo, context, name, text, strlen(text), options);
     cr_assert_eq(status, DCSR_OK, "%s\n%s", dcsr_thread_error(), text);
     cr_assert_eq(coo.type, e->type, "%s", text);
     cr_assert(coo.rows == e->rows && coo.cols == e->cols && coo.nnz == e->nnz,
@@ -90,14 +90,14 @@ Test(reader, special_values_are_kept)
                        "4 -0\n1 5 -NaN\n";
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_OK(dcsr_read_matrix_buffer(&coo, context, "a.mtx", text, strlen(text), NULL));
+    TEST_OK(dcsr_coo_read_buffer(&coo, context, "a.mtx", text, strlen(text), NULL));
     const double *v = coo.values;
     cr_assert(isnan(v[0]) && !signbit(v[0]) && v[1] == INFINITY && v[2] == -INFINITY);
     cr_assert(v[3] == 0 && signbit(v[3]) && isnan(v[4]) && signbit(v[4]));
     dcsr_coo_free(&coo);
     text = "%%MatrixMarket matrix coordinate integer general\n1 1 2\n1 1 9223372036854775807\n1 1 "
            "-9223372036854775808\n";
-    TEST_OK(dcsr_read_matrix_buffer(&coo, context, "a.mtx", text, strlen(text), NULL));
+    TEST_OK(dcsr_coo_read_buffer(&coo, context, "a.mtx", text, strlen(text), NULL));
     cr_assert(((int64_t *)coo.values)[0] == INT64_MAX && ((int64_t *)coo.values)[1] == INT64_MIN);
     dcsr_coo_free(&coo);
     dcsr_context_destroy(context);
@@ -186,8 +186,8 @@ Test(reader, large_texts_whatever_the_threads)
         buffer made =
             random_lines(one, &random, 1 + test_random_below(&random, s % 3 ? 60000 : 300), mtx, &model);
         const char *name = mtx ? "a.mtx" : "a.el";
-        TEST_OK(dcsr_read_matrix_buffer(&a, one, name, made.data, made.length, NULL));
-        TEST_OK(dcsr_read_matrix_buffer(&b, four, name, made.data, made.length, NULL));
+        TEST_OK(dcsr_coo_read_buffer(&a, one, name, made.data, made.length, NULL));
+        TEST_OK(dcsr_coo_read_buffer(&b, four, name, made.data, made.length, NULL));
         cr_assert(test_same_coo(&a, &model), "seed %" PRIu64, seeds.first + s);
         cr_assert(test_same_coo(&b, &model), "seed %" PRIu64, seeds.first + s);
         free(made.data);
@@ -212,7 +212,7 @@ Test(reader, large_symmetric_text)
     for (int threads = 1; threads <= 4; threads += 3) {
         dcsr_context *context = test_context(threads);
         dcsr_coo coo;
-        TEST_OK(dcsr_read_matrix_buffer(&coo, context, "a.mtx", made, (size_t)(p - made), NULL));
+        TEST_OK(dcsr_coo_read_buffer(&coo, context, "a.mtx", made, (size_t)(p - made), NULL));
         uint64_t listed = 2 * N - 3;
         cr_assert_eq(coo.nnz, 2 * listed);
         const int64_t *v = coo.values;
@@ -250,7 +250,7 @@ Test(reader, progress_is_reported)
     const char *path = test_write_file("a.el", data, length);
     dcsr_read_options options = {.progress = on_progress, .user = &reports};
     dcsr_coo coo;
-    TEST_OK(dcsr_read_matrix(&coo, context, path, &options));
+    TEST_OK(dcsr_coo_read(&coo, context, path, &options));
     cr_assert_eq(coo.nnz, 1);
     cr_assert(reports >= 3 && last_done == length && last_total == length);
     dcsr_coo_free(&coo);
@@ -271,7 +271,7 @@ Test(reader, a_pipe_can_be_read)
     const char *path = test_path("pipe.el");
     cr_assert_eq(symlink(descriptor, path), 0);
     dcsr_coo coo;
-    TEST_OK(dcsr_read_matrix(&coo, context, path, NULL));
+    TEST_OK(dcsr_coo_read(&coo, context, path, NULL));
     cr_assert(coo.nnz == 2 && coo.rows == 4);
     dcsr_coo_free(&coo);
     close(ends[0]);
@@ -312,7 +312,7 @@ Test(reader, real_files)
         dcsr_coo coo;
         dcsr_matrix *matrix;
         uint64_t nnz;
-        TEST_OK(dcsr_read_matrix(&coo, context, path, NULL));
+        TEST_OK(dcsr_coo_read(&coo, context, path, NULL));
         cr_assert_eq(coo.type, files[i].type, "%s", path);
         cr_assert_eq(coo.rows, coo.cols);
         if (files[i].rows) {
@@ -342,15 +342,15 @@ Test(reader, survives_allocation_failures)
         const char *name = cases[i].name, *data = cases[i].text;
         size_t length = strlen(data);
         TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo,
-                                          dcsr_read_matrix_buffer(&coo, context, name, data, length, NULL));
+                                          dcsr_coo_read_buffer(&coo, context, name, data, length, NULL));
         dcsr_coo_free(&coo);
         const char *path = test_write_file(name, data, length);
-        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_read_matrix(&coo, context, path, NULL));
+        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_coo_read(&coo, context, path, NULL));
         dcsr_coo packed = coo;
         path = test_path(i ? "b.el.gz" : "b.mtx.gz");
-        TEST_OK(dcsr_write_matrix(&packed, path));
+        TEST_OK(dcsr_coo_write(&packed, path));
         dcsr_coo_free(&packed);
-        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_read_matrix(&coo, context, path, NULL));
+        TEST_SURVIVES_ALLOCATION_FAILURES(context, &coo, dcsr_coo_read(&coo, context, path, NULL));
         dcsr_coo_free(&coo);
     }
     cr_assert_eq(test_scratch_bytes(context), 0);
@@ -368,7 +368,7 @@ Test(reader, the_memory_limit_is_kept)
     for (size_t i = 0; i < length; i += 4) memcpy(data + i, "1 2\n", 4);
     dcsr_coo coo;
     TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "limit",
-                 dcsr_read_matrix_buffer(&coo, context, "a.el", data, length, NULL));
+                 dcsr_coo_read_buffer(&coo, context, "a.el", data, length, NULL));
     cr_assert(test_is_zero(&coo));
     cr_assert_eq(test_scratch_bytes(context), 0);
     free(data);

@@ -138,7 +138,7 @@ static void check_refused(const char *name, const malformed *m, const dcsr_read_
     dcsr_coo coo;
     char place[100];
     TEST_STATUS(DCSR_ERROR_FORMAT,
-                dcsr_read_matrix_buffer(&coo, context, name, m->text, strlen(m->text), options));
+                dcsr_coo_read_buffer(&coo, context, name, m->text, strlen(m->text), options));
     snprintf(place, sizeof place, "%s:%d: ", name, m->line);
     const char *message = dcsr_thread_error();
     cr_assert(!strncmp(message, place, strlen(place)), "the message\n%s\ndoes not begin with %s for\n%s",
@@ -184,7 +184,7 @@ Test(reader_errors, edge_list_dimensions)
     dcsr_coo coo;
     options.cols = DCSR_MAX_COLS + 1;
     TEST_REFUSED(DCSR_ERROR_FORMAT, "too large",
-                 dcsr_read_matrix_buffer(&coo, context, "a.el", "0 1\n", 4, &options));
+                 dcsr_coo_read_buffer(&coo, context, "a.el", "0 1\n", 4, &options));
     dcsr_context_destroy(context);
 }
 
@@ -215,7 +215,7 @@ Test(reader_errors, the_first_of_several_is_reported)
             dcsr_context *context = test_context(threads);
             dcsr_coo coo;
             TEST_REFUSED(DCSR_ERROR_FORMAT, place,
-                         dcsr_read_matrix_buffer(&coo, context, "a.mtx", data, (size_t)(p - data), NULL));
+                         dcsr_coo_read_buffer(&coo, context, "a.mtx", data, (size_t)(p - data), NULL));
             cr_assert_eq(test_scratch_bytes(context), 0);
             dcsr_context_destroy(context);
         }
@@ -227,16 +227,16 @@ Test(reader_errors, arguments)
 {
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_read_matrix(&coo, context, "a.xyz", NULL));
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_read_matrix(&coo, context, "mtx", NULL));
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_read_matrix(&coo, context, "", NULL));
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_read_matrix_buffer(&coo, context, "a.gz", "", 0, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_read_matrix(NULL, context, "a.mtx", NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_read_matrix(&coo, NULL, "a.mtx", NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_read_matrix(&coo, context, NULL, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_read_matrix_buffer(&coo, context, "a.el", NULL, 5, NULL));
-    TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_read_matrix(&coo, context, test_path("none.mtx"), NULL));
-    TEST_STATUS(DCSR_ERROR_IO, dcsr_read_matrix(&coo, context, test_path("none.el.gz"), NULL));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_coo_read(&coo, context, "a.xyz", NULL));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_coo_read(&coo, context, "mtx", NULL));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_coo_read(&coo, context, "", NULL));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_coo_read_buffer(&coo, context, "a.gz", "", 0, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_read(NULL, context, "a.mtx", NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_read(&coo, NULL, "a.mtx", NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_read(&coo, context, NULL, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_read_buffer(&coo, context, "a.el", NULL, 5, NULL));
+    TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_coo_read(&coo, context, test_path("none.mtx"), NULL));
+    TEST_STATUS(DCSR_ERROR_IO, dcsr_coo_read(&coo, context, test_path("none.el.gz"), NULL));
     dcsr_input *input;
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_open(NULL, context, "a.mtx"));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_input_open(&input, NULL, "a.mtx"));
@@ -250,7 +250,7 @@ Test(reader_errors, arguments)
     dcsr_input_close(NULL);
     const char *folder = test_path("folder.el");
     cr_assert_eq(symlink("/tmp", folder), 0);
-    TEST_REFUSED(DCSR_ERROR_IO, "irectory", dcsr_read_matrix(&coo, context, folder, NULL));
+    TEST_REFUSED(DCSR_ERROR_IO, "irectory", dcsr_coo_read(&coo, context, folder, NULL));
     cr_assert(test_is_zero(&coo));
     dcsr_context_destroy(context);
     test_remove_files();
@@ -280,10 +280,10 @@ static void check_report(dcsr_context *context, const unsigned char *packed, siz
     dcsr_read_report report = {7, 7};
     const dcsr_read_options options = {.report = &report};
     const char *path = test_write_file("tail.el.gz", packed, length);
-    TEST_OK(dcsr_read_matrix(&coo, context, path, &options));
+    TEST_OK(dcsr_coo_read(&coo, context, path, &options));
     cr_assert(coo.nnz == 2 && report.ignored_bytes == ignored && report.ignored_from == from);
     dcsr_coo_free(&coo);
-    TEST_REFUSED(DCSR_ERROR_FORMAT, "something after", dcsr_read_matrix(&coo, context, path, NULL));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "something after", dcsr_coo_read(&coo, context, path, NULL));
 }
 
 Test(reader_errors, compressed_files)
@@ -292,7 +292,7 @@ Test(reader_errors, compressed_files)
     dcsr_coo coo;
     unsigned char packed[4096];
     size_t first = pack("0 1\n1 ", packed, sizeof packed), whole = first + pack("2\n", packed + first, 1000);
-    TEST_OK(dcsr_read_matrix(&coo, context, test_write_file("two.el.gz", packed, whole), NULL));
+    TEST_OK(dcsr_coo_read(&coo, context, test_write_file("two.el.gz", packed, whole), NULL));
     cr_assert(coo.nnz == 2 && coo.row_indices[1] == 1 && coo.col_indices[1] == 2);
     dcsr_coo_free(&coo);
 
@@ -300,47 +300,46 @@ Test(reader_errors, compressed_files)
         const char *path = test_write_file("cut.el.gz", packed, length);
         if (length == first) continue;
         TEST_REFUSED(DCSR_ERROR_FORMAT, length < 2 ? "not a gzip file" : "truncated",
-                     dcsr_read_matrix(&coo, context, path, NULL));
+                     dcsr_coo_read(&coo, context, path, NULL));
     }
     for (size_t i = 0; i < whole;
          i++) { /* any byte changed is noticed, but for the time and the system in the header */
         size_t in_member = i < first ? i : i - first;
         packed[i] ^= 0x55;
-        dcsr_status status =
-            dcsr_read_matrix(&coo, context, test_write_file("bad.el.gz", packed, whole), NULL);
+        dcsr_status status = dcsr_coo_read(&coo, context, test_write_file("bad.el.gz", packed, whole), NULL);
         if (in_member < 4 || in_member > 9) cr_assert_eq(status, DCSR_ERROR_FORMAT, "byte %zu", i);
         if (status == DCSR_OK) dcsr_coo_free(&coo);
         packed[i] ^= 0x55;
     }
     memset(packed + whole, 0, 100); /* padding is skipped; anything after it is not */
-    TEST_OK(dcsr_read_matrix(&coo, context, test_write_file("pad.el.gz", packed, whole + 100), NULL));
+    TEST_OK(dcsr_coo_read(&coo, context, test_write_file("pad.el.gz", packed, whole + 100), NULL));
     cr_assert_eq(coo.nnz, 2);
     dcsr_coo_free(&coo);
     packed[whole + 50] = 'x';
     TEST_REFUSED(DCSR_ERROR_FORMAT, "something after",
-                 dcsr_read_matrix(&coo, context, test_write_file("tail.el.gz", packed, whole + 100), NULL));
+                 dcsr_coo_read(&coo, context, test_write_file("tail.el.gz", packed, whole + 100), NULL));
     check_report(context, packed, whole + 100, whole + 50, 50);
     packed[whole] = 'x';
     check_report(context, packed, whole + 100, whole, 100);
     check_report(context, packed, whole + 1, whole, 1);
     packed[whole] = 0x1f; /* one byte of a member more */
     TEST_REFUSED(DCSR_ERROR_FORMAT, "truncated",
-                 dcsr_read_matrix(&coo, context, test_write_file("tail.el.gz", packed, whole + 1), NULL));
+                 dcsr_coo_read(&coo, context, test_write_file("tail.el.gz", packed, whole + 1), NULL));
     memmove(packed + whole + 7, packed, first); /* a member behind padding counts */
     memset(packed + whole, 0, 7);
-    TEST_OK(dcsr_read_matrix(&coo, context, test_write_file("more.el.gz", packed, whole + 7), NULL));
+    TEST_OK(dcsr_coo_read(&coo, context, test_write_file("more.el.gz", packed, whole + 7), NULL));
     dcsr_coo_free(&coo);
     TEST_REFUSED(
         DCSR_ERROR_FORMAT, "more.el.gz:4: expected a column",
-        dcsr_read_matrix(&coo, context, test_write_file("more.el.gz", packed, whole + 7 + first), NULL));
+        dcsr_coo_read(&coo, context, test_write_file("more.el.gz", packed, whole + 7 + first), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, "not a gzip file",
-                 dcsr_read_matrix(&coo, context, test_write_file("plain.el.gz", "0 1\n", 4), NULL));
+                 dcsr_coo_read(&coo, context, test_write_file("plain.el.gz", "0 1\n", 4), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, "not a gzip file",
-                 dcsr_read_matrix(&coo, context, test_write_file("empty.el.gz", "", 0), NULL));
+                 dcsr_coo_read(&coo, context, test_write_file("empty.el.gz", "", 0), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, ".gz",
-                 dcsr_read_matrix(&coo, context, test_write_file("a.el", packed, whole), NULL));
+                 dcsr_coo_read(&coo, context, test_write_file("a.el", packed, whole), NULL));
     TEST_REFUSED(DCSR_ERROR_FORMAT, "compressed",
-                 dcsr_read_matrix_buffer(&coo, context, "a.el.gz", (char *)packed, whole, NULL));
+                 dcsr_coo_read_buffer(&coo, context, "a.el.gz", (char *)packed, whole, NULL));
     cr_assert(test_is_zero(&coo));
     cr_assert_eq(test_scratch_bytes(context), 0);
     dcsr_context_destroy(context);

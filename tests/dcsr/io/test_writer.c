@@ -14,7 +14,7 @@ static void check_content(const dcsr_coo *coo, const char *name, const char *con
 {
     const char *path = test_path(name);
     size_t length;
-    TEST_OK(dcsr_write_matrix(coo, path));
+    TEST_OK(dcsr_coo_write(coo, path));
     char *data = test_read_file(path, &length);
     cr_assert_str_eq(data, content);
     free(data);
@@ -104,8 +104,8 @@ Test(writer, reading_gives_it_back)
              i++) { /* the values of edge lists are read as doubles */
             const char *path = test_path(names[i]);
             dcsr_read_options options = {.rows = written.rows, .cols = written.cols};
-            TEST_OK(dcsr_write_matrix(&written, path));
-            TEST_OK(dcsr_read_matrix(&read, context, path, &options));
+            TEST_OK(dcsr_coo_write(&written, path));
+            TEST_OK(dcsr_coo_read(&read, context, path, &options));
             if (!written.nnz) read.type = type; /* an edge list without edges does not say */
             cr_assert(test_same_coo(&written, &read), "seed %" PRIu64 ", %s", seeds.first + s, names[i]);
             dcsr_coo_free(&read);
@@ -131,8 +131,8 @@ Test(writer, every_type_is_read_back)
                         (char *)written.values + (size_t)i * size);
         }
         const char *path = test_path("a.mtx");
-        TEST_OK(dcsr_write_matrix(&written, path));
-        TEST_OK(dcsr_read_matrix(&read, context, path, NULL));
+        TEST_OK(dcsr_coo_write(&written, path));
+        TEST_OK(dcsr_coo_read(&read, context, path, NULL));
         cr_assert_eq(read.type, type >= DCSR_FP32 ? DCSR_FP64 : DCSR_INT64);
         for (size_t i = 0; i < 5; i++)
             cr_assert_eq(test_decode(read.type, (char *)read.values + 8 * i),
@@ -154,7 +154,7 @@ Test(writer, streams_are_written_straight)
                  {"", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n"}};
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_OK(dcsr_generate(&coo, context, "path:3"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "path:3"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int ends[2];
         char descriptor[40], content[200] = "";
@@ -162,17 +162,17 @@ Test(writer, streams_are_written_straight)
         snprintf(descriptor, sizeof descriptor, "/dev/fd/%d", ends[1]);
         const char *path = *cases[i].name ? test_path(cases[i].name) : descriptor;
         if (*cases[i].name) cr_assert_eq(symlink(descriptor, path), 0);
-        TEST_OK(dcsr_write_matrix(&coo, path));
-        TEST_OK(dcsr_write_file("end", 3, context, path));
+        TEST_OK(dcsr_coo_write(&coo, path));
+        TEST_OK(dcsr_file_write(context, path, "end", 3));
         close(ends[1]);
         cr_assert(read(ends[0], content, sizeof content - 1) > 0);
         cr_assert(!strncmp(content, cases[i].content, strlen(cases[i].content)), "%s", content);
         cr_assert_str_eq(content + strlen(cases[i].content), "end");
         close(ends[0]);
     }
-    TEST_REFUSED(DCSR_ERROR_IO, "/dev/full: cannot be written", dcsr_write_matrix(&coo, "/dev/full"));
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/full: cannot be written", dcsr_coo_write(&coo, "/dev/full"));
     cr_assert(!test_says("unchanged"));
-    TEST_REFUSED(DCSR_ERROR_IO, "/dev/fd/999: cannot be written", dcsr_write_matrix(&coo, "/dev/fd/999"));
+    TEST_REFUSED(DCSR_ERROR_IO, "/dev/fd/999: cannot be written", dcsr_coo_write(&coo, "/dev/fd/999"));
     dcsr_coo_free(&coo);
     cr_assert_eq(test_scratch_bytes(context), 0);
     dcsr_context_destroy(context);
@@ -188,7 +188,7 @@ Test(writer, any_bytes)
     for (size_t n = length;; n /= 2) {
         size_t found;
         const char *path = test_path("a.png");
-        TEST_OK(dcsr_write_file(bytes, n, context, path));
+        TEST_OK(dcsr_file_write(context, path, bytes, n));
         char *data = test_read_file(path, &found);
         cr_assert(found == n && !memcmp(data, bytes, n));
         free(data);
@@ -204,11 +204,11 @@ Test(writer, large_files)
 {
     dcsr_context *context = test_context(2);
     dcsr_coo written, read;
-    TEST_OK(dcsr_generate(&written, context, "poisson2d9:250"));
+    TEST_OK(dcsr_coo_generate(&written, context, "poisson2d9:250"));
     for (int i = 0; i < 2; i++) {
         const char *path = test_path(i ? "a.mtx" : "a.mtx.gz");
-        TEST_OK(dcsr_write_matrix(&written, path));
-        TEST_OK(dcsr_read_matrix(&read, context, path, NULL));
+        TEST_OK(dcsr_coo_write(&written, path));
+        TEST_OK(dcsr_coo_read(&read, context, path, NULL));
         cr_assert(test_same_coo(&written, &read));
         dcsr_coo_free(&read);
     }
@@ -217,26 +217,33 @@ Test(writer, large_files)
     test_remove_files();
 }
 
-Test(writer, vectors_come_back)
+Test(writer, dense_matrices_come_back)
 {
     dcsr_context *context = test_context(1);
     test_random random = {11};
-    double written[1000], *read;
-    for (int i = 0; i < 1000; i++) written[i] = random_double(&random);
-    for (int i = 0; i < 2; i++) {
-        const char *path = test_path(i ? "v.mtx" : "v.mtx.gz");
-        uint64_t length;
-        TEST_OK(dcsr_write_vector(written, 1000, context, path));
-        TEST_OK(dcsr_read_vector(&read, &length, context, path));
-        cr_assert_eq(length, 1000);
-        cr_assert(!memcmp(written, read, sizeof written));
-        free(read);
+    double values[1000];
+    for (int i = 0; i < 1000; i++) values[i] = random_double(&random);
+    for (int i = 0; i < 4; i++) {
+        const char *path = test_path(i % 2 ? "v.mtx" : "v.mtx.gz");
+        const dcsr_dense written = {i < 2 ? 1000 : 250, i < 2 ? 1 : 4, values, context};
+        dcsr_dense read;
+        TEST_OK(dcsr_dense_write(&written, path));
+        TEST_OK(dcsr_dense_read(&read, context, path));
+        cr_assert(read.rows == written.rows && read.cols == written.cols);
+        cr_assert(!memcmp(values, read.values, sizeof values));
+        dcsr_dense_free(&read);
     }
-    TEST_OK(dcsr_write_vector(NULL, 0, context, test_path("e.mtx")));
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_write_vector(written, 5, context, test_path("v.el")));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(NULL, 5, context, test_path("v.mtx")));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(written, 5, context, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_vector(written, 5, NULL, test_path("v.mtx")));
+    dcsr_dense five = {5, 1, values, context};
+    const dcsr_status invalid = DCSR_ERROR_INVALID_ARGUMENT;
+    TEST_OK(dcsr_dense_write(&(dcsr_dense){0, 1, NULL, context}, test_path("e.mtx")));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_dense_write(&five, test_path("v.el")));
+    TEST_STATUS(invalid, dcsr_dense_write(&five, NULL));
+    TEST_STATUS(invalid, dcsr_dense_write(NULL, test_path("v.mtx")));
+    TEST_STATUS(invalid, dcsr_dense_write(&(dcsr_dense){5, 1, NULL, context}, test_path("v.mtx")));
+    TEST_STATUS(invalid, dcsr_dense_write(&(dcsr_dense){5, 1, values, NULL}, test_path("v.mtx")));
+    five.rows = five.cols = UINT64_MAX;
+    TEST_STATUS(DCSR_ERROR_TOO_LARGE, dcsr_dense_write(&five, test_path("v.mtx")));
+    cr_assert_eq(test_scratch_bytes(context), 0);
     dcsr_context_destroy(context);
     test_remove_files();
 }
@@ -250,14 +257,15 @@ Test(writer, locale_does_not_matter)
     if (!set) cr_skip("no locale with a decimal comma is installed");
     dcsr_context *context = test_context(1);
     uint64_t zero[] = {0};
-    double value[] = {0.1}, *read;
+    double value[] = {0.1};
+    dcsr_dense read;
     dcsr_coo coo = {1, 1, 1, DCSR_FP64, zero, zero, value, context};
     check_content(&coo, "a.el", "0\t0\t0.10000000000000001\n");
-    uint64_t length;
     const char *text = "0.1\n0.10000000000000000555111512312578270211815834045410156250\n1.5e-300\n";
-    TEST_OK(dcsr_read_vector(&read, &length, context, test_write_file("v.txt", text, strlen(text))));
-    cr_assert(read[0] == 0x1.999999999999ap-4 && read[1] == 0x1.999999999999ap-4 && read[2] > 1e-300);
-    free(read);
+    TEST_OK(dcsr_dense_read(&read, context, test_write_file("v.txt", text, strlen(text))));
+    cr_assert(read.values[0] == 0x1.999999999999ap-4 && read.values[1] == 0x1.999999999999ap-4 &&
+              read.values[2] > 1e-300);
+    dcsr_dense_free(&read);
     dcsr_context_destroy(context);
     test_remove_files();
 }
@@ -270,32 +278,32 @@ Test(writer, bad_arguments)
     uint64_t row[] = {0, 3}, col[] = {0, 0};
     uint64_t value[] = {1, UINT64_MAX};
     dcsr_coo coo = {4, 4, 2, DCSR_PATTERN, row, col, NULL, context};
-    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_write_matrix(&coo, test_path("a.xyz")));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(&coo, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_matrix(NULL, test_path("a.mtx")));
+    TEST_REFUSED(DCSR_ERROR_FORMAT, ".mtx", dcsr_coo_write(&coo, test_path("a.xyz")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_write(&coo, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_write(NULL, test_path("a.mtx")));
     coo.rows = 3;
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry number 1 is (3, 0)",
-                 dcsr_write_matrix(&coo, test_path("a.mtx")));
+                 dcsr_coo_write(&coo, test_path("a.mtx")));
     coo.rows = 4, coo.type = DCSR_UINT64;
-    TEST_STATUS(DCSR_ERROR_TYPE_MISMATCH, dcsr_write_matrix(&coo, test_path("a.mtx")));
+    TEST_STATUS(DCSR_ERROR_TYPE_MISMATCH, dcsr_coo_write(&coo, test_path("a.mtx")));
     coo.values = value;
-    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "18446744073709551615", dcsr_write_matrix(&coo, test_path("a.mtx")));
+    TEST_REFUSED(DCSR_ERROR_TOO_LARGE, "18446744073709551615", dcsr_coo_write(&coo, test_path("a.mtx")));
     value[1] = INT64_MAX;
-    TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_write_matrix(&coo, test_path("no/folder/a.mtx")));
+    TEST_REFUSED(DCSR_ERROR_IO, "No such file", dcsr_coo_write(&coo, test_path("no/folder/a.mtx")));
     coo.type = DCSR_INT64;
     TEST_REFUSED(DCSR_ERROR_FORMAT, "a relation has no place for the values",
-                 dcsr_write_matrix(&coo, test_path("a.facts")));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file(NULL, 1, context, test_path("a.png")));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, context, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_write_file("", 1, NULL, test_path("a.png")));
+                 dcsr_coo_write(&coo, test_path("a.facts")));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_file_write(context, test_path("a.png"), NULL, 1));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_file_write(context, NULL, "", 1));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_file_write(NULL, test_path("a.png"), "", 1));
     coo.type = DCSR_UINT64;
     cr_assert_eq(mkdir(test_path("a.mtx"), 0777), 0);
-    TEST_REFUSED(DCSR_ERROR_IO, "not a plain file", dcsr_write_matrix(&coo, test_path("a.mtx")));
+    TEST_REFUSED(DCSR_ERROR_IO, "not a plain file", dcsr_coo_write(&coo, test_path("a.mtx")));
     cr_assert_eq(rmdir(test_path("a.mtx")), 0);
     char *endless = test_allocate(6000, 1);
     memset(endless, 'a', 5000);
     strcpy(endless + 5000, ".mtx");
-    TEST_STATUS(DCSR_ERROR_IO, dcsr_write_matrix(&coo, endless));
+    TEST_STATUS(DCSR_ERROR_IO, dcsr_coo_write(&coo, endless));
     free(endless);
     cr_assert_eq(test_scratch_bytes(context), 0);
     dcsr_context_destroy(context);
@@ -307,7 +315,7 @@ Test(writer, a_full_disk_leaves_the_old_file)
 {
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_OK(dcsr_generate(&coo, context, "rmat:14,16"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "rmat:14,16"));
     signal(SIGXFSZ, SIG_IGN);
     static const char *const names[] = {"a.mtx", "a.el.gz"};
     for (int i = 0; i < 2; i++) {
@@ -317,7 +325,7 @@ Test(writer, a_full_disk_leaves_the_old_file)
         limit = old;
         limit.rlim_cur = 300000;
         cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        dcsr_status status = dcsr_write_matrix(&coo, path);
+        dcsr_status status = dcsr_coo_write(&coo, path);
         setrlimit(RLIMIT_FSIZE, &old);
         cr_assert_eq(status, DCSR_ERROR_IO);
         cr_assert(test_says("File too large"));
@@ -336,7 +344,7 @@ Test(writer, allocation_failures_leave_the_old_file)
 {
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
-    TEST_OK(dcsr_generate(&coo, context, "path:10"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "path:10"));
     uint64_t before = test_scratch_bytes(context);
     static const char *const names[] = {"a.mtx", "a.el.gz"};
     for (int i = 0; i < 2; i++) {
@@ -344,7 +352,7 @@ Test(writer, allocation_failures_leave_the_old_file)
         size_t length;
         for (long n = 0;; n++) {
             dcsr_i_fail_allocations_after(n);
-            dcsr_status status = dcsr_write_matrix(&coo, path);
+            dcsr_status status = dcsr_coo_write(&coo, path);
             dcsr_i_fail_allocations_after(-1);
             cr_assert_eq(test_scratch_bytes(context), before);
             char *data = test_read_file(path, &length);
@@ -367,14 +375,14 @@ Test(writer, modes_and_links_are_kept)
     dcsr_context *context = test_context(1);
     dcsr_coo coo;
     struct stat status;
-    TEST_OK(dcsr_generate(&coo, context, "path:10"));
+    TEST_OK(dcsr_coo_generate(&coo, context, "path:10"));
     umask(027);
     const char *path = test_path("a.mtx"), *link = test_path("link.mtx");
-    TEST_OK(dcsr_write_matrix(&coo, path));
+    TEST_OK(dcsr_coo_write(&coo, path));
     cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0640);
     chmod(path, 0604);
     cr_assert_eq(symlink(path, link), 0);
-    TEST_OK(dcsr_write_matrix(&coo, link));
+    TEST_OK(dcsr_coo_write(&coo, link));
     cr_assert(stat(path, &status) == 0 && (status.st_mode & 0777) == 0604);
     cr_assert(lstat(link, &status) == 0 && S_ISLNK(status.st_mode));
     dcsr_coo_free(&coo);

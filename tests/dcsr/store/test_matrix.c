@@ -61,13 +61,13 @@ Test(context, keeps_the_sentence_of_the_last_failure)
 Test(context, every_status_has_words)
 {
     for (int status = 5; status > -50; status--) {
-        const char *words = dcsr_strerror((dcsr_status)status);
+        const char *words = dcsr_status_name((dcsr_status)status);
         cr_assert(words && words[0]);
         for (int other = 0; other > status && status >= DCSR_ERROR_NOT_FOUND; other--)
-            cr_assert(strcmp(words, dcsr_strerror((dcsr_status)other)), "%d and %d: %s", status, other,
+            cr_assert(strcmp(words, dcsr_status_name((dcsr_status)other)), "%d and %d: %s", status, other,
                       words);
     }
-    cr_assert(strcmp(dcsr_strerror(DCSR_ERROR_OUT_OF_MEMORY), "out of memory") == 0);
+    cr_assert(strcmp(dcsr_status_name(DCSR_ERROR_OUT_OF_MEMORY), "out of memory") == 0);
     int dots = 0;
     for (const char *c = dcsr_version(); *c; c++) dots += *c == '.';
     cr_assert(dots == 2, "%s", dcsr_version());

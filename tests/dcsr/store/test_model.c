@@ -235,9 +235,11 @@ static void refuse(sequence *s)
     else
         cols[bad] = s->now.cols + (below(s, 2) ? 0 : (uint64_t)1 << 40);
     dcsr_status status = dcsr_matrix_insert(s->matrix, n, rows, cols, size ? values : NULL, &ticket);
-    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "insert outside: %s", dcsr_strerror(status));
+    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "insert outside: %s",
+          dcsr_status_name(status));
     status = dcsr_matrix_remove(s->matrix, n, rows, cols, &ticket);
-    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "remove outside: %s", dcsr_strerror(status));
+    CHECK(s, status == DCSR_ERROR_INDEX_OUT_OF_RANGE && !ticket, "remove outside: %s",
+          dcsr_status_name(status));
 }
 
 /* Compares a view that was taken while changes were pending with each version it may show. */
@@ -366,7 +368,7 @@ static void finish(sequence *s)
     for (size_t i = 0; i < s->changes; i++) {
         change *c = &s->log[i];
         dcsr_status status = c->ticket ? dcsr_ticket_wait(c->ticket) : DCSR_OK;
-        CHECK(s, status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_strerror(status));
+        CHECK(s, status == DCSR_OK || status == DCSR_ERROR_CANCELLED, "%s", dcsr_status_name(status));
         CHECK(s, !cancelled || !c->ticket || status == DCSR_ERROR_CANCELLED, "applied after a cancelled one");
         cancelled |= status == DCSR_ERROR_CANCELLED;
         dcsr_ticket_destroy(c->ticket);

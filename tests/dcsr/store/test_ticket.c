@@ -289,7 +289,7 @@ Test(queue, refuses_when_it_is_full_and_the_caller_asked_for_that)
     TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, ROWS, 1, &options));
     int accepted = insert_batches(matrix, ROWS, BATCHES, &status);
     cr_assert(accepted > 0, "a queue that is empty takes a batch");
-    if (accepted < BATCHES) cr_assert(status == DCSR_ERROR_BUSY, "%s", dcsr_strerror(status));
+    if (accepted < BATCHES) cr_assert(status == DCSR_ERROR_BUSY, "%s", dcsr_status_name(status));
     TEST_OK(dcsr_matrix_wait(matrix));
     TEST_OK(dcsr_matrix_get(matrix, ROWS - 1, 0, &value, &stored));
     cr_assert(stored && value == accepted, "%g of %d", value, accepted);

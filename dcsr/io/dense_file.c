@@ -1,34 +1,35 @@
-/* vector_file.c: dense vectors and tall dense matrices from files.
+/* dense_file.c: dense matrices, vectors among them, from files.
  *
  * A Matrix Market array is one number a line, column after column; so is a plain text, without the head. Both
  * are lines without indices to the parser of triples. */
+#include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include "dcsr/io/file_format.h"
 #include "dcsr/io/parse.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/io/text_file.h"
 #include "dcsr/io/triples.h"
-#include <stdlib.h>
 #include <string.h>
 
-/* Parses the lines into *values, allocated with malloc(); *count is their number. */
+/* Parses the lines into *values; *count is their number. */
 static dcsr_status read_numbers(double **values, uint64_t *count, dcsr_context *context,
                                 const dcsr_i_lines *lines)
 {
     dcsr_i_chunks chunks;
     DCSR_TRY(dcsr_i_chunks_split(&chunks, context, lines));
-    double *numbers = malloc(chunks.capacity ? chunks.capacity * sizeof *numbers : 1);
-    dcsr_status status = DCSR_OK;
-    if (!numbers)
-        status = dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: the system refused memory for %llu numbers",
-                             lines->name, (unsigned long long)chunks.capacity);
+    uint64_t room = chunks.capacity;
+    double *numbers = dcsr_i_alloc(context, DCSR_I_SCRATCH, room, sizeof *numbers), *trimmed = NULL;
+    dcsr_status status = numbers ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) status = dcsr_i_chunks_parse(&chunks, lines, NULL, NULL, numbers);
     if (status == DCSR_OK) {
-        *values = numbers;
         *count = chunks.entries;
-    } else {
-        free(numbers);
+        trimmed = dcsr_i_realloc(context, DCSR_I_SCRATCH, numbers, room, *count, sizeof *numbers);
+        if (!trimmed) status = DCSR_ERROR_OUT_OF_MEMORY;
     }
+    if (status == DCSR_OK)
+        *values = trimmed;
+    else
+        dcsr_i_free(context, DCSR_I_SCRATCH, numbers, room, sizeof *numbers);
     dcsr_i_chunks_free(&chunks);
     return status;
 }
@@ -44,14 +45,14 @@ static void integers_to_doubles(double *values, uint64_t count)
     }
 }
 
-static dcsr_status read_array(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_file_input *input)
+static dcsr_status read_array(dcsr_dense *dense, const dcsr_i_file_input *input)
 {
     dcsr_i_mtx_head head;
     DCSR_TRY(dcsr_i_mtx_read_head(&head, input));
     if (!head.array)
         return dcsr_i_fail_at(input->name, 1, "a coordinate file holds a sparse matrix; expected an array");
     if (head.symmetry != DCSR_I_GENERAL)
-        return dcsr_i_fail_at(input->name, 1, "a dense vector must be general, not symmetric");
+        return dcsr_i_fail_at(input->name, 1, "a dense matrix must be general, not symmetric");
     dcsr_i_lines lines = {.name = input->name,
                           .text = head.body,
                           .end = input->end,
@@ -59,14 +60,14 @@ static dcsr_status read_array(double **values, uint64_t *rows, uint64_t *cols, c
                           .type = head.field == DCSR_I_INTEGER ? DCSR_INT64 : DCSR_FP64,
                           .announced = head.entries};
     uint64_t count;
-    DCSR_TRY(read_numbers(values, &count, input->context, &lines));
-    if (head.field == DCSR_I_INTEGER) integers_to_doubles(*values, count);
-    *rows = head.rows;
-    *cols = head.cols;
+    DCSR_TRY(read_numbers(&dense->values, &count, input->context, &lines));
+    if (head.field == DCSR_I_INTEGER) integers_to_doubles(dense->values, count);
+    dense->rows = head.rows;
+    dense->cols = head.cols;
     return DCSR_OK;
 }
 
-static dcsr_status read_plain(double **values, uint64_t *rows, uint64_t *cols, const dcsr_i_file_input *input)
+static dcsr_status read_plain(dcsr_dense *dense, const dcsr_i_file_input *input)
 {
     dcsr_i_lines lines = {.name = input->name,
                           .text = input->text,
@@ -75,44 +76,41 @@ static dcsr_status read_plain(double **values, uint64_t *rows, uint64_t *cols, c
                           .edges = true,
                           .type = DCSR_FP64,
                           .announced = UINT64_MAX};
-    *cols = 1;
-    return read_numbers(values, rows, input->context, &lines);
+    DCSR_TRY(read_numbers(&dense->values, &dense->rows, input->context, &lines));
+    dense->cols = 1;
+    return DCSR_OK;
 }
 
-dcsr_status dcsr_read_dense(double **values, uint64_t *rows, uint64_t *cols, dcsr_context *context,
-                            const char *path)
+dcsr_status dcsr_dense_read(dcsr_dense *dense, dcsr_context *context, const char *path)
 {
-    if (!values || !rows || !cols || !path)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "reading a vector: %s is NULL",
-                           path ? "a result" : "path");
-    *values = NULL;
-    *rows = *cols = 0;
+    if (!dense)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_dense_read: dense is NULL; give it a place");
+    *dense = (dcsr_dense){0};
     DCSR_TRY(dcsr_i_context_check(context));
+    if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_dense_read: path is NULL");
     bool compressed;
     dcsr_i_format format = dcsr_i_format_of(path, &compressed);
     if (format != DCSR_I_MATRIX_MARKET && format != DCSR_I_PLAIN_TEXT)
-        return dcsr_i_fail(
-            DCSR_ERROR_FORMAT,
-            "%s: a vector is read from a name that ends in .mtx or .txt, or in one of them and .gz", path);
+        return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                           "%s: a dense matrix is read from a name that ends in .mtx or .txt, or in one of "
+                           "them and .gz",
+                           path);
     dcsr_i_textfile file;
     DCSR_TRY(dcsr_i_textfile_open(&file, context, path));
     dcsr_status status = dcsr_i_textfile_finish(&file, NULL);
     if (status == DCSR_OK) {
         dcsr_i_file_input input = {context, path, file.text.data, file.text.data + file.text.length};
-        status = (format == DCSR_I_MATRIX_MARKET ? read_array : read_plain)(values, rows, cols, &input);
+        status = (format == DCSR_I_MATRIX_MARKET ? read_array : read_plain)(dense, &input);
     }
     dcsr_i_textfile_close(&file);
+    if (status == DCSR_OK) dense->context = context;
     return status;
 }
 
-dcsr_status dcsr_read_vector(double **values, uint64_t *length, dcsr_context *context, const char *path)
+void dcsr_dense_free(dcsr_dense *dense)
 {
-    uint64_t cols = 0;
-    DCSR_TRY(dcsr_read_dense(values, length, &cols, context, path));
-    if (cols == 1) return DCSR_OK;
-    free(*values);
-    *values = NULL;
-    *length = 0;
-    return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: a vector has one column, not %llu", path,
-                       (unsigned long long)cols);
+    if (!dense) return;
+    dcsr_i_free(dense->context, DCSR_I_SCRATCH, dense->values, dense->rows * dense->cols,
+                sizeof *dense->values);
+    *dense = (dcsr_dense){0};
 }
