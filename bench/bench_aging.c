@@ -124,7 +124,7 @@ static void live(const aging *a, const char *name, bool window, dcsr_defragmenta
         if (round % every == 0) report(a, table, title, &l, round, every);
     }
     uint64_t nnz;
-    BENCH_OK(dcsr_matrix_nnz(l.matrix, &nnz));
+    BENCH_OK(dcsr_matrix_get_nnz(l.matrix, &nnz));
     if (nnz != l.live.n) bench_die("%llu edges are live, not %zu", (unsigned long long)nnz, l.live.n);
     dcsr_matrix_destroy(l.matrix);
     l.live.n = half + a->batch;

@@ -194,7 +194,7 @@ static void report_on_host(contest *c, bench_table *table, size_t size)
 static void check_size(contest *c, uint64_t expected)
 {
     uint64_t nnz;
-    BENCH_OK(dcsr_matrix_nnz(c->matrix, &nnz));
+    BENCH_OK(dcsr_matrix_get_nnz(c->matrix, &nnz));
     if (nnz != expected || (c->peer && peer_graph_nnz(c->peer) != expected))
         bench_die("%llu entries are left, not %llu", (unsigned long long)nnz, (unsigned long long)expected);
 }

@@ -179,7 +179,7 @@ static bench_stat time_fresh(timed *t, const bench_csr *A)
 static uint64_t entries_of(dcsr_matrix *matrix)
 {
     uint64_t n;
-    BENCH_OK(dcsr_matrix_nnz(matrix, &n));
+    BENCH_OK(dcsr_matrix_get_nnz(matrix, &n));
     return n;
 }
 

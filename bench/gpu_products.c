@@ -118,7 +118,7 @@ static double *elements_of(const contest *c, const dcsr_vector *vector, uint64_t
     double *all = bench_alloc(size, sizeof *all), *wide = bench_alloc(size, sizeof *wide);
     float *narrow = bench_alloc(size, sizeof *narrow);
     const bool is_narrow = c->type == DCSR_FP32;
-    BENCH_OK(dcsr_vector_entries(vector, size, indices, is_narrow ? (void *)narrow : wide, &n));
+    BENCH_OK(dcsr_vector_get_entries(vector, size, indices, is_narrow ? (void *)narrow : wide, &n));
     for (uint64_t i = 0; i < size; i++) all[i] = 0;
     for (uint64_t k = 0; k < n; k++) all[indices[k]] = is_narrow ? (double)narrow[k] : wide[k];
     free(indices), free(wide), free(narrow);

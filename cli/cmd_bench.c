@@ -212,7 +212,7 @@ static dcsr_status count_work(work *did, const bench_operands *o, const bench_op
         did->bytes += value * (double)((o->info.rows + o->info.cols) * o->columns);
     }
     if (!o->C) return DCSR_OK;
-    dcsr_status status = dcsr_matrix_nnz(o->C, &did->out);
+    dcsr_status status = dcsr_matrix_get_nnz(o->C, &did->out);
     did->bytes += entry * (double)did->out;
     return status;
 }

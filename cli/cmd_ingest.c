@@ -261,7 +261,7 @@ static int print(const ingest_stream *stream, const ingest_reader *reader, doubl
     dcsr_matrix_info info;
     uint64_t nnz;
     cli_report report;
-    if (dcsr_matrix_get_info(stream->matrix, &info) || dcsr_matrix_nnz(stream->matrix, &nnz))
+    if (dcsr_matrix_get_info(stream->matrix, &info) || dcsr_matrix_get_nnz(stream->matrix, &nnz))
         return cli_fail_library(cli);
     int status = stream->target ? ingest_target_verdict(stream->target) : CLI_DONE;
     if (ingest_interrupted()) status = tell_interruption(stream, &info);

@@ -46,7 +46,7 @@ static dcsr_status put_matrix(const table *t, const char *name)
 {
     dcsr_version_info *versions;
     uint64_t count;
-    dcsr_status status = dcsr_store_versions(t->store, name, &versions, &count);
+    dcsr_status status = dcsr_store_get_versions(t->store, name, &versions, &count);
     if (status) return status;
     for (uint64_t v = 0; v < count; v++) put_version(t, name, &versions[v]);
     dcsr_store_list_free(versions);
@@ -96,7 +96,7 @@ static dcsr_status put_table(cli_report *report, dcsr_store *store, const cli_st
     const char *one = stored->name;
     char **names = NULL;
     uint64_t count = 1;
-    dcsr_status status = *one ? DCSR_OK : dcsr_store_names(store, &names, &count);
+    dcsr_status status = *one ? DCSR_OK : dcsr_store_get_names(store, &names, &count);
     if (status) return status;
     table t = {.report = report, .store = store, .name_width = LEAST_NAME};
     for (uint64_t n = 0; n < count; n++) {

@@ -62,7 +62,7 @@ static dcsr_status make_x(dcsr_vector **x, dcsr_context *context, dcsr_type type
     void *values;
     dcsr_status status = dcsr_vector_create(x, context, type, n);
     if (!status) status = dcsr_vector_fill(*x, &(int64_t){0}); /* the zero of either type */
-    if (!status) status = dcsr_vector_values(*x, &values);
+    if (!status) status = dcsr_vector_get_values(*x, &values);
     for (uint64_t j = 0; j < n && !status; j++) {
         if (type == DCSR_INT64)
             ((int64_t *)values)[j] = 1 + (int64_t)(j % 7);
@@ -183,7 +183,7 @@ static int run_products(cli_state *cli, const kernel *used, const dcsr_view_info
         status = cli_fail_library(cli);
     else
         status = multiply(cli, y, view, x, dcsr_semiring_of(DCSR_PLUS_TIMES, type), &seconds);
-    if (!status && dcsr_vector_entries(y, info->rows, NULL, values, &n)) status = cli_fail_library(cli);
+    if (!status && dcsr_vector_get_entries(y, info->rows, NULL, values, &n)) status = cli_fail_library(cli);
     if (!status) status = print(cli, used, info, values, n, seconds);
     dcsr_vector_destroy(y);
     dcsr_vector_destroy(x);

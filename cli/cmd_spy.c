@@ -147,7 +147,7 @@ static int run_spy(cli_state *cli)
     int status = cli_check_target(cli, path, &png);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
-    if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_csr_on_host(view, &csr)) {
+    if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_get_csr_on_host(view, &csr)) {
         status = cli_fail_library(cli);
     } else if (!make_picture(&p, csr.rows, csr.cols)) {
         status = cli_fail(cli, "out of memory for the picture; use a smaller --size");

@@ -151,7 +151,7 @@ int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *ty
     bool stream;
     *type = DCSR_PATTERN;
     if (is_stored(source->name)) return look_at_stored(cli, type, source->name);
-    if (!dcsr_generator_type(type, source->name)) return CLI_DONE;
+    if (!dcsr_generator_get_type(source->name, type)) return CLI_DONE;
     int status = cli_stored_refuse_folder(cli, source->name);
     if (status) return status;
     if (dcsr_input_open(&source->input, cli->context, source->name) ||
@@ -235,9 +235,10 @@ static int tell_combined(cli_state *cli, dcsr_matrix *matrix, const char *source
     dcsr_matrix_info info;
     dcsr_type made;
     uint64_t nnz, kept = 0;
-    if (dcsr_matrix_get_info(matrix, &info) || dcsr_matrix_nnz(matrix, &nnz)) return cli_fail_library(cli);
+    if (dcsr_matrix_get_info(matrix, &info) || dcsr_matrix_get_nnz(matrix, &nnz))
+        return cli_fail_library(cli);
     cli->combined = read - nnz;
-    if (!dcsr_generator_type(&made, source)) return CLI_DONE;
+    if (!dcsr_generator_get_type(source, &made)) return CLI_DONE;
     if (info.policy == DCSR_POLICY_KEEP && count_repeated(matrix, &kept)) return cli_fail_library(cli);
     const unsigned long long all = read, number = kept ? kept : cli->combined;
     if (kept)

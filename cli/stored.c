@@ -251,7 +251,7 @@ int cli_stored_refuse_folder(cli_state *cli, const char *path)
     if (stat(path, &folder) || !S_ISDIR(folder.st_mode)) return CLI_DONE;
     int status = open_store(cli, &store, path, &(dcsr_store_options){.read_only = true}, &missing);
     if (status || missing) return status;
-    if (dcsr_store_names(store, &names, &count)) return cli_fail_library(cli);
+    if (dcsr_store_get_names(store, &names, &count)) return cli_fail_library(cli);
     for (uint64_t n = 0; n < count && count <= FEW; n++) {
         size_t length = strlen(text);
         snprintf(text + length, sizeof text - length, "%s%s#%s", n ? ", " : ": ", path, names[n]);

@@ -125,11 +125,11 @@ static dcsr_status make_names(char ***names, uint64_t *count, MDB_cursor *cursor
     return DCSR_OK;
 }
 
-dcsr_status dcsr_store_names(dcsr_store *store, char ***names, uint64_t *count)
+dcsr_status dcsr_store_get_names(dcsr_store *store, char ***names, uint64_t *count)
 {
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_names", store, false));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_get_names", store, false));
     if (!names || !count)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_names: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_get_names: %s is NULL",
                            names ? "count" : "names");
     *names = NULL;
     *count = 0;
@@ -181,13 +181,13 @@ static dcsr_status list_versions(listing *l)
     return dcsr_i_each_thing(l->store, l->txn, DCSR_I_DB_VERSIONS, newest.matrix.number, 0, list_version, l);
 }
 
-dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
-                                uint64_t *count)
+dcsr_status dcsr_store_get_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
+                                    uint64_t *count)
 {
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_versions", store, false));
-    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_versions", name));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_get_versions", store, false));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_get_versions", name));
     if (!versions || !count)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_versions: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_get_versions: %s is NULL",
                            versions ? "count" : "versions");
     *versions = NULL;
     *count = 0;

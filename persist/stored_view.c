@@ -85,7 +85,7 @@ static dcsr_status view_map(dcsr_view **view, dcsr_context *context, dcsr_store 
 static dcsr_status view_copy(dcsr_view **view, dcsr_context *context, dcsr_i_stored *stored)
 {
     dcsr_matrix *matrix;
-    DCSR_TRY(dcsr_i_stored_restore(&matrix, "dcsr_store_view", context, stored, NULL));
+    DCSR_TRY(dcsr_i_stored_restore(&matrix, "dcsr_store_open_view", context, stored, NULL));
     dcsr_status status = dcsr_view_create(view, matrix, DCSR_LAYOUT_CSR, 0);
     dcsr_matrix_destroy(matrix);
     return status;
@@ -101,18 +101,18 @@ static dcsr_status view_lent(dcsr_view **view, dcsr_context *context, dcsr_store
     return view_map(view, context, store, stored);
 }
 
-dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store *store, const char *name,
-                            uint64_t version)
+dcsr_status dcsr_store_open_view(dcsr_view **view, dcsr_context *context, dcsr_store *store, const char *name,
+                                 uint64_t version)
 {
-    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_view: view is NULL");
+    if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_open_view: view is NULL");
     *view = NULL;
     DCSR_TRY(dcsr_i_context_check(context));
-    DCSR_TRY(dcsr_i_store_check("dcsr_store_view", store, false));
-    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_view", name));
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_open_view", store, false));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_open_view", name));
     if (context->device != DCSR_DEVICE_CPU)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
-            "dcsr_store_view: the map is in host memory, and the context on a device; restore the "
+            "dcsr_store_open_view: the map is in host memory, and the context on a device; restore the "
             "matrix there");
     dcsr_i_stored stored;
     DCSR_TRY(dcsr_i_stored_open(&stored, store, name, version));

@@ -108,7 +108,7 @@ static uint64_t find_package(const demo *d, const char *name)
 static uint64_t rank_packages(reader *r, dcsr_view *view)
 {
     dcsr_csr csr;
-    check(dcsr_view_csr(view, &csr));
+    check(dcsr_view_get_csr(view, &csr));
     uint64_t n = csr.rows, best = 0;
     double *needs = r->spread; /* dependencies of each package; the space is used again below */
     memset(needs, 0, n * sizeof *needs);
@@ -285,7 +285,7 @@ static void print_foundations(demo *d, dcsr_view *view)
     for (uint64_t i = 0; i < n; i++) {
         dcsr_bfs_result result;
         check(dcsr_bfs(d->search.level, &result, view, list[i].package));
-        check(dcsr_view_row(view, list[i].package, 0, NULL, NULL, &list[i].direct));
+        check(dcsr_view_get_row(view, list[i].package, 0, NULL, NULL, &list[i].direct));
         list[i].all = result.reached - 1;
     }
     printf("\nWhat does most of the system rest on? By rank (PageRank over the dependencies):\n");

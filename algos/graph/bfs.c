@@ -36,7 +36,7 @@ static dcsr_status search(dcsr_vector *level, dcsr_vector *frontier, dcsr_bfs_re
         found->level_sum += (uint64_t)depth * count;
         status = dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, &reached);
         if (!status) status = dcsr_vxm(frontier, level, NULL, next_to, frontier, A, &unreached);
-        if (!status) status = dcsr_vector_nvals(frontier, &count);
+        if (!status) status = dcsr_vector_get_nvals(frontier, &count);
         found->edges += report.entries;
         pulled |= report.direction == DCSR_DIRECTION_PULL;
     }

@@ -91,7 +91,7 @@ static void compare_vector(const ops_call *call, const char *group, uint64_t n, 
 {
     uint64_t m = 0, at = 0, *indices = bench_alloc(n, sizeof *indices);
     double *mine = bench_alloc(n, sizeof *mine);
-    BENCH_OK(dcsr_vector_entries(call->out->vector, n, indices, mine, &m));
+    BENCH_OK(dcsr_vector_get_entries(call->out->vector, n, indices, mine, &m));
     for (uint64_t k = 0; k < n; k++) {
         const bool there = at < m && indices[at] == rows[k];
         if (there ? !close_to(mine[at], values[k]) : !in_place || values[k] != 0)
@@ -109,7 +109,7 @@ static void compare_matrix(const ops_call *call, const char *group, uint64_t n, 
     dcsr_view *view;
     dcsr_csr csr;
     BENCH_OK(dcsr_view_create(&view, call->out->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
-    BENCH_OK(dcsr_view_csr_on_host(view, &csr));
+    BENCH_OK(dcsr_view_get_csr_on_host(view, &csr));
     if (csr.nnz != n) differ(call, group, "the number of entries");
     for (uint64_t i = 0; i < csr.rows; i++)
         for (uint64_t k = csr.offsets[i]; k < csr.offsets[i + 1]; k++)

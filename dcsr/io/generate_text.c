@@ -121,10 +121,10 @@ dcsr_status dcsr_coo_generate(dcsr_coo *coo, dcsr_context *context, const char *
     return g->make(coo, context, g, number);
 }
 
-dcsr_status dcsr_generator_type(dcsr_type *type, const char *text)
+dcsr_status dcsr_generator_get_type(const char *text, dcsr_type *type)
 {
     if (!type || !text)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generator_type: %s is NULL",
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_generator_get_type: %s is NULL",
                            type ? "the text" : "type");
     const generator *g;
     const char *numbers;

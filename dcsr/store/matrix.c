@@ -281,9 +281,9 @@ static dcsr_status count_by_view(uint64_t *nnz, dcsr_matrix *matrix)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz)
+dcsr_status dcsr_matrix_get_nnz(dcsr_matrix *matrix, uint64_t *nnz)
 {
-    if (!nnz) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_nnz: nnz is NULL");
+    if (!nnz) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_matrix_get_nnz: nnz is NULL");
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     if (!matrix->engine->count_live) return count_by_view(nnz, matrix);
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);

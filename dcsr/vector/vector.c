@@ -148,10 +148,10 @@ dcsr_status dcsr_vector_get_info(const dcsr_vector *vector, dcsr_vector_info *in
     return DCSR_OK;
 }
 
-dcsr_status dcsr_vector_nvals(const dcsr_vector *vector, uint64_t *nvals)
+dcsr_status dcsr_vector_get_nvals(const dcsr_vector *vector, uint64_t *nvals)
 {
-    DCSR_TRY(dcsr_i_vector_admit(vector, "vector_nvals: vector"));
-    if (!nvals) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_nvals: nvals is NULL");
+    DCSR_TRY(dcsr_i_vector_admit(vector, "vector_get_nvals: vector"));
+    if (!nvals) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_get_nvals: nvals is NULL");
     *nvals = vector->body.nvals;
     return DCSR_OK;
 }
@@ -301,16 +301,16 @@ dcsr_status dcsr_vector_import(dcsr_vector **vector, dcsr_context *context, dcsr
     return DCSR_OK;
 }
 
-dcsr_status dcsr_vector_values(dcsr_vector *vector, void **values)
+dcsr_status dcsr_vector_get_values(dcsr_vector *vector, void **values)
 {
-    DCSR_TRY(dcsr_i_vector_check(vector, "vector_values: vector"));
-    if (!values) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_values: values is NULL");
+    DCSR_TRY(dcsr_i_vector_check(vector, "vector_get_values: vector"));
+    if (!values) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_get_values: values is NULL");
     dcsr_i_body *body = &vector->body, dense;
     if (body->nvals < vector->size)
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "vector_values: %llu of %llu elements are missing; dcsr_vector_fill() them first",
-                           (unsigned long long)(vector->size - body->nvals),
-                           (unsigned long long)vector->size);
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "vector_get_values: %llu of %llu elements are missing; dcsr_vector_fill() them first",
+            (unsigned long long)(vector->size - body->nvals), (unsigned long long)vector->size);
     if (!body->dense) {
         DCSR_TRY(dcsr_i_body_to_dense(&dense, body, vector->context, vector->value_size, vector->size));
         dcsr_i_body_free(body, vector->context, vector->value_size);

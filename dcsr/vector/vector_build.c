@@ -101,11 +101,11 @@ static void list_dense(const dcsr_vector *vector, uint64_t count, uint64_t *indi
     }
 }
 
-dcsr_status dcsr_vector_entries(const dcsr_vector *vector, uint64_t capacity, uint64_t *indices, void *values,
-                                uint64_t *n)
+dcsr_status dcsr_vector_get_entries(const dcsr_vector *vector, uint64_t capacity, uint64_t *indices,
+                                    void *values, uint64_t *n)
 {
-    DCSR_TRY(dcsr_i_vector_check(vector, "vector_entries: vector"));
-    if (!n) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_entries: n is NULL");
+    DCSR_TRY(dcsr_i_vector_check(vector, "vector_get_entries: vector"));
+    if (!n) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_get_entries: n is NULL");
     const dcsr_i_body *body = &vector->body;
     uint64_t count = capacity < body->nvals ? capacity : body->nvals;
     *n = body->nvals;

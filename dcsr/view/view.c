@@ -285,29 +285,29 @@ static dcsr_csr arrays_of(const dcsr_i_csr *csr)
                       .values = csr->values};
 }
 
-dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr)
+dcsr_status dcsr_view_get_csr(dcsr_view *view, dcsr_csr *csr)
 {
-    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr"));
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_get_csr"));
     *csr = arrays_of(view->form[0].csr);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr)
+dcsr_status dcsr_view_get_csr_on_host(dcsr_view *view, dcsr_csr *csr)
 {
-    DCSR_TRY(check_csr(view, csr, "dcsr_view_csr_on_host"));
+    DCSR_TRY(check_csr(view, csr, "dcsr_view_get_csr_on_host"));
     const dcsr_i_rows *rows;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
     *csr = arrays_of(view->form[0].rows.on_device ? view->form[DCSR_I_ON_HOST].csr : view->form[0].csr);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols, void *values,
-                          uint64_t *length)
+dcsr_status dcsr_view_get_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols, void *values,
+                              uint64_t *length)
 {
     DCSR_TRY(dcsr_i_view_check(view));
-    if (!length) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_row: length is NULL");
+    if (!length) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_row: length is NULL");
     if (row >= view->form[0].rows.rows)
-        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_row: row %llu of %llu",
+        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_get_row: row %llu of %llu",
                            (unsigned long long)row, (unsigned long long)view->form[0].rows.rows);
     return view->matrix->engine->read_row(view->context, &view->form[0].rows, row, capacity, cols, values,
                                           length);

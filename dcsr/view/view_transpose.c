@@ -181,18 +181,18 @@ static dcsr_csc arrays_of(const dcsr_i_csr *csc)
                       .values = csc->values};
 }
 
-dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc *csc)
+dcsr_status dcsr_view_get_csc(dcsr_view *view, dcsr_csc *csc)
 {
-    DCSR_TRY(check_csc(view, csc, "dcsr_view_csc"));
+    DCSR_TRY(check_csc(view, csc, "dcsr_view_get_csc"));
     *csc = arrays_of(view->form[DCSR_I_TRANSPOSED].csr);
     return DCSR_OK;
 }
 
 /* Only of what is on a device is there another copy. */
-dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc *csc)
+dcsr_status dcsr_view_get_csc_on_host(dcsr_view *view, dcsr_csc *csc)
 {
     const dcsr_i_rows *rows;
-    DCSR_TRY(check_csc(view, csc, "dcsr_view_csc_on_host"));
+    DCSR_TRY(check_csc(view, csc, "dcsr_view_get_csc_on_host"));
     DCSR_TRY(dcsr_i_view_transposed(&rows, view));
     *csc = arrays_of(view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr
                          ? view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr

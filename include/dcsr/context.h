@@ -8,8 +8,8 @@
  * and leaves everything as it was. A 32nd of the limit, 1 MiB at most, is set aside: only calls that read or
  * make room may take it, so that a full context can be inspected and emptied. On the cpu:
  *
- *   always work       dcsr_matrix_get_info(), _nnz(), _get(), _get_many(), _wait(); tickets; reading an
- *                     existing view (dcsr_view_get_info(), _get_shape(), _row(), _get_many(), the arrays of
+ *   always work       dcsr_matrix_get_info(), _get_nnz(), _get(), _get_many(), _wait(); tickets; reading an
+ *                     existing view (dcsr_view_get_info(), _get_shape(), _get_row(), _get_many(), the arrays of
  *                     CSR and CSC views); everything that destroys. They take no memory, or a few bytes where
  *                     many versions are held.
  *   may take all of   dcsr_matrix_resize() to no more rows and no more columns. Dropping rows takes 25

@@ -1,11 +1,11 @@
 /* convert.h: conversions between a matrix and other formats.
  *
- * Out: dcsr_view_to_*() copies a view into arrays that the structure owns and dcsr_*_free() frees; CSR and CSC
- * are lent by views of these layouts instead (dcsr_view_csr(), dcsr_view_csc()). In: dcsr_matrix_from_*()
- * checks the caller's arrays (ascending offsets, indices in range) and copies them; the matrix is ready when
- * the call returns. `options` may be NULL. Value types are those of the matrix. On failure a structure is all
- * zero, a matrix NULL. Free structures before their context is destroyed; one that the caller fills with
- * arrays of his own needs no context, and is not freed. */
+ * Out: dcsr_view_to_*() copies a view into arrays that the structure owns and dcsr_*_free() frees; CSR and
+ * CSC are lent by views of these layouts instead (dcsr_view_get_csr(), dcsr_view_get_csc()). In:
+ * dcsr_matrix_from_*() checks the caller's arrays (ascending offsets, indices in range) and copies them; the
+ * matrix is ready when the call returns. `options` may be NULL. Value types are those of the matrix. On
+ * failure a structure is all zero, a matrix NULL. Free structures before their context is destroyed; one
+ * that the caller fills with arrays of his own needs no context, and is not freed. */
 #ifndef DCSR_CONVERT_H
 #define DCSR_CONVERT_H
 

@@ -40,7 +40,7 @@ DCSR_API dcsr_status dcsr_coo_generate_path(dcsr_coo *coo, dcsr_context *context
  * does not begin with the name of a generator and a colon. */
 DCSR_API dcsr_status dcsr_coo_generate(dcsr_coo *coo, dcsr_context *context, const char *text);
 /* The type of what the text names, without generating it. Errors: NOT_FOUND as above. */
-DCSR_API dcsr_status dcsr_generator_type(dcsr_type *type, const char *text);
+DCSR_API dcsr_status dcsr_generator_get_type(const char *text, dcsr_type *type);
 
 /* The generators that dcsr_coo_generate() knows: number 0, 1, ...; NULL beyond the last. The texts are
  * constant. */

@@ -224,7 +224,7 @@ DCSR_API dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info 
 /* The number of live entries of the last published version: with duplicates combined and deleted entries left
  * out. Cost: O(1) if no row is unresolved, else O(entries in those rows), without copying them; on a device
  * as for creating a view. */
-DCSR_API dcsr_status dcsr_matrix_nnz(dcsr_matrix *matrix, uint64_t *nnz);
+DCSR_API dcsr_status dcsr_matrix_get_nnz(dcsr_matrix *matrix, uint64_t *nnz);
 
 #ifdef __cplusplus
 }

@@ -26,9 +26,9 @@
  * They may call the library, except for calls that would wait for the very operation that calls them. An
  * operation into a matrix C keeps C's queue waiting until it has ended, so its operators
  *
- *      may         create views of C (of the version before the operation), dcsr_matrix_get_info(), _nnz();
- *                  queue changes of C (insert, remove, resize, defragment, add), which come after the
- *                  operation, and poll their tickets
+ *      may         create views of C (of the version before the operation), dcsr_matrix_get_info(),
+ *                  _get_nnz(); queue changes of C (insert, remove, resize, defragment, add), which come
+ *                  after the operation, and poll their tickets
  *      may not     read or wait through C's queue: dcsr_matrix_get(), _get_many(), _wait(),
  *                  dcsr_ticket_wait() on a change of C; insert or remove where the queue is full and they
  *                  would wait for room; run another operation into C

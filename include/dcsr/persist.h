@@ -3,8 +3,8 @@
  * A store is a folder with an LMDB environment. It holds named matrices, each with any number of versions
  * (docs/FORMAT.md describes every byte).
  *
- *      matrix --dcsr_store_snapshot()--> version 1, 2, 3 ...  --dcsr_store_restore()--> matrix, cpu or cuda
- *                                             |                --dcsr_store_view()-----> view, from the map
+ *      matrix --dcsr_store_snapshot()--> version 1, 2, 3 ...  --dcsr_store_restore()----> matrix, cpu or cuda
+ *                                             |                --dcsr_store_open_view()--> view, from the map
  *                                             +-- chunks of whole rows, with a checksum each; versions
  *                                                 share those whose rows have not changed
  *
@@ -31,8 +31,8 @@
  * they end or start another program.
  *
  * Free pages: the file never shrinks by itself. The pages of what is deleted are reused, except for those
- * that a reader may still see: whoever reads a state of the store - a view of dcsr_store_view(), a call in
- * progress, a backup - holds back every page that any process has freed since. While such a reader stays,
+ * that a reader may still see: whoever reads a state of the store - a view of dcsr_store_open_view(), a call
+ * in progress, a backup - holds back every page that any process has freed since. While such a reader stays,
  * each snapshot and each batch of a log makes the file longer, however much gc deletes.
  * dcsr_store_get_readers() tells which process it is.
  *
@@ -84,8 +84,8 @@ typedef struct dcsr_store_options {
 DCSR_API dcsr_status dcsr_store_open(dcsr_store **store, const char *path, const dcsr_store_options *options);
 
 /* Closes the store, once the log of its durable matrices is written; these should be destroyed before, and
- * views that dcsr_store_view() created must be. Does nothing when given NULL, or when called by an operator
- * of an operation into a durable matrix of the store (dcsr/operators.h). */
+ * views that dcsr_store_open_view() created must be. Does nothing when given NULL, or when called by an
+ * operator of an operation into a durable matrix of the store (dcsr/operators.h). */
 DCSR_API void dcsr_store_close(dcsr_store *store);
 
 typedef struct dcsr_store_info {
@@ -161,16 +161,16 @@ DCSR_API dcsr_status dcsr_store_restore(dcsr_matrix **matrix, dcsr_context *cont
  * While a lent view exists no page is reused that any process frees, so the file grows with all that is
  * written. Destroy the view soon, and before the store is closed.
  * Errors: as for restoring; INVALID_ARGUMENT on a cuda context. */
-DCSR_API dcsr_status dcsr_store_view(dcsr_view **view, dcsr_context *context, dcsr_store *store,
-                                     const char *name, uint64_t version);
+DCSR_API dcsr_status dcsr_store_open_view(dcsr_view **view, dcsr_context *context, dcsr_store *store,
+                                          const char *name, uint64_t version);
 
 /* ---- Contents ---- */
 
 /* Lists the names, ascending, as one block that the caller frees with dcsr_store_list_free(); likewise the
  * versions of a matrix, oldest first. */
-DCSR_API dcsr_status dcsr_store_names(dcsr_store *store, char ***names, uint64_t *count);
-DCSR_API dcsr_status dcsr_store_versions(dcsr_store *store, const char *name, dcsr_version_info **versions,
-                                         uint64_t *count);
+DCSR_API dcsr_status dcsr_store_get_names(dcsr_store *store, char ***names, uint64_t *count);
+DCSR_API dcsr_status dcsr_store_get_versions(dcsr_store *store, const char *name,
+                                             dcsr_version_info **versions, uint64_t *count);
 DCSR_API void dcsr_store_list_free(void *list);
 
 /* Describes version `version` (0: the newest) of `name`. Errors: NOT_FOUND, CORRUPT. */
@@ -256,9 +256,9 @@ typedef struct dcsr_durable_options {
 
 /* Opens a durable matrix: its newest version is restored and its log replayed. A new name is created by the
  * options; a matrix that is there must be of their type, and keeps its shape and its own options. Without
- * options (NULL) the name must exist (else NOT_FOUND) and may be of any type. From then on every change of the
- * matrix is written to the log, and its ticket completes, and dcsr_matrix_wait() returns, once it is synced
- * to the disk. Concurrent changes share a sync.
+ * options (NULL) the name must exist (else NOT_FOUND) and may be of any type. From then on every change of
+ * the matrix is written to the log, and its ticket completes, and dcsr_matrix_wait() returns, once it is
+ * synced to the disk. Concurrent changes share a sync.
  *
  * If the log cannot be written (a full disk), changes are still applied in memory and their tickets say
  * DCSR_ERROR_NOT_DURABLE, until a snapshot that was begun after them succeeds: dcsr_store_snapshot() under

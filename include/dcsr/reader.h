@@ -16,8 +16,8 @@
  * A malformed file is refused with DCSR_ERROR_FORMAT and a message of the form "FILE:LINE: what is wrong",
  * which is about the first error in the file. Also refused: complex and hermitian files; an entry above the
  * diagonal of a symmetric file, or on or above that of a skew-symmetric one (such files list what is below);
- * an array where a sparse matrix is wanted and coordinates where a dense one is; a finite number beyond the largest
- * double. Values may be nan and inf; lines may end in CR LF, and the last line need not end with a
+ * an array where a sparse matrix is wanted and coordinates where a dense one is; a finite number beyond the
+ * largest double. Values may be nan and inf; lines may end in CR LF, and the last line need not end with a
  * newline. */
 #ifndef DCSR_READER_H
 #define DCSR_READER_H
@@ -103,8 +103,8 @@ typedef struct dcsr_dense {
     double *values;
     dcsr_context *context; /* the context that its memory counts towards */
 } dcsr_dense;
-/* Reads a dense matrix (near-nullspace vectors, for example): a Matrix Market array, or a .txt with one number
- * per line, which is one column. On failure *dense is all zero. Errors: as dcsr_coo_read(). */
+/* Reads a dense matrix (near-nullspace vectors, for example): a Matrix Market array, or a .txt with one
+ * number per line, which is one column. On failure *dense is all zero. Errors: as dcsr_coo_read(). */
 DCSR_API dcsr_status dcsr_dense_read(dcsr_dense *dense, dcsr_context *context, const char *path);
 /* Writes it as Matrix Market array real general, in the way of dcsr_coo_write(). */
 DCSR_API dcsr_status dcsr_dense_write(const dcsr_dense *dense, const char *path);

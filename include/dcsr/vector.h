@@ -52,7 +52,7 @@ typedef struct dcsr_vector_info {
 } dcsr_vector_info;
 DCSR_API dcsr_status dcsr_vector_get_info(const dcsr_vector *vector, dcsr_vector_info *info);
 /* The number of elements that are present. O(1). */
-DCSR_API dcsr_status dcsr_vector_nvals(const dcsr_vector *vector, uint64_t *nvals);
+DCSR_API dcsr_status dcsr_vector_get_nvals(const dcsr_vector *vector, uint64_t *nvals);
 
 /* Single elements. value points to one value of the vector's type. dcsr_vector_get() sets *stored to whether
  * the element is present, and leaves *value alone if it is not. Errors: INDEX_OUT_OF_RANGE. Cost: O(1) in a
@@ -71,8 +71,8 @@ DCSR_API dcsr_status dcsr_vector_build(dcsr_vector *vector, uint64_t n, const ui
                                        const void *values, dcsr_policy policy);
 /* Copies the first `capacity` elements in ascending order to indices and values, each of which may be NULL;
  * *n gets the number of elements that are present. */
-DCSR_API dcsr_status dcsr_vector_entries(const dcsr_vector *vector, uint64_t capacity, uint64_t *indices,
-                                         void *values, uint64_t *n);
+DCSR_API dcsr_status dcsr_vector_get_entries(const dcsr_vector *vector, uint64_t capacity, uint64_t *indices,
+                                             void *values, uint64_t *n);
 /* Copies all elements to an array of `size` values, with *missing where there is none. Cost: O(size). */
 DCSR_API dcsr_status dcsr_vector_to_array(const dcsr_vector *vector, const void *missing, void *values);
 
@@ -88,7 +88,7 @@ DCSR_API dcsr_status dcsr_vector_import(dcsr_vector **vector, dcsr_context *cont
 /* Lends the values of a vector with every element present: an array of `size` values, which may be read and
  * written until the next call on the vector. The vector becomes dense. Errors: INVALID_ARGUMENT if an element
  * is missing (the message says how many; call dcsr_vector_fill() first). */
-DCSR_API dcsr_status dcsr_vector_values(dcsr_vector *vector, void **values);
+DCSR_API dcsr_status dcsr_vector_get_values(dcsr_vector *vector, void **values);
 
 #ifdef __cplusplus
 }

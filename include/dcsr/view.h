@@ -98,26 +98,26 @@ typedef struct dcsr_csc {
 } dcsr_csc;
 
 /* Fills *csr with the arrays of a CSR view. Errors: INVALID_ARGUMENT when the view's layout is not CSR. */
-DCSR_API dcsr_status dcsr_view_csr(dcsr_view *view, dcsr_csr *csr);
+DCSR_API dcsr_status dcsr_view_get_csr(dcsr_view *view, dcsr_csr *csr);
 
-/* The same in host memory: on the cpu the arrays that dcsr_view_csr() gives; on a device a copy that the view
- * makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
-DCSR_API dcsr_status dcsr_view_csr_on_host(dcsr_view *view, dcsr_csr *csr);
+/* The same in host memory: on the cpu the arrays that dcsr_view_get_csr() gives; on a device a copy that the
+ * view makes at the first call and keeps. Errors: also OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_view_get_csr_on_host(dcsr_view *view, dcsr_csr *csr);
 
-/* Fills *csc with the arrays of a CSC view: the columns, each with ascending row numbers. The view can also be
- * read by rows, like a view of segments: by dcsr_view_row(), dcsr_view_get_many(), dcsr_view_get_info() and
- * all operations. Duplicates that the view's flags let through appear as they were inserted; if the matrix
- * maintains its transpose, they may be combined already. Errors: INVALID_ARGUMENT when the view's layout is
- * not CSC. */
-DCSR_API dcsr_status dcsr_view_csc(dcsr_view *view, dcsr_csc *csc);
+/* Fills *csc with the arrays of a CSC view: the columns, each with ascending row numbers. The view can also
+ * be read by rows, like a view of segments: by dcsr_view_get_row(), dcsr_view_get_many(),
+ * dcsr_view_get_info() and all operations. Duplicates that the view's flags let through appear as they were
+ * inserted; if the matrix maintains its transpose, they may be combined already. Errors: INVALID_ARGUMENT
+ * when the view's layout is not CSC. */
+DCSR_API dcsr_status dcsr_view_get_csc(dcsr_view *view, dcsr_csc *csc);
 /* The same in host memory: on a device a copy that the view makes at the first call and keeps. Errors: also
  * OUT_OF_MEMORY. */
-DCSR_API dcsr_status dcsr_view_csc_on_host(dcsr_view *view, dcsr_csc *csc);
+DCSR_API dcsr_status dcsr_view_get_csc_on_host(dcsr_view *view, dcsr_csc *csc);
 
 /* One row, whatever the layout: up to `capacity` entries are copied to cols and values (each may be NULL);
  * *length gets the row's length. To learn that first, call it with capacity 0. Errors: INDEX_OUT_OF_RANGE. */
-DCSR_API dcsr_status dcsr_view_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols,
-                                   void *values, uint64_t *length);
+DCSR_API dcsr_status dcsr_view_get_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols,
+                                       void *values, uint64_t *length);
 
 /* As dcsr_matrix_get_many(), but reads the view's version and does not wait. */
 DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, uint64_t n, const uint64_t *rows,

@@ -317,7 +317,7 @@ Test(cli_store, log_tells_who_holds_back_room)
     program_free(&r);
     cr_assert(!dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU}) &&
               !dcsr_store_open(&store, "s", &reading) &&
-              !dcsr_store_view(&view, context, store, "m", 1)); /* a single chunk, which is lent */
+              !dcsr_store_open_view(&view, context, store, "m", 1)); /* a single chunk, which is lent */
     PROGRAM_JSON(r, "--json gc s");
     program_free(&r);
     PROGRAM_JSON(r, "--json log s");

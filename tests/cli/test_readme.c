@@ -20,7 +20,7 @@ static dcsr_status levels(dcsr_vector *level, dcsr_context *context, dcsr_view *
     for (int32_t depth = 0; !status && n; depth++) {
         status = dcsr_vector_assign_scalar(level, frontier, NULL, &depth, DCSR_INT32, NULL, &frontier_only);
         if (!status) status = dcsr_vxm(frontier, level, NULL, reach, frontier, graph, &unvisited);
-        if (!status) status = dcsr_vector_nvals(frontier, &n);
+        if (!status) status = dcsr_vector_get_nvals(frontier, &n);
     }
     dcsr_vector_destroy(frontier);
     return status;
@@ -38,7 +38,7 @@ Test(readme, finds_levels)
     int32_t value[6];
     TEST_OK(dcsr_vector_create(&level, context, DCSR_INT32, 6));
     TEST_OK(levels(level, context, view, 6, 0));
-    TEST_OK(dcsr_vector_entries(level, 6, index, value, &n));
+    TEST_OK(dcsr_vector_get_entries(level, 6, index, value, &n));
     const int32_t expected[] = {0, 1, 2, 2};
     cr_assert(n == 4);
     for (uint64_t i = 0; i < n; i++) cr_assert(index[i] == i && value[i] == expected[i]);

@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     LOOK_UP(dcsr_matrix_wait);
     LOOK_UP(dcsr_matrix_destroy);
     LOOK_UP(dcsr_view_create);
-    LOOK_UP(dcsr_view_csr_on_host);
+    LOOK_UP(dcsr_view_get_csr_on_host);
     LOOK_UP(dcsr_view_destroy);
     dcsr_context *context;
     dcsr_context_info info;
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     require(!dcsr_matrix_insert(matrix, 3, rows, cols, values, NULL), "nothing inserted");
     require(!dcsr_matrix_wait(matrix), "not waited");
     require(!dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED), "no view");
-    require(!dcsr_view_csr_on_host(view, &csr), "no arrays");
+    require(!dcsr_view_get_csr_on_host(view, &csr), "no arrays");
     const uint64_t offsets[] = {0, 1, 1, 3, 3};
     const uint32_t columns[] = {3, 0, 1};
     const double expected[] = {2, -4, 1.5};

@@ -165,9 +165,9 @@ bool grid_of_vector(grid *g, const dcsr_vector *vector, char why[TEST_WHY])
     const size_t size = dcsr_type_size(info.type);
     uint64_t *indices = test_allocate(info.size, sizeof *indices);
     unsigned char *values = test_allocate(info.size, size);
-    bool good = !dcsr_vector_entries(vector, info.size, indices, values, &n);
-    if (!good) complain(why, "dcsr_vector_entries() fails");
-    if (good && n != info.nvals) good = complain(why, "dcsr_vector_entries() and nvals do not agree");
+    bool good = !dcsr_vector_get_entries(vector, info.size, indices, values, &n);
+    if (!good) complain(why, "dcsr_vector_get_entries() fails");
+    if (good && n != info.nvals) good = complain(why, "dcsr_vector_get_entries() and nvals do not agree");
     *g = grid_create(info.type, info.size, 1);
     for (uint64_t k = 0; good && k < n; k++) {
         g->present[indices[k]] = true;
@@ -203,8 +203,8 @@ bool grid_of_view(grid *g, dcsr_view *view, dcsr_policy policy, char why[TEST_WH
     uint64_t count = 0, length = 0;
     bool good = true;
     for (uint64_t i = 0; good && i < info.rows; i++) {
-        if (dcsr_view_row(view, i, info.max_row, columns, size ? values : NULL, &length))
-            good = complain(why, "dcsr_view_row() fails");
+        if (dcsr_view_get_row(view, i, info.max_row, columns, size ? values : NULL, &length))
+            good = complain(why, "dcsr_view_get_row() fails");
         if (good && length > info.max_row) good = complain(why, "a row is longer than the longest");
         count += length;
         for (uint64_t k = 0; good && k < length; k++) {

@@ -167,7 +167,7 @@ Test(matrix_calls, functions_that_fail)
     TEST_OK(dcsr_vector_create(&w, f.context, DCSR_FP64, 3));
     TEST_REFUSED(failed, "not four", dcsr_matrix_reduce_rows(w, NULL, NULL, monoid, f.a, NULL));
     uint64_t nvals;
-    TEST_OK(dcsr_vector_nvals(w, &nvals));
+    TEST_OK(dcsr_vector_get_nvals(w, &nvals));
     cr_assert_eq(nvals, 0);
     dcsr_vector_destroy(w);
     assert_unchanged(&f);

@@ -175,8 +175,8 @@ static dcsr_status call(const struct operation *o, const problem *x, int c, dcsr
 static bool same_entries(dcsr_view *a, dcsr_view *b)
 {
     dcsr_csr x, y;
-    TEST_OK(dcsr_view_csr_on_host(a, &x));
-    TEST_OK(dcsr_view_csr_on_host(b, &y));
+    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
     return x.rows == y.rows && x.cols == y.cols && x.nnz == y.nnz && x.type == y.type &&
            !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
            !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&

@@ -13,7 +13,7 @@
 static void assert_vector(dcsr_vector *w, size_t n, const test_entry *elements)
 {
     uint64_t nvals;
-    TEST_OK(dcsr_vector_nvals(w, &nvals));
+    TEST_OK(dcsr_vector_get_nvals(w, &nvals));
     cr_assert_eq(nvals, n);
     for (size_t i = 0; i < n; i++) {
         double value = 0;

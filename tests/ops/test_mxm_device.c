@@ -27,8 +27,8 @@ static dcsr_status call(const problem *x, int c, dcsr_report *report)
 static bool same_entries(dcsr_view *a, dcsr_view *b)
 {
     dcsr_csr x, y;
-    TEST_OK(dcsr_view_csr_on_host(a, &x));
-    TEST_OK(dcsr_view_csr_on_host(b, &y));
+    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
     return x.nnz == y.nnz && !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
            !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
            (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
@@ -41,7 +41,7 @@ static uint64_t assert_same_content(const problem *x, const char *what)
     dcsr_view *view[PLACES];
     for (int c = 0; c < PLACES; c++) view[c] = test_view(x->C.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
     cr_assert(same_entries(view[HERE], view[THERE]), "%s", what);
-    TEST_OK(dcsr_view_csr_on_host(view[HERE], &csr));
+    TEST_OK(dcsr_view_get_csr_on_host(view[HERE], &csr));
     for (int c = 0; c < PLACES; c++) dcsr_view_destroy(view[c]);
     return csr.nnz;
 }
@@ -166,8 +166,8 @@ static uint64_t count_products(const problem *x, uint64_t *all)
 {
     dcsr_csr a, b;
     uint64_t most = 0;
-    TEST_OK(dcsr_view_csr_on_host(x->A.view[HERE], &a));
-    TEST_OK(dcsr_view_csr_on_host(x->B.view[HERE], &b));
+    TEST_OK(dcsr_view_get_csr_on_host(x->A.view[HERE], &a));
+    TEST_OK(dcsr_view_get_csr_on_host(x->B.view[HERE], &b));
     *all = 0;
     for (uint64_t row = 0; row < a.rows; row++) {
         uint64_t of_row = 0;

@@ -218,7 +218,7 @@ static uint64_t step(subject *s, const dcsr_vector *visited, dcsr_semiring_name 
     desc.mask_complement = desc.mask_structure = desc.replace = true;
     desc.device = DCSR_DEVICE_CPU;
     TEST_OK(dcsr_mxv(s->w, visited, NULL, of(name), s->view, s->u, &desc));
-    TEST_OK(dcsr_vector_nvals(s->w, &n));
+    TEST_OK(dcsr_vector_get_nvals(s->w, &n));
     return n;
 }
 
@@ -358,7 +358,7 @@ static void fail_every_allocation(dcsr_semiring_name name, uint64_t size, bool f
         dcsr_i_fail_allocations_after(-1);
         if (status == DCSR_OK) break;
         TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, status);
-        TEST_OK(dcsr_vector_nvals(w, &n));
+        TEST_OK(dcsr_vector_get_nvals(w, &n));
         TEST_OK(dcsr_vector_get(w, 5, &value, &stored));
         cr_assert(n == 1 && value == 77, "the output has been touched by a call that failed");
     }

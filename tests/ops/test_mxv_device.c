@@ -167,7 +167,7 @@ Test(mxv_device, multiplies_whole_vectors)
             x.u = parity_vector(&p, types[t], 90, 8);
             assert_same(&x, "a whole vector");
             uint64_t nvals;
-            TEST_OK(dcsr_vector_nvals(x.w.in[THERE], &nvals));
+            TEST_OK(dcsr_vector_get_nvals(x.w.in[THERE], &nvals));
             cr_assert(full ? nvals == rows : nvals && nvals < rows);
             parity_free_vector(&x.w);
             parity_free_vector(&x.u);
@@ -241,9 +241,9 @@ Test(mxv_device, searches_a_graph)
         const dcsr_semiring * or = dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL);
         for (uint64_t nvals = 1; nvals;) {
             TEST_OK(dcsr_vxm(frontier, seen, NULL, or, frontier, x.A.view[c], &desc));
-            TEST_OK(dcsr_vector_nvals(frontier, &nvals));
+            TEST_OK(dcsr_vector_get_nvals(frontier, &nvals));
             uint64_t *indices = test_allocate(nvals + 1, sizeof *indices), n;
-            TEST_OK(dcsr_vector_entries(frontier, nvals, indices, NULL, &n));
+            TEST_OK(dcsr_vector_get_entries(frontier, nvals, indices, NULL, &n));
             for (uint64_t i = 0; i < n; i++) {
                 TEST_OK(dcsr_vector_set(seen, indices[i], &(bool){true}));
                 found[c] = found[c] * 31 + indices[i] + 1;

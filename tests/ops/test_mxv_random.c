@@ -169,7 +169,7 @@ static void compare(const dcsr_vector *w, const plain *expected, const char *wha
     uint64_t n, next = 0, *indices = test_allocate(expected->size + 1, sizeof *indices);
     size_t size = dcsr_type_size(expected->type);
     char *values = test_allocate(expected->size + 1, size);
-    TEST_OK(dcsr_vector_entries(w, expected->size, indices, values, &n));
+    TEST_OK(dcsr_vector_get_entries(w, expected->size, indices, values, &n));
     for (uint64_t i = 0; i < expected->size; i++) {
         if (!expected->has[i]) continue;
         cr_assert(next < n && indices[next] == i, "%s: element %" PRIu64 " of %" PRIu64 " is missing", what,

@@ -322,7 +322,7 @@ static void look_and_queue(caller *c)
     expect(c, "what the view shows", done && value == 9 ? DCSR_OK : DCSR_ERROR_NOT_FOUND, DCSR_OK, "");
     dcsr_view_destroy(view);
     ALLOWED(c, dcsr_matrix_get_info(c->C, &info));
-    ALLOWED(c, dcsr_matrix_nnz(c->C, &nnz));
+    ALLOWED(c, dcsr_matrix_get_nnz(c->C, &nnz));
     expect(c, "the entries", nnz == 3 ? DCSR_OK : DCSR_ERROR_NOT_FOUND, DCSR_OK, "");
     row = col = 1;
     ALLOWED(c, dcsr_matrix_insert(c->C, 1, &row, &col, &value, &c->ticket));

@@ -109,7 +109,7 @@ Test(vector_ops, outputs_larger_than_the_caches)
         TEST_OK(dcsr_vector_ewise_add(w, NULL, NULL, fp64(DCSR_BINARY_PLUS), u, u, NULL));
         TEST_OK(dcsr_vector_ewise_add(w, NULL, NULL, fp64(DCSR_BINARY_PLUS), w, u, NULL));
         TEST_OK(dcsr_vector_apply(u, NULL, NULL, dcsr_unary_op_of(DCSR_UNARY_NEGATE, DCSR_FP64), w, NULL));
-        TEST_OK(dcsr_vector_entries(u, size, found, values, &count));
+        TEST_OK(dcsr_vector_get_entries(u, size, found, values, &count));
         cr_assert(count == n);
         for (uint64_t k = 0; k < n; k++) {
             cr_assert(found[k] == indices[k]);

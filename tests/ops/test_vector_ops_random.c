@@ -95,7 +95,7 @@ static bool same(const dcsr_vector *vector, const plain *p, char why[TEST_WHY])
                  p->has[i], (unsigned long long)p->value[i].word);
         return false;
     }
-    TEST_OK(dcsr_vector_nvals(vector, &nvals));
+    TEST_OK(dcsr_vector_get_nvals(vector, &nvals));
     snprintf(why, TEST_WHY, "nvals is %llu, not %llu", (unsigned long long)nvals, (unsigned long long)count);
     return nvals == count;
 }

@@ -104,9 +104,9 @@ static entries our_entries(session *s, const matrix_pair *m)
         dcsr_csc csc = {0};
         const bool by_row = layout == DCSR_LAYOUT_CSR;
         if (by_row)
-            OURS(dcsr_view_csr_on_host(view, &csr));
+            OURS(dcsr_view_get_csr_on_host(view, &csr));
         else
-            OURS(dcsr_view_csc_on_host(view, &csc));
+            OURS(dcsr_view_get_csc_on_host(view, &csc));
         const uint64_t nnz = by_row ? csr.nnz : csc.nnz, *offsets = by_row ? csr.offsets : csc.offsets;
         const uint32_t *minor = by_row ? csr.col_indices : csc.row_indices;
         uint64_t *major_of = allocate(nnz, sizeof *major_of), *minor_of = allocate(nnz, sizeof *minor_of);
@@ -376,10 +376,10 @@ void vector_change(session *s, vector_pair *v)
 void vector_compare(session *s, vector_pair *v, bool rounded)
 {
     uint64_t n;
-    OURS(dcsr_vector_nvals(v->ours, &n));
+    OURS(dcsr_vector_get_nvals(v->ours, &n));
     uint64_t *indices = allocate(n, sizeof *indices), got;
     void *values = allocate(n, 8);
-    OURS(dcsr_vector_entries(v->ours, n, indices, values, &got));
+    OURS(dcsr_vector_get_entries(v->ours, n, indices, values, &got));
     if (got != n)
         complain(s, "nvals says %llu, entries %llu", (unsigned long long)n, (unsigned long long)got);
     entries ours = gather(n, indices, NULL, values, v->type),

@@ -27,20 +27,20 @@ Test(catalog, lists_matrices_and_versions)
     dcsr_matrix *matrix = one_entry(context, DCSR_FP32, 1);
     char **names;
     uint64_t count;
-    TEST_OK(dcsr_store_names(store, &names, &count));
+    TEST_OK(dcsr_store_get_names(store, &names, &count));
     cr_assert_eq(count, 0);
     dcsr_store_list_free(names);
     TEST_OK(dcsr_store_snapshot(store, "second", matrix, NULL));
     TEST_OK(dcsr_store_snapshot(store, "first-1.0_x", matrix, NULL));
     TEST_INSERT(matrix, {0, 0, 5});
     TEST_OK(dcsr_store_snapshot(store, "second", matrix, NULL));
-    TEST_OK(dcsr_store_names(store, &names, &count));
+    TEST_OK(dcsr_store_get_names(store, &names, &count));
     cr_assert_eq(count, 2);
     cr_assert_str_eq(names[0], "first-1.0_x");
     cr_assert_str_eq(names[1], "second");
     dcsr_store_list_free(names);
     dcsr_version_info *versions, found;
-    TEST_OK(dcsr_store_versions(store, "second", &versions, &count));
+    TEST_OK(dcsr_store_get_versions(store, "second", &versions, &count));
     cr_assert_eq(count, 2);
     cr_assert_eq(versions[0].version, 1);
     cr_assert_eq(versions[0].nnz, 1);
@@ -91,7 +91,7 @@ Test(catalog, refuses_what_is_not_there_or_not_allowed)
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "the newest is 1",
                  dcsr_store_restore(&none, context, store, "m", 2, NULL));
     cr_assert_null(none);
-    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix", dcsr_store_versions(store, "x", &versions, &count));
+    TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix", dcsr_store_get_versions(store, "x", &versions, &count));
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix", dcsr_store_gc(store, "x", 1, NULL));
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix", dcsr_store_delete(store, "x"));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "keep is 0", dcsr_store_gc(store, NULL, 0, NULL));
@@ -275,7 +275,7 @@ Test(catalog, does_not_count_what_has_no_version)
     TEST_OK(dcsr_i_matrix_record_put(store, txn, "unfinished", &record));
     TEST_OK(dcsr_i_txn_commit(txn, store));
     TEST_OK(dcsr_store_get_info(store, &info));
-    TEST_OK(dcsr_store_names(store, &names, &count));
+    TEST_OK(dcsr_store_get_names(store, &names, &count));
     TEST_OK(dcsr_store_verify(store, NULL, NULL, &check));
     cr_assert(info.matrices == 0 && count == 0 && check.matrices == 0 && check.corrupt == 0);
     dcsr_store_list_free(names);

@@ -300,7 +300,7 @@ Test(durable, tells_how_much_is_in_the_log_alone)
     cr_assert(found.log_records == 0 && found.version == 2);
     TEST_INSERT(matrix, {3, 3, 3});
     dcsr_matrix_destroy(matrix);
-    TEST_OK(dcsr_store_versions(p.store, "a", &versions, &count));
+    TEST_OK(dcsr_store_get_versions(p.store, "a", &versions, &count));
     cr_assert(count == 2 && versions[0].log_records == 0 && versions[1].log_records == 1);
     dcsr_store_list_free(versions);
     durable_close_place(&p);

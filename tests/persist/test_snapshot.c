@@ -203,8 +203,8 @@ Test(snapshot, cuts_long_rows_and_leaves_out_gaps)
     TEST_OK(dcsr_store_restore(&restored, f.context, f.store, "m", 0, NULL));
     dcsr_view *a = test_view(matrix, DCSR_LAYOUT_CSR, 0), *b = test_view(restored, DCSR_LAYOUT_CSR, 0);
     dcsr_csr x, y;
-    TEST_OK(dcsr_view_csr_on_host(a, &x));
-    TEST_OK(dcsr_view_csr_on_host(b, &y));
+    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
     cr_assert_eq(x.nnz, y.nnz);
     cr_assert_arr_eq(x.offsets, y.offsets, (ROWS + 1) * sizeof *x.offsets);
     cr_assert_arr_eq(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices);
@@ -322,14 +322,14 @@ Test(snapshot, is_taken_beside_a_writer)
     pthread_join(thread, NULL);
     dcsr_version_info last = snapshot(&f, "m", matrix);
     uint64_t nnz, count;
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert_eq(last.nnz, nnz);
     dcsr_version_info *versions;
-    TEST_OK(dcsr_store_versions(f.store, "m", &versions, &count));
+    TEST_OK(dcsr_store_get_versions(f.store, "m", &versions, &count));
     for (uint64_t v = 0; v < count; v++) {
         dcsr_matrix *restored;
         TEST_OK(dcsr_store_restore(&restored, f.context, f.store, "m", versions[v].version, NULL));
-        TEST_OK(dcsr_matrix_nnz(restored, &nnz));
+        TEST_OK(dcsr_matrix_get_nnz(restored, &nnz));
         cr_assert_eq(nnz, versions[v].nnz);
         dcsr_matrix_destroy(restored);
     }
@@ -372,8 +372,8 @@ Test(snapshot, of_some_megabytes_is_written_and_read)
         TEST_OK(dcsr_store_restore(&restored, f.context, store, "m", 0, NULL));
         dcsr_view *a = test_view(matrix, DCSR_LAYOUT_CSR, 0), *b = test_view(restored, DCSR_LAYOUT_CSR, 0);
         dcsr_csr x, y;
-        TEST_OK(dcsr_view_csr_on_host(a, &x));
-        TEST_OK(dcsr_view_csr_on_host(b, &y));
+        TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+        TEST_OK(dcsr_view_get_csr_on_host(b, &y));
         cr_assert_eq(x.nnz, y.nnz);
         cr_assert_arr_eq(x.offsets, y.offsets, (ROWS + 1) * sizeof *x.offsets);
         cr_assert_arr_eq(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices);

@@ -95,7 +95,7 @@ static void expect_versions(store_child *child, dcsr_context *context, dcsr_stor
     dcsr_version_info *versions;
     dcsr_store_check check;
     uint64_t count;
-    STORE_OK(child, dcsr_store_versions(store, work_names[WORK_PLAIN], &versions, &count));
+    STORE_OK(child, dcsr_store_get_versions(store, work_names[WORK_PLAIN], &versions, &count));
     if (count < KEPT || versions[count - 1].version != newest)
         store_child_fail(child, "%s: the newest of %llu versions is %llu", child->now,
                          (unsigned long long)count, (unsigned long long)versions[count - 1].version);

@@ -200,7 +200,7 @@ static dcsr_view *hold_pages(store_child *child, dcsr_context *context, dcsr_sto
     STORE_OK(child, dcsr_matrix_insert(matrix, 1, &place, &place, &value, NULL));
     STORE_OK(child, dcsr_matrix_wait(matrix));
     STORE_OK(child, dcsr_store_snapshot(store, "small", matrix, NULL));
-    STORE_OK(child, dcsr_store_view(&view, context, store, "small", 0));
+    STORE_OK(child, dcsr_store_open_view(&view, context, store, "small", 0));
     STORE_OK(child, dcsr_view_get_info(view, &info));
     if (!info.lent) store_child_fail(child, "%s: the view is a copy", child->now);
     dcsr_matrix_destroy(matrix);

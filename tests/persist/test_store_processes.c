@@ -103,7 +103,7 @@ static void hold_view(void *user, store_child *child)
     dcsr_store_options reading = {.read_only = true};
     dcsr_context *context = store_context(child, 1);
     STORE_OK(child, dcsr_store_open(&store, user, &reading));
-    STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+    STORE_OK(child, dcsr_store_open_view(&view, context, store, name, 0));
     dcsr_version_info info;
     STORE_OK(child, dcsr_store_find(store, name, 0, &info));
     if (info.chunks != 1) store_child_fail(child, "the view is a copy, and reads nothing");
@@ -266,7 +266,7 @@ static void use_inherited(void *user, store_child *child)
     char **names;
     uint64_t count;
     if (dcsr_store_get_info(store, &info) != DCSR_ERROR_INVALID_ARGUMENT || !test_says("forked") ||
-        dcsr_store_names(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
+        dcsr_store_get_names(store, &names, &count) != DCSR_ERROR_INVALID_ARGUMENT ||
         dcsr_store_gc(store, NULL, 1, NULL) != DCSR_ERROR_INVALID_ARGUMENT)
         store_child_fail(child, "a forked child uses the store (%s)", dcsr_thread_error());
     dcsr_store_close(store);

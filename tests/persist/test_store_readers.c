@@ -182,7 +182,7 @@ static void hold_views(void *user, store_child *child)
         for (int i = 0; i < 5; i++, round++) {
             dcsr_view *view;
             dcsr_matrix *matrix;
-            STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+            STORE_OK(child, dcsr_store_open_view(&view, context, store, name, 0));
             uint64_t v = store_see_alike(child, view), most = v + 1 + round % 8;
             for (int ms = 0; ms < 200 && atomic_load(&p->writer->count[VERSION]) < most; ms++) store_pause(1);
             if (store_see_alike(child, view) != v)
@@ -246,7 +246,7 @@ static void overlap_views(void *user, store_child *child)
     dcsr_store *store = open_reader(p, child);
     dcsr_view *before = NULL, *view;
     for (uint64_t go = 1; !atomic_load(&child->count[STOP]); go++) {
-        STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+        STORE_OK(child, dcsr_store_open_view(&view, context, store, name, 0));
         if (before && store_see_alike(child, before) >= store_see_alike(child, view))
             store_child_fail(child, "the view before is newer");
         dcsr_view_destroy(before);
@@ -303,7 +303,7 @@ static void hold_view(void *user, store_child *child)
     p->enter(p, child);
     dcsr_context *context = store_context(child, 1);
     dcsr_store *store = open_reader(p, child);
-    STORE_OK(child, dcsr_store_view(&view, context, store, name, 0));
+    STORE_OK(child, dcsr_store_open_view(&view, context, store, name, 0));
     uint64_t v = store_see_alike(child, view);
     atomic_store(&child->count[SEEN], 1);
     wait_for(child, GO, 1);

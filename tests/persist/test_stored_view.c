@@ -10,7 +10,7 @@ Test(stored_view, is_lent_where_that_is_possible)
         dcsr_matrix *matrix = make_rows(f.context, 2, 2);
         snapshot(&f, "m", matrix);
         TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "host memory",
-                     dcsr_store_view(&view, f.context, f.store, "m", 0));
+                     dcsr_store_open_view(&view, f.context, f.store, "m", 0));
         dcsr_matrix_destroy(matrix);
         end(&f);
         return;
@@ -20,7 +20,7 @@ Test(stored_view, is_lent_where_that_is_possible)
         dcsr_matrix *matrix = make_rows(f.context, lent ? 30 : 3000, 8);
         snapshot(&f, name, matrix);
         dcsr_view *view, *own = test_view(matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
-        TEST_OK(dcsr_store_view(&view, f.context, f.store, name, 0));
+        TEST_OK(dcsr_store_open_view(&view, f.context, f.store, name, 0));
         cr_assert_eq(test_view_info(view).lent, true, "copies lend from a matrix of their own");
         cr_assert_eq(atomic_load(&f.store->views), (uint64_t)lent);
         TEST_OK(dcsr_matrix_resize(matrix, 1, 1, NULL));
@@ -32,8 +32,8 @@ Test(stored_view, is_lent_where_that_is_possible)
             snapshot(&f, name, matrix);
         }
         dcsr_csr x, y;
-        TEST_OK(dcsr_view_csr(view, &x));
-        TEST_OK(dcsr_view_csr(own, &y));
+        TEST_OK(dcsr_view_get_csr(view, &x));
+        TEST_OK(dcsr_view_get_csr(own, &y));
         cr_assert_eq(x.nnz, y.nnz);
         cr_assert_arr_eq(x.offsets, y.offsets, (y.rows + 1) * sizeof *y.offsets);
         cr_assert_arr_eq(x.col_indices, y.col_indices, y.nnz * sizeof *y.col_indices);

@@ -128,7 +128,7 @@ enum { TEST_WHY = 300 };
 bool test_view_matches(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY]);
 
 /* Whether the matrix's last published version is what the oracle holds: views of both layouts, with all
- * flags, and dcsr_matrix_nnz(). */
+ * flags, and dcsr_matrix_get_nnz(). */
 bool test_matrix_matches(dcsr_matrix *matrix, const oracle *model, char why[TEST_WHY]);
 #define TEST_MATCHES(matrix, model)                                                \
     do {                                                                           \

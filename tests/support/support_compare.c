@@ -1,6 +1,6 @@
 /* support_compare.c: whether a view shows what an oracle holds.
  *
- * Each row is read in three ways (dcsr_view_row(), the pieces that operations walk or the copy of a view on a
+ * Each row is read in three ways (dcsr_view_get_row(), the pieces that operations walk or the copy of a view on a
  * device, the CSR arrays), which must agree, and is then brought into the oracle's form: sorted by column;
  * duplicates, where they are allowed, combined in the order in which they were stored, or for
  * DCSR_POLICY_KEEP compared as a multiset.
@@ -22,7 +22,7 @@
 enum { PLACES = 64 };
 
 /* Asking a device for a row takes several kernels; so there, of most rows the view's copy in host memory is
- * looked at, and of one in this many what dcsr_view_row() gives too. */
+ * looked at, and of one in this many what dcsr_view_get_row() gives too. */
 enum { ASKED_OF_DEVICE = 16 };
 
 typedef struct reading {
@@ -85,11 +85,11 @@ static bool copy_row(reading *r)
 static bool fetch_row(reading *r)
 {
     if (dcsr_i_view_rows(r->view)->on_device && r->row % ASKED_OF_DEVICE) return copy_row(r);
-    if (dcsr_view_row(r->view, r->row, 0, NULL, NULL, &r->length) != DCSR_OK)
-        return differs(r, "dcsr_view_row of row %" PRIu64 ": %s", r->row, dcsr_thread_error());
+    if (dcsr_view_get_row(r->view, r->row, 0, NULL, NULL, &r->length) != DCSR_OK)
+        return differs(r, "dcsr_view_get_row of row %" PRIu64 ": %s", r->row, dcsr_thread_error());
     make_room(r);
     uint64_t length = 0;
-    dcsr_status status = dcsr_view_row(r->view, r->row, r->length, r->columns, r->values, &length);
+    dcsr_status status = dcsr_view_get_row(r->view, r->row, r->length, r->columns, r->values, &length);
     if (status != DCSR_OK || length != r->length)
         return differs(r, "row %" PRIu64 " has %" PRIu64 " entries, then %" PRIu64 " (%s)", r->row, r->length,
                        length, dcsr_status_name(status));
@@ -136,7 +136,7 @@ static bool same_pieces(reading *r)
             return differs(r, "row %" PRIu64 ": piece %d of length %" PRIu64, r->row, k, length);
         if (memcmp(rows->columns + begin, r->columns + at, length * sizeof *r->columns) ||
             (size && memcmp((const char *)rows->values + begin * size, r->values + at * size, length * size)))
-            return differs(r, "row %" PRIu64 ": piece %d differs from dcsr_view_row()", r->row, k);
+            return differs(r, "row %" PRIu64 ": piece %d differs from dcsr_view_get_row()", r->row, k);
     }
     if (at != r->length || dcsr_i_rows_length(rows, r->row) != at)
         return differs(r, "row %" PRIu64 ": pieces of %" PRIu64 " of %" PRIu64 " entries", r->row, at,
@@ -157,7 +157,7 @@ static bool same_arrays(reading *r)
     if (r->length &&
         (memcmp(r->csr.col_indices + r->nnz, r->columns, r->length * sizeof *r->columns) ||
          (size && memcmp((const char *)r->csr.values + r->nnz * size, r->values, r->length * size))))
-        return differs(r, "CSR arrays of row %" PRIu64 " differ from dcsr_view_row()", r->row);
+        return differs(r, "CSR arrays of row %" PRIu64 " differ from dcsr_view_get_row()", r->row);
     return true;
 }
 
@@ -312,11 +312,11 @@ static bool same_shape(reading *r)
         (shape.device == DCSR_DEVICE_CUDA) != test_on_device(shape.context))
         return differs(r, "dcsr_view_get_shape: %" PRIu64 " x %" PRIu64 ", %" PRIu64 " entries on device %d",
                        shape.rows, shape.cols, shape.nnz, (int)shape.device);
-    dcsr_status status = dcsr_view_csr_on_host(r->view, &r->csr);
+    dcsr_status status = dcsr_view_get_csr_on_host(r->view, &r->csr);
     if (r->info.layout != DCSR_LAYOUT_CSR)
         return status == DCSR_ERROR_INVALID_ARGUMENT ||
-               differs(r, "dcsr_view_csr_on_host: %s", dcsr_status_name(status));
-    if (status != DCSR_OK) return differs(r, "dcsr_view_csr_on_host: %s", dcsr_thread_error());
+               differs(r, "dcsr_view_get_csr_on_host: %s", dcsr_status_name(status));
+    if (status != DCSR_OK) return differs(r, "dcsr_view_get_csr_on_host: %s", dcsr_thread_error());
     if (r->csr.rows != r->info.rows || r->csr.cols != r->info.cols || r->csr.nnz != r->info.nnz ||
         r->csr.type != r->info.type || !r->csr.offsets || r->csr.offsets[0] != 0)
         return differs(r, "the CSR structure does not fit the view");
@@ -350,8 +350,8 @@ bool test_matrix_matches(dcsr_matrix *matrix, const oracle *model, char why[TEST
         }
     }
     uint64_t nnz = 0, wanted = oracle_nnz(model);
-    if (dcsr_matrix_nnz(matrix, &nnz) != DCSR_OK || nnz != wanted) {
-        snprintf(why, TEST_WHY, "dcsr_matrix_nnz: %" PRIu64 ", not %" PRIu64, nnz, wanted);
+    if (dcsr_matrix_get_nnz(matrix, &nnz) != DCSR_OK || nnz != wanted) {
+        snprintf(why, TEST_WHY, "dcsr_matrix_get_nnz: %" PRIu64 ", not %" PRIu64, nnz, wanted);
         return false;
     }
     return true;

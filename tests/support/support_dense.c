@@ -50,7 +50,7 @@ dense dense_of_view(dcsr_view *view)
     char *values = test_allocate(room, 8);
     for (uint64_t i = 0; i < info.rows; i++) {
         uint64_t n;
-        TEST_OK(dcsr_view_row(view, i, room, columns, values, &n));
+        TEST_OK(dcsr_view_get_row(view, i, room, columns, values, &n));
         cr_assert(n <= room);
         for (uint64_t e = 0; e < n; e++) {
             uint64_t at = dense_at(&d, i, columns[e]);

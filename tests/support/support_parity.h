@@ -121,7 +121,7 @@ static inline bool parity_same(const vectors *v)
         TEST_OK(dcsr_vector_get_info(v->in[c], &info[c]));
         indices[c] = test_allocate(info[c].nvals + 1, sizeof *indices[c]);
         values[c] = test_allocate(info[c].nvals + 1, 8);
-        TEST_OK(dcsr_vector_entries(v->in[c], info[c].nvals, indices[c], values[c], &n[c]));
+        TEST_OK(dcsr_vector_get_entries(v->in[c], info[c].nvals, indices[c], values[c], &n[c]));
         same = same && n[c] == info[c].nvals;
     }
     same = same && n[HERE] == n[THERE] &&

@@ -188,7 +188,7 @@ void store_write_alike(store_child *child, dcsr_store *store, dcsr_context *cont
 uint64_t store_see_alike(store_child *child, dcsr_view *view)
 {
     dcsr_csr csr;
-    STORE_OK(child, dcsr_view_csr(view, &csr));
+    STORE_OK(child, dcsr_view_get_csr(view, &csr));
     const int64_t *values = csr.values;
     uint64_t v = csr.nnz ? (uint64_t)values[0] : 0, length = v % STORE_SIDE + 1;
     if (csr.nnz != STORE_SIDE * length)

@@ -137,8 +137,8 @@ static bool rows_match(const dcsr_i_rows *rows, const oracle *model, unsigned fl
 static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY])
 {
     dcsr_csc csc;
-    if (dcsr_view_csc_on_host(view, &csc) != DCSR_OK) {
-        snprintf(why, TEST_WHY, "dcsr_view_csc_on_host: %s", dcsr_thread_error());
+    if (dcsr_view_get_csc_on_host(view, &csc) != DCSR_OK) {
+        snprintf(why, TEST_WHY, "dcsr_view_get_csc_on_host: %s", dcsr_thread_error());
         return false;
     }
     bool strictly = model->policy != DCSR_POLICY_KEEP && !(flags & DCSR_VIEW_DUPLICATES);

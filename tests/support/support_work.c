@@ -362,7 +362,7 @@ static void check_versions(work *w)
 {
     dcsr_version_info *versions = NULL;
     uint64_t count = 0, j = 0;
-    dcsr_status status = dcsr_store_versions(w->store, work_names[PLAIN], &versions, &count);
+    dcsr_status status = dcsr_store_get_versions(w->store, work_names[PLAIN], &versions, &count);
     if (status == DCSR_ERROR_NOT_FOUND && !w->state.done) return;
     STORE_OK(w->child, status);
     uint64_t newest = versions[count - 1].version;

@@ -191,17 +191,17 @@ Test(arguments, null_pointers_are_refused)
         dcsr_matrix_get_many(matrix, 4, rows, cols, values, NULL),
         dcsr_matrix_get_info(NULL, &matrix_info),
         dcsr_matrix_get_info(matrix, NULL),
-        dcsr_matrix_nnz(NULL, &number),
-        dcsr_matrix_nnz(matrix, NULL),
+        dcsr_matrix_get_nnz(NULL, &number),
+        dcsr_matrix_get_nnz(matrix, NULL),
         dcsr_view_create(NULL, matrix, DCSR_LAYOUT_CSR, 0),
         dcsr_view_create(&(dcsr_view *){NULL}, NULL, DCSR_LAYOUT_CSR, 0),
         dcsr_view_get_info(NULL, &view_info),
         dcsr_view_get_info(view, NULL),
-        dcsr_view_csr(NULL, &csr),
-        dcsr_view_csr(view, NULL),
-        dcsr_view_csr_on_host(NULL, &csr),
-        dcsr_view_csr_on_host(view, NULL),
-        dcsr_view_row(NULL, 0, 1, &column, values, &number),
+        dcsr_view_get_csr(NULL, &csr),
+        dcsr_view_get_csr(view, NULL),
+        dcsr_view_get_csr_on_host(NULL, &csr),
+        dcsr_view_get_csr_on_host(view, NULL),
+        dcsr_view_get_row(NULL, 0, 1, &column, values, &number),
         dcsr_view_get_many(NULL, 4, rows, cols, values, stored),
         dcsr_view_get_many(view, 4, rows, cols, values, NULL),
         dcsr_coo_allocate(NULL, context, DCSR_FP64, 1, 1, 1),
@@ -234,12 +234,12 @@ Test(lifetime, objects_that_outlive_their_context_say_so)
     TEST_STATUS(gone, dcsr_matrix_get(matrix, 0, 0, values, stored));
     TEST_STATUS(gone, dcsr_matrix_get_many(matrix, 4, rows, cols, values, stored));
     TEST_STATUS(gone, dcsr_matrix_get_info(matrix, &matrix_info));
-    TEST_STATUS(gone, dcsr_matrix_nnz(matrix, &number));
+    TEST_STATUS(gone, dcsr_matrix_get_nnz(matrix, &number));
     TEST_STATUS(gone, dcsr_view_create(&other, matrix, DCSR_LAYOUT_CSR, 0));
     TEST_STATUS(gone, dcsr_view_get_info(view, &view_info));
-    TEST_STATUS(gone, dcsr_view_csr(view, &csr));
-    TEST_STATUS(gone, dcsr_view_csr_on_host(view, &csr));
-    TEST_STATUS(gone, dcsr_view_row(view, 0, 0, NULL, NULL, &number));
+    TEST_STATUS(gone, dcsr_view_get_csr(view, &csr));
+    TEST_STATUS(gone, dcsr_view_get_csr_on_host(view, &csr));
+    TEST_STATUS(gone, dcsr_view_get_row(view, 0, 0, NULL, NULL, &number));
     TEST_STATUS(gone, dcsr_view_get_many(view, 4, rows, cols, values, stored));
     dcsr_matrix_destroy(matrix);
     dcsr_view_destroy(view);

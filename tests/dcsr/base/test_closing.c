@@ -67,7 +67,7 @@ static void *use_until_closed(void *argument)
             open &= fine(s, dcsr_matrix_defragment(s->matrix, DCSR_DEFRAGMENT_SELECTED, NULL), closed);
         if (i % 13 == 0) open &= fine(s, dcsr_matrix_wait(s->matrix), closed);
         open &= fine(s, dcsr_view_create(&view, s->matrix, (dcsr_layout)(i % 2), 0), closed);
-        if (view) open &= fine(s, dcsr_view_row(view, 0, 0, NULL, NULL, &length), closed);
+        if (view) open &= fine(s, dcsr_view_get_row(view, 0, 0, NULL, NULL, &length), closed);
         dcsr_view_destroy(view);
         open &= fine(s, dcsr_matrix_get_info(s->matrix, &info), closed);
         if (i == 10) atomic_fetch_add(&s->started, 1);
@@ -133,7 +133,7 @@ static void *read_and_destroy(void *argument)
     for (int again = 0; again < 2; again++) {
         for (uint64_t r = 0; r < SIDE; r += SIDE / BATCH) {
             uint64_t length = 0;
-            fine(s, dcsr_view_row(view, r, 0, NULL, NULL, &length), DCSR_OK);
+            fine(s, dcsr_view_get_row(view, r, 0, NULL, NULL, &length), DCSR_OK);
             if (length != 20) fine(s, DCSR_ERROR_DIMENSION_MISMATCH, DCSR_OK);
         }
     }

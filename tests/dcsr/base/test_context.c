@@ -391,7 +391,7 @@ typedef struct busy_sums {
 static void read_vector(const dcsr_vector *w, double *values)
 {
     uint64_t n;
-    TEST_OK(dcsr_vector_entries(w, BUSY_ROWS, NULL, values, &n));
+    TEST_OK(dcsr_vector_get_entries(w, BUSY_ROWS, NULL, values, &n));
     cr_assert_eq(n, BUSY_ROWS);
 }
 

@@ -161,7 +161,7 @@ static dcsr_status call_view_csr_sorted(fixture *f)
 static dcsr_status call_nnz(fixture *f)
 {
     uint64_t nnz = 0;
-    dcsr_status status = dcsr_matrix_nnz(f->matrix, &nnz);
+    dcsr_status status = dcsr_matrix_get_nnz(f->matrix, &nnz);
     cr_assert(status != DCSR_OK || nnz == oracle_nnz(&f->model));
     return status;
 }

@@ -160,7 +160,7 @@ static void see_what_is_there(full *f)
     uint64_t nnz, value;
     TEST_OK(dcsr_matrix_get_info(f->matrix, &info));
     cr_assert(info.rows == f->model.rows && info.cols == f->model.cols);
-    TEST_OK(dcsr_matrix_nnz(f->matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(f->matrix, &nnz));
     cr_assert(nnz == oracle_nnz(&f->model), "%lu of %lu entries", (unsigned long)nnz,
               (unsigned long)oracle_nnz(&f->model));
     for (int i = 0; i < 500 && f->model.rows; i++) {
@@ -300,7 +300,7 @@ Test(asking, takes_no_memory)
         uint64_t nnz, before = dcsr_i_allocations();
         bool stored;
         TEST_OK(dcsr_matrix_get_info(matrix, &info));
-        TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+        TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
         TEST_OK(dcsr_matrix_get(matrix, 5, 7, &value, &stored));
         TEST_OK(dcsr_matrix_wait(matrix));
         cr_assert_eq(dcsr_i_allocations(), before);
@@ -337,10 +337,10 @@ Test(nnz, of_long_unresolved_rows)
                 TEST_OK(dcsr_matrix_wait(matrix));
                 uint64_t nnz;
                 dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
-                TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+                TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
                 cr_assert_eq(nnz, test_view_info(view).nnz);
                 if (!test_on_device(context)) dcsr_i_fail_allocations_after(0);
-                TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+                TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
                 dcsr_i_fail_allocations_after(-1);
                 cr_assert_eq(nnz, test_view_info(view).nnz);
                 dcsr_view_destroy(view);

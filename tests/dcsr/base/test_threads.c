@@ -128,7 +128,7 @@ static void check_symmetric(shared *s, dcsr_view *view, bool stale)
     uint64_t nnz = 0;
     for (uint64_t r = 0; r < info.rows; r++) {
         uint64_t length = 0;
-        EXPECT_OK(s, dcsr_view_row(view, r, 4000, columns, values, &length));
+        EXPECT_OK(s, dcsr_view_get_row(view, r, 4000, columns, values, &length));
         EXPECT(s, length <= 4000, "a row of %" PRIu64, length);
         nnz += length;
         for (uint64_t e = 0; e < length && e < 4000; e++) {
@@ -179,7 +179,7 @@ static void watch(shared *s, int number, test_random *random)
         EXPECT(s, info.rows == info.cols && info.max_segments <= DCSR_MAX_SEGMENTS, "info is torn");
         EXPECT_OK(s, dcsr_context_get_info(s->context, &context_info));
         EXPECT(s, context_info.matrices == 1, "%" PRIu64 " matrices", context_info.matrices);
-        EXPECT_OK(s, dcsr_matrix_nnz(s->matrix, &nnz));
+        EXPECT_OK(s, dcsr_matrix_get_nnz(s->matrix, &nnz));
         if (s->broken) break;
     }
 }
@@ -243,7 +243,7 @@ static void read_levels(shared *s, int number, test_random *random)
             uint64_t length = 0;
             EXPECT(s, stored[r] == (level > 0) && (!level || values[r] == level),
                    "row %" PRIu64 " is of another level", r);
-            EXPECT_OK(s, dcsr_view_row(view, r, 0, NULL, NULL, &length));
+            EXPECT_OK(s, dcsr_view_get_row(view, r, 0, NULL, NULL, &length));
             EXPECT(s, length == (level ? (uint64_t)level + 1 : 0),
                    "row %" PRIu64 " has %" PRIu64 " at level %" PRId64, r, length, level);
         }

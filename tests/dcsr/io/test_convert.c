@@ -143,8 +143,8 @@ Test(convert, empty_matrices)
         dcsr_ell ell;
         dcsr_hyb hyb;
         dcsr_coo coo;
-        TEST_OK(dcsr_view_csr_on_host(view, &csr));
-        TEST_OK(dcsr_view_csc_on_host(columns, &csc));
+        TEST_OK(dcsr_view_get_csr_on_host(view, &csr));
+        TEST_OK(dcsr_view_get_csc_on_host(columns, &csc));
         TEST_OK(dcsr_view_to_ell(&ell, view, 0));
         TEST_OK(dcsr_view_to_hyb(&hyb, view, 0));
         TEST_OK(dcsr_view_to_coo(&coo, view));
@@ -224,7 +224,7 @@ static void round_trip(dcsr_context *context, dcsr_view *view, dcsr_view *column
     dcsr_ell ell;
     dcsr_hyb hyb;
     TEST_OK(dcsr_view_to_coo(&coo, view));
-    TEST_OK(dcsr_view_csc_on_host(columns, &csc));
+    TEST_OK(dcsr_view_get_csc_on_host(columns, &csc));
     TEST_OK(dcsr_view_to_ell(&ell, view, 0));
     TEST_OK(dcsr_view_to_hyb(&hyb, view, width));
     check_order(&coo, &csc);
@@ -239,7 +239,7 @@ static void round_trip(dcsr_context *context, dcsr_view *view, dcsr_view *column
         dcsr_matrix_destroy(matrix);
     }
     dcsr_csr csr;
-    if (dcsr_view_csr_on_host(view, &csr) == DCSR_OK) {
+    if (dcsr_view_get_csr_on_host(view, &csr) == DCSR_OK) {
         dcsr_matrix *matrix;
         TEST_OK(dcsr_matrix_from_csr(&matrix, context, &csr, NULL));
         TEST_MATCHES(matrix, model);
@@ -292,7 +292,7 @@ Test(convert, many_batches)
     dcsr_matrix *matrix;
     TEST_OK(dcsr_matrix_from_csr(&matrix, context, &csr, &options));
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSR, 0);
-    TEST_OK(dcsr_view_csr_on_host(view, &copy));
+    TEST_OK(dcsr_view_get_csr_on_host(view, &copy));
     cr_assert(copy.nnz == csr.nnz && test_view_info(view).lent);
     cr_assert(!memcmp(copy.offsets, offsets, (ROWS + 1) * 8) &&
               !memcmp(copy.col_indices, columns, csr.nnz * 4));

@@ -241,7 +241,7 @@ Test(generate, poisson_sizes)
         dcsr_coo coo;
         dcsr_type type;
         TEST_OK(dcsr_coo_generate(&coo, context, cases[i].text));
-        TEST_OK(dcsr_generator_type(&type, cases[i].text));
+        TEST_OK(dcsr_generator_get_type(cases[i].text, &type));
         cr_assert_eq(type, coo.type);
         cr_assert(coo.rows == cases[i].rows && coo.cols == cases[i].rows && coo.nnz == cases[i].nnz, "%s",
                   cases[i].text);
@@ -340,12 +340,12 @@ Test(generate, bad_texts)
         cr_assert(test_is_zero(&coo));
     }
     dcsr_type type;
-    TEST_OK(dcsr_generator_type(&type, "rmat:9,9"));
+    TEST_OK(dcsr_generator_get_type("rmat:9,9", &type));
     cr_assert_eq(type, DCSR_PATTERN);
-    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_type(&type, "poisson2d5"));
-    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_type(&type, ":"));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_type(NULL, "path:5"));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_type(&type, NULL));
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_get_type("poisson2d5", &type));
+    TEST_STATUS(DCSR_ERROR_NOT_FOUND, dcsr_generator_get_type(":", &type));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_get_type("path:5", NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_generator_get_type(NULL, &type));
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate(NULL, context, "path:5"));
     dcsr_coo coo;
     TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_coo_generate(&coo, context, NULL));

@@ -318,7 +318,7 @@ Test(reader, real_files)
         if (files[i].rows) {
             cr_assert_eq(coo.rows, files[i].rows, "%s has %" PRIu64 " rows", path, coo.rows);
             TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
-            TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+            TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
             dcsr_matrix_destroy(matrix);
         } else {
             nnz = coo.nnz; /* lines of the file */

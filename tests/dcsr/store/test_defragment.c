@@ -47,7 +47,7 @@ static void check_filled(dcsr_view *view, uint64_t first, uint64_t last, uint64_
     double *values = test_allocate(count, sizeof *values);
     for (uint64_t r = first; r < last; r++) {
         uint64_t length = 0;
-        TEST_OK(dcsr_view_row(view, r, count, columns, values, &length));
+        TEST_OK(dcsr_view_get_row(view, r, count, columns, values, &length));
         cr_assert(length == count);
         for (uint64_t c = 0; c < count; c++)
             cr_assert(columns[c] == c && values[c] == (double)(r * 10000 + c), "row %lu", (unsigned long)r);
@@ -85,7 +85,7 @@ Test(store, counts_what_was_done)
     cr_assert(info.batches == 2 && info.inserted == 3 && info.removed == 2);
     cr_assert(info.unresolved_rows >= 1);
     uint64_t nnz = 0;
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == 2);
     cr_assert(info.busy_seconds >= 0 && info.defragmentations == 0 && info.row_rewrites == 0);
     dcsr_matrix_destroy(matrix);
@@ -127,9 +127,9 @@ Test(store, rewrites_a_row_whose_segments_ran_out)
         cr_assert(test_info(matrix).defragmentations == 0);
         dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
         uint64_t length = 0;
-        TEST_OK(dcsr_view_row(view, 1, 0, NULL, NULL, &length));
+        TEST_OK(dcsr_view_get_row(view, 1, 0, NULL, NULL, &length));
         cr_assert(length == count);
-        TEST_OK(dcsr_view_row(view, 2, 0, NULL, NULL, &length));
+        TEST_OK(dcsr_view_get_row(view, 2, 0, NULL, NULL, &length));
         cr_assert(length == 3, "its neighbour is as it was");
         dcsr_view_destroy(view);
         dcsr_matrix_destroy(matrix);
@@ -262,7 +262,7 @@ Test(defragment, whole_puts_each_row_into_one_tight_segment)
     defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
     dcsr_matrix_info info = test_info(matrix);
     uint64_t nnz = 0;
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == 200 * 40 - 1);
     cr_assert(info.stored == nnz, "%lu stored", (unsigned long)info.stored);
     cr_assert(info.arena_entries == nnz, "%lu entries handed out", (unsigned long)info.arena_entries);
@@ -292,8 +292,8 @@ Test(defragment, whole_lets_csr_views_lend_the_store)
               *segments = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     cr_assert(test_view_info(lent).lent);
     cr_assert(!test_view_info(segments).lent);
-    TEST_OK(dcsr_view_csr(lent, &csr));
-    TEST_OK(dcsr_view_csr_on_host(lent, &readable));
+    TEST_OK(dcsr_view_get_csr(lent, &csr));
+    TEST_OK(dcsr_view_get_csr_on_host(lent, &readable));
     for (uint64_t r = 500; r < 1000; r++) {
         const uint32_t *columns;
         cr_assert(test_pieces(segments, r, &columns) == 1);
@@ -412,7 +412,7 @@ Test(defragment, that_runs_out_of_memory_in_one_thread_changes_nothing)
                   n);
     }
     uint64_t nnz = 0;
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == ROWS * (PER_ROW + PER_ROW / 2) && failures > 0);
     dcsr_matrix_destroy(matrix);
     test_close(context);

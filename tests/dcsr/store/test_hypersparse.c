@@ -78,7 +78,7 @@ static void shows(dcsr_matrix *matrix, size_t n, const test_entry *entries)
     TEST_OK(dcsr_matrix_wait(matrix));
     dcsr_view *view = view_of(matrix);
     TEST_OK(dcsr_view_to_coo(&coo, view));
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(coo.nnz == n && nnz == n, "%lu entries, not %zu", (unsigned long)coo.nnz, n);
     for (size_t i = 0; i < n; i++)
         cr_assert(coo.row_indices[i] == entries[i].row && coo.col_indices[i] == entries[i].col &&
@@ -151,7 +151,7 @@ Test(hypersparse, resizes)
                 if (rows) TEST_INSERT(matrix, {rows - 1, 1, 2}, {rows / 2, 2, 3}, {0, 3, 4});
             }
             uint64_t rows = sizes[m], nnz = 0;
-            TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+            TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
             cr_assert(nnz >= (rows ? 3 : 0) && nnz <= (rows ? 5 : 0), "%lu of %lu rows", (unsigned long)nnz,
                       (unsigned long)rows);
             resize(matrix, ROWS, 10);
@@ -358,7 +358,7 @@ static void holds(const dcsr_vector *v, size_t n, const uint64_t *indices, const
 {
     uint64_t at[8], count;
     int64_t got[8];
-    TEST_OK(dcsr_vector_entries(v, 8, at, got, &count));
+    TEST_OK(dcsr_vector_get_entries(v, 8, at, got, &count));
     cr_assert_eq(count, n);
     for (size_t k = 0; k < n; k++)
         cr_assert(at[k] == indices[k] && got[k] == values[k], "%lu: %ld", (unsigned long)at[k], (long)got[k]);

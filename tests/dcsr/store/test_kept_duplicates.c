@@ -131,7 +131,7 @@ static void assert_output(keep_problem *p, uint64_t seed, const char *operation)
         uint32_t columns[MOST * COLS];
         double values[MOST * COLS], entry[MOST];
         uint64_t n, at = 0;
-        TEST_OK(dcsr_view_row(view, r, MOST * COLS, columns, values, &n));
+        TEST_OK(dcsr_view_get_row(view, r, MOST * COLS, columns, values, &n));
         for (uint64_t c = 0; c < COLS; c++) {
             int wanted = expected_at(p, r, c, entry), got = 0;
             for (; at < n && columns[at] == c; at++, got++)

@@ -201,7 +201,7 @@ Test(policy, keep_lets_duplicates_stand_side_by_side)
     TEST_INSERT(matrix, {1, 1, 5}, {1, 1, 5}, {0, 1, 3});
     TEST_INSERT(matrix, {1, 1, 2});
     TEST_SHOWS(matrix, {0, 1, 3}, {1, 1, 2}, {1, 1, 5}, {1, 1, 5});
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == 4);
     TEST_OK(dcsr_matrix_get(matrix, 1, 1, &value, &stored));
     cr_assert(stored && value == 2, "the one stored last is read");

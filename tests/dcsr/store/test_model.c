@@ -164,7 +164,7 @@ static void check_info(sequence *s)
     CHECK(s, info.max_segments <= (uint64_t)s->segments, "max_segments %" PRIu64, info.max_segments);
     CHECK(s, info.version >= s->version, "version %" PRIu64 " after %" PRIu64, info.version, s->version);
     s->version = info.version;
-    CHECK_OK(s, dcsr_matrix_nnz(s->matrix, &nnz));
+    CHECK_OK(s, dcsr_matrix_get_nnz(s->matrix, &nnz));
     CHECK(s, nnz == wanted, "nnz %" PRIu64 ", not %" PRIu64, nnz, wanted);
 }
 

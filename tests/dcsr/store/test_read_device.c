@@ -144,7 +144,7 @@ static dcsr_status call(int which, dcsr_view *view, uint64_t *result)
     case 1:
         return dcsr_view_get_info(view, (dcsr_view_info *)result);
     default:
-        return dcsr_view_row(view, LONG, 2, (uint32_t *)&result[0], &result[1], &result[3]);
+        return dcsr_view_get_row(view, LONG, 2, (uint32_t *)&result[0], &result[1], &result[3]);
     }
 }
 

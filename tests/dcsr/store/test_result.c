@@ -98,7 +98,7 @@ Test(result, waits_for_its_turn)
     TEST_OK(dcsr_matrix_ewise_add(C, NULL, plus(), plus(), a, a, NULL));
     uint64_t nnz;
     bool stored;
-    TEST_OK(dcsr_matrix_nnz(C, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(C, &nnz));
     cr_assert_eq(nnz, N);
     TEST_OK(dcsr_matrix_get(C, 7, 27, value, &stored));
     cr_assert(stored && value[0] == 20);
@@ -225,7 +225,7 @@ static void *write_anew(void *argument)
         uint64_t nnz;
         if (dcsr_matrix_ewise_add(r->C, NULL, plus(), plus(), r->nothing, r->nothing, NULL) != DCSR_OK)
             return "writing failed";
-        if (dcsr_matrix_nnz(r->C, &nnz) != DCSR_OK || nnz < last) return "entries were lost";
+        if (dcsr_matrix_get_nnz(r->C, &nnz) != DCSR_OK || nnz < last) return "entries were lost";
         last = nnz;
     }
     return NULL;
@@ -288,7 +288,7 @@ Test(result, of_few_rows_among_many, .timeout = 60)
     uint64_t nnz;
     double value;
     bool stored;
-    TEST_OK(dcsr_matrix_nnz(C, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(C, &nnz));
     cr_assert_eq(nnz, 3);
     TEST_OK(dcsr_matrix_get(C, rows - 1, 999, &value, &stored));
     cr_assert(stored && value == -60);

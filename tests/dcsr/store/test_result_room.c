@@ -64,10 +64,10 @@ static void *read_rows(void *argument)
         double values[COLS];
         uint64_t length;
         if (dcsr_view_create(&view, r->C, DCSR_LAYOUT_SEGMENTS, 0) != DCSR_OK) return "no view";
-        bool read = dcsr_view_row(view, 70, COLS, columns, values, &length) == DCSR_OK && length == COLS;
+        bool read = dcsr_view_get_row(view, 70, COLS, columns, values, &length) == DCSR_OK && length == COLS;
         for (uint64_t e = 1; read && e < length; e++)
             if (values[e] != values[0]) read = false;
-        read &= dcsr_view_row(view, 71, COLS, columns, values, &length) == DCSR_OK && length == 1 &&
+        read &= dcsr_view_get_row(view, 71, COLS, columns, values, &length) == DCSR_OK && length == 1 &&
                 values[0] == 3;
         dcsr_view_destroy(view);
         if (!read) return "a view shows a mixture";

@@ -128,7 +128,8 @@ static void check_gathered(dcsr_view *view, const dcsr_i_cuda_rows *rows, const 
     char *wanted_value = test_allocate(entries + 1, 8);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t length;
-        TEST_OK(dcsr_view_row(view, list[first + i], entries, wanted, size ? wanted_value : NULL, &length));
+        TEST_OK(
+            dcsr_view_get_row(view, list[first + i], entries, wanted, size ? wanted_value : NULL, &length));
         cr_assert_eq(length, offset[first + i + 1] - offset[first + i]);
         cr_assert(!memcmp(wanted, column + to[i], length * sizeof *wanted), "row %u", list[first + i]);
         cr_assert(!memcmp(wanted_value, value + to[i] * size, length * size), "row %u", list[first + i]);

@@ -114,7 +114,7 @@ Test(ticket, may_be_destroyed_before_its_change_is_applied)
     for (uint64_t i = 0; i < 50; i++) dcsr_ticket_destroy(insert_one(matrix, i, 1, 1));
     TEST_OK(dcsr_matrix_wait(matrix));
     uint64_t nnz = 0;
-    TEST_OK(dcsr_matrix_nnz(matrix, &nnz));
+    TEST_OK(dcsr_matrix_get_nnz(matrix, &nnz));
     cr_assert(nnz == 50);
     dcsr_ticket_destroy(NULL);
     dcsr_matrix_destroy(matrix);

@@ -147,13 +147,13 @@ Test(twin, is_walked_in_place_and_lent)
     TEST_OK(dcsr_i_view_transposed(&rows, view));
     cr_assert(dcsr_i_rows_pieces(rows, 5, pieces) == 1 && pieces[0].length == 3);
     dcsr_csc csc;
-    TEST_OK(dcsr_view_csc_on_host(view, &csc));
+    TEST_OK(dcsr_view_get_csc_on_host(view, &csc));
     cr_assert(csc.nnz == 4 && !memcmp(csc.row_indices, (uint32_t[]){9, 1, 2, 3}, 4 * sizeof(uint32_t)));
     cr_assert(!memcmp(csc.values, (double[]){4, 1, 2, 3}, 4 * sizeof(double)));
     dcsr_view *again = test_view(matrix, DCSR_LAYOUT_CSC, DCSR_VIEW_SORTED);
     dcsr_csc other;
-    TEST_OK(dcsr_view_csc(view, &csc));
-    TEST_OK(dcsr_view_csc(again, &other));
+    TEST_OK(dcsr_view_get_csc(view, &csc));
+    TEST_OK(dcsr_view_get_csc(again, &other));
     cr_assert(other.offsets == csc.offsets, "views of one version share the offsets");
     dcsr_view_destroy(again);
     dcsr_matrix_destroy(matrix);

@@ -24,7 +24,7 @@ static bool shows(const dcsr_vector *vector, uint64_t n, const uint64_t *indices
 {
     uint64_t found = 0, index[128];
     double value[128];
-    TEST_OK(dcsr_vector_entries(vector, 128, index, value, &found));
+    TEST_OK(dcsr_vector_get_entries(vector, 128, index, value, &found));
     return found == n && info_of(vector).nvals == n && !memcmp(index, indices, n * sizeof *index) &&
            !memcmp(value, values, n * sizeof *value);
 }
@@ -94,10 +94,10 @@ Test(vector, entries_stop_at_the_capacity)
         TEST_OK(dcsr_vector_set_format(vector, (dcsr_vector_format)form));
         uint64_t indices[3] = {9, 9, 9}, n = 0;
         double values[3] = {9, 9, 9};
-        TEST_OK(dcsr_vector_entries(vector, 2, indices, values, &n));
+        TEST_OK(dcsr_vector_get_entries(vector, 2, indices, values, &n));
         cr_assert(n == 3 && indices[1] == 4 && indices[2] == 9 && values[1] == 2 && values[2] == 9);
-        TEST_OK(dcsr_vector_entries(vector, 3, NULL, values, &n));
-        TEST_OK(dcsr_vector_entries(vector, 3, indices, NULL, &n));
+        TEST_OK(dcsr_vector_get_entries(vector, 3, NULL, values, &n));
+        TEST_OK(dcsr_vector_get_entries(vector, 3, indices, NULL, &n));
         cr_assert(indices[2] == 8 && values[2] == 3);
     }
     dcsr_vector_destroy(vector);
@@ -205,12 +205,12 @@ Test(vector, arrays_are_lent_and_given)
     void *values = NULL;
     TEST_OK(dcsr_vector_import(&vector, context, DCSR_FP64, 3, array, count_release, &released));
     SHOWS(vector, 3, LIST(0, 1, 2), LIST(1, 2, 3));
-    TEST_OK(dcsr_vector_values(vector, &values));
+    TEST_OK(dcsr_vector_get_values(vector, &values));
     cr_assert_eq(values, array);
     TEST_OK(dcsr_vector_fill(vector, &array[2]));
     cr_assert(array[0] == 3 && array[1] == 3 && !released);
     TEST_OK(dcsr_vector_remove(vector, 1));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "1 of 3", dcsr_vector_values(vector, &values));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "1 of 3", dcsr_vector_get_values(vector, &values));
     TEST_OK(dcsr_vector_clear(vector));
     cr_assert_eq(released, 1);
     dcsr_vector_destroy(vector);

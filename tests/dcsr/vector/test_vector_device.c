@@ -84,7 +84,7 @@ static contents contents_of(const dcsr_vector *vector)
     TEST_OK(dcsr_vector_get_info(vector, &c.info));
     c.indices = test_allocate(c.info.size + 1, sizeof *c.indices);
     c.values = test_allocate(c.info.size + 1, 8);
-    TEST_OK(dcsr_vector_entries(vector, c.info.size, c.indices, c.values, &c.n));
+    TEST_OK(dcsr_vector_get_entries(vector, c.info.size, c.indices, c.values, &c.n));
     cr_assert_eq(c.n, c.info.nvals);
     return c;
 }
@@ -336,7 +336,7 @@ Test(vector_device, adds_up)
             cr_assert(!memcmp(&there, &here, sizeof here), "%s of %s", monoid->op->text,
                       dcsr_type_name((dcsr_type)type));
             uint64_t nvals;
-            TEST_OK(dcsr_vector_nvals(u, &nvals));
+            TEST_OK(dcsr_vector_get_nvals(u, &nvals));
             cr_assert(nvals < DCSR_I_WORTH_STAYING || dcsr_i_cuda_vector_is_ahead(u), "it ran on the device");
             dcsr_vector_destroy(u);
             dcsr_vector_destroy(same);

@@ -58,7 +58,7 @@ Test(vector_moves_device, elements_move_when_they_are_needed)
     cr_assert(!stored);
     TEST_OK(dcsr_vector_set(x, 4, &one));
     TEST_OK(dcsr_vector_apply_second(x, NULL, NULL, plus, x, &one, &there));
-    TEST_OK(dcsr_vector_values(x, (void **)&values));
+    TEST_OK(dcsr_vector_get_values(x, (void **)&values));
     values[0] = 40;
     TEST_OK(dcsr_vector_apply_second(y, NULL, NULL, plus, x, &one, &there));
     cr_assert(element(y, 0, &stored) == 41 && element(y, 3, &stored) == 7);
@@ -96,7 +96,7 @@ Test(vector_moves_device, forms_follow_the_number_of_elements)
         cr_assert(dcsr_i_cuda_vector_is_ahead(y) && info.nvals == (uint64_t)last + 1);
         cr_assert_eq(info.format, info.nvals < SIZE / 32 ? DCSR_VECTOR_SPARSE : DCSR_VECTOR_DENSE);
         uint64_t n;
-        TEST_OK(dcsr_vector_entries(y, SIZE, indices, values, &n));
+        TEST_OK(dcsr_vector_get_entries(y, SIZE, indices, values, &n));
         cr_assert_eq(n, info.nvals);
         for (uint64_t k = 0; k < n; k++) cr_assert(indices[k] == k && values[k] == 1);
     }

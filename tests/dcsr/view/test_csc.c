@@ -10,7 +10,7 @@
 static dcsr_csc csc_of(dcsr_view *view)
 {
     dcsr_csc csc;
-    TEST_OK(dcsr_view_csc_on_host(view, &csc));
+    TEST_OK(dcsr_view_get_csc_on_host(view, &csc));
     return csc;
 }
 
@@ -77,7 +77,7 @@ Test(csc, has_its_arrays_where_the_matrix_is)
     TEST_INSERT(matrix, {1, 0, 4}, {0, 2, 5});
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
     dcsr_csc lent, host = csc_of(view);
-    TEST_OK(dcsr_view_csc(view, &lent));
+    TEST_OK(dcsr_view_get_csc(view, &lent));
     cr_assert(lent.rows == 3 && lent.cols == 3 && lent.nnz == 2 && lent.type == DCSR_INT32);
     cr_assert((lent.offsets == host.offsets) == !test_on_device(context));
     if (test_on_device(context)) {
@@ -91,13 +91,13 @@ Test(csc, has_its_arrays_where_the_matrix_is)
         dcsr_i_csr_release(copy);
     }
     dcsr_csr csr;
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_LAYOUT_CSR", dcsr_view_csr(view, &csr));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "csc is NULL", dcsr_view_csc(view, NULL));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the view is NULL", dcsr_view_csc(NULL, &lent));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_LAYOUT_CSR", dcsr_view_get_csr(view, &csr));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "csc is NULL", dcsr_view_get_csc(view, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the view is NULL", dcsr_view_get_csc(NULL, &lent));
     dcsr_view *segments = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_LAYOUT_CSC", dcsr_view_csc(segments, &lent));
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_csc_on_host",
-                 dcsr_view_csc_on_host(segments, &lent));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_LAYOUT_CSC", dcsr_view_get_csc(segments, &lent));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_csc_on_host",
+                 dcsr_view_get_csc_on_host(segments, &lent));
     dcsr_view *none;
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "layout 3",
                  dcsr_view_create(&none, matrix, (dcsr_layout)(DCSR_LAYOUT_CSC + 1), 0));
@@ -205,8 +205,8 @@ Test(csc, is_shared)
     cr_assert(again == of_a);
     dcsr_view *c = test_view(matrix, DCSR_LAYOUT_CSC, 0), *e = test_view(matrix, DCSR_LAYOUT_CSC, 0);
     dcsr_csc of_c, of_e;
-    TEST_OK(dcsr_view_csc(c, &of_c));
-    TEST_OK(dcsr_view_csc(e, &of_e));
+    TEST_OK(dcsr_view_get_csc(c, &of_c));
+    TEST_OK(dcsr_view_get_csc(e, &of_e));
     cr_assert(of_c.row_indices == of_e.row_indices && (of_c.row_indices == of_a->columns) == here);
     TEST_INSERT(matrix, {0, 0, 1});
     dcsr_view *d = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);

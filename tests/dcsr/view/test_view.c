@@ -86,7 +86,7 @@ Test(view, resolves_duplicates_unless_asked_not_to)
         uint32_t columns[4];
         double values[4];
         uint64_t length = 0;
-        TEST_OK(dcsr_view_row(raw, 0, 4, columns, values, &length));
+        TEST_OK(dcsr_view_get_row(raw, 0, 4, columns, values, &length));
         cr_assert(length == 2 || length == 3);
         for (uint64_t e = 0; e < length; e++)
             if (columns[e] == 5) sum += values[e];
@@ -127,7 +127,7 @@ Test(view, sorts_columns_when_asked)
             dcsr_view *view = test_view(matrix, layouts[i], DCSR_VIEW_SORTED | more);
             uint32_t columns[200];
             uint64_t length = 0;
-            TEST_OK(dcsr_view_row(view, 0, 200, columns, NULL, &length));
+            TEST_OK(dcsr_view_get_row(view, 0, 200, columns, NULL, &length));
             cr_assert(length == 200, "a sorted view of a matrix that keeps duplicates shows them");
             for (int e = 1; e < 200; e++) cr_assert(columns[e - 1] <= columns[e]);
             dcsr_view_destroy(view);
@@ -167,8 +167,8 @@ Test(view, of_csr_lends_three_arrays)
     const uint32_t columns[] = {2, 8, 4, 5, 1};
     const int32_t values[] = {2, 80, 24, 25, 31};
     dcsr_csr csr, lent;
-    TEST_OK(dcsr_view_csr_on_host(view, &csr));
-    TEST_OK(dcsr_view_csr(view, &lent));
+    TEST_OK(dcsr_view_get_csr_on_host(view, &csr));
+    TEST_OK(dcsr_view_get_csr(view, &lent));
     cr_assert((lent.col_indices == csr.col_indices) == !test_on_device(context));
     cr_assert(lent.offsets && lent.values && lent.nnz == 5);
     cr_assert(csr.rows == 4 && csr.cols == 9 && csr.nnz == 5 && csr.type == DCSR_INT32);
@@ -188,8 +188,8 @@ Test(view, of_csr_is_cached_while_its_version_is_the_newest)
     TEST_INSERT(matrix, {0, 8, 80});
     dcsr_view *one = test_view(matrix, DCSR_LAYOUT_CSR, 0), *two = test_view(matrix, DCSR_LAYOUT_CSR, 0);
     dcsr_csr first, second;
-    TEST_OK(dcsr_view_csr(one, &first));
-    TEST_OK(dcsr_view_csr(two, &second));
+    TEST_OK(dcsr_view_get_csr(one, &first));
+    TEST_OK(dcsr_view_get_csr(two, &second));
     cr_assert(first.col_indices == second.col_indices && first.offsets == second.offsets);
     TEST_INSERT(matrix, {0, 8, 800});
     TEST_SHOWS(matrix, {0, 8, 800}, {3, 1, 31});
@@ -206,8 +206,8 @@ Test(view, of_segments_has_no_csr_arrays)
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, 4, 9, DCSR_POLICY_LAST);
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     dcsr_csr csr;
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_csr(view, &csr));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_csr_on_host(view, &csr));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_get_csr(view, &csr));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_get_csr_on_host(view, &csr));
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     test_close(context);
@@ -224,17 +224,17 @@ Test(view, copies_as_much_of_a_row_as_there_is_room_for)
         uint32_t columns[5] = {99, 99, 99, 99, 99};
         int16_t values[5] = {-1, -1, -1, -1, -1};
         uint64_t length = 7;
-        TEST_OK(dcsr_view_row(view, 0, 5, columns, values, &length));
+        TEST_OK(dcsr_view_get_row(view, 0, 5, columns, values, &length));
         cr_assert(length == 0 && columns[0] == 99);
-        TEST_OK(dcsr_view_row(view, 1, 2, columns, values, &length));
+        TEST_OK(dcsr_view_get_row(view, 1, 2, columns, values, &length));
         cr_assert(length == 4, "the length is that of the row, whatever the room");
         cr_assert(columns[0] == 2 && columns[1] == 4 && columns[2] == 99);
         cr_assert(values[0] == 2 && values[1] == 4 && values[2] == -1);
-        TEST_OK(dcsr_view_row(view, 1, 5, NULL, values, &length));
+        TEST_OK(dcsr_view_get_row(view, 1, 5, NULL, values, &length));
         cr_assert(values[3] == 8 && values[4] == -1);
-        TEST_OK(dcsr_view_row(view, 1, 5, columns, NULL, &length));
+        TEST_OK(dcsr_view_get_row(view, 1, 5, columns, NULL, &length));
         cr_assert(columns[3] == 8 && columns[4] == 99);
-        TEST_STATUS(DCSR_ERROR_INDEX_OUT_OF_RANGE, dcsr_view_row(view, 2, 0, NULL, NULL, &length));
+        TEST_STATUS(DCSR_ERROR_INDEX_OUT_OF_RANGE, dcsr_view_get_row(view, 2, 0, NULL, NULL, &length));
         dcsr_view_destroy(view);
     }
     dcsr_matrix_destroy(matrix);
