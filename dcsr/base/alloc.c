@@ -3,11 +3,7 @@
 #include "dcsr/base/runtime.h"
 #include <unistd.h>
 
-static const char *const pool_name[DCSR_I_POOLS] = {"matrices", "temporary work",
-#ifdef DCSR_CUDA
-                                                    "pinned memory"
-#endif
-};
+static const char *const pool_name[DCSR_I_POOLS] = {"matrices", "temporary work", "pinned memory"};
 
 /* -- Failing on purpose
  * ------------------------------------------------------------------------------------------ */
@@ -145,7 +141,7 @@ static void *allocate(dcsr_context *context, dcsr_i_pool pool, size_t number, si
         return NULL;
     }
     if (count(context, pool, bytes) != DCSR_OK) return NULL;
-    void *block = dcsr_i_heap_take(pool, at_least_one(bytes), zero);
+    void *block = dcsr_i_heap_of(pool)->take(pool, at_least_one(bytes), zero);
     if (!block) {
         uncount(context, pool, bytes);
         refuse(pool, bytes);
@@ -160,6 +156,7 @@ void *dcsr_i_alloc(dcsr_context *context, dcsr_i_pool pool, size_t number, size_
 
 bool dcsr_i_alloc_many(dcsr_context *context, dcsr_i_pool pool, size_t n, size_t size, void **blocks)
 {
+    const dcsr_i_heap *heap = dcsr_i_heap_of(pool);
     size_t bytes, made = 0;
     if (total_bytes(&bytes, n, size) != DCSR_OK) return false;
     if (!allowed()) {
@@ -167,9 +164,9 @@ bool dcsr_i_alloc_many(dcsr_context *context, dcsr_i_pool pool, size_t n, size_t
         return false;
     }
     if (count(context, pool, bytes) != DCSR_OK) return false;
-    while (made < n && (blocks[made] = dcsr_i_heap_take(pool, at_least_one(size), false))) made++;
+    while (made < n && (blocks[made] = heap->take(pool, at_least_one(size), false))) made++;
     if (made == n) return true;
-    while (made) dcsr_i_heap_give(pool, blocks[--made], at_least_one(size));
+    while (made) heap->give(pool, blocks[--made], at_least_one(size));
     uncount(context, pool, bytes);
     refuse(pool, bytes);
     return false;
@@ -191,7 +188,7 @@ void *dcsr_i_realloc(dcsr_context *context, dcsr_i_pool pool, void *block, size_
         return NULL;
     }
     if (bytes > old_bytes && count(context, pool, bytes - old_bytes) != DCSR_OK) return NULL;
-    void *moved = dcsr_i_heap_retake(pool, block, at_least_one(old_bytes), at_least_one(bytes));
+    void *moved = dcsr_i_heap_of(pool)->retake(pool, block, at_least_one(old_bytes), at_least_one(bytes));
     if (!moved) {
         if (bytes > old_bytes) uncount(context, pool, bytes - old_bytes);
         refuse(pool, bytes);
@@ -205,6 +202,6 @@ void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t nu
 {
     if (!block) return;
     size_t bytes = number * size;
-    dcsr_i_heap_give(pool, block, at_least_one(bytes));
+    dcsr_i_heap_of(pool)->give(pool, block, at_least_one(bytes));
     uncount(context, pool, bytes);
 }

@@ -2,7 +2,7 @@
  *
  * Pools per context: MATRIX for what lives as long as matrices do, SCRATCH for temporary work, and in builds
  * with CUDA PINNED, also temporary, for what the device copies from and to. With jemalloc each is an arena of
- * its own (allocator.c, allocator_pinned.c); without (sanitizer builds) they are the system's allocator and CUDA's.
+ * its own (allocator.c, pinned_cuda.c); without (sanitizer builds) they are the system's allocator and CUDA's.
  * Sizes are counted per context, held against its memory limit, and every call can be made to fail by the
  * countdown that tests set. Memory taken with a NULL context (contexts themselves) is not counted. */
 #ifndef DCSR_ALLOC_H
@@ -17,9 +17,7 @@ extern "C" {
 typedef enum dcsr_i_pool {
     DCSR_I_MATRIX = 0,
     DCSR_I_SCRATCH = 1,
-#ifdef DCSR_CUDA
     DCSR_I_PINNED = 2,
-#endif
     DCSR_I_POOLS
 } dcsr_i_pool;
 

@@ -56,7 +56,7 @@ static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t byte
 
 static void usage(uint64_t *active, uint64_t *resident)
 {
-    *active = *resident = 0; /* it does not say */
+    (void)active, (void)resident; /* it does not say */
 }
 
 static unsigned enter(dcsr_i_pool pool)
@@ -72,6 +72,9 @@ static void leave(unsigned before)
 static void trim(void) {}
 
 static const dcsr_i_heap of_system = {name, take, retake, give, usage, enter, leave, trim};
+
+/* Of builds with CUDA. */
+static const dcsr_i_heap *const pinned = DCSR_I_IN_CUDA(dcsr_i_pinned_heap);
 
 /* The same for as long as the process lasts. */
 static const dcsr_i_heap *chosen(void)
@@ -98,46 +101,20 @@ void dcsr_i_allocator_leave(unsigned before)
     chosen()->leave(before);
 }
 
-void *dcsr_i_heap_take(dcsr_i_pool pool, size_t bytes, bool zero)
+const dcsr_i_heap *dcsr_i_heap_of(dcsr_i_pool pool)
 {
-#ifdef DCSR_CUDA
-    if (pool == DCSR_I_PINNED) return dcsr_i_pinned_take(bytes, zero);
-#endif
-    return chosen()->take(pool, bytes, zero);
-}
-
-void *dcsr_i_heap_retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes)
-{
-#ifdef DCSR_CUDA
-    if (pool == DCSR_I_PINNED) return dcsr_i_pinned_retake(block, old_bytes, bytes);
-#endif
-    return chosen()->retake(pool, block, old_bytes, bytes);
-}
-
-void dcsr_i_heap_give(dcsr_i_pool pool, void *block, size_t bytes)
-{
-#ifdef DCSR_CUDA
-    if (pool == DCSR_I_PINNED) {
-        dcsr_i_pinned_give(block, bytes);
-        return;
-    }
-#endif
-    chosen()->give(pool, block, bytes);
+    return pool == DCSR_I_PINNED ? pinned : chosen();
 }
 
 void dcsr_i_allocator_usage(uint64_t *active, uint64_t *resident)
 {
+    *active = *resident = 0;
     chosen()->usage(active, resident);
-#ifdef DCSR_CUDA
-    dcsr_i_pinned_usage(active, resident);
-#endif
+    if (pinned) pinned->usage(active, resident);
 }
 
 void dcsr_i_allocator_trim(void)
 {
     chosen()->trim();
-#ifdef DCSR_CUDA
-    dcsr_i_pinned_trim();
-    dcsr_i_cuda_trim();
-#endif
+    if (pinned) pinned->trim();
 }

@@ -1,7 +1,7 @@
 /* allocator.h: the allocators below alloc.c, which counts what they hand out (internal; for alloc.c alone).
  *
  * MATRIX and SCRATCH: jemalloc (allocator_jemalloc.c) or the system (allocator.c). PINNED: jemalloc over
- * memory that CUDA has pinned, or CUDA directly (allocator_pinned.c). Bytes are never zero. */
+ * memory that CUDA has pinned, or CUDA directly (pinned_cuda.c). Bytes are never zero. */
 #ifndef DCSR_ALLOCATOR_H
 #define DCSR_ALLOCATOR_H
 
@@ -19,7 +19,9 @@
 enum { DCSR_I_ALIGNMENT = 64 };
 #define DCSR_I_HUGE_PAGE ((size_t)2 << 20)
 
-/* An allocator for MATRIX and SCRATCH. enter() and leave() are as in runtime.h. */
+/* An allocator of MATRIX and SCRATCH, or of PINNED, which has no name, enter() and leave(). take() and retake() give
+ * NULL when the system refuses; the block is then as it was. usage() adds to what is there; enter() and leave() are as
+ * in runtime.h. */
 typedef struct dcsr_i_heap {
     const char *(*name)(void);
     void *(*take)(dcsr_i_pool pool, size_t bytes, bool zero);
@@ -31,6 +33,11 @@ typedef struct dcsr_i_heap {
     void (*trim)(void);
 } dcsr_i_heap;
 
+/* In builds with CUDA. */
+extern const dcsr_i_heap dcsr_i_pinned_heap;
+/* A context on a device opens (1) or closes (-1): while there is one, trimming leaves a few megabytes. */
+void dcsr_i_pinned_keep(int contexts);
+
 /* NULL where the process has no jemalloc, or the library was built without it, as for sanitizers. */
 const dcsr_i_heap *dcsr_i_jemalloc(void);
 
@@ -40,22 +47,7 @@ size_t dcsr_i_heap_alignment(size_t bytes);
  * than was asked for. Returns the block, which may be NULL. */
 void *dcsr_i_heap_on_huge_pages(void *block, size_t bytes);
 
-/* NULL when the system refuses. */
-void *dcsr_i_heap_take(dcsr_i_pool pool, size_t bytes, bool zero);
-/* NULL when it refuses; the block is then as it was. */
-void *dcsr_i_heap_retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes);
-void dcsr_i_heap_give(dcsr_i_pool pool, void *block, size_t bytes);
-
-#ifdef DCSR_CUDA
-void *dcsr_i_pinned_take(size_t bytes, bool zero);
-void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes);
-void dcsr_i_pinned_give(void *block, size_t bytes);
-/* Gives the memory back once none of it is in use. */
-void dcsr_i_pinned_trim(void);
-/* A context on a device opens (1) or closes (-1): while there is one, trimming leaves a few megabytes. */
-void dcsr_i_pinned_keep(int contexts);
-/* Adds the bytes in use and the bytes pinned, over all contexts. */
-void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident);
-#endif
+/* The allocator of a pool. */
+const dcsr_i_heap *dcsr_i_heap_of(dcsr_i_pool pool);
 
 #endif

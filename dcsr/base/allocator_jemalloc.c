@@ -150,7 +150,6 @@ static void usage(uint64_t *active, uint64_t *resident)
     size_t page = 0, size = sizeof page;
     mallctl("epoch", NULL, NULL, &epoch, sizeof epoch); /* statistics are as of the last time this was set */
     if (mallctl("arenas.page", &page, &size, NULL, 0)) page = 0;
-    *active = *resident = 0;
     for (int pool = 0; pool < HEAPS; pool++) {
         *active += (uint64_t)arena_statistic(arena[pool], "pactive") * page;
         *resident += arena_statistic(arena[pool], "resident");

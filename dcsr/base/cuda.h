@@ -16,6 +16,14 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 
+/* What a device does in its own way, and builds without CUDA lack, is behind tables of functions, one for each part of
+ * the library. This is the address of one, or NULL. */
+#ifdef DCSR_CUDA
+#define DCSR_I_IN_CUDA(table) (&(table))
+#else
+#define DCSR_I_IN_CUDA(table) NULL
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,4 +1,4 @@
-/* mapping.c: address space that gets memory unit by unit, on the cpu and on a device. */
+/* mapping.c: address space that gets memory unit by unit, and on the cpu that memory. */
 #include "dcsr/base/mapping.h"
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/runtime.h"
@@ -15,29 +15,13 @@
  * small matrices then stay small, large ones get the shorter page walks (measured: 1.3x on SpMV). */
 enum { HUGE_PAGE = 2 << 20 };
 
-static uint64_t round_up(uint64_t value, uint64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
-/* What differs between the devices. */
-struct dcsr_i_mapping_kind {
-    /* Sets start, base, reserved; may enlarge units and length. */
-    dcsr_status (*reserve)(dcsr_i_mapping *mapping);
-    void (*unreserve)(dcsr_i_mapping *mapping); /* no unit is there any more */
-    /* One piece of memory for neighbouring units that have none; and back, from neighbouring pieces. */
-    dcsr_status (*add)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
-    void (*drop)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
-    bool of_host; /* AddressSanitizer knows the addresses */
-};
-
 /* -- On the cpu
  * -------------------------------------------------------------------------------------------------- */
 
 static dcsr_status reserve_pages(dcsr_i_mapping *mapping)
 {
-    mapping->length = round_up(mapping->length, mapping->unit);
-    mapping->reserved = round_up(mapping->length, HUGE_PAGE) + HUGE_PAGE;
+    mapping->length = dcsr_i_round_up(mapping->length, mapping->unit);
+    mapping->reserved = dcsr_i_round_up(mapping->length, HUGE_PAGE) + HUGE_PAGE;
     char *base = mmap(NULL, mapping->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
@@ -45,7 +29,7 @@ static dcsr_status reserve_pages(dcsr_i_mapping *mapping)
                            "(ulimit -v) or destroy matrices that are not needed",
                            mapping->reserved);
     mapping->base = base;
-    mapping->start = (char *)round_up((uintptr_t)base, HUGE_PAGE);
+    mapping->start = (char *)dcsr_i_round_up((uintptr_t)base, HUGE_PAGE);
     if (mapping->length > HUGE_PAGE)
         madvise(mapping->start + HUGE_PAGE, mapping->length - HUGE_PAGE, MADV_HUGEPAGE);
     return DCSR_OK;
@@ -59,7 +43,7 @@ static void unreserve_pages(dcsr_i_mapping *mapping)
 /* Pages get memory when they are touched first. */
 static dcsr_status make_accessible(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
 {
-    uint64_t end = round_up(begin + bytes, HUGE_PAGE), more = end - mapping->accessible;
+    uint64_t end = dcsr_i_round_up(begin + bytes, HUGE_PAGE), more = end - mapping->accessible;
     if (end <= mapping->accessible) return DCSR_OK;
     if (mprotect(mapping->start + mapping->accessible, more, PROT_READ | PROT_WRITE) != 0)
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "growing a matrix: the system refused %llu bytes",
@@ -73,63 +57,11 @@ static void drop_pages(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
     madvise(mapping->start + begin, bytes, MADV_DONTNEED);
 }
 
-static const struct dcsr_i_mapping_kind on_cpu = {.reserve = reserve_pages,
-                                                  .unreserve = unreserve_pages,
-                                                  .add = make_accessible,
-                                                  .drop = drop_pages,
-                                                  .of_host = true};
-
-/* -- On a device
- * ------------------------------------------------------------------------------------------------- */
-
-#ifdef DCSR_CUDA
-/* Measured on an H200: mapping a piece takes some 50 us, be it 2 MiB or 256. So a matrix begins small, and
- * one that grows by gigabytes does not wait for its memory. */
-#ifdef DCSR_SIMT
-enum { SMALL_UNITS = 8, LARGE_UNIT = 4, MOST_UNITS = 10 };
-#else
-enum { SMALL_UNITS = 16, LARGE_UNIT = 16, MOST_UNITS = 128 };
-#endif
-
-static dcsr_status reserve_on_device(dcsr_i_mapping *mapping)
-{
-    mapping->unit = round_up(mapping->unit, dcsr_i_cuda_granularity(mapping->context->cuda));
-    mapping->small = SMALL_UNITS * mapping->unit;
-    mapping->large_unit = LARGE_UNIT * mapping->unit;
-    mapping->most_piece = MOST_UNITS * mapping->unit;
-    if (mapping->length <= mapping->small)
-        mapping->length = round_up(mapping->length, mapping->unit);
-    else
-        mapping->length = mapping->small + round_up(mapping->length - mapping->small, mapping->large_unit);
-    mapping->reserved = mapping->length;
-    mapping->start = mapping->base = dcsr_i_cuda_reserve(mapping->context->cuda, mapping->reserved);
-    return mapping->base ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-}
-
-static void unreserve_on_device(dcsr_i_mapping *mapping)
-{
-    dcsr_i_cuda_unreserve(mapping->context->cuda, mapping->base, mapping->reserved);
-}
-
-static dcsr_status add_on_device(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
-{
-    return dcsr_i_cuda_map(mapping->context->cuda, mapping->start + begin, bytes);
-}
-
-static void drop_on_device(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes)
-{
-    dcsr_i_cuda_unmap(mapping->context->cuda, mapping->start + begin, bytes);
-}
-
-static const struct dcsr_i_mapping_kind on_device = {.reserve = reserve_on_device,
-                                                     .unreserve = unreserve_on_device,
-                                                     .add = add_on_device,
-                                                     .drop = drop_on_device,
-#ifdef DCSR_SIMT
-                                                     .of_host = true
-#endif
-};
-#endif
+static const dcsr_i_mapping_kind on_cpu = {.reserve = reserve_pages,
+                                           .unreserve = unreserve_pages,
+                                           .add = make_accessible,
+                                           .drop = drop_pages,
+                                           .of_host = true};
 
 /* -- Units
  * ------------------------------------------------------------------------------------------------------- */
@@ -231,9 +163,7 @@ dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *contex
 {
     *mapping = (dcsr_i_mapping){
         .context = context, .kind = &on_cpu, .length = length, .unit = unit, .small = SIZE_MAX};
-#ifdef DCSR_CUDA
-    if (context->cuda) mapping->kind = &on_device;
-#endif
+    if (context->cuda) mapping->kind = DCSR_I_IN_CUDA(dcsr_i_mapping_on_device);
     return mapping->kind->reserve(mapping);
 }
 

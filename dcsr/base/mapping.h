@@ -27,7 +27,7 @@ typedef struct dcsr_i_mapping_marks {
 
 typedef struct dcsr_i_mapping {
     dcsr_context *context;
-    const struct dcsr_i_mapping_kind *kind; /* cpu or device */
+    const struct dcsr_i_mapping_kind *kind;
     char *start;
     size_t length;           /* bytes from start on that may be populated */
     size_t unit, large_unit; /* bytes of a unit in the first `small` bytes, and behind them */
@@ -40,6 +40,24 @@ typedef struct dcsr_i_mapping {
     uint64_t mark_words;
     uint64_t bytes; /* of the units that are there */
 } dcsr_i_mapping;
+
+/* What differs between the devices. */
+typedef struct dcsr_i_mapping_kind {
+    /* Sets start, base, reserved; may enlarge units and length. */
+    dcsr_status (*reserve)(dcsr_i_mapping *mapping);
+    void (*unreserve)(dcsr_i_mapping *mapping); /* no unit is there any more */
+    /* One piece of memory for neighbouring units that have none; and back, from neighbouring pieces. */
+    dcsr_status (*add)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
+    void (*drop)(dcsr_i_mapping *mapping, uint64_t begin, uint64_t bytes);
+    bool of_host; /* AddressSanitizer knows the addresses */
+} dcsr_i_mapping_kind;
+/* mapping_cuda.c, in builds with CUDA. */
+extern const dcsr_i_mapping_kind dcsr_i_mapping_on_device;
+
+static inline uint64_t dcsr_i_round_up(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
+}
 
 /* Reserves address space for `length` bytes. Memory is to come in units of `unit` bytes at least, a multiple
  * of the page size (on a device: its own granularity, if that is more). OUT_OF_MEMORY when there is not that

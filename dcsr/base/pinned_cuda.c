@@ -1,4 +1,4 @@
-/* allocator_pinned.c: pinned memory of the host, for what a device copies from and to.
+/* pinned_cuda.c: pinned memory of the host, for what a device copies from and to.
  *
  * Pinning costs as much as copying megabytes, so it is done in large pieces. With jemalloc an arena of its
  * own divides them up: it asks for extents through a hook, which pins, and keeps what is freed. Once none of
@@ -7,7 +7,6 @@
  * batches go through (upload_cuda.c). Without jemalloc (sanitizer builds, which look at each block) every
  * block is pinned by itself. */
 #include "dcsr/base/allocator.h"
-#ifdef DCSR_CUDA
 #include "dcsr/base/cuda.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -171,19 +170,19 @@ static void arena_usage(uint64_t *active, uint64_t *resident)
 #define BY_ARENA(call)
 #endif
 
-/* -- What allocator.h says: without an arena every block is pinned by itself, and nothing is kept
- * --------------------- */
+/* -- The allocator: without an arena every block is pinned by itself, and nothing is kept ------------------------ */
 
-void *dcsr_i_pinned_take(size_t bytes, bool zero)
+static void *take(dcsr_i_pool pool, size_t bytes, bool zero)
 {
+    (void)pool;
     BY_ARENA(return arena_take(bytes, zero));
     void *block = dcsr_i_cuda_pin(bytes);
     return block && zero ? memset(block, 0, bytes) : block;
 }
 
-void dcsr_i_pinned_give(void *block, size_t bytes)
+static void give(dcsr_i_pool pool, void *block, size_t bytes)
 {
-    (void)bytes;
+    (void)pool, (void)bytes;
     BY_ARENA({
         arena_give(block, bytes);
         return;
@@ -191,19 +190,21 @@ void dcsr_i_pinned_give(void *block, size_t bytes)
     dcsr_i_cuda_unpin(block);
 }
 
-void *dcsr_i_pinned_retake(void *block, size_t old_bytes, size_t bytes)
+static void *retake(dcsr_i_pool pool, void *block, size_t old_bytes, size_t bytes)
 {
     BY_ARENA(return arena_retake(block, old_bytes, bytes));
-    void *moved = dcsr_i_pinned_take(bytes, false);
+    void *moved = take(pool, bytes, false);
     if (!moved) return NULL;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    dcsr_i_pinned_give(block, old_bytes);
+    give(pool, block, old_bytes);
     return moved;
 }
 
-void dcsr_i_pinned_trim(void)
+/* What the open devices keep goes too. */
+static void trim(void)
 {
     BY_ARENA(arena_trim());
+    dcsr_i_cuda_trim();
 }
 
 void dcsr_i_pinned_keep(int contexts)
@@ -212,10 +213,11 @@ void dcsr_i_pinned_keep(int contexts)
     BY_ARENA(arena_keep(contexts));
 }
 
-void dcsr_i_pinned_usage(uint64_t *active, uint64_t *resident)
+static void usage(uint64_t *active, uint64_t *resident)
 {
     (void)active, (void)resident;
     BY_ARENA(arena_usage(active, resident));
 }
 
-#endif
+const dcsr_i_heap dcsr_i_pinned_heap = {
+    .take = take, .retake = retake, .give = give, .usage = usage, .trim = trim};
