@@ -1,5 +1,6 @@
 /* vector.c: creating vectors, their form, single elements, and arrays that the caller lends or gives. */
 #include "dcsr/base/runtime.h"
+#include "dcsr/vector/vector_cuda.h"
 #include "dcsr/vector/vector_data.h"
 #include <string.h>
 
@@ -29,9 +30,11 @@ static dcsr_status make(dcsr_vector **vector, dcsr_context *context, dcsr_type t
     created->type = type;
     created->value_size = dcsr_type_size(type);
     created->size = size;
-#ifdef DCSR_CUDA
-    dcsr_i_cuda_vector_open(created);
-#endif
+    created->device = context->cuda ? DCSR_I_IN_CUDA(dcsr_i_cuda_vectors) : NULL;
+    if (created->device && created->device->open(created) != DCSR_OK) {
+        dcsr_i_free(context, DCSR_I_MATRIX, created, 1, sizeof *created);
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    }
     dcsr_i_context_retain(context);
     *vector = created;
     return DCSR_OK;
@@ -46,9 +49,7 @@ void dcsr_vector_destroy(dcsr_vector *vector)
 {
     if (!vector) return;
     dcsr_context *context = vector->context;
-#ifdef DCSR_CUDA
-    dcsr_i_cuda_vector_close(vector);
-#endif
+    if (vector->device) vector->device->close(vector);
     dcsr_i_body_free(&vector->body, context, vector->value_size);
     dcsr_i_free(context, DCSR_I_MATRIX, vector, 1, sizeof *vector);
     dcsr_i_context_release(context);
@@ -57,9 +58,7 @@ void dcsr_vector_destroy(dcsr_vector *vector)
 /* Where they are. */
 static dcsr_status copy_elements(dcsr_vector *to, const dcsr_vector *from)
 {
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_vector_is_ahead(from)) return dcsr_i_cuda_vector_copy(to, from);
-#endif
+    if (dcsr_i_vector_is_ahead(from)) return from->device->copy(to, from);
     return dcsr_i_body_copy(&to->body, &from->body, to->context, to->value_size, to->size);
 }
 

@@ -2,7 +2,8 @@
 #include "dcsr/vector/vector_cuda.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/vector/vector_data.h"
-#include <string.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* ---- Bodies ---- */
 
@@ -104,11 +105,16 @@ dcsr_status dcsr_i_cuda_body_finish(dcsr_i_cuda_body *body, dcsr_i_cuda_stream *
 
 /* ---- What a vector has on the device ---- */
 
+typedef struct dcsr_i_elsewhere {
+    pthread_mutex_t lock;           /* for what reading makes */
+    atomic_bool ahead;              /* the newest: the vector's body has no arrays */
+    dcsr_i_cuda_body dense, sparse; /* those that are there have values */
+    void *made;                     /* the event behind what made them; NULL until there is one */
+} dcsr_i_elsewhere;
+
 static dcsr_i_cuda_body *form_of(const dcsr_vector *vector, bool dense)
 {
-    dcsr_i_elsewhere *elsewhere =
-        (dcsr_i_elsewhere *)&vector->elsewhere; /* made by reading, under its lock */
-    return dense ? &elsewhere->dense : &elsewhere->sparse;
+    return dense ? &vector->elsewhere->dense : &vector->elsewhere->sparse;
 }
 
 /* Bodies that are there have values, if of no bytes. */
@@ -119,12 +125,12 @@ static bool is_there(const dcsr_i_cuda_body *body)
 
 bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector)
 {
-    return atomic_load_explicit(&vector->elsewhere.ahead, memory_order_acquire);
+    return atomic_load_explicit(&vector->elsewhere->ahead, memory_order_acquire);
 }
 
 bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector)
 {
-    pthread_mutex_t *lock = (pthread_mutex_t *)&vector->elsewhere.lock;
+    pthread_mutex_t *lock = &vector->elsewhere->lock;
     pthread_mutex_lock(lock);
     bool there = is_there(form_of(vector, true)) || is_there(form_of(vector, false));
     pthread_mutex_unlock(lock);
@@ -174,7 +180,7 @@ static dcsr_status convert(const dcsr_vector *vector, dcsr_i_cuda_stream *stream
 static dcsr_status read_locked(dcsr_i_cuda_body *body, const dcsr_vector *vector, dcsr_i_cuda_stream *stream,
                                bool dense)
 {
-    dcsr_i_elsewhere *elsewhere = (dcsr_i_elsewhere *)&vector->elsewhere;
+    dcsr_i_elsewhere *elsewhere = vector->elsewhere;
     dcsr_i_cuda_body *wanted = form_of(vector, dense), *other = form_of(vector, !dense);
     dcsr_status status = DCSR_OK;
     if (elsewhere->made) dcsr_i_cuda_mark_wait(stream, elsewhere->made);
@@ -193,7 +199,7 @@ dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *v
 {
     *body = (dcsr_i_cuda_body){0};
     bool dense = form == DCSR_CUDA_AS_IT_IS ? vector->body.dense : form == DCSR_CUDA_DENSE;
-    pthread_mutex_t *lock = (pthread_mutex_t *)&vector->elsewhere.lock;
+    pthread_mutex_t *lock = &vector->elsewhere->lock;
     pthread_mutex_lock(lock);
     dcsr_status status = read_locked(body, vector, stream, dense);
     pthread_mutex_unlock(lock);
@@ -228,10 +234,10 @@ void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_
     dcsr_i_body_free(&vector->body, vector->context, size);
     vector->body = says;
     *body = (dcsr_i_cuda_body){0};
-    atomic_store_explicit(&vector->elsewhere.ahead, true, memory_order_release);
+    atomic_store_explicit(&vector->elsewhere->ahead, true, memory_order_release);
 }
 
-static dcsr_status copy(dcsr_i_cuda_body *to, const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
+static dcsr_status copy_body(dcsr_i_cuda_body *to, const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
 {
     size_t size = vector->value_size;
     dcsr_i_cuda_body from;
@@ -247,12 +253,13 @@ static dcsr_status copy(dcsr_i_cuda_body *to, const dcsr_vector *vector, dcsr_i_
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from)
+static dcsr_status copy(dcsr_vector *to, const dcsr_vector *from)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(from->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_body body = {0};
-    dcsr_status status = copy(&body, from, stream), waited = dcsr_i_cuda_wait(stream, "copying a vector");
+    dcsr_status status = copy_body(&body, from, stream),
+                waited = dcsr_i_cuda_wait(stream, "copying a vector");
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK)
         dcsr_i_cuda_vector_put(to, &body, stream);
@@ -298,17 +305,17 @@ static dcsr_status fetch_locked(dcsr_vector *vector)
     vector->body.present = body.present;
     vector->body.indices = body.indices;
     vector->body.values = body.values;
-    atomic_store_explicit(&vector->elsewhere.ahead, false, memory_order_release);
+    atomic_store_explicit(&vector->elsewhere->ahead, false, memory_order_release);
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_vector_fetch(const dcsr_vector *vector)
+static dcsr_status fetch(const dcsr_vector *vector)
 {
     if (!dcsr_i_cuda_vector_is_ahead(vector)) return DCSR_OK;
     dcsr_vector *own = (dcsr_vector *)vector; /* what it holds stays the same */
-    pthread_mutex_lock(&own->elsewhere.lock);
+    pthread_mutex_lock(&own->elsewhere->lock);
     dcsr_status status = fetch_locked(own);
-    pthread_mutex_unlock(&own->elsewhere.lock);
+    pthread_mutex_unlock(&own->elsewhere->lock);
     return status;
 }
 
@@ -323,23 +330,34 @@ static void free_idle(dcsr_vector *vector, dcsr_i_cuda_body *body)
     *body = (dcsr_i_cuda_body){0};
 }
 
-void dcsr_i_cuda_vector_forget(dcsr_vector *vector)
+static void forget(dcsr_vector *vector)
 {
-    free_idle(vector, &vector->elsewhere.dense);
-    free_idle(vector, &vector->elsewhere.sparse);
-    atomic_store_explicit(&vector->elsewhere.ahead, false, memory_order_release);
+    free_idle(vector, &vector->elsewhere->dense);
+    free_idle(vector, &vector->elsewhere->sparse);
+    atomic_store_explicit(&vector->elsewhere->ahead, false, memory_order_release);
 }
 
-void dcsr_i_cuda_vector_open(dcsr_vector *vector)
+static dcsr_status open(dcsr_vector *vector)
 {
-    pthread_mutex_init(&vector->elsewhere.lock, NULL);
+    vector->elsewhere = dcsr_i_calloc(vector->context, DCSR_I_MATRIX, 1, sizeof *vector->elsewhere);
+    if (!vector->elsewhere) return DCSR_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_init(&vector->elsewhere->lock, NULL);
+    return DCSR_OK;
 }
 
-void dcsr_i_cuda_vector_close(dcsr_vector *vector)
+static void close(dcsr_vector *vector)
 {
-    dcsr_i_elsewhere *elsewhere = &vector->elsewhere;
-    dcsr_i_cuda_vector_forget(vector);
+    dcsr_i_elsewhere *elsewhere = vector->elsewhere;
+    forget(vector);
     if (elsewhere->made && dcsr_i_cuda_check(vector->context->cuda) == DCSR_OK)
         dcsr_i_cuda_mark_destroy(elsewhere->made);
     pthread_mutex_destroy(&elsewhere->lock);
+    dcsr_i_free(vector->context, DCSR_I_MATRIX, elsewhere, 1, sizeof *elsewhere);
 }
+
+const dcsr_i_vector_device dcsr_i_cuda_vectors = {.open = open,
+                                                  .close = close,
+                                                  .copy = copy,
+                                                  .is_ahead = dcsr_i_cuda_vector_is_ahead,
+                                                  .fetch = fetch,
+                                                  .forget = forget};

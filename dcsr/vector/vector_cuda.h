@@ -95,17 +95,8 @@ void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_
 bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector);
 bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector);
 
-/* Gives `to`, of the same type, size and format and without elements, those of `from`, on the device:
- * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_vector_copy(dcsr_vector *to, const dcsr_vector *from);
-
-/* For vector_data.c and vector.c. Brings the elements to the host if the device has the newest (OUT_OF_MEMORY,
- * DEVICE); drops what the device has, as the host has changed them or is about to. Open and close: as the
- * vector begins, ends. */
-dcsr_status dcsr_i_cuda_vector_fetch(const dcsr_vector *vector);
-void dcsr_i_cuda_vector_forget(dcsr_vector *vector);
-void dcsr_i_cuda_vector_open(dcsr_vector *vector);
-void dcsr_i_cuda_vector_close(dcsr_vector *vector);
+/* What vector_data.h says of a device. */
+extern const struct dcsr_i_vector_device dcsr_i_cuda_vectors;
 
 /* ---- Bits and lists, whatever the type: vector.cu ---- */
 

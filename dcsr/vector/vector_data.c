@@ -16,20 +16,17 @@ dcsr_status dcsr_i_vector_admit(const dcsr_vector *vector, const char *what)
 dcsr_status dcsr_i_vector_check(const dcsr_vector *vector, const char *what)
 {
     DCSR_TRY(dcsr_i_vector_admit(vector, what));
-#ifdef DCSR_CUDA
-    return dcsr_i_cuda_vector_fetch(vector);
-#else
-    return DCSR_OK;
-#endif
+    return vector->device ? vector->device->fetch(vector) : DCSR_OK;
+}
+
+bool dcsr_i_vector_is_ahead(const dcsr_vector *vector)
+{
+    return vector->device && vector->device->is_ahead(vector);
 }
 
 void dcsr_i_vector_touch(dcsr_vector *vector)
 {
-#ifdef DCSR_CUDA
-    dcsr_i_cuda_vector_forget(vector);
-#else
-    (void)vector;
-#endif
+    if (vector->device) vector->device->forget(vector);
 }
 
 /* ---- Taking, freeing, copying ---- */

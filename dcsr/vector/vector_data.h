@@ -18,11 +18,6 @@
 #include "dcsr/base/error.h"
 #include "dcsr/base/search.h"
 #include <dcsr/vector.h>
-#ifdef DCSR_CUDA
-#include "dcsr/vector/vector_cuda.h"
-#include <pthread.h>
-#include <stdatomic.h>
-#endif
 
 /* Values that are moved and not looked at, by their size. */
 typedef uint8_t dcsr_i_bytes1;
@@ -61,15 +56,21 @@ typedef struct dcsr_i_body {
     void *release_user;
 } dcsr_i_body;
 
-#ifdef DCSR_CUDA
-/* What a device has of a vector's elements (vector_cuda.h). */
-typedef struct dcsr_i_elsewhere {
-    pthread_mutex_t lock;
-    atomic_bool ahead;              /* the newest: the body has no arrays */
-    dcsr_i_cuda_body dense, sparse; /* those that are there have values */
-    void *made;                     /* the event behind what made them; NULL until there is one */
-} dcsr_i_elsewhere;
-#endif
+/* What a device does for the vectors of its contexts (vector_cuda.h). */
+typedef struct dcsr_i_vector_device {
+    /* As a vector begins: makes `elsewhere`, OUT_OF_MEMORY; and as it ends. */
+    dcsr_status (*open)(dcsr_vector *vector);
+    void (*close)(dcsr_vector *vector);
+    /* Gives `to`, of the same type, size and format and without elements, those of `from`, on the device:
+     * OUT_OF_MEMORY. */
+    dcsr_status (*copy)(dcsr_vector *to, const dcsr_vector *from);
+    /* Whether the newest elements are on the device alone. */
+    bool (*is_ahead)(const dcsr_vector *vector);
+    /* Brings them to the host if they are: OUT_OF_MEMORY, DEVICE. */
+    dcsr_status (*fetch)(const dcsr_vector *vector);
+    /* Drops what the device has, as the host has changed the elements or is about to. */
+    void (*forget)(dcsr_vector *vector);
+} dcsr_i_vector_device;
 
 struct dcsr_vector {
     dcsr_context *context;
@@ -78,9 +79,8 @@ struct dcsr_vector {
     uint64_t size;
     dcsr_vector_format format; /* what the user asked for */
     dcsr_i_body body;
-#ifdef DCSR_CUDA
-    dcsr_i_elsewhere elsewhere;
-#endif
+    const dcsr_i_vector_device *device; /* NULL on the cpu */
+    struct dcsr_i_elsewhere *elsewhere; /* what the device has of the elements */
 };
 
 /* DCSR_OK when the vector may be used: INVALID_ARGUMENT for NULL, naming `what` ("mxv: u"),
@@ -89,6 +89,8 @@ dcsr_status dcsr_i_vector_admit(const dcsr_vector *vector, const char *what);
 /* The same for those who look at its elements on the host: also brings them there where a device has the
  * newest; OUT_OF_MEMORY. May be called by several threads at once. */
 dcsr_status dcsr_i_vector_check(const dcsr_vector *vector, const char *what);
+/* Whether a device alone has the newest of its elements. */
+bool dcsr_i_vector_is_ahead(const dcsr_vector *vector);
 /* Its elements are about to be changed in place on the host, other than by dcsr_i_vector_put(): what a device
  * has is dropped. */
 void dcsr_i_vector_touch(dcsr_vector *vector);

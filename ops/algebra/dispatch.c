@@ -51,12 +51,10 @@ dcsr_status dcsr_i_dispatch_vectors(bool *on_device, const dcsr_vector *w, const
                            dcsr_i_vector_work(u) + dcsr_i_vector_work(v), vectors, 4);
 }
 
-#ifdef DCSR_CUDA
-
 static bool any_is_ahead(const dcsr_vector *const *vectors, int count)
 {
     for (int k = 0; k < count; k++)
-        if (vectors[k] && dcsr_i_cuda_vector_is_ahead(vectors[k])) return true;
+        if (vectors[k] && dcsr_i_vector_is_ahead(vectors[k])) return true;
     return false;
 }
 
@@ -70,19 +68,7 @@ dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_d
     if (!users && wanted != DCSR_DEVICE_CPU)
         *on_device = wanted == DCSR_DEVICE_CUDA || work >= DCSR_I_WORTH_DEVICE ||
                      (ahead && work >= DCSR_I_WORTH_STAYING);
-    for (int k = 0; k < count && ahead && !*on_device; k++)
-        if (vectors[k]) DCSR_TRY(dcsr_i_cuda_vector_fetch(vectors[k]));
+    for (int k = 0; k < count && !*on_device; k++)
+        if (vectors[k] && dcsr_i_vector_is_ahead(vectors[k])) DCSR_TRY(vectors[k]->device->fetch(vectors[k]));
     return DCSR_OK;
 }
-
-#else
-
-dcsr_status dcsr_i_dispatch(bool *on_device, dcsr_context *context, const dcsr_desc *desc, bool users,
-                            uint64_t work, const dcsr_vector *const *vectors, int count)
-{
-    (void)context, (void)desc, (void)users, (void)work, (void)vectors, (void)count;
-    *on_device = false;
-    return DCSR_OK;
-}
-
-#endif
