@@ -16,12 +16,12 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 
-/* What a device does in its own way, and builds without CUDA lack, is behind tables of functions, one for each part of
- * the library. This is the address of one, or NULL. */
+/* What only builds with CUDA have is called by others through tables of functions, or single ones, one for each part of
+ * the library: this is the address, or NULL. */
 #ifdef DCSR_CUDA
-#define DCSR_I_IN_CUDA(table) (&(table))
+#define DCSR_I_IN_CUDA(name) (&(name))
 #else
-#define DCSR_I_IN_CUDA(table) NULL
+#define DCSR_I_IN_CUDA(name) NULL
 #endif
 
 #ifdef __cplusplus

@@ -3,11 +3,9 @@
  * The result has A's columns, which are copied; values go through the operator in long arrays where rows lie
  * one behind the other, and in chunks where they have to be cast or joined with a scalar before. */
 #include <dcsr/apply.h>
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 enum { WIDEST = 8 };
 
@@ -81,7 +79,6 @@ static dcsr_status block(void *user, int thread, uint64_t first, unsigned count,
     return dcsr_i_fail_callback(a->call, a->text);
 }
 
-#ifdef DCSR_CUDA
 static bool is_users(const apply *a)
 {
     return (a->unary ? a->unary->name : a->binary ? a->binary->name : a->index->name) == DCSR_I_USERS;
@@ -90,11 +87,10 @@ static bool is_users(const apply *a)
 static dcsr_status run_on_device(const apply *a, const dcsr_i_matrix_output *out, dcsr_view *A,
                                  const void *operand)
 {
-    if (a->unary) return dcsr_i_cuda_matrix_apply(out, a->unary, A);
-    if (a->index) return dcsr_i_cuda_matrix_index(out, a->index, operand, A, false);
-    return dcsr_i_cuda_matrix_bound(out, a->binary, operand, A, a->scalar_is_first);
+    if (a->unary) return dcsr_i_device_matrix_ops->apply(out, a->unary, A);
+    if (a->index) return dcsr_i_device_matrix_ops->index(out, a->index, operand, A, false);
+    return dcsr_i_device_matrix_ops->bound(out, a->binary, operand, A, a->scalar_is_first);
 }
-#endif
 
 /* Carries it out; `operand` is the scalar or thunk that the operator takes, and must not be NULL. */
 static dcsr_status apply_operator(apply *a, const dcsr_i_matrix_output *out, dcsr_view *A,
@@ -107,9 +103,7 @@ static dcsr_status apply_operator(apply *a, const dcsr_i_matrix_output *out, dcs
     if (!operand)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the scalar is NULL; give the address of one",
                            a->call);
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(out, is_users(a))) return run_on_device(a, out, A, operand);
-#endif
+    if (dcsr_i_runs_on_device(out, is_users(a))) return run_on_device(a, out, A, operand);
     if (a->binary)
         dcsr_i_broadcast(a->scalar_is_first ? a->binary->xtype : a->binary->ytype, a->scalars, operand,
                          DCSR_I_VALUES_AT_ONCE);

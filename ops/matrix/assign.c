@@ -9,11 +9,9 @@
 #include <dcsr/assign.h>
 #include "ops/matrix/index_list.h"
 #include <dcsr/extract.h>
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/vector/write_vector.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 /* ---- A matrix ---- */
 
@@ -118,13 +116,11 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
     const dcsr_i_matrix_output out = {
         .call = assign_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
-        if (status == DCSR_OK) status = dcsr_i_cuda_matrix_assign(&out, A, &x.rows, &x.cols);
+    if (dcsr_i_runs_on_device(&out, false)) {
+        if (status == DCSR_OK) status = dcsr_i_device_matrix_moves->assign(&out, A, &x.rows, &x.cols);
         dcsr_i_moving_free(&x);
         return status;
     }
-#endif
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
     if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.cols);
     if (status == DCSR_OK) status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
@@ -251,10 +247,8 @@ static dcsr_status fill(filling *x, const dcsr_i_matrix_output *out, uint64_t ro
 /* Carries it out on the device or here. */
 static dcsr_status fill_places(filling *x, const dcsr_i_matrix_output *out, uint64_t rows, uint64_t cols)
 {
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(out, false))
-        return dcsr_i_cuda_matrix_assign_scalar(out, x->value, x->type, &x->rows, &x->cols);
-#endif
+    if (dcsr_i_runs_on_device(out, false))
+        return dcsr_i_device_matrix_moves->assign_scalar(out, x->value, x->type, &x->rows, &x->cols);
     DCSR_TRY(dcsr_i_selected_mark(&x->rows));
     DCSR_TRY(dcsr_i_selected_mark(&x->cols));
     return fill(x, out, rows, cols);
@@ -398,14 +392,12 @@ static dcsr_status assign_line(line_assignment *x)
     if (x->u->size != size)
         return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: u has %llu elements; %llu are needed", x->call,
                            (unsigned long long)x->u->size, (unsigned long long)size);
-#ifdef DCSR_CUDA
     const dcsr_i_matrix_output out = {
         .call = x->call, .C = x->C, .accum = x->accum, .desc = x->desc, .region = &region};
-    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
+    if (dcsr_i_runs_on_device(&out, false)) {
         DCSR_TRY(dcsr_i_vector_admit_output(x->call, x->u, x->mask, x->desc));
-        return dcsr_i_cuda_matrix_assign_line(&out, x->mask, x->u, x->index, x->column);
+        return dcsr_i_device_matrix_moves->assign_line(&out, x->mask, x->u, x->index, x->column);
     }
-#endif
     DCSR_TRY(dcsr_i_vector_check(x->u, "u"));
     x->type = x->C->type == DCSR_PATTERN ? DCSR_BOOL : x->C->type;
     dcsr_i_rowwise driver = {.out = {.call = x->call, .C = x->C, .region = &region},

@@ -3,11 +3,11 @@
 #include "dcsr/vector/vector_data.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_reader.h"
-#ifdef DCSR_CUDA
 #include "ops/matrix/reduce_cuda.h"
-#endif
 
 static const char call[] = "view_count";
+
+static const dcsr_i_matrix_sums *const device_sums = DCSR_I_IN_CUDA(dcsr_i_cuda_matrix_sums);
 
 static uint64_t count_listed(const dcsr_i_rows *rows, const dcsr_i_body *body, int threads)
 {
@@ -35,9 +35,7 @@ static dcsr_status count(uint64_t *entries, dcsr_view *A, const dcsr_vector *row
         *entries = dcsr_i_rows_stored(of);
         return DCSR_OK;
     }
-#ifdef DCSR_CUDA
-    if (of->on_device) return dcsr_i_cuda_matrix_count(entries, A, rows);
-#endif
+    if (of->on_device) return device_sums->count(entries, A, rows);
     DCSR_TRY(dcsr_i_vector_check(rows, call));
     const dcsr_i_body *body = &rows->body;
     int threads = dcsr_i_threads(rows->context, body->nvals);

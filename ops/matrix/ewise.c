@@ -5,9 +5,7 @@
  * operands; and, for entries of a sum that stand alone, to its result. */
 #include <dcsr/ewise.h>
 #include "ops/matrix/ewise_merge.h"
-#ifdef DCSR_CUDA
 #include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 typedef struct thread_state {
     _Alignas(64) dcsr_i_row_reader a, b;
@@ -235,9 +233,7 @@ static dcsr_status ewise_matrix(bool add, dcsr_matrix *C, dcsr_view *mask, const
     DCSR_TRY(dcsr_i_check_view(e.call, "B", B, e.context));
     if (!op) return dcsr_i_fail_operator(e.call, "operator");
     const dcsr_i_matrix_output out = {.call = e.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop)) return dcsr_i_cuda_matrix_ewise(&out, add, op, A, B);
-#endif
+    if (dcsr_i_runs_on_device(&out, !op->loop)) return dcsr_i_device_matrix_ops->ewise(&out, add, op, A, B);
     dcsr_status status = dcsr_i_input_of(&e.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&e.b, B, desc && desc->transpose_b);
     if (status == DCSR_OK) status = merge_matrices(&e, &out);

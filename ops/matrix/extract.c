@@ -6,11 +6,9 @@
 #include <dcsr/extract.h>
 #include "ops/matrix/index_list.h"
 #include "ops/rows/row_reader.h"
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/vector/write_vector.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 /* ---- A matrix ---- */
 
@@ -103,7 +101,6 @@ static dcsr_status extract_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *
     return dcsr_i_rowwise_run(&driver);
 }
 
-#ifdef DCSR_CUDA
 static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_matrix_output *out, dcsr_view *A,
                                  const dcsr_index_list *rows, const dcsr_index_list *cols)
 {
@@ -115,9 +112,8 @@ static dcsr_status run_on_device(dcsr_i_moving *x, const dcsr_i_matrix_output *o
     DCSR_TRY(dcsr_i_select_indices(
         &x->cols, x->context,
         &(dcsr_i_given){extract_call, "column", cols, turned ? a->rows : a->cols, false, 0}));
-    return dcsr_i_cuda_matrix_extract(out, A, &x->rows, &x->cols);
+    return dcsr_i_device_matrix_moves->extract(out, A, &x->rows, &x->cols);
 }
-#endif
 
 dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
                                 const dcsr_index_list *rows, const dcsr_index_list *cols,
@@ -129,13 +125,11 @@ dcsr_status dcsr_matrix_extract(dcsr_matrix *C, dcsr_view *mask, const dcsr_bina
     x.context = C->context;
     const dcsr_i_matrix_output out = {
         .call = extract_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, false)) {
+    if (dcsr_i_runs_on_device(&out, false)) {
         dcsr_status status = run_on_device(&x, &out, A, rows, cols);
         dcsr_i_moving_free(&x);
         return status;
     }
-#endif
     dcsr_status status = dcsr_i_input_of(&x.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = extract_matrix(&x, &out, rows, cols);
     dcsr_i_moving_free(&x);

@@ -1,11 +1,9 @@
 /* kronecker.c: the Kronecker product, row by row: row i m + k of it is row k of B once for each entry of row
  * i of A. */
 #include <dcsr/kronecker.h>
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 static const char call[] = "kronecker";
 
@@ -160,9 +158,7 @@ dcsr_status dcsr_kronecker(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op
     if (!op) return dcsr_i_fail_operator(call, "operator");
     DCSR_TRY(check_size(A, B, desc));
     const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop)) return dcsr_i_cuda_kronecker(&out, op, A, B);
-#endif
+    if (dcsr_i_runs_on_device(&out, !op->loop)) return dcsr_i_device_matrix_ops->kronecker(&out, op, A, B);
     dcsr_status status = dcsr_i_input_of(&p.a, A, desc && desc->transpose_a);
     if (status == DCSR_OK) status = dcsr_i_input_of(&p.b, B, desc && desc->transpose_b);
     if (status == DCSR_OK) status = multiply_matrices(&p, &out);

@@ -1,11 +1,9 @@
 /* matrix_add.c: a matrix added to another as a batch of insertions. */
 #include <dcsr/matrix_add.h>
 #include "dcsr/store/store.h"
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 static const char call[] = "matrix_add";
 
@@ -70,9 +68,7 @@ dcsr_status dcsr_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
     uint64_t c_rows, c_cols;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     DCSR_TRY(dcsr_i_check_shape(call, "B", rows->rows, rows->cols, "C", c_rows, c_cols));
-#ifdef DCSR_CUDA
-    if (context->cuda && !C->queue.journal) return dcsr_i_cuda_matrix_add(C, B, ticket);
-#endif
+    if (context->cuda && !C->queue.journal) return dcsr_i_device_matrix_ops->add(C, B, ticket);
     DCSR_TRY(dcsr_i_view_host_rows(&rows, B));
     size_t size = dcsr_type_size(C->type);
     entries e = {.n = dcsr_i_rows_stored(rows)};

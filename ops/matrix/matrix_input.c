@@ -22,6 +22,12 @@ dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dc
     return mask ? dcsr_i_check_view(call, "the mask", mask, C->context) : DCSR_OK;
 }
 
+bool dcsr_i_runs_on_device(const dcsr_i_matrix_output *out, bool users)
+{
+    bool host = out->desc && out->desc->device == DCSR_DEVICE_CPU;
+    return out->C->context->cuda && !host && !users && !(out->accum && !out->accum->loop);
+}
+
 dcsr_status dcsr_i_fail_operator(const char *call, const char *what)
 {
     return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,

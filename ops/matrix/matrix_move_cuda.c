@@ -7,6 +7,7 @@
  *
  *      accum(held, u) where the mask is true; elsewhere held, or nothing with `replace` */
 #include "dcsr/store/cuda/keys_cuda.h"
+#include "dcsr/vector/vector_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/store.h"
 #include "ops/matrix/coo_kernels_cuda.h"
@@ -160,8 +161,8 @@ static dcsr_status compute_extract(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *strea
     return m->cols->all ? DCSR_OK : extract_cols(T, stream, m->cols);
 }
 
-dcsr_status dcsr_i_cuda_matrix_extract(const dcsr_i_matrix_output *out, dcsr_view *A,
-                                       const dcsr_i_selected *rows, const dcsr_i_selected *cols)
+static dcsr_status extract(const dcsr_i_matrix_output *out, dcsr_view *A, const dcsr_i_selected *rows,
+                           const dcsr_i_selected *cols)
 {
     uint64_t read;
     DCSR_TRY(dcsr_i_cuda_matrix_run(out, compute_extract, &(moving){out, A, rows, cols, &read}, 0));
@@ -187,8 +188,8 @@ static dcsr_status compute_assign(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream
     return status == DCSR_OK && !in_order ? dcsr_i_cuda_coo_sort(T, stream) : status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign(const dcsr_i_matrix_output *out, dcsr_view *A,
-                                      const dcsr_i_selected *rows, const dcsr_i_selected *cols)
+static dcsr_status assign(const dcsr_i_matrix_output *out, dcsr_view *A, const dcsr_i_selected *rows,
+                          const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
     dcsr_i_matrix_output to = *out;
@@ -248,9 +249,8 @@ static dcsr_status compute_filling(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *strea
     return status == DCSR_OK ? set_values(T, stream, f) : status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign_scalar(const dcsr_i_matrix_output *out, const void *value,
-                                             dcsr_type type, const dcsr_i_selected *rows,
-                                             const dcsr_i_selected *cols)
+static dcsr_status assign_scalar(const dcsr_i_matrix_output *out, const void *value, dcsr_type type,
+                                 const dcsr_i_selected *rows, const dcsr_i_selected *cols)
 {
     const dcsr_i_region region = {dcsr_i_selected_list(rows), dcsr_i_selected_list(cols)};
     dcsr_i_matrix_output to = *out;
@@ -367,8 +367,8 @@ static dcsr_status compute_line(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, 
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_matrix_output *out, const dcsr_vector *mask,
-                                           const dcsr_vector *u, uint64_t line, bool column)
+static dcsr_status assign_line(const dcsr_i_matrix_output *out, const dcsr_vector *mask, const dcsr_vector *u,
+                               uint64_t line, bool column)
 {
     /* Mask, accumulator and `replace` are about the line alone. */
     const dcsr_desc desc = {.report = out->desc ? out->desc->report : NULL};
@@ -378,3 +378,6 @@ dcsr_status dcsr_i_cuda_matrix_assign_line(const dcsr_i_matrix_output *out, cons
     dcsr_i_shape_queued(out->C, &x.rows, &x.cols);
     return dcsr_i_cuda_matrix_run(&to, compute_line, &x, u->body.nvals);
 }
+
+const dcsr_i_matrix_moves dcsr_i_cuda_matrix_moves = {
+    .extract = extract, .assign = assign, .assign_scalar = assign_scalar, .assign_line = assign_line};

@@ -88,14 +88,14 @@ static dcsr_status compute_apply(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream,
     return type == DCSR_PATTERN ? dcsr_i_cuda_coo_cast(T, stream, type) : apply_to(T, stream, a, type);
 }
 
-dcsr_status dcsr_i_cuda_matrix_apply(const dcsr_i_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A)
+static dcsr_status apply(const dcsr_i_matrix_output *out, const dcsr_unary_op *op, dcsr_view *A)
 {
     const applying a = {.out = out, .A = A, .unary = op};
     return dcsr_i_cuda_matrix_run(out, compute_apply, &a, work_of(A));
 }
 
-dcsr_status dcsr_i_cuda_matrix_bound(const dcsr_i_matrix_output *out, const dcsr_binary_op *op,
-                                     const void *scalar, dcsr_view *A, bool first)
+static dcsr_status bound(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, const void *scalar,
+                         dcsr_view *A, bool first)
 {
     const applying a = {.out = out, .A = A, .binary = op, .operand = scalar, .first = first};
     return dcsr_i_cuda_matrix_run(out, compute_apply, &a, work_of(A));
@@ -129,8 +129,8 @@ static dcsr_status compute_select(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_index(const dcsr_i_matrix_output *out, const dcsr_index_op *op,
-                                     const void *thunk, dcsr_view *A, bool select)
+static dcsr_status apply_index(const dcsr_i_matrix_output *out, const dcsr_index_op *op, const void *thunk,
+                               dcsr_view *A, bool select)
 {
     const applying a = {.out = out, .A = A, .index = op, .operand = thunk};
     return dcsr_i_cuda_matrix_run(out, select ? compute_select : compute_apply, &a, work_of(A));
@@ -149,7 +149,7 @@ static dcsr_status compute_copy(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, 
     return dcsr_i_cuda_coo_of_view(T, stream, c->A, c->transposed);
 }
 
-dcsr_status dcsr_i_cuda_matrix_copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
+static dcsr_status copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
 {
     return dcsr_i_cuda_matrix_run(out, compute_copy, &(copying){A, transposed}, work_of(A));
 }
@@ -202,8 +202,8 @@ static dcsr_status compute_kronecker(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *str
     return status;
 }
 
-dcsr_status dcsr_i_cuda_kronecker(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, dcsr_view *A,
-                                  dcsr_view *B)
+static dcsr_status kronecker(const dcsr_i_matrix_output *out, const dcsr_binary_op *op, dcsr_view *A,
+                             dcsr_view *B)
 {
     uint64_t work;
     if (__builtin_mul_overflow(work_of(A), work_of(B), &work)) work = UINT64_MAX;
@@ -240,7 +240,7 @@ static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
+static dcsr_status add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
 {
     dcsr_i_cuda_coo list = {0};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
@@ -294,10 +294,18 @@ static dcsr_status compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_ewise(const dcsr_i_matrix_output *out, bool add, const dcsr_binary_op *op,
-                                     dcsr_view *A, dcsr_view *B)
+static dcsr_status ewise(const dcsr_i_matrix_output *out, bool add, const dcsr_binary_op *op, dcsr_view *A,
+                         dcsr_view *B)
 {
     operands o = {out, add, op, A, B};
     return dcsr_i_cuda_matrix_run(
         out, compute, &o, dcsr_i_rows_stored(dcsr_i_view_rows(A)) + dcsr_i_rows_stored(dcsr_i_view_rows(B)));
 }
+
+const dcsr_i_matrix_ops dcsr_i_cuda_matrix_ops = {.apply = apply,
+                                                  .bound = bound,
+                                                  .index = apply_index,
+                                                  .copy = copy,
+                                                  .kronecker = kronecker,
+                                                  .add = add,
+                                                  .ewise = ewise};

@@ -13,6 +13,9 @@
 #include "ops/algebra/dispatch.h"
 #include "ops/vector/write_vector.h"
 
+/* NULL in builds without CUDA. */
+static const dcsr_i_matrix_sums *const device_sums = DCSR_I_IN_CUDA(dcsr_i_cuda_matrix_sums);
+
 /* ---- All entries ---- */
 
 static const char reduce_call[] = "matrix_reduce";
@@ -134,10 +137,8 @@ static dcsr_status add_up(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_vi
 
 static dcsr_status find_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
 {
-#ifdef DCSR_CUDA
     if (dcsr_i_view_rows(A)->on_device && !dcsr_i_monoid_is_users(monoid))
-        return dcsr_i_cuda_matrix_sum(sum, monoid, A);
-#endif
+        return device_sums->all(sum, monoid, A);
     return add_up(sum, monoid, A);
 }
 
@@ -497,11 +498,8 @@ dcsr_status dcsr_matrix_reduce_rows(dcsr_vector *w, const dcsr_vector *mask, con
                            transposed ? "columns" : "rows");
     bool on_device;
     DCSR_TRY(place(&on_device, w, mask, accum, monoid, desc));
-#ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_matrix_sum_rows(&(dcsr_i_vector_output){rows_call, w, mask, accum, desc}, monoid,
-                                           A);
-#endif
+        return device_sums->rows(&(dcsr_i_vector_output){rows_call, w, mask, accum, desc}, monoid, A);
     job j = {.monoid = monoid,
              .context = w->context,
              .type = dcsr_i_monoid_type(monoid),

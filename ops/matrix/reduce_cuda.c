@@ -68,7 +68,7 @@ static dcsr_status add_all(dcsr_i_scalar *sum, adding *a)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
+static dcsr_status sum_all(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A)
 {
     adding a = {.stream = dcsr_i_stream_borrow(A->context), .monoid = monoid, .A = A};
     if (!a.stream) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -109,8 +109,7 @@ static dcsr_status add_rows(dcsr_i_cuda_body *T, dcsr_i_cuda_stream *stream, con
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
-                                        dcsr_view *A)
+static dcsr_status sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid, dcsr_view *A)
 {
     dcsr_context *context = A->context;
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
@@ -145,7 +144,7 @@ static dcsr_status count_listed(uint64_t *entries, dcsr_i_cuda_stream *stream, c
     return status;
 }
 
-dcsr_status dcsr_i_cuda_matrix_count(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows)
+static dcsr_status count_rows(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(A->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -157,3 +156,5 @@ dcsr_status dcsr_i_cuda_matrix_count(uint64_t *entries, dcsr_view *A, const dcsr
     dcsr_i_stream_return(A->context, stream);
     return status == DCSR_OK ? waited : status;
 }
+
+const dcsr_i_matrix_sums dcsr_i_cuda_matrix_sums = {.all = sum_all, .rows = sum_rows, .count = count_rows};

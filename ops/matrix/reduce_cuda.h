@@ -4,7 +4,8 @@
 #define DCSR_REDUCE_CUDA_H
 
 #include "ops/matrix/coo_cuda.h"
-#include "ops/vector/vector_ops_cuda.h"
+
+typedef struct dcsr_i_vector_output dcsr_i_vector_output; /* write_vector.h */
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,14 +13,15 @@ extern "C" {
 
 /* ---- reduce_cuda.c ---- */
 
-/* The sum of all entries; the identity if there are none. */
-dcsr_status dcsr_i_cuda_matrix_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
-/* The sums of the rows, or, with desc->transpose_a, of the columns. */
-dcsr_status dcsr_i_cuda_matrix_sum_rows(const dcsr_i_vector_output *out, const dcsr_monoid *monoid,
-                                        dcsr_view *A);
-
-/* dcsr_view_count(), for a vector that lacks some element. */
-dcsr_status dcsr_i_cuda_matrix_count(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows);
+typedef struct dcsr_i_matrix_sums {
+    /* The sum of all entries; the identity if there are none. */
+    dcsr_status (*all)(dcsr_i_scalar *sum, const dcsr_monoid *monoid, dcsr_view *A);
+    /* The sums of the rows, or, with desc->transpose_a, of the columns. */
+    dcsr_status (*rows)(const dcsr_i_vector_output *out, const dcsr_monoid *monoid, dcsr_view *A);
+    /* dcsr_view_count(), for a vector that lacks some element. */
+    dcsr_status (*count)(uint64_t *entries, dcsr_view *A, const dcsr_vector *rows);
+} dcsr_i_matrix_sums;
+extern const dcsr_i_matrix_sums dcsr_i_cuda_matrix_sums;
 
 /* ---- coo_add_up.cu ---- */
 

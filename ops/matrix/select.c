@@ -4,11 +4,9 @@
  * of rows is copied, the operator is applied to all of it, and what it is false for is closed up. */
 #include "dcsr/base/search.h"
 #include <dcsr/select.h>
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 enum { WIDEST = 8, SHORT_ROW = 24 };
 
@@ -264,10 +262,8 @@ dcsr_status dcsr_matrix_select(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
                            "%s: the thunk is NULL; give the address of a scalar of type %s", s.call,
                            dcsr_type_name(op->thunk));
     const dcsr_i_matrix_output out = {.call = s.call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, !op->loop))
-        return dcsr_i_cuda_matrix_index(&out, op, thunk, A, true);
-#endif
+    if (dcsr_i_runs_on_device(&out, !op->loop))
+        return dcsr_i_device_matrix_ops->index(&out, op, thunk, A, true);
     s.context = C->context;
     s.by_position = is_position(op);
     if (s.by_position) memcpy(&s.limit, thunk, sizeof s.limit);

@@ -3,12 +3,10 @@
  * With neither mask nor accumulator, entries are sent right to the place in C where they stay. Otherwise rows
  * of the transpose, that the view makes or has, are what is written. */
 #include "dcsr/view/view_data.h"
+#include "ops/matrix/matrix_ops_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include "ops/rows/row_block.h"
 #include <dcsr/transpose.h>
-#ifdef DCSR_CUDA
-#include "ops/matrix/matrix_ops_cuda.h"
-#endif
 
 static const char call[] = "matrix_transpose";
 
@@ -118,9 +116,7 @@ dcsr_status dcsr_matrix_transpose(dcsr_matrix *C, dcsr_view *mask, const dcsr_bi
     DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     bool copied = desc && desc->transpose_a;
     const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, false)) return dcsr_i_cuda_matrix_copy(&out, A, !copied);
-#endif
+    if (dcsr_i_runs_on_device(&out, false)) return dcsr_i_device_matrix_ops->copy(&out, A, !copied);
     bool plain = !mask && !accum && !(desc && desc->mask_complement);
     bool one_type = C->type == dcsr_i_view_rows(A)->type || C->type == DCSR_PATTERN;
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);

@@ -118,6 +118,10 @@ dcsr_status dcsr_i_check_view(const char *call, const char *what, const dcsr_vie
 /* C, and the mask and the description, which may be NULL. */
 dcsr_status dcsr_i_check_output(const char *call, const dcsr_matrix *C, const dcsr_view *mask,
                                 const dcsr_desc *desc);
+/* Whether an operation is carried out on a device: where C's context has one, unless the description wants
+ * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
+ * operands are on the device, and bringing them to the host takes as long. */
+bool dcsr_i_runs_on_device(const dcsr_i_matrix_output *out, bool users);
 /* Fails with INVALID_ARGUMENT for an operator, monoid, ... (`what`) that is NULL. */
 dcsr_status dcsr_i_fail_operator(const char *call, const char *what);
 /* DIMENSION_MISMATCH when the shapes differ, naming both: "C", "the result". */

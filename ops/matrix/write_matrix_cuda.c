@@ -15,12 +15,6 @@
 #include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
 
-bool dcsr_i_cuda_matrix_accepts(const dcsr_i_matrix_output *out, bool users)
-{
-    bool host = out->desc && out->desc->device == DCSR_DEVICE_CPU;
-    return out->C->context->cuda && !host && !users && !(out->accum && !out->accum->loop);
-}
-
 /* ---- Masks ---- */
 
 /* Keeps the entries whose values are not 0. */

@@ -13,11 +13,6 @@
 
 typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
 
-/* Whether an operation is carried out on the device: where C's context has one, unless the description wants
- * the host, or an operator is a user's (`users`: one of the operation's own). Small ones are too: their
- * operands are on the device, and bringing them to the host takes as long. */
-bool dcsr_i_cuda_matrix_accepts(const dcsr_i_matrix_output *out, bool users);
-
 /* The places where a mask is true that is not complemented: a list of DCSR_PATTERN. Waits. */
 dcsr_status dcsr_i_cuda_mask_places(dcsr_i_cuda_coo *places, dcsr_i_cuda_stream *stream, dcsr_view *mask,
                                     const dcsr_desc *desc);

@@ -6,6 +6,9 @@
 #include "ops/mxm/mxm_cuda.h"
 #include "ops/mxm/mxm_row.h"
 
+/* NULL in builds without CUDA. */
+static dcsr_i_device_mxm *const device_mxm = DCSR_I_IN_CUDA(dcsr_i_cuda_mxm);
+
 static dcsr_status begin(void *user, int threads)
 {
     dcsr_i_mxm *m = user;
@@ -142,10 +145,8 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
     DCSR_TRY(dcsr_i_check_view("mxm", "B", B, C->context));
     DCSR_TRY(check_factors(A, B, how));
     const dcsr_i_matrix_output out = {.call = "mxm", .C = C, .mask = mask, .accum = accum, .desc = desc};
-#ifdef DCSR_CUDA
-    if (dcsr_i_cuda_matrix_accepts(&out, dcsr_i_semiring_is_users(semiring)))
-        return dcsr_i_cuda_mxm(&out, semiring, A, B);
-#endif
+    if (dcsr_i_runs_on_device(&out, dcsr_i_semiring_is_users(semiring)))
+        return device_mxm(&out, semiring, A, B);
     dcsr_i_mxm_few few;
     dcsr_i_mxm m = {.context = C->context,
                     .semiring = semiring,

@@ -24,8 +24,9 @@ extern "C" {
 #endif
 
 /* C<mask> = accum(C, A B), where the operators are built in and the factors fit each other. */
-dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring *semiring, dcsr_view *A,
-                            dcsr_view *B);
+typedef dcsr_status dcsr_i_device_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
+                                      dcsr_view *A, dcsr_view *B);
+dcsr_i_device_mxm dcsr_i_cuda_mxm;
 
 /* ---- mxm_expand.cu ---- */
 

@@ -14,9 +14,10 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/runtime.h"
 #include "ops/rows/row_reader.h"
-#ifdef DCSR_CUDA
 #include "ops/mxv/mxv_cuda.h"
-#endif
+
+/* NULL in builds without CUDA. */
+static dcsr_i_device_mxv *const device_mxv = DCSR_I_IN_CUDA(dcsr_i_cuda_mxv_run);
 
 /* ---- What either way costs ---- */
 
@@ -308,11 +309,9 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
 static dcsr_status multiply(const dcsr_i_mxv_call *c)
 {
     DCSR_TRY(check(c));
-#ifdef DCSR_CUDA
-    bool takes;
-    DCSR_TRY(dcsr_i_cuda_mxv_accepts(&takes, c));
-    if (takes) return dcsr_i_cuda_mxv_run(c);
-#endif
+    bool taken = false;
+    if (device_mxv) DCSR_TRY(device_mxv(&taken, c));
+    if (taken) return DCSR_OK;
     const dcsr_i_rows *rows = dcsr_i_view_rows(c->A);
     dcsr_i_mxv x = {.call = c->name,
                     .context = c->w->context,

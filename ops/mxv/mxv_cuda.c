@@ -23,7 +23,7 @@ static dcsr_direction way_of(const dcsr_i_mxv_call *call)
     return call->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
 }
 
-dcsr_status dcsr_i_cuda_mxv_accepts(bool *takes, const dcsr_i_mxv_call *call)
+static dcsr_status accepts(bool *takes, const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_vector *const vectors[] = {call->w, call->mask, call->u};
@@ -260,7 +260,7 @@ static dcsr_status write_product(product *p)
     return dcsr_i_cuda_vector_write(c->name, p->stream, c->w, NULL, c->accum, NULL, type, &p->x.t);
 }
 
-dcsr_status dcsr_i_cuda_mxv_run(const dcsr_i_mxv_call *call)
+static dcsr_status run(const dcsr_i_mxv_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     product p = {.call = call};
@@ -284,4 +284,10 @@ dcsr_status dcsr_i_cuda_mxv_run(const dcsr_i_mxv_call *call)
         *call->desc->report =
             (dcsr_report){.direction = p.way, .device = DCSR_DEVICE_CUDA, .entries = p.looked_at};
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_mxv_run(bool *taken, const dcsr_i_mxv_call *call)
+{
+    DCSR_TRY(accepts(taken, call));
+    return *taken ? run(call) : DCSR_OK;
 }

@@ -79,10 +79,10 @@ dcsr_status dcsr_i_cuda_wanted_open(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stre
                                     const dcsr_vector *mask, const dcsr_desc *desc);
 void dcsr_i_cuda_wanted_close(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *stream);
 
-/* Whether it runs on the device: where it can, as semiring and accum are built in, dcsr_i_dispatch() decides. If
- * not, the vectors have been brought to the host. */
-dcsr_status dcsr_i_cuda_mxv_accepts(bool *takes, const struct dcsr_i_mxv_call *call);
-dcsr_status dcsr_i_cuda_mxv_run(const struct dcsr_i_mxv_call *call);
+/* Carries a call out that has been checked, if it is to run on the device: where it can, as semiring and accum are
+ * built in, dcsr_i_dispatch() decides. If not, the vectors have been brought to the host; *taken says which. */
+typedef dcsr_status dcsr_i_device_mxv(bool *taken, const struct dcsr_i_mxv_call *call);
+dcsr_i_device_mxv dcsr_i_cuda_mxv_run;
 
 #ifdef __cplusplus
 }

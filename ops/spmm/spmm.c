@@ -19,9 +19,10 @@
 #include <dcsr/spmm.h>
 #include <omp.h>
 #include <string.h>
-#ifdef DCSR_CUDA
 #include "ops/spmm/spmm_cuda.h"
-#endif
+
+/* NULL in builds without CUDA. */
+static dcsr_i_device_spmm *const device_spmm = DCSR_I_IN_CUDA(dcsr_i_cuda_spmm_run);
 
 typedef struct share_place {
     uint64_t row;
@@ -354,12 +355,10 @@ dcsr_status dcsr_spmm(void *Y, const dcsr_vector *mask, const dcsr_binary_op *ac
 {
     bool transpose = desc && desc->transpose_a;
     DCSR_TRY(check(Y, mask, semiring, A, X, columns, desc));
-#ifdef DCSR_CUDA
     const dcsr_i_cuda_spmm_call there = {Y, mask, accum, semiring, A, X, columns, desc};
-    bool takes;
-    DCSR_TRY(dcsr_i_cuda_spmm_accepts(&takes, &there));
-    if (takes) return dcsr_i_cuda_spmm_run(&there);
-#endif
+    bool taken = false;
+    if (device_spmm) DCSR_TRY(device_spmm(&taken, &there));
+    if (taken) return DCSR_OK;
     dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows;
     DCSR_TRY(transpose ? dcsr_i_view_transposed(&rows, A) : dcsr_i_view_host_rows(&rows, A));

@@ -24,7 +24,7 @@ static bool on_device(dcsr_context *context, const void *pointer)
     return pointer && dcsr_i_cuda_where(context->cuda, pointer) == DCSR_CUDA_ON_DEVICE;
 }
 
-dcsr_status dcsr_i_cuda_spmm_accepts(bool *takes, const dcsr_i_cuda_spmm_call *call)
+static dcsr_status accepts(bool *takes, const dcsr_i_cuda_spmm_call *call)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(call->A);
     const dcsr_desc *desc = call->desc;
@@ -183,7 +183,7 @@ static dcsr_status multiply(dcsr_spmm_mapping *mapping, product *p)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_spmm_run(const dcsr_i_cuda_spmm_call *call)
+static dcsr_status run(const dcsr_i_cuda_spmm_call *call)
 {
     dcsr_i_cuda_rows rows = dcsr_i_view_rows(call->A)->device;
     dcsr_context *context = dcsr_i_view_context(call->A);
@@ -214,4 +214,10 @@ dcsr_status dcsr_i_cuda_spmm_run(const dcsr_i_cuda_spmm_call *call)
         *call->desc->report =
             (dcsr_report){.mapping = mapping, .device = DCSR_DEVICE_CUDA, .entries = rows.stored};
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_spmm_run(bool *taken, const dcsr_i_cuda_spmm_call *call)
+{
+    DCSR_TRY(accepts(taken, call));
+    return *taken ? run(call) : DCSR_OK;
 }

@@ -13,10 +13,11 @@
 #include "dcsr/store/rowtable.h"
 #include "ops/algebra/avx512.h"
 #include "ops/spmv/spmv_internal.h"
-#ifdef DCSR_CUDA
 #include "ops/spmv/spmv_cuda.h"
-#endif
 #include <string.h>
+
+/* NULL in builds without CUDA. */
+static const dcsr_i_spmv_ops *const device_ops = DCSR_I_IN_CUDA(dcsr_i_cuda_spmv_ops);
 
 /* Computes the rows of blocks first .. last-1. */
 typedef void spmv_kernel(void *y, const dcsr_i_rows *rows, const void *x, uint64_t first, uint64_t last);
@@ -182,16 +183,13 @@ dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
 {
     DCSR_TRY(check("spmv", y, A, x));
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
-#ifdef DCSR_CUDA
     if (rows->on_device) {
-        DCSR_TRY(dcsr_i_cuda_spmv(y, A, x));
-        dcsr_i_view_was_read(A);
-        return DCSR_OK;
+        DCSR_TRY(device_ops->anywhere(y, A, x));
+    } else {
+        uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
+        int threads = dcsr_i_threads(dcsr_i_view_context(A), stored + rows->rows);
+        dcsr_i_spmv_rows(y, NULL, rows, x, threads);
     }
-#endif
-    uint64_t stored = rows->offsets ? rows->offsets[rows->rows] : rows->table->stored;
-    int threads = dcsr_i_threads(dcsr_i_view_context(A), stored + rows->rows);
-    dcsr_i_spmv_rows(y, NULL, rows, x, threads);
     dcsr_i_view_was_read(A);
     return DCSR_OK;
 }
@@ -199,17 +197,14 @@ dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x)
 dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream)
 {
     DCSR_TRY(check("spmv_on_stream", y, A, x));
-#ifdef DCSR_CUDA
+    if (!device_ops)
+        return dcsr_i_fail(DCSR_ERROR_NOT_BUILT,
+                           "spmv_on_stream: this library was not built with CUDA; use dcsr_spmv()");
     if (!dcsr_i_view_rows(A)->on_device)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "spmv_on_stream: the view is of a cpu context, which has no streams; use dcsr_spmv()");
-    DCSR_TRY(dcsr_i_cuda_spmv_on_stream(y, A, x, stream));
+    DCSR_TRY(device_ops->on_stream(y, A, x, stream));
     dcsr_i_view_was_read(A);
     return DCSR_OK;
-#else
-    (void)stream;
-    return dcsr_i_fail(DCSR_ERROR_NOT_BUILT,
-                       "spmv_on_stream: this library was not built with CUDA; use dcsr_spmv()");
-#endif
 }

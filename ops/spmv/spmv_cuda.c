@@ -196,7 +196,7 @@ static dcsr_status multiply(dcsr_i_cuda_stream *stream, dcsr_view *A, void *y, c
     return ready ? dcsr_i_cuda_wait(stream, "spmv") : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-dcsr_status dcsr_i_cuda_spmv(void *y, dcsr_view *A, const void *x)
+static dcsr_status anywhere(void *y, dcsr_view *A, const void *x)
 {
     dcsr_context *context = dcsr_i_view_context(A);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
@@ -206,7 +206,7 @@ dcsr_status dcsr_i_cuda_spmv(void *y, dcsr_view *A, const void *x)
     return status;
 }
 
-dcsr_status dcsr_i_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)
+static dcsr_status on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)
 {
     dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
@@ -224,3 +224,5 @@ dcsr_status dcsr_i_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, voi
     dcsr_i_stream_return(context, stream);
     return status;
 }
+
+const dcsr_i_spmv_ops dcsr_i_cuda_spmv_ops = {.anywhere = anywhere, .on_stream = on_stream};

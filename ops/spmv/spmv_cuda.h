@@ -61,16 +61,19 @@ void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cud
 
 /* ---- spmv_cuda.c ---- */
 
-/* For a view on a device whose arguments have been checked; y and x may be anywhere. */
-dcsr_status dcsr_i_cuda_spmv(void *y, dcsr_view *A, const void *x);
+/* For a view on a device, where the arguments have been checked. */
+typedef struct dcsr_i_spmv_ops {
+    dcsr_status (*anywhere)(void *y, dcsr_view *A, const void *x); /* wherever y and x are */
+    /* On the caller's stream; device memory only. */
+    dcsr_status (*on_stream)(void *y, dcsr_view *A, const void *x, void *stream);
+} dcsr_i_spmv_ops;
+extern const dcsr_i_spmv_ops dcsr_i_cuda_spmv_ops;
 /* For other operations. The plan for a view's rows, or for those of its transpose (dcsr/view/csc_cuda.h), which is
  * kept with it. */
 dcsr_status dcsr_i_cuda_spmv_plan_of(const dcsr_i_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
 /* Puts y = A x, or the transpose's, onto the stream; y and x are device memory. */
 dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
                                  const void *x);
-/* On the caller's stream; device memory only. */
-dcsr_status dcsr_i_cuda_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 
 #ifdef __cplusplus
 }

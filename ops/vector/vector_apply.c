@@ -65,10 +65,9 @@ dcsr_status dcsr_vector_apply(dcsr_vector *w, const dcsr_vector *mask, const dcs
     DCSR_TRY(check("vector_apply", w, mask, op, u, desc));
     bool on_device;
     DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_apply(&(dcsr_i_vector_output){"vector_apply", w, mask, accum, desc}, op, u);
-#endif
+        return dcsr_i_device_vector_ops->apply(&(dcsr_i_vector_output){"vector_apply", w, mask, accum, desc},
+                                               op, u);
     const image operands = {op, {&u->body, u->type, op->xtype}};
     dcsr_i_vector_job job = job_over("vector_apply", w, mask, accum, u, desc);
     job.produce = produce_image;
@@ -106,9 +105,7 @@ static dcsr_status apply_bound(const dcsr_i_vector_output *out, const dcsr_binar
     bool on_device;
     DCSR_TRY(
         dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device) return dcsr_i_cuda_vector_bound(out, op, scalar, u, first);
-#endif
+    if (on_device) return dcsr_i_device_vector_ops->bound(out, op, scalar, u, first);
     dcsr_i_vector_job job = job_over(out->call, out->w, out->mask, out->accum, u, out->desc);
     bound operands; /* too large to be initialised */
     operands.op = op;
@@ -198,9 +195,7 @@ static dcsr_status apply_indexed(const dcsr_i_vector_output *out, const dcsr_ind
     bool on_device;
     DCSR_TRY(
         dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, NULL));
-#ifdef DCSR_CUDA
-    if (on_device) return dcsr_i_cuda_vector_index(out, op, u, thunk, select);
-#endif
+    if (on_device) return dcsr_i_device_vector_ops->index(out, op, u, thunk, select);
     dcsr_i_vector_job job = job_over(out->call, out->w, out->mask, out->accum, u, out->desc);
     const indexed operands = {op, {&u->body, u->type, op->xtype}, thunk};
     job.produce = select ? produce_selected : produce_indexed;

@@ -94,9 +94,7 @@ static dcsr_status ewise(const dcsr_i_vector_output *out, bool adds, const dcsr_
     DCSR_TRY(check(out->call, out->w, out->mask, op, u, v, out->desc));
     bool on_device;
     DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, out->w, out->mask, out->accum, out->desc, !op->loop, u, v));
-#ifdef DCSR_CUDA
-    if (on_device) return dcsr_i_cuda_vector_ewise(out, op, u, v, adds);
-#endif
+    if (on_device) return dcsr_i_device_vector_ops->ewise(out, op, u, v, adds);
     dcsr_i_vector_job job = {.call = out->call,
                              .w = out->w,
                              .mask = out->mask,

@@ -150,10 +150,9 @@ dcsr_status dcsr_vector_extract(dcsr_vector *w, const dcsr_vector *mask, const d
     if (indices) DCSR_TRY(check_indices(call, u->context, u->size, indices, n, NULL));
     bool on_device;
     DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, false, u, NULL));
-#ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_extract(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);
-#endif
+        return dcsr_i_device_vector_ops->extract(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u,
+                                                 indices, n);
     dcsr_i_vector_job job = {.call = call,
                              .w = w,
                              .mask = mask,
@@ -259,10 +258,9 @@ dcsr_status dcsr_vector_assign(dcsr_vector *w, const dcsr_vector *mask, const dc
     bool ascending = true, on_device;
     if (indices) DCSR_TRY(check_indices(call, w->context, w->size, indices, n, &ascending));
     DCSR_TRY(dcsr_i_dispatch_vectors(&on_device, w, mask, accum, desc, indices && n >= UINT32_MAX, u, NULL));
-#ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_assign(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u, indices, n);
-#endif
+        return dcsr_i_device_vector_ops->assign(&(dcsr_i_vector_output){call, w, mask, accum, desc}, u,
+                                                indices, n);
     if (!indices) {
         const dcsr_i_source all = {&u->body, u->type, u->type};
         const dcsr_i_vector_job job = {.call = call,
@@ -337,11 +335,9 @@ dcsr_status dcsr_vector_assign_scalar(dcsr_vector *w, const dcsr_vector *mask, c
                              : mask  ? dcsr_i_vector_work(mask)
                                      : w->size,
                              vectors, 2));
-#ifdef DCSR_CUDA
     if (on_device)
-        return dcsr_i_cuda_vector_assign_scalar(&(dcsr_i_vector_output){call, w, mask, accum, desc}, value,
-                                                type, indices, n);
-#endif
+        return dcsr_i_device_vector_ops->assign_scalar(&(dcsr_i_vector_output){call, w, mask, accum, desc},
+                                                       value, type, indices, n);
     dcsr_i_scalar scalar = {0};
     memcpy(&scalar, value, dcsr_type_size(type));
     if (!accum) { /* cast once */

@@ -167,7 +167,7 @@ static dcsr_status find_list_of_two(computing *c, const two *op)
     return dcsr_i_cuda_unite(&c->list, c->stream, &a, &b);
 }
 
-static dcsr_status ewise(computing *c, const void *operands)
+static dcsr_status compute_ewise(computing *c, const void *operands)
 {
     const two *op = operands;
     dcsr_i_cuda_body a, b;
@@ -189,10 +189,10 @@ static dcsr_status ewise(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_ewise(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
-                                     const dcsr_vector *u, const dcsr_vector *v, bool either)
+static dcsr_status ewise(const dcsr_i_vector_output *out, const dcsr_binary_op *op, const dcsr_vector *u,
+                         const dcsr_vector *v, bool either)
 {
-    return with_stream(out, ewise, &(two){op, u, v, either});
+    return with_stream(out, compute_ewise, &(two){op, u, v, either});
 }
 
 /* ---- One vector ---- */
@@ -223,7 +223,7 @@ static void run_unary(dcsr_i_cuda_stream *stream, const void *what)
     dcsr_i_cuda_run_unary(stream, what);
 }
 
-static dcsr_status apply(computing *c, const void *operands)
+static dcsr_status compute_apply(computing *c, const void *operands)
 {
     const one *op = operands;
     dcsr_i_cuda_unary_pass pass = {.name = op->unary ? op->unary->name : DCSR_UNARY_IDENTITY,
@@ -236,13 +236,12 @@ static dcsr_status apply(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_apply(const dcsr_i_vector_output *out, const dcsr_unary_op *op,
-                                     const dcsr_vector *u)
+static dcsr_status apply(const dcsr_i_vector_output *out, const dcsr_unary_op *op, const dcsr_vector *u)
 {
-    return with_stream(out, apply, &(one){.u = u, .unary = op});
+    return with_stream(out, compute_apply, &(one){.u = u, .unary = op});
 }
 
-static dcsr_status bind_operands(computing *c, const void *operands)
+static dcsr_status compute_bound(computing *c, const void *operands)
 {
     const one *op = operands;
     dcsr_type type = op->binary->xtype;
@@ -261,10 +260,10 @@ static dcsr_status bind_operands(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_bound(const dcsr_i_vector_output *out, const dcsr_binary_op *op,
-                                     const void *scalar, const dcsr_vector *u, bool first)
+static dcsr_status bound(const dcsr_i_vector_output *out, const dcsr_binary_op *op, const void *scalar,
+                         const dcsr_vector *u, bool first)
 {
-    return with_stream(out, bind_operands, &(one){.u = u, .binary = op, .scalar = scalar, .first = first});
+    return with_stream(out, compute_bound, &(one){.u = u, .binary = op, .scalar = scalar, .first = first});
 }
 
 static void run_index(dcsr_i_cuda_stream *stream, const void *what)
@@ -272,7 +271,7 @@ static void run_index(dcsr_i_cuda_stream *stream, const void *what)
     dcsr_i_cuda_run_index(stream, what);
 }
 
-static dcsr_status apply_index(computing *c, const void *operands)
+static dcsr_status compute_index(computing *c, const void *operands)
 {
     const one *op = operands;
     dcsr_i_cuda_index_pass pass = {.name = op->index->name, .type = op->index->xtype, .select = op->select};
@@ -286,10 +285,10 @@ static dcsr_status apply_index(computing *c, const void *operands)
     return compute_and_write(c);
 }
 
-dcsr_status dcsr_i_cuda_vector_index(const dcsr_i_vector_output *out, const dcsr_index_op *op,
-                                     const dcsr_vector *u, const void *thunk, bool select)
+static dcsr_status apply_index(const dcsr_i_vector_output *out, const dcsr_index_op *op, const dcsr_vector *u,
+                               const void *thunk, bool select)
 {
-    return with_stream(out, apply_index, &(one){.u = u, .index = op, .scalar = thunk, .select = select});
+    return with_stream(out, compute_index, &(one){.u = u, .index = op, .scalar = thunk, .select = select});
 }
 
 /* ---- By number ---- */
@@ -312,7 +311,7 @@ typedef struct extraction {
     uint64_t n;
 } extraction;
 
-static dcsr_status extract(computing *c, const void *operands)
+static dcsr_status compute_extract(computing *c, const void *operands)
 {
     const extraction *op = operands;
     dcsr_i_cuda_body body;
@@ -334,11 +333,11 @@ static dcsr_status extract(computing *c, const void *operands)
     return status;
 }
 
-dcsr_status dcsr_i_cuda_vector_extract(const dcsr_i_vector_output *out, const dcsr_vector *u,
-                                       const uint64_t *indices, uint64_t n)
+static dcsr_status extract(const dcsr_i_vector_output *out, const dcsr_vector *u, const uint64_t *indices,
+                           uint64_t n)
 {
-    if (!indices) return with_stream(out, apply, &(one){.u = u});
-    return with_stream(out, extract, &(extraction){u, indices, n});
+    if (!indices) return with_stream(out, compute_apply, &(one){.u = u});
+    return with_stream(out, compute_extract, &(extraction){u, indices, n});
 }
 
 /* ---- To places of another, and the sum of all ---- */
@@ -406,10 +405,10 @@ static dcsr_status finish(const dcsr_i_vector_output *out, places *p, const dcsr
     return status;
 }
 
-dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_vector_output *out, const dcsr_vector *u,
-                                      const uint64_t *indices, uint64_t n)
+static dcsr_status assign(const dcsr_i_vector_output *out, const dcsr_vector *u, const uint64_t *indices,
+                          uint64_t n)
 {
-    if (!indices) return dcsr_i_cuda_vector_extract(out, u, NULL, n);
+    if (!indices) return extract(out, u, NULL, n);
     places p = {.stream = dcsr_i_stream_borrow(out->w->context), .size = out->w->size, .n = n};
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_body T = {0};
@@ -423,8 +422,8 @@ dcsr_status dcsr_i_cuda_vector_assign(const dcsr_i_vector_output *out, const dcs
     return finish(out, &p, &what, status);
 }
 
-dcsr_status dcsr_i_cuda_vector_assign_scalar(const dcsr_i_vector_output *out, const void *value,
-                                             dcsr_type type, const uint64_t *indices, uint64_t n)
+static dcsr_status assign_scalar(const dcsr_i_vector_output *out, const void *value, dcsr_type type,
+                                 const uint64_t *indices, uint64_t n)
 {
     places p = {.stream = dcsr_i_stream_borrow(out->w->context), .size = out->w->size, .n = n};
     if (!p.stream) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -459,12 +458,21 @@ static dcsr_status add_up(dcsr_i_scalar *sum, dcsr_i_cuda_stream *stream, const 
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_cuda_vector_sum(dcsr_i_scalar *sum, const dcsr_monoid *monoid, const dcsr_vector *u)
+static dcsr_status sum(dcsr_i_scalar *total, const dcsr_monoid *monoid, const dcsr_vector *u)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(u->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = add_up(sum, stream, monoid, u);
+    dcsr_status status = add_up(total, stream, monoid, u);
     if (status != DCSR_OK) dcsr_i_cuda_wait(stream, "vector_reduce");
     dcsr_i_stream_return(u->context, stream);
     return status;
 }
+
+const dcsr_i_vector_ops dcsr_i_cuda_vector_ops = {.ewise = ewise,
+                                                  .apply = apply,
+                                                  .bound = bound,
+                                                  .index = apply_index,
+                                                  .extract = extract,
+                                                  .assign = assign,
+                                                  .assign_scalar = assign_scalar,
+                                                  .sum = sum};

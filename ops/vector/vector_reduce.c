@@ -155,11 +155,11 @@ dcsr_status dcsr_vector_reduce(void *total, const dcsr_binary_op *accum, const d
     bool on_device;
     DCSR_TRY(dcsr_i_dispatch(&on_device, u->context, NULL, dcsr_i_monoid_is_users(monoid),
                              dcsr_i_vector_work(u), &u, 1));
-#ifdef DCSR_CUDA
-    dcsr_i_scalar there;
-    if (on_device) DCSR_TRY(dcsr_i_cuda_vector_sum(&there, monoid, u));
-    if (on_device) return finish(total, accum, type, &there);
-#endif
+    if (on_device) {
+        dcsr_i_scalar sum;
+        DCSR_TRY(dcsr_i_device_vector_ops->sum(&sum, monoid, u));
+        return finish(total, accum, type, &sum);
+    }
     sums s; /* too large to be initialised */
     s.monoid = monoid, s.size = dcsr_type_size(type), s.n = 0, s.done = false;
     uint64_t places = u->body.dense ? u->size : u->body.nvals,
