@@ -61,10 +61,8 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one.
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help,$(notdir $(basename $(SUITE_FILES))))
-# Of these, without a device there is nothing to test.
-DEVICE_SUITES := test_prim test_bfs_device test_read_device test_rewrite_device test_spmv_device test_mxv_device \
-                 test_spmm_device test_stage_device test_vector_device test_vector_moves_device test_matrix_device \
-                 test_mxm_device test_reduce_device test_twin_device
+# Of these, without a device there is nothing to test: builds without CUDA leave them out.
+DEVICE_SUITES := $(filter test_prim %_device,$(notdir $(basename $(SUITE_FILES))))
 SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_FILES))))
 # Criterion's own runner does not start under ThreadSanitizer and does not see leaks; this one stands in for it.
 RUNNER  := tests/support/sanitizer_main.c
@@ -158,7 +156,7 @@ $(1)/libdcsr.a: $(call objects,$(1),$(filter $(or $(7),%),$(LIBRARY)) $($(6)_SOU
 $(1)/dcsr: $(call objects,$(1),$(CLI)) $(1)/$(ENGINE)
 	$$(SHOW)$$($(1)_LINK) $$(LDFLAGS) $$^ -ljansson -lpng $(LIBS) $($(6)_LIBS) $(4) -o $$@
 
-$(1)/tests/libsupport.a: $(call objects,$(1),$(SUPPORT))
+$(1)/tests/libsupport.a: $(call objects,$(1),$(if $(6),$(SUPPORT),$(filter-out %_cuda.c,$(SUPPORT))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(SHOW)ar rcs $$@ $$^
@@ -240,12 +238,12 @@ tsan_TESTS      := $(call suites,tsan,$(filter $(SUITES),$(THREADED)))
 simt_TESTS      := $(call suites,simt,$(SIMT_SUITES))
 # Under a sanitizer the emulator takes ten times as long and more: the suites that reach every kernel, and those in
 # which threads meet there.
-simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_device test_mapping test_prim test_insert_growth \
+simt-asan_TESTS := $(call suites,simt-asan,$(filter %_device test_mapping test_prim test_insert_growth \
                      test_matrix test_view test_ticket test_threads test_limits test_closing test_defragment \
                      test_model test_simt,$(SIMT_SUITES)))
 simt-tsan_TESTS := $(call suites,simt-tsan,$(filter test_device test_mapping test_prim test_insert_device \
-                     test_stage_device test_vector_moves_device test_threads test_ticket test_view test_model \
-                     test_simt,$(SIMT_SUITES)))
+                     test_memory_device test_stage_device test_vector_moves_device test_threads test_ticket \
+                     test_view test_model test_simt,$(SIMT_SUITES)))
 fuzz_TESTS      := $(FUZZERS:%=$(BUILD)/fuzz/%)
 KINDS     := unit asan tsan simt simt-asan simt-tsan fuzz
 ALL_TESTS := $(foreach kind,$(KINDS),$($(kind)_TESTS))

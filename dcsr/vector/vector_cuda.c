@@ -123,7 +123,7 @@ static bool is_there(const dcsr_i_cuda_body *body)
     return body->values != NULL;
 }
 
-bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector)
+static bool is_ahead(const dcsr_vector *vector)
 {
     return atomic_load_explicit(&vector->elsewhere->ahead, memory_order_acquire);
 }
@@ -289,7 +289,7 @@ static dcsr_status download(dcsr_i_body *to, const dcsr_vector *vector, dcsr_i_c
 
 static dcsr_status fetch_locked(dcsr_vector *vector)
 {
-    if (!dcsr_i_cuda_vector_is_ahead(vector)) return DCSR_OK; /* another thread has fetched it */
+    if (!is_ahead(vector)) return DCSR_OK; /* another thread has fetched it */
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_body body = {0};
@@ -311,7 +311,7 @@ static dcsr_status fetch_locked(dcsr_vector *vector)
 
 static dcsr_status fetch(const dcsr_vector *vector)
 {
-    if (!dcsr_i_cuda_vector_is_ahead(vector)) return DCSR_OK;
+    if (!is_ahead(vector)) return DCSR_OK;
     dcsr_vector *own = (dcsr_vector *)vector; /* what it holds stays the same */
     pthread_mutex_lock(&own->elsewhere->lock);
     dcsr_status status = fetch_locked(own);
@@ -355,9 +355,5 @@ static void close(dcsr_vector *vector)
     dcsr_i_free(vector->context, DCSR_I_MATRIX, elsewhere, 1, sizeof *elsewhere);
 }
 
-const dcsr_i_vector_device dcsr_i_cuda_vectors = {.open = open,
-                                                  .close = close,
-                                                  .copy = copy,
-                                                  .is_ahead = dcsr_i_cuda_vector_is_ahead,
-                                                  .fetch = fetch,
-                                                  .forget = forget};
+const dcsr_i_vector_device dcsr_i_cuda_vectors = {
+    .open = open, .close = close, .copy = copy, .is_ahead = is_ahead, .fetch = fetch, .forget = forget};

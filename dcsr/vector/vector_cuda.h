@@ -91,8 +91,7 @@ dcsr_status dcsr_i_cuda_vector_read(dcsr_i_cuda_body *body, const dcsr_vector *v
  * added or nvals changed. The form that suits the vector is decided as dcsr_i_vector_put() does, and made
  * when it is first asked for: cannot fail. */
 void dcsr_i_cuda_vector_put(dcsr_vector *vector, dcsr_i_cuda_body *body, dcsr_i_cuda_stream *stream);
-/* Whether the newest elements are on the device alone; on the device at all. */
-bool dcsr_i_cuda_vector_is_ahead(const dcsr_vector *vector);
+/* Whether the newest elements are on the device, if not there alone. */
 bool dcsr_i_cuda_vector_is_there(const dcsr_vector *vector);
 
 /* What vector_data.h says of a device. */

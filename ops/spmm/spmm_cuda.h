@@ -85,7 +85,8 @@ typedef struct dcsr_i_cuda_spmm_call {
 } dcsr_i_cuda_spmm_call;
 
 /* Carries a call out that has been checked, if it is to run on the device: built-in operators, and either asked for,
- * worth it, or with X or Y there; *taken says whether. What has X or Y there and cannot is refused: INVALID_ARGUMENT. */
+ * worth it, or with X or Y there; *taken says whether. What has X or Y there and cannot is refused:
+ * INVALID_ARGUMENT. */
 typedef dcsr_status dcsr_i_device_spmm(bool *taken, const dcsr_i_cuda_spmm_call *call);
 dcsr_i_device_spmm dcsr_i_cuda_spmm_run;
 

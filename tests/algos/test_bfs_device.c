@@ -4,7 +4,6 @@
 #include "dcsr/base/alloc.h"
 #include "tests/support/support_device.h"
 
-#ifdef DCSR_CUDA
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,5 +106,3 @@ Test(bfs_device, leaves_levels_alone_when_memory_runs_out)
     dcsr_matrix_destroy(graph);
     close_device();
 }
-
-#endif

@@ -11,8 +11,6 @@
 #include "tests/support/support_durable.h"
 #include "tests/support/support_parity.h"
 
-#ifdef DCSR_CUDA
-
 /* C, A and the mask are square, of 63 side^2 rows, the product of `tall` and `wide`, which have 9 side and
  * 7 side. */
 typedef struct problem {
@@ -398,5 +396,3 @@ Test(matrix_device, add_to_a_durable_matrix)
     dcsr_matrix_destroy(C);
     durable_close_place(&place);
 }
-
-#endif

@@ -4,8 +4,6 @@
 #include "ops/mxm/mxm_cuda.h"
 #include "tests/support/support_parity.h"
 
-#ifdef DCSR_CUDA
-
 /* One call, in both contexts. */
 typedef struct problem {
     const dcsr_semiring *semiring;
@@ -373,5 +371,3 @@ Test(mxm_device, survives_lack_of_memory)
     }
     close_device();
 }
-
-#endif

@@ -3,8 +3,6 @@
 #include <dcsr/mxv.h>
 #include "tests/support/support_parity.h"
 
-#ifdef DCSR_CUDA
-
 /* One call, in both contexts. */
 typedef struct problem {
     const dcsr_semiring *semiring;
@@ -387,5 +385,3 @@ Test(mxv_device, survives_lack_of_memory)
         }
     close_device();
 }
-
-#endif

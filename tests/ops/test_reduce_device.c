@@ -4,8 +4,6 @@
 #include <dcsr/reduce.h>
 #include "tests/support/support_parity.h"
 
-#ifdef DCSR_CUDA
-
 enum { ROWS = 70, COLS = 90 };
 
 typedef enum state { ONE_PIECE, PIECES, TIGHT, KEPT, TWICE, EMPTY, STATES } state;
@@ -241,5 +239,3 @@ Test(reduce_device, survives_lack_of_memory)
     }
     close_device();
 }
-
-#endif

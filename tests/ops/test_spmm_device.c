@@ -3,8 +3,6 @@
 #include <dcsr/spmm.h>
 #include "tests/support/support_parity.h"
 
-#ifdef DCSR_CUDA
-
 typedef struct problem {
     const dcsr_semiring *semiring;
     const dcsr_binary_op *accum;
@@ -361,5 +359,3 @@ Test(spmm_device, survives_lack_of_memory)
 #endif
     close_device();
 }
-
-#endif

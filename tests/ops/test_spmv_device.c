@@ -4,7 +4,6 @@
 #include <dcsr/spmv.h>
 #include "tests/support/support_device.h"
 
-#ifdef DCSR_CUDA
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,5 +276,3 @@ Test(spmv_device, refuses_host_memory_on_a_stream)
     tear_down(&p);
     close_device();
 }
-
-#endif

@@ -28,6 +28,22 @@ bool test_says(const char *words)
     return strstr(dcsr_thread_error(), words) != NULL;
 }
 
+dcsr_context_info test_context_info(dcsr_context *context)
+{
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(context, &info));
+    return info;
+}
+
+dcsr_device test_device_of_auto(void)
+{
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.threads = 1}));
+    dcsr_device chosen = test_context_info(context).device;
+    test_close(context);
+    return chosen;
+}
+
 int test_size(int n)
 {
     return TEST_EMULATOR || getenv("DCSR_TEST_SMALL") ? 1 + n / 32 : n;

@@ -39,12 +39,23 @@
 #define TEST_EMULATOR 0
 #endif
 
+/* Whether there can be a GPU. */
+#ifdef DCSR_CUDA
+#define TEST_CUDA 1
+#else
+#define TEST_CUDA 0
+#endif
+
 /* A number by how the test was built: as it stands, under AddressSanitizer, under ThreadSanitizer. */
 #define TEST_VARIANT(plain, address, thread) \
     (TEST_THREAD_SANITIZER ? (thread) : TEST_ADDRESS_SANITIZER ? (address) : (plain))
 /* The size of a test: the same, and less on the emulator, and where DCSR_TEST_SMALL is set. */
 #define TEST_SIZE(plain, address, thread) test_size(TEST_VARIANT(plain, address, thread))
 int test_size(int n);
+
+/* What is told of a context; which device one gets where nobody asks for one. */
+dcsr_context_info test_context_info(dcsr_context *context);
+dcsr_device test_device_of_auto(void);
 
 /* Asserts that a call returns the status; a failure shows the call and the library's sentence. */
 #define TEST_STATUS(expected, expression)                                                           \

@@ -5,8 +5,6 @@
 #include "dcsr/base/alloc.h"
 #include "tests/support/support_device.h"
 
-#ifdef DCSR_CUDA
-
 /* Two pages of rows in the emulator, whose views are compared row by row. */
 enum { ROWS = 70, COLS = 300, MOST = 3000 };
 
@@ -95,5 +93,4 @@ static inline dcsr_status change(dcsr_matrix *matrix, batch *b, dcsr_type type, 
     return status;
 }
 
-#endif
 #endif

@@ -9,9 +9,7 @@
 
 #include "dcsr/store/rowtable.h"
 #include "dcsr/base/runtime.h"
-#ifdef DCSR_CUDA
-#include "dcsr/store/cuda/read_cuda.h"
-#endif
+#include "tests/support/support_there.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -99,21 +97,7 @@ static bool fetch_row(reading *r)
 int test_pieces(dcsr_view *view, uint64_t row, const uint32_t **first)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(view);
-#ifdef DCSR_CUDA
-    if (rows->on_device) {
-        dcsr_context *context = dcsr_i_view_context(view);
-        dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-        dcsr_i_cuda_pieces pieces, *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof pieces);
-        cr_assert_not_null(there);
-        dcsr_i_cuda_find_pieces(stream, &rows->device, row, there);
-        dcsr_i_cuda_copy(stream, &pieces, there, sizeof pieces);
-        dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof pieces);
-        TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
-        dcsr_i_stream_return(context, stream);
-        if (first) *first = rows->device.columns + pieces.begin[0];
-        return (int)pieces.count;
-    }
-#endif
+    if (rows->on_device) return test_there->pieces(view, row, first);
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_rows_pieces(rows, row, pieces);
     if (first) *first = rows->columns + pieces[0].begin;

@@ -1,6 +1,6 @@
 /* support_device.h: for suites that look below the matrix at a GPU: a context with a stream, and whether all
- * that was taken from it has been given back. They need a build with CUDA; where there is no GPU the tests
- * are skipped. */
+ * that was taken from it has been given back. They are left out of builds without CUDA; where there is no GPU
+ * the tests are skipped. */
 #ifndef DCSR_TESTS_SUPPORT_DEVICE_H
 #define DCSR_TESTS_SUPPORT_DEVICE_H
 
@@ -8,19 +8,10 @@
 #include "tests/support/support.h"
 #include <stdlib.h>
 #include <string.h>
-#ifdef DCSR_CUDA
 #include "dcsr/base/cuda.h"
-#endif
 #ifdef DCSR_SIMT
 #include "tests/simt/simt_control.h"
 #endif
-
-static inline dcsr_context_info test_context_info(dcsr_context *context)
-{
-    dcsr_context_info info;
-    TEST_OK(dcsr_context_get_info(context, &info));
-    return info;
-}
 
 /* Suites of the device alone are quick on a GPU. Of their cases one in this many is enough under
  * compute-sanitizer, where DCSR_TEST_SMALL is 2. */
@@ -29,8 +20,6 @@ static inline int test_one_in(void)
     const char *small = getenv("DCSR_TEST_SMALL");
     return !TEST_EMULATOR && small && !strcmp(small, "2") ? 8 : 1;
 }
-
-#ifdef DCSR_CUDA
 
 static dcsr_context *context;
 static dcsr_i_cuda_device *device;
@@ -84,5 +73,4 @@ static inline char *on_device(size_t bytes)
     return block;
 }
 
-#endif
 #endif

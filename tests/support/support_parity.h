@@ -7,8 +7,6 @@
 #include "dcsr/base/alloc.h"
 #include <dcsr/desc.h>
 #include "tests/support/support_device.h"
-
-#ifdef DCSR_CUDA
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,5 +139,4 @@ static inline bool parity_is_any(dcsr_semiring_name name)
     return name == DCSR_ANY_FIRST || name == DCSR_ANY_SECOND || name == DCSR_ANY_PAIR;
 }
 
-#endif
 #endif

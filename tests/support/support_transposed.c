@@ -3,9 +3,7 @@
 #include "tests/support/support_transposed.h"
 
 #include "dcsr/view/view_data.h"
-#ifdef DCSR_CUDA
-#include "dcsr/view/csc_cuda.h"
-#endif
+#include "tests/support/support_there.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,49 +158,13 @@ static bool arrays_match(dcsr_view *view, const oracle *model, unsigned flags, c
     return rows_match(&rows, model, flags, why);
 }
 
-#ifdef DCSR_CUDA
-
-/* What operations on a device walk; *found leads to it. */
-static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
-{
-    *found = (dcsr_i_rows){.on_device = true};
-    DCSR_TRY(dcsr_i_cuda_view_transposed(&found->device, view));
-    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
-    if (!found->device.offsets) found->table = shown->own ? shown->own : shown->base;
-    found->type = (dcsr_type)found->device.type;
-    found->rows = found->device.rows;
-    found->cols = found->device.cols;
-    return DCSR_OK;
-}
-
-static bool is_ready_there(const dcsr_view *view)
-{
-    return dcsr_i_cuda_view_transpose_is_ready(view);
-}
-
-#else
-
-static dcsr_status walked_there(dcsr_i_rows *found, dcsr_view *view)
-{
-    (void)found, (void)view;
-    return DCSR_ERROR_NOT_BUILT;
-}
-
-static bool is_ready_there(const dcsr_view *view)
-{
-    (void)view;
-    return false;
-}
-
-#endif
-
 static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, char why[TEST_WHY])
 {
     dcsr_i_rows rows;
     dcsr_i_csr *copy = NULL;
-    dcsr_status status = walked_there(&rows, view);
+    dcsr_status status = test_there->transposed(&rows, view);
     if (status == DCSR_OK) status = view->matrix->engine->download(&copy, view->context, &rows);
-    if (status != DCSR_OK || !is_ready_there(view)) {
+    if (status != DCSR_OK || !test_there->transpose_is_ready(view)) {
         snprintf(why, TEST_WHY, "dcsr_i_cuda_view_transposed: %s",
                  status == DCSR_OK ? "not ready" : dcsr_thread_error());
         dcsr_i_csr_release(copy);
@@ -216,7 +178,8 @@ static bool there_matches(dcsr_view *view, const oracle *model, unsigned flags, 
 
 bool test_transpose_is_ready(dcsr_view *view)
 {
-    return view->form[0].rows.on_device ? is_ready_there(view) : dcsr_i_view_transpose_is_ready(view);
+    return view->form[0].rows.on_device ? test_there->transpose_is_ready(view)
+                                        : dcsr_i_view_transpose_is_ready(view);
 }
 
 bool test_has_twin(dcsr_matrix *matrix)
@@ -226,7 +189,7 @@ bool test_has_twin(dcsr_matrix *matrix)
     dcsr_i_rows there;
     bool ready = test_transpose_is_ready(view);
     if (view->form[0].rows.on_device) {
-        TEST_OK(walked_there(&there, view));
+        TEST_OK(test_there->transposed(&there, view));
         rows = &there;
     } else {
         TEST_OK(dcsr_i_view_transposed(&rows, view));

@@ -302,6 +302,57 @@ Test(context, threads_for_work)
     dcsr_context_destroy(context);
 }
 
+/* ---- Which device a context gets ---- */
+
+static dcsr_status create_on(dcsr_context **made, dcsr_device wanted)
+{
+    return dcsr_context_create(made, &(dcsr_context_options){.device = wanted, .threads = 1});
+}
+
+Test(choice, environment_decides_for_auto)
+{
+    dcsr_context *made;
+    setenv("DCSR_DEVICE", "cpu", 1);
+    cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CPU);
+    setenv("DCSR_DEVICE", "gpu", 1);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "\"gpu\"", create_on(&made, DCSR_DEVICE_AUTO));
+    TEST_OK(create_on(&made, DCSR_DEVICE_CPU)); /* nobody asks the environment */
+    test_close(made);
+    unsetenv("DCSR_DEVICE");
+    dcsr_device otherwise = test_device_of_auto();
+    setenv("DCSR_DEVICE", "", 1);
+    cr_assert_eq(test_device_of_auto(), otherwise);
+    setenv("DCSR_DEVICE", "auto", 1);
+    cr_assert_eq(test_device_of_auto(), otherwise);
+}
+
+Test(choice, of_the_cpu_is_told)
+{
+    dcsr_context *made;
+    TEST_OK(create_on(&made, DCSR_DEVICE_CPU));
+    dcsr_context_info info = test_context_info(made);
+    cr_assert_eq(info.device, DCSR_DEVICE_CPU);
+    cr_assert_str_eq(info.device_name, "cpu");
+    cr_assert_eq(strncmp(info.built_for, "cpu", 3), 0);
+    cr_assert(!info.device_memory && !info.device_free && !info.driver_version && !info.runtime_version);
+    test_close(made);
+}
+
+Test(choice, of_cuda_needs_a_build_with_it)
+{
+    if (TEST_CUDA) cr_skip_test("this build has it");
+    dcsr_context *made;
+    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", create_on(&made, DCSR_DEVICE_CUDA));
+    cr_assert_null(made);
+    setenv("DCSR_DEVICE", "cuda", 1);
+    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", create_on(&made, DCSR_DEVICE_AUTO));
+    unsetenv("DCSR_DEVICE");
+    cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CPU);
+    TEST_OK(create_on(&made, DCSR_DEVICE_AUTO));
+    cr_assert_str_eq(test_context_info(made).built_for, "cpu");
+    test_close(made);
+}
+
 static void *fail_in_thread(void *text)
 {
     cr_assert_str_eq(dcsr_thread_error(), "");

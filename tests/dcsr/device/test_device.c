@@ -1,74 +1,15 @@
-/* test_device.c: which device a context gets and what it says of it; of a GPU: its streams, memory and
- * failures. */
+/* test_device.c: a GPU: which contexts get one and what they say of it, its streams, memory and failures. */
 #include "tests/support/support_device.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef DCSR_CUDA
 #include "dcsr/device/prim_cuda.h"
-#endif
 
 static dcsr_status create(dcsr_context **made, dcsr_device wanted)
 {
     return dcsr_context_create(made, &(dcsr_context_options){.device = wanted, .threads = 1});
 }
-
-static dcsr_device device_of_auto(void)
-{
-    dcsr_context *made;
-    TEST_OK(create(&made, DCSR_DEVICE_AUTO));
-    dcsr_device chosen = test_context_info(made).device;
-    test_close(made);
-    return chosen;
-}
-
-Test(choice, environment_decides_for_auto)
-{
-    dcsr_context *made;
-    setenv("DCSR_DEVICE", "cpu", 1);
-    cr_assert_eq(device_of_auto(), DCSR_DEVICE_CPU);
-    setenv("DCSR_DEVICE", "gpu", 1);
-    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "\"gpu\"", create(&made, DCSR_DEVICE_AUTO));
-    TEST_OK(create(&made, DCSR_DEVICE_CPU)); /* nobody asks the environment */
-    test_close(made);
-    unsetenv("DCSR_DEVICE");
-    dcsr_device otherwise = device_of_auto();
-    setenv("DCSR_DEVICE", "", 1);
-    cr_assert_eq(device_of_auto(), otherwise);
-    setenv("DCSR_DEVICE", "auto", 1);
-    cr_assert_eq(device_of_auto(), otherwise);
-}
-
-Test(choice, of_the_cpu_is_told)
-{
-    dcsr_context *made;
-    TEST_OK(create(&made, DCSR_DEVICE_CPU));
-    dcsr_context_info info = test_context_info(made);
-    cr_assert_eq(info.device, DCSR_DEVICE_CPU);
-    cr_assert_str_eq(info.device_name, "cpu");
-    cr_assert_eq(strncmp(info.built_for, "cpu", 3), 0);
-    cr_assert(!info.device_memory && !info.device_free && !info.driver_version && !info.runtime_version);
-    test_close(made);
-}
-
-#ifndef DCSR_CUDA
-
-Test(choice, of_cuda_needs_a_build_with_it)
-{
-    dcsr_context *made;
-    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", create(&made, DCSR_DEVICE_CUDA));
-    cr_assert_null(made);
-    setenv("DCSR_DEVICE", "cuda", 1);
-    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "not built with CUDA", create(&made, DCSR_DEVICE_AUTO));
-    unsetenv("DCSR_DEVICE");
-    cr_assert_eq(device_of_auto(), DCSR_DEVICE_CPU);
-    TEST_OK(create(&made, DCSR_DEVICE_AUTO));
-    cr_assert_str_eq(test_context_info(made).built_for, "cpu");
-    test_close(made);
-}
-
-#else
 
 Test(choice, of_a_gpu_is_told)
 {
@@ -83,9 +24,9 @@ Test(choice, of_a_gpu_is_told)
     cr_assert(info.device_free > 0 && info.device_free <= info.device_memory);
     cr_assert_geq(info.driver_version / 1000, info.runtime_version / 1000);
     cr_assert_eq(context->reserve_bytes, 2 * info.device_memory);
-    cr_assert_eq(device_of_auto(), DCSR_DEVICE_CUDA);
+    cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CUDA);
     setenv("DCSR_DEVICE", "cuda", 1);
-    cr_assert_eq(device_of_auto(), DCSR_DEVICE_CUDA);
+    cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CUDA);
     close_device();
 }
 
@@ -96,7 +37,7 @@ static void expect_no_device(const char *words)
     dcsr_context *none;
     TEST_REFUSED(DCSR_ERROR_NO_DEVICE, words, dcsr_i_cuda_find());
     cr_assert(!dcsr_i_cuda_usable());
-    cr_assert_eq(device_of_auto(), DCSR_DEVICE_CPU);
+    cr_assert_eq(test_device_of_auto(), DCSR_DEVICE_CPU);
     TEST_REFUSED(DCSR_ERROR_NO_DEVICE, words, create(&none, DCSR_DEVICE_CUDA));
     cr_assert_null(none);
     setenv("DCSR_DEVICE", "cuda", 1);
@@ -296,5 +237,3 @@ Test(device, is_not_for_children)
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, 10, 1);
     TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
 }
-
-#endif

@@ -4,9 +4,7 @@
 #include "tests/support/support_device.h"
 #include <math.h>
 #include <stdlib.h>
-#ifdef DCSR_CUDA
 #include "dcsr/device/prim_cuda.h"
-#endif
 
 /* Small whole numbers, so that sums are the same in any order; some NaN and infinities for min and max. */
 static uint64_t random_word(test_random *random, dcsr_type type, dcsr_policy policy)
@@ -45,8 +43,6 @@ Test(combine, is_what_the_oracle_says)
                           (unsigned long)into, (unsigned long)expected);
             }
 }
-
-#ifdef DCSR_CUDA
 
 /* Around the sizes of a warp and a block, and of what one block scans (in the emulator, on a GPU), and more
  * than one tile of CUB's. */
@@ -281,5 +277,3 @@ Test(prim, fails_for_lack_of_memory)
     TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
     give(keys, BYTES), give(spare, BYTES);
 }
-
-#endif

@@ -4,35 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-Test(arrays, on_a_device_are_refused_on_the_cpu)
-{
-    dcsr_context *cpu;
-    TEST_OK(dcsr_context_create(&cpu, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
-    dcsr_matrix *matrix = test_matrix(cpu, DCSR_FP64, 4, 4, DCSR_POLICY_LAST);
-    uint64_t row = 1, col = 2;
-    double value = 3;
-    dcsr_ticket *ticket = (dcsr_ticket *)&row;
-#ifdef DCSR_CUDA
-    const dcsr_status refused = DCSR_ERROR_INVALID_ARGUMENT;
-    const char *why = "the matrix is on the cpu; call dcsr_matrix_insert with";
-#else
-    const dcsr_status refused = DCSR_ERROR_NOT_BUILT;
-    const char *why = "not built with CUDA";
-#endif
-    TEST_REFUSED(refused, why, dcsr_matrix_insert_device(matrix, 1, &row, &col, &value, NULL, &ticket));
-    cr_assert_null(ticket);
-    TEST_STATUS(refused, dcsr_matrix_insert_device(matrix, 0, NULL, NULL, NULL, NULL, NULL));
-    TEST_STATUS(refused, dcsr_matrix_remove_device(matrix, 1, &row, &col, NULL, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT,
-                dcsr_matrix_insert_device(NULL, 1, &row, &col, &value, NULL, NULL));
-    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_remove_device(NULL, 1, &row, &col, NULL, NULL));
-    TEST_SHOWS_NOTHING(matrix);
-    dcsr_matrix_destroy(matrix);
-    test_close(cpu);
-}
-
-#ifdef DCSR_CUDA
-
 /* ---- What they do ---- */
 
 Test(arrays, do_what_those_of_the_host_do)
@@ -387,5 +358,3 @@ Test(resize, that_fails_fails_the_arrays_that_need_it)
     dcsr_matrix_destroy(matrix);
     close_device();
 }
-
-#endif

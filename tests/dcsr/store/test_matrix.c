@@ -384,3 +384,26 @@ Test(get, many_leaves_alone_the_values_of_what_is_not_stored)
     dcsr_matrix_destroy(matrix);
     test_close(context);
 }
+
+Test(arrays, on_a_device_are_refused_on_the_cpu)
+{
+    dcsr_context *cpu;
+    TEST_OK(dcsr_context_create(&cpu, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+    dcsr_matrix *matrix = test_matrix(cpu, DCSR_FP64, 4, 4, DCSR_POLICY_LAST);
+    uint64_t row = 1, col = 2;
+    double value = 3;
+    dcsr_ticket *ticket = (dcsr_ticket *)&row;
+    const dcsr_status refused = TEST_CUDA ? DCSR_ERROR_INVALID_ARGUMENT : DCSR_ERROR_NOT_BUILT;
+    const char *why =
+        TEST_CUDA ? "the matrix is on the cpu; call dcsr_matrix_insert with" : "not built with CUDA";
+    TEST_REFUSED(refused, why, dcsr_matrix_insert_device(matrix, 1, &row, &col, &value, NULL, &ticket));
+    cr_assert_null(ticket);
+    TEST_STATUS(refused, dcsr_matrix_insert_device(matrix, 0, NULL, NULL, NULL, NULL, NULL));
+    TEST_STATUS(refused, dcsr_matrix_remove_device(matrix, 1, &row, &col, NULL, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT,
+                dcsr_matrix_insert_device(NULL, 1, &row, &col, &value, NULL, NULL));
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_matrix_remove_device(NULL, 1, &row, &col, NULL, NULL));
+    TEST_SHOWS_NOTHING(matrix);
+    dcsr_matrix_destroy(matrix);
+    test_close(cpu);
+}

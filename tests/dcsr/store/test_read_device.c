@@ -4,7 +4,6 @@
 #include "dcsr/base/alloc.h"
 #include "tests/support/support_device.h"
 
-#ifdef DCSR_CUDA
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,5 +178,3 @@ Test(read_device, fails_cleanly_without_memory)
     dcsr_matrix_destroy(matrix);
     close_device();
 }
-
-#endif

@@ -5,7 +5,6 @@
 #include "dcsr/store/rowtable.h"
 #include "tests/support/support_device.h"
 
-#ifdef DCSR_CUDA
 #include "dcsr/store/cuda/gather_cuda.h"
 #include <stdlib.h>
 #include <string.h>
@@ -355,5 +354,3 @@ Test(resize_device, forgets_what_dropped_rows_were)
     dcsr_matrix_destroy(matrix);
     close_device();
 }
-
-#endif

@@ -1,14 +1,10 @@
 /* test_stage_device.c: how batches from the host get to a device, piece by piece, and which batches are
  * applied there together. In the emulator a batch is large from 513 entries on, and a piece is one of 64 to
  * 256. */
-#ifdef DCSR_CUDA
 #include "dcsr/store/cuda/store_cuda.h"
-#endif
 #include "tests/support/support_batches.h"
 #include <pthread.h>
 #include <sched.h>
-
-#ifdef DCSR_CUDA
 
 static dcsr_status give_from_host(dcsr_matrix *matrix, const batch *b, dcsr_type type, bool insert,
                                   dcsr_ticket **ticket)
@@ -301,5 +297,3 @@ Test(together, a_batch_that_fails_fails_alone)
     dcsr_matrix_destroy(matrix);
     close_device();
 }
-
-#endif

@@ -3,8 +3,6 @@
 #include "tests/support/support_batches.h"
 #include "tests/support/support_transposed.h"
 
-#ifdef DCSR_CUDA
-
 static dcsr_matrix *twin_matrix(dcsr_type type, dcsr_policy policy)
 {
     dcsr_matrix *matrix = NULL;
@@ -103,5 +101,3 @@ Test(twin_device, follows_behind_a_resize_that_fails)
     dcsr_matrix_destroy(matrix);
     close_device();
 }
-
-#endif

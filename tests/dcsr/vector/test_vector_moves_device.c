@@ -1,10 +1,9 @@
 /* test_vector_moves_device.c: where the elements of vectors are: they come to whoever needs them, what is
  * newest counts, several threads may need them at once. */
+#include "dcsr/vector/vector_cuda.h"
 #include "dcsr/vector/vector_data.h"
 #include <dcsr/vector_ops.h>
 #include "tests/support/support_device.h"
-
-#ifdef DCSR_CUDA
 
 static double element(const dcsr_vector *vector, uint64_t index, bool *stored)
 {
@@ -29,23 +28,22 @@ Test(vector_moves_device, elements_move_when_they_are_needed)
     cr_assert(!dcsr_i_cuda_vector_is_there(x));
 
     TEST_OK(dcsr_vector_apply_second(y, NULL, NULL, plus, x, &five, &there));
-    cr_assert(dcsr_i_cuda_vector_is_ahead(y) && !dcsr_i_cuda_vector_is_ahead(x) &&
-              dcsr_i_cuda_vector_is_there(x));
+    cr_assert(dcsr_i_vector_is_ahead(y) && !dcsr_i_vector_is_ahead(x) && dcsr_i_cuda_vector_is_there(x));
     dcsr_vector_info info;
     TEST_OK(dcsr_vector_get_info(y, &info));
-    cr_assert(info.nvals == SIZE && info.format == DCSR_VECTOR_DENSE && dcsr_i_cuda_vector_is_ahead(y));
+    cr_assert(info.nvals == SIZE && info.format == DCSR_VECTOR_DENSE && dcsr_i_vector_is_ahead(y));
 
     dcsr_vector *copy;
     TEST_OK(dcsr_vector_duplicate(&copy, y));
-    cr_assert(dcsr_i_cuda_vector_is_ahead(copy) && dcsr_i_cuda_vector_is_ahead(y));
+    cr_assert(dcsr_i_vector_is_ahead(copy) && dcsr_i_vector_is_ahead(y));
     cr_assert(element(copy, SIZE / 2, &stored) == 6 && stored);
     dcsr_vector_destroy(copy);
 
     /* What is newest there stays there, where the size is worth it. */
     TEST_OK(dcsr_vector_ewise_add(y, NULL, NULL, plus, y, x, &either));
-    cr_assert(dcsr_i_cuda_vector_is_ahead(y));
+    cr_assert(dcsr_i_vector_is_ahead(y));
     cr_assert(element(y, SIZE - 1, &stored) == 7 && stored);
-    cr_assert(!dcsr_i_cuda_vector_is_ahead(y) && dcsr_i_cuda_vector_is_there(y), "both have it");
+    cr_assert(!dcsr_i_vector_is_ahead(y) && dcsr_i_cuda_vector_is_there(y), "both have it");
     TEST_OK(dcsr_vector_ewise_add(y, NULL, NULL, plus, y, x, &here));
     cr_assert(!dcsr_i_cuda_vector_is_there(y) && element(y, 0, &stored) == 8);
 
@@ -93,7 +91,7 @@ Test(vector_moves_device, forms_follow_the_number_of_elements)
         TEST_OK(dcsr_vector_select(y, NULL, NULL, dcsr_index_op_of(DCSR_INDEX_ROW_LE, DCSR_FP64), x, &last,
                                    &there));
         TEST_OK(dcsr_vector_get_info(y, &info));
-        cr_assert(dcsr_i_cuda_vector_is_ahead(y) && info.nvals == (uint64_t)last + 1);
+        cr_assert(dcsr_i_vector_is_ahead(y) && info.nvals == (uint64_t)last + 1);
         cr_assert_eq(info.format, info.nvals < SIZE / 32 ? DCSR_VECTOR_SPARSE : DCSR_VECTOR_DENSE);
         uint64_t n;
         TEST_OK(dcsr_vector_get_entries(y, SIZE, indices, values, &n));
@@ -176,5 +174,3 @@ Test(vector_moves_device, several_threads_read_one_vector)
     }
     close_device();
 }
-
-#endif
