@@ -1,7 +1,5 @@
 /* gpu_none.c: the functions of gpu.h in builds without CUDA, where no context is on a GPU. */
 #include "bench/gpu.h"
-
-#ifndef DCSR_CUDA
 #include "bench/harness.h"
 
 static void __attribute__((noreturn)) die(void)
@@ -60,4 +58,3 @@ double bench_gpu_upload_seconds(size_t bytes)
     (void)bytes;
     die();
 }
-#endif

@@ -26,7 +26,9 @@ NO_CUDA   := there is no nvcc; make deps-cuda installs one
 endif
 
 DEVICE := $(if $(and $(NVCC),$(KERNELS),$(CUDA_ARCH)),cuda)
-PEERS  += $(if $(DEVICE),$(wildcard bench/*.cu bench/peers/*.cu))
+ifneq ($(DEVICE),)
+PEERS  := $(filter-out bench/gpu_none.c,$(PEERS)) $(wildcard bench/*.cu bench/peers/*.cu)
+endif
 CUDA_ROOT := $(abspath $(dir $(realpath $(NVCC)))/..)
 # Said once, and where something is built that it matters to.
 ifeq ($(DEVICE)$(filter-out 0,$(MAKELEVEL))$(filter help clean lint format deps% bundle%,$(MAKECMDGOALS)),)

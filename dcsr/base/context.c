@@ -59,7 +59,12 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
     DCSR_TRY(check_options(options));
     dcsr_device device = options->device;
     if (device == DCSR_DEVICE_AUTO) DCSR_TRY(device_from_environment(&device));
-    if (device == DCSR_DEVICE_AUTO) device = dcsr_i_gpu_is_usable() ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+    if (device == DCSR_DEVICE_AUTO)
+        device = dcsr_i_device_gpu && dcsr_i_device_gpu->is_usable() ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+    if (device == DCSR_DEVICE_CUDA && !dcsr_i_device_gpu)
+        return dcsr_i_fail(
+            DCSR_ERROR_NOT_BUILT,
+            "this library was not built with CUDA; build it with nvcc, or ask for the device auto or cpu");
 
     dcsr_context *created = dcsr_i_calloc(NULL, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -68,12 +73,12 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
     created->threads = threads < DCSR_I_MAX_THREADS ? threads : DCSR_I_MAX_THREADS;
     created->memory_limit = options->memory_limit ? options->memory_limit : UINT64_MAX;
     created->set_aside = set_aside_of(created->memory_limit);
-    dcsr_status status = device == DCSR_DEVICE_CUDA ? dcsr_i_gpu_open(created) : DCSR_OK;
+    dcsr_status status = device == DCSR_DEVICE_CUDA ? dcsr_i_device_gpu->open(created) : DCSR_OK;
     if (status != DCSR_OK) {
         dcsr_i_free(NULL, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
-    uint64_t memory = created->cuda ? dcsr_i_gpu_memory(created) : dcsr_i_machine_memory();
+    uint64_t memory = created->cuda ? dcsr_i_device_gpu->memory(created) : dcsr_i_machine_memory();
     created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : 2 * memory;
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->done, NULL);
@@ -126,14 +131,14 @@ dcsr_status dcsr_context_get_info(dcsr_context *context, dcsr_context_info *info
     info->device = context->device;
     info->threads = context->threads;
     info->device_name = "cpu";
-    info->built_for = dcsr_i_built_for();
+    info->built_for = dcsr_i_device_gpu ? dcsr_i_device_gpu->built_for() : "cpu";
     info->allocator = dcsr_i_allocator_name();
     info->memory_limit = context->memory_limit == UINT64_MAX ? 0 : context->memory_limit;
     info->matrix_bytes = atomic_load(&context->used[DCSR_I_MATRIX]);
     for (int pool = 0; pool < DCSR_I_POOLS; pool++)
         if (pool != DCSR_I_MATRIX) info->scratch_bytes += atomic_load(&context->used[pool]);
     info->peak_bytes = atomic_load(&context->peak);
-    dcsr_i_gpu_describe(info, context);
+    if (context->cuda) dcsr_i_device_gpu->describe(info, context);
     dcsr_i_allocator_usage(&info->allocator_active, &info->allocator_resident);
     pthread_mutex_lock(&context->lock);
     info->matrices = context->matrices;
@@ -155,7 +160,7 @@ dcsr_status dcsr_i_context_check(const dcsr_context *context)
         return dcsr_i_fail(
             DCSR_ERROR_CONTEXT_DESTROYED,
             "the context of this object has been destroyed; all that is left is to destroy the object");
-    return dcsr_i_gpu_check(context);
+    return context->cuda ? dcsr_i_device_gpu->check(context) : DCSR_OK;
 }
 
 void dcsr_i_context_retain(dcsr_context *context)
@@ -167,7 +172,7 @@ void dcsr_i_context_release(dcsr_context *context)
 {
     if (atomic_fetch_sub_explicit(&context->references, 1, memory_order_acq_rel) != 1) return;
     assert(!context->members);
-    dcsr_i_gpu_close(context);
+    if (context->cuda) dcsr_i_device_gpu->close(context);
     pthread_cond_destroy(&context->done);
     pthread_mutex_destroy(&context->lock);
     dcsr_i_free(NULL, DCSR_I_MATRIX, context, 1, sizeof *context);
@@ -205,4 +210,9 @@ void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member)
         context->matrices--;
     }
     pthread_mutex_unlock(&context->lock);
+}
+
+bool dcsr_i_gpu_is_built(void)
+{
+    return dcsr_i_device_gpu != NULL;
 }

@@ -76,7 +76,7 @@ dcsr_status dcsr_i_context_join(dcsr_context *context, dcsr_i_member *member);
  * never joined. */
 void dcsr_i_context_leave(dcsr_context *context, dcsr_i_member *member);
 
-/* Whether the library has the engine of a GPU: context_gpu.c. */
+/* Whether the library was built with CUDA. */
 bool dcsr_i_gpu_is_built(void);
 
 /* In builds with CUDA. A stream for a thread that reads; NULL with the error set. Work on it may follow no

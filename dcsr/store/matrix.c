@@ -1,4 +1,5 @@
 /* matrix.c: creating and destroying matrices; what a matrix tells about itself. */
+#include "dcsr/base/cuda.h"
 #include "dcsr/store/journal.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -97,11 +98,7 @@ static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_ma
 
 static const dcsr_i_engine *engine_of(const dcsr_context *context)
 {
-#ifdef DCSR_CUDA
-    if (context->device == DCSR_DEVICE_CUDA) return &dcsr_i_cuda_engine;
-#endif
-    (void)context;
-    return &dcsr_i_cpu_engine;
+    return context->device == DCSR_DEVICE_CUDA ? DCSR_I_IN_CUDA(dcsr_i_cuda_engine) : &dcsr_i_cpu_engine;
 }
 
 /* The context closes: what was queued is still applied. */

@@ -32,7 +32,7 @@ typedef struct dcsr_traverse_result {
  * Cost: O(rows + sources + edges), on a device also O(rows / 32) per level. Scratch memory: 4 1/8 bytes per
  * row and 1/8 more for each thread; on a device 16 1/4 bytes per row, and what the prefix sum of a level takes
  * while that level is searched. */
-DCSR_API dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, size_t n,
+DCSR_API dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
                                    const uint64_t *sources);
 
 #ifdef __cplusplus

@@ -20,9 +20,7 @@
 #include "ops/rows/column_bits.h"
 #include "ops/rows/row_prefetch.h"
 #include "ops/rows/row_reader.h"
-#ifdef DCSR_CUDA
 #include "ops/traverse/traverse_cuda.h"
-#endif
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -225,7 +223,7 @@ static uint64_t work_ahead(const search *s, uint64_t head, uint64_t tail, bool d
 }
 
 /* Queues the sources, each once; returns how many they are. */
-static uint64_t begin(search *s, size_t n, const uint64_t *sources)
+static uint64_t begin(search *s, uint64_t n, const uint64_t *sources)
 {
     finds f;
     f.bits = s->visited;
@@ -235,7 +233,7 @@ static uint64_t begin(search *s, size_t n, const uint64_t *sources)
     return f.count;
 }
 
-static void search_levels(search *s, const dcsr_context *context, size_t n, const uint64_t *sources,
+static void search_levels(search *s, const dcsr_context *context, uint64_t n, const uint64_t *sources,
                           dcsr_traverse_result *result)
 {
     uint64_t head = 0, tail = begin(s, n, sources), stored = dcsr_i_rows_stored(s->rows);
@@ -259,7 +257,7 @@ static void search_levels(search *s, const dcsr_context *context, size_t n, cons
 }
 
 /* level and *found are written only when nothing can fail any more. */
-static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, size_t n,
+static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, uint64_t n,
                                     const uint64_t *sources)
 {
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
@@ -289,16 +287,16 @@ static dcsr_status traverse_on_host(int32_t *level, dcsr_traverse_result *found,
     return status;
 }
 
-static dcsr_status traverse(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, size_t n,
+static dcsr_i_traverse *const device_traverse = DCSR_I_IN_CUDA(dcsr_i_cuda_traverse);
+
+static dcsr_status traverse(int32_t *level, dcsr_traverse_result *found, dcsr_view *A, uint64_t n,
                             const uint64_t *sources)
 {
-#ifdef DCSR_CUDA
-    if (dcsr_i_view_rows(A)->on_device) return dcsr_i_cuda_traverse(level, found, A, n, sources);
-#endif
-    return traverse_on_host(level, found, A, n, sources);
+    bool there = dcsr_i_view_rows(A)->on_device;
+    return (there ? device_traverse : traverse_on_host)(level, found, A, n, sources);
 }
 
-static dcsr_status check(const int32_t *level, const dcsr_view *A, size_t n, const uint64_t *sources)
+static dcsr_status check(const int32_t *level, const dcsr_view *A, uint64_t n, const uint64_t *sources)
 {
     DCSR_TRY(dcsr_i_view_check(A));
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
@@ -319,7 +317,7 @@ static dcsr_status check(const int32_t *level, const dcsr_view *A, size_t n, con
     return DCSR_OK;
 }
 
-dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, size_t n,
+dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
                           const uint64_t *sources)
 {
     DCSR_TRY(check(level, A, n, sources));

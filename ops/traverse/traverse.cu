@@ -72,7 +72,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const
         });
 }
 
-void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, size_t n,
+void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources)
 {
     enum { MOST = sizeof(source_list::vertex) / sizeof(uint32_t) };

@@ -35,7 +35,7 @@ static dcsr_status collect(dcsr_i_cuda_traversal_counts *counts, dcsr_i_cuda_str
     return DCSR_OK;
 }
 
-static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, size_t n,
+static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources, dcsr_traverse_result *result)
 {
     dcsr_i_cuda_traversal_counts counts;
@@ -55,7 +55,7 @@ static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_t
     }
 }
 
-dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, size_t n,
+dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
                                  const uint64_t *sources)
 {
     dcsr_context *context = dcsr_i_view_context(A);

@@ -29,7 +29,7 @@ typedef struct dcsr_i_cuda_traversal {
 } dcsr_i_cuda_traversal;
 
 /* Sets the bits of the sources in `fresh`. */
-void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, size_t n,
+void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources);
 /* Makes what is fresh the frontier, of this level; *counts comes as zeros. */
 void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
@@ -41,8 +41,9 @@ dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_
 /* ---- traverse_cuda.c ---- */
 
 /* dcsr_traverse() for a view on a device, whose arguments have been checked; level may be anywhere. */
-dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, size_t n,
-                                 const uint64_t *sources);
+typedef dcsr_status dcsr_i_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
+                                    const uint64_t *sources);
+dcsr_i_traverse dcsr_i_cuda_traverse;
 
 #ifdef __cplusplus
 }

@@ -1,49 +1,35 @@
-/* context_gpu.c: the GPU of a context: opening and describing it, and the streams that readers borrow; and
- * what a build without CUDA says instead. */
-#include "dcsr/base/context_gpu.h"
-#ifdef DCSR_CUDA
-#include "dcsr/base/cuda.h"
+/* context_cuda.c: the GPU of a context: opening and describing it, and the streams that readers borrow. */
 #include "dcsr/base/allocator.h"
+#include "dcsr/base/context_gpu.h"
 #include <stdio.h>
 #include <string.h>
 
-bool dcsr_i_gpu_is_built(void)
-{
-    return true;
-}
-
-bool dcsr_i_gpu_is_usable(void)
-{
-    return dcsr_i_cuda_usable();
-}
-
-dcsr_status dcsr_i_gpu_open(dcsr_context *context)
+static dcsr_status open(dcsr_context *context)
 {
     dcsr_status status = dcsr_i_cuda_open(&context->cuda, context);
     if (status == DCSR_OK) dcsr_i_pinned_keep(1);
     return status;
 }
 
-void dcsr_i_gpu_close(dcsr_context *context)
+static void close(dcsr_context *context)
 {
     while (context->idle_streams) dcsr_i_cuda_stream_destroy(context->idle[--context->idle_streams]);
-    if (context->cuda) dcsr_i_pinned_keep(-1);
+    dcsr_i_pinned_keep(-1);
     dcsr_i_cuda_close(context->cuda);
 }
 
-dcsr_status dcsr_i_gpu_check(const dcsr_context *context)
+static dcsr_status check(const dcsr_context *context)
 {
-    return context->cuda ? dcsr_i_cuda_check(context->cuda) : DCSR_OK;
+    return dcsr_i_cuda_check(context->cuda);
 }
 
-uint64_t dcsr_i_gpu_memory(const dcsr_context *context)
+static uint64_t memory(const dcsr_context *context)
 {
     return dcsr_i_cuda_describe(context->cuda)->memory;
 }
 
-void dcsr_i_gpu_describe(dcsr_context_info *info, const dcsr_context *context)
+static void describe(dcsr_context_info *info, const dcsr_context *context)
 {
-    if (!context->cuda) return;
     const dcsr_i_cuda_properties *properties = dcsr_i_cuda_describe(context->cuda);
     info->device_name = properties->name;
     info->device_memory = properties->memory;
@@ -68,7 +54,7 @@ static void make_built_for_text(void)
     }
 }
 
-const char *dcsr_i_built_for(void)
+static const char *built_for(void)
 {
     static pthread_once_t made = PTHREAD_ONCE_INIT;
     pthread_once(&made, make_built_for_text);
@@ -97,51 +83,10 @@ void dcsr_i_stream_return(dcsr_context *context, dcsr_i_cuda_stream *stream)
     if (!kept) dcsr_i_cuda_stream_destroy(stream);
 }
 
-#else
-
-bool dcsr_i_gpu_is_built(void)
-{
-    return false;
-}
-
-bool dcsr_i_gpu_is_usable(void)
-{
-    return false;
-}
-
-dcsr_status dcsr_i_gpu_open(dcsr_context *context)
-{
-    (void)context;
-    return dcsr_i_fail(
-        DCSR_ERROR_NOT_BUILT,
-        "this library was not built with CUDA; build it with nvcc, or ask for the device auto or cpu");
-}
-
-void dcsr_i_gpu_close(dcsr_context *context)
-{
-    (void)context;
-}
-
-dcsr_status dcsr_i_gpu_check(const dcsr_context *context)
-{
-    (void)context;
-    return DCSR_OK;
-}
-
-uint64_t dcsr_i_gpu_memory(const dcsr_context *context)
-{
-    (void)context;
-    return 0;
-}
-
-void dcsr_i_gpu_describe(dcsr_context_info *info, const dcsr_context *context)
-{
-    (void)info, (void)context;
-}
-
-const char *dcsr_i_built_for(void)
-{
-    return "cpu";
-}
-
-#endif
+const dcsr_i_gpu dcsr_i_cuda_gpu = {.is_usable = dcsr_i_cuda_usable,
+                                    .open = open,
+                                    .close = close,
+                                    .check = check,
+                                    .memory = memory,
+                                    .describe = describe,
+                                    .built_for = built_for};
