@@ -3,6 +3,7 @@
 #ifndef DCSR_REDUCE_CUDA_H
 #define DCSR_REDUCE_CUDA_H
 
+#include <dcsr/vector.h>
 #include "ops/matrix/coo_cuda.h"
 
 typedef struct dcsr_i_vector_output dcsr_i_vector_output; /* write_vector.h */

@@ -229,7 +229,7 @@ static uint64_t begin(search *s, uint64_t n, const uint64_t *sources)
     f.bits = s->visited;
     f.vertex = s->queue;
     f.count = 0;
-    for (size_t k = 0; k < n; k++) claim(s, &f, (uint32_t)sources[k], (manner){false, false});
+    for (uint64_t k = 0; k < n; k++) claim(s, &f, (uint32_t)sources[k], (manner){false, false});
     return f.count;
 }
 
@@ -307,7 +307,7 @@ static dcsr_status check(const int32_t *level, const dcsr_view *A, uint64_t n, c
             (unsigned long long)rows->rows, (unsigned long long)rows->cols);
     if (!sources && n)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "traverse: sources is NULL, but n is %zu", n);
-    for (size_t k = 0; k < n; k++)
+    for (uint64_t k = 0; k < n; k++)
         if (sources[k] >= rows->rows)
             return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
                                "traverse: source %llu is no vertex; the graph has %llu, counted from 0",

@@ -76,7 +76,7 @@ void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_t
                                  const uint64_t *sources)
 {
     enum { MOST = sizeof(source_list::vertex) / sizeof(uint32_t) };
-    for (size_t k = 0; k < n;) {
+    for (uint64_t k = 0; k < n;) {
         source_list list;
         for (list.n = 0; list.n < MOST && k < n; k++) list.vertex[list.n++] = (uint32_t)sources[k];
         dcsr_i_cuda_launch(stream, start, list.n, search->fresh, list);

@@ -88,7 +88,7 @@ Test(matrix_lines, count_random)
         for (uint64_t row = 0; row < n; row++) {
             if (!test_random_once_in(&random, round % 5 ? 3 : 100)) continue;
             TEST_OK(dcsr_vector_set(rows, row, &(int16_t){0}));
-            TEST_OK(dcsr_view_row(a, row, 0, NULL, NULL, &length));
+            TEST_OK(dcsr_view_get_row(a, row, 0, NULL, NULL, &length));
             right += length;
         }
         TEST_OK(dcsr_view_count(a, rows, &entries));
