@@ -22,6 +22,9 @@ struct dcsr_i_cuda_policy {
     int items;   /* that a thread should get, for which it is worth starting */
 };
 
+/* Dynamic shared memory that a kernel may have without being asked for; more depends on the device. */
+enum { DCSR_CUDA_SHARED_BYTES = 48 << 10 };
+
 cudaStream_t dcsr_i_cuda_raw(dcsr_i_cuda_stream *stream);
 
 /* The threads a block really gets: as asked for; fewer in the emulator, which switches between them one by
@@ -63,6 +66,8 @@ void dcsr_i_cuda_launch_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...),
 {
     if (!items) return;
     dcsr_i_cuda_policy one_block_each = {1, 1};
+    if (shared_bytes > DCSR_CUDA_SHARED_BYTES)
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
     simt::launch(kernel, dim3(dcsr_i_cuda_blocks(stream, items, one_block_each)), dim3((unsigned)threads),
                  shared_bytes, dcsr_i_cuda_raw(stream), arguments...);
     dcsr_i_cuda_launched(stream);

@@ -43,6 +43,43 @@ void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_chan
                        offsets, rows, first);
 }
 
+static __global__ void find_pages_of_rows(const uint32_t *length, uint64_t rows, uint8_t *used)
+{
+    for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step())
+        if (length[r]) used[r >> DCSR_CUDA_PAGE_SHIFT] = 1;
+}
+
+void dcsr_i_cuda_find_pages_of_rows(dcsr_i_cuda_stream *stream, const uint32_t *length, uint64_t rows,
+                                    uint8_t *used)
+{
+    dcsr_i_cuda_fill(stream, used, 0, (rows + DCSR_CUDA_PAGE_ROWS - 1) >> DCSR_CUDA_PAGE_SHIFT);
+    dcsr_i_cuda_launch(stream, find_pages_of_rows, rows, length, rows, used);
+}
+
+static __global__ void lay_out_rows(const dcsr_i_cuda_page_change *changes, uint64_t count,
+                                    dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
+                                    const uint64_t *begin, const uint32_t *length, uint64_t rows)
+{
+    for (uint64_t x = dcsr_i_cuda_first(); x < count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_page_change &change = changes[x >> DCSR_CUDA_PAGE_SHIFT];
+        uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
+        uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
+        if (row >= rows) continue;
+        row_page[change.fresh].length[r] = length[row];
+        segment_page[change.segment[0]].begin[r] = begin[row];
+        segment_page[change.segment[0]].capacity[r] = length[row];
+    }
+}
+
+void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
+                              uint64_t count, dcsr_i_cuda_row_page *row_page,
+                              dcsr_i_cuda_segment_page *segment_page, const uint64_t *begin,
+                              const uint32_t *length, uint64_t rows)
+{
+    dcsr_i_cuda_launch(stream, lay_out_rows, count * DCSR_CUDA_PAGE_ROWS, changes, count, row_page,
+                       segment_page, begin, length, rows);
+}
+
 static __global__ void mark_duplicates(const dcsr_i_cuda_page_change *changes, uint64_t count,
                                        dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap, uint64_t words,
                                        uint64_t *marked)

@@ -18,7 +18,7 @@ typedef struct layout {
     dcsr_i_cuda_build build;
 } layout;
 
-static dcsr_status start(layout *l)
+static dcsr_status start(layout *l, bool with_offsets)
 {
     dcsr_context *context = l->matrix->context;
     l->stream = l->build.stream = l->matrix->cuda->stream;
@@ -26,6 +26,7 @@ static dcsr_status start(layout *l)
     l->pages = dcsr_i_cuda_page_count(l->rows);
     l->needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, l->pages, sizeof *l->needs);
     if (!l->needs) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!with_offsets) return DCSR_OK;
     l->offsets = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->rows + 1, sizeof *l->offsets);
     return l->offsets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -80,14 +81,17 @@ static void end(layout *l, dcsr_status status)
 
 /* ---- Defragmentation ---- */
 
-/* Notes which pages have entries. */
-static dcsr_status find_used_pages(layout *l)
+/* Notes which pages have entries: by the offsets, or by the lengths of rows that stand anywhere. */
+static dcsr_status find_used_pages(layout *l, const uint32_t *length)
 {
     uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
             *landing = dcsr_i_cuda_landing(l->stream, l->pages);
     dcsr_status status = used && landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
-        dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
+        if (length)
+            dcsr_i_cuda_find_pages_of_rows(l->stream, length, l->rows, used);
+        else
+            dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
         dcsr_i_cuda_copy(l->stream, landing, used, l->pages);
         status = dcsr_i_cuda_wait(l->stream, "defragmenting");
     }
@@ -142,10 +146,10 @@ static dcsr_status move_rows(layout *l, home *old)
 {
     dcsr_matrix *matrix = l->matrix;
     const dcsr_i_table *base = matrix->versions.current;
-    DCSR_TRY(start(l));
+    DCSR_TRY(start(l, true));
     dcsr_i_cuda_walk walk = {dcsr_i_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
     DCSR_TRY(dcsr_i_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
-    DCSR_TRY(find_used_pages(l));
+    DCSR_TRY(find_used_pages(l, NULL));
     DCSR_TRY(leave_home(l, old));
     dcsr_i_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                        values_at(l, l->first));
@@ -201,7 +205,7 @@ static dcsr_status mark_rows(layout *l, uint64_t *marked)
 /* The pages that have entries, and the row offsets. */
 static dcsr_status start_from_csr(layout *l, const dcsr_csr *csr)
 {
-    DCSR_TRY(start(l));
+    DCSR_TRY(start(l, true));
     for (uint64_t p = 0; p < l->pages; p++) {
         uint64_t row = p << DCSR_CUDA_PAGE_SHIFT, last = row + DCSR_CUDA_PAGE_ROWS;
         if (csr->offsets[row] != csr->offsets[last < l->rows ? last : l->rows]) need_page(l, p);
@@ -273,9 +277,9 @@ enum { KEY_SHIFT = 32 };
 static dcsr_status take_entries(layout *l, home *old, const uint64_t *keys, const void *values)
 {
     dcsr_matrix *matrix = l->matrix;
-    DCSR_TRY(start(l));
+    DCSR_TRY(start(l, true));
     dcsr_i_cuda_find_begins(l->stream, keys, l->entries, KEY_SHIFT, l->rows, l->offsets);
-    DCSR_TRY(find_used_pages(l));
+    DCSR_TRY(find_used_pages(l, NULL));
     DCSR_TRY(leave_home(l, old));
     dcsr_i_cuda_take_low(l->stream, keys, l->entries, KEY_SHIFT, matrix->arena.columns + l->first);
     if (matrix->value_size)
@@ -294,6 +298,90 @@ dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *key
     dcsr_status status = take_entries(&l, &old, keys, values);
     end_move(&l, &old, status);
     if (status == DCSR_OK && strictly)
+        atomic_store(&matrix->versions.ascending, matrix->versions.current->version);
+    return status;
+}
+
+/* ---- From rows that kernels write ---- */
+
+dcsr_status dcsr_i_cuda_sink_room(dcsr_i_cuda_sink *sink, uint64_t entries, uint64_t *first)
+{
+    dcsr_matrix *matrix = sink->matrix;
+    uint64_t version = matrix->versions.current->version + 1;
+    if (sink->room_count == sizeof sink->room / sizeof *sink->room)
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "writing a result: too many pieces");
+    DCSR_TRY(dcsr_i_arena_take_blocks(&matrix->arena, entries, version, false, first));
+    sink->room[sink->room_count].first = *first;
+    sink->room[sink->room_count++].entries = entries;
+    return DCSR_OK;
+}
+
+void dcsr_i_cuda_sink_cut(dcsr_i_cuda_sink *sink, uint64_t used)
+{
+    uint64_t k = sink->room_count - 1, rest = sink->room[k].entries - used;
+    if (rest) dcsr_i_arena_give(&sink->matrix->arena, sink->room[k].first + used, rest);
+    sink->room[k].entries = used;
+}
+
+static dcsr_status open_sink(dcsr_i_cuda_sink *sink, uint64_t rows)
+{
+    sink->begin = dcsr_i_cuda_alloc(sink->stream, DCSR_I_SCRATCH, rows, sizeof *sink->begin);
+    sink->length = dcsr_i_cuda_alloc(sink->stream, DCSR_I_SCRATCH, rows, sizeof *sink->length);
+    if (!sink->begin || !sink->length) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(sink->stream, sink->length, 0, rows * sizeof *sink->length);
+    return DCSR_OK;
+}
+
+static void close_sink(dcsr_i_cuda_sink *sink, uint64_t rows, dcsr_status status)
+{
+    if (status != DCSR_OK) {
+        dcsr_i_cuda_wait(sink->stream, "taking back a change");
+        for (uint64_t k = 0; k < sink->room_count; k++)
+            dcsr_i_arena_give(&sink->matrix->arena, sink->room[k].first, sink->room[k].entries);
+    }
+    dcsr_i_cuda_free(sink->stream, DCSR_I_SCRATCH, sink->begin, rows, sizeof *sink->begin);
+    dcsr_i_cuda_free(sink->stream, DCSR_I_SCRATCH, sink->length, rows, sizeof *sink->length);
+}
+
+/* The table of what was produced. */
+static dcsr_status enter_rows(layout *l, const home *old, const dcsr_i_cuda_sink *sink)
+{
+    dcsr_i_cuda_store *store = l->matrix->cuda;
+    uint64_t version = l->matrix->versions.current->version + 1;
+    DCSR_TRY(find_used_pages(l, sink->length));
+    DCSR_TRY(dcsr_i_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version,
+                                     retired_home(l, old)));
+    dcsr_i_cuda_lay_out_rows(
+        l->stream, l->build.changes, l->used, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, sink->begin, sink->length, l->rows);
+    l->build.table->stored = sink->stored;
+    l->build.table->contiguous = sink->contiguous;
+    l->build.table->first = sink->room_count ? sink->room[0].first : 0;
+    retire_home(l, old);
+    return dcsr_i_cuda_wait(l->stream, "writing a result");
+}
+
+static dcsr_status produce_rows(layout *l, home *old, dcsr_i_cuda_sink *sink, dcsr_i_cuda_produce *produce,
+                                void *user)
+{
+    DCSR_TRY(start(l, false));
+    DCSR_TRY(open_sink(sink, l->rows));
+    DCSR_TRY(dcsr_i_arena_retire(&l->matrix->arena, &old->extents, &old->count));
+    old->retired = true;
+    DCSR_TRY(produce(sink, user));
+    return enter_rows(l, old, sink);
+}
+
+dcsr_status dcsr_i_cuda_replace_rows(dcsr_matrix *matrix, dcsr_i_cuda_produce *produce, void *user)
+{
+    const dcsr_i_table *base = matrix->versions.current;
+    layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols};
+    dcsr_i_cuda_sink sink = {.matrix = matrix, .stream = matrix->cuda->stream};
+    home old = {0};
+    dcsr_status status = produce_rows(&l, &old, &sink, produce, user);
+    close_sink(&sink, l.rows, status);
+    end_move(&l, &old, status);
+    if (status == DCSR_OK && sink.ascending)
         atomic_store(&matrix->versions.ascending, matrix->versions.current->version);
     return status;
 }

@@ -130,6 +130,14 @@ void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *off
 void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes, uint64_t count,
                          dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
                          const uint64_t *offsets, uint64_t rows, uint64_t first);
+/* The same for rows that may stand anywhere: used[p] = whether page p has entries; row i has the length[i] places
+ * from begin[i] on. */
+void dcsr_i_cuda_find_pages_of_rows(dcsr_i_cuda_stream *stream, const uint32_t *length, uint64_t rows,
+                                    uint8_t *used);
+void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
+                              uint64_t count, dcsr_i_cuda_row_page *row_page,
+                              dcsr_i_cuda_segment_page *segment_page, const uint64_t *begin,
+                              const uint32_t *length, uint64_t rows);
 /* Notes in new pages that rows whose bit is set may hold duplicates; adds to *marked how many those are. */
 void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
                                  uint64_t count, dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap,

@@ -124,6 +124,30 @@ dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
  * matrix's turn, and has entered its stream, on which they are ready. */
 dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
                                         uint64_t n, bool strictly);
+
+/* Rows that kernels write straight into the arena of a matrix, to become its content (compact_cuda.c). */
+typedef struct dcsr_i_cuda_sink {
+    dcsr_matrix *matrix;
+    dcsr_i_cuda_stream *stream;
+    /* On the device, for each row: the place at which it begins, and its entries; 0 at first. */
+    uint64_t *begin;
+    uint32_t *length;
+    uint64_t stored; /* the sum of the lengths */
+    bool contiguous; /* rows stand in order without gaps, and the first begins where the only room does */
+    bool ascending;  /* columns ascend strictly in each row; else they are at least distinct */
+    uint64_t room_count;
+    struct {
+        uint64_t first, entries;
+    } room[16];
+} dcsr_i_cuda_sink;
+typedef dcsr_status dcsr_i_cuda_produce(dcsr_i_cuda_sink *sink, void *user);
+/* Takes room for so many entries; at most 16 times. OUT_OF_MEMORY, TOO_LARGE. */
+dcsr_status dcsr_i_cuda_sink_room(dcsr_i_cuda_sink *sink, uint64_t entries, uint64_t *first);
+/* Gives the end of the latest room back, of which only `used` entries are wanted. */
+void dcsr_i_cuda_sink_cut(dcsr_i_cuda_sink *sink, uint64_t used);
+/* Calls produce(), which puts its work on sink->stream, and publishes what it has made. Called like
+ * dcsr_i_cuda_replace_entries(). */
+dcsr_status dcsr_i_cuda_replace_rows(dcsr_matrix *matrix, dcsr_i_cuda_produce *produce, void *user);
 dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                                 uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
