@@ -38,7 +38,8 @@ typedef struct dcsr_i_cuda_properties {
     uint64_t memory;     /* bytes */
     int driver, runtime; /* as CUDA counts: 13000 is 13.0 */
     int multiprocessors;
-    int capability; /* 90 is 9.0 */
+    size_t shared_bytes; /* the most shared memory that a block can have */
+    int capability;      /* 90 is 9.0 */
 } dcsr_i_cuda_properties;
 
 /* Whether a usable device is there: DCSR_OK, or NO_DEVICE with the reason (none, no driver, a driver that is

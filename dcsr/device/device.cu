@@ -72,6 +72,7 @@ static cudaError_t look_at_device(dcsr_i_cuda_properties *p)
     snprintf(p->name, sizeof p->name, "%s", properties.name);
     p->memory = properties.totalGlobalMem;
     p->multiprocessors = properties.multiProcessorCount;
+    p->shared_bytes = properties.sharedMemPerBlockOptin;
     p->capability = properties.major * 10 + properties.minor;
     error = cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, DCSR_CUDA_DEVICE_NUMBER);
     if (error == cudaSuccess && !pools) error = cudaErrorNotSupported;

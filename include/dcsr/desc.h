@@ -83,8 +83,9 @@ typedef struct dcsr_desc {
      * visited. If it does not hold, each element of the result is what either vector gives. */
     bool pull_from_mask;
     dcsr_spmm_mapping mapping; /* of dcsr_spmm() */
-    dcsr_device device;        /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
-    dcsr_report *report;       /* filled in when the operation succeeds; may be NULL */
+    bool deterministic;  /* mxm: sums come out the same, bit for bit, each time; on the CPU they always do */
+    dcsr_device device;  /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
+    dcsr_report *report; /* filled in when the operation succeeds; may be NULL */
 } dcsr_desc;
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* mxm_cuda.c: sparse matrix times sparse matrix on a device: what is read, memory, portions. */
 #include "ops/mxm/mxm_cuda.h"
+#include "ops/mxm/mxm_rows_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
@@ -261,6 +262,9 @@ dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring
                             dcsr_view *B)
 {
     const dcsr_desc *desc = out->desc;
+    bool taken;
+    dcsr_status status = dcsr_i_cuda_mxm_rows(&taken, out, semiring, A, B);
+    if (taken) return status;
     const factors f = {out, semiring, A, B, desc && desc->transpose_a, desc && desc->transpose_b};
     uint64_t a = A->form[0].rows.device.stored, b = B->form[0].rows.device.stored;
     uint64_t rows = f.transpose_b ? B->form[0].rows.cols : B->form[0].rows.rows;

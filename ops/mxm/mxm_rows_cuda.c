@@ -1,0 +1,399 @@
+/* mxm_rows_cuda.c: sparse matrix times sparse matrix on a device, row by row: bins, room, rounds. */
+#include "ops/mxm/mxm_rows_cuda.h"
+#include "dcsr/base/runtime.h"
+#include "dcsr/store/cuda/store_cuda.h"
+#include "dcsr/store/result.h"
+#include "dcsr/view/csc_cuda.h"
+#include "dcsr/view/view_data.h"
+#include "ops/matrix/write_matrix.h"
+#include <string.h>
+
+static const char operation[] = "multiplying matrices";
+
+/* ---- What is chosen ----
+ *
+ * A table is to be filled to a third by what is expected. Tables are powers of two, from LEAST to BLOCK bits; those
+ * up to WARP bits are a warp's. */
+#ifdef DCSR_SIMT
+enum { LEAST_BITS = 5, WARP_BITS = 6, BLOCK_BITS = 8, WARPS = 2, BLOCK_WARPS = 2, SAMPLED_ROWS = 16 };
+#else
+enum { LEAST_BITS = 7, WARP_BITS = 10, BLOCK_BITS = 13, WARPS = 4, BLOCK_WARPS = 16, SAMPLED_ROWS = 2048 };
+#endif
+/* A bin whose rows are fewer than one in so many of those with the next larger table joins these. */
+enum { FEW_ROWS = 8 };
+/* Classes of 0 to 63 products; entries that are expected at most in the smaller of the tables of short rows. */
+enum { SHORT_CLASSES = 7, SHORT_FULL = 20 };
+
+typedef enum method { NOTHING, SHORT, WARP, BLOCK, LONG } method;
+
+typedef struct choice {
+    method method;
+    int bits;
+} choice;
+
+static choice choose(double expected, int block_bits)
+{
+    double wanted = expected * 3;
+    int bits = LEAST_BITS;
+    while ((double)((uint64_t)1 << bits) < wanted && bits < 40) bits++;
+    method how = bits <= WARP_BITS ? WARP : bits <= block_bits ? BLOCK : LONG;
+    return (choice){how, how == LONG ? 0 : bits};
+}
+
+/* 4 to 32 lanes for the rows of B, by their mean length. */
+static int lanes_for(double mean)
+{
+    int lanes = 4;
+    while (lanes < 32 && lanes < mean) lanes *= 2;
+    return lanes;
+}
+
+/* ---- The call ---- */
+
+/* Counters that kernels write, in one array. */
+enum { NEXT, LEFT, TICKET, BY_CLASS, COUNTERS = BY_CLASS + DCSR_CUDA_MXM_CLASSES };
+
+typedef struct multiplication {
+    const dcsr_i_matrix_output *out;
+    dcsr_view *A, *B;
+    dcsr_i_cuda_mxm_job job;
+    bool transpose_a, transpose_b;
+    uint64_t work; /* products */
+    size_t shared_bytes;
+    int block_bits; /* of the largest table that fits them */
+    uint64_t used;  /* entries of the latest room */
+    /* While it is computed. */
+    dcsr_i_cuda_sink *sink;
+    dcsr_i_cuda_stream *stream;
+    uint64_t *a_heads, *b_heads;
+    uint32_t *products, *list, *left;
+    unsigned long long *counters, *status;
+    uint64_t status_count;
+    dcsr_i_cuda_mxm_census *census, known;
+} multiplication;
+
+static void *allocate(const multiplication *m, uint64_t count, size_t size)
+{
+    return dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, count, size);
+}
+
+static void release(const multiplication *m, void *block, uint64_t count, size_t size)
+{
+    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, block, count, size);
+}
+
+static dcsr_status read_back(const multiplication *m, void *to, const void *from, size_t bytes)
+{
+    void *landing = dcsr_i_cuda_landing(m->stream, bytes);
+    if (landing) dcsr_i_cuda_copy(m->stream, landing, from, bytes);
+    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
+    memcpy(to, landing, bytes);
+    return DCSR_OK;
+}
+
+static bool is_one_matrix(const multiplication *m)
+{
+    const dcsr_i_cuda_rows *a = &m->job.a, *b = &m->job.b;
+    return a->root == b->root && a->offsets == b->offsets && a->rows == b->rows;
+}
+
+static dcsr_status open_product(multiplication *m)
+{
+    /* Kernels have some of it besides what they are launched with. */
+    m->shared_bytes = dcsr_i_cuda_describe(dcsr_i_cuda_device_of(m->stream))->shared_bytes - 1024;
+    m->block_bits = BLOCK_BITS;
+    while (dcsr_i_cuda_mxm_block_bytes(
+               &(dcsr_i_cuda_mxm_table){.bits = m->block_bits, .warps = BLOCK_WARPS}) > m->shared_bytes)
+        m->block_bits--;
+    uint64_t rows = m->job.a.rows, inner = m->job.b.rows;
+    bool one = is_one_matrix(m);
+    m->b_heads = allocate(m, inner, sizeof *m->b_heads);
+    m->a_heads = one ? NULL : allocate(m, rows, sizeof *m->a_heads);
+    m->products = allocate(m, rows, sizeof *m->products);
+    m->counters = allocate(m, COUNTERS, sizeof *m->counters);
+    m->census = allocate(m, 1, sizeof *m->census);
+    m->left = allocate(m, rows, sizeof *m->left);
+    if (!m->b_heads || (!one && !m->a_heads) || !m->products || !m->counters || !m->census || !m->left)
+        return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_mxm_heads(m->stream, &m->job.b, m->b_heads);
+    if (!one) dcsr_i_cuda_mxm_heads(m->stream, &m->job.a, m->a_heads);
+    m->job.b_heads = m->b_heads;
+    m->job.a_heads = one ? m->b_heads : m->a_heads;
+    return DCSR_OK;
+}
+
+static void close_product(multiplication *m)
+{
+    uint64_t rows = m->job.a.rows, inner = m->job.b.rows;
+    release(m, m->status, m->status_count, sizeof *m->status);
+    release(m, m->list, rows, sizeof *m->list);
+    release(m, m->left, rows, sizeof *m->left);
+    release(m, m->census, 1, sizeof *m->census);
+    release(m, m->counters, COUNTERS, sizeof *m->counters);
+    release(m, m->products, rows, sizeof *m->products);
+    release(m, m->a_heads, rows, sizeof *m->a_heads);
+    release(m, m->b_heads, inner, sizeof *m->b_heads);
+}
+
+/* ---- What is known ---- */
+
+static dcsr_status count_products(multiplication *m)
+{
+    uint64_t rows = m->job.a.rows, step = rows / SAMPLED_ROWS + 1;
+    dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
+    dcsr_i_cuda_mxm_products(m->stream, &m->job, m->products, m->census);
+    dcsr_i_cuda_mxm_sample(m->stream, &m->job, m->products, step, 32, m->census);
+    DCSR_TRY(read_back(m, &m->known, m->census, sizeof m->known));
+    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; k++) m->work += m->known.products[k];
+    return DCSR_OK;
+}
+
+/* The entries of a row of class k that are expected; or, with `most`, as many as there can be. */
+static double expect(const multiplication *m, int k, bool most)
+{
+    const dcsr_i_cuda_mxm_census *c = &m->known;
+    if (!c->rows[k]) return 0;
+    double entries = (double)c->products[k] / (double)c->rows[k], cols = (double)m->job.b.cols;
+    if (most) entries = k < 32 ? (double)((uint64_t)1 << k) : cols; /* 2^32 - 1 products, or more */
+    if (!most && c->sampled_products[k])
+        entries *= (double)c->sampled_outputs[k] / (double)c->sampled_products[k];
+    return entries < cols ? entries : cols;
+}
+
+/* The method of each class. */
+static void choose_methods(const multiplication *m, int round, choice by_class[DCSR_CUDA_MXM_CLASSES])
+{
+    uint64_t above = 0; /* rows with the table of the class above */
+    for (int k = DCSR_CUDA_MXM_CLASSES - 1; k > 0; k--) {
+        uint64_t rows = m->known.rows[k];
+        const double expected = expect(m, k, round > 0);
+        by_class[k] = choose(expected, m->block_bits);
+        if (k < SHORT_CLASSES) by_class[k] = (choice){SHORT, expected <= SHORT_FULL || k < 6 ? 5 : 6};
+        if (k >= SHORT_CLASSES && round > 1) by_class[k] = (choice){LONG, 0};
+        choice next = k + 1 < DCSR_CUDA_MXM_CLASSES ? by_class[k + 1] : by_class[k];
+        const bool alike = by_class[k].method == next.method && next.method <= WARP;
+        if (!rows || (alike && rows < above / FEW_ROWS)) by_class[k] = next;
+        bool same = by_class[k].method == next.method && by_class[k].bits == next.bits;
+        above = same ? above + rows : rows;
+    }
+    by_class[0] = (choice){NOTHING, 0};
+}
+
+/* ---- Rounds ---- */
+
+/* Rows of one method, that stand side by side in the list; or all. */
+typedef struct bin {
+    choice how;
+    uint64_t first, count;
+} bin;
+
+static int find_bins(const multiplication *m, const choice by_class[DCSR_CUDA_MXM_CLASSES],
+                     bin bins[DCSR_CUDA_MXM_CLASSES])
+{
+    int n = 0;
+    uint64_t at = m->known.rows[0];
+    for (int k = 1; k < DCSR_CUDA_MXM_CLASSES; k++) {
+        uint64_t rows = m->known.rows[k];
+        choice how = by_class[k];
+        if (rows && n && bins[n - 1].how.method == how.method && bins[n - 1].how.bits == how.bits)
+            bins[n - 1].count += rows;
+        else if (rows)
+            bins[n++] = (bin){how, at, rows};
+        at += rows;
+    }
+    return n;
+}
+
+/* Takes room for what is expected of these rows, with something to spare. */
+static dcsr_status take_room(multiplication *m, bool most)
+{
+    double entries = 0;
+    for (int k = 1; k < DCSR_CUDA_MXM_CLASSES; k++) {
+        double products = (double)m->known.products[k], one = expect(m, k, false) * (double)m->known.rows[k];
+        double spare = m->known.sampled_products[k] ? 1.02 * one + 4096 : one;
+        if (most) one = products;
+        entries += most || spare > products ? (most ? one : products < spare ? products : spare) : spare;
+    }
+    m->job.room = (uint64_t)entries + 1;
+    DCSR_TRY(dcsr_i_cuda_sink_room(m->sink, m->job.room, &m->job.first));
+    return DCSR_OK;
+}
+
+static void run_bin(multiplication *m, const bin *b)
+{
+    dcsr_i_cuda_mxm_job *job = &m->job;
+    dcsr_i_cuda_mxm_table table = {.bits = b->how.bits, .warps = WARPS};
+    table.lanes = lanes_for((double)job->b.stored / (double)(job->b.rows ? job->b.rows : 1));
+    job->count = b->count;
+    dcsr_i_cuda_fill(m->stream, m->counters + TICKET, 0, sizeof *m->counters);
+    if (b->how.method == SHORT) {
+        dcsr_i_cuda_mxm_short(m->stream, job, b->how.bits);
+    } else if (b->how.method == WARP) {
+        dcsr_i_cuda_mxm_warp(m->stream, job, &table);
+    } else if (b->how.method == BLOCK) {
+        table.warps = BLOCK_WARPS;
+        while (table.warps > 4 && table.warps << 9 > 1 << table.bits) table.warps /= 2;
+        dcsr_i_cuda_mxm_block(m->stream, job, &table);
+    } else {
+        dcsr_i_cuda_mxm_long(m->stream, job, m->shared_bytes);
+    }
+}
+
+/* Rows stand in order where all are short. */
+static dcsr_status run_in_order(multiplication *m, bin *b)
+{
+    b->count = m->job.a.rows;
+    m->status_count = dcsr_i_cuda_mxm_short_tiles(b->count, b->how.bits);
+    m->status = allocate(m, m->status_count, sizeof *m->status);
+    if (!m->status) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(m->stream, m->status, 0, m->status_count * sizeof *m->status);
+    m->job.status = m->status;
+    m->job.row = NULL;
+    run_bin(m, b);
+    m->job.status = NULL;
+    return DCSR_OK;
+}
+
+/* Rows by class, of all or of those in `from`. */
+static dcsr_status list_rows(multiplication *m, const uint32_t *from, uint64_t count)
+{
+    uint64_t begin[DCSR_CUDA_MXM_CLASSES], at = 0;
+    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += m->known.rows[k++]) begin[k] = at;
+    void *landing = dcsr_i_cuda_landing(m->stream, sizeof begin);
+    if (!m->list) m->list = allocate(m, m->job.a.rows, sizeof *m->list);
+    if (!m->list || !landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    memcpy(landing, begin, sizeof begin);
+    dcsr_i_cuda_copy(m->stream, m->counters + BY_CLASS, landing, sizeof begin);
+    dcsr_i_cuda_mxm_sort_rows(m->stream, from, count, m->products, m->counters + BY_CLASS, m->list);
+    return DCSR_OK;
+}
+
+/* Computes the rows of which known tells; *left of them are then in m->left. */
+static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint64_t *left)
+{
+    choice by_class[DCSR_CUDA_MXM_CLASSES];
+    bin bins[DCSR_CUDA_MXM_CLASSES];
+    unsigned long long counters[TICKET + 1];
+    choose_methods(m, round, by_class);
+    int n = find_bins(m, by_class, bins);
+    bool in_order = round == 0 && n == 1 && bins[0].how.method == SHORT;
+    DCSR_TRY(take_room(m, round > 0));
+    m->sink->contiguous = in_order;
+    if (!in_order) DCSR_TRY(list_rows(m, round ? m->left : NULL, count));
+    dcsr_i_cuda_fill(m->stream, m->counters, 0, BY_CLASS * sizeof *m->counters);
+    m->job.next = m->counters + NEXT;
+    m->job.left_count = m->counters + LEFT;
+    m->job.ticket = m->counters + TICKET;
+    m->job.left = m->left;
+    if (in_order) DCSR_TRY(run_in_order(m, &bins[0]));
+    for (int k = n - 1; k >= 0 && !in_order; k--) { /* those with the longest rows first */
+        m->job.row = m->list + bins[k].first;
+        run_bin(m, &bins[k]);
+    }
+    for (int k = 0; k < n; k++) m->sink->ascending &= bins[k].how.method == LONG;
+    DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
+    *left = counters[LEFT];
+    m->used = counters[NEXT] < m->job.room ? counters[NEXT] : m->job.room;
+    dcsr_i_cuda_sink_cut(m->sink, m->used);
+    return DCSR_OK;
+}
+
+static dcsr_status compute_rows(multiplication *m)
+{
+    uint64_t left = m->job.a.rows;
+    m->sink->ascending = true;
+    DCSR_TRY(count_products(m));
+    for (int round = 0; left && m->work; round++) {
+        if (round) { /* what is known of those that are left */
+            dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
+            dcsr_i_cuda_mxm_recount(m->stream, m->left, left, m->products, m->census);
+            DCSR_TRY(read_back(m, &m->known, m->census, sizeof m->known));
+        }
+        DCSR_TRY(run_round(m, round, left, &left));
+        if (round == 0) m->sink->stored = m->used;
+        if (left || round) m->sink->contiguous = false;
+        if (left || round)
+            DCSR_TRY(dcsr_i_cuda_mxm_total(m->stream, m->sink->length, m->job.a.rows, &m->sink->stored));
+    }
+    return DCSR_OK;
+}
+
+/* ---- In C's turn ---- */
+
+static dcsr_status produce(dcsr_i_cuda_sink *sink, void *user)
+{
+    multiplication *m = user;
+    dcsr_matrix *C = sink->matrix;
+    m->sink = sink;
+    m->stream = sink->stream;
+    m->job.columns = C->arena.columns;
+    m->job.values = C->value_size ? C->arena.values : NULL;
+    m->job.begin = sink->begin;
+    m->job.length = sink->length;
+    dcsr_status status = open_product(m);
+    if (status == DCSR_OK) status = compute_rows(m);
+    close_product(m);
+    return status;
+}
+
+static dcsr_status multiply_in_turn(dcsr_matrix *C, void *user)
+{
+    multiplication *m = user;
+    const dcsr_i_table *now = C->versions.current;
+    DCSR_TRY(dcsr_i_check_shape(m->out->call, "C", now->rows, now->cols, "the result", m->job.a.rows,
+                                m->job.b.cols));
+    dcsr_i_cuda_enter(C->cuda->stream);
+    dcsr_status status = dcsr_i_cuda_replace_rows(C, produce, m);
+    dcsr_i_cuda_leave(C->cuda->stream);
+    return status;
+}
+
+/* Rows that stand as they are to be read: each entry once. */
+static bool is_plain(const dcsr_view *view)
+{
+    return !view->shows_duplicates && view->matrix->policy != DCSR_POLICY_KEEP;
+}
+
+/* Whether all is done in one type, or no values are wanted. */
+static bool find_ring(multiplication *m, const dcsr_semiring *semiring)
+{
+    dcsr_matrix *C = m->out->C;
+    dcsr_i_cuda_semiring *ring = &m->job.ring;
+    if (!dcsr_i_cuda_semiring_of(ring, semiring, false, m->A->form[0].rows.type)) return false;
+    m->job.ones = ring->ones || C->type == DCSR_PATTERN;
+    m->job.value_size = (uint32_t)dcsr_type_size(m->job.ones ? C->type : (dcsr_type)ring->type);
+    const bool truth = true;
+    dcsr_i_cast(m->job.ones && C->type != DCSR_PATTERN ? C->type : (dcsr_type)ring->type, &m->job.one,
+                DCSR_BOOL, &truth, 1);
+    const dcsr_binary_op *multiply = semiring->multiply;
+    return m->job.ones || (multiply->xtype == multiply->ytype && multiply->ztype == multiply->xtype &&
+                           C->type == multiply->ztype);
+}
+
+static dcsr_status find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed)
+{
+    if (transposed) return dcsr_i_cuda_view_transposed(rows, view);
+    *rows = view->form[0].rows.device;
+    dcsr_i_view_was_read(view);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
+                                 dcsr_view *A, dcsr_view *B)
+{
+    const dcsr_desc *desc = out->desc;
+    multiplication m = {.out = out,
+                        .A = A,
+                        .B = B,
+                        .transpose_a = desc && desc->transpose_a,
+                        .transpose_b = desc && desc->transpose_b};
+    bool plain = !out->mask && !(desc && desc->mask_complement) && !out->accum && !out->region;
+    *taken = plain && is_plain(A) && is_plain(B) && find_ring(&m, semiring);
+    if (!*taken) return DCSR_OK;
+    m.job.ordered = desc && desc->deterministic;
+    DCSR_TRY(find_rows(&m.job.a, A, m.transpose_a));
+    DCSR_TRY(find_rows(&m.job.b, B, m.transpose_b));
+    DCSR_TRY(dcsr_i_result_turn(out->C, out->call, multiply_in_turn, &m));
+    if (desc && desc->report) *desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = m.work};
+    return DCSR_OK;
+}

@@ -1,0 +1,119 @@
+/* mxm_rows_cuda.h: sparse matrix times sparse matrix on a device, row by row (internal; for C and for kernels).
+ *
+ * Gustavson's algorithm. Rows of the result are binned by their products, and each bin has its method:
+ *
+ *      short    up to 63 products: a thread adds them up in a hash table        mxm_short.cu
+ *               in shared memory
+ *      warp     a warp does                                                     mxm_hash.cu
+ *      block    a block does
+ *      long     a block marks the columns in a bitmap, which tells how many     mxm_long.cu
+ *               there are and the rank of each, and adds up by rank
+ *
+ * A row takes its place in the arena of C when it is finished, so there is no symbolic pass, no array of all
+ * products and no copy at the end. Where all rows are short, blocks hand on where they end (decoupled look-back,
+ * Merrill and Garland 2016), and the rows of C stand in order without gaps.
+ *
+ * How much room C needs and which tables suffice is estimated from a sample of rows. A row for which table or room
+ * does not suffice is left for another round, which assumes that no two products meet.
+ *
+ *      mxm_rows_cuda.c    bins, room, rounds
+ *      mxm_count.cu       products of each row; the sample; rows by class */
+#ifndef DCSR_MXM_ROWS_CUDA_H
+#define DCSR_MXM_ROWS_CUDA_H
+
+#include <dcsr/desc.h>
+#include "dcsr/base/cuda.h"
+#include "dcsr/store/rowtable_cuda.h"
+#include "ops/algebra/semiring_cuda.h"
+
+typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* C = A B, if this method takes it: *taken. It does without mask, accumulator and region, on built-in operators of one
+ * type, where each row of A and B stands as it is to be read. Errors as of dcsr_mxm(). */
+dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
+                                 dcsr_view *A, dcsr_view *B);
+
+/* ---- For kernels ---- */
+
+/* Class 0: no products; class k: 2^(k-1) to 2^k - 1. */
+enum { DCSR_CUDA_MXM_CLASSES = 33 };
+
+typedef struct dcsr_i_cuda_mxm_census {
+    uint64_t rows[DCSR_CUDA_MXM_CLASSES], products[DCSR_CUDA_MXM_CLASSES];
+    uint64_t sampled_products[DCSR_CUDA_MXM_CLASSES], sampled_outputs[DCSR_CUDA_MXM_CLASSES];
+} dcsr_i_cuda_mxm_census;
+
+/* What all methods get, by value. */
+typedef struct dcsr_i_cuda_mxm_job {
+    dcsr_i_cuda_rows a, b;
+    /* For each row where it begins and its length, in 40 and 24 bits, where it is one piece (mxm_rows.cuh). */
+    const uint64_t *a_heads, *b_heads;
+    const uint32_t *row; /* the rows to compute; NULL: 0, 1, ... */
+    uint64_t count;
+    uint32_t *columns; /* of the arena */
+    void *values;      /* NULL: of a pattern */
+    uint64_t first, room;
+    unsigned long long *next; /* entries of the room that are taken; where one falls short: beyond `room` */
+    uint64_t *begin;          /* of the rows of C */
+    uint32_t *length;
+    uint32_t *left; /* rows for which there was no room, or too small a table */
+    unsigned long long *left_count;
+    unsigned long long *ticket; /* blocks that have begun, tiles that are given out */
+    unsigned long long *status; /* of the tiles, for the look-back; NULL: rows may stand anywhere */
+    dcsr_i_cuda_semiring ring;
+    bool ones;    /* every value is 1, of `value_type` */
+    bool ordered; /* terms are added in the order of A's entries */
+    uint32_t value_size;
+    dcsr_i_scalar one;
+} dcsr_i_cuda_mxm_job;
+
+/* heads[r] of the rows of a matrix. */
+void dcsr_i_cuda_mxm_heads(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t *heads);
+/* products[r] of each row (2^32 - 1: or more), and their census, which is of zeros before. */
+void dcsr_i_cuda_mxm_products(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, uint32_t *products,
+                              dcsr_i_cuda_mxm_census *census);
+/* The products and the entries of the result of every step-th row, of those classes below `most`. */
+void dcsr_i_cuda_mxm_sample(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job,
+                            const uint32_t *products, uint64_t step, int most,
+                            dcsr_i_cuda_mxm_census *census);
+/* The rows by class: those of class k from list[next[k]] on; next[k] is moved on. */
+void dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
+                               const uint32_t *products, unsigned long long *next, uint32_t *list);
+/* The census of listed rows, whose products are known. */
+void dcsr_i_cuda_mxm_recount(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
+                             const uint32_t *products, dcsr_i_cuda_mxm_census *census);
+
+/* The sum of the lengths. Waits. */
+dcsr_status dcsr_i_cuda_mxm_total(dcsr_i_cuda_stream *stream, const uint32_t *length, uint64_t rows,
+                                  uint64_t *total);
+
+/* A hash table of 2^bits sums. */
+typedef struct dcsr_i_cuda_mxm_table {
+    int bits;
+    int warps; /* of a block: each with a table; or, of the method block, all with one */
+    int lanes; /* that share an entry of A: 4 to 32 */
+} dcsr_i_cuda_mxm_table;
+
+enum { DCSR_CUDA_MXM_SHORT = 63 }; /* products of a short row */
+
+/* Tiles of a look-back, for tables of 2^bits sums. */
+uint64_t dcsr_i_cuda_mxm_short_tiles(uint64_t rows, int bits);
+/* Of rows of up to DCSR_CUDA_MXM_SHORT products, in tables of 2^bits sums, 5 or 6. */
+void dcsr_i_cuda_mxm_short(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, int bits);
+void dcsr_i_cuda_mxm_warp(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job,
+                          const dcsr_i_cuda_mxm_table *table);
+/* Bytes of shared memory that a block of the method takes, with values of 8 bytes. */
+size_t dcsr_i_cuda_mxm_block_bytes(const dcsr_i_cuda_mxm_table *table);
+void dcsr_i_cuda_mxm_block(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job,
+                           const dcsr_i_cuda_mxm_table *table);
+/* With so many bytes of shared memory for a block, 48 Ki at least. */
+void dcsr_i_cuda_mxm_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, size_t shared_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,408 @@
+/* test_mxm_rows_device.c: products on a device row by row: every bin and its borders, estimates that are wrong, tables
+ * that are too small, windows of columns, rows in pieces, the order of terms. The cpu's product is what is expected. */
+#include "dcsr/base/alloc.h"
+#include "ops/mxm/mxm_rows_cuda.h"
+#include "tests/support/support_parity.h"
+#include <dcsr/mxm.h>
+#include <math.h>
+
+/* ---- Problems ---- */
+
+typedef struct triples {
+    uint64_t rows, cols, n, capacity;
+    uint64_t *row, *col;
+    double *value;
+} triples;
+
+static void add(triples *t, uint64_t row, uint64_t col, double value)
+{
+    if (t->n == t->capacity) {
+        t->capacity = t->capacity * 2 + 64;
+        t->row = realloc(t->row, t->capacity * sizeof *t->row);
+        t->col = realloc(t->col, t->capacity * sizeof *t->col);
+        t->value = realloc(t->value, t->capacity * sizeof *t->value);
+        cr_assert(t->row && t->col && t->value);
+    }
+    t->row[t->n] = row, t->col[t->n] = col, t->value[t->n++] = value;
+}
+
+/* In both contexts; in several pieces where it is inserted in batches. */
+static matrices make(parity *p, triples *t, dcsr_type type, int batches)
+{
+    matrices m;
+    char *values = test_allocate(t->n + 1, 8);
+    size_t size = dcsr_type_size(type);
+    for (uint64_t k = 0; k < t->n && size; k++) test_encode(type, t->value[k], values + k * size);
+    for (int c = 0; c < PLACES; c++) {
+        m.in[c] = test_matrix(p->in[c], type, t->rows, t->cols, DCSR_POLICY_LAST);
+        for (int b = 0; b < batches; b++) {
+            uint64_t begin = t->n * (uint64_t)b / (uint64_t)batches,
+                     end = t->n * ((uint64_t)b + 1) / (uint64_t)batches;
+            TEST_OK(dcsr_matrix_insert(m.in[c], end - begin, t->row + begin, t->col + begin,
+                                       size ? values + begin * size : NULL, NULL));
+            TEST_OK(dcsr_matrix_wait(m.in[c]));
+        }
+        m.view[c] = test_view(m.in[c], DCSR_LAYOUT_SEGMENTS, 0);
+    }
+    free(values), free(t->row), free(t->col), free(t->value);
+    *t = (triples){0};
+    return m;
+}
+
+/* Whether two views show the same entries, to the bit. */
+static bool same_entries(dcsr_view *a, dcsr_view *b)
+{
+    dcsr_csr x, y;
+    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
+    return x.nnz == y.nnz && !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
+           !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
+           (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
+}
+
+/* Multiplies in both contexts and compares, also what C says of itself. */
+static void check(parity *p, const matrices *A, const matrices *B, const dcsr_semiring *ring, dcsr_type type,
+                  const dcsr_desc *how, const char *what)
+{
+    dcsr_csr a, b;
+    dcsr_matrix *C[PLACES];
+    dcsr_view *view[PLACES];
+    dcsr_report report;
+    dcsr_desc desc = how ? *how : (dcsr_desc){0};
+    desc.report = &report;
+    TEST_OK(dcsr_view_get_csr_on_host(view[HERE] = test_view(A->in[HERE], DCSR_LAYOUT_CSR, 0), &a));
+    TEST_OK(dcsr_view_get_csr_on_host(view[THERE] = test_view(B->in[HERE], DCSR_LAYOUT_CSR, 0), &b));
+    const uint64_t rows = desc.transpose_a ? a.cols : a.rows, cols = desc.transpose_b ? b.rows : b.cols;
+    uint64_t products = 0;
+    for (uint64_t k = 0; k < a.nnz && !desc.transpose_a && !desc.transpose_b; k++)
+        products += b.offsets[a.col_indices[k] + 1] - b.offsets[a.col_indices[k]];
+    dcsr_view_destroy(view[HERE]), dcsr_view_destroy(view[THERE]);
+    for (int c = 0; c < PLACES; c++) {
+        C[c] = test_matrix(p->in[c], type, rows, cols, DCSR_POLICY_LAST);
+        for (int round = 0; round < 2; round++) /* the second in place of the first */
+            TEST_OK(dcsr_mxm(C[c], NULL, NULL, ring, A->view[c], B->view[c], &desc));
+        view[c] = test_view(C[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    }
+    cr_assert_eq(report.device, DCSR_DEVICE_CUDA, "%s", what);
+    cr_assert(desc.transpose_a || desc.transpose_b || report.entries == products, "%s: not row by row", what);
+    cr_assert(same_entries(view[HERE], view[THERE]), "%s", what);
+    dcsr_matrix_info info;
+    dcsr_csr csr;
+    TEST_OK(dcsr_matrix_get_info(C[THERE], &info));
+    TEST_OK(dcsr_view_get_csr_on_host(view[HERE], &csr));
+    cr_assert_eq(info.stored, csr.nnz, "%s", what);
+    cr_assert_eq(info.unresolved_rows, 0, "%s", what);
+    /* It takes further changes. */
+    if (csr.rows && csr.cols) {
+        const uint64_t row[] = {csr.rows - 1, 0}, col[] = {0, csr.cols - 1};
+        for (int c = 0; c < PLACES; c++) {
+            dcsr_view_destroy(view[c]);
+            TEST_OK(dcsr_matrix_remove(C[c], 2, row, col, NULL));
+            TEST_OK(dcsr_matrix_wait(C[c]));
+            view[c] = test_view(C[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+        }
+        cr_assert(same_entries(view[HERE], view[THERE]), "%s: after removing", what);
+    }
+    for (int c = 0; c < PLACES; c++) {
+        dcsr_view_destroy(view[c]);
+        dcsr_matrix_destroy(C[c]);
+    }
+}
+
+static const dcsr_semiring *plus_times(dcsr_type type)
+{
+    return dcsr_semiring_of(DCSR_PLUS_TIMES, type);
+}
+
+/* ---- Bins ---- */
+
+/* Row i of A has as many products as it says, which meet in one of `share` columns or so, or not at all. */
+static void draw_row(triples *A, uint64_t row, uint64_t products, uint64_t inner)
+{
+    for (uint64_t k = 0; k < products; k++) add(A, row, (row * 7 + k) % inner, 1 + (double)(row % 3));
+}
+
+/* Rows at the borders of classes and methods, with products that meet often, seldom and never. */
+Test(mxm_rows_device, works_at_the_borders_of_bins)
+{
+    static const uint64_t sizes[] = {0,  1,   2,   15,  16,  17,  31,  32,  33,  62,  63,  64,  65,   85,
+                                     86, 127, 128, 129, 255, 256, 257, 300, 511, 512, 513, 700, 1023, 1025};
+    enum { SIZES = sizeof sizes / sizeof *sizes, INNER = 1100, REPEATS = 3 };
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 11);
+    for (uint64_t apart = 1; apart <= 400; apart *= 20) {
+        triples A = {.rows = SIZES * REPEATS, .cols = INNER}, B = {.rows = INNER, .cols = 3000};
+        for (uint64_t i = 0; i < A.rows; i++) draw_row(&A, i, sizes[i % SIZES], INNER);
+        for (uint64_t i = 0; i < INNER; i++) /* one entry in each row of B */
+            add(&B, i, i * apart * 37 % (1 + B.cols * apart / 400), 1 + (double)(i % 5));
+        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+        check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "borders");
+        check(&p, &a, &b, dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_PATTERN, NULL, "pattern");
+        /* Any term of a sum: here all are alike. */
+        check(&p, &a, &b, dcsr_semiring_of(DCSR_ANY_FIRST, DCSR_INT16), DCSR_INT16, NULL, "any");
+        parity_free_matrix(&a), parity_free_matrix(&b);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* Of a minimum numbers count; but where there is none, it is NaN. */
+Test(mxm_rows_device, finds_minima_beside_nan)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 21);
+    for (uint64_t width = 4; width <= 1024; width *= 4) {
+        triples A = {.rows = 20, .cols = width}, B = {.rows = width, .cols = 40};
+        for (uint64_t i = 0; i < 20; i++)
+            for (uint64_t k = 0; k < width; k++)
+                add(&A, i, k, i % 3 && (i % 3 == 1 || k % 2) ? (double)NAN : 7);
+        for (uint64_t k = 0; k < width; k++) add(&B, k, k / 2 % 40, (double)(k % 5));
+        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+        check(&p, &a, &b, dcsr_semiring_of(DCSR_MIN_PLUS, DCSR_FP64), DCSR_FP64, NULL, "NaN");
+        parity_free_matrix(&a), parity_free_matrix(&b);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* Stencils: all rows are of one bin, short or not, and alike. */
+Test(mxm_rows_device, multiplies_stencils)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 12);
+    for (int points = 3; points <= 27; points *= 3) {
+        enum { SIDE = 12 };
+        triples A = {.rows = SIDE * SIDE * SIDE, .cols = SIDE * SIDE * SIDE};
+        for (int i = 0; i < (int)A.rows; i++)
+            for (int n = 0; n < 27; n++) {
+                int d[3] = {n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1},
+                    at[3] = {i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE};
+                bool inside = points == 27 || (points == 9 && !d[2]) || (!d[2] && !d[1]);
+                for (int k = 0; k < 3; k++) inside = inside && at[k] + d[k] >= 0 && at[k] + d[k] < SIDE;
+                if (inside)
+                    add(&A, (uint64_t)i, (uint64_t)(i + d[0] + SIDE * (d[1] + SIDE * d[2])),
+                        d[0] || d[1] || d[2] ? -1 : 26);
+            }
+        matrices a = make(&p, &A, DCSR_FP64, 1);
+        check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64, NULL, "stencil");
+        check(&p, &a, &a, dcsr_semiring_of(DCSR_MIN_PLUS, DCSR_FP64), DCSR_FP64, NULL, "min-plus");
+        check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64,
+              &(dcsr_desc){.transpose_a = true, .transpose_b = true}, "transposed");
+        parity_free_matrix(&a);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* A row with everything, over more columns than a window has; and a column with everything. */
+Test(mxm_rows_device, multiplies_one_row_with_everything)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 13);
+    triples A = {.rows = 300, .cols = 300}, B = {.rows = 300, .cols = 5000};
+    for (uint64_t k = 0; k < 300; k++) add(&A, 150, k, 1 + (double)(k % 3)), add(&A, k, 7, 2);
+    for (uint64_t i = 0; i < 300; i++)
+        for (uint64_t k = 0; k < 40; k++)
+            add(&B, i, test_random_below(&p.random, 5000), (double)test_random_below(&p.random, 4));
+    for (uint64_t k = 0; k < 2500; k++) add(&B, 7, 2 * k, 1);
+    matrices a = make(&p, &A, DCSR_INT64, 1), b = make(&p, &B, DCSR_INT64, 2);
+    check(&p, &a, &b, plus_times(DCSR_INT64), DCSR_INT64, NULL, "full row");
+    check(&p, &a, &b, dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_BOOL, NULL, "full row, ones");
+    check(&p, &b, &a, plus_times(DCSR_INT64), DCSR_INT64,
+          &(dcsr_desc){.transpose_a = true, .transpose_b = true}, "full column");
+    parity_free_matrix(&a), parity_free_matrix(&b);
+    parity_close(&p);
+    close_device();
+}
+
+/* Sums that cancel stay: entries of value 0. */
+Test(mxm_rows_device, keeps_sums_that_cancel)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 14);
+    for (uint64_t width = 4; width <= 1024; width *= 4) {
+        triples A = {.rows = 20, .cols = 2 * width}, B = {.rows = 2 * width, .cols = 50};
+        for (uint64_t i = 0; i < 20; i++)
+            for (uint64_t k = 0; k < 2 * width; k++) add(&A, i, k, k % 2 ? 1 : -1);
+        for (uint64_t k = 0; k < 2 * width; k++) add(&B, k, k / 2 % 50, 3);
+        matrices a = make(&p, &A, DCSR_FP32, 1), b = make(&p, &B, DCSR_FP32, 1);
+        check(&p, &a, &b, plus_times(DCSR_FP32), DCSR_FP32, NULL, "cancels");
+        parity_free_matrix(&a), parity_free_matrix(&b);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* ---- Wrong estimates ---- */
+
+/* The rows that a sample meets - the first of every few - sum up to one entry; the others do not at all, so that
+ * neither tables nor room suffice. And the other way round. */
+Test(mxm_rows_device, recovers_from_wrong_estimates)
+{
+    enum { ROWS = 400, TERMS = 100 };
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 15);
+    for (int few = 0; few < 2; few++) {
+        triples A = {.rows = ROWS, .cols = 2 * TERMS}, B = {.rows = 2 * TERMS, .cols = 2 * TERMS};
+        uint64_t step = ROWS / 16 + 1; /* as in the emulator */
+        for (uint64_t i = 0; i < ROWS; i++)
+            for (uint64_t k = 0; k < TERMS; k++) add(&A, i, k + ((i % step == 0) != few ? 0 : TERMS), 1);
+        for (uint64_t k = 0; k < 2 * TERMS; k++) add(&B, k, k < TERMS ? 5 : k, (double)k);
+        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+        check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "misled");
+        parity_free_matrix(&a), parity_free_matrix(&b);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* Columns that all begin to look for their place at the same one, in tables of any size. */
+Test(mxm_rows_device, survives_columns_that_collide)
+{
+    enum { COLUMNS = 200 };
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 16);
+    triples A = {.rows = 30, .cols = COLUMNS}, B = {.rows = COLUMNS, .cols = DCSR_MAX_COLS};
+    for (uint64_t i = 0; i < 30; i++)
+        for (uint64_t k = 0; k < COLUMNS; k++) add(&A, i, k, 1);
+    /* h * inverse of the hash's factor, for h below 2^18: the topmost 14 bits are 0. */
+    uint32_t inverse = 1;
+    for (int i = 0; i < 5; i++) inverse *= 2 - 0x9e3779b1u * inverse;
+    uint64_t found = 0;
+    for (uint32_t h = 1; found < COLUMNS; h++)
+        if (h * inverse < DCSR_MAX_COLS - 1) add(&B, found++, h * inverse, (double)h);
+    matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+    /* Of 2^31 columns no CSC or window of all is made: rows are. */
+    check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "collide");
+    parity_free_matrix(&a), parity_free_matrix(&b);
+    parity_close(&p);
+    close_device();
+}
+
+/* ---- Rows in pieces, types, order ---- */
+
+Test(mxm_rows_device, reads_rows_in_pieces)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 17);
+    for (int round = 0; round < 6; round++) {
+        uint64_t n = (uint64_t[]){60, 400, 4000}[round % 3];
+        matrices a = parity_matrix(&p, DCSR_INT32, 90, 120, n, 1, 5, DCSR_POLICY_LAST),
+                 b = parity_matrix(&p, DCSR_INT32, 120, 2000, 3 * n, 1, 5, DCSR_POLICY_LAST);
+        dcsr_type type = round < 3 ? DCSR_INT32 : DCSR_UINT8;
+        check(&p, &a, &b, plus_times(type), type, NULL, "pieces");
+        parity_free_matrix(&a), parity_free_matrix(&b);
+    }
+    parity_close(&p);
+    close_device();
+}
+
+/* Numbers that round: in the order of A's entries the sums are the cpu's, whatever the method. */
+Test(mxm_rows_device, adds_in_order_where_asked)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 18);
+    triples A = {.rows = 60, .cols = 800}, B = {.rows = 800, .cols = 400};
+    for (uint64_t i = 0; i < A.rows; i++)
+        for (uint64_t k = 0; k < i * i / 5 + 1; k++)
+            add(&A, i, test_random_below(&p.random, 800),
+                -1 / (1.0 + (double)test_random_below(&p.random, 1000)));
+    for (uint64_t i = 0; i < B.rows; i++)
+        for (uint64_t k = 0; k < 1 + i % 9; k++)
+            add(&B, i, test_random_below(&p.random, i % 3 ? 40 : 400),
+                1 / (1.0 + (double)test_random_below(&p.random, 1000)));
+    matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+    for (int c = 0; c < PLACES; c++) { /* sorted rows, so that both go through A's entries alike */
+        dcsr_view_destroy(a.view[c]), dcsr_view_destroy(b.view[c]);
+        a.view[c] = test_view(a.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+        b.view[c] = test_view(b.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    }
+    check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, &(dcsr_desc){.deterministic = true}, "in order");
+    parity_free_matrix(&a), parity_free_matrix(&b);
+    parity_close(&p);
+    close_device();
+}
+
+/* C is both factors; views of what it was go on showing that. */
+Test(mxm_rows_device, takes_its_own_factors)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 19);
+    matrices m = parity_matrix(&p, DCSR_INT64, 100, 100, 600, 1, 2, DCSR_POLICY_LAST);
+    dcsr_view *before[PLACES], *after[PLACES];
+    for (int c = 0; c < PLACES; c++) {
+        before[c] = test_view(m.in[c], DCSR_LAYOUT_SEGMENTS, 0);
+        for (int round = 0; round < 3; round++) {
+            dcsr_view *now = test_view(m.in[c], DCSR_LAYOUT_SEGMENTS, 0);
+            TEST_OK(dcsr_mxm(m.in[c], NULL, NULL, plus_times(DCSR_INT64), now, now, NULL));
+            dcsr_view_destroy(now);
+        }
+        after[c] = test_view(m.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    }
+    cr_assert(same_entries(after[HERE], after[THERE]));
+    uint64_t length[PLACES];
+    for (uint64_t row = 0; row < 100; row++) {
+        for (int c = 0; c < PLACES; c++)
+            TEST_OK(dcsr_view_get_row(before[c], row, 0, NULL, NULL, &length[c]));
+        cr_assert_eq(length[HERE], length[THERE]);
+    }
+    for (int c = 0; c < PLACES; c++) dcsr_view_destroy(before[c]), dcsr_view_destroy(after[c]);
+    parity_free_matrix(&m);
+    parity_close(&p);
+    close_device();
+}
+
+/* Each allocation of the call fails once: C is as it was, and nothing is left behind. */
+Test(mxm_rows_device, leaves_nothing_behind_when_memory_runs_out)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 20);
+    matrices a = parity_matrix(&p, DCSR_FP64, 150, 150, 2000, 1, 1, DCSR_POLICY_LAST),
+             c = parity_matrix(&p, DCSR_FP64, 150, 150, 100, 1, 1, DCSR_POLICY_LAST);
+    dcsr_view *before = test_view(c.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    int failures = 0;
+    for (long n = 0; status == DCSR_ERROR_OUT_OF_MEMORY; n++) {
+        cr_assert(n < 1000);
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_mxm(c.in[THERE], NULL, NULL, plus_times(DCSR_FP64), a.view[THERE], a.view[THERE], NULL);
+        dcsr_i_fail_allocations_after(-1);
+        if (status == DCSR_OK) break;
+        failures++;
+        dcsr_view *now = test_view(c.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+        cr_assert(same_entries(before, now), "after failure %d", (int)n);
+        dcsr_view_destroy(now);
+    }
+    TEST_OK(status);
+    cr_assert(failures >= 8, "%d", failures);
+    TEST_OK(dcsr_mxm(c.in[HERE], NULL, NULL, plus_times(DCSR_FP64), a.view[HERE], a.view[HERE], NULL));
+    dcsr_view *here = test_view(c.in[HERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+              *there = test_view(c.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    cr_assert(same_entries(here, there));
+    dcsr_view_destroy(before), dcsr_view_destroy(here), dcsr_view_destroy(there);
+    parity_free_matrix(&a), parity_free_matrix(&c);
+    parity_close(&p);
+    close_device(); /* which checks that all memory has been given back */
+}
