@@ -66,7 +66,7 @@ static __global__ void lay_out_rows(const dcsr_i_cuda_page_change *changes, uint
         uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
         if (row >= rows) continue;
         row_page[change.fresh].length[r] = length[row];
-        segment_page[change.segment[0]].begin[r] = begin[row];
+        segment_page[change.segment[0]].begin[r] = length[row] ? begin[row] : 0;
         segment_page[change.segment[0]].capacity[r] = length[row];
     }
 }
