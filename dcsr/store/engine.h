@@ -28,6 +28,15 @@ typedef struct dcsr_i_measures {
     uint64_t max_segments, unresolved_rows; /* 0 for CSR */
 } dcsr_i_measures;
 
+/* Rows that may differ between two versions, in host memory: row i of `from` and of `to`, CSRs of the cpu's engine,
+ * has the number numbers[i], which ascend; behind the last row of one that version has no more. */
+typedef struct dcsr_i_candidates {
+    struct dcsr_i_csr *from, *to;
+    uint32_t *numbers;
+    uint64_t count;
+    uint64_t compared; /* rows at other places, of which these are what is left */
+} dcsr_i_candidates;
+
 typedef struct dcsr_i_engine {
     /* Makes matrix->current, an empty table of version 1, and the arena. close() frees both, and what else
      * the engine has hung on the matrix, also after an open() that failed. */
@@ -111,6 +120,10 @@ typedef struct dcsr_i_engine {
     /* The same entries as a CSR in host memory, of the cpu's engine; NULL where the accessor's entries are in
      * host memory already. */
     dcsr_status (*download)(struct dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
+    /* Of two versions of a matrix, each as published or as a CSR: the rows that do not hold the same entries in the
+     * same order. NULL where the entries are in host memory, to be compared there. */
+    dcsr_status (*find_candidates)(dcsr_i_candidates *candidates, dcsr_context *context,
+                                   const dcsr_i_rows *from, const dcsr_i_rows *to);
 } dcsr_i_engine;
 
 extern const dcsr_i_engine dcsr_i_cpu_engine;

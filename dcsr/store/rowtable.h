@@ -128,6 +128,9 @@ static inline const dcsr_i_row_page *dcsr_i_page(const dcsr_i_table *table, uint
  *
  * which costs O(those pages), plus the size of their directories and shelves. */
 const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p);
+/* The first page from p on that two versions of one matrix, both held, do not share; if there is none, the
+ * number of pages of the one that has more. What they share of shelves and directories is skipped as a whole. */
+uint64_t dcsr_i_next_unshared_page(const dcsr_i_table *a, const dcsr_i_table *b, uint64_t p);
 /* The number of pages in use. */
 uint64_t dcsr_i_pages_there(const dcsr_i_table *table);
 

@@ -27,6 +27,43 @@ const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p)
     return NULL;
 }
 
+/* The shelf and the directory of page p; NULL where the table has none, or ends before it. */
+static const dcsr_i_shelf *shelf_at(const dcsr_i_table *table, uint64_t p)
+{
+    return p >> DCSR_I_SHELF_SHIFT < table->shelves ? table->shelf[p >> DCSR_I_SHELF_SHIFT] : NULL;
+}
+
+static const dcsr_i_directory *directory_at(const dcsr_i_table *table, uint64_t p)
+{
+    return p >> DCSR_I_DIRECTORY_SHIFT < table->directories ? dcsr_i_directory_of(table, p) : NULL;
+}
+
+/* The first page behind the shelf or the directory, as the shift says, that has page p. */
+static uint64_t behind(uint64_t p, int shift)
+{
+    return ((p >> shift) + 1) << shift;
+}
+
+uint64_t dcsr_i_next_unshared_page(const dcsr_i_table *a, const dcsr_i_table *b, uint64_t p)
+{
+    const uint64_t in_a = dcsr_i_page_count(a), in_b = dcsr_i_page_count(b),
+                   pages = in_a > in_b ? in_a : in_b;
+    while (p < pages) {
+        if (shelf_at(a, p) == shelf_at(b, p)) {
+            p = behind(p, DCSR_I_SHELF_SHIFT);
+            continue;
+        }
+        const dcsr_i_directory *of_a = directory_at(a, p), *of_b = directory_at(b, p);
+        const uint64_t end = behind(p, DCSR_I_DIRECTORY_SHIFT);
+        for (; of_a != of_b && p < end; p++) {
+            uint64_t i = p & (DCSR_I_DIRECTORY_PAGES - 1);
+            if ((of_a ? of_a->page[i] : NULL) != (of_b ? of_b->page[i] : NULL)) return p;
+        }
+        p = end;
+    }
+    return pages;
+}
+
 uint64_t dcsr_i_pages_there(const dcsr_i_table *table)
 {
     uint64_t count = 0;

@@ -7,6 +7,7 @@
 #include <dcsr/matrix.h>
 #include <dcsr/vector.h>
 #include <dcsr/view.h>
+#include <dcsr/diff.h>
 #include <dcsr/coo.h>
 #include <dcsr/convert.h>
 #include <dcsr/reader.h>

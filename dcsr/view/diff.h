@@ -1,0 +1,38 @@
+/* diff.h: what differs between two versions: how it is found (internal). */
+#ifndef DCSR_DIFF_DATA_H
+#define DCSR_DIFF_DATA_H
+
+#include "dcsr/store/store.h"
+#include <dcsr/diff.h>
+
+/* The entries that only `to` has, that only `from` has, and those with two values. */
+enum { DCSR_I_INSERTED, DCSR_I_REMOVED, DCSR_I_CHANGED, DCSR_I_DIFFERENCES };
+
+/* The arrays of a list; those of values that it has none of are NULL. */
+typedef struct dcsr_i_differences {
+    uint64_t nnz;
+    uint32_t *rows, *cols;
+    char *old, *new;
+} dcsr_i_differences;
+
+struct dcsr_diff {
+    dcsr_context *context;
+    size_t value_size;
+    dcsr_diff_info info;
+    uint64_t *rows; /* info.rows of them */
+    dcsr_i_differences list[DCSR_I_DIFFERENCES];
+};
+
+/* ---- diff_rows.c ---- */
+
+/* Rows of two versions in host memory, perhaps of different dimensions, each of them as published or as a CSR.
+ * Row i of either has the number numbers[i], or i if that is NULL. */
+typedef struct dcsr_i_row_pairs {
+    dcsr_policy policy;
+    const dcsr_i_rows *from, *to;
+    const uint32_t *numbers;
+} dcsr_i_row_pairs;
+/* Fills the diff's arrays, and counts in its info. Those of a diff that fails are freed with it. */
+dcsr_status dcsr_i_diff_fill(dcsr_diff *diff, const dcsr_i_row_pairs *pairs);
+
+#endif

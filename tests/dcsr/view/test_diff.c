@@ -1,0 +1,573 @@
+/* test_diff.c: what differs between two versions, against an oracle of each, and at which cost. */
+#include "dcsr/base/alloc.h"
+#include "tests/support/support.h"
+#include <dcsr/diff.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const dcsr_layout layouts[] = {DCSR_LAYOUT_SEGMENTS, DCSR_LAYOUT_CSR, DCSR_LAYOUT_CSC};
+
+static dcsr_diff *diff_of(dcsr_view *from, dcsr_view *to)
+{
+    dcsr_diff *diff;
+    TEST_OK(dcsr_view_diff(&diff, from, to));
+    return diff;
+}
+
+static dcsr_diff_info info_of(const dcsr_diff *diff)
+{
+    dcsr_diff_info info;
+    TEST_OK(dcsr_diff_get_info(diff, &info));
+    return info;
+}
+
+static dcsr_diff_entries entries_of(const dcsr_diff *diff)
+{
+    dcsr_diff_entries entries;
+    TEST_OK(dcsr_diff_get_entries(diff, &entries));
+    return entries;
+}
+
+/* ---- By hand ---- */
+
+/* As in the oracle: values as doubles; `old` is that of a removed entry and the old one of a changed entry. */
+typedef struct expected {
+    uint64_t row, col;
+    double old, new;
+} expected;
+
+static bool list_is(const dcsr_diff_list *list, dcsr_type type, size_t n, const expected *e)
+{
+    size_t size = dcsr_type_size(type);
+    const char *old = list->old_values, *new = list->new_values;
+    if (list->nnz != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (list->row_indices[i] != e[i].row || list->col_indices[i] != e[i].col) return false;
+        if (size && old && test_decode(type, old + i * size) != e[i].old) return false;
+        if (size && new &&test_decode(type, new + i *size) != e[i].new) return false;
+    }
+    return true;
+}
+#define EXPECTED(...)                                                  \
+    sizeof((expected[]){__VA_ARGS__}) / sizeof(expected), (expected[]) \
+    {                                                                  \
+        __VA_ARGS__                                                    \
+    }
+#define LIST_IS(list, type, ...) cr_assert(list_is(list, type, EXPECTED(__VA_ARGS__)), #list)
+
+static bool rows_are(const dcsr_diff *diff, uint64_t n, const uint64_t *rows)
+{
+    dcsr_index_list list;
+    TEST_OK(dcsr_diff_get_rows(diff, &list));
+    return list.n == n && info_of(diff).rows == n && (!n || !memcmp(list.indices, rows, n * sizeof *rows));
+}
+
+static bool is_empty(const dcsr_diff *diff)
+{
+    dcsr_diff_entries e = entries_of(diff);
+    return rows_are(diff, 0, NULL) && !e.inserted.nnz && !e.removed.nnz && !e.changed.nnz;
+}
+
+Test(diff, lists_what_was_inserted_removed_and_changed)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 300, 9, DCSR_POLICY_LAST);
+    TEST_INSERT(matrix, {0, 1, 1}, {5, 2, 2}, {5, 8, 3}, {200, 0, 4}, {200, 1, 5});
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {5, 8, 30}, {299, 3, 6}, {5, 0, 7});
+    TEST_REMOVE(matrix, {200, 0, 0}, {0, 0, 0});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *diff = diff_of(from, to), *back = diff_of(to, from);
+    dcsr_view_destroy(from);
+    dcsr_diff_info info = info_of(diff);
+    cr_assert(info.type == DCSR_FP64 && info.from_version < info.to_version);
+    cr_assert_eq(info.to_version, test_view_info(to).version);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    dcsr_diff_entries e = entries_of(diff), b = entries_of(back);
+    cr_assert(e.type == DCSR_FP64 && rows_are(diff, 3, (uint64_t[]){5, 200, 299}));
+    LIST_IS(&e.inserted, DCSR_FP64, {5, 0, 0, 7}, {299, 3, 0, 6});
+    LIST_IS(&e.removed, DCSR_FP64, {200, 0, 4, 0});
+    LIST_IS(&e.changed, DCSR_FP64, {5, 8, 3, 30});
+    cr_assert(!e.inserted.old_values && !e.removed.new_values);
+    LIST_IS(&b.removed, DCSR_FP64, {5, 0, 7, 0}, {299, 3, 6, 0});
+    LIST_IS(&b.inserted, DCSR_FP64, {200, 0, 0, 4});
+    LIST_IS(&b.changed, DCSR_FP64, {5, 8, 30, 3});
+    dcsr_diff_destroy(diff);
+    dcsr_diff_destroy(back);
+    dcsr_diff_destroy(NULL);
+    test_close(context);
+}
+
+Test(diff, compares_values_bit_by_bit)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP32, 2, 9, DCSR_POLICY_LAST);
+    TEST_INSERT(matrix, {0, 1, NAN}, {0, 2, 0.0}, {0, 3, 1}, {1, 1, NAN});
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {0, 1, NAN}, {0, 2, -0.0}, {0, 3, NAN}, {1, 1, NAN});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *diff = diff_of(from, to);
+    dcsr_diff_list changed = entries_of(diff).changed;
+    cr_assert(rows_are(diff, 1, (uint64_t[]){0}) && changed.nnz == 2);
+    cr_assert(changed.col_indices[0] == 2 && signbit(((const float *)changed.new_values)[0]));
+    cr_assert(changed.col_indices[1] == 3 && isnan(((const float *)changed.new_values)[1]));
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(from);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, compares_kept_duplicates_in_their_order)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT32, 3, 9, DCSR_POLICY_KEEP);
+    TEST_INSERT(matrix, {0, 4, 1}, {0, 4, 2}, {1, 7, 3}, {2, 0, 9}, {2, 0, 8});
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {0, 4, 2}, {0, 3, 5});
+    TEST_REMOVE(matrix, {1, 7, 0}, {2, 0, 0});
+    TEST_INSERT(matrix, {1, 7, 3}, {1, 7, 4}, {2, 0, 8});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    dcsr_diff *diff = diff_of(from, to);
+    dcsr_diff_entries e = entries_of(diff);
+    LIST_IS(&e.inserted, DCSR_INT32, {0, 3, 0, 5}, {0, 4, 0, 2}, {1, 7, 0, 4});
+    LIST_IS(&e.changed, DCSR_INT32, {2, 0, 9, 8});
+    LIST_IS(&e.removed, DCSR_INT32, {2, 0, 8, 0});
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(from);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, shows_what_a_resize_dropped)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 300, 200, DCSR_POLICY_ANY);
+    TEST_INSERT(matrix, {0, 150, 1}, {1, 99, 1}, {299, 5, 1}, {100, 5, 1});
+    dcsr_view *first = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_resize(matrix, 101, 100, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *second = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_resize(matrix, 1000, 1000, NULL));
+    TEST_INSERT(matrix, {999, 999, 1});
+    dcsr_view *third = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *dropped = diff_of(first, second), *back = diff_of(second, first),
+              *added = diff_of(second, third);
+    dcsr_diff_entries d = entries_of(dropped), b = entries_of(back), a = entries_of(added);
+    LIST_IS(&d.removed, DCSR_PATTERN, {0, 150, 0, 0}, {299, 5, 0, 0});
+    LIST_IS(&b.inserted, DCSR_PATTERN, {0, 150, 0, 0}, {299, 5, 0, 0});
+    LIST_IS(&a.inserted, DCSR_PATTERN, {999, 999, 0, 0});
+    cr_assert(!d.inserted.nnz && !d.changed.nnz && !b.removed.nnz && !a.removed.nnz && !a.changed.nnz);
+    cr_assert(!d.removed.old_values && !b.inserted.new_values);
+    cr_assert(rows_are(dropped, 2, (uint64_t[]){0, 299}) && rows_are(added, 1, (uint64_t[]){999}));
+    dcsr_diff_destroy(dropped);
+    dcsr_diff_destroy(back);
+    dcsr_diff_destroy(added);
+    dcsr_view_destroy(first);
+    dcsr_view_destroy(second);
+    dcsr_view_destroy(third);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* ---- What it costs ---- */
+
+/* One entry in each row. */
+static void fill_diagonal(dcsr_matrix *matrix, uint64_t rows)
+{
+    test_entry *entries = test_allocate(rows, sizeof *entries);
+    for (uint64_t i = 0; i < rows; i++) entries[i] = (test_entry){i, i % 7, (double)(i % 5)};
+    test_insert(matrix, rows, entries);
+    free(entries);
+}
+
+Test(diff, reads_the_rows_that_a_change_has_touched)
+{
+    dcsr_context *context = test_context(2);
+    uint64_t rows = (uint64_t)TEST_SIZE(200000, 20000, 20000);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, rows, 7, DCSR_POLICY_LAST);
+    fill_diagonal(matrix, rows);
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {3, 1, 1}, {rows / 2, 1, 1}, {rows - 1, 6, 1}, {rows - 2, (rows - 2) % 7, -1});
+    for (size_t l = 0; l < 3; l += 2) {
+        dcsr_view *to = test_view(matrix, layouts[l], DCSR_VIEW_SORTED);
+        dcsr_diff *diff = diff_of(from, to);
+        cr_assert_eq(info_of(diff).rows_compared, 4);
+        cr_assert(rows_are(diff, 4, (uint64_t[]){3, rows / 2, rows - 2, rows - 1}));
+        dcsr_diff_destroy(diff);
+        dcsr_view_destroy(to);
+    }
+    dcsr_view_destroy(from);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, of_billions_of_rows_looks_at_those_that_differ)
+{
+    dcsr_context *context = test_context(1);
+    uint64_t rows = test_on_device(context) ? 1 << 20 : DCSR_MAX_ROWS;
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, rows, 1000, DCSR_POLICY_SUM);
+    for (uint64_t i = 0; i < 50; i++) TEST_INSERT(matrix, {i * (rows / 50), i, 1});
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {0, 0, 1}, {rows / 3, 9, 9}, {rows - 1, 999, 1});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *diff = diff_of(from, to);
+    dcsr_diff_entries e = entries_of(diff);
+    cr_assert(info_of(diff).rows_compared == 3 && rows_are(diff, 3, (uint64_t[]){0, rows / 3, rows - 1}));
+    LIST_IS(&e.changed, DCSR_FP64, {0, 0, 1, 2});
+    LIST_IS(&e.inserted, DCSR_FP64, {rows / 3, 9, 0, 9}, {rows - 1, 999, 0, 1});
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(from);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, skips_unresolved_rows_that_both_versions_have)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 1000, 7, DCSR_POLICY_SUM);
+    fill_diagonal(matrix, 1000);
+    fill_diagonal(matrix, 1000);
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_INSERT(matrix, {500, 0, 1});
+    for (unsigned flags = 0; flags <= (DCSR_VIEW_SORTED | DCSR_VIEW_DUPLICATES); flags++) {
+        dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, flags);
+        dcsr_diff *diff = diff_of(from, to);
+        cr_assert(info_of(diff).rows_compared == 1 && rows_are(diff, 1, (uint64_t[]){500}));
+        dcsr_diff_destroy(diff);
+        dcsr_view_destroy(to);
+    }
+    dcsr_view_destroy(from);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, does_not_list_rows_that_have_moved)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 200, 7, DCSR_POLICY_LAST);
+    fill_diagonal(matrix, 200);
+    TEST_INSERT(matrix, {9, 6, 1}, {9, 3, 1}, {9, 5, 2}, {9, 5, 3}, {10, 6, 0}, {11, 0, 0}, {12, 5, 5});
+    TEST_REMOVE(matrix, {10, 6, 0}, {11, 4, 0});
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    for (size_t l = 0; l < 3; l++) {
+        dcsr_view *to = test_view(matrix, layouts[l], 0);
+        dcsr_diff *diff = diff_of(from, to);
+        cr_assert(is_empty(diff) && info_of(diff).rows_compared == 200);
+        dcsr_diff_destroy(diff);
+        dcsr_view_destroy(to);
+    }
+    dcsr_view_destroy(from);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, of_one_version_is_empty)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, 100, 7, DCSR_POLICY_SUM);
+    fill_diagonal(matrix, 100);
+    fill_diagonal(matrix, 100);
+    for (int l = 0; l < 9; l++) {
+        dcsr_view *from = test_view(matrix, layouts[l / 3], 0);
+        dcsr_view *to = test_view(matrix, layouts[l % 3], DCSR_VIEW_DUPLICATES);
+        dcsr_diff *diff = diff_of(from, to);
+        cr_assert(is_empty(diff) && info_of(diff).rows_compared == 0);
+        dcsr_diff_destroy(diff);
+        dcsr_view_destroy(from);
+        dcsr_view_destroy(to);
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* ---- Against an oracle of each version ---- */
+
+enum { COLS = 40, KEPT = 5 };
+
+typedef struct model {
+    dcsr_matrix *matrix;
+    oracle now, was[KEPT];
+    dcsr_view *view[KEPT];
+    test_random *random;
+} model;
+
+static void change_entries(model *m, bool insert)
+{
+    enum { MOST = 60 };
+    size_t n = test_random_below(m->random, MOST), size = dcsr_type_size(m->now.type);
+    uint64_t rows[MOST], cols[MOST], near = test_random_below(m->random, m->now.rows);
+    char values[MOST * 8];
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = test_random_once_in(m->random, 3) ? test_random_below(m->random, m->now.rows) : near;
+        cols[i] = test_random_below(m->random, m->now.cols);
+        if (size) test_encode(m->now.type, (double)test_random_below(m->random, 3), values + i * size);
+    }
+    if (insert) {
+        TEST_OK(dcsr_matrix_insert(m->matrix, n, rows, cols, size ? values : NULL, NULL));
+        oracle_insert(&m->now, n, rows, cols, size ? values : NULL);
+    } else {
+        TEST_OK(dcsr_matrix_remove(m->matrix, n, rows, cols, NULL));
+        oracle_remove(&m->now, n, rows, cols);
+    }
+}
+
+static void change(model *m)
+{
+    switch (test_random_below(m->random, 10)) {
+    case 0:;
+        uint64_t rows = 1 + test_random_below(m->random, 400), cols = 1 + test_random_below(m->random, COLS);
+        TEST_OK(dcsr_matrix_resize(m->matrix, rows, cols, NULL));
+        oracle_resize(&m->now, rows, cols);
+        break;
+    case 1:
+        TEST_OK(dcsr_matrix_defragment(
+            m->matrix, test_random_below(m->random, 2) ? DCSR_DEFRAGMENT_WHOLE : DCSR_DEFRAGMENT_SELECTED,
+            NULL));
+        break;
+    case 2:
+    case 3:
+        change_entries(m, false);
+        break;
+    default:
+        change_entries(m, true);
+    }
+    TEST_OK(dcsr_matrix_wait(m->matrix));
+}
+
+/* The next entry of a list is this one; its values, where the list has them. */
+static bool comes(const dcsr_diff_list *list, uint64_t *next, uint64_t row, dcsr_type type,
+                  const oracle_entry *old, const oracle_entry *new)
+{
+    uint64_t i = (*next)++, col = old ? old->column : new->column;
+    return i < list->nnz && list->row_indices[i] == row && list->col_indices[i] == col &&
+           (!list->old_values || oracle_value(type, list->old_values, i) == old->value) &&
+           (!list->new_values || oracle_value(type, list->new_values, i) == new->value);
+}
+
+static oracle_row row_of(const oracle *o, uint64_t row)
+{
+    return row < o->rows ? o->row[row] : (oracle_row){0};
+}
+
+/* Whether the row's differences come next in the lists; *differs tells if there are any. */
+static bool row_comes(const dcsr_diff_entries *e, uint64_t next[3], uint64_t row, const oracle_row *a,
+                      const oracle_row *b, bool *differs)
+{
+    size_t i = 0, j = 0;
+    *differs = false;
+    while (i < a->length || j < b->length) {
+        const oracle_entry *old = i < a->length ? &a->entry[i] : NULL;
+        const oracle_entry *new = j < b->length ? &b->entry[j] : NULL;
+        if (old && new && old->column < new->column) new = NULL;
+        if (old && new && old->column > new->column) old = NULL;
+        i += old != NULL, j += new != NULL;
+        if (old && new && (e->type == DCSR_PATTERN || old->value == new->value)) continue;
+        *differs = true;
+        const dcsr_diff_list *list = old && new ? &e->changed : old ? &e->removed : &e->inserted;
+        if (!comes(list,
+                   &next[list == &e->changed   ? 0
+                         : list == &e->removed ? 1
+                                               : 2],
+                   row, e->type, old, new))
+            return false;
+    }
+    return true;
+}
+
+static bool agrees(const dcsr_diff *diff, const oracle *from, const oracle *to)
+{
+    dcsr_diff_entries e = entries_of(diff);
+    dcsr_index_list rows;
+    uint64_t next[3] = {0}, listed = 0;
+    TEST_OK(dcsr_diff_get_rows(diff, &rows));
+    for (uint64_t row = 0; row < from->rows || row < to->rows; row++) {
+        oracle_row a = row_of(from, row), b = row_of(to, row);
+        bool differs;
+        if (!row_comes(&e, next, row, &a, &b, &differs)) return false;
+        if (differs && (listed == rows.n || rows.indices[listed++] != row)) return false;
+    }
+    return listed == rows.n && next[0] == e.changed.nnz && next[1] == e.removed.nnz &&
+           next[2] == e.inserted.nnz;
+}
+
+static void let_go(model *m, int v)
+{
+    dcsr_view_destroy(m->view[v]);
+    if (m->view[v]) oracle_destroy(&m->was[v]);
+    m->view[v] = NULL;
+}
+
+static void keep(model *m, int v)
+{
+    let_go(m, v);
+    oracle_copy(&m->was[v], &m->now);
+    m->view[v] = test_view(m->matrix, layouts[test_random_below(m->random, 3)],
+                           (unsigned)test_random_below(m->random, 4));
+}
+
+static void run_model(dcsr_context *context, dcsr_type type, dcsr_policy policy, test_random *random,
+                      int steps)
+{
+    model m = {.random = random};
+    dcsr_matrix_options options = {.policy = policy, .segments = 2};
+    TEST_OK(dcsr_matrix_create(&m.matrix, context, type, 200, COLS, &options));
+    oracle_create(&m.now, type, policy, 200, COLS);
+    for (int v = 0; v < KEPT; v++) keep(&m, v);
+    for (int step = 0; step < steps; step++) {
+        change(&m);
+        if (test_random_below(random, 2)) keep(&m, (int)test_random_below(random, KEPT));
+        int from = (int)test_random_below(random, KEPT), to = (int)test_random_below(random, KEPT);
+        dcsr_diff *diff = diff_of(m.view[from], m.view[to]);
+        cr_assert(agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d", dcsr_type_name(type),
+                  (int)policy, step);
+        dcsr_diff_destroy(diff);
+    }
+    for (int v = 0; v < KEPT; v++) let_go(&m, v);
+    oracle_destroy(&m.now);
+    dcsr_matrix_destroy(m.matrix);
+}
+
+Test(diff, agrees_with_a_model)
+{
+    test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(6, 2, 2));
+    for (uint64_t s = seeds.first; s < seeds.first + seeds.rounds; s++) {
+        test_seed_begins(s);
+        test_random random = {s};
+        dcsr_context *context = test_context(1 + (int)(s % 3));
+        for (int type = 0; type < DCSR_TYPE_COUNT; type++) {
+            dcsr_policy policy = (dcsr_policy)(DCSR_POLICY_KEEP + (type + (int)s) % 6);
+            run_model(context, (dcsr_type)type, policy, &random, TEST_SIZE(60, 30, 20));
+        }
+        for (int policy = DCSR_POLICY_KEEP; policy <= DCSR_POLICY_ANY; policy++)
+            run_model(context, DCSR_FP64, (dcsr_policy)policy, &random, TEST_SIZE(60, 30, 20));
+        test_close(context);
+    }
+}
+
+/* ---- Beside writers ---- */
+
+typedef struct follower {
+    test_writer *writer;
+    dcsr_view *last; /* shared by followers */
+} follower;
+
+/* Each diff tells of every entry that the two views show, or do not show. */
+static void *follow(void *argument)
+{
+    follower *f = argument;
+    dcsr_view *from = f->last;
+    while (!atomic_load(&f->writer->done)) {
+        dcsr_view *to = test_view(f->writer->matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        dcsr_diff *diff = diff_of(from, to);
+        dcsr_diff_entries e = entries_of(diff);
+        uint64_t grown = test_view_info(to).nnz - test_view_info(from).nnz;
+        cr_assert(!e.removed.nnz && !e.changed.nnz && e.inserted.nnz == grown);
+        for (uint64_t i = 0; i < e.inserted.nnz; i++) {
+            bool stored[2];
+            uint64_t row = e.inserted.row_indices[i], col = e.inserted.col_indices[i];
+            TEST_OK(dcsr_view_get_many(from, 1, &row, &col, NULL, &stored[0]));
+            TEST_OK(dcsr_view_get_many(to, 1, &row, &col, NULL, &stored[1]));
+            cr_assert(!stored[0] && stored[1]);
+        }
+        dcsr_diff_destroy(diff);
+        if (from != f->last) dcsr_view_destroy(from);
+        from = to;
+    }
+    if (from != f->last) dcsr_view_destroy(from);
+    return NULL;
+}
+
+Test(diff, follows_a_matrix_that_is_written)
+{
+    enum { FOLLOWERS = 2 };
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix;
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_PATTERN, 500, 500, NULL));
+    test_writer writer = {
+        .matrix = matrix, .size = 500, .entries = 20, .batches = (size_t)TEST_SIZE(400, 200, 100)};
+    follower f = {.writer = &writer, .last = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0)};
+    pthread_t write, read[FOLLOWERS];
+    cr_assert(pthread_create(&write, NULL, test_write_batches, &writer) == 0);
+    for (int i = 0; i < FOLLOWERS; i++) cr_assert(pthread_create(&read[i], NULL, follow, &f) == 0);
+    for (int i = 0; i < FOLLOWERS; i++) pthread_join(read[i], NULL);
+    pthread_join(write, NULL);
+    dcsr_view_destroy(f.last);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* ---- Failures ---- */
+
+static uint64_t held_by(dcsr_context *context)
+{
+    dcsr_context_info info = test_context_info(context);
+    return info.matrix_bytes + info.scratch_bytes;
+}
+
+Test(diff, without_memory_leaves_nothing_behind)
+{
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT16, 1000, 100, DCSR_POLICY_SUM);
+    fill_diagonal(matrix, 1000);
+    dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    for (uint64_t i = 0; i < 100; i++) TEST_INSERT(matrix, {7, 99 - i, 1}, {i, 50, 1});
+    TEST_REMOVE(matrix, {999, 999 % 7, 0});
+    dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_diff *diff = NULL;
+    long n = 0;
+    for (; status != DCSR_OK; n++) {
+        cr_assert_null(diff);
+        uint64_t before = held_by(context);
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_view_diff(&diff, from, to);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
+        cr_assert(status == DCSR_OK || held_by(context) == before);
+    }
+    cr_assert(n > 10 && entries_of(diff).changed.nnz == 1 && entries_of(diff).removed.nnz == 1);
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(from);
+    dcsr_view_destroy(to);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+Test(diff, refuses_what_cannot_be_compared)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_SUM);
+    dcsr_matrix *other = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_SUM);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *foreign = test_view(other, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *diff = (dcsr_diff *)view, *kept = diff_of(view, view);
+    dcsr_diff_info info;
+    dcsr_diff_entries entries;
+    dcsr_index_list rows;
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "different matrices", dcsr_view_diff(&diff, view, foreign));
+    cr_assert_null(diff);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "diff is NULL", dcsr_view_diff(NULL, view, view));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view is NULL", dcsr_view_diff(&diff, NULL, view));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view is NULL", dcsr_view_diff(&diff, view, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the diff is NULL", dcsr_diff_get_info(NULL, &info));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "answer is NULL", dcsr_diff_get_info(kept, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the diff is NULL", dcsr_diff_get_rows(NULL, &rows));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the diff is NULL", dcsr_diff_get_entries(NULL, &entries));
+    dcsr_matrix_destroy(matrix);
+    dcsr_matrix_destroy(other);
+    dcsr_context_destroy(context);
+    TEST_REFUSED(DCSR_ERROR_CONTEXT_DESTROYED, "context", dcsr_view_diff(&diff, view, view));
+    TEST_REFUSED(DCSR_ERROR_CONTEXT_DESTROYED, "context", dcsr_diff_get_rows(kept, &rows));
+    dcsr_diff_destroy(kept);
+    dcsr_view_destroy(view);
+    dcsr_view_destroy(foreign);
+}
