@@ -48,7 +48,9 @@ void dcsr_i_cuda_csr_free(dcsr_i_csr *csr)
 
 /* ---- Copies in host memory ---- */
 
-static dcsr_i_csr *create_host_csr(dcsr_context *context, const dcsr_i_rows *rows)
+/* For so many of the rows, with so many entries. */
+static dcsr_i_csr *create_host_csr(dcsr_context *context, const dcsr_i_rows *rows, uint64_t count,
+                                   uint64_t entries)
 {
     dcsr_i_csr *csr = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *csr);
     if (!csr) return NULL;
@@ -57,9 +59,9 @@ static dcsr_i_csr *create_host_csr(dcsr_context *context, const dcsr_i_rows *row
     csr->engine = &dcsr_i_cpu_engine;
     csr->version = rows->table ? rows->table->version : 0;
     csr->type = rows->type;
-    csr->rows = rows->rows;
+    csr->rows = count;
     csr->cols = rows->cols;
-    csr->nnz = rows->device.stored;
+    csr->nnz = entries;
     csr->value_size = rows->device.value_size;
     csr->offsets = dcsr_i_alloc(context, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
     csr->columns = dcsr_i_alloc(context, DCSR_I_MATRIX, csr->nnz, sizeof *csr->columns);
@@ -117,7 +119,7 @@ static dcsr_status copy_rows(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const 
 
 dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows)
 {
-    dcsr_i_csr *made = create_host_csr(context, rows);
+    dcsr_i_csr *made = create_host_csr(context, rows, rows->rows, rows->device.stored);
     dcsr_i_cuda_stream *stream = made ? dcsr_i_stream_borrow(context) : NULL;
     *csr = NULL;
     if (!stream) {
@@ -132,5 +134,38 @@ dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const 
         *csr = made;
     else
         dcsr_i_csr_release(made);
+    return status;
+}
+
+/* The number of entries is what the offsets end with. */
+static dcsr_status copy_listed(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_cuda_stream *stream,
+                               const dcsr_i_rows *rows, const dcsr_i_cuda_walk *walk)
+{
+    uint64_t *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
+    if (landing) dcsr_i_cuda_copy(stream, landing, walk->offsets + walk->count, sizeof *landing);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "copying rows to the host"));
+    dcsr_i_csr *made = create_host_csr(context, rows, walk->count, *landing);
+    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_copy(stream, made->offsets, walk->offsets, (walk->count + 1) * sizeof *made->offsets);
+    dcsr_status status = gather_and_copy(made, stream, walk);
+    if (status != DCSR_OK) {
+        dcsr_i_cuda_wait(stream, "copying rows to the host");
+        dcsr_i_csr_release(made);
+        return status;
+    }
+    *csr = made;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_download_rows(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_rows *rows, const uint32_t *list, uint64_t count)
+{
+    *csr = NULL;
+    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, count + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_walk walk = {rows->device, list, count, offsets};
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, &rows->device, list, count, offsets);
+    if (status == DCSR_OK) status = copy_listed(csr, context, stream, rows, &walk);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, count + 1, sizeof *offsets);
     return status;
 }

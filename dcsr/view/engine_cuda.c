@@ -105,4 +105,5 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .csr_free = dcsr_i_cuda_csr_free,
     .transpose = dcsr_i_cuda_csc_create,
     .download = dcsr_i_cuda_download,
+    .find_candidates = dcsr_i_cuda_find_candidates,
 };

@@ -165,5 +165,10 @@ void dcsr_i_cuda_csr_free(dcsr_i_csr *csr);
 dcsr_status dcsr_i_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
                                    uint64_t version);
 dcsr_status dcsr_i_cuda_download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);
+/* The same of the rows whose numbers are given in device memory, as they stand. */
+dcsr_status dcsr_i_cuda_download_rows(dcsr_i_csr **csr, dcsr_context *context, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_rows *rows, const uint32_t *list, uint64_t count);
+dcsr_status dcsr_i_cuda_find_candidates(dcsr_i_candidates *candidates, dcsr_context *context,
+                                        const dcsr_i_rows *from, const dcsr_i_rows *to);
 
 #endif
