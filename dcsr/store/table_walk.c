@@ -1,5 +1,5 @@
-/* table_walk.c: going over the pages of row tables that are there: what is missing is skipped by the
- * directory and by the shelf. */
+/* table_walk.c: going over the pages of row tables that are there: what is missing, or shared
+ * by two of them, is skipped by the directory and by the shelf. */
 #include "dcsr/store/store.h"
 
 const dcsr_i_row_page *dcsr_i_next_page(const dcsr_i_table *table, uint64_t *p)

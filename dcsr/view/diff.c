@@ -1,6 +1,6 @@
 /* diff.c: what differs between the versions that two views of one matrix show. */
 #include "dcsr/base/runtime.h"
-#include "dcsr/view/diff.h"
+#include "dcsr/view/diff_data.h"
 #include "dcsr/view/view_data.h"
 
 /* ---- Making one ---- */

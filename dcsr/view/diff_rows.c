@@ -5,7 +5,7 @@
  * The others are brought into order, with duplicates combined and deletions applied, and merged. Threads take
  * runs of pages and note what differs, in order; the notes are distributed to the lists at the end.
  */
-#include "dcsr/view/diff.h"
+#include "dcsr/view/diff_data.h"
 #include "dcsr/view/sorted.h"
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* test_stored_view.c: views of versions, lent from the map of a store or copied. */
 #include "tests/support/support_snapshot.h"
+#include <dcsr/diff.h>
 
 /* From the map where that is possible, and always right; it lives on while the version is deleted. */
 Test(stored_view, is_lent_where_that_is_possible)
@@ -47,5 +48,31 @@ Test(stored_view, is_lent_where_that_is_possible)
         cr_assert_eq(atomic_load(&f.store->views), 0);
         dcsr_matrix_destroy(matrix);
     }
+    end(&f);
+}
+
+Test(stored_view, is_of_a_matrix_of_its_own)
+{
+    fixture f = begin(0);
+    if (test_on_device(f.context)) {
+        end(&f);
+        return;
+    }
+    dcsr_matrix *matrix = make_rows(f.context, 3, 8);
+    dcsr_view *view[2], *own = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_diff *diff;
+    dcsr_index_list rows;
+    snapshot(&f, "m", matrix);
+    for (int v = 0; v < 2; v++) TEST_OK(dcsr_store_open_view(&view[v], f.context, f.store, "m", 0));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "in a store", dcsr_view_diff(&diff, view[0], view[1]));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "different matrices", dcsr_view_diff(&diff, view[0], own));
+    TEST_OK(dcsr_view_diff(&diff, view[0], view[0]));
+    TEST_OK(dcsr_diff_get_rows(diff, &rows));
+    cr_assert_eq(rows.n, 0);
+    dcsr_diff_destroy(diff);
+    dcsr_view_destroy(view[0]);
+    dcsr_view_destroy(view[1]);
+    dcsr_view_destroy(own);
+    dcsr_matrix_destroy(matrix);
     end(&f);
 }

@@ -1,4 +1,4 @@
-/* diff.h: what differs between two versions: how it is found (internal). */
+/* diff_data.h: what differs between two versions: how it is found (internal). */
 #ifndef DCSR_DIFF_DATA_H
 #define DCSR_DIFF_DATA_H
 
