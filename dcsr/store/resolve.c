@@ -73,23 +73,21 @@ static uint64_t *merge_runs(uint64_t *keys, uint64_t *spare, uint64_t *ends, int
     return keys;
 }
 
-/* Sorts n keys column << 32 | position: mostly a few ascending runs, one per batch. */
-static uint64_t *sort_keys(dcsr_i_resolver *resolver, uint64_t n)
+uint64_t *dcsr_i_keys_sort(uint64_t *keys, uint64_t *spare, uint64_t n)
 {
     uint64_t ends[MERGE_RUNS];
     int runs = 0;
-    uint64_t *keys = resolver->keys;
     if (n <= INSERTION_LENGTH) {
         insertion_sort(keys, n);
         return keys;
     }
     for (uint64_t i = 1; i < n; i++) {
         if (keys[i - 1] < keys[i]) continue;
-        if (runs == MERGE_RUNS - 1) return dcsr_i_sort(keys, resolver->spare, n, 1, 32, 31, 1);
+        if (runs == MERGE_RUNS - 1) return dcsr_i_sort(keys, spare, n, 1, 32, 31, 1);
         ends[runs++] = i;
     }
     ends[runs++] = n;
-    return merge_runs(keys, resolver->spare, ends, runs);
+    return merge_runs(keys, spare, ends, runs);
 }
 
 /* A row being resolved: where its entries are, by position along the row, and where the result goes. */
@@ -206,7 +204,8 @@ uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, cons
     row w = row_of(matrix, pieces, count, keep);
     assert(w.length <= resolver->capacity);
     w.out = to;
-    const uint64_t tail = tail_keys(&w, resolver->keys), *keys = sort_keys(resolver, tail);
+    const uint64_t tail = tail_keys(&w, resolver->keys),
+                   *keys = dcsr_i_keys_sort(resolver->keys, resolver->spare, tail);
 
     uint64_t next = 0; /* of the head */
     for (uint64_t i = 0; i < tail && keys[i] >> 32 < column_limit;) {
@@ -243,7 +242,8 @@ static uint64_t count_column(const row *w, uint64_t in_head, const uint64_t *key
 /* With what came after the head sorted. */
 static uint64_t count_sorted(dcsr_i_resolver *resolver, const row *w, bool keep)
 {
-    const uint64_t tail = tail_keys(w, resolver->keys), *keys = sort_keys(resolver, tail);
+    const uint64_t tail = tail_keys(w, resolver->keys),
+                   *keys = dcsr_i_keys_sort(resolver->keys, resolver->spare, tail);
     uint64_t left = w->head, next = 0;
     for (uint64_t i = 0, n; i < tail; i += n) {
         uint64_t column = keys[i] >> 32, in_head = 0;

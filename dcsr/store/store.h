@@ -323,6 +323,9 @@ typedef struct dcsr_i_resolver {
 } dcsr_i_resolver;
 dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
 void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
+/* Sorts the keys column << 32 | position of a row's entries, mostly a few ascending runs, one per batch. Returns which
+ * of the two arrays holds the result. */
+uint64_t *dcsr_i_keys_sort(uint64_t *keys, uint64_t *spare, uint64_t n);
 /* Resolves the entries of the pieces, which are in order of insertion, into the arena from place `to` on,
  * which must not overlap them; returns how many are left. */
 uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,

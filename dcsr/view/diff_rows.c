@@ -1,10 +1,13 @@
 /* diff_rows.c: comparing the rows of two versions, in host memory.
  *
- * Pages that both versions share are skipped, and rows whose pieces are the same: entries that a held version
- * sees stay where they are, and as they are. Rows that have only moved are found by comparing them as they stand.
- * The others are brought into order, with duplicates combined and deletions applied, and merged. Threads take
- * runs of pages and note what differs, in order; the notes are distributed to the lists at the end.
- */
+ * Pages that both versions share are skipped, and rows whose pieces are the same: entries that a held version sees
+ * stay where they are, and as they are. The others are resolved and merged by column. Most of them are a row that
+ * both have, perhaps a hub's with many entries, and a few that were appended since; what differs is then in the
+ * columns of these few. So the rows are read as far as both are the same, and of all that stands before only the
+ * entries that may be in one of the columns are resolved; a bitmap of hashed columns tells (a Bloom filter with one
+ * function). One too many does no harm, as it is in both.
+ *
+ * Threads take runs of pages and note what differs, in order; the notes are distributed to the lists at the end. */
 #include "dcsr/view/diff_data.h"
 #include "dcsr/view/sorted.h"
 #include <string.h>
@@ -16,17 +19,29 @@ typedef struct note {
     int kind;
 } note;
 
-/* Room for an entry that is sorted: two words for keys, one for the value, one for the column. */
-enum { ROOM_WORDS = 4, LEAST_ROOM = 64 };
+/* An array that grows. */
+typedef struct words {
+    uint64_t *at;
+    uint64_t capacity;
+} words;
 
-/* A row as it is to be compared: where it is, if its columns ascend there, else a copy. */
+/* Where a row is in one version, and its entries in the order in which they are compared: there, or a copy. */
 typedef struct row {
+    const dcsr_i_rows *rows;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count;
+    uint64_t stored; /* entries in the pieces */
     const uint32_t *columns;
     const char *values;
     uint64_t length;
-    uint64_t *room;
-    uint64_t capacity; /* entries */
+    words keys, room; /* the room is for other keys, values and columns: a word each */
 } row;
+
+/* Some columns: bit h is set if one of them is hashed to h. */
+typedef struct filter {
+    words bits;
+    int shift;
+} filter;
 
 /* A run of pages. */
 typedef struct part {
@@ -35,65 +50,176 @@ typedef struct part {
     dcsr_i_combine combine;
     size_t value_size;
     row from, to;
-    note *notes;
-    uint64_t count, capacity;
+    filter filter;
+    words notes; /* `count` of them */
+    uint64_t count;
     uint64_t of_kind[DCSR_I_DIFFERENCES], rows, rows_compared;
     bool failed; /* no memory */
 } part;
 
+/* ---- Memory ---- */
+
+enum { ROOM_WORDS = 3, NOTE_WORDS = sizeof(note) / sizeof(uint64_t), FIRST_CAPACITY = 256 };
+
+/* Room for n words, of which those that are there stay. */
+static bool reserve(words *w, dcsr_context *context, uint64_t n)
+{
+    uint64_t capacity = w->capacity ? w->capacity : FIRST_CAPACITY;
+    if (n <= w->capacity) return true;
+    while (capacity < n) capacity *= 2;
+    uint64_t *larger = dcsr_i_realloc(context, DCSR_I_SCRATCH, w->at, w->capacity, capacity, sizeof *larger);
+    if (!larger) return false;
+    *w = (words){larger, capacity};
+    return true;
+}
+
+static void free_words(words *w, dcsr_context *context)
+{
+    dcsr_i_free(context, DCSR_I_SCRATCH, w->at, w->capacity, sizeof *w->at);
+}
+
+/* ---- Columns in which rows may differ ---- */
+
+static inline uint64_t hash_of(const filter *f, uint32_t column)
+{
+    return (column & ~DCSR_I_TOMBSTONE) * UINT32_C(0x9e3779b1) >> f->shift;
+}
+
+static inline bool may_have(const filter *f, uint32_t column)
+{
+    uint64_t hash = hash_of(f, column);
+    return f->bits.at[hash / 64] >> (hash & 63) & 1;
+}
+
+/* The columns of a row's entries from position `first` on. */
+static void add_columns(filter *f, const row *r, uint64_t first)
+{
+    for (int k = 0; k < r->count; k++) {
+        uint64_t skip = first < r->pieces[k].length ? first : r->pieces[k].length;
+        const uint32_t *columns = r->rows->columns + r->pieces[k].begin;
+        first -= skip;
+        for (uint64_t e = skip; e < r->pieces[k].length; e++) {
+            uint64_t hash = hash_of(f, columns[e]);
+            f->bits.at[hash / 64] |= (uint64_t)1 << (hash & 63);
+        }
+    }
+}
+
+/* Of both rows, which are the same before that position. */
+static bool make_filter(part *p, uint64_t first)
+{
+    enum { BITS_PER_COLUMN = 16, LEAST_BITS = 9, MOST_BITS = 32 };
+    int bits = dcsr_i_bits_for((p->from.stored + p->to.stored - 2 * first) * BITS_PER_COLUMN);
+    if (bits < LEAST_BITS) bits = LEAST_BITS;
+    if (bits > MOST_BITS) bits = MOST_BITS;
+    const uint64_t n = (uint64_t)1 << bits >> 6;
+    if (!reserve(&p->filter.bits, p->context, n)) return false;
+    memset(p->filter.bits.at, 0, n * sizeof *p->filter.bits.at);
+    p->filter.shift = MOST_BITS - bits;
+    add_columns(&p->filter, &p->from, first);
+    add_columns(&p->filter, &p->to, first);
+    return true;
+}
+
 /* ---- One row ---- */
 
-static void free_room(row *r, dcsr_context *context)
+/* Finds row i, which is empty where the version has fewer rows. */
+static void find(row *r, const dcsr_i_rows *rows, uint64_t i)
 {
-    dcsr_i_free(context, DCSR_I_SCRATCH, r->room, ROOM_WORDS * r->capacity, sizeof *r->room);
+    r->rows = rows;
+    r->count = i < rows->rows ? dcsr_i_rows_pieces(rows, i, r->pieces) : 0;
+    r->stored = 0;
+    for (int k = 0; k < r->count; k++) r->stored += r->pieces[k].length;
 }
 
-static bool make_room(row *r, dcsr_context *context, uint64_t entries)
+/* Whether both versions have it at the same places of the arena. */
+static bool is_shared(const row *from, const row *to)
 {
-    uint64_t capacity = r->capacity ? r->capacity : LEAST_ROOM;
-    if (entries <= r->capacity) return true;
-    while (capacity < entries) capacity *= 2;
-    free_room(r, context);
-    r->room = dcsr_i_alloc(context, DCSR_I_SCRATCH, ROOM_WORDS * capacity, sizeof *r->room);
-    r->capacity = r->room ? capacity : 0;
-    return r->room != NULL;
+    if (from->count != to->count || from->stored != to->stored) return false;
+    if (from->count && !(from->rows->table && to->rows->table)) return false;
+    for (int k = 0; k < from->count; k++)
+        if (from->pieces[k].begin != to->pieces[k].begin || from->pieces[k].length != to->pieces[k].length)
+            return false;
+    return true;
 }
 
-/* Row i, which is empty where the version has fewer rows. */
-static bool read_row(row *r, const part *p, const dcsr_i_rows *rows, uint64_t i)
+static bool equal_entries(const part *p, uint64_t from, uint64_t to, uint64_t n)
 {
-    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count = i < rows->rows ? dcsr_i_rows_pieces(rows, i, pieces) : 0;
-    r->length = 0;
-    if (!count) return true;
-    if (count == 1 && dcsr_i_row_ascends(rows, i)) {
-        r->length = pieces[0].length;
-        r->columns = rows->columns + pieces[0].begin;
-        if (p->value_size) r->values = (const char *)rows->values + pieces[0].begin * p->value_size;
-        return true;
+    const dcsr_i_rows *a = p->from.rows, *b = p->to.rows;
+    const size_t size = p->value_size;
+    if (a->table && b->table && from == to) return true;
+    return !memcmp(a->columns + from, b->columns + to, n * sizeof *a->columns) &&
+           (!size ||
+            !memcmp((const char *)a->values + from * size, (const char *)b->values + to * size, n * size));
+}
+
+/* Up to which position both rows have the same entries; at most some entries less. */
+static uint64_t common_beginning(const part *p)
+{
+    enum { STEP = 64 };
+    const row *from = &p->from, *to = &p->to;
+    uint64_t position = 0, i = 0, j = 0; /* i and j are in pieces k and l */
+    for (int k = 0, l = 0; k < from->count && l < to->count;) {
+        dcsr_i_piece a = from->pieces[k], b = to->pieces[l];
+        uint64_t n = a.length - i < b.length - j ? a.length - i : b.length - j;
+        bool same_places = a.begin + i == b.begin + j && from->rows->table && to->rows->table;
+        if (n > STEP && !same_places) n = STEP;
+        if (!equal_entries(p, a.begin + i, b.begin + j, n)) return position;
+        position += n, i += n, j += n;
+        if (i == a.length) k++, i = 0;
+        if (j == b.length) l++, j = 0;
     }
-    if (!make_room(r, p->context, dcsr_i_rows_length(rows, i))) return false;
-    char *values = (char *)(r->room + 2 * r->capacity);
-    uint32_t *columns = (uint32_t *)(r->room + 3 * r->capacity);
-    r->length = dcsr_i_row_sort(r->room, r->room + r->capacity, rows, i, p->pairs->policy == DCSR_POLICY_KEEP,
-                                p->combine, columns, values);
+    return position;
+}
+
+/* Keys of the entries whose columns the filter may have; of all if there is none. */
+static bool take_keys(row *r, const part *p, const filter *f, uint64_t *n)
+{
+    uint64_t position = 0;
+    *n = 0;
+    for (int k = 0; k < r->count; k++) {
+        const uint32_t *column = r->rows->columns + r->pieces[k].begin, *end = column + r->pieces[k].length;
+        for (; column < end; column++, position++) {
+            if (f && !may_have(f, *column)) continue;
+            if (*n == r->keys.capacity && !reserve(&r->keys, p->context, *n + 1)) return false;
+            r->keys.at[(*n)++] = (uint64_t)(*column & ~DCSR_I_TOMBSTONE) << 32 | position;
+        }
+    }
+    return true;
+}
+
+static bool resolve(row *r, const part *p, const filter *f)
+{
+    uint64_t n;
+    if (!take_keys(r, p, f, &n)) return false;
+    if (!n) return true;
+    if (!reserve(&r->room, p->context, ROOM_WORDS * n)) return false;
+    char *values = (char *)(r->room.at + n);
+    uint32_t *columns = (uint32_t *)(r->room.at + 2 * n);
+    const uint64_t *keys = dcsr_i_keys_sort(r->keys.at, r->room.at, n);
+    r->length = dcsr_i_keys_fold(keys, n, r->rows, r->pieces, p->pairs->policy == DCSR_POLICY_KEEP,
+                                 p->combine, columns, values);
     r->columns = columns;
     r->values = values;
     return true;
 }
 
+/* The entries of row i, in order. */
+static bool read_row(row *r, const part *p, const filter *f, uint64_t i)
+{
+    r->length = 0;
+    if (!r->count) return true;
+    if (f || r->count > 1 || !dcsr_i_row_ascends(r->rows, i)) return resolve(r, p, f);
+    r->length = r->stored;
+    r->columns = r->rows->columns + r->pieces[0].begin;
+    if (p->value_size) r->values = (const char *)r->rows->values + r->pieces[0].begin * p->value_size;
+    return true;
+}
+
 static bool take_note(part *p, const note *taken)
 {
-    enum { FIRST = 64 };
-    if (p->count == p->capacity) {
-        uint64_t capacity = p->capacity ? 2 * p->capacity : FIRST;
-        note *larger =
-            dcsr_i_realloc(p->context, DCSR_I_SCRATCH, p->notes, p->capacity, capacity, sizeof *larger);
-        if (!larger) return false;
-        p->notes = larger;
-        p->capacity = capacity;
-    }
-    p->notes[p->count++] = *taken;
+    if (!reserve(&p->notes, p->context, NOTE_WORDS * (p->count + 1))) return false;
+    ((note *)p->notes.at)[p->count++] = *taken;
     p->of_kind[taken->kind]++;
     return true;
 }
@@ -121,66 +247,23 @@ static bool merge(part *p, uint32_t number)
     return true;
 }
 
-/* Where a row is in both versions. */
-typedef struct pair {
-    dcsr_i_piece from[DCSR_MAX_SEGMENTS], to[DCSR_MAX_SEGMENTS];
-    int in_from, in_to;
-} pair;
-
-static pair find(const dcsr_i_row_pairs *pairs, uint64_t i)
-{
-    pair found;
-    found.in_from = i < pairs->from->rows ? dcsr_i_rows_pieces(pairs->from, i, found.from) : 0;
-    found.in_to = i < pairs->to->rows ? dcsr_i_rows_pieces(pairs->to, i, found.to) : 0;
-    return found;
-}
-
-/* Whether both have it at the same places of the arena. */
-static bool is_shared(const dcsr_i_row_pairs *pairs, const pair *found)
-{
-    if (found->in_from != found->in_to) return false;
-    if (found->in_from && !(pairs->from->table && pairs->to->table)) return false;
-    for (int k = 0; k < found->in_from; k++)
-        if (found->from[k].begin != found->to[k].begin || found->from[k].length != found->to[k].length)
-            return false;
-    return true;
-}
-
-static bool equal_entries(const part *p, uint64_t in_from, uint64_t in_to, uint64_t n)
-{
-    const dcsr_i_rows *from = p->pairs->from, *to = p->pairs->to;
-    const size_t size = p->value_size;
-    return !memcmp(from->columns + in_from, to->columns + in_to, n * sizeof *to->columns) &&
-           (!size || !memcmp((const char *)from->values + in_from * size,
-                             (const char *)to->values + in_to * size, n * size));
-}
-
-/* Whether both have the same entries in the same order, as rows have that only moved. */
-static bool has_only_moved(const part *p, pair found)
-{
-    int k = 0, l = 0;
-    while (k < found.in_from && l < found.in_to) {
-        dcsr_i_piece *from = &found.from[k], *to = &found.to[l];
-        uint64_t n = from->length < to->length ? from->length : to->length;
-        if (!equal_entries(p, from->begin, to->begin, n)) return false;
-        *from = (dcsr_i_piece){from->begin + n, from->length - n};
-        *to = (dcsr_i_piece){to->begin + n, to->length - n};
-        k += !from->length;
-        l += !to->length;
-    }
-    return k == found.in_from && l == found.in_to;
-}
-
 static bool compare_row(part *p, uint64_t i)
 {
-    const dcsr_i_row_pairs *pairs = p->pairs;
-    const pair found = find(pairs, i);
+    row *from = &p->from, *to = &p->to;
     const uint64_t before = p->count;
-    if (is_shared(pairs, &found)) return true;
+    const filter *f = NULL;
+    find(from, p->pairs->from, i);
+    find(to, p->pairs->to, i);
+    if (is_shared(from, to)) return true;
     p->rows_compared++;
-    if (has_only_moved(p, found)) return true;
-    if (!read_row(&p->from, p, pairs->from, i) || !read_row(&p->to, p, pairs->to, i)) return false;
-    if (!merge(p, pairs->numbers ? pairs->numbers[i] : (uint32_t)i)) return false;
+    const uint64_t same = common_beginning(p);
+    if (same == from->stored && same == to->stored) return true;
+    if (same > from->stored - same + to->stored - same) {
+        if (!make_filter(p, same)) return false;
+        f = &p->filter;
+    }
+    if (!read_row(from, p, f, i) || !read_row(to, p, f, i)) return false;
+    if (!merge(p, p->pairs->numbers ? p->pairs->numbers[i] : (uint32_t)i)) return false;
     p->rows += p->count > before;
     return true;
 }
@@ -218,8 +301,8 @@ static void compare_pages(part *p, const uint32_t *page, uint64_t count)
         uint64_t i = (uint64_t)page[n] << DCSR_I_PAGE_SHIFT, end = i + DCSR_I_PAGE_ROWS;
         for (; i < end && i < rows && !p->failed; i++) p->failed = !compare_row(p, i);
     }
-    free_room(&p->from, p->context);
-    free_room(&p->to, p->context);
+    words *used[] = {&p->from.keys, &p->from.room, &p->to.keys, &p->to.room, &p->filter.bits};
+    for (int i = 0; i < (int)(sizeof used / sizeof *used); i++) free_words(used[i], p->context);
 }
 
 /* ---- The lists ---- */
@@ -247,7 +330,8 @@ static void distribute(dcsr_diff *diff, const part *parts, uint64_t count)
     const size_t size = diff->value_size;
     uint64_t rows = 0, next[DCSR_I_DIFFERENCES] = {0}, last = UINT64_MAX;
     for (uint64_t t = 0; t < count; t++)
-        for (const note *n = parts[t].notes; n < parts[t].notes + parts[t].count; n++) {
+        for (uint64_t i = 0; i < parts[t].count; i++) {
+            const note *n = (const note *)parts[t].notes.at + i;
             dcsr_i_differences *list = &diff->list[n->kind];
             uint64_t at = next[n->kind]++;
             list->rows[at] = n->row;
@@ -294,8 +378,7 @@ static dcsr_status compare_list(dcsr_diff *diff, const dcsr_i_row_pairs *pairs, 
         compare_pages(&all[t], list->page + first, end - first);
     }
     dcsr_status status = make_lists(diff, all, parts);
-    for (uint64_t t = 0; t < parts; t++)
-        dcsr_i_free(diff->context, DCSR_I_SCRATCH, all[t].notes, all[t].capacity, sizeof *all[t].notes);
+    for (uint64_t t = 0; t < parts; t++) free_words(&all[t].notes, diff->context);
     dcsr_i_free(diff->context, DCSR_I_SCRATCH, all, parts, sizeof *all);
     return status;
 }

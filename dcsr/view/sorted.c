@@ -56,17 +56,12 @@ dcsr_i_combine dcsr_i_sorting_combiner(dcsr_type type, dcsr_policy policy)
     return dcsr_i_combiner(type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_SUM : policy);
 }
 
-uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row, bool keep,
-                         dcsr_i_combine combine, uint32_t *columns, void *values)
+uint64_t dcsr_i_keys_fold(const uint64_t *keys, uint64_t n, const dcsr_i_rows *rows,
+                          const dcsr_i_piece *pieces, bool keep, dcsr_i_combine combine, uint32_t *columns,
+                          void *values)
 {
-    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count = dcsr_i_rows_pieces(rows, row, pieces);
-    uint64_t n = 0, group = 0, out = 0, before = UINT64_MAX;
+    uint64_t group = 0, out = 0, before = UINT64_MAX;
     size_t size = dcsr_type_size(rows->type);
-    for (int k = 0; k < count; k++)
-        for (uint64_t i = 0; i < pieces[k].length; i++, n++)
-            keys[n] = (uint64_t)(rows->columns[pieces[k].begin + i] & ~DCSR_I_TOMBSTONE) << 32 | n;
-    keys = dcsr_i_sort(keys, spare, n, 1, 32, 31, 1);
     for (uint64_t e = 0; e < n; e++) {
         uint64_t position = keys[e] & UINT32_MAX, column = keys[e] >> 32;
         int k = 0;
@@ -86,6 +81,19 @@ uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *row
         }
     }
     return out;
+}
+
+uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row, bool keep,
+                         dcsr_i_combine combine, uint32_t *columns, void *values)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count = dcsr_i_rows_pieces(rows, row, pieces);
+    uint64_t n = 0;
+    for (int k = 0; k < count; k++)
+        for (uint64_t i = 0; i < pieces[k].length; i++, n++)
+            keys[n] = (uint64_t)(rows->columns[pieces[k].begin + i] & ~DCSR_I_TOMBSTONE) << 32 | n;
+    keys = dcsr_i_sort(keys, spare, n, 1, 32, 31, 1);
+    return dcsr_i_keys_fold(keys, n, rows, pieces, keep, combine, columns, values);
 }
 
 static void copy_row(dcsr_i_csr *csr, const dcsr_i_rows *rows, uint64_t row)

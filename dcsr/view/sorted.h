@@ -34,5 +34,9 @@ dcsr_i_combine dcsr_i_sorting_combiner(dcsr_type type, dcsr_policy policy);
  * how many entries are left. `keep`: entries of one column stay as they are, in their order. */
 uint64_t dcsr_i_row_sort(uint64_t *keys, uint64_t *spare, const dcsr_i_rows *rows, uint64_t row, bool keep,
                          dcsr_i_combine combine, uint32_t *columns, void *values);
+/* The same for n of a row's entries, all of some columns, whose keys column << 32 | position are sorted. */
+uint64_t dcsr_i_keys_fold(const uint64_t *keys, uint64_t n, const dcsr_i_rows *rows,
+                          const dcsr_i_piece *pieces, bool keep, dcsr_i_combine combine, uint32_t *columns,
+                          void *values);
 
 #endif

@@ -291,11 +291,12 @@ Test(diff, of_one_version_is_empty)
 
 /* ---- Against an oracle of each version ---- */
 
-enum { COLS = 40, KEPT = 5 };
+enum { KEPT = 5 };
 
 typedef struct model {
     dcsr_matrix *matrix;
     oracle now, was[KEPT];
+    uint64_t rows, cols; /* at first; a resize may double the rows */
     dcsr_view *view[KEPT];
     test_random *random;
 } model;
@@ -324,7 +325,8 @@ static void change(model *m)
 {
     switch (test_random_below(m->random, 10)) {
     case 0:;
-        uint64_t rows = 1 + test_random_below(m->random, 400), cols = 1 + test_random_below(m->random, COLS);
+        uint64_t rows = 1 + test_random_below(m->random, 2 * m->rows);
+        uint64_t cols = 1 + test_random_below(m->random, m->cols);
         TEST_OK(dcsr_matrix_resize(m->matrix, rows, cols, NULL));
         oracle_resize(&m->now, rows, cols);
         break;
@@ -414,21 +416,30 @@ static void keep(model *m, int v)
                            (unsigned)test_random_below(m->random, 4));
 }
 
-static void run_model(dcsr_context *context, dcsr_type type, dcsr_policy policy, test_random *random,
-                      int steps)
+/* A matrix into which some batches are inserted, and then steps. */
+typedef struct run {
+    dcsr_type type;
+    dcsr_policy policy;
+    uint64_t rows, cols;
+    int batches, steps;
+} run;
+
+static void run_model(dcsr_context *context, const run *r, test_random *random)
 {
-    model m = {.random = random};
-    dcsr_matrix_options options = {.policy = policy, .segments = 2};
-    TEST_OK(dcsr_matrix_create(&m.matrix, context, type, 200, COLS, &options));
-    oracle_create(&m.now, type, policy, 200, COLS);
+    model m = {.random = random, .rows = r->rows, .cols = r->cols};
+    dcsr_matrix_options options = {.policy = r->policy, .segments = 2};
+    TEST_OK(dcsr_matrix_create(&m.matrix, context, r->type, r->rows, r->cols, &options));
+    oracle_create(&m.now, r->type, r->policy, r->rows, r->cols);
+    for (int b = 0; b < r->batches; b++) change_entries(&m, true);
+    TEST_OK(dcsr_matrix_wait(m.matrix));
     for (int v = 0; v < KEPT; v++) keep(&m, v);
-    for (int step = 0; step < steps; step++) {
+    for (int step = 0; step < r->steps; step++) {
         change(&m);
         if (test_random_below(random, 2)) keep(&m, (int)test_random_below(random, KEPT));
         int from = (int)test_random_below(random, KEPT), to = (int)test_random_below(random, KEPT);
         dcsr_diff *diff = diff_of(m.view[from], m.view[to]);
-        cr_assert(agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d", dcsr_type_name(type),
-                  (int)policy, step);
+        cr_assert(agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d", dcsr_type_name(r->type),
+                  (int)r->policy, step);
         dcsr_diff_destroy(diff);
     }
     for (int v = 0; v < KEPT; v++) let_go(&m, v);
@@ -436,21 +447,33 @@ static void run_model(dcsr_context *context, dcsr_type type, dcsr_policy policy,
     dcsr_matrix_destroy(m.matrix);
 }
 
-Test(diff, agrees_with_a_model)
+/* All types, and all policies. */
+static void run_models(run r, uint64_t rounds)
 {
-    test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(6, 2, 2));
+    test_seeds seeds = test_seeds_from_environment(rounds);
     for (uint64_t s = seeds.first; s < seeds.first + seeds.rounds; s++) {
         test_seed_begins(s);
         test_random random = {s};
         dcsr_context *context = test_context(1 + (int)(s % 3));
-        for (int type = 0; type < DCSR_TYPE_COUNT; type++) {
-            dcsr_policy policy = (dcsr_policy)(DCSR_POLICY_KEEP + (type + (int)s) % 6);
-            run_model(context, (dcsr_type)type, policy, &random, TEST_SIZE(60, 30, 20));
+        for (int i = 0; i < DCSR_TYPE_COUNT + 6; i++) {
+            r.type = i < DCSR_TYPE_COUNT ? (dcsr_type)i : DCSR_FP64;
+            r.policy = (dcsr_policy)(DCSR_POLICY_KEEP + (i + (int)s) % 6);
+            run_model(context, &r, &random);
         }
-        for (int policy = DCSR_POLICY_KEEP; policy <= DCSR_POLICY_ANY; policy++)
-            run_model(context, DCSR_FP64, (dcsr_policy)policy, &random, TEST_SIZE(60, 30, 20));
         test_close(context);
     }
+}
+
+Test(diff, agrees_with_a_model)
+{
+    run_models((run){.rows = 200, .cols = 40, .steps = TEST_SIZE(60, 30, 20)}, (uint64_t)TEST_SIZE(6, 2, 2));
+}
+
+/* Rows to which a little is appended. */
+Test(diff, of_long_rows_agrees_with_a_model)
+{
+    run_models((run){.rows = 3, .cols = 5000, .batches = 60, .steps = TEST_SIZE(60, 20, 20)},
+               (uint64_t)TEST_SIZE(4, 2, 1));
 }
 
 /* ---- Beside writers ---- */
