@@ -86,7 +86,7 @@ void dcsr_diff_destroy(dcsr_diff *diff)
         dcsr_i_free(context, DCSR_I_MATRIX, list->old, list->nnz, diff->value_size);
         dcsr_i_free(context, DCSR_I_MATRIX, list->new, list->nnz, diff->value_size);
     }
-    dcsr_i_free(context, DCSR_I_MATRIX, diff->rows, diff->info.rows, sizeof *diff->rows);
+    dcsr_i_free(context, DCSR_I_MATRIX, diff->rows, diff->info.rows_differing, sizeof *diff->rows);
     dcsr_i_free(context, DCSR_I_MATRIX, diff, 1, sizeof *diff);
     dcsr_i_context_release(context);
 }
@@ -111,7 +111,7 @@ dcsr_status dcsr_diff_get_info(const dcsr_diff *diff, dcsr_diff_info *info)
 dcsr_status dcsr_diff_get_rows(const dcsr_diff *diff, dcsr_index_list *rows)
 {
     DCSR_TRY(check(diff, rows, "dcsr_diff_get_rows"));
-    *rows = (dcsr_index_list){.indices = diff->rows, .n = diff->info.rows};
+    *rows = (dcsr_index_list){.indices = diff->rows, .n = diff->info.rows_differing};
     return DCSR_OK;
 }
 

@@ -19,7 +19,7 @@ struct dcsr_diff {
     dcsr_context *context;
     size_t value_size;
     dcsr_diff_info info;
-    uint64_t *rows; /* info.rows of them */
+    uint64_t *rows; /* info.rows_differing of them */
     dcsr_i_differences list[DCSR_I_DIFFERENCES];
 };
 

@@ -147,7 +147,6 @@ static bool equal_entries(const part *p, uint64_t from, uint64_t to, uint64_t n)
 {
     const dcsr_i_rows *a = p->from.rows, *b = p->to.rows;
     const size_t size = p->value_size;
-    if (a->table && b->table && from == to) return true;
     return !memcmp(a->columns + from, b->columns + to, n * sizeof *a->columns) &&
            (!size ||
             !memcmp((const char *)a->values + from * size, (const char *)b->values + to * size, n * size));
@@ -164,7 +163,7 @@ static uint64_t common_beginning(const part *p)
         uint64_t n = a.length - i < b.length - j ? a.length - i : b.length - j;
         bool same_places = a.begin + i == b.begin + j && from->rows->table && to->rows->table;
         if (n > STEP && !same_places) n = STEP;
-        if (!equal_entries(p, a.begin + i, b.begin + j, n)) return position;
+        if (!same_places && !equal_entries(p, a.begin + i, b.begin + j, n)) return position;
         position += n, i += n, j += n;
         if (i == a.length) k++, i = 0;
         if (j == b.length) l++, j = 0;
@@ -355,7 +354,7 @@ static dcsr_status make_lists(dcsr_diff *diff, const part *parts, uint64_t count
     }
     diff->rows = dcsr_i_alloc(diff->context, DCSR_I_MATRIX, rows, sizeof *diff->rows);
     if (!diff->rows) return DCSR_ERROR_OUT_OF_MEMORY;
-    diff->info.rows = rows;
+    diff->info.rows_differing = rows;
     for (int k = 0; k < DCSR_I_DIFFERENCES; k++) DCSR_TRY(alloc_list(&diff->list[k], diff, k, of_kind[k]));
     distribute(diff, parts, count);
     return DCSR_OK;

@@ -55,7 +55,7 @@ DCSR_API void dcsr_diff_destroy(dcsr_diff *diff);
 typedef struct dcsr_diff_info {
     dcsr_type type;
     uint64_t from_version, to_version;
-    uint64_t rows;          /* that differ */
+    uint64_t rows_differing;
     uint64_t rows_compared; /* rows with entries at other places, which therefore were read */
 } dcsr_diff_info;
 DCSR_API dcsr_status dcsr_diff_get_info(const dcsr_diff *diff, dcsr_diff_info *info);

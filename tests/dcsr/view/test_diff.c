@@ -40,7 +40,8 @@ static bool rows_are(const dcsr_diff *diff, uint64_t n, const uint64_t *rows)
 {
     dcsr_index_list list;
     TEST_OK(dcsr_diff_get_rows(diff, &list));
-    return list.n == n && info_of(diff).rows == n && (!n || !memcmp(list.indices, rows, n * sizeof *rows));
+    return list.n == n && info_of(diff).rows_differing == n &&
+           (!n || !memcmp(list.indices, rows, n * sizeof *rows));
 }
 
 static bool is_empty(const dcsr_diff *diff)
@@ -302,6 +303,7 @@ Test(diff, without_memory_leaves_nothing_behind)
     dcsr_context *context = test_context(2);
     dcsr_matrix *matrix = test_matrix(context, DCSR_INT16, 1000, 100, DCSR_POLICY_SUM);
     fill_diagonal(matrix, 1000);
+    for (uint64_t i = 0; i < 50; i++) TEST_INSERT(matrix, {8, i, 1});
     dcsr_view *from = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
     for (uint64_t i = 0; i < 100; i++) TEST_INSERT(matrix, {7, 99 - i, 1}, {i, 50, 1});
     TEST_REMOVE(matrix, {999, 999 % 7, 0});
