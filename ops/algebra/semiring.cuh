@@ -21,7 +21,18 @@ template <class Type> struct dcsr_i_cuda_partial {
     bool found;
 };
 
-template <class Type> struct dcsr_i_cuda_arithmetic {
+/* What all arithmetics can be asked for: values in arrays of the semiring's type; an operator on it; whether a
+ * value counts as true. */
+template <class Type> struct dcsr_i_cuda_typed_values {
+    typedef Type T;
+    static __device__ T read(const void *values, uint64_t i) { return ((const T *)values)[i]; }
+    static __device__ void write(void *values, uint64_t i, T value) { ((T *)values)[i] = value; }
+    static __device__ T value_of(const dcsr_i_scalar &scalar) { return dcsr_i_cuda_value_of<T>(scalar); }
+    static __device__ T operate(int name, T x, T y) { return dcsr_i_cuda_operate<T>(name, x, y); }
+    static __device__ bool is_true(T value) { return value != T(0); }
+};
+
+template <class Type> struct dcsr_i_cuda_arithmetic : dcsr_i_cuda_typed_values<Type> {
     typedef Type T;
     static constexpr bool STOPS = true, CONSTANT = false, SUMS = false;
     dcsr_i_cuda_semiring ring;
@@ -52,17 +63,6 @@ template <class Type> struct dcsr_i_cuda_arithmetic {
         return ring.terminal_kind == DCSR_I_ANY_TERMINAL ||
                (ring.terminal_kind == DCSR_I_TERMINAL && x == terminal);
     }
-};
-
-/* What all arithmetics can be asked for: values in arrays of the semiring's type; an operator on it; whether a
- * value counts as true. */
-template <class Type> struct dcsr_i_cuda_typed_values {
-    typedef Type T;
-    static __device__ T read(const void *values, uint64_t i) { return ((const T *)values)[i]; }
-    static __device__ void write(void *values, uint64_t i, T value) { ((T *)values)[i] = value; }
-    static __device__ T value_of(const dcsr_i_scalar &scalar) { return dcsr_i_cuda_value_of<T>(scalar); }
-    static __device__ T operate(int name, T x, T y) { return dcsr_i_cuda_operate<T>(name, x, y); }
-    static __device__ bool is_true(T value) { return value != T(0); }
 };
 
 /* A terminal is compared by its bits: a sum that is -0.0, and could end, goes on to the same result. */

@@ -51,16 +51,19 @@ void dcsr_i_cuda_mxv_mask(dcsr_i_cuda_stream *stream, uint32_t *bits, const dcsr
 void dcsr_i_cuda_mxv_cast(dcsr_i_cuda_stream *stream, dcsr_type to_type, void *to, dcsr_type from_type,
                           const void *from, uint64_t n);
 
-/* ---- mxv_pull.cu, mxv_pull_real.cu ---- */
+/* ---- mxv_pull.cu, mxv_pull_real.cu, mxv_pull_typed.cu ---- */
 
 /* Bytes of the sum of a part of a row that is cut. */
 enum { DCSR_CUDA_MXV_PART = 16 };
 /* t = M u. `part` has room for the sums of plan->counts.parts parts. */
 void dcsr_i_cuda_mxv_pull(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
                           const dcsr_i_cuda_spmv_plan *plan, void *part);
-/* The same over the semirings that have kernels of their own; false, with nothing done, over others. */
+/* The same over the semirings on real numbers that have kernels of their own, and on the types that have; false, with
+ * nothing done, over others. */
 bool dcsr_i_cuda_mxv_pull_real(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
                                const dcsr_i_cuda_spmv_plan *plan, void *part);
+bool dcsr_i_cuda_mxv_pull_typed(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
+                                const dcsr_i_cuda_spmv_plan *plan, void *part);
 
 /* ---- mxv_push.cu ---- */
 

@@ -49,5 +49,6 @@ void dcsr_i_cuda_mxv_pull(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxv *x,
     if (dcsr_i_cuda_mxv_pull_real(stream, x, plan, part)) return;
     auto pull_with = [=](auto ring) { launch_terms(stream, x, plan, part, ring); };
     if (dcsr_i_cuda_with_integers(x->semiring, x->rows, pull_with)) return;
+    if (dcsr_i_cuda_mxv_pull_typed(stream, x, plan, part)) return;
     pull_with(dcsr_i_cuda_any_arithmetic(x->semiring, x->rows));
 }
