@@ -59,16 +59,21 @@ void dcsr_i_error_format(char *to, size_t bytes, const char *format, ...)
     va_end(arguments);
 }
 
-dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
+void dcsr_i_fail_list(dcsr_status status, const char *format, va_list arguments)
 {
     char sentence[DCSR_I_ERROR_BYTES]; /* the arguments may point into the text that is replaced */
-    va_list arguments;
-    va_start(arguments, format);
     if (!format_sentence(sentence, sizeof sentence, format, arguments))
         snprintf(sentence, sizeof sentence, "%s", dcsr_status_name(status));
-    va_end(arguments);
     memcpy(text, sentence, strlen(sentence) + 1);
     failure = status;
+}
+
+dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    dcsr_i_fail_list(status, format, arguments);
+    va_end(arguments);
     return status;
 }
 

@@ -14,6 +14,9 @@ extern "C" {
  * `return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "...", ...)`. The sentence says what failed, where, and what to
  * do. Of one that is longer than a kilobyte the middle is left out: a path comes first, the reason last. */
 __attribute__((format(printf, 2, 3))) dcsr_status dcsr_i_fail(dcsr_status status, const char *format, ...);
+/* The same with the arguments of a caller that has them as a list. */
+__attribute__((format(printf, 2, 0))) void dcsr_i_fail_list(dcsr_status status, const char *format,
+                                                            va_list arguments);
 
 /* The sentence of this thread's last failure, and the most that it takes up. */
 enum { DCSR_I_ERROR_BYTES = 1024 };
