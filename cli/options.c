@@ -71,12 +71,19 @@ void cli_guess_offer(cli_guess *guess, const char *name)
 
 /* ---- The table ---- */
 
-/* Rows of the command's table, then of that of all commands. */
+/* Rows of the command's table, then of that of all commands. `letters` are the short ones, for getopt_long(). */
 typedef struct option_set {
     const struct argp_option *row[MOST_OPTIONS];
     struct option table[MOST_OPTIONS + 1];
     int count, own;
+    char letters[2 * MOST_OPTIONS + 3];
 } option_set;
+
+/* Whether the option is also one letter. */
+static bool is_letter(int key)
+{
+    return key > ' ' && key < 0x7f;
+}
 
 static void collect(option_set *set, const struct argp_option *options)
 {
@@ -87,6 +94,9 @@ static void collect(option_set *set, const struct argp_option *options)
         set->table[set->count] =
             (struct option){o->name, o->arg ? required_argument : no_argument, NULL, FIRST_LONG + set->count};
         set->count++;
+        size_t length = strlen(set->letters);
+        if (is_letter(o->key))
+            snprintf(set->letters + length, sizeof set->letters - length, "%c%s", o->key, o->arg ? ":" : "");
     }
 }
 
@@ -144,6 +154,7 @@ static int refuse(cli_state *cli, const option_set *set, int answer, const char 
     if (row && answer == ':')
         return cli_usage(cli, "%s: --%s needs a value: --%s=%s", command, row->name, row->name, row->arg);
     if (row) return cli_usage(cli, "%s: '%s' has a value, and --%s takes none", command, word, row->name);
+    if (optopt && answer == ':') return cli_usage(cli, "%s: -%c needs a value", command, optopt);
     if (optopt) return cli_usage(cli, "%s has no option '-%c'; there are -h, and long ones", command, optopt);
     return refuse_name(cli, set, word);
 }
@@ -203,7 +214,8 @@ static error_t take_common(cli_state *cli, int key, const char *value)
 
 static error_t take(cli_state *cli, const option_set *set, int answer, const char *value)
 {
-    if (answer < FIRST_LONG) return take_common(cli, answer, value);
+    for (int r = 0; answer < FIRST_LONG && r < set->count; r++)
+        if (set->row[r]->key == answer) answer = FIRST_LONG + r;
     const struct argp_option *row = set->row[answer - FIRST_LONG];
     if (row->arg && strchr(row->arg, '|') && check_choice(cli, row, value)) return EINVAL;
     bool common = answer - FIRST_LONG >= set->own;
@@ -214,12 +226,11 @@ static error_t take(cli_state *cli, const option_set *set, int answer, const cha
 
 int cli_parse_options(cli_state *cli, int argc, char **argv)
 {
-    option_set set = {.count = 0};
+    /* In order, or up to the command; ':' tells a missing value from an unknown option. */
+    option_set set = {.letters = {cli->command ? '-' : '+', ':'}};
     if (cli->command) collect(&set, cli->command->options);
     set.own = set.count;
     collect(&set, cli_common_options);
-    /* In order, or up to the command; ':' tells a missing value from an unknown option. */
-    const char *letters = cli->command ? "-:h" : "+:h";
     int answer;
     cli->arguments = argv + 1; /* those that follow are moved to the front */
     cli->argument_count = 0;
@@ -227,7 +238,7 @@ int cli_parse_options(cli_state *cli, int argc, char **argv)
     optind = 0;
     /* Nothing after --help or --version matters. */
     while (!cli->help && !cli->version &&
-           (answer = getopt_long(argc, argv, letters, set.table, NULL)) != -1) {
+           (answer = getopt_long(argc, argv, set.letters, set.table, NULL)) != -1) {
         if (answer == ARGUMENT)
             cli->arguments[cli->argument_count++] = optarg;
         else if (answer == '?' || answer == ':')
