@@ -35,7 +35,7 @@ SONAME   := libdcsr.so.$(firstword $(subst ., ,$(VERSION)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Werror -Wno-pass-failed
 C_FLAGS  := -std=c11 -Wstrict-prototypes -Wmissing-prototypes
 BASE     := -D_GNU_SOURCE -Iinclude -I. -fPIC -fvisibility=hidden -fopenmp -pthread -MMD -MP $(WARNINGS)
-LIBS     := -llmdb -lxxhash -lzstd -lz -lm
+LIBS     := -llapack -llmdb -lxxhash -lzstd -lz -lm
 PLAIN    := $(CFLAGS) -DDCSR_JEMALLOC
 # References to it are weak, so that a linker that leaves out what nobody needs would leave it out.
 JEMALLOC := -Wl,--push-state,--no-as-needed -ljemalloc -Wl,--pop-state
@@ -50,7 +50,7 @@ SHOW = $(if $(V),,@echo '  $@';)
 files   = $(sort $(shell find $(1) -name '$(2)'))
 KERNELS := $(call files,dcsr ops,*.cu)
 CONTROL := $(call files,dcsr ops,*_cuda.c)
-LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos persist,*.c))
+LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos amg persist,*.c))
 PUBLIC  := $(wildcard include/dcsr/*)
 CLI     := $(wildcard cli/*.c)
 TOOLS   := $(wildcard tools/*.c)
@@ -59,8 +59,11 @@ PEERS   := $(filter-out $(BENCHES),$(wildcard bench/*.c bench/peers/*.c bench/pe
 FUZZERS := $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
 SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.
-# Of stores, what goes to a device and comes from it; of the program, what has to do with one.
-SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help,$(notdir $(basename $(SUITE_FILES))))
+# Of stores, what goes to a device and comes from it; of the program, what has to do with one; nothing of what is for
+# the host alone.
+HOST_SUITES := test_amg_setup test_amg_solve test_amg_calls
+SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help $(HOST_SUITES), \
+                 $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
 DEVICE_SUITES := $(filter test_prim %_device,$(notdir $(basename $(SUITE_FILES))))
 SUITES  := $(filter-out test_simt $(DEVICE_SUITES),$(notdir $(basename $(SUITE_FILES))))
@@ -74,7 +77,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_vector_ops test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm \
               test_mxm test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
               test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
-              test_durable_turns test_diff test_diff_model,$(SUITES))
+              test_durable_turns test_diff test_diff_model test_amg_setup test_amg_solve,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does
 # one in the environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the
@@ -279,7 +282,7 @@ torture: $(filter $(TORTURED),$(unit_TESTS)) $(POWERLOSS) ## kills processes, cu
 coverage: $(SUITES:%=$(BUILD)/coverage/tests/%) ## which lines the suites reach: build/coverage/index.html
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	-@tools/test.sh $(SUITES:%=$(BUILD)/coverage/tests/%)
-	@gcovr --root . --filter '(dcsr|ops|algos|cli)/' --html-details $(BUILD)/coverage/index.html \
+	@gcovr --root . --filter '(dcsr|ops|algos|amg|cli)/' --html-details $(BUILD)/coverage/index.html \
 	    --print-summary $(BUILD)/coverage/obj
 
 lint: | $(DEPS) ## format, include direction, names, lengths, words

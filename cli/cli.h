@@ -223,6 +223,7 @@ extern const cli_command cli_backup_command;
 extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_bfs_command;
+extern const cli_command cli_amg_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;
 extern const cli_command cli_help_command;

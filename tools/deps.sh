@@ -20,7 +20,8 @@ if [ "${1:-}" = cuda ]; then
     exec python3 -m pip install --upgrade --target "$folder" 'cuda-toolkit[nvcc,cudart,cccl,cusparse,sanitizer]==13.0.*'
 fi
 
-build='gcc libc6-dev make libjemalloc-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev libpng-dev'
+build='gcc libc6-dev make libjemalloc-dev liblapack-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev
+libpng-dev'
 test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh'
 bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
 

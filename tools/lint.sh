@@ -36,15 +36,16 @@ declare -A MAY_INCLUDE=(
     [ops/mxm]='dcsr ops/algebra ops/rows ops/vector ops/matrix ops/mxv ops/mxm'
     [ops/traverse]='dcsr ops/algebra ops/rows ops/traverse'
     [algos]='algos'
+    [amg]='amg'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
     [tools]='tools'
     [bench]='dcsr ops bench'
-    [tests]='dcsr ops algos persist cli tests'
+    [tests]='dcsr ops algos amg persist cli tests'
 )
 
 mapfile -t sources < <(tools/sources.sh)
-mapfile -t library < <(tools/sources.sh dcsr ops algos)
+mapfile -t library < <(tools/sources.sh dcsr ops algos amg)
 mapfile -t everything < <(git ls-files -co --exclude-standard 2>/dev/null |
     while read -r f; do [ -f "$f" ] && echo "$f"; done)
 wrong=0

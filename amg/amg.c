@@ -1,0 +1,202 @@
+/* amg.c: the object: creating, asking and destroying it, and its memory. */
+#include "amg/hierarchy.h"
+#include <math.h>
+#include <time.h>
+
+dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size)
+{
+    void *data = dcsr_context_allocate(context, count, size);
+    if (!data) return dcsr_thread_status();
+    *array = (dcsr_i_amg_array){data, count, size};
+    return DCSR_OK;
+}
+
+void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context)
+{
+    dcsr_context_free(context, array->data, array->count, array->size);
+    *array = (dcsr_i_amg_array){0};
+}
+
+double dcsr_i_amg_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number)
+{
+    return mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + (number + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static void free_level(dcsr_i_amg_level *level, dcsr_context *context)
+{
+    dcsr_i_amg_array *const arrays[] = {&level->diagonal, &level->scale,   &level->x,      &level->b,
+                                        &level->r,        &level->d,       &level->y,      &level->best[0],
+                                        &level->best[1],  &level->best[2], &level->inverse};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
+    dcsr_i_amg_matrix_free(&level->A);
+    dcsr_i_amg_matrix_free(&level->P);
+    dcsr_i_amg_matrix_free(&level->R);
+}
+
+void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)
+{
+    if (!h) return;
+    for (int l = 0; l < DCSR_I_AMG_MOST_LEVELS; l++) free_level(&h->level[l], h->context);
+    dcsr_i_amg_drop(&h->sums, h->context);
+    dcsr_context_free(h->context, h, 1, sizeof *h);
+}
+
+dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context)
+{
+    dcsr_context_info info;
+    if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg create: amg is NULL");
+    *amg = NULL;
+    DCSR_I_AMG_TRY(dcsr_context_get_info(context, &info));
+    if (info.device != DCSR_DEVICE_CPU)
+        return dcsr_thread_fail(DCSR_ERROR_NOT_BUILT,
+                                "amg create: multigrid does not run on a GPU yet; create "
+                                "the context with DCSR_DEVICE_CPU");
+    dcsr_amg *made = dcsr_context_allocate(context, 1, sizeof *made);
+    if (!made) return dcsr_thread_status();
+    made->context = context;
+    dcsr_i_amg_options_default(&made->options);
+    *amg = made;
+    return DCSR_OK;
+}
+
+void dcsr_amg_destroy(dcsr_amg *amg)
+{
+    if (!amg) return;
+    dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
+    dcsr_i_amg_drop(&amg->nullspace, amg->context);
+    dcsr_i_amg_drop(&amg->residuals, amg->context);
+    dcsr_context_free(amg->context, amg, 1, sizeof *amg);
+}
+
+dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
+{
+    if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg set nullspace: amg is NULL");
+    dcsr_i_amg_array rows = {0};
+    if (B) {
+        if (!B->cols || B->cols > DCSR_I_AMG_MOST_VECTORS || (!B->values && B->rows))
+            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                    "amg set nullspace: B has %llu columns; 1 to %d are possible",
+                                    (unsigned long long)B->cols, DCSR_I_AMG_MOST_VECTORS);
+        for (uint64_t v = 0; v < B->rows * B->cols; v++)
+            if (!isfinite(B->values[v]))
+                return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                        "amg set nullspace: B has a value that is not finite in row %llu",
+                                        (unsigned long long)(v % B->rows));
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(&rows, amg->context, B->rows * B->cols, sizeof(double)));
+        for (uint64_t i = 0; i < B->rows; i++)
+            for (uint64_t c = 0; c < B->cols; c++)
+                ((double *)rows.data)[i * B->cols + c] = B->values[i + c * B->rows];
+    }
+    dcsr_i_amg_drop(&amg->nullspace, amg->context);
+    amg->nullspace = rows;
+    amg->nullspace_rows = B ? B->rows : 0;
+    amg->nullspace_cols = B ? B->cols : 0;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
+{
+    dcsr_context_info info;
+    if (!amg || !A)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: %s is NULL", !amg ? "amg" : "A");
+    DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
+    double start = dcsr_i_amg_now();
+    dcsr_i_amg_hierarchy *h = dcsr_context_allocate(amg->context, 1, sizeof *h);
+    if (!h) return dcsr_thread_status();
+    h->context = amg->context;
+    h->options = amg->options;
+    dcsr_status status = dcsr_i_amg_build(h, A, amg);
+    if (status) {
+        dcsr_i_amg_hierarchy_destroy(h);
+        return status;
+    }
+    dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
+    amg->hierarchy = h;
+    h->report.setup_seconds = dcsr_i_amg_now() - start;
+    if (report) *report = h->report;
+    return DCSR_OK;
+}
+
+/* ---- Asking ---- */
+
+const char *dcsr_amg_outcome_text(dcsr_amg_outcome outcome)
+{
+    switch (outcome) {
+    case DCSR_AMG_NONE:
+        return "nothing was solved yet";
+    case DCSR_AMG_CONVERGED:
+        return "converged";
+    case DCSR_AMG_LIMIT:
+        return "not converged within the iterations allowed; allow more, or try other options";
+    case DCSR_AMG_STAGNATED:
+        return "not converged: the residual no longer falls; the tolerance is below what rounding permits, "
+               "or A is "
+               "singular and b is not in its range";
+    case DCSR_AMG_DIVERGED:
+        return "diverged: the residual grew a million times or is not finite; try another solver or "
+               "smoother; if A is "
+               "singular, b has to be in its range";
+    case DCSR_AMG_INDEFINITE:
+        return "stopped: A or the cycle is not positive definite, as conjugate gradients need it; try solver "
+               "fgmres";
+    case DCSR_AMG_BREAKDOWN:
+        return "broke down: the method would divide by zero; try another solver";
+    }
+    return "no outcome of a solve";
+}
+
+static dcsr_status find(const dcsr_amg *amg, uint64_t number, const char *what)
+{
+    if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg get %s: amg is NULL", what);
+    if (!amg->hierarchy)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "amg get %s: there are no levels yet; call dcsr_amg_setup() first", what);
+    if (number >= (uint64_t)amg->hierarchy->level_count)
+        return dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                                "amg get %s: there are %d levels, no number %llu", what,
+                                amg->hierarchy->level_count, (unsigned long long)number);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_level *level)
+{
+    DCSR_I_AMG_TRY(find(amg, number, "level"));
+    if (!level) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg get level: level is NULL");
+    *level = amg->hierarchy->level[number].told;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t number, dcsr_view **A, dcsr_view **P,
+                               dcsr_view **R)
+{
+    DCSR_I_AMG_TRY(find(amg, number, "views"));
+    const dcsr_i_amg_level *level = &amg->hierarchy->level[number];
+    if (A) *A = level->A.view;
+    if (P) *P = level->P.view;
+    if (R) *R = level->R.view;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t *count, const double **residuals)
+{
+    if (!amg || !count || !residuals)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg get residuals: an argument is NULL");
+    *count = amg->residual_count;
+    *residuals = amg->residuals.data;
+    return DCSR_OK;
+}

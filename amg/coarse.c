@@ -1,0 +1,69 @@
+/* coarse.c: the dense pseudo-inverse of the last level.
+ *
+ * The last level is singular where A is (a Neumann problem), or where an aggregate has fewer rows than there are
+ * near-nullspace vectors. X of least norm with A X = I in the least squares is the pseudo-inverse in each case,
+ * and applying it is a product with a dense matrix. */
+#include "amg/hierarchy.h"
+#include "amg/lapack.h"
+
+static const double SINGULAR = 1e-12; /* relative */
+
+static void fill(double *dense, double *identity, const dcsr_csr *A)
+{
+    const double *values = A->values;
+    for (uint64_t i = 0; i < A->rows; i++) {
+        identity[i * A->rows + i] = 1;
+        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++)
+            dense[A->col_indices[e] * A->rows + i] += values[e];
+    }
+}
+
+/* Of n x n; `inverse` comes as the identity. */
+static dcsr_status solve(dcsr_context *context, int n, double *dense, double *inverse)
+{
+    int rank, failed, ask = -1;
+    double best;
+    dcsr_i_amg_array pivots = {0}, work = {0};
+    dgelsy_(&n, &n, &n, dense, &n, inverse, &n, NULL, &SINGULAR, &rank, &best, &ask, &failed);
+    int length = (int)best;
+    dcsr_status status = dcsr_i_amg_take(&pivots, context, (uint64_t)n, sizeof(int));
+    if (!status) status = dcsr_i_amg_take(&work, context, (uint64_t)length, sizeof(double));
+    if (!status) {
+        dgelsy_(&n, &n, &n, dense, &n, inverse, &n, pivots.data, &SINGULAR, &rank, work.data, &length,
+                &failed);
+        if (failed)
+            status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: LAPACK's dgelsy failed (%d)",
+                                      failed);
+    }
+    dcsr_i_amg_drop(&pivots, context);
+    dcsr_i_amg_drop(&work, context);
+    return status;
+}
+
+/* A becomes column after column, its inverse too: transposed in place for a product by rows. */
+static void transpose(double *square, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t j = 0; j < i; j++) {
+            double kept = square[i * n + j];
+            square[i * n + j] = square[j * n + i];
+            square[j * n + i] = kept;
+        }
+    }
+}
+
+dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
+{
+    uint64_t n = level->rows;
+    dcsr_i_amg_array dense = {0};
+    if (!n) return DCSR_OK;
+    dcsr_status status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
+    if (!status) status = dcsr_i_amg_take(&level->inverse, h->context, n * n, sizeof(double));
+    if (!status) {
+        fill(dense.data, level->inverse.data, &level->A.csr);
+        status = solve(h->context, (int)n, dense.data, level->inverse.data);
+    }
+    if (!status) transpose(level->inverse.data, n);
+    dcsr_i_amg_drop(&dense, h->context);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* diagonal.c: what the rows of a level tell one by one. */
+#include "amg/hierarchy.h"
+#include <math.h>
+
+typedef struct row_sums {
+    double diagonal, absolute;
+} row_sums;
+
+static row_sums sums_of(const dcsr_csr *A, uint64_t i)
+{
+    const double *values = A->values;
+    row_sums s = {0, 0};
+    for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++) {
+        s.absolute += fabs(values[e]);
+        if (A->col_indices[e] == i) s.diagonal += values[e];
+    }
+    return s;
+}
+
+/* The first row that cannot be used. */
+static dcsr_status refuse(const dcsr_csr *A, uint64_t i)
+{
+    row_sums s = sums_of(A, i);
+    const char *what = A->offsets[i] == A->offsets[i + 1] ? "has no entries"
+                       : !isfinite(s.absolute)            ? "has a value that is not finite, or too large"
+                                                          : "has a zero on the diagonal, or nothing";
+    return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                            "amg setup: row %llu of A %s; multigrid divides by the diagonal",
+                            (unsigned long long)i, what);
+}
+
+dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
+                                     dcsr_i_amg_level *level, bool checked)
+{
+    const dcsr_csr *A = &level->A.csr;
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->diagonal, h->context, A->rows, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->scale, h->context, A->rows, sizeof(double)));
+    double *diagonal = level->diagonal.data, *scale = level->scale.data, gershgorin = 0;
+    const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
+    const int threads = dcsr_context_threads(h->context, A->nnz);
+    uint64_t negative = 0, wrong = UINT64_MAX;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) \
+    reduction(max : gershgorin) reduction(+ : negative) reduction(min : wrong)
+    for (uint64_t i = 0; i < A->rows; i++) {
+        row_sums s = sums_of(A, i);
+        diagonal[i] = s.diagonal;
+        if (s.diagonal == 0 || !isfinite(s.absolute)) {
+            if (i < wrong) wrong = i;
+            continue; /* scale stays 0 */
+        }
+        scale[i] = 1 / (l1 ? copysign(s.absolute, s.diagonal) : s.diagonal);
+        negative += s.diagonal < 0;
+        if (s.absolute > gershgorin * fabs(s.diagonal)) gershgorin = s.absolute / fabs(s.diagonal);
+    }
+    if (checked && wrong != UINT64_MAX) return refuse(A, wrong);
+    *found = (dcsr_i_amg_diagonal){.gershgorin = gershgorin, .positive = !negative};
+    return DCSR_OK;
+}

@@ -1,0 +1,193 @@
+/* hierarchy.h: the levels of algebraic multigrid, and the stages that make and use them (internal).
+ *
+ *      level 0   A  (the caller's)   P  rows x coarse rows   R = P^T
+ *      level 1   A' = R A P          P'                      R'
+ *      ...
+ *      last      A, and its dense pseudo-inverse if it is small
+ *
+ * The rows of a level are in nodes of `block` rows each. An aggregate of nodes becomes one node of the next
+ * level, with as many rows as there are near-nullspace vectors. All stages give the same bits for any number
+ * of threads: rows are computed by one thread each, and sums in fixed blocks of rows (kernels.h). */
+#ifndef DCSR_AMG_HIERARCHY_H
+#define DCSR_AMG_HIERARCHY_H
+
+#include <dcsr/amg.h>
+#include <dcsr/extend.h>
+
+#define DCSR_I_AMG_TRY(expression)                   \
+    do {                                             \
+        dcsr_status amg_try_status_ = (expression);  \
+        if (amg_try_status_) return amg_try_status_; \
+    } while (0)
+
+typedef enum dcsr_i_amg_smoother {
+    DCSR_I_AMG_ANY_SMOOTHER,
+    DCSR_I_AMG_CHEBYSHEV,
+    DCSR_I_AMG_JACOBI,
+    DCSR_I_AMG_L1
+} dcsr_i_amg_smoother;
+typedef enum dcsr_i_amg_cycle { DCSR_I_AMG_V, DCSR_I_AMG_W, DCSR_I_AMG_K } dcsr_i_amg_cycle;
+typedef enum dcsr_i_amg_solver {
+    DCSR_I_AMG_AUTO,
+    DCSR_I_AMG_CG,
+    DCSR_I_AMG_BICGSTAB,
+    DCSR_I_AMG_FGMRES,
+    DCSR_I_AMG_ALONE
+} dcsr_i_amg_solver;
+
+enum { DCSR_I_AMG_MOST_LEVELS = 40, DCSR_I_AMG_MOST_STEPS = 10, DCSR_I_AMG_MOST_VECTORS = 64 };
+
+/* Numbers are kept as doubles and int64_t, so that one table (amg_options.c) reads and checks them all. */
+typedef struct dcsr_i_amg_options {
+    double strength, omega, interval, tolerance;
+    int64_t block, levels, coarse_rows, lanczos, smoother, steps, cycle, solver, restart, iterations, seed;
+} dcsr_i_amg_options;
+void dcsr_i_amg_options_default(dcsr_i_amg_options *options);
+
+/* An array of the context's memory; all zero: none. */
+typedef struct dcsr_i_amg_array {
+    void *data;
+    uint64_t count;
+    size_t size;
+} dcsr_i_amg_array;
+
+/* A matrix, its CSR view and the arrays of that. */
+typedef struct dcsr_i_amg_matrix {
+    dcsr_matrix *matrix; /* NULL: the view is the caller's */
+    dcsr_view *view;
+    dcsr_csr csr;
+} dcsr_i_amg_matrix;
+
+typedef struct dcsr_i_amg_smoothing {
+    double keep, add; /* of a step: d = keep d + add D^-1 r */
+} dcsr_i_amg_smoothing;
+
+typedef struct dcsr_i_amg_level {
+    uint64_t rows, block;
+    dcsr_i_amg_matrix A, P, R;
+    dcsr_i_amg_array diagonal;
+    dcsr_i_amg_array scale; /* D^-1 of the smoother: 1 / a_ii, or 1 / sum |a_ij|; 0 where a_ii is 0 */
+    dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
+    int step_count;
+    dcsr_i_amg_array x, b, r, d, y; /* a cycle's, and the setup's in between */
+    dcsr_i_amg_array best[3];       /* of cycles that visit the level twice */
+    dcsr_i_amg_array inverse;       /* of the last level, row after row; none: smoothing must do */
+    dcsr_amg_level told;
+} dcsr_i_amg_level;
+
+typedef struct dcsr_i_amg_hierarchy {
+    dcsr_context *context;
+    dcsr_i_amg_options options;
+    int level_count;
+    dcsr_i_amg_level level[DCSR_I_AMG_MOST_LEVELS];
+    bool symmetric;        /* level 0, as far as random vectors tell, with a positive diagonal */
+    dcsr_i_amg_array sums; /* of blocks of rows, for kernels */
+    dcsr_amg_report report;
+} dcsr_i_amg_hierarchy;
+
+struct dcsr_amg {
+    dcsr_context *context;
+    dcsr_i_amg_options options;
+    dcsr_i_amg_array nullspace; /* row after row; none: constants */
+    uint64_t nullspace_rows, nullspace_cols;
+    dcsr_i_amg_hierarchy *hierarchy; /* NULL: none was set up */
+    dcsr_i_amg_array residuals;      /* of the last solve */
+    uint64_t residual_count;
+};
+
+/* ---- Memory (amg.c) ---- */
+
+dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size);
+void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context);
+/* Room for sums of so many rows. */
+dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
+void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *hierarchy);
+
+/* Seconds on a clock that only goes forward. */
+double dcsr_i_amg_now(void);
+/* Uniform bits, a function of the seed and the number. */
+uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number);
+
+/* ---- Stages of the setup ---- */
+
+/* The strong neighbours of each node, without itself: those of node i are nodes[begin[i]] to
+ * nodes[begin[i] + length[i] - 1]. `begin` is lent by A if nodes are single rows. */
+typedef struct dcsr_i_amg_graph {
+    uint64_t count;
+    const uint64_t *begin;
+    uint32_t *length, *nodes;
+    dcsr_i_amg_array begins, lengths, neighbours;
+} dcsr_i_amg_graph;
+
+/* What rows tell one by one (diagonal.c): the diagonal, sums of |a_ij|. `checked`: a row that is empty, has no
+ * diagonal or a value that is not finite is an error. */
+typedef struct dcsr_i_amg_diagonal {
+    double gershgorin; /* the largest sum |a_ij| / |a_ii| */
+    bool positive;     /* no a_ii is negative */
+} dcsr_i_amg_diagonal;
+dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
+                                     dcsr_i_amg_level *level, bool checked);
+/* rho of D^-1 A, by some Lanczos steps if A is symmetric with a positive diagonal, else the bound of
+ * Gershgorin (spectrum.c). Clears *symmetric if A turns out not to be. */
+double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                               const dcsr_i_amg_diagonal *found, bool *symmetric);
+/* strength.c */
+dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                                const dcsr_i_amg_level *level, double theta);
+void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context);
+/* aggregate.c: aggregate[node] is a number below count, or DCSR_I_AMG_NO_AGGREGATE. */
+#define DCSR_I_AMG_NO_AGGREGATE UINT32_MAX
+typedef struct dcsr_i_amg_partition {
+    uint32_t *aggregate;
+    uint64_t count;
+} dcsr_i_amg_partition;
+dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, const dcsr_i_amg_hierarchy *h,
+                                 const dcsr_i_amg_graph *graph);
+/* tentative.c: T has the near-nullspace vectors of the level, row after row, and gets their orthonormal parts;
+ * `coarse`, zero before, gets the vectors of the next level. */
+dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, const dcsr_i_amg_hierarchy *h,
+                                 const dcsr_i_amg_level *level, const dcsr_i_amg_partition *parts,
+                                 uint64_t vectors);
+/* prolongator.c: P of the level; T and `coarse` as above. */
+dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
+                                   const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
+                                   const dcsr_i_amg_partition *parts, uint64_t vectors);
+/* coarse.c: the dense pseudo-inverse of the last level. */
+dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+/* setup.c: takes a CSR view of the matrix. */
+dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
+void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m);
+
+/* setup.c: all levels for A. */
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg);
+
+/* ---- Solving ---- */
+
+/* The coefficients of the smoother's steps (cycle.c). */
+void dcsr_i_amg_plan_smoothing(dcsr_i_amg_level *level, const dcsr_i_amg_options *options);
+/* x = M^-1 b, one cycle from zero. x and b have the rows of level 0 and do not overlap. */
+void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, double *x, const double *b);
+
+/* A solve (krylov.c). The vectors are its own. */
+typedef struct dcsr_i_amg_solve {
+    dcsr_i_amg_hierarchy *h;
+    const dcsr_csr *A;
+    const dcsr_i_amg_options *options;
+    double *x;
+    const double *b;
+    double *r;         /* b - A x */
+    double **vector;   /* as many as dcsr_i_amg_vectors() says */
+    double *small;     /* for fgmres: the Hessenberg matrix and what goes with it */
+    double norm;       /* |b| */
+    double *residuals; /* of each iteration, relative */
+    uint64_t iterations;
+    dcsr_amg_outcome outcome;
+} dcsr_i_amg_solve;
+/* Notes |r|; whether to stop, with the outcome set. */
+bool dcsr_i_amg_note(dcsr_i_amg_solve *s, double norm);
+void dcsr_i_amg_cg(dcsr_i_amg_solve *s);
+void dcsr_i_amg_bicgstab(dcsr_i_amg_solve *s);
+void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s);
+void dcsr_i_amg_cycles(dcsr_i_amg_solve *s);
+
+#endif

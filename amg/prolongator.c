@@ -1,0 +1,168 @@
+/* prolongator.c: P = (I - omega / rho D^-1 A_f) T, as a matrix.
+ *
+ * A_f is A without its weak entries, which are added to the diagonal, so that it maps constants to what A maps
+ * them to. A row of P has entries in the aggregates of its node's strong neighbours: rows of P are counted by
+ * the graph alone, then computed, each by one thread. */
+#include "amg/hierarchy.h"
+#include <dcsr/convert.h>
+#include <stdlib.h>
+
+/* The aggregates that a node reaches, with the place of each among them: place[a] is right if list[place[a]] is
+ * a. strong[node] == stamp marks the node's strong neighbours. */
+typedef struct reach {
+    uint32_t *list, *place, *strong;
+    uint64_t count;
+} reach;
+
+typedef struct work {
+    const dcsr_i_amg_level *level;
+    const dcsr_i_amg_graph *graph;
+    const dcsr_i_amg_partition *parts;
+    const double *T;
+    uint64_t vectors;
+    double factor; /* omega / rho */
+    uint64_t *offsets;
+    uint32_t *columns;
+    double *values;
+} work;
+
+static void add(reach *r, uint32_t a)
+{
+    if (a == DCSR_I_AMG_NO_AGGREGATE) return;
+    if (r->place[a] < r->count && r->list[r->place[a]] == a) return;
+    r->place[a] = (uint32_t)r->count;
+    r->list[r->count++] = a;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort(uint32_t *list, uint64_t count)
+{
+    enum { FEW = 32 };
+    if (count > FEW) {
+        qsort(list, count, sizeof *list, ascending);
+        return;
+    }
+    for (uint64_t i = 1; i < count; i++) {
+        uint32_t moved = list[i];
+        uint64_t at = i;
+        for (; at && list[at - 1] > moved; at--) list[at] = list[at - 1];
+        list[at] = moved;
+    }
+}
+
+static void reach_from(reach *r, const work *w, uint64_t node)
+{
+    const dcsr_i_amg_graph *g = w->graph;
+    const uint32_t *next = g->nodes + g->begin[node], *aggregate = w->parts->aggregate;
+    r->count = 0;
+    add(r, aggregate[node]);
+    for (uint32_t k = 0; k < g->length[node] && w->factor != 0; k++) add(r, aggregate[next[k]]);
+}
+
+static void count_node(reach *r, const work *w, uint64_t node)
+{
+    const uint64_t block = w->level->block;
+    reach_from(r, w, node);
+    for (uint64_t i = 0; i < block; i++) w->offsets[node * block + i + 1] = r->count * w->vectors;
+}
+
+/* to += a times row `from` of T, which is one of `node` */
+static void add_row(const work *w, const reach *r, double *to, double a, uint64_t from, uint64_t node)
+{
+    uint32_t aggregate = w->parts->aggregate[node];
+    if (aggregate == DCSR_I_AMG_NO_AGGREGATE) return;
+    to += r->place[aggregate] * w->vectors;
+    for (uint64_t c = 0; c < w->vectors; c++) to[c] += a * w->T[from * w->vectors + c];
+}
+
+static void fill_row(const work *w, const reach *r, uint64_t row, uint64_t node, uint32_t stamp)
+{
+    const dcsr_csr *A = &w->level->A.csr;
+    const double *values = A->values, *diagonals = w->level->diagonal.data;
+    const uint64_t block = w->level->block;
+    double *to = w->values + w->offsets[row], diagonal = 0;
+    uint32_t *columns = w->columns + w->offsets[row];
+    for (uint64_t k = 0; k < r->count; k++)
+        for (uint64_t c = 0; c < w->vectors; c++)
+            *columns++ = r->list[k] * (uint32_t)w->vectors + (uint32_t)c;
+    double factor = diagonals[row] != 0 ? w->factor / diagonals[row] : 0;
+    for (uint64_t e = A->offsets[row]; e < A->offsets[row + 1] && factor != 0; e++) {
+        uint32_t j = A->col_indices[e];
+        uint64_t other = block == 1 ? j : j / block; /* divisions take as long as all the rest */
+        if (j != row && r->strong[other] == stamp)
+            add_row(w, r, to, -factor * values[e], j, other);
+        else
+            diagonal += values[e];
+    }
+    add_row(w, r, to, 1 - factor * diagonal, row, node);
+}
+
+static void fill_node(reach *r, const work *w, uint64_t node)
+{
+    const dcsr_i_amg_graph *g = w->graph;
+    const uint32_t *next = g->nodes + g->begin[node], stamp = (uint32_t)node + 1;
+    reach_from(r, w, node);
+    sort(r->list, r->count);
+    for (uint64_t k = 0; k < r->count; k++) r->place[r->list[k]] = (uint32_t)k;
+    r->strong[node] = stamp;
+    for (uint32_t k = 0; k < g->length[node]; k++) r->strong[next[k]] = stamp;
+    for (uint64_t i = 0; i < w->level->block; i++) fill_row(w, r, node * w->level->block + i, node, stamp);
+}
+
+/* Calls `step` for all nodes. `arrays` has a reach for each thread. */
+static void each_node(void (*step)(reach *, const work *, uint64_t), const work *w, const uint32_t *arrays,
+                      int threads)
+{
+    const uint64_t nodes = w->graph->count, aggregates = w->parts->count;
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++) {
+        uint32_t *own = (uint32_t *)arrays + (uint64_t)t * (2 * aggregates + nodes);
+        reach r = {own, own + aggregates, own + 2 * aggregates, 0};
+        uint64_t end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
+        for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads; node < end; node++) step(&r, w, node);
+    }
+}
+
+static dcsr_status make(dcsr_matrix **P, const dcsr_i_amg_hierarchy *h, work *w)
+{
+    const uint64_t rows = w->level->rows, cols = w->parts->count * w->vectors;
+    const int threads = dcsr_context_threads(h->context, w->level->A.csr.nnz);
+    dcsr_i_amg_array reaches = {0}, offsets = {0}, columns = {0}, values = {0};
+    dcsr_status status = dcsr_i_amg_take(
+        &reaches, h->context, (uint64_t)threads * (2 * w->parts->count + w->graph->count), sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&offsets, h->context, rows + 1, sizeof(uint64_t));
+    if (status) goto done;
+    w->offsets = offsets.data;
+    each_node(count_node, w, reaches.data, threads);
+    for (uint64_t i = 0; i < rows; i++) w->offsets[i + 1] += w->offsets[i];
+    status = dcsr_i_amg_take(&columns, h->context, w->offsets[rows], sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&values, h->context, w->offsets[rows], sizeof(double));
+    if (status) goto done;
+    w->columns = columns.data;
+    w->values = values.data;
+    each_node(fill_node, w, reaches.data, threads);
+    const dcsr_csr csr = {rows, cols, w->offsets[rows], DCSR_FP64, w->offsets, w->columns, w->values};
+    status = dcsr_matrix_from_csr(P, h->context, &csr, NULL);
+done:
+    dcsr_i_amg_drop(&reaches, h->context);
+    dcsr_i_amg_drop(&offsets, h->context);
+    dcsr_i_amg_drop(&columns, h->context);
+    dcsr_i_amg_drop(&values, h->context);
+    return status;
+}
+
+dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
+                                   const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
+                                   const dcsr_i_amg_partition *parts, uint64_t vectors)
+{
+    work w = {.level = level, .graph = graph, .parts = parts, .T = T, .vectors = vectors};
+    w.factor = h->options.omega / level->told.rho;
+    DCSR_I_AMG_TRY(dcsr_i_amg_tentative(T, coarse, h, level, parts, vectors));
+    DCSR_I_AMG_TRY(make(&level->P.matrix, h, &w));
+    return dcsr_i_amg_matrix_view(&level->P);
+}

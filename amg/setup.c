@@ -1,0 +1,246 @@
+/* setup.c: the levels, one after the other (algorithm 1 of Efficient SpMM Using Dynamic-CSR on GPUs):
+ *
+ *      C = strength(A)  aggregates = MIS-2(C)  T, B' = QR(B)  P = smoothed T  R = P^T  A' = R (A P)
+ */
+#include "amg/hierarchy.h"
+#include <dcsr/mxm.h>
+#include <dcsr/transpose.h>
+#include <math.h>
+#include <string.h>
+
+/* A level that keeps more of its rows than that is not worth its cost. */
+static const double LEAST_COARSENING = 0.8;
+/* A last level of so many rows is still inverted where coarsening came to an end before coarse_rows. */
+enum { MOST_DIRECT = 1000 };
+
+dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m)
+{
+    DCSR_I_AMG_TRY(dcsr_view_create(&m->view, m->matrix, DCSR_LAYOUT_CSR, 0));
+    return dcsr_view_get_csr(m->view, &m->csr);
+}
+
+void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m)
+{
+    if (m->matrix) dcsr_view_destroy(m->view);
+    dcsr_matrix_destroy(m->matrix);
+}
+
+/* The arrays of the caller's view, or a copy of what it shows. */
+static dcsr_status adopt(dcsr_i_amg_matrix *m, dcsr_view *A, const dcsr_view_shape *shape)
+{
+    dcsr_view_info info;
+    DCSR_I_AMG_TRY(dcsr_view_get_info(A, &info));
+    if (info.layout == DCSR_LAYOUT_CSR && info.type == DCSR_FP64) {
+        m->view = A;
+        return dcsr_view_get_csr(A, &m->csr);
+    }
+    const dcsr_desc copy = {.transpose_a = true};
+    DCSR_I_AMG_TRY(dcsr_matrix_create(&m->matrix, shape->context, DCSR_FP64, shape->rows, shape->cols, NULL));
+    DCSR_I_AMG_TRY(dcsr_matrix_transpose(m->matrix, NULL, NULL, A, &copy));
+    return dcsr_i_amg_matrix_view(m);
+}
+
+static dcsr_status check(const dcsr_amg *amg, const dcsr_view_shape *shape)
+{
+    const unsigned long long rows = shape->rows, cols = shape->cols;
+    const uint64_t block = (uint64_t)amg->options.block;
+    if (shape->context != amg->context)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: A is of another context than amg");
+    if (rows != cols)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH, "amg setup: A is %llu x %llu, not square",
+                                rows, cols);
+    if (rows >= DCSR_MAX_COLS)
+        return dcsr_thread_fail(DCSR_ERROR_TOO_LARGE, "amg setup: A has %llu rows, more than 2^31 - 1", rows);
+    if (rows % block)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                "amg setup: A has %llu rows, which are no multiple of the option block, %llu",
+                                rows, (unsigned long long)block);
+    if (amg->nullspace.data && amg->nullspace_rows != rows)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                "amg setup: A has %llu rows, but the near-nullspace vectors have %llu", rows,
+                                (unsigned long long)amg->nullspace_rows);
+    return DCSR_OK;
+}
+
+/* ---- One level ---- */
+
+/* x and b of level 0 are the caller's; only levels below are visited twice. */
+static dcsr_status take_vectors(const dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, bool below)
+{
+    dcsr_i_amg_array *const taken[] = {&level->r, &level->d,       &level->y,       &level->x,
+                                       &level->b, &level->best[0], &level->best[1], &level->best[2]};
+    int count = !below ? 3 : h->options.cycle == DCSR_I_AMG_V ? 5 : 8;
+    for (int v = 0; v < count; v++)
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(taken[v], h->context, level->rows, sizeof(double)));
+    return DCSR_OK;
+}
+
+/* What smoothing needs, and strength and P too. */
+static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmetric)
+{
+    dcsr_i_amg_level *level = &h->level[number];
+    double start = dcsr_i_amg_now();
+    dcsr_i_amg_diagonal found;
+    level->rows = level->A.csr.rows;
+    level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.csr.nnz};
+    DCSR_I_AMG_TRY(take_vectors(h, level, number > 0));
+    DCSR_I_AMG_TRY(dcsr_i_amg_read_diagonal(&found, h, level, !number));
+    level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
+    if (!number) h->symmetric = *symmetric;
+    if (h->options.smoother == DCSR_I_AMG_ANY_SMOOTHER)
+        h->options.smoother = h->symmetric ? DCSR_I_AMG_CHEBYSHEV : DCSR_I_AMG_JACOBI;
+    dcsr_i_amg_plan_smoothing(level, &h->options);
+    level->told.smoother_seconds = dcsr_i_amg_now() - start;
+    return DCSR_OK;
+}
+
+/* R = P^T and A' = R (A P), into the next level. */
+static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_matrix *next)
+{
+    const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
+    const uint64_t rows = level->rows, coarse = level->P.csr.cols;
+    dcsr_matrix *AP = NULL;
+    dcsr_view *AP_view = NULL; /* of its segments: nobody else reads it */
+    dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
+    if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, NULL);
+    if (!status) status = dcsr_i_amg_matrix_view(&level->R);
+    if (!status) status = dcsr_matrix_create(&AP, h->context, DCSR_FP64, rows, coarse, NULL);
+    if (!status) status = dcsr_mxm(AP, NULL, NULL, semiring, level->A.view, level->P.view, NULL);
+    if (!status) status = dcsr_view_create(&AP_view, AP, DCSR_LAYOUT_SEGMENTS, 0);
+    if (!status) status = dcsr_matrix_create(&next->matrix, h->context, DCSR_FP64, coarse, coarse, NULL);
+    if (!status) status = dcsr_mxm(next->matrix, NULL, NULL, semiring, level->R.view, AP_view, NULL);
+    if (!status) status = dcsr_i_amg_matrix_view(next);
+    dcsr_view_destroy(AP_view);
+    dcsr_matrix_destroy(AP);
+    return status;
+}
+
+/* Near-nullspace vectors of a level, row after row, `count` of them. */
+typedef struct vectors {
+    dcsr_i_amg_array array;
+    uint64_t count;
+} vectors;
+
+static bool is_coarser(const dcsr_i_amg_level *level, uint64_t aggregates, uint64_t width)
+{
+    return aggregates && (double)(aggregates * width) < LEAST_COARSENING * (double)level->rows;
+}
+
+/* Aggregates of the level: none in parts->count if they are not worth it. Where no strength, or too little, is
+ * the reason, all entries count as strong. */
+static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, uint64_t width,
+                             dcsr_i_amg_graph *graph, dcsr_i_amg_partition *parts)
+{
+    for (double theta = h->options.strength;; theta = 0) {
+        double start = dcsr_i_amg_now();
+        DCSR_I_AMG_TRY(dcsr_i_amg_strength(graph, h, level, theta));
+        double between = dcsr_i_amg_now();
+        DCSR_I_AMG_TRY(dcsr_i_amg_aggregate(parts, h, graph));
+        level->told.strength_seconds += between - start;
+        level->told.aggregate_seconds += dcsr_i_amg_now() - between;
+        if (is_coarser(level, parts->count, width)) return DCSR_OK;
+        parts->count = 0;
+        if (theta == 0) return DCSR_OK;
+        dcsr_i_amg_graph_free(graph, h->context);
+    }
+}
+
+/* Makes P, R and the next level's A and vectors; *made: whether there is a next level. */
+static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, vectors *B, bool *made)
+{
+    dcsr_i_amg_graph graph = {0};
+    dcsr_i_amg_array aggregates = {0};
+    vectors coarse = {.count = B->count};
+    dcsr_i_amg_partition parts = {0};
+    dcsr_status status =
+        dcsr_i_amg_take(&aggregates, h->context, level->rows / level->block, sizeof(uint32_t));
+    parts.aggregate = aggregates.data;
+    if (!status) status = partition(h, level, B->count, &graph, &parts);
+    *made = !status && parts.count;
+    double start = dcsr_i_amg_now();
+    if (*made)
+        status =
+            dcsr_i_amg_take(&coarse.array, h->context, parts.count * B->count * B->count, sizeof(double));
+    if (*made && !status)
+        status = dcsr_i_amg_prolongator(level, B->array.data, coarse.array.data, h, &graph, &parts, B->count);
+    dcsr_i_amg_graph_free(&graph, h->context);
+    dcsr_i_amg_drop(&aggregates, h->context);
+    level->told.prolongator_seconds = dcsr_i_amg_now() - start;
+    start = dcsr_i_amg_now();
+    if (*made && !status) status = multiply(h, level, &level[1].A);
+    level->told.product_seconds = dcsr_i_amg_now() - start;
+    level[1].block = B->count;
+    if (*made) {
+        dcsr_i_amg_drop(&B->array, h->context);
+        *B = coarse;
+    }
+    return status;
+}
+
+/* ---- All levels ---- */
+
+/* The caller's vectors, which are used up; or one of ones for each row of a node. */
+static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows)
+{
+    uint64_t block = (uint64_t)amg->options.block;
+    B->count = amg->nullspace.data ? amg->nullspace_cols : block;
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&B->array, amg->context, rows * B->count, sizeof(double)));
+    double *value = B->array.data;
+    if (amg->nullspace.data)
+        memcpy(value, amg->nullspace.data, rows * B->count * sizeof *value);
+    else
+        for (uint64_t i = 0; i < rows; i++) value[i * block + i % block] = 1;
+    return DCSR_OK;
+}
+
+static dcsr_status make_levels(dcsr_i_amg_hierarchy *h, vectors *B)
+{
+    bool symmetric = true, coarser = true;
+    for (; coarser; h->level_count += coarser) {
+        int number = h->level_count - 1;
+        dcsr_i_amg_level *level = &h->level[number];
+        DCSR_I_AMG_TRY(begin_level(h, number, &symmetric));
+        coarser = h->level_count < h->options.levels && level->rows > (uint64_t)h->options.coarse_rows;
+        if (coarser) DCSR_I_AMG_TRY(coarsen(h, level, B, &coarser));
+    }
+    dcsr_i_amg_level *last = &h->level[h->level_count - 1];
+    double start = dcsr_i_amg_now();
+    last->told.direct = last->rows <= (uint64_t)h->options.coarse_rows || last->rows <= MOST_DIRECT;
+    if (last->told.direct) DCSR_I_AMG_TRY(dcsr_i_amg_invert(h, last));
+    last->told.product_seconds += dcsr_i_amg_now() - start;
+    return DCSR_OK;
+}
+
+static void report(dcsr_i_amg_hierarchy *h)
+{
+    double entries = 0, rows = 0;
+    const dcsr_amg_level *first = &h->level[0].told;
+    for (int l = 0; l < h->level_count; l++) {
+        entries += (double)h->level[l].told.nnz;
+        rows += (double)h->level[l].told.rows;
+    }
+    for (int l = 0; l < h->level_count; l++)
+        h->level[l].told.share = entries > 0 ? (double)h->level[l].told.nnz / entries : 0;
+    h->report.levels = (uint64_t)h->level_count;
+    h->report.operator_complexity = first->nnz ? entries / (double)first->nnz : 1;
+    h->report.grid_complexity = first->rows ? rows / (double)first->rows : 1;
+    h->report.symmetric = h->symmetric;
+}
+
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg)
+{
+    dcsr_view_shape shape;
+    vectors B = {0};
+    DCSR_I_AMG_TRY(dcsr_view_get_shape(A, &shape));
+    DCSR_I_AMG_TRY(check(amg, &shape));
+    h->level_count = 1;
+    h->level[0].block = (uint64_t)h->options.block;
+    h->symmetric = true;
+    DCSR_I_AMG_TRY(adopt(&h->level[0].A, A, &shape));
+    dcsr_status status = dcsr_i_amg_take_sums(h, shape.rows);
+    if (!status) status = first_vectors(&B, amg, shape.rows);
+    if (!status) status = make_levels(h, &B);
+    dcsr_i_amg_drop(&B.array, h->context);
+    if (!status) report(h);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* spectrum.c: the spectral radius of D^-1 A, estimated by Lanczos steps.
+ *
+ * D^-1 A is symmetric in the inner product of D, if A is symmetric and D positive. k steps from a random vector
+ * give a tridiagonal matrix whose largest eigenvalue is a few percent below the radius. On the way the second
+ * step tells whether A is symmetric: only then is v_0^T A v_1 the norm of the first remainder. */
+#include "amg/kernels.h"
+#include "amg/lapack.h"
+#include <math.h>
+
+enum { MOST_STEPS = 50 };
+/* By what the estimate is enlarged; how different two sums may be that are equal but for rounding. */
+static const double ENLARGED = 1.05, SAME = 1e-8;
+
+typedef struct lanczos {
+    double *before, *v, *w;
+    const double *diagonal;
+} lanczos;
+
+/* w = D^-1 A v; returns v^T A v, and sets *cross to before^T A v. */
+static double apply(dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const lanczos *l, double *cross)
+{
+    double square = dcsr_i_amg_multiply_dot(h, A, l->v, l->w, l->v, NULL);
+    *cross = dcsr_i_amg_dot(h, A->rows, l->before, l->w);
+    return square;
+}
+
+/* w = D^-1 w - alpha v - beta before; then before = v and v = w / |w|. Returns |w| in the norm of D. */
+static double advance(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l, double alpha, double beta)
+{
+    const int threads = dcsr_context_threads(h->context, n);
+    double *w = l->w, *r = l->before;
+    const double *d = l->diagonal, *v = l->v;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < n; i++) {
+        double next = d[i] != 0 ? w[i] / d[i] - alpha * v[i] - beta * r[i] : 0;
+        w[i] = next;
+        r[i] = next * d[i];
+    }
+    double norm = sqrt(dcsr_i_amg_dot(h, n, w, r));
+    *l = (lanczos){.before = l->v, .v = w, .w = l->before, .diagonal = d};
+    if (norm > 0) dcsr_i_amg_combine(h, n, 0, w, 1 / norm, w);
+    return norm;
+}
+
+static void start(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l)
+{
+    const int threads = dcsr_context_threads(h->context, n);
+    double *v = l->v, *w = l->w;
+    const double *d = l->diagonal;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < n; i++) {
+        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, i) * 0x1p-64 - 0.5 : 0;
+        w[i] = d[i] * v[i];
+        l->before[i] = 0;
+    }
+    double norm = sqrt(dcsr_i_amg_dot(h, n, v, w));
+    if (norm > 0) dcsr_i_amg_combine(h, n, 0, v, 1 / norm, v);
+}
+
+double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                               const dcsr_i_amg_diagonal *found, bool *symmetric)
+{
+    double alpha[MOST_STEPS], beta[MOST_STEPS], cross;
+    int steps = (int)h->options.lanczos, done = 0;
+    const dcsr_csr *A = &level->A.csr;
+    if (!found->positive) *symmetric = false;
+    if (!*symmetric) return found->gershgorin;
+    lanczos l = {level->r.data, level->d.data, level->y.data, level->diagonal.data};
+    start(h, A->rows, &l);
+    while (done < steps) {
+        alpha[done] = apply(h, A, &l, &cross);
+        if (done && fabs(cross - beta[done - 1]) > SAME * found->gershgorin) {
+            *symmetric = false;
+            return found->gershgorin;
+        }
+        beta[done] = advance(h, A->rows, &l, alpha[done], done ? beta[done - 1] : 0);
+        if (beta[done++] <= SAME * found->gershgorin) break; /* an invariant subspace: exact */
+    }
+    int failed;
+    dsterf_(&done, alpha, beta, &failed); /* ascending */
+    double rho = failed ? found->gershgorin : ENLARGED * alpha[done - 1];
+    return rho > 0 && rho < found->gershgorin ? rho : found->gershgorin;
+}

@@ -1,0 +1,169 @@
+/* strength.c: which nodes of a level are strongly connected.
+ *
+ * Rows i and j are where |a_ij|^2 > theta^2 |a_ii a_jj|; nodes of several rows where the same holds for the
+ * squares of the Frobenius norms of their blocks. A graph takes the room of A's rows, so that one pass makes
+ * it. If A is not symmetric, nodes are connected where either is to the other. */
+#include "amg/hierarchy.h"
+#include <math.h>
+
+void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context)
+{
+    dcsr_i_amg_drop(&graph->begins, context);
+    dcsr_i_amg_drop(&graph->lengths, context);
+    dcsr_i_amg_drop(&graph->neighbours, context);
+}
+
+static void connect_rows(dcsr_i_amg_graph *graph, const dcsr_csr *A, const double *diagonal, double theta2,
+                         int threads)
+{
+    const double *values = A->values;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t i = 0; i < A->rows; i++) {
+        uint32_t *strong = graph->nodes + graph->begin[i], length = 0;
+        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++) {
+            uint32_t j = A->col_indices[e];
+            if (j != i && values[e] * values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
+                strong[length++] = j;
+        }
+        graph->length[i] = length;
+    }
+}
+
+/* The squares of the norms of the diagonal blocks. */
+static void read_blocks(double *norm, const dcsr_csr *A, uint64_t block, int threads)
+{
+    const double *values = A->values;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t node = 0; node < A->rows / block; node++) {
+        norm[node] = 0;
+        for (uint64_t e = A->offsets[node * block]; e < A->offsets[(node + 1) * block]; e++)
+            if (A->col_indices[e] / block == node) norm[node] += values[e] * values[e];
+    }
+}
+
+/* sum[other] adds up the block of each neighbour while a node is looked at, and is 0 otherwise. */
+static void connect_node(dcsr_i_amg_graph *graph, const dcsr_csr *A, uint64_t node, uint64_t block,
+                         const double *norm, double theta2, double *sum)
+{
+    const double *values = A->values;
+    uint32_t *strong = graph->nodes + graph->begin[node], found = 0, length = 0;
+    for (uint64_t e = A->offsets[node * block]; e < A->offsets[(node + 1) * block]; e++) {
+        uint32_t other = A->col_indices[e] / (uint32_t)block;
+        double square = values[e] * values[e];
+        if (other == node || square == 0) continue;
+        if (sum[other] == 0) strong[found++] = other;
+        sum[other] += square;
+    }
+    for (uint32_t k = 0; k < found; k++) {
+        uint32_t other = strong[k];
+        if (sum[other] > theta2 * sqrt(norm[node] * norm[other])) strong[length++] = other;
+        sum[other] = 0;
+    }
+    graph->length[node] = length;
+}
+
+static dcsr_status connect_nodes(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h, const dcsr_csr *A,
+                                 uint64_t block, double theta2, int threads)
+{
+    dcsr_i_amg_array norms = {0}, sums = {0};
+    const uint64_t nodes = graph->count;
+    dcsr_status status = dcsr_i_amg_take(&norms, h->context, nodes, sizeof(double));
+    if (!status) status = dcsr_i_amg_take(&sums, h->context, nodes * (uint64_t)threads, sizeof(double));
+    if (!status) {
+        read_blocks(norms.data, A, block, threads);
+#pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
+        for (int t = 0; t < threads; t++) {
+            double *sum = (double *)sums.data + nodes * (uint64_t)t;
+            for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads,
+                          end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
+                 node < end; node++)
+                connect_node(graph, A, node, block, norms.data, theta2, sum);
+        }
+    }
+    dcsr_i_amg_drop(&norms, h->context);
+    dcsr_i_amg_drop(&sums, h->context);
+    return status;
+}
+
+/* `both` has the room: the graph and its transpose. last[node] is the last node that got this neighbour. */
+static void join_transpose(dcsr_i_amg_graph *both, uint64_t *begin, uint64_t *last,
+                           const dcsr_i_amg_graph *graph)
+{
+    const uint64_t nodes = graph->count;
+    for (uint64_t node = 0; node < nodes; node++) {
+        begin[node] += graph->length[node];
+        for (uint32_t k = 0; k < graph->length[node]; k++) begin[graph->nodes[graph->begin[node] + k]]++;
+    }
+    uint64_t sum = 0;
+    for (uint64_t node = 0; node < nodes; node++) {
+        uint64_t room = begin[node];
+        begin[node] = sum;
+        sum += room;
+    }
+    for (uint64_t node = 0; node < nodes; node++) {
+        for (uint32_t k = 0; k < graph->length[node]; k++) {
+            uint32_t other = graph->nodes[graph->begin[node] + k];
+            both->nodes[begin[node] + both->length[node]++] = other;
+            both->nodes[begin[other] + both->length[other]++] = (uint32_t)node;
+        }
+    }
+    for (uint64_t node = 0; node < nodes; node++) {
+        uint32_t *next = both->nodes + begin[node], kept = 0;
+        for (uint32_t k = 0; k < both->length[node]; k++) {
+            if (last[next[k]] == node + 1) continue;
+            last[next[k]] = node + 1;
+            next[kept++] = next[k];
+        }
+        both->length[node] = kept;
+    }
+}
+
+static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h)
+{
+    const uint64_t nodes = graph->count;
+    uint64_t edges = 0;
+    for (uint64_t node = 0; node < nodes; node++) edges += graph->length[node];
+    dcsr_i_amg_graph both = {.count = nodes};
+    dcsr_i_amg_array lasts = {0};
+    dcsr_status status = dcsr_i_amg_take(&both.lengths, h->context, nodes, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&both.neighbours, h->context, 2 * edges, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&both.begins, h->context, nodes, sizeof(uint64_t));
+    if (!status) status = dcsr_i_amg_take(&lasts, h->context, nodes, sizeof(uint64_t));
+    if (!status) {
+        both.length = both.lengths.data;
+        both.nodes = both.neighbours.data;
+        both.begin = both.begins.data;
+        join_transpose(&both, both.begins.data, lasts.data, graph);
+        dcsr_i_amg_graph before = *graph;
+        *graph = both;
+        both = before;
+    }
+    dcsr_i_amg_graph_free(&both, h->context);
+    dcsr_i_amg_drop(&lasts, h->context);
+    return status;
+}
+
+dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                                const dcsr_i_amg_level *level, double theta)
+{
+    const dcsr_csr *A = &level->A.csr;
+    const uint64_t block = level->block, nodes = A->rows / block;
+    const int threads = dcsr_context_threads(h->context, A->nnz);
+    *graph = (dcsr_i_amg_graph){.count = nodes};
+    dcsr_status status = dcsr_i_amg_take(&graph->lengths, h->context, nodes, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&graph->neighbours, h->context, A->nnz, sizeof(uint32_t));
+    if (!status && block > 1) status = dcsr_i_amg_take(&graph->begins, h->context, nodes, sizeof(uint64_t));
+    if (status) return status; /* the caller frees the graph */
+    graph->length = graph->lengths.data;
+    graph->nodes = graph->neighbours.data;
+    graph->begin = A->offsets;
+    if (block == 1) {
+        connect_rows(graph, A, level->diagonal.data, theta * theta, threads);
+    } else {
+        uint64_t *begin = graph->begins.data;
+        for (uint64_t node = 0; node < nodes; node++) begin[node] = A->offsets[node * block];
+        graph->begin = begin;
+        status = connect_nodes(graph, h, A, block, theta * theta, threads);
+    }
+    return status || h->symmetric ? status : make_symmetric(graph, h);
+}

@@ -1,0 +1,244 @@
+/* cmd_amg.c: `dcsr amg`: solves A x = b by algebraic multigrid. */
+#include "cli/cli.h"
+#include <dcsr/amg.h>
+#include <dcsr/extend.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_RHS = 1, KEY_TOLERANCE, KEY_ITERATIONS, KEY_NULLSPACE, KEY_SET, KEY_VERBOSE, MOST_SETTINGS = 64 };
+
+/* Options of the solver as they were given, name and value. */
+static struct {
+    const char *rhs, *nullspace, *out;
+    const char *name[MOST_SETTINGS], *value[MOST_SETTINGS];
+    int count;
+    bool verbose;
+} settings = {.rhs = "ones"};
+
+static const struct argp_option options[] = {
+    {"rhs", KEY_RHS, "FILE", 0,
+     "b: 'ones' (the default), a Matrix Market array of one column, or a .txt with a number a line", 0},
+    {"tol", KEY_TOLERANCE, "T", 0, "Stop when ||b - A x|| is T ||b|| or less (default 1e-8)", 0},
+    {"max-iterations", KEY_ITERATIONS, "N", 0, "Stop after N iterations (default 200)", 0},
+    {"nullspace", KEY_NULLSPACE, "FILE", 0,
+     "Near-nullspace vectors of A, one a column: for elasticity the rigid-body modes (default: constants)",
+     0},
+    {"set", KEY_SET, "NAME=VALUE", 0, "Set an option of the method; may be given several times", 0},
+    {"output", 'o', "FILE", 0, "Write x as a Matrix Market array", 0},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Print the residual after each iteration, as on a terminal", 0},
+    CLI_OP_OPTION,
+    {0}};
+
+static error_t add_setting(cli_state *cli, const char *name, const char *value)
+{
+    if (settings.count == MOST_SETTINGS) {
+        cli_usage(cli, "more than %d options of the method are set", MOST_SETTINGS);
+        return EINVAL;
+    }
+    settings.name[settings.count] = name;
+    settings.value[settings.count++] = value;
+    return 0;
+}
+
+/* NAME=VALUE; the name is cut off in a copy that lasts as long as the program. */
+static error_t take_setting(cli_state *cli, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text) {
+        cli_usage(cli, "--set takes NAME=VALUE, not '%s'", text);
+        return EINVAL;
+    }
+    static char names[MOST_SETTINGS][32];
+    char *name = names[settings.count % MOST_SETTINGS];
+    snprintf(name, sizeof *names, "%.*s", (int)(equals - text), text);
+    return add_setting(cli, name, equals + 1);
+}
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    switch (key) {
+    case KEY_RHS:
+        settings.rhs = value;
+        return 0;
+    case KEY_TOLERANCE:
+        return add_setting(cli, "tolerance", value);
+    case KEY_ITERATIONS:
+        return add_setting(cli, "iterations", value);
+    case KEY_NULLSPACE:
+        settings.nullspace = value;
+        return 0;
+    case KEY_SET:
+        return take_setting(cli, value);
+    case 'o':
+        settings.out = value;
+        return 0;
+    case KEY_VERBOSE:
+        settings.verbose = true;
+        return 0;
+    default:
+        return cli_op_take(cli, key, value);
+    }
+}
+
+static int configure(cli_state *cli, dcsr_amg *amg)
+{
+    for (int s = 0; s < settings.count; s++)
+        if (dcsr_amg_set(amg, settings.name[s], settings.value[s]))
+            return cli_usage(cli, "%s", dcsr_thread_error());
+    if (!settings.nullspace) return CLI_DONE;
+    dcsr_dense B;
+    if (dcsr_dense_read(&B, cli->context, settings.nullspace)) return cli_fail_library(cli);
+    int status = dcsr_amg_set_nullspace(amg, &B) ? cli_fail_library(cli) : CLI_DONE;
+    dcsr_dense_free(&B);
+    return status;
+}
+
+/* b, of one column. */
+static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
+{
+    if (!strcmp(settings.rhs, "ones")) {
+        *b = (dcsr_dense){.rows = rows, .cols = 1, .context = cli->context};
+        b->values = dcsr_context_allocate(cli->context, rows, sizeof *b->values);
+        if (!b->values) return cli_fail_library(cli);
+        for (uint64_t i = 0; i < rows; i++) b->values[i] = 1;
+        return CLI_DONE;
+    }
+    if (dcsr_dense_read(b, cli->context, settings.rhs)) return cli_fail_library(cli);
+    if (b->rows == rows && b->cols == 1) return CLI_DONE;
+    return cli_fail(cli, "%s: b has to be a column of %llu numbers, this is %llu x %llu", settings.rhs,
+                    (unsigned long long)rows, (unsigned long long)b->rows, (unsigned long long)b->cols);
+}
+
+static void free_rhs(dcsr_dense *b)
+{
+    if (!strcmp(settings.rhs, "ones"))
+        dcsr_context_free(b->context, b->values, b->rows, sizeof *b->values);
+    else
+        dcsr_dense_free(b);
+}
+
+/* The levels as a table, in JSON as a list. */
+static void put_levels(cli_report *report, const dcsr_amg *amg, uint64_t levels)
+{
+    dcsr_amg_level level;
+    cli_put_list(report, "hierarchy");
+    cli_put_line(report, NULL, "level %12s %14s %7s %10s", "rows", "entries", "share", "setup");
+    for (uint64_t l = 0; l < levels && !dcsr_amg_get_level(amg, l, &level); l++) {
+        double seconds = level.strength_seconds + level.aggregate_seconds + level.prolongator_seconds +
+                         level.product_seconds + level.smoother_seconds;
+        char rows[CLI_NUMBER], entries[CLI_NUMBER], time[CLI_NUMBER];
+        cli_begin_item(report, "hierarchy");
+        cli_put_count(report, "rows", NULL, level.rows);
+        cli_put_count(report, "nnz", NULL, level.nnz);
+        cli_put_real(report, "share", NULL, level.share, "");
+        cli_put_seconds(report, "seconds", NULL, seconds);
+        cli_end_item(report);
+        cli_put_line(report, NULL, "%5llu %12s %14s %6.1f%% %10s", (unsigned long long)l,
+                     cli_grouped(rows, level.rows), cli_grouped(entries, level.nnz), 100 * level.share,
+                     cli_duration(time, seconds));
+    }
+}
+
+static void put_residuals(cli_report *report, const dcsr_amg *amg)
+{
+    uint64_t count;
+    const double *residuals;
+    if (dcsr_amg_get_residuals(amg, &count, &residuals)) return;
+    cli_put_line(report, NULL, "iteration    residual");
+    for (uint64_t i = 0; i < count; i++)
+        cli_put_line(report, NULL, "%9llu %11.3e", (unsigned long long)i, residuals[i]);
+}
+
+static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *done)
+{
+    cli_report report;
+    cli_report_begin(&report, cli);
+    put_levels(&report, amg, done->levels);
+    if (settings.verbose || isatty(STDOUT_FILENO)) put_residuals(&report, amg);
+    cli_put_count(&report, "levels", "levels", done->levels);
+    cli_put_real(&report, "operator_complexity", "operator complexity", done->operator_complexity, "");
+    cli_put_real(&report, "grid_complexity", "grid complexity", done->grid_complexity, "");
+    cli_put_text(&report, "solver", "solver", done->solver);
+    cli_put_count(&report, "iterations", "iterations", done->iterations);
+    cli_put_real(&report, "residual", NULL, done->residual, "");
+    cli_put_line(&report, "residual", "%.3e", done->residual);
+    cli_put_seconds(&report, "setup_seconds", "setup", done->setup_seconds);
+    cli_put_seconds(&report, "solve_seconds", "solve", done->solve_seconds);
+    return cli_report_print(&report);
+}
+
+/* Solves from x = 0, prints, and writes x if it is a solution. */
+static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
+{
+    dcsr_amg_report done;
+    dcsr_dense x = {.rows = b->rows, .cols = 1, .context = cli->context};
+    x.values = dcsr_context_allocate(cli->context, x.rows, sizeof *x.values);
+    int status = CLI_DONE;
+    cli_progress(cli, "solving");
+    if (!x.values || dcsr_amg_solve(amg, x.values, b->values, &done)) {
+        status = cli_fail_library(cli);
+    } else {
+        cli_progress_end(cli);
+        bool converged = done.outcome == DCSR_AMG_CONVERGED;
+        if (!converged)
+            cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
+                     (unsigned long long)done.iterations, done.residual, dcsr_amg_outcome_text(done.outcome));
+        if (converged && settings.out && dcsr_dense_write(&x, settings.out)) status = cli_fail_library(cli);
+        if (!status) status = print(cli, amg, &done);
+        if (!status && !converged) status = CLI_FAILED;
+    }
+    dcsr_context_free(cli->context, x.values, x.rows, sizeof *x.values);
+    return status;
+}
+
+static int run_amg(cli_state *cli)
+{
+    dcsr_amg *amg = NULL;
+    dcsr_matrix *matrix = NULL;
+    dcsr_view *view = NULL;
+    dcsr_view_shape shape;
+    dcsr_dense b = {0};
+    int status = CLI_DONE;
+    if (dcsr_amg_create(&amg, cli->context))
+        status = dcsr_thread_status() == DCSR_ERROR_NOT_BUILT
+                     ? cli_fail_because(cli, "amg does not run on a GPU yet; add --device cpu")
+                     : cli_fail_library(cli);
+    if (!status) status = configure(cli, amg);
+    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status && (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_get_shape(view, &shape)))
+        status = cli_fail_library(cli);
+    if (!status) status = make_rhs(cli, &b, shape.rows);
+    if (!status) {
+        cli_progress(cli, "setting up the levels");
+        if (dcsr_amg_setup(amg, view, NULL))
+            status = cli_fail_because(cli, "%s: %s", cli->arguments[0], dcsr_thread_error());
+    }
+    if (!status) status = solve(cli, amg, &b);
+    free_rhs(&b);
+    dcsr_amg_destroy(amg);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    return status;
+}
+
+const cli_command cli_amg_command = {
+    .name = "amg",
+    .arguments = "MATRIX",
+    .summary = "Solve a linear system by algebraic multigrid",
+    .help =
+        "Solves A x = b for the square MATRIX A by smoothed aggregation, as the preconditioner of a Krylov "
+        "method: "
+        "conjugate gradients for symmetric matrices, flexible GMRES for others. Reports the levels, the "
+        "iterations, "
+        "and ||b - A x|| / ||b||. Fails, and writes no FILE, if that stays above T. The options of the "
+        "method and "
+        "their defaults are in docs/AMG.md; 'dcsr amg MATRIX --set x=' lists their names.\n\n"
+        "Example:\n  dcsr amg poisson3d7:64 --tol 1e-10 --set cycle=V\n",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .take = take,
+    .run = run_amg,
+};

@@ -1,0 +1,136 @@
+/* amg.h: algebraic multigrid by smoothed aggregation: solves A x = b where A comes from an elliptic problem.
+ *
+ *      setup   strength of connection, aggregates of rows, P from the near-nullspace vectors B (A B is about 0),
+ *              smoothed by Jacobi, R = P^T, and R A P as the next level, until that is small
+ *      solve   a cycle through the levels, as the preconditioner of a Krylov method, or alone
+ *
+ *      dcsr_amg *amg = NULL;
+ *      dcsr_amg_report report;
+ *      dcsr_amg_create(&amg, context);
+ *      dcsr_amg_set(amg, "tolerance", "1e-10");
+ *      dcsr_amg_setup(amg, A, NULL);
+ *      dcsr_amg_solve(amg, x, b, &report);
+ *      dcsr_amg_destroy(amg);
+ *
+ * docs/AMG.md tells what each option does. All is in double precision, on the cpu. Results are bitwise the same
+ * for any number of threads.
+ *
+ * Threads: calls on one dcsr_amg must follow one another.
+ *
+ * After Vanek, Mandel, Brezina: Algebraic multigrid by smoothed aggregation (1996); aggregates after Bell, Dalton,
+ * Olson: Exposing fine-grained parallelism in algebraic multigrid methods (2012). */
+#ifndef DCSR_AMG_H
+#define DCSR_AMG_H
+
+#include <dcsr/reader.h>
+#include <dcsr/view.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct dcsr_amg dcsr_amg;
+
+/* Creates a solver with the default options. *amg is NULL on failure.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CONTEXT_DESTROYED; NOT_BUILT for a cuda context, as there is no
+ * multigrid for GPUs yet. */
+DCSR_API dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context);
+
+/* Destroys the solver and its levels. NULL does nothing. */
+DCSR_API void dcsr_amg_destroy(dcsr_amg *amg);
+
+/* An option. The texts are constant. */
+typedef struct dcsr_amg_option {
+    const char *name;
+    const char *values;   /* "V|W|K" for a choice, "0 to 1" for a number */
+    const char *standard; /* the default */
+    const char *help;     /* one line */
+} dcsr_amg_option;
+/* The options that there are: number 0, 1, ...; NULL beyond the last. */
+DCSR_API const dcsr_amg_option *dcsr_amg_option_at(uint64_t number);
+
+/* Sets an option. Those of the solve (solver, tolerance, iterations, restart) hold from the next
+ * dcsr_amg_solve() on, the others from the next dcsr_amg_setup() on. Errors: NOT_FOUND (no such option: the
+ * message lists all), INVALID_ARGUMENT (the value: the message says what is allowed). */
+DCSR_API dcsr_status dcsr_amg_set(dcsr_amg *amg, const char *name, const char *value);
+
+/* Sets the near-nullspace vectors, one a column of B, for setups to come: what A nearly maps to zero, for
+ * elasticity the rigid-body modes. They are copied. NULL: constants, one for each row of a node (the option
+ * block), which is the default. Errors: INVALID_ARGUMENT (no column or more than 64, values that are not
+ * finite), OUT_OF_MEMORY. */
+DCSR_API dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B);
+
+/* How a solve ended. */
+typedef enum dcsr_amg_outcome {
+    DCSR_AMG_NONE = 0,   /* there was no solve yet */
+    DCSR_AMG_CONVERGED,  /* |b - A x| <= tolerance |b| */
+    DCSR_AMG_LIMIT,      /* the iterations are used up */
+    DCSR_AMG_STAGNATED,  /* the residual no longer falls: rounding, or b is not in the range of A */
+    DCSR_AMG_DIVERGED,   /* the residual has grown a million times, or is not finite */
+    DCSR_AMG_INDEFINITE, /* conjugate gradients met a direction p with p^T A p <= 0 */
+    DCSR_AMG_BREAKDOWN   /* the Krylov method divided by zero */
+} dcsr_amg_outcome;
+/* A sentence about it, constant; with what to try. */
+DCSR_API const char *dcsr_amg_outcome_text(dcsr_amg_outcome outcome);
+
+typedef struct dcsr_amg_report {
+    uint64_t levels;
+    double operator_complexity; /* entries of all levels over those of A */
+    double grid_complexity;     /* rows of all levels over those of A */
+    bool symmetric;             /* A is, as far as random vectors tell, and its diagonal is positive */
+    double setup_seconds;
+    /* Of the last solve; after a setup all zero. */
+    dcsr_amg_outcome outcome;
+    const char *solver; /* the method that was used, as the option names it */
+    uint64_t iterations;
+    double residual; /* |b - A x| / |b|, computed anew from x */
+    double solve_seconds;
+} dcsr_amg_report;
+
+/* Makes the levels for A. If A is a CSR view of an fp64 matrix, its arrays are used in place; else they are
+ * copied. The view must not be destroyed before the next setup or dcsr_amg_destroy(). An entry that the view
+ * shows more than once counts each time. report may be NULL. On failure the levels made before are as they
+ * were.
+ *
+ * Errors: INVALID_ARGUMENT (NULL; another context; a row without entries or with a zero diagonal, or a value
+ * that is not finite: the message names the first such row), DIMENSION_MISMATCH (A is not square, its rows are
+ * no multiple of the option block, or the near-nullspace vectors have other rows), TOO_LARGE (2^31 rows and
+ * more), OUT_OF_MEMORY, CONTEXT_DESTROYED.
+ *
+ * Cost: O(entries) for the usual matrices, some ten passes over A and two products of matrices per level.
+ * Memory: P and R, A P while R A P is computed, five vectors, and the same with up to ten vectors for the
+ * other levels, which have a tenth of the rows or less for most matrices. */
+DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report);
+
+/* Solves A x = b from the x that is given, until |b - A x| <= tolerance |b|. x and b have the rows of A and do
+ * not overlap. report may be NULL. That a solve does not converge is no error: report->outcome tells it, and x
+ * is what was reached. Errors: INVALID_ARGUMENT (NULL, no setup, values in x or b that are not finite),
+ * OUT_OF_MEMORY (x is then as it was), CONTEXT_DESTROYED. Memory: fgmres takes 2 restart + 2 vectors, the other
+ * methods six or fewer. */
+DCSR_API dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report);
+
+/* One level of the last setup. */
+typedef struct dcsr_amg_level {
+    uint64_t rows, nnz;
+    double share; /* of the entries of all levels */
+    double rho;   /* estimated spectral radius of D^-1 A; 0 for the last level, if that is solved directly */
+    bool direct;  /* solved by a dense pseudo-inverse */
+    /* What it took to make the next level; of the last one, to invert it (product). */
+    double strength_seconds, aggregate_seconds, prolongator_seconds, product_seconds, smoother_seconds;
+} dcsr_amg_level;
+/* Errors: INVALID_ARGUMENT (NULL, no setup), INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_level *level);
+
+/* |b - A x| / |b| before the first and after each iteration of the last solve, as the method computes it. The
+ * array is lent until the next call on the solver. Errors: INVALID_ARGUMENT. */
+DCSR_API dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t *count, const double **residuals);
+
+/* For those who want to look at the method: views of A, P and R of a level, lent as long as the levels are;
+ * P and R are NULL for the last one. Each pointer may be NULL. Errors: as dcsr_amg_get_level(). */
+DCSR_API dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t level, dcsr_view **A, dcsr_view **P,
+                                        dcsr_view **R);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,118 @@
+/* test_cli_amg.c: `dcsr amg`. */
+#include "tests/support/program.h"
+#include "tests/support/support.h"
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(cli_amg, .init = program_begin, .fini = program_end);
+
+/* Multigrid is for the cpu, whatever the build has. */
+#define AMG "--device cpu amg "
+
+Test(cli_amg, reports_the_levels_and_what_was_reached)
+{
+    program_result result;
+    PROGRAM_JSON(result, "--json " AMG "poisson3d7:20");
+    cr_assert_leq(program_integer(&result, "iterations"), 12);
+    cr_assert_leq(program_number(&result, "residual"), 1e-8);
+    cr_assert(program_number(&result, "operator_complexity") > 1 &&
+              program_number(&result, "grid_complexity") > 1);
+    cr_assert(program_number(&result, "setup_seconds") > 0 && program_number(&result, "solve_seconds") > 0);
+    cr_assert_str_eq(program_string(&result, "solver"), "cg");
+    const json_t *levels = json_object_get(result.json, "hierarchy"), *level;
+    size_t l;
+    double share = 0;
+    cr_assert_eq((int64_t)json_array_size(levels), program_integer(&result, "levels"));
+    json_array_foreach((json_t *)levels, l, level) share +=
+        json_number_value(json_object_get(level, "share"));
+    cr_assert_float_eq(share, 1, 1e-12);
+    cr_assert_eq(json_integer_value(json_object_get(json_array_get(levels, 0), "rows")), 8000);
+    program_free(&result);
+    result = program_run(AMG "poisson2d5:20 --verbose");
+    program_expect_done(&result, "--verbose");
+    cr_assert(strstr(result.out, "iteration    residual\n        0   1.000e+00"), "%s", result.out);
+    program_free(&result);
+}
+
+Test(cli_amg, takes_b_and_near_nullspace_vectors_from_files_and_writes_x)
+{
+    program_result result;
+    program_write_file("b.txt", "1\n0\n0\n1\n");
+    program_write_file("ones.mtx", "%%MatrixMarket matrix array real general\n4 1\n1\n1\n1\n1\n");
+    program_write_file("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n4 4 7\n"
+                                "1 1 2\n2 2 2\n3 3 2\n4 4 2\n2 1 -1\n3 2 -1\n4 3 -1\n");
+    PROGRAM_JSON(result, "--json " AMG "a.mtx --rhs b.txt --nullspace ones.mtx --tol 1e-12 -o x.mtx");
+    program_free(&result);
+    char *x = program_read_file("x.mtx");
+    double value[4] = {0};
+    cr_assert_eq(sscanf(x, "%%%%MatrixMarket matrix array real general 4 1 %lf %lf %lf %lf", &value[0],
+                        &value[1], &value[2], &value[3]),
+                 4, "%s", x);
+    for (int i = 0; i < 4; i++) cr_assert_float_eq(value[i], 1, 1e-9);
+    free(x);
+}
+
+Test(cli_amg, sets_options_by_name)
+{
+    program_result v, w;
+    PROGRAM_JSON(v, "--json " AMG "poisson2d5:60 --set coarse_rows=10 --set solver=none --set cycle=V");
+    PROGRAM_JSON(w, "--json " AMG "poisson2d5:60 --set coarse_rows=10 --set solver=none --set cycle=W");
+    cr_assert_lt(program_integer(&w, "iterations"), program_integer(&v, "iterations"));
+    cr_assert_str_eq(program_string(&w, "solver"), "none");
+    program_free(&v);
+    program_free(&w);
+    PROGRAM_FAILS(2, "there is no option 'theta'", AMG "poisson2d5:4 --set theta=1");
+    PROGRAM_FAILS(2, "V|W|K", AMG "poisson2d5:4 --set cycle=X");
+    PROGRAM_FAILS(2, "NAME=VALUE", AMG "poisson2d5:4 --set cycle");
+    PROGRAM_FAILS(2, "tolerance", AMG "poisson2d5:4 --tol 7");
+    PROGRAM_FAILS(2, "-o needs a value", AMG "poisson2d5:4 -o");
+}
+
+/* The line says why, and no x is written. */
+Test(cli_amg, fails_where_it_does_not_converge)
+{
+    program_result result = program_run("--json " AMG "poisson2d5:40 --max-iterations 2 -o x.mtx");
+    cr_assert_eq(result.status, 1);
+    cr_assert(strstr(result.err, "not converged within the iterations allowed"), "%s", result.err);
+    cr_assert_eq(program_integer(&result, "iterations"), 2);
+    cr_assert_not_null(strstr(program_error(&result, "message"), "not converged"));
+    program_free(&result);
+    cr_assert(program_folder_holds(0));
+}
+
+Test(cli_amg, refuses_what_it_cannot_use)
+{
+    program_write_file("b.txt", "1\n2\n");
+    program_write_file("oblong.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 2 1\n1 1\n");
+    PROGRAM_FAILS(1, "zero on the diagonal", AMG "path:9");
+    PROGRAM_FAILS(1, "not square", AMG "oblong.mtx");
+    PROGRAM_FAILS(1, "column of 16 numbers, this is 2 x 1", AMG "poisson2d5:4 --rhs b.txt");
+    PROGRAM_FAILS(1, "nowhere.txt", AMG "poisson2d5:4 --rhs nowhere.txt");
+    PROGRAM_FAILS(1, "vectors have 2", AMG "poisson2d5:4 --nullspace b.txt");
+}
+
+Test(cli_amg, says_that_it_is_for_the_cpu)
+{
+    if (!TEST_CUDA) cr_skip_test("this build has no other device");
+    PROGRAM_FAILS(1, "--device cpu", "--device cuda amg poisson2d5:4");
+}
+
+/* Finite elements of the PyAMG gallery. */
+Test(cli_amg, real_matrices)
+{
+    const char *folder = program_real_inputs();
+    if (!folder) cr_skip_test("there are no real inputs");
+    static const struct {
+        const char *line;
+        int most;
+    } cases[] = {
+        {"airfoil.mtx.gz", 12}, {"bar.mtx.gz --set block=3 --nullspace", 30}, {"recirc_flow.mtx.gz", 70}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        program_result result;
+        bool modes = strstr(cases[c].line, "--nullspace");
+        PROGRAM_JSON(result, "--json " AMG "%s/%s %s%s", folder, cases[c].line, modes ? folder : "",
+                     modes ? "/bar_B.mtx.gz" : "");
+        cr_assert_leq(program_integer(&result, "iterations"), cases[c].most, "%s", cases[c].line);
+        program_free(&result);
+    }
+}
