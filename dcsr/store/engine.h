@@ -109,7 +109,7 @@ typedef struct dcsr_i_engine {
     dcsr_status (*read_row)(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row, uint64_t capacity,
                             uint32_t *columns, void *values, uint64_t *length);
     /* Fills the arrays of csr, whose sizes are set: offsets, and the gathered columns and values unless it
-     * lends the store's (csr->snapshot). On failure csr_free() frees what was made. */
+     * lends the store's (csr->hold). On failure csr_free() frees what was made. */
     dcsr_status (*csr_fill)(struct dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_table *table);
     /* Frees the arrays that are the CSR's own. */
     void (*csr_free)(struct dcsr_i_csr *csr);

@@ -82,12 +82,12 @@ static dcsr_status look_up_latest(dcsr_matrix *matrix, const places *p)
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     DCSR_TRY(dcsr_i_queue_wait(matrix, p->call));
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
-    dcsr_i_held_version snapshot;
-    dcsr_status status = dcsr_i_held_version_open(&snapshot, matrix);
+    dcsr_i_held_version hold;
+    dcsr_status status = dcsr_i_held_version_open(&hold, matrix);
     if (status == DCSR_OK) {
-        dcsr_i_rows of = matrix->engine->rows_of(matrix, snapshot.base);
+        dcsr_i_rows of = matrix->engine->rows_of(matrix, hold.base);
         status = look_up_places(matrix, &of, p);
-        dcsr_i_held_version_close(&snapshot);
+        dcsr_i_held_version_close(&hold);
     }
     dcsr_i_use_set_aside(before);
     return status;

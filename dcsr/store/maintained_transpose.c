@@ -169,11 +169,11 @@ void dcsr_i_twin_rows(dcsr_matrix *matrix, const dcsr_i_table *next)
 /* ---- Changes of the twin alone ---- */
 
 /* Shows this version of the twin with the current version of A; takes the reference. */
-static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_held_version *snapshot)
+static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_held_version *hold)
 {
     pthread_mutex_lock(&matrix->versions.lock);
     dcsr_i_held_version *before = matrix->transpose.shown;
-    matrix->transpose.shown = snapshot;
+    matrix->transpose.shown = hold;
     matrix->transpose.twin = twin;
     pthread_mutex_unlock(&matrix->versions.lock);
     dcsr_i_held_version_release(before);
@@ -183,8 +183,8 @@ static void show(dcsr_matrix *matrix, dcsr_matrix *twin, dcsr_i_held_version *sn
 void dcsr_i_twin_show(dcsr_matrix *matrix)
 {
     dcsr_matrix *twin = matrix->transpose.twin;
-    dcsr_i_held_version *snapshot;
-    if (dcsr_i_held_version_create(&snapshot, twin) == DCSR_OK) show(matrix, twin, snapshot);
+    dcsr_i_held_version *hold;
+    if (dcsr_i_held_version_create(&hold, twin) == DCSR_OK) show(matrix, twin, hold);
 }
 
 /* ---- Making one ---- */
@@ -221,11 +221,11 @@ dcsr_status dcsr_i_twin_create(dcsr_matrix **twin, dcsr_matrix *matrix, const dc
 static dcsr_status build(dcsr_matrix *matrix, dcsr_view *view)
 {
     dcsr_matrix *twin;
-    dcsr_i_held_version *snapshot;
+    dcsr_i_held_version *hold;
     DCSR_TRY(dcsr_i_twin_create(&twin, matrix, dcsr_i_view_rows(view), matrix->defragmentation));
-    dcsr_status status = dcsr_i_held_version_create(&snapshot, twin);
+    dcsr_status status = dcsr_i_held_version_create(&hold, twin);
     if (status == DCSR_OK)
-        show(matrix, twin, snapshot);
+        show(matrix, twin, hold);
     else
         dcsr_i_matrix_release(twin);
     return status;

@@ -217,10 +217,10 @@ static uint64_t bytes_of(dcsr_matrix *matrix)
 /* What get_info says of the current version. */
 static dcsr_status describe(dcsr_matrix_info *info, dcsr_matrix *matrix)
 {
-    dcsr_i_held_version snapshot;
+    dcsr_i_held_version hold;
     dcsr_i_measures measures;
-    DCSR_TRY(dcsr_i_held_version_open(&snapshot, matrix));
-    const dcsr_i_table *table = snapshot.base;
+    DCSR_TRY(dcsr_i_held_version_open(&hold, matrix));
+    const dcsr_i_table *table = hold.base;
     dcsr_i_rows rows = matrix->engine->rows_of(matrix, table);
     dcsr_status status = matrix->engine->measure(&measures, matrix->context, &rows);
     if (status == DCSR_OK)
@@ -233,7 +233,7 @@ static dcsr_status describe(dcsr_matrix_info *info, dcsr_matrix *matrix)
                                    .segments = measures.rows_in_use + table->extra_segments,
                                    .max_segments = measures.max_segments,
                                    .unresolved_rows = measures.unresolved_rows};
-    dcsr_i_held_version_close(&snapshot);
+    dcsr_i_held_version_close(&hold);
     return status;
 }
 
@@ -284,13 +284,13 @@ dcsr_status dcsr_matrix_get_nnz(dcsr_matrix *matrix, uint64_t *nnz)
     DCSR_TRY(dcsr_i_matrix_check(matrix));
     if (!matrix->engine->count_live) return count_by_view(nnz, matrix);
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
-    dcsr_i_held_version snapshot;
-    dcsr_status status = dcsr_i_held_version_open(&snapshot, matrix);
+    dcsr_i_held_version hold;
+    dcsr_status status = dcsr_i_held_version_open(&hold, matrix);
     dcsr_i_use_set_aside(before);
     if (status != DCSR_OK) return status;
     uint64_t unresolved = 0;
-    *nnz = matrix->engine->count_live(matrix, snapshot.base, &unresolved);
-    dcsr_i_held_version_close(&snapshot);
+    *nnz = matrix->engine->count_live(matrix, hold.base, &unresolved);
+    dcsr_i_held_version_close(&hold);
     if (unresolved) dcsr_i_was_resolved(matrix, unresolved);
     return DCSR_OK;
 }

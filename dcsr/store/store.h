@@ -65,7 +65,7 @@ typedef struct dcsr_i_limbo {
     dcsr_i_retired retired[];
 } dcsr_i_limbo;
 
-/* A version that at least one snapshot holds. */
+/* A version on which there is at least one hold. */
 typedef struct dcsr_i_pin {
     uint64_t version;
     uint64_t count;
@@ -100,10 +100,10 @@ typedef struct dcsr_i_csr {
     dcsr_type type;
     uint64_t rows, cols, nnz;
     uint64_t *offsets;
-    uint32_t *columns; /* the store's when snapshot is not NULL */
+    uint32_t *columns; /* the store's when hold is not NULL */
     void *values;
     size_t value_size;
-    dcsr_i_held_version *snapshot; /* of a CSR that lends the store's entries */
+    dcsr_i_held_version *hold; /* of a CSR that lends the store's entries */
     void *lender; /* whose the arrays are that the engine's csr_free() gives back to somebody else */
 } dcsr_i_csr;
 
@@ -202,7 +202,7 @@ struct dcsr_matrix {
     dcsr_context *context;
     const dcsr_i_engine *engine;
     struct dcsr_i_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
-    _Atomic uint64_t references;    /* the owner, snapshots, views */
+    _Atomic uint64_t references;    /* the owner, holds, views */
     uint64_t serial;                /* no other matrix of this process has or had it */
     dcsr_type type;
     size_t value_size;
@@ -430,20 +430,20 @@ void dcsr_i_retire_range(dcsr_i_limbo *limbo, dcsr_i_arena *arena, uint64_t begi
 void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, uint64_t count);
 
 /* Makes `next` the current version; what is in the limbo list, and in those linked to it, is freed as soon as
- * no snapshot can see it. The first limbo list must have room for one more object, unless it has the old
+ * no hold can see it. The first limbo list must have room for one more object, unless it has the old
  * table. Cannot fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
 
 /* Holds the current version for the time of a call, in the caller's memory; without the twin's. */
-dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *snapshot, dcsr_matrix *matrix);
-void dcsr_i_held_version_close(dcsr_i_held_version *snapshot);
+dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *hold, dcsr_matrix *matrix);
+void dcsr_i_held_version_close(dcsr_i_held_version *hold);
 /* Holds the current version. */
-dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **snapshot, dcsr_matrix *matrix);
+dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **hold, dcsr_matrix *matrix);
 /* Adds a reference, which has to be released as well; NULL gives NULL. */
-dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *snapshot);
-/* Another snapshot of the version that `held` holds, as published. */
-dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **snapshot, const dcsr_i_held_version *held);
-void dcsr_i_held_version_release(dcsr_i_held_version *snapshot);
+dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *hold);
+/* Another hold on the version that `held` holds, as published. */
+dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **hold, const dcsr_i_held_version *held);
+void dcsr_i_held_version_release(dcsr_i_held_version *hold);
 
 /* ---- csr.c ---- */
 /* The slot of the cache for what the flags ask for; -1: none. */
@@ -456,7 +456,7 @@ void dcsr_i_csr_cache(dcsr_matrix *matrix, int slot, dcsr_i_csr *csr);
 void dcsr_i_csr_forget(dcsr_matrix *matrix);
 /* Offsets of n rows or columns, as `lines` says; NULL with a message that says what would need no offsets. */
 uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n);
-dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *snapshot,
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *hold,
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
 

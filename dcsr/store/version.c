@@ -176,33 +176,33 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     dcsr_i_twin_leave(lost);
 }
 
-dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *snapshot)
+dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *hold)
 {
-    if (snapshot) atomic_fetch_add(&snapshot->references, 1);
-    return snapshot;
+    if (hold) atomic_fetch_add(&hold->references, 1);
+    return hold;
 }
 
 /* Holds the version that `held` holds, or the current one; with the twin's, or without. */
-static dcsr_status open_snapshot(dcsr_i_held_version *snapshot, dcsr_matrix *matrix,
+static dcsr_status open_snapshot(dcsr_i_held_version *hold, dcsr_matrix *matrix,
                                  const dcsr_i_held_version *held, bool twin)
 {
-    *snapshot = (dcsr_i_held_version){.matrix = matrix};
-    atomic_init(&snapshot->references, 1);
+    *hold = (dcsr_i_held_version){.matrix = matrix};
+    atomic_init(&hold->references, 1);
     pthread_mutex_lock(&matrix->versions.lock);
-    snapshot->base = held ? held->base : matrix->versions.current;
-    snapshot->version = snapshot->base->version;
-    dcsr_status status = pin_locked(matrix, snapshot->version);
+    hold->base = held ? held->base : matrix->versions.current;
+    hold->version = hold->base->version;
+    dcsr_status status = pin_locked(matrix, hold->version);
     if (status == DCSR_OK && twin)
-        snapshot->twin = dcsr_i_held_version_hold(held ? held->twin : matrix->transpose.shown);
+        hold->twin = dcsr_i_held_version_hold(held ? held->twin : matrix->transpose.shown);
     pthread_mutex_unlock(&matrix->versions.lock);
     return status;
 }
 
-static dcsr_status create_snapshot(dcsr_i_held_version **snapshot, dcsr_matrix *matrix,
+static dcsr_status create_snapshot(dcsr_i_held_version **hold, dcsr_matrix *matrix,
                                    const dcsr_i_held_version *held)
 {
     dcsr_i_held_version *created = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
-    *snapshot = NULL;
+    *hold = NULL;
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = open_snapshot(created, matrix, held, true);
     if (status != DCSR_OK) {
@@ -210,53 +210,52 @@ static dcsr_status create_snapshot(dcsr_i_held_version **snapshot, dcsr_matrix *
         return status;
     }
     dcsr_i_matrix_retain(matrix);
-    *snapshot = created;
+    *hold = created;
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *snapshot, dcsr_matrix *matrix)
+dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *hold, dcsr_matrix *matrix)
 {
-    return open_snapshot(snapshot, matrix, NULL, false);
+    return open_snapshot(hold, matrix, NULL, false);
 }
 
-dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **snapshot, dcsr_matrix *matrix)
+dcsr_status dcsr_i_held_version_create(dcsr_i_held_version **hold, dcsr_matrix *matrix)
 {
-    return create_snapshot(snapshot, matrix, NULL);
+    return create_snapshot(hold, matrix, NULL);
 }
 
-dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **snapshot, const dcsr_i_held_version *held)
+dcsr_status dcsr_i_held_version_again(dcsr_i_held_version **hold, const dcsr_i_held_version *held)
 {
-    return create_snapshot(snapshot, held->matrix, held);
+    return create_snapshot(hold, held->matrix, held);
 }
 
-void dcsr_i_held_version_close(dcsr_i_held_version *snapshot)
+void dcsr_i_held_version_close(dcsr_i_held_version *hold)
 {
-    dcsr_matrix *matrix = snapshot->matrix;
-    if (snapshot->own) {
-        matrix->engine->free_unshared(matrix, snapshot->own, snapshot->base);
-        dcsr_i_arena_give(&matrix->arena, snapshot->own_begin, snapshot->own_entries);
+    dcsr_matrix *matrix = hold->matrix;
+    if (hold->own) {
+        matrix->engine->free_unshared(matrix, hold->own, hold->base);
+        dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
     }
     pthread_mutex_lock(&matrix->versions.lock);
-    bool freed = unpin_locked(matrix, snapshot->version) || snapshot->own;
+    bool freed = unpin_locked(matrix, hold->version) || hold->own;
     pthread_mutex_unlock(&matrix->versions.lock);
     /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
     if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
-    dcsr_i_held_version_release(snapshot->twin);
+    dcsr_i_held_version_release(hold->twin);
 }
 
-void dcsr_i_held_version_release(dcsr_i_held_version *snapshot)
+void dcsr_i_held_version_release(dcsr_i_held_version *hold)
 {
-    if (!snapshot) return;
-    dcsr_matrix *matrix = snapshot->matrix;
+    if (!hold) return;
+    dcsr_matrix *matrix = hold->matrix;
     pthread_mutex_lock(&matrix->versions.lock);
-    /* Under the lock, since views that are being created look for resolved snapshots to share. */
-    bool last = atomic_fetch_sub(&snapshot->references, 1) == 1;
-    if (last && matrix->versions.resolved[snapshot->flags] == snapshot)
-        matrix->versions.resolved[snapshot->flags] = NULL;
+    /* Under the lock, since views that are being created look for resolved holds to share. */
+    bool last = atomic_fetch_sub(&hold->references, 1) == 1;
+    if (last && matrix->versions.resolved[hold->flags] == hold) matrix->versions.resolved[hold->flags] = NULL;
     pthread_mutex_unlock(&matrix->versions.lock);
     if (!last) return;
-    dcsr_i_held_version_close(snapshot);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, snapshot, 1, sizeof *snapshot);
+    dcsr_i_held_version_close(hold);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, hold, 1, sizeof *hold);
     dcsr_i_matrix_release(matrix);
 }
 
@@ -264,6 +263,6 @@ void dcsr_i_csr_release(dcsr_i_csr *csr)
 {
     if (!csr || atomic_fetch_sub(&csr->references, 1) != 1) return;
     csr->engine->csr_free(csr);
-    dcsr_i_held_version_release(csr->snapshot);
+    dcsr_i_held_version_release(csr->hold);
     dcsr_i_free(csr->context, DCSR_I_MATRIX, csr, 1, sizeof *csr);
 }

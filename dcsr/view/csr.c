@@ -102,7 +102,7 @@ dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_t
     csr->offsets = dcsr_i_offsets_create(csr->context, "rows", csr->rows);
     if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     sum_lengths(table, csr->offsets);
-    if (csr->snapshot) {
+    if (csr->hold) {
         csr->columns = matrix->arena.columns + table->first;
         csr->values = csr->value_size ? matrix->arena.values + table->first * csr->value_size : NULL;
         return DCSR_OK;
@@ -117,7 +117,7 @@ dcsr_status dcsr_i_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcsr_i_t
 
 void dcsr_i_csr_free(dcsr_i_csr *csr)
 {
-    if (!csr->snapshot) {
+    if (!csr->hold) {
         dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
         dcsr_i_free(csr->context, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
     }
@@ -134,16 +134,16 @@ dcsr_i_rows dcsr_i_rows_of_csr(const dcsr_i_csr *csr)
                          .values = csr->values};
 }
 
-dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *snapshot,
+dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held_version *hold,
                               unsigned flags)
 {
-    const dcsr_i_table *table = snapshot->own ? snapshot->own : snapshot->base;
+    const dcsr_i_table *table = hold->own ? hold->own : hold->base;
     dcsr_i_csr *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     atomic_init(&created->references, 1);
     created->context = matrix->context;
     created->engine = matrix->engine;
-    created->version = snapshot->version;
+    created->version = hold->version;
     created->flags = flags;
     created->type = matrix->type;
     created->rows = table->rows;
@@ -151,8 +151,8 @@ dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held
     created->nnz = table->stored;
     created->value_size = matrix->value_size;
     if (table->contiguous) {
-        created->snapshot = snapshot;
-        atomic_fetch_add(&snapshot->references, 1);
+        created->hold = hold;
+        atomic_fetch_add(&hold->references, 1);
     }
     dcsr_status status = matrix->engine->csr_fill(created, matrix, table);
     if (status != DCSR_OK) {

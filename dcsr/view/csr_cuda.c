@@ -10,7 +10,7 @@ static dcsr_status fill(dcsr_i_csr *csr, dcsr_i_cuda_stream *stream, const dcsr_
     csr->offsets = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csr->rows + 1, sizeof *csr->offsets);
     if (!csr->offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, NULL, csr->rows, csr->offsets));
-    if (csr->snapshot) {
+    if (csr->hold) {
         csr->columns = rows->columns + first;
         csr->values = csr->value_size ? rows->values + first * csr->value_size : NULL;
         return DCSR_OK;
@@ -39,7 +39,7 @@ dcsr_status dcsr_i_cuda_csr_fill(dcsr_i_csr *csr, dcsr_matrix *matrix, const dcs
 void dcsr_i_cuda_csr_free(dcsr_i_csr *csr)
 {
     dcsr_i_cuda_device *device = csr->context->cuda;
-    if (!csr->snapshot) {
+    if (!csr->hold) {
         dcsr_i_cuda_free_idle(device, DCSR_I_MATRIX, csr->columns, csr->nnz, sizeof *csr->columns);
         dcsr_i_cuda_free_idle(device, DCSR_I_MATRIX, csr->values, csr->nnz, csr->value_size);
     }

@@ -10,7 +10,7 @@
 static dcsr_i_rows rows_to_compare(const dcsr_view *view)
 {
     const dcsr_i_form *shown = &view->form[0];
-    const dcsr_i_held_version *held = shown->snapshot ? shown->snapshot : shown->csr->snapshot;
+    const dcsr_i_held_version *held = shown->hold ? shown->hold : shown->csr->hold;
     return held ? view->matrix->engine->rows_of(view->matrix, held->base) : shown->rows;
 }
 

@@ -250,8 +250,8 @@ static dcsr_status sort_into_matrix(dcsr_i_form *sorted, const dcsr_matrix *matr
     dcsr_matrix *inner;
     DCSR_TRY(dcsr_i_matrix_open_inner(&inner, matrix, rows->rows, rows->cols, policy, DCSR_DEFRAGMENT_OFF));
     dcsr_status status = insert_all(inner, rows);
-    if (status == DCSR_OK) status = dcsr_i_held_version_create(&sorted->snapshot, inner);
-    if (status == DCSR_OK) sorted->rows = dcsr_i_rows_of(inner, sorted->snapshot->base);
+    if (status == DCSR_OK) status = dcsr_i_held_version_create(&sorted->hold, inner);
+    if (status == DCSR_OK) sorted->rows = dcsr_i_rows_of(inner, sorted->hold->base);
     dcsr_i_matrix_release(inner);
     return status;
 }
@@ -294,6 +294,6 @@ dcsr_status dcsr_i_rows_sort(dcsr_i_form *sorted, dcsr_matrix *matrix, const dcs
 void dcsr_i_form_release(dcsr_i_form *form)
 {
     dcsr_i_csr_release(form->csr);
-    dcsr_i_held_version_release(form->snapshot);
+    dcsr_i_held_version_release(form->hold);
     *form = (dcsr_i_form){0};
 }

@@ -7,21 +7,21 @@
 
 #include "dcsr/store/store.h"
 
-/* A form in which entries are shown, and what keeps them: a CSR, or a snapshot of a version. Neither: it has not
+/* A form in which entries are shown, and what keeps them: a CSR, or a hold on a version. Neither: it has not
  * been made, or shows what another form shows already. */
 typedef struct dcsr_i_form {
     dcsr_i_csr *csr;
-    dcsr_i_held_version *snapshot;
+    dcsr_i_held_version *hold;
     dcsr_i_rows rows;
 } dcsr_i_form;
 static inline bool dcsr_i_form_is_made(const dcsr_i_form *form)
 {
-    return form->csr || form->snapshot;
+    return form->csr || form->hold;
 }
 void dcsr_i_form_release(dcsr_i_form *form);
 
 /* The same entries with columns that ascend strictly: as CSR; or where rows are far more than entries in a
- * matrix of their own, held by a snapshot. Not made where that is what the rows show already. */
+ * matrix of their own, kept by a hold. Not made where that is what the rows show already. */
 /* Of rows that `matrix` shows, or its transpose, in host memory and without tombstones. Errors:
  * OUT_OF_MEMORY; *sorted is then all zero. */
 dcsr_status dcsr_i_rows_sort(dcsr_i_form *sorted, dcsr_matrix *matrix, const dcsr_i_rows *rows);

@@ -57,7 +57,7 @@ void dcsr_i_view_note_ascending(dcsr_view *view)
 {
     atomic_store(&view->ascends, true);
     /* The version itself is what has been looked at, unless rows of it were resolved for the view. */
-    if (view->form[0].snapshot && !view->form[0].snapshot->own)
+    if (view->form[0].hold && !view->form[0].hold->own)
         atomic_store(&view->matrix->versions.ascending, view->version);
 }
 
@@ -89,13 +89,13 @@ dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view,
 
 void dcsr_i_view_was_read(dcsr_view *view)
 {
-    if (view->form[0].snapshot && !view->form[0].snapshot->own)
+    if (view->form[0].hold && !view->form[0].hold->own)
         dcsr_i_was_read(view->matrix, view->form[0].rows.table);
 }
 
 /* ---- Creating ---- */
 
-/* A snapshot of the same version with the same flags that another view holds, or NULL. */
+/* A hold on the same version with the same flags that another view has, or NULL. */
 static dcsr_i_held_version *share_resolved(dcsr_matrix *matrix, uint64_t version, unsigned flags)
 {
     pthread_mutex_lock(&matrix->versions.lock);
@@ -108,11 +108,11 @@ static dcsr_i_held_version *share_resolved(dcsr_matrix *matrix, uint64_t version
     return shared;
 }
 
-static void offer_resolved(dcsr_matrix *matrix, dcsr_i_held_version *snapshot)
+static void offer_resolved(dcsr_matrix *matrix, dcsr_i_held_version *hold)
 {
     pthread_mutex_lock(&matrix->versions.lock);
-    if (matrix->versions.current->version == snapshot->version && !matrix->versions.resolved[snapshot->flags])
-        matrix->versions.resolved[snapshot->flags] = snapshot;
+    if (matrix->versions.current->version == hold->version && !matrix->versions.resolved[hold->flags])
+        matrix->versions.resolved[hold->flags] = hold;
     pthread_mutex_unlock(&matrix->versions.lock);
 }
 
@@ -128,16 +128,16 @@ static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table
     return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
-dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **snapshot, dcsr_matrix *matrix, unsigned flags)
+dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags)
 {
-    dcsr_i_held_version *plain = *snapshot;
+    dcsr_i_held_version *plain = *hold;
     dcsr_i_selection selection = {
         .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
     if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
     dcsr_i_held_version *shared = share_resolved(matrix, plain->version, flags);
     if (shared) {
         dcsr_i_held_version_release(plain);
-        *snapshot = shared;
+        *hold = shared;
         return DCSR_OK;
     }
     dcsr_i_rewritten result;
@@ -163,20 +163,20 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
             "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
             "DCSR_VIEW_* or 0",
             (int)layout, flags);
-    dcsr_i_held_version *snapshot = NULL;
+    dcsr_i_held_version *hold = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
-    dcsr_status status = created ? dcsr_i_held_version_create(&snapshot, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = created ? dcsr_i_held_version_create(&hold, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_use_set_aside(before);
     if (!created) return status;
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR)
-        created->form[0].csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), snapshot->version);
+        created->form[0].csr = dcsr_i_csr_cached(matrix, dcsr_i_csr_slot(flags), hold->version);
     if (status == DCSR_OK && !created->form[0].csr)
-        status = dcsr_i_held_version_resolve(&snapshot, matrix, flags);
+        status = dcsr_i_held_version_resolve(&hold, matrix, flags);
     if (status == DCSR_OK && layout == DCSR_LAYOUT_CSR && !created->form[0].csr)
-        status = dcsr_i_csr_create(&created->form[0].csr, matrix, snapshot, flags);
+        status = dcsr_i_csr_create(&created->form[0].csr, matrix, hold, flags);
     if (status != DCSR_OK) {
-        dcsr_i_held_version_release(snapshot);
+        dcsr_i_held_version_release(hold);
         dcsr_i_free(matrix->context, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
@@ -184,19 +184,18 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->matrix = matrix;
     created->layout = layout;
     created->flags = flags;
-    created->version = snapshot->version;
-    created->ascends = atomic_load(&matrix->versions.ascending) == snapshot->version ||
+    created->version = hold->version;
+    created->ascends = atomic_load(&matrix->versions.ascending) == hold->version ||
                        (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
-    created->twin = dcsr_i_held_version_hold(snapshot->twin);
+    created->twin = dcsr_i_held_version_hold(hold->twin);
     created->shows_duplicates =
-        (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && snapshot->base->duplicate_rows != 0;
+        (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && hold->base->duplicate_rows != 0;
     if (layout == DCSR_LAYOUT_CSR) {
-        dcsr_i_held_version_release(snapshot);
+        dcsr_i_held_version_release(hold);
         created->form[0].rows = matrix->engine->rows_of_csr(created->form[0].csr);
     } else {
-        created->form[0].snapshot = snapshot;
-        created->form[0].rows =
-            matrix->engine->rows_of(matrix, snapshot->own ? snapshot->own : snapshot->base);
+        created->form[0].hold = hold;
+        created->form[0].rows = matrix->engine->rows_of(matrix, hold->own ? hold->own : hold->base);
     }
     pthread_mutex_init(&created->lock, NULL);
     dcsr_i_context_retain(matrix->context);
@@ -246,8 +245,8 @@ dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info)
         .max_row = measures.longest,
         .mean_row = (double)measures.nnz / n,
         .row_std = sqrt(measures.squares / n),
-        .lent = (view->form[0].csr && (view->form[0].csr->snapshot || view->form[0].csr->lender)) ||
-                (view->form[DCSR_I_TRANSPOSED].csr && view->form[DCSR_I_TRANSPOSED].csr->snapshot)};
+        .lent = (view->form[0].csr && (view->form[0].csr->hold || view->form[0].csr->lender)) ||
+                (view->form[DCSR_I_TRANSPOSED].csr && view->form[DCSR_I_TRANSPOSED].csr->hold)};
     return DCSR_OK;
 }
 

@@ -22,16 +22,16 @@ struct dcsr_view {
     pthread_mutex_t lock; /* for what is made when it is asked for: */
     dcsr_i_attachment *kept;
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
-     * snapshot, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
+     * hold, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
      * a CSC view always has, or rows of a twin, resolved as the view's flags ask. On the host: copies of what is
      * on a device. */
     dcsr_i_form form[DCSR_I_FORMS];
 };
 
 /* ---- view.c ---- */
-/* Replaces a plain snapshot of the matrix, which nobody else has, by one in which the rows that the flags ask
+/* Replaces a plain hold on a version, which nobody else has, by one in which the rows that the flags ask
  * for are resolved. On failure it is as it was. */
-dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **snapshot, dcsr_matrix *matrix, unsigned flags);
+dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags);
 /* Somebody has seen that columns ascend strictly in all rows that the view shows. */
 void dcsr_i_view_note_ascending(dcsr_view *view);
 

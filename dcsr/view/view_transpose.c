@@ -24,28 +24,28 @@ dcsr_status dcsr_i_view_transpose(dcsr_view *view)
 /* The twin's rows, resolved as the flags ask. */
 static dcsr_status show_twin(dcsr_view *view, dcsr_i_held_version **shown, unsigned flags)
 {
-    dcsr_i_held_version *snapshot;
-    DCSR_TRY(dcsr_i_held_version_again(&snapshot, view->twin));
-    dcsr_status status = dcsr_i_held_version_resolve(&snapshot, view->twin->matrix, flags);
+    dcsr_i_held_version *hold;
+    DCSR_TRY(dcsr_i_held_version_again(&hold, view->twin));
+    dcsr_status status = dcsr_i_held_version_resolve(&hold, view->twin->matrix, flags);
     if (status == DCSR_OK)
-        *shown = snapshot;
+        *shown = hold;
     else
-        dcsr_i_held_version_release(snapshot);
+        dcsr_i_held_version_release(hold);
     return status;
 }
 
 dcsr_status dcsr_i_view_twin_rows(dcsr_i_rows *rows, dcsr_view *view)
 {
-    if (!view->form[DCSR_I_TRANSPOSED].snapshot)
-        DCSR_TRY(show_twin(view, &view->form[DCSR_I_TRANSPOSED].snapshot, view->flags));
-    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
+    if (!view->form[DCSR_I_TRANSPOSED].hold)
+        DCSR_TRY(show_twin(view, &view->form[DCSR_I_TRANSPOSED].hold, view->flags));
+    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].hold;
     *rows = shown->matrix->engine->rows_of(shown->matrix, shown->own ? shown->own : shown->base);
     return DCSR_OK;
 }
 
 void dcsr_i_view_twin_was_read(const dcsr_view *view)
 {
-    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
+    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].hold;
     if (shown && !shown->own) dcsr_i_was_read(shown->matrix, shown->base);
     if (!view->twin) dcsr_i_request_twin(view->matrix);
 }
@@ -55,7 +55,7 @@ static dcsr_status make_twin(dcsr_view *view, const dcsr_i_rows *rows)
 {
     dcsr_matrix *twin;
     DCSR_TRY(dcsr_i_twin_create(&twin, view->matrix, rows, DCSR_DEFRAGMENT_OFF));
-    dcsr_status status = dcsr_i_held_version_create(&view->form[DCSR_I_TRANSPOSED].snapshot, twin);
+    dcsr_status status = dcsr_i_held_version_create(&view->form[DCSR_I_TRANSPOSED].hold, twin);
     dcsr_i_matrix_release(twin);
     return status;
 }

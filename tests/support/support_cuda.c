@@ -44,7 +44,7 @@ static dcsr_status transposed(dcsr_i_rows *rows, dcsr_view *view)
 {
     *rows = (dcsr_i_rows){.on_device = true};
     DCSR_TRY(dcsr_i_cuda_view_transposed(&rows->device, view));
-    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].snapshot;
+    const dcsr_i_held_version *shown = view->form[DCSR_I_TRANSPOSED].hold;
     if (!rows->device.offsets) rows->table = shown->own ? shown->own : shown->base;
     rows->type = (dcsr_type)rows->device.type;
     rows->rows = rows->device.rows;

@@ -244,7 +244,7 @@ Test(twin, is_defragmented_when_it_is_read)
         dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
         const dcsr_i_rows *rows;
         TEST_OK(dcsr_i_view_transposed(&rows, view));
-        moved = view->form[DCSR_I_TRANSPOSED].snapshot->base->extra_segments == 0;
+        moved = view->form[DCSR_I_TRANSPOSED].hold->base->extra_segments == 0;
         cr_assert(reads || !moved);
         dcsr_view_destroy(view);
         TEST_OK(dcsr_matrix_wait(matrix));
@@ -279,7 +279,7 @@ static void assert_product(dcsr_matrix *matrix, const oracle *model, bool pulls,
     cr_assert_eq(report.device, desc.device);
     cr_assert_eq(report.direction, pulls == kept ? DCSR_DIRECTION_PULL : DCSR_DIRECTION_PUSH);
     cr_assert(!view->form[DCSR_I_TRANSPOSED].csr && !view->form[DCSR_I_TRANSPOSED | DCSR_I_ON_HOST].csr &&
-              (view->form[DCSR_I_TRANSPOSED].snapshot != NULL) == kept);
+              (view->form[DCSR_I_TRANSPOSED].hold != NULL) == kept);
     double sum[2] = {0}, got = 0;
     for (uint64_t row = 0; row < model->rows; row++)
         for (size_t e = 0; e < model->row[row].length; e++) {
