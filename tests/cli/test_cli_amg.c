@@ -93,7 +93,10 @@ Test(cli_amg, refuses_what_it_cannot_use)
 
 Test(cli_amg, says_that_it_is_for_the_cpu)
 {
-    if (!TEST_CUDA) cr_skip_test("this build has no other device");
+    dcsr_context *context;
+    const dcsr_context_options there = {.device = DCSR_DEVICE_CUDA};
+    if (dcsr_context_create(&context, &there) != DCSR_OK) cr_skip_test("there is no other device");
+    test_close(context);
     PROGRAM_FAILS(1, "--device cpu", "--device cuda amg poisson2d5:4");
 }
 
