@@ -49,17 +49,6 @@ static matrices make(parity *p, triples *t, dcsr_type type, int batches)
     return m;
 }
 
-/* Whether two views show the same entries, to the bit. */
-static bool same_entries(dcsr_view *a, dcsr_view *b)
-{
-    dcsr_csr x, y;
-    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
-    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
-    return x.nnz == y.nnz && !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
-           !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
-           (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
-}
-
 /* Multiplies in both contexts and compares, also what C says of itself. */
 static void check(parity *p, const matrices *A, const matrices *B, const dcsr_semiring *ring, dcsr_type type,
                   const dcsr_desc *how, const char *what)
@@ -85,7 +74,7 @@ static void check(parity *p, const matrices *A, const matrices *B, const dcsr_se
     }
     cr_assert_eq(report.device, DCSR_DEVICE_CUDA, "%s", what);
     cr_assert(desc.transpose_a || desc.transpose_b || report.entries == products, "%s: not row by row", what);
-    cr_assert(same_entries(view[HERE], view[THERE]), "%s", what);
+    cr_assert(parity_same_entries(view[HERE], view[THERE]), "%s", what);
     dcsr_matrix_info info;
     dcsr_csr csr;
     TEST_OK(dcsr_matrix_get_info(C[THERE], &info));
@@ -101,7 +90,7 @@ static void check(parity *p, const matrices *A, const matrices *B, const dcsr_se
             TEST_OK(dcsr_matrix_wait(C[c]));
             view[c] = test_view(C[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
         }
-        cr_assert(same_entries(view[HERE], view[THERE]), "%s: after removing", what);
+        cr_assert(parity_same_entries(view[HERE], view[THERE]), "%s: after removing", what);
     }
     for (int c = 0; c < PLACES; c++) {
         dcsr_view_destroy(view[c]);
@@ -359,7 +348,7 @@ Test(mxm_rows_device, takes_its_own_factors)
         }
         after[c] = test_view(m.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
     }
-    cr_assert(same_entries(after[HERE], after[THERE]));
+    cr_assert(parity_same_entries(after[HERE], after[THERE]));
     uint64_t length[PLACES];
     for (uint64_t row = 0; row < 100; row++) {
         for (int c = 0; c < PLACES; c++)
@@ -392,7 +381,7 @@ Test(mxm_rows_device, leaves_nothing_behind_when_memory_runs_out)
         if (status == DCSR_OK) break;
         failures++;
         dcsr_view *now = test_view(c.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
-        cr_assert(same_entries(before, now), "after failure %d", (int)n);
+        cr_assert(parity_same_entries(before, now), "after failure %d", (int)n);
         dcsr_view_destroy(now);
     }
     TEST_OK(status);
@@ -400,7 +389,7 @@ Test(mxm_rows_device, leaves_nothing_behind_when_memory_runs_out)
     TEST_OK(dcsr_mxm(c.in[HERE], NULL, NULL, plus_times(DCSR_FP64), a.view[HERE], a.view[HERE], NULL));
     dcsr_view *here = test_view(c.in[HERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
               *there = test_view(c.in[THERE], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
-    cr_assert(same_entries(here, there));
+    cr_assert(parity_same_entries(here, there));
     dcsr_view_destroy(before), dcsr_view_destroy(here), dcsr_view_destroy(there);
     parity_free_matrix(&a), parity_free_matrix(&c);
     parity_close(&p);

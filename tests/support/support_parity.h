@@ -77,6 +77,17 @@ static inline matrices parity_matrix(parity *p, dcsr_type type, uint64_t rows, u
     return m;
 }
 
+/* Whether two CSR views show the same entries, to the bit. */
+static inline bool parity_same_entries(dcsr_view *a, dcsr_view *b)
+{
+    dcsr_csr x, y;
+    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
+    return x.nnz == y.nnz && !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
+           !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
+           (!x.values || !memcmp(x.values, y.values, x.nnz * dcsr_type_size(x.type)));
+}
+
 static inline void parity_free_matrix(matrices *m)
 {
     for (int c = 0; c < PLACES; c++) {
