@@ -338,7 +338,7 @@ DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_look_back(unsigned long long *status, uint
     if (lane == 0) atomicExch(&status[tile], (unsigned long long)entries << 2 | (tile ? 1 : 2));
     for (uint64_t end = tile; end;) {
         bool mine = lane < end;
-        unsigned long long word = mine ? atomicAdd(&status[end - 1 - lane], 0ull) : 2;
+        unsigned long long word = mine ? dcsr_i_cuda_peek(&status[end - 1 - lane]) : 2;
         if (__any_sync(DCSR_CUDA_ALL_LANES, !(word & 3))) continue;
         uint32_t whole = __ballot_sync(DCSR_CUDA_ALL_LANES, word & 2);
         unsigned last = whole ? (unsigned)__ffs((int)whole) - 1 : 31;

@@ -189,6 +189,37 @@ Test(mxm_rows_device, multiplies_stencils)
     close_device();
 }
 
+/* Bands: rows are shifts of one another, but for some in between that have another number of entries, or the same with
+ * a column further away, or one twice. B's columns are wider apart, so that entries are shifted by more than one. */
+Test(mxm_rows_device, multiplies_rows_that_are_alike)
+{
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 14);
+    for (int width = 1; width <= 13; width += 2)
+        for (int spoilt = 0; spoilt < 3; spoilt++) {
+            enum { ROWS = 1500 };
+            triples A = {.rows = ROWS, .cols = ROWS}, B = {.rows = ROWS, .cols = 3 * ROWS + 100};
+            for (int i = 0; i < ROWS; i++)
+                for (int d = -width / 2; d <= width / 2; d++) {
+                    bool other = spoilt && i % 97 == 11 && d == width / 2;
+                    if (i + d < 0 || i + d >= ROWS || (other && spoilt == 1)) continue;
+                    add(&A, (uint64_t)i, (uint64_t)(other ? (i + 700) % ROWS : i + d), 1 + (i + d + 9) % 7);
+                    add(&B, (uint64_t)i, (uint64_t)(3 * i + (other ? 99 : 2 * d + width)), 1 + (i + 3 * d + 50) % 5);
+                }
+            matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+            check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "bands");
+            check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64, NULL, "a band squared");
+            check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, &(dcsr_desc){.transpose_a = true},
+                  "transposed");
+            check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_PATTERN, NULL, "pattern of bands");
+            parity_free_matrix(&a), parity_free_matrix(&b);
+        }
+    parity_close(&p);
+    close_device();
+}
+
 /* A row with everything, over more columns than a window has; and a column with everything. */
 Test(mxm_rows_device, multiplies_one_row_with_everything)
 {
