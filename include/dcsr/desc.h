@@ -83,7 +83,14 @@ typedef struct dcsr_desc {
      * visited. If it does not hold, each element of the result is what either vector gives. */
     bool pull_from_mask;
     dcsr_spmm_mapping mapping; /* of dcsr_spmm() */
-    bool deterministic;  /* mxm: sums come out the same, bit for bit, each time; on the CPU they always do */
+    bool deterministic; /* mxm: sums come out the same, bit for bit, each time; on the CPU they always do */
+    /* mxm: bytes that a product may take beside its result, 0: as much as there is. Where a row wants more
+     * than that: OUT_OF_MEMORY, and the message names the row and its bytes. */
+    uint64_t memory_limit;
+    /* mxm without mask and accumulator: the caller promises that C has the product's pattern already, from the
+     * same product of other values, say. Only values are computed then. Where C has another pattern:
+     * INVALID_ARGUMENT. */
+    bool same_pattern;
     dcsr_device device;  /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
     dcsr_report *report; /* filled in when the operation succeeds; may be NULL */
 } dcsr_desc;
