@@ -59,6 +59,21 @@ static bool wait_asleep(dcsr_matrix *matrix, int milliseconds)
     return dcsr_i_queue_has_work(&matrix->queue);
 }
 
+/* Waits for something to do. Where nothing has been applied for a while, by this thread or by one that has
+ * taken the turn, memory is given back. With the lock. */
+static void rest(dcsr_matrix *matrix)
+{
+    for (;;) {
+        uint64_t applied = matrix->queue.applied;
+        if (wait_asleep(matrix, TRIM_MILLISECONDS) || matrix->queue.stopping) return;
+        if (matrix->queue.running || matrix->queue.applied != applied) continue;
+        pthread_mutex_unlock(&matrix->queue.lock);
+        dcsr_i_matrix_trim(matrix);
+        pthread_mutex_lock(&matrix->queue.lock);
+        if (wait_asleep(matrix, IDLE_MILLISECONDS) || matrix->queue.applied == applied) return;
+    }
+}
+
 /* Waits for something to do, and for the turn; false when the worker should end. Called and returns with the
  * lock. */
 static bool wait_for_work(dcsr_matrix *matrix)
@@ -71,12 +86,7 @@ static bool wait_for_work(dcsr_matrix *matrix)
             dcsr_i_pause();
         pthread_mutex_lock(&matrix->queue.lock);
     }
-    if (!wait_asleep(matrix, TRIM_MILLISECONDS) && !matrix->queue.stopping) {
-        pthread_mutex_unlock(&matrix->queue.lock);
-        dcsr_i_matrix_trim(matrix);
-        pthread_mutex_lock(&matrix->queue.lock);
-        wait_asleep(matrix, IDLE_MILLISECONDS);
-    }
+    rest(matrix);
     /* Another thread may have the turn: dcsr_i_result_turn(). */
     while (matrix->queue.running) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     return dcsr_i_queue_has_work(&matrix->queue);
