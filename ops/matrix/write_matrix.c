@@ -48,30 +48,19 @@ typedef struct writing {
 
 /* ---- Rows without entries ---- */
 
-/* Whether the rows of pages first to end - 1 have no entries. */
-static bool rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end)
-{
-    if (rows->offsets) {
-        uint64_t last = end << DCSR_I_PAGE_SHIFT;
-        return rows->offsets[first << DCSR_I_PAGE_SHIFT] ==
-               rows->offsets[last < rows->rows ? last : rows->rows];
-    }
-    return dcsr_i_rows_next_page(rows, first) >= end;
-}
-
 /* Whether T has no entries in a page. */
 static bool source_is_empty(const dcsr_i_rowwise *op, uint64_t p)
 {
     if (op->make.next_page) return op->make.next_page(op->make.user, p) != p;
     if (!op->T.source[0]) return false;
-    return rows_are_empty(op->T.source[0], p, p + 1) &&
-           (!op->T.source[1] || rows_are_empty(op->T.source[1], p, p + 1));
+    return dcsr_i_rows_are_empty(op->T.source[0], p, p + 1) &&
+           (!op->T.source[1] || dcsr_i_rows_are_empty(op->T.source[1], p, p + 1));
 }
 
 /* Nothing of T will be written in a page. */
 static bool is_masked_out(const writing *j, uint64_t p)
 {
-    return j->mask && !j->complement && rows_are_empty(j->mask, p, p + 1);
+    return j->mask && !j->complement && dcsr_i_rows_are_empty(j->mask, p, p + 1);
 }
 
 static uint64_t next_of_source(const dcsr_i_rowwise *op, uint64_t p)
@@ -123,12 +112,21 @@ static uint64_t next_page_to_write(const writing *j, uint64_t p)
 
 /* ---- C = T ---- */
 
-/* A block of T in scratch memory. */
-static dcsr_status block_in_scratch(writing *j, writer *t, uint64_t first, unsigned count, bool columns,
-                                    dcsr_i_room *room, uint32_t *lengths)
+/* The next block of T: how many rows it has of `count`, and how many entries at most. */
+static dcsr_status plan_block(writing *j, const writer *t, uint64_t first, unsigned *count, uint64_t *most)
+{
+    const dcsr_i_producer *make = &j->op->make;
+    *most = 0;
+    if (make->plan) return make->plan(make->user, t->number, first, count, most);
+    *most = make->most(make->user, first, *count);
+    return DCSR_OK;
+}
+
+/* A block of T, of so many entries at most, in scratch memory. */
+static dcsr_status block_in_scratch(writing *j, writer *t, uint64_t first, unsigned count, uint64_t most,
+                                    bool columns, dcsr_i_room *room, uint32_t *lengths)
 {
     const dcsr_i_rowwise *op = j->op;
-    uint64_t most = op->make.most(op->make.user, first, count);
     size_t size = j->values ? dcsr_type_size(op->T.type) : 0;
     if (columns) {
         DCSR_TRY(dcsr_i_scratch_room(&t->columns, j->C->context, most * sizeof(uint32_t)));
@@ -139,22 +137,25 @@ static dcsr_status block_in_scratch(writing *j, writer *t, uint64_t first, unsig
     return op->make.block(op->make.user, t->number, first, count, *room, lengths);
 }
 
-static dcsr_status write_block(writing *j, writer *t, uint64_t first, unsigned count)
+/* The next rows, *count at most. */
+static dcsr_status write_block(writing *j, writer *t, uint64_t first, unsigned *count)
 {
     const dcsr_i_rowwise *op = j->op;
     uint32_t lengths[DCSR_I_PAGE_ROWS];
+    uint64_t most;
     dcsr_i_room room;
-    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, op->make.most(op->make.user, first, count), &room));
+    DCSR_TRY(plan_block(j, t, first, count, &most));
+    DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
     if (op->T.type == j->C->type || !room.values) {
-        DCSR_TRY(op->make.block(op->make.user, t->number, first, count, room, lengths));
+        DCSR_TRY(op->make.block(op->make.user, t->number, first, *count, room, lengths));
     } else {
         dcsr_i_room made = room;
-        DCSR_TRY(block_in_scratch(j, t, first, count, false, &made, lengths));
+        DCSR_TRY(block_in_scratch(j, t, first, *count, most, false, &made, lengths));
         uint64_t n = 0;
-        for (unsigned r = 0; r < count; r++) n += lengths[r];
+        for (unsigned r = 0; r < *count; r++) n += lengths[r];
         dcsr_i_cast(j->C->type, room.values, op->T.type, made.values, n);
     }
-    return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
+    return dcsr_i_result_add(&j->result, t->number, first, *count, lengths);
 }
 
 static dcsr_status write_row(writing *j, writer *t, uint64_t row)
@@ -246,15 +247,19 @@ static dcsr_status keep_page(writing *j, writer *t, uint64_t first, unsigned cou
     return dcsr_i_result_add(&j->result, t->number, first, count, lengths);
 }
 
-/* T comes as a block, and the rows are added as one. */
-static dcsr_status merge_block(writing *j, writer *t, const page_rows *page)
+/* T comes as a block of as many of the rows as it is planned for, which are added as one. */
+static dcsr_status merge_block(writing *j, writer *t, page_rows *page)
 {
     uint32_t of_T[DCSR_I_PAGE_ROWS] = {0}, lengths[DCSR_I_PAGE_ROWS] = {0};
     size_t T_size = dcsr_type_size(j->op->T.type), size = j->C->value_size;
     dcsr_i_room made = {0}, room;
-    uint64_t at = 0, most = j->old ? dcsr_i_rows_sum(j->old, page->first, page->count) : 0,
-             rows = page->wanted;
-    if (!page->empty) DCSR_TRY(block_in_scratch(j, t, page->first, page->count, true, &made, of_T));
+    uint64_t at = 0, most;
+    if (!page->empty) {
+        DCSR_TRY(plan_block(j, t, page->first, &page->count, &most));
+        DCSR_TRY(block_in_scratch(j, t, page->first, page->count, most, true, &made, of_T));
+    }
+    uint64_t rows = page->wanted & UINT64_MAX >> (DCSR_I_PAGE_ROWS - page->count);
+    most = j->old ? dcsr_i_rows_sum(j->old, page->first, page->count) : 0;
     for (unsigned r = 0; r < page->count; r++) most += of_T[r];
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, most, &room));
     for (unsigned r = 0; r < page->count; at += of_T[r++]) {
@@ -274,6 +279,19 @@ static dcsr_status merge_block(writing *j, writer *t, const page_rows *page)
     }
     if (!j->keep) return dcsr_i_result_add(&j->result, t->number, page->first, page->count, lengths);
     return rows ? dcsr_i_result_add_some(&j->result, t->number, page->first, rows, lengths) : DCSR_OK;
+}
+
+static dcsr_status merge_blocks(writing *j, writer *t, page_rows page)
+{
+    for (unsigned left = page.count; left;) {
+        page.count = left;
+        DCSR_TRY(merge_block(j, t, &page));
+        left -= page.count;
+        page.first += page.count;
+        page.inside = left ? page.inside >> page.count : 0;
+        page.wanted = left ? page.wanted >> page.count : 0;
+    }
+    return DCSR_OK;
 }
 
 /* A row of T in scratch memory. */
@@ -334,17 +352,6 @@ static dcsr_status write_masked(writing *j, writer *t, uint64_t first, unsigned 
 
 /* ---- One value where the mask says so ---- */
 
-/* Whether the blocks have the same rows: length for length, and column for column. */
-static bool blocks_match(const dcsr_i_row_block *a, const dcsr_i_rows *a_rows, const uint32_t *a_lengths,
-                         const dcsr_i_row_block *b, const dcsr_i_rows *b_rows, const uint32_t *b_lengths,
-                         unsigned count)
-{
-    if (a->entries != b->entries || a->stretches > 1 || b->stretches > 1) return false;
-    return !memcmp(a_lengths, b_lengths, count * sizeof *a_lengths) &&
-           !memcmp(a_rows->columns + a->stretch[0].begin, b_rows->columns + b->stretch[0].begin,
-                   a->entries * sizeof *a_rows->columns);
-}
-
 /* The page becomes the mask's columns with the value, where C has no other entries, or need not keep any. */
 static dcsr_status fill_page(writing *j, writer *t, uint64_t first, unsigned count, bool *filled)
 {
@@ -353,8 +360,8 @@ static dcsr_status fill_page(writing *j, writer *t, uint64_t first, unsigned cou
     dcsr_i_room room;
     dcsr_i_row_block_of(&mask, j->mask, first, count, lengths);
     if (j->old) dcsr_i_row_block_of(&old, j->old, first, count, old_lengths);
-    *filled =
-        !j->old || (mask.entries && blocks_match(&mask, j->mask, lengths, &old, j->old, old_lengths, count));
+    *filled = !j->old || (mask.entries &&
+                          dcsr_i_row_blocks_match(&mask, j->mask, lengths, &old, j->old, old_lengths, count));
     if (!*filled) return DCSR_OK;
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, mask.entries, &room));
     dcsr_i_row_block_columns(&mask, j->mask, room.columns);
@@ -371,7 +378,7 @@ static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_so
                     (op->out.region &&
                      !dcsr_i_index_list_meets(&op->out.region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
-    return (masked_out || no_source) && (!j->old || rows_are_empty(j->old, p, p + 1));
+    return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
 }
 
 /* Writes the rows of page p. */
@@ -384,7 +391,7 @@ static dcsr_status write_page(writing *j, writer *t, uint64_t p)
     bool empty = no_source || masked_out, filled = false;
     if (j->fills) DCSR_TRY(fill_page(j, t, first, count, &filled));
     if (filled) return DCSR_OK;
-    bool nothing_old = !j->old || rows_are_empty(j->old, p, p + 1);
+    bool nothing_old = !j->old || dcsr_i_rows_are_empty(j->old, p, p + 1);
     if (j->op->make.masked && nothing_old && (j->op->T.type == j->C->type || !j->values))
         return write_masked(j, t, first, count);
     if (j->old && j->holds.ascends && !j->keep && !(j->mask && j->merging.replace)) {
@@ -395,10 +402,12 @@ static dcsr_status write_page(writing *j, writer *t, uint64_t p)
     if (!j->plain) {
         page_rows page = {first, count, dcsr_i_region_rows(j->op->out.region, first, count), 0, empty};
         page.wanted = dcsr_i_region_rows(j->keep ? j->op->out.region : NULL, first, count);
-        return (j->op->make.block ? merge_block : merge_rows)(j, t, &page);
+        return j->op->make.block ? merge_blocks(j, t, page) : merge_rows(j, t, &page);
     }
-    if (j->op->make.block) return write_block(j, t, first, count);
-    for (unsigned r = 0; r < count; r++) DCSR_TRY(write_row(j, t, first + r));
+    for (unsigned r = 0, n; r < count; r += n) {
+        n = j->op->make.block ? count - r : 1;
+        DCSR_TRY(j->op->make.block ? write_block(j, t, first + r, &n) : write_row(j, t, first + r));
+    }
     return DCSR_OK;
 }
 

@@ -89,6 +89,9 @@ typedef struct dcsr_i_producer {
      * most; block() writes them to `room` one behind the other, and their lengths. room.values, of T's type, is
      * NULL where no values are wanted. */
     uint64_t (*most)(void *user, uint64_t first, unsigned count);
+    /* In place of most(): *entries is how many entries they may have; or fewer rows, whose number becomes
+     * *count, where all of them would need too much at once. The thread's next block is these rows. */
+    dcsr_status (*plan)(void *user, int thread, uint64_t first, unsigned *count, uint64_t *entries);
     dcsr_status (*block)(void *user, int thread, uint64_t first, unsigned count, dcsr_i_room room,
                          uint32_t *lengths);
 

@@ -84,3 +84,23 @@ void dcsr_i_row_numbers(uint32_t *numbers, size_t n, uint64_t first, const uint3
         *left -= (uint32_t)take;
     }
 }
+
+bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end)
+{
+    if (rows->offsets) {
+        uint64_t last = end << DCSR_I_PAGE_SHIFT;
+        return rows->offsets[first << DCSR_I_PAGE_SHIFT] ==
+               rows->offsets[last < rows->rows ? last : rows->rows];
+    }
+    return dcsr_i_rows_next_page(rows, first) >= end;
+}
+
+bool dcsr_i_row_blocks_match(const dcsr_i_row_block *a, const dcsr_i_rows *a_rows, const uint32_t *a_lengths,
+                             const dcsr_i_row_block *b, const dcsr_i_rows *b_rows, const uint32_t *b_lengths,
+                             unsigned count)
+{
+    if (a->entries != b->entries || a->stretches > 1 || b->stretches > 1) return false;
+    return !memcmp(a_lengths, b_lengths, count * sizeof *a_lengths) &&
+           !memcmp(a_rows->columns + a->stretch[0].begin, b_rows->columns + b->stretch[0].begin,
+                   a->entries * sizeof *a_rows->columns);
+}

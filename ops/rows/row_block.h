@@ -23,6 +23,13 @@ void dcsr_i_row_block_of(dcsr_i_row_block *block, const dcsr_i_rows *rows, uint6
 void dcsr_i_row_block_columns(const dcsr_i_row_block *block, const dcsr_i_rows *rows, uint32_t *columns);
 void dcsr_i_row_block_values(const dcsr_i_row_block *block, const dcsr_i_rows *rows, dcsr_type type,
                              void *values);
+/* Whether two blocks of `count` rows have the same ones: length for length, and column for column; so far as
+ * that can be told of blocks of one stretch. */
+bool dcsr_i_row_blocks_match(const dcsr_i_row_block *a, const dcsr_i_rows *a_rows, const uint32_t *a_lengths,
+                             const dcsr_i_row_block *b, const dcsr_i_rows *b_rows, const uint32_t *b_lengths,
+                             unsigned count);
+/* Whether the rows of pages first to end - 1 have no entries. */
+bool dcsr_i_rows_are_empty(const dcsr_i_rows *rows, uint64_t first, uint64_t end);
 /* The row number of each entry, from entry `from` on of the block, for n of them. *row and *left say where
  * that is: the row, counted from the first, and how many of its entries are to come; they advance. Zeros, and
  * lengths[0], at the beginning. */
