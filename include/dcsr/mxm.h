@@ -1,4 +1,4 @@
-/* mxm.h: sparse matrix times sparse matrix, over any semiring.
+/* mxm.h: sparse matrix times sparse matrix, over any semiring; and R A P.
  *
  *      C<mask> = accum(C, A B)     (A B)[i][j] = sum of A[i][k] * B[k][j] over all k where both have entries
  */
@@ -29,16 +29,24 @@ extern "C" {
  * version of C, after the changes queued on C before. Any number of threads may use one view.
  *
  * A mask that is not complemented saves work: products that it excludes are not computed; on a device each
- * product is looked up in it.
+ * product is looked up in it. On the host, where B is given transposed or is a CSC view and the mask has few
+ * positions, each is a dot product of a row of A and a column of B.
  *
- * Errors: INVALID_ARGUMENT (NULL, objects of different contexts), DIMENSION_MISMATCH (the message names both
- * shapes), OUT_OF_MEMORY, CALLBACK, CONTEXT_DESTROYED, DEVICE; C is then as it was.
+ * Errors: INVALID_ARGUMENT (NULL, objects of different contexts, same_pattern that does not hold),
+ * DIMENSION_MISMATCH (the message names both shapes), OUT_OF_MEMORY, CALLBACK, CONTEXT_DESTROYED, DEVICE; C is
+ * then as it was.
  *
- * Cost on the host: O(products + entries of A and of the result), for rows with few products far apart times
- * log(products of the row); and what sorting or transposing an input costs if its view has not been sorted or
- * transposed yet. Memory: the result, with room for a row's products while it is computed; and for each
- * thread one value for each column between the first and the last of a row. Rows are computed after Gustavson
- * (1978): each is a sum of rows of B.
+ * Cost on the host: O(products + entries of A and of the result), for rows with some hundred products far
+ * apart times log(products of the row); and what sorting or transposing an input costs if its view has not
+ * been sorted or transposed yet. A row that has the columns of an earlier one but for a shift, as inside a
+ * grid, costs its products alone. Memory: the result, with room for some 2^18 products or those of a row; and
+ * for each thread one value for each column between the first and the last of a row, or 20 bytes for each of
+ * its products if that is less. desc->memory_limit bounds what a thread has, to an equal part of it: a row
+ * that wants more is refused, and C stays as it was. Rows are computed after Gustavson (1978): each is a sum
+ * of rows of B.
+ *
+ * With desc->same_pattern the columns of the result are those of C, which each row is compared with: that
+ * saves finding them where a row is computed by marking its columns (R-MAT graphs, say).
  *
  * Cost on a device: O(products). They are expanded, sorted and summed, in portions of rows with some 2^26
  * products, or of one row if that has more. Memory: up to 40 bytes for each of a portion's products that the
@@ -46,6 +54,17 @@ extern "C" {
  * what C holds and what it gets. */
 DCSR_API dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                               const dcsr_semiring *semiring, dcsr_view *A, dcsr_view *B,
+                              const dcsr_desc *desc);
+
+/* C = R A P over plus-times of C's type, the product that makes the next level in multigrid; for a
+ * pattern-only C the pattern alone.
+ *
+ * The result is that of two calls of dcsr_mxm(), A P and then R (A P), whose rules, errors and costs are this
+ * one's; on the host bit for bit. A P is a matrix of its own meanwhile, of C's type. Of the descriptor,
+ * memory_limit, same_pattern (of C), deterministic, device and report count; transposes, mask_complement and
+ * replace are refused (INVALID_ARGUMENT), as is a bool C, on which there is no plus-times. C may be the matrix
+ * of R, A or P. */
+DCSR_API dcsr_status dcsr_rap(dcsr_matrix *C, dcsr_view *R, dcsr_view *A, dcsr_view *P,
                               const dcsr_desc *desc);
 
 #ifdef __cplusplus

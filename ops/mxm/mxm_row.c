@@ -1,30 +1,49 @@
-/* mxm_row.c: one row of sparse matrix times sparse matrix.
- *
- * Through a mask only products that it lets through are computed: of each run those entries are picked whose
- * column the mask's row has, and where there. Sums stand in the order of the mask, so the result is sorted as
- * the mask is. */
+/* mxm_row.c: rows of sparse matrix times sparse matrix. */
 #include "ops/mxm/mxm_row.h"
-#include "dcsr/base/search.h"
-#include "ops/rows/column_bits.h"
+#include "ops/algebra/avx512.h"
 
 /* ---- Memory ---- */
 
-/* At least so many bytes of t->clean, all zero. NULL: no memory. */
-static void *clean_bytes(const dcsr_i_mxm_row *r, uint64_t bytes)
+dcsr_status dcsr_i_mxm_exceeds(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, uint64_t bytes)
+{
+    return dcsr_i_fail(
+        DCSR_ERROR_OUT_OF_MEMORY,
+        "mxm: row %llu takes %llu bytes beside the result, but memory_limit leaves %llu to each "
+        "of %d threads; set it higher, or use fewer threads",
+        (unsigned long long)t->row, (unsigned long long)bytes, (unsigned long long)m->share, m->threads);
+}
+
+dcsr_status dcsr_i_mxm_room(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, dcsr_i_scratch *scratch, size_t bytes)
+{
+    if (bytes <= scratch->size && scratch->bytes) return DCSR_OK;
+    t->taken -= scratch->lent ? 0 : scratch->size;
+    if (m->limit) dcsr_i_scratch_free(scratch, m->context); /* it grows no further than it has to */
+    if (t->taken + bytes > m->share) return dcsr_i_mxm_exceeds(m, t, t->taken + bytes);
+    dcsr_status status = dcsr_i_scratch_room(scratch, m->context, bytes);
+    t->taken += scratch->lent ? 0 : scratch->size;
+    return status;
+}
+
+/* What the limit leaves. */
+static uint64_t room_left(const dcsr_i_mxm_row *r)
+{
+    return r->m->share > r->t->taken ? r->m->share - r->t->taken : 0;
+}
+
+void *dcsr_i_mxm_clean(const dcsr_i_mxm_row *r, uint64_t bytes)
 {
     dcsr_i_scratch *clean = &r->t->clean;
     size_t before = clean->size;
-    if (dcsr_i_scratch_room(clean, r->m->context, bytes) != DCSR_OK) return NULL;
+    if (dcsr_i_mxm_room(r->m, r->t, clean, bytes) != DCSR_OK) return NULL;
     if (clean->size != before) memset(clean->bytes, 0, clean->size);
     return clean->bytes;
 }
 
-/* Of t->sums, n that are what sums begin with. NULL: no memory. */
-static void *clean_sums(const dcsr_i_mxm_row *r, uint64_t n)
+void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n)
 {
     dcsr_i_scratch *sums = &r->t->sums;
     size_t before = sums->size, size = r->m->size;
-    if (dcsr_i_scratch_room(sums, r->m->context, n * size) != DCSR_OK) return NULL;
+    if (dcsr_i_mxm_room(r->m, r->t, sums, n * size) != DCSR_OK) return NULL;
     if (sums->size != before)
         dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), sums->bytes, &r->m->semiring->add->start,
                          sums->size / size);
@@ -41,9 +60,8 @@ static void *clean_sums(const dcsr_i_mxm_row *r, uint64_t n)
         }                                        \
     } while (0)
 
-/* z[k] = sums[at[k] - base], which begin anew, for k < n. */
-static void take_sums(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
-                      uint64_t n)
+void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
+                     uint64_t n)
 {
     const dcsr_i_scalar *start = &r->m->semiring->add->start;
     switch (r->m->size) {
@@ -61,73 +79,77 @@ static void take_sums(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32
     }
 }
 
-/* ---- Reading ---- */
+/* ---- Where C has the columns already ---- */
 
-/* Values of n entries as another type. */
-static dcsr_status cast(const dcsr_i_mxm *m, dcsr_i_scratch *scratch, dcsr_type to, dcsr_type from,
-                        const void **values, uint64_t n)
+dcsr_status dcsr_i_mxm_differs(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t)
 {
-    if (from == to) return DCSR_OK;
-    DCSR_TRY(dcsr_i_scratch_room(scratch, m->context, n * dcsr_type_size(to)));
-    dcsr_i_cast(to, scratch->bytes, from, *values, n);
-    *values = scratch->bytes;
-    return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                       "%s: row %llu of C does not have the product's pattern, as same_pattern promises; "
+                       "compute the product once without it",
+                       m->call, (unsigned long long)t->row);
 }
 
-dcsr_status dcsr_i_mxm_open(dcsr_i_mxm_row *r, const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t row)
+static dcsr_status check_known(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, const dcsr_i_row *known,
+                               const uint32_t *columns, uint32_t length)
 {
-    dcsr_i_row a;
-    const dcsr_i_rows *b = m->b;
-    size_t size = dcsr_type_size(b->type);
-    *r = (dcsr_i_mxm_row){.m = m, .t = t, .first = UINT32_MAX};
-    DCSR_TRY(dcsr_i_row_get(&t->reader, row, &a));
-    int most = b->table ? b->table->segments_per_row : 1;
-    DCSR_TRY(dcsr_i_scratch_room(&t->runs, m->context, a.n * (uint64_t)most * sizeof(dcsr_i_mxm_run)));
-    dcsr_i_mxm_run *run = t->runs.bytes;
-    for (uint32_t e = 0; e < a.n; e++) {
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int n = dcsr_i_rows_pieces(b, a.columns[e], pieces);
-        for (int k = 0; k < n; k++, run++) {
-            run->columns = b->columns + pieces[k].begin;
-            run->values = size ? (const char *)b->values + pieces[k].begin * size : NULL;
-            run->n = (uint32_t)pieces[k].length;
-            run->entry = e;
-            r->products += pieces[k].length;
-            if (run->columns[0] < r->first) r->first = run->columns[0];
-            if (run->columns[run->n - 1] > r->last) r->last = run->columns[run->n - 1];
-        }
-    }
-    r->runs = t->runs.bytes;
-    r->count = (uint64_t)(run - r->runs);
-    if (!m->reads_a || !m->values || !r->count) return DCSR_OK;
-    const void *values = a.values;
-    DCSR_TRY(cast(m, &t->a, m->semiring->multiply->xtype, m->a->type, &values, a.n));
-    r->a = values;
-    return DCSR_OK;
+    if (known->n == length && (!length || !memcmp(known->columns, columns, length * sizeof *columns)))
+        return DCSR_OK;
+    return dcsr_i_mxm_differs(m, t);
 }
 
-/* The values of a run of B where it is of another type. */
-static dcsr_status cast_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, const void **values)
-{
-    *values = run->values;
-    return cast(r->m, &r->t->b, r->m->semiring->multiply->ytype, r->m->b->type, values, run->n);
-}
+/* ---- Adding ---- */
 
-/* Names the function that said no. */
-static dcsr_status refused(const dcsr_i_mxm *m)
+dcsr_status dcsr_i_mxm_refused(const dcsr_i_mxm *m)
 {
     const dcsr_binary_op *multiply = m->semiring->multiply;
-    return dcsr_i_fail_callback("mxm", multiply->loop ? m->semiring->add->op->text : multiply->text);
+    return dcsr_i_fail_callback(m->call, multiply->loop ? m->semiring->add->op->text : multiply->text);
 }
 
-/* z[index[k] - base] += products of a run, or of those of its entries that `source` picks. */
-static dcsr_status add_run(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z, const uint32_t *index,
-                           uint32_t base, const uint32_t *source, size_t n)
+/* Adds a run, or those n entries of it that `source` picks. */
+static dcsr_status add_some(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z,
+                            const uint32_t *index, uint32_t base, const uint32_t *source, size_t n)
 {
     const dcsr_i_mxm *m = r->m;
-    const void *a = r->a ? r->a + run->entry * m->x_size : NULL, *b = m->reads_b ? run->values : NULL;
-    if (m->cast_b) DCSR_TRY(cast_run(r, run, &b));
-    return m->kernel(m->semiring, z, index, base, a, b, source, n) ? DCSR_OK : refused(m);
+    dcsr_type type = m->semiring->multiply->ytype;
+    dcsr_i_mxm_run some = *run;
+    if (m->cast_b) {
+        DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &r->t->b, run->n * dcsr_type_size(type)));
+        dcsr_i_cast(type, r->t->b.bytes, m->b->type, run->values, run->n);
+        some.values = r->t->b.bytes;
+    }
+    some.n = (uint32_t)n;
+    return m->kernel(m->semiring, z, r->t->group.a, &some, 1, index, base, source) ? DCSR_OK
+                                                                                   : dcsr_i_mxm_refused(m);
+}
+
+dcsr_status dcsr_i_mxm_add_some(const dcsr_i_mxm_row *r, const dcsr_i_mxm_run *run, void *z,
+                                const uint32_t *index, const uint32_t *source, size_t n)
+{
+    return add_some(r, run, z, index, 0, source, n);
+}
+
+dcsr_status dcsr_i_mxm_add(const dcsr_i_mxm_row *r, void *z, const uint32_t *index, uint32_t base)
+{
+    const dcsr_i_mxm *m = r->m;
+    if (!m->cast_b)
+        return m->kernel(m->semiring, z, r->t->group.a, r->runs, r->count, index, base, NULL)
+                   ? DCSR_OK
+                   : dcsr_i_mxm_refused(m);
+    for (const dcsr_i_mxm_run *run = r->runs; run < r->runs + r->count; run++) {
+        DCSR_TRY(add_some(r, run, z, index ? index : run->columns, base, NULL, run->n));
+        if (index) index += run->n;
+    }
+    return DCSR_OK;
+}
+
+/* The values of a row of `length` columns, whose products have their places. */
+static dcsr_status add_at_places(const dcsr_i_mxm_row *r, void *values, const uint32_t *places,
+                                 uint64_t length)
+{
+    const dcsr_monoid *add = r->m->semiring->add;
+    if (!values) return DCSR_OK;
+    dcsr_i_broadcast(dcsr_i_monoid_type(add), values, &add->start, length);
+    return dcsr_i_mxm_add(r, values, places, 0);
 }
 
 /* ---- Where columns are marked: an array over those between the first and the last ---- */
@@ -167,20 +189,51 @@ static uint64_t scan_bytes(const dcsr_i_mxm_row *r, uint8_t *marks, uint32_t *co
     return n;
 }
 
+/* Whether the row's columns, by marking, are those that C has. */
+static bool marks_match(const dcsr_i_mxm_row *r, uint8_t *marks)
+{
+    uint64_t left = 0, span = (uint64_t)r->last - r->first + 1;
+    for (uint64_t i = 0; i < r->count; i++)
+        for (uint32_t k = 0; k < r->runs[i].n; k++) marks[r->runs[i].columns[k] - r->first] = 1;
+    for (uint64_t k = 0; k < r->known.n; k++) {
+        uint32_t at = r->known.columns[k] - r->first;
+        if (at >= span || !marks[at]) return false;
+        marks[at] = 0;
+    }
+    for (uint64_t w = 0; w < span; w += 8) {
+        uint64_t word;
+        memcpy(&word, marks + w, sizeof word);
+        left |= word;
+    }
+    return !left;
+}
+
+static dcsr_status find_by_marks(const dcsr_i_mxm_row *r, uint32_t *columns, uint32_t *length)
+{
+    uint64_t span = (uint64_t)r->last - r->first + 1;
+    bool bytes = r->m->known || r->products > span / 4;
+    void *clean = dcsr_i_mxm_clean(r, bytes ? span + 8 : (span / 64 + 1) * 8);
+    if (!clean) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (r->m->known) {
+        if (!marks_match(r, clean)) return dcsr_i_mxm_differs(r->m, r->t);
+        *length = (uint32_t)r->known.n;
+        memcpy(columns, r->known.columns, *length * sizeof *columns);
+    } else {
+        *length = (uint32_t)(bytes ? scan_bytes(r, clean, columns) : scan_bits(r, clean, columns));
+    }
+    return DCSR_OK;
+}
+
 /* Columns by marking, values in sums for all columns between the first and the last. */
 static dcsr_status write_scanned(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
 {
     uint64_t span = (uint64_t)r->last - r->first + 1;
-    bool bytes = r->products > span / 4;
-    void *clean = clean_bytes(r, bytes ? span + 8 : (span / 64 + 1) * 8);
-    if (!clean) return DCSR_ERROR_OUT_OF_MEMORY;
-    *length = (uint32_t)(bytes ? scan_bytes(r, clean, room.columns) : scan_bits(r, clean, room.columns));
+    DCSR_TRY(find_by_marks(r, room.columns, length));
     if (!room.values) return DCSR_OK;
-    void *sums = clean_sums(r, span);
+    void *sums = dcsr_i_mxm_sums(r, span);
     if (!sums) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t i = 0; i < r->count; i++)
-        DCSR_TRY(add_run(r, &r->runs[i], sums, r->runs[i].columns, r->first, NULL, r->runs[i].n));
-    take_sums(r, room.values, sums, room.columns, r->first, *length);
+    DCSR_TRY(dcsr_i_mxm_add(r, sums, NULL, r->first));
+    dcsr_i_mxm_take(r, room.values, sums, room.columns, r->first, *length);
     return DCSR_OK;
 }
 
@@ -191,9 +244,9 @@ static dcsr_status write_sorted(const dcsr_i_mxm_row *r, dcsr_i_room room, uint3
 {
     dcsr_i_mxm_thread *t = r->t;
     uint64_t products = 0;
-    DCSR_TRY(dcsr_i_scratch_room(&t->keys, r->m->context, r->products * sizeof(uint64_t)));
-    DCSR_TRY(dcsr_i_scratch_room(&t->spare, r->m->context, r->products * sizeof(uint64_t)));
-    DCSR_TRY(dcsr_i_scratch_room(&t->places, r->m->context, r->products * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->keys, r->products * sizeof(uint64_t)));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->spare, r->products * sizeof(uint64_t)));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->places, r->products * sizeof(uint32_t)));
     uint64_t *keys = t->keys.bytes;
     uint32_t *places = t->places.bytes;
     for (uint64_t i = 0; i < r->count; i++)
@@ -208,11 +261,93 @@ static dcsr_status write_sorted(const dcsr_i_mxm_row *r, dcsr_i_room room, uint3
         places[(uint32_t)keys[p]] = (uint32_t)n - 1;
     }
     *length = (uint32_t)n;
-    if (!room.values) return DCSR_OK;
-    dcsr_i_broadcast(dcsr_i_monoid_type(r->m->semiring->add), room.values, &r->m->semiring->add->start, n);
-    for (uint64_t i = 0; i < r->count; places += r->runs[i++].n)
-        DCSR_TRY(add_run(r, &r->runs[i], room.values, places, 0, NULL, r->runs[i].n));
+    return add_at_places(r, room.values, places, n);
+}
+
+/* Of few products, in registers. */
+static dcsr_status write_few(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
+{
+    DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &r->t->places, (r->products + 16) * sizeof(uint32_t)));
+    *length = dcsr_i_mxm_sort_few(r, room.columns, r->t->places.bytes);
+    return add_at_places(r, room.values, r->t->places.bytes, *length);
+}
+
+/* ---- Rows like those before ---- */
+
+/* A shape is kept of rows of fewer products than this, in fewer columns. */
+enum { MOST_OF_SHAPE = 1 << 16, WIDEST_SHAPE = 1 << 20 };
+
+/* Whether x[k] - y[k] == shift for k < n. */
+static inline bool is_shifted(const uint32_t *x, const uint32_t *y, uint32_t n, uint32_t shift)
+{
+#ifdef DCSR_I_AVX512
+    for (uint32_t k = 0; k < n; k += 16) {
+        __mmask16 live = (__mmask16)_bzhi_u32(0xffff, n - k < 16 ? n - k : 16);
+        __m512i by = _mm512_sub_epi32(_mm512_maskz_loadu_epi32(live, x + k), _mm512_set1_epi32((int)shift));
+        if (_mm512_mask_cmpneq_epi32_mask(live, by, _mm512_maskz_loadu_epi32(live, y + k))) return false;
+    }
+    return true;
+#else
+    uint32_t differ = 0;
+    for (uint32_t k = 0; k < n; k++) differ |= (x[k] - shift) ^ y[k];
+    return !differ;
+#endif
+}
+
+/* Whether the columns of these runs differ by a shift alone. */
+static bool runs_match(const dcsr_i_mxm_run *x, const dcsr_i_mxm_run *y, uint64_t count)
+{
+    uint32_t shift = x->columns[0] - y->columns[0];
+    for (uint64_t i = 0; i < count; i++)
+        if (x[i].n != y[i].n || !is_shifted(x[i].columns, y[i].columns, x[i].n, shift)) return false;
+    return true;
+}
+
+static dcsr_status write_like(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
+{
+    const dcsr_i_mxm_shape *s = &r->t->shape;
+    const dcsr_i_mxm_run *kept = s->runs.bytes;
+    const uint32_t *columns = s->columns.bytes, shift = r->runs->columns[0] - kept->columns[0];
+    *length = s->length;
+    for (uint32_t k = 0; k < s->length; k++) room.columns[k] = columns[k] + shift;
+    return add_at_places(r, room.values, s->places.bytes, s->length);
+}
+
+/* Keeps the shape of a row that has been written. */
+static dcsr_status keep_shape(const dcsr_i_mxm_row *r, const uint32_t *columns, uint32_t length)
+{
+    dcsr_i_mxm_shape *s = &r->t->shape;
+    s->count = 0;
+    DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &s->runs, r->count * sizeof *r->runs));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &s->columns, length * sizeof *columns));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &s->places, r->products * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, r->t, &r->t->keys, (r->last - r->first + 1) * sizeof(uint32_t)));
+    uint32_t *kept = s->columns.bytes, *place = s->places.bytes, *place_of = r->t->keys.bytes;
+    memcpy(s->runs.bytes, r->runs, r->count * sizeof *r->runs);
+    for (uint32_t k = 0; k < length; k++) {
+        kept[k] = columns[k];
+        place_of[columns[k] - r->first] = k;
+    }
+    for (const dcsr_i_mxm_run *run = r->runs; run < r->runs + r->count; run++)
+        for (uint32_t k = 0; k < run->n; k++) *place++ = place_of[run->columns[k] - r->first];
+    s->count = r->count;
+    s->products = r->products;
+    s->length = length;
     return DCSR_OK;
+}
+
+static bool is_like_shape(const dcsr_i_mxm_row *r)
+{
+    const dcsr_i_mxm_shape *s = &r->t->shape;
+    return r->count == s->count && r->products == s->products && runs_match(r->runs, s->runs.bytes, r->count);
+}
+
+static bool is_like_before(const dcsr_i_mxm_row *r)
+{
+    uint64_t span = (uint64_t)r->last - r->first + 1;
+    if (r->count != r->count_before || r->products >= MOST_OF_SHAPE || span >= WIDEST_SHAPE) return false;
+    uint64_t bytes = r->count * sizeof *r->runs + (2 * r->products + span) * sizeof(uint32_t);
+    return bytes <= room_left(r) && runs_match(r->runs, r->before, r->count);
 }
 
 /* ---- Choosing ---- */
@@ -230,147 +365,117 @@ static uint64_t cost_of_sorting(const dcsr_i_mxm_row *r)
 {
     return r->products > UINT32_MAX ? UINT64_MAX : 12 * r->products + (r->products < 48 ? 0 : 1500);
 }
+static uint64_t cost_of_few(const dcsr_i_mxm_row *r)
+{
+    return dcsr_i_mxm_is_few(r) ? 3 * r->products : UINT64_MAX;
+}
+
+/* And the memory it takes. */
+static uint64_t bytes_of_scanning(const dcsr_i_mxm_row *r)
+{
+    return (r->last - r->first + (uint64_t)1) * (r->m->size + 1);
+}
+static uint64_t bytes_of_sorting(const dcsr_i_mxm_row *r)
+{
+    return r->products * (2 * sizeof(uint64_t) + sizeof(uint32_t));
+}
+static uint64_t bytes_of_few(const dcsr_i_mxm_row *r)
+{
+    return r->products * sizeof(uint32_t);
+}
 
 static const struct {
-    uint64_t (*cost)(const dcsr_i_mxm_row *r);
+    uint64_t (*cost)(const dcsr_i_mxm_row *r), (*bytes)(const dcsr_i_mxm_row *r);
     dcsr_status (*write)(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length);
-} ways[] = {{cost_of_scanning, write_scanned}, {cost_of_sorting, write_sorted}};
+} ways[] = {{cost_of_scanning, bytes_of_scanning, write_scanned},
+            {cost_of_sorting, bytes_of_sorting, write_sorted},
+            {cost_of_few, bytes_of_few, write_few}};
 
-dcsr_status dcsr_i_mxm_row_write(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
+/* The cheapest way for which there is memory; if there is none, the one that takes least. */
+static size_t choose(const dcsr_i_mxm_row *r)
 {
-    *length = 0;
-    if (!r->count) return DCSR_OK;
     size_t best = 0;
-    for (size_t k = 1; k < sizeof ways / sizeof *ways; k++)
-        if (ways[k].cost(r) < ways[best].cost(r)) best = k;
-    return ways[best].write(r, room, length);
-}
-
-/* ---- Through a mask ---- */
-
-enum { FEW = 16 }; /* columns of the mask, that are compared with a column of a run all at once */
-
-/* Both ascend: goes through both, which are short or about as long. Returns how many columns are in both,
- * where[k] in the mask and source[k] in the run; there is room for one more. */
-static size_t pick_by_merging(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
-                              uint32_t *source)
-{
-    size_t n = 0;
-#ifdef DCSR_I_AVX512
-    if (mask->n <= FEW) {
-        dcsr_i_columns16 names = dcsr_i_columns16_load(mask->columns, mask->n);
-        for (uint32_t k = 0; k < run->n; k++) {
-            __m512i column = _mm512_set1_epi32((int)run->columns[k]);
-            __mmask16 same = _mm512_mask_cmpeq_epi32_mask(names.live, names.column, column);
-            where[n] = _tzcnt_u32(same);
-            source[n] = k;
-            n += same != 0;
+    uint64_t least = UINT64_MAX, least_bytes = UINT64_MAX, left = room_left(r);
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        uint64_t cost = ways[k].cost(r), bytes = cost == UINT64_MAX ? UINT64_MAX : ways[k].bytes(r);
+        if (bytes <= left ? cost < least : least == UINT64_MAX && bytes < least_bytes) {
+            best = k;
+            least = bytes <= left ? cost : UINT64_MAX;
+            least_bytes = bytes;
         }
-        return n;
     }
-#endif
-    for (uint32_t i = 0, k = 0; i < mask->n && k < run->n;) {
-        uint32_t a = mask->columns[i], b = run->columns[k];
-        where[n] = i;
-        source[n] = k;
-        n += a == b;
-        i += a <= b;
-        k += b <= a;
-    }
-    return n;
+    return best;
 }
 
-/* The same where one is much shorter: looks for each of its columns in the longer. */
-static size_t pick_by_search(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
-                             uint32_t *source)
+static dcsr_status write(dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
 {
-    bool mask_is_shorter = mask->n < run->n;
-    const uint32_t *few = mask_is_shorter ? mask->columns : run->columns,
-                   *many = mask_is_shorter ? run->columns : mask->columns;
-    uint64_t short_n = mask_is_shorter ? mask->n : run->n, long_n = mask_is_shorter ? run->n : mask->n,
-             at = 0;
-    size_t n = 0;
-    for (uint64_t k = 0; k < short_n && at < long_n; k++) {
-        at = dcsr_i_list_find_near(many, at, long_n, few[k]);
-        if (at == long_n || many[at] != few[k]) continue;
-        where[n] = (uint32_t)(mask_is_shorter ? k : at);
-        source[n++] = (uint32_t)(mask_is_shorter ? at : k);
-    }
-    return n;
+    if (is_like_shape(r)) return write_like(r, room, length);
+    dcsr_i_mxm_bounds(r);
+    DCSR_TRY(ways[choose(r)].write(r, room, length));
+    return is_like_before(r) ? keep_shape(r, room.columns, *length) : DCSR_OK;
 }
 
-/* position[c - base] is 1 + the place in the mask of column c, or 0. */
-static size_t pick_by_position(const dcsr_i_row_mask *mask, const uint32_t *position,
-                               const dcsr_i_mxm_run *run, uint32_t *where, uint32_t *source)
+static dcsr_status write_row(dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *length)
 {
-    uint32_t base = mask->columns[0], last = mask->columns[mask->n - 1];
-    size_t n = 0;
-    uint32_t k = (uint32_t)dcsr_i_list_find_near(run->columns, 0, run->n, base);
-    for (; k < run->n && run->columns[k] <= last; k++) {
-        uint32_t place = position[run->columns[k] - base];
-        where[n] = place - 1;
-        source[n] = k;
-        n += place != 0;
-    }
-    return n;
-}
-
-/* Adds what is picked of all runs; hit[p] becomes true where place p of the mask has got a product. */
-static dcsr_status add_runs(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, const uint32_t *position,
-                            bool *hit, void *sums)
-{
-    uint32_t *where = r->t->places.bytes, *source = r->t->keys.bytes;
-    for (uint64_t i = 0; i < r->count; i++) {
-        const dcsr_i_mxm_run *run = &r->runs[i];
-        size_t n = position && run->n < 16 * mask->n ? pick_by_position(mask, position, run, where, source)
-                   : run->n < 8 * mask->n && mask->n < 8 * run->n ? pick_by_merging(mask, run, where, source)
-                                                                  : pick_by_search(mask, run, where, source);
-        for (size_t k = 0; k < n; k++) hit[where[k]] = true;
-        if (sums && n) DCSR_TRY(add_run(r, run, sums, where, 0, source, n));
-    }
-    return DCSR_OK;
-}
-
-/* Takes the places that were hit out of the sums, which become clean again. */
-static void take_hits(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, bool *hit, void *sums,
-                      dcsr_i_room room, uint32_t *length)
-{
-    uint32_t *places = r->t->places.bytes;
-    uint64_t n = 0;
-    for (uint64_t p = 0; p < mask->n; p++) {
-        if (!hit[p]) continue;
-        room.columns[n] = mask->columns[p];
-        places[n++] = (uint32_t)p;
-        hit[p] = false;
-    }
-    if (sums) take_sums(r, room.values, sums, places, 0, n);
-    *length = (uint32_t)n;
-}
-
-dcsr_status dcsr_i_mxm_row_masked(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
-                                  uint32_t *length)
-{
-    dcsr_i_mxm_thread *t = r->t;
+    dcsr_i_row all;
     *length = 0;
-    if (!r->count || !mask->n || mask->columns[0] > r->last || mask->columns[mask->n - 1] < r->first)
-        return DCSR_OK;
-    uint64_t span = (uint64_t)mask->columns[mask->n - 1] - mask->columns[0] + 1, longest = mask->n;
-    for (uint64_t i = 0; i < r->count; i++)
-        if (r->runs[i].n > longest) longest = r->runs[i].n;
-    DCSR_TRY(dcsr_i_scratch_room(&t->places, r->m->context, (longest + 1) * sizeof(uint32_t)));
-    DCSR_TRY(dcsr_i_scratch_room(&t->keys, r->m->context, (longest + 1) * sizeof(uint32_t)));
-    /* Positions of all columns, where setting them is worth it; the flags are behind them. */
-    bool positions =
-        r->products > 8 * mask->n && mask->n > FEW && span < 64 * (r->products + mask->n) + 65536;
-    char *clean = clean_bytes(r, (positions ? span * sizeof(uint32_t) : 0) + mask->n);
-    void *sums = room.values ? clean_sums(r, mask->n) : NULL;
-    if (!clean || (room.values && !sums)) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint32_t *position = positions ? (uint32_t *)clean : NULL;
-    bool *hit = (bool *)(clean + (positions ? span * sizeof(uint32_t) : 0));
-    for (uint64_t p = 0; positions && p < mask->n; p++)
-        position[mask->columns[p] - mask->columns[0]] = (uint32_t)p + 1;
-    DCSR_TRY(add_runs(r, mask, position, hit, sums));
-    for (uint64_t p = 0; positions && p < mask->n; p++) position[mask->columns[p] - mask->columns[0]] = 0;
-    take_hits(r, mask, hit, sums, room, length);
+    if (r->m->known) DCSR_TRY(dcsr_i_old_row(&r->t->old, r->t->row, &r->known, &all));
+    if (r->count) DCSR_TRY(write(r, room, length));
+    return r->m->known ? check_known(r->m, r->t, &r->known, room.columns, *length) : DCSR_OK;
+}
+
+/* Rows first to first + count - 1 of the group, none of which has more than one run. */
+static dcsr_status write_rows_of_one(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned first,
+                                     unsigned count, dcsr_i_room room, uint32_t *lengths)
+{
+    const dcsr_i_mxm_group *g = &t->group;
+    uint64_t begin = first ? g->end[first - 1] : 0, end = g->end[first + count - 1], n = 0;
+    const dcsr_i_mxm_row all = {.m = m, .t = t, .runs = g->runs + begin, .count = end - begin};
+    dcsr_i_row known, every;
+    for (const dcsr_i_mxm_run *run = all.runs; run < all.runs + all.count; n += run++->n)
+        memcpy(room.columns + n, run->columns, run->n * sizeof *room.columns);
+    n = 0;
+    for (unsigned k = 0; k < count; n += lengths[k++]) {
+        t->row = g->first + first + k;
+        lengths[k] = (uint32_t)g->products[first + k];
+        if (!m->known) continue;
+        DCSR_TRY(dcsr_i_old_row(&t->old, t->row, &known, &every));
+        DCSR_TRY(check_known(m, t, &known, room.columns + n, lengths[k]));
+    }
+    if (!room.values) return DCSR_OK;
+    size_t before = t->in_order.size;
+    DCSR_TRY(dcsr_i_mxm_room(m, t, &t->in_order, n * sizeof(uint32_t)));
+    uint32_t *places = t->in_order.bytes;
+    if (t->in_order.size != before)
+        for (uint64_t k = 0; k < t->in_order.size / sizeof *places; k++) places[k] = (uint32_t)k;
+    return add_at_places(&all, room.values, places, n);
+}
+
+/* From row `first` of the group on, so many rows have one run at most. */
+static unsigned rows_of_one(const dcsr_i_mxm_group *g, unsigned first, unsigned count)
+{
+    unsigned k = first;
+    while (k < count && g->end[k] - (k ? g->end[k - 1] : 0) <= 1) k++;
+    return k - first;
+}
+
+dcsr_status dcsr_i_mxm_group_write(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned count,
+                                   dcsr_i_room room, uint32_t *lengths)
+{
+    for (unsigned k = 0; k < count;) {
+        unsigned n = rows_of_one(&t->group, k, count);
+        if (n) {
+            DCSR_TRY(write_rows_of_one(m, t, k, n, room, &lengths[k]));
+        } else {
+            dcsr_i_mxm_row r;
+            dcsr_i_mxm_row_of(&r, m, t, k);
+            DCSR_TRY(write_row(&r, room, &lengths[k]));
+            n = 1;
+        }
+        for (; n; n--, k++) {
+            room.columns += lengths[k];
+            if (room.values) room.values = (char *)room.values + lengths[k] * m->size;
+        }
+    }
     return DCSR_OK;
 }

@@ -1,8 +1,12 @@
-/* test_mxm.c: sparse matrix times sparse matrix against literal loops over dense arrays. */
+/* test_mxm.c: sparse matrix times sparse matrix against literal loops over dense arrays; and all ways in which
+ * the host computes a row, with the borders between them, bit for bit against sorting all of its products. */
+#include <dcsr/generate.h>
 #include <dcsr/mxm.h>
+#include <dcsr/transpose.h>
 #include "ops/algebra/operator.h"
 #include "tests/support/support.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 static const dcsr_semiring *plus_times(void)
 {
@@ -220,4 +224,363 @@ Test(mxm, larger)
     check_random(context, &random, plus_times(), (types){DCSR_FP64, DCSR_FP64, DCSR_FP64, DCSR_PATTERN}, 32,
                  (uint64_t)size);
     test_close(context);
+}
+
+/* ---- All ways of computing a row ---- */
+
+static dcsr_context *host(int threads, uint64_t limit)
+{
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(
+        &context,
+        &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads, .memory_limit = limit}));
+    return context;
+}
+
+/* ---- What it should be ---- */
+
+typedef struct product {
+    uint32_t column, number;
+    double value;
+} product;
+
+static int compare_products(const void *x, const void *y)
+{
+    const product *a = x, *b = y;
+    return a->column != b->column ? (a->column < b->column ? -1 : 1)
+                                  : (a->number > b->number) - (a->number < b->number);
+}
+
+/* Asserts that c is a b, each sum taken in the order of a's columns. */
+static void check_product(dcsr_matrix *c, dcsr_matrix *a, dcsr_matrix *b)
+{
+    dcsr_csr A, B, C;
+    dcsr_view *view[3] = {test_view(a, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+                          test_view(b, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+                          test_view(c, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED)};
+    TEST_OK(dcsr_view_get_csr(view[0], &A));
+    TEST_OK(dcsr_view_get_csr(view[1], &B));
+    TEST_OK(dcsr_view_get_csr(view[2], &C));
+    const double *a_value = A.values, *b_value = B.values, *c_value = C.values;
+    product *list = NULL;
+    for (uint64_t i = 0; i < A.rows; i++) {
+        uint64_t n = 0, at = C.offsets[i];
+        for (uint64_t k = A.offsets[i]; k < A.offsets[i + 1]; k++)
+            n += B.offsets[A.col_indices[k] + 1] - B.offsets[A.col_indices[k]];
+        list = realloc(list, (n + 1) * sizeof *list);
+        n = 0;
+        for (uint64_t k = A.offsets[i]; k < A.offsets[i + 1]; k++)
+            for (uint64_t e = B.offsets[A.col_indices[k]]; e < B.offsets[A.col_indices[k] + 1]; e++, n++)
+                list[n] = (product){B.col_indices[e], (uint32_t)n, a_value[k] * b_value[e]};
+        qsort(list, n, sizeof *list, compare_products);
+        for (uint64_t k = 0; k < n; at++) {
+            double sum = 0;
+            uint32_t column = list[k].column;
+            for (; k < n && list[k].column == column; k++) sum += list[k].value;
+            cr_assert(at < C.offsets[i + 1] && C.col_indices[at] == column &&
+                          !memcmp(&c_value[at], &sum, sizeof sum),
+                      "row %llu of %llu products, column %u", (unsigned long long)i, (unsigned long long)n,
+                      column);
+        }
+        cr_assert_eq(at, C.offsets[i + 1]);
+    }
+    free(list);
+    for (int k = 0; k < 3; k++) dcsr_view_destroy(view[k]);
+}
+
+static dcsr_status multiply(dcsr_matrix *c, dcsr_matrix *a, dcsr_matrix *b, const dcsr_desc *desc)
+{
+    dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *B = test_view(b, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_status status = dcsr_mxm(c, NULL, NULL, plus_times(), A, B, desc);
+    dcsr_view_destroy(A);
+    dcsr_view_destroy(B);
+    return status;
+}
+
+/* ---- Inputs ---- */
+
+static void put(dcsr_matrix *matrix, test_random *random, uint64_t row, uint64_t col)
+{
+    double value = (double)test_random_below(random, 2000) / 7 - 140;
+    TEST_OK(dcsr_matrix_insert(matrix, 1, &row, &col, &value, NULL));
+}
+
+enum { SINGLE = 700, LONG = 60 };
+
+/* SINGLE rows of one entry, LONG rows of up to 60, in the first `width` columns. */
+static dcsr_matrix *make_b(dcsr_context *context, test_random *random, uint64_t cols, uint64_t width,
+                           uint64_t lengths[LONG])
+{
+    dcsr_matrix *b = test_matrix(context, DCSR_FP64, SINGLE + LONG, cols, DCSR_POLICY_LAST);
+    for (uint64_t r = 0; r < SINGLE; r++) put(b, random, r, test_random_below(random, width));
+    for (uint64_t r = 0; r < LONG; r++) {
+        uint64_t step = width / 61 ? width / 61 : 1;
+        lengths[r] = 2 + test_random_below(random, width / step < 59 ? width / step - 2 : 57);
+        for (uint64_t k = 0; k < lengths[r]; k++)
+            put(b, random, SINGLE + r, k * step + test_random_below(random, step));
+    }
+    TEST_OK(dcsr_matrix_wait(b));
+    return b;
+}
+
+/* Row by row, so many products. */
+static dcsr_matrix *make_a(dcsr_context *context, test_random *random, const uint64_t *products,
+                           uint64_t rows, const uint64_t lengths[LONG])
+{
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, rows, SINGLE + LONG, DCSR_POLICY_LAST);
+    for (uint64_t i = 0; i < rows; i++) {
+        uint64_t left = products[i];
+        for (uint64_t r = test_random_below(random, 8); r < LONG; r += 1 + test_random_below(random, 3)) {
+            if (lengths[r] > left) continue;
+            put(a, random, i, SINGLE + r);
+            left -= lengths[r];
+        }
+        for (uint64_t r = 0; r < left; r++) put(a, random, i, r);
+    }
+    TEST_OK(dcsr_matrix_wait(a));
+    return a;
+}
+
+Test(mxm_ways, borders)
+{
+    static const uint64_t products[] = {1,   2,   15,  16,  17,  0,   31,  32,  33,  47,  48,   63,  64, 65,
+                                        127, 128, 129, 255, 256, 257, 300, 511, 512, 513, 1200, 600, 0,  3};
+    static const uint64_t widths[] = {61, 700, 100000, (1 << 23) - 1, 1 << 28, DCSR_MAX_COLS};
+    const uint64_t rows = sizeof products / sizeof *products;
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        test_random random = {w};
+        dcsr_context *context = host(2, 0);
+        uint64_t lengths[LONG];
+        dcsr_matrix *b = make_b(context, &random, widths[w], widths[w], lengths);
+        dcsr_matrix *a = make_a(context, &random, products, rows, lengths);
+        dcsr_matrix *c = test_matrix(context, DCSR_FP64, rows, widths[w], DCSR_POLICY_LAST);
+        TEST_OK(multiply(c, a, b, NULL));
+        check_product(c, a, b);
+        TEST_OK(multiply(c, a, b, &(dcsr_desc){.same_pattern = true}));
+        check_product(c, a, b);
+        TEST_OK(multiply(c, a, b, &(dcsr_desc){.memory_limit = 1 << 20}));
+        check_product(c, a, b);
+        dcsr_matrix_destroy(a);
+        dcsr_matrix_destroy(b);
+        dcsr_matrix_destroy(c);
+        test_close(context);
+    }
+}
+
+/* Grids, whose rows are alike, with some that are not. */
+Test(mxm_ways, alike)
+{
+    static const char *const grids[] = {"poisson2d5:21", "poisson3d27:7", "poisson3d7:9", "path:200"};
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        test_random random = {g};
+        dcsr_context *context = host(1 + (int)g % 2, 0);
+        dcsr_coo coo;
+        TEST_OK(dcsr_coo_generate(&coo, context, grids[g]));
+        dcsr_matrix *a = test_matrix(context, DCSR_FP64, coo.rows, coo.cols, DCSR_POLICY_LAST),
+                    *c = test_matrix(context, DCSR_FP64, coo.rows, coo.cols, DCSR_POLICY_LAST);
+        for (uint64_t k = 0; k < coo.nnz; k++) put(a, &random, coo.row_indices[k], coo.col_indices[k]);
+        for (int round = 0; round < 3; round++) {
+            TEST_OK(dcsr_matrix_wait(a));
+            TEST_OK(multiply(c, a, a, NULL));
+            check_product(c, a, a);
+            TEST_OK(multiply(c, a, a, &(dcsr_desc){.same_pattern = true}));
+            check_product(c, a, a);
+            for (int k = 0; k < 9; k++)
+                put(a, &random, test_random_below(&random, coo.rows), test_random_below(&random, coo.cols));
+        }
+        dcsr_coo_free(&coo);
+        dcsr_matrix_destroy(a);
+        dcsr_matrix_destroy(c);
+        test_close(context);
+    }
+}
+
+/* A row with everything, empty rows beside it, and sums that cancel: their entries stay. */
+Test(mxm_ways, extremes)
+{
+    enum { N = 3000 };
+    test_random random = {5};
+    dcsr_context *context = host(2, 0);
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, N, N, DCSR_POLICY_LAST),
+                *c = test_matrix(context, DCSR_FP64, N, N, DCSR_POLICY_LAST);
+    for (uint64_t k = 0; k < N; k++) put(a, &random, 70, k);
+    for (uint64_t k = 0; k < N; k += 7) put(a, &random, k, test_random_below(&random, N));
+    TEST_INSERT(a, {64, 1, 1}, {64, 2, -1}, {64, 71, 0}, {1, 5, 3}, {1, 9, 4}, {2, 5, 3}, {2, 9, 4});
+    TEST_OK(multiply(c, a, a, NULL));
+    check_product(c, a, a);
+    dcsr_matrix_destroy(a);
+    dcsr_matrix_destroy(c);
+    test_close(context);
+}
+
+/* ---- Limits ---- */
+
+Test(mxm_ways, memory_limit)
+{
+    enum { N = 20000 };
+    test_random random = {6};
+    dcsr_context *context = host(1, 0);
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, 3, 2, DCSR_POLICY_LAST),
+                *b = test_matrix(context, DCSR_FP64, 2, N, DCSR_POLICY_LAST),
+                *c = test_matrix(context, DCSR_FP64, 3, N, DCSR_POLICY_LAST);
+    for (uint64_t k = 0; k < N; k++) put(b, &random, 1, k);
+    TEST_INSERT(a, {0, 0, 2}, {1, 0, 1}, {1, 1, 3});
+    TEST_INSERT(b, {0, 3, 2});
+    TEST_INSERT(c, {2, 2, 9});
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "row 1 takes",
+                 multiply(c, a, b, &(dcsr_desc){.memory_limit = 20000}));
+    TEST_SHOWS(c, {2, 2, 9});
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "memory_limit leaves 1 ",
+                 multiply(c, a, b, &(dcsr_desc){.memory_limit = 1}));
+    TEST_SHOWS(c, {2, 2, 9});
+    TEST_OK(multiply(c, a, b, &(dcsr_desc){.memory_limit = 400000}));
+    check_product(c, a, b);
+    dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *B = test_view(b, DCSR_LAYOUT_SEGMENTS, 0);
+    const dcsr_binary_op *plus = dcsr_binary_op_of(DCSR_BINARY_PLUS, DCSR_FP64);
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "row 1 takes",
+                 dcsr_mxm(c, NULL, plus, plus_times(), A, B, &(dcsr_desc){.memory_limit = 400000}));
+    check_product(c, a, b);
+    dcsr_view_destroy(A);
+    dcsr_view_destroy(B);
+    dcsr_matrix_destroy(a);
+    dcsr_matrix_destroy(b);
+    dcsr_matrix_destroy(c);
+    test_close(context);
+}
+
+/* More than 2^32 products, and as many entries, which the context has no memory for. */
+Test(mxm_ways, too_many)
+{
+    enum { N = 1 << 17 };
+    dcsr_context *context = host(2, (uint64_t)96 << 20);
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, N, 1, DCSR_POLICY_LAST),
+                *b = test_matrix(context, DCSR_FP64, 1, N, DCSR_POLICY_LAST),
+                *c = test_matrix(context, DCSR_FP64, N, N, DCSR_POLICY_LAST);
+    uint64_t *index = malloc(N * sizeof *index), *none = calloc(N, sizeof *none);
+    double *value = calloc(N, sizeof *value);
+    for (uint64_t k = 0; k < N; k++) index[k] = k;
+    TEST_OK(dcsr_matrix_insert(a, N, index, none, value, NULL));
+    TEST_OK(dcsr_matrix_insert(b, N, none, index, value, NULL));
+    TEST_INSERT(c, {2, 2, 9});
+    TEST_OK(dcsr_matrix_wait(a));
+    TEST_OK(dcsr_matrix_wait(b));
+    TEST_STATUS(DCSR_ERROR_OUT_OF_MEMORY, multiply(c, a, b, NULL));
+    TEST_SHOWS(c, {2, 2, 9});
+    free(index), free(none), free(value);
+    dcsr_matrix_destroy(a);
+    dcsr_matrix_destroy(b);
+    dcsr_matrix_destroy(c);
+    test_close(context);
+}
+
+/* ---- Patterns that are promised ---- */
+
+Test(mxm_ways, other_pattern)
+{
+    dcsr_context *context = host(1, 0);
+    const dcsr_desc promise = {.same_pattern = true};
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, 4, 4, DCSR_POLICY_LAST),
+                *b = test_matrix(context, DCSR_FP64, 4, 40, DCSR_POLICY_LAST),
+                *c = test_matrix(context, DCSR_FP64, 4, 40, DCSR_POLICY_LAST);
+    TEST_INSERT(a, {0, 0, 2}, {1, 0, 1}, {1, 1, 3}, {3, 2, 1}, {3, 3, 1});
+    TEST_INSERT(b, {0, 3, 2}, {0, 30, 1}, {1, 2, 1}, {1, 30, 1}, {2, 0, 1}, {3, 39, 5});
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "row 0 of C", multiply(c, a, b, &promise));
+    TEST_SHOWS_NOTHING(c);
+    TEST_OK(multiply(c, a, b, NULL));
+    TEST_INSERT(b, {0, 3, 20});
+    TEST_OK(multiply(c, a, b, &promise));
+    TEST_SHOWS(c, {0, 3, 40}, {0, 30, 2}, {1, 2, 3}, {1, 3, 20}, {1, 30, 4}, {3, 0, 1}, {3, 39, 5});
+    TEST_INSERT(c, {1, 4, 7});
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "row 1 of C", multiply(c, a, b, &promise));
+    TEST_REMOVE(c, {1, 4, 0}, {1, 2, 0});
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "row 1 of C", multiply(c, a, b, &promise));
+    TEST_INSERT(c, {1, 2, 0}, {2, 2, 1});
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "row 2 of C", multiply(c, a, b, &promise));
+    TEST_SHOWS(c, {0, 3, 40}, {0, 30, 2}, {1, 2, 0}, {1, 3, 20}, {1, 30, 4}, {2, 2, 1}, {3, 0, 1},
+               {3, 39, 5});
+    dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *B = test_view(b, DCSR_LAYOUT_SEGMENTS, 0),
+              *mask = test_view(c, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "without mask",
+                 dcsr_mxm(c, mask, NULL, plus_times(), A, B, &promise));
+    dcsr_view_destroy(A);
+    dcsr_view_destroy(B);
+    dcsr_view_destroy(mask);
+    dcsr_matrix_destroy(a);
+    dcsr_matrix_destroy(b);
+    dcsr_matrix_destroy(c);
+    test_close(context);
+}
+
+/* ---- Dot products ---- */
+
+static dcsr_matrix *make_sparse(dcsr_context *context, test_random *random, uint64_t rows, uint64_t cols,
+                                uint64_t n)
+{
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, rows, cols, DCSR_POLICY_LAST);
+    for (uint64_t k = 0; k < n; k++)
+        put(matrix, random, test_random_below(random, rows), test_random_below(random, cols));
+    for (uint64_t k = 0; k < cols; k += 2) put(matrix, random, 3, k);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    return matrix;
+}
+
+/* Asserts that c has what `all` has where the mask has entries, bit for bit. */
+static void check_masked(dcsr_matrix *c, dcsr_matrix *all, dcsr_matrix *mask)
+{
+    dcsr_csr C, T, M;
+    dcsr_view *view[3] = {test_view(c, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+                          test_view(all, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+                          test_view(mask, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED)};
+    TEST_OK(dcsr_view_get_csr(view[0], &C));
+    TEST_OK(dcsr_view_get_csr(view[1], &T));
+    TEST_OK(dcsr_view_get_csr(view[2], &M));
+    const double *c_value = C.values, *t_value = T.values;
+    for (uint64_t i = 0; i < C.rows; i++) {
+        uint64_t at = C.offsets[i], m = M.offsets[i];
+        for (uint64_t k = T.offsets[i]; k < T.offsets[i + 1]; k++) {
+            while (m < M.offsets[i + 1] && M.col_indices[m] < T.col_indices[k]) m++;
+            if (m == M.offsets[i + 1] || M.col_indices[m] != T.col_indices[k]) continue;
+            cr_assert(at < C.offsets[i + 1] && C.col_indices[at] == T.col_indices[k] &&
+                      !memcmp(&c_value[at], &t_value[k], sizeof *c_value));
+            at++;
+        }
+        cr_assert_eq(at, C.offsets[i + 1]);
+    }
+    for (int k = 0; k < 3; k++) dcsr_view_destroy(view[k]);
+}
+
+/* Few positions, rows short and long, B given as its transpose or with one at hand. */
+Test(mxm_ways, dots)
+{
+    static const dcsr_semiring_name names[] = {DCSR_PLUS_TIMES, DCSR_PLUS_PAIR, DCSR_MIN_PLUS,
+                                               DCSR_PLUS_FIRST};
+    for (int round = 0; round < 8; round++) {
+        test_random random = {(uint64_t)round};
+        dcsr_context *context = host(1 + round % 2, 0);
+        const dcsr_semiring *semiring = dcsr_semiring_of(names[round % 4], DCSR_FP64);
+        dcsr_matrix *a = make_sparse(context, &random, 130, 90, round < 4 ? 500 : 5000),
+                    *b = make_sparse(context, &random, 90, 70, 3000),
+                    *mask = make_sparse(context, &random, 130, 70, 150),
+                    *bt = test_matrix(context, DCSR_FP64, 70, 90, DCSR_POLICY_LAST),
+                    *all = test_matrix(context, DCSR_FP64, 130, 70, DCSR_POLICY_LAST),
+                    *c = test_matrix(context, DCSR_FP64, 130, 70, DCSR_POLICY_LAST);
+        dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *B = test_view(b, DCSR_LAYOUT_SEGMENTS, 0),
+                  *M = test_view(mask, DCSR_LAYOUT_SEGMENTS, 0), *columns = test_view(b, DCSR_LAYOUT_CSC, 0);
+        TEST_OK(dcsr_matrix_transpose(bt, NULL, NULL, B, NULL));
+        dcsr_view *BT = test_view(bt, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_mxm(all, NULL, NULL, semiring, A, B, NULL));
+        TEST_OK(dcsr_mxm(c, M, NULL, semiring, A, BT,
+                         &(dcsr_desc){.transpose_b = true, .mask_structure = true, .replace = true}));
+        check_masked(c, all, mask);
+        TEST_OK(dcsr_mxm(c, M, NULL, semiring, A, columns,
+                         &(dcsr_desc){.mask_structure = true, .replace = true}));
+        check_masked(c, all, mask);
+        TEST_OK(dcsr_mxm(c, M, NULL, semiring, A, B, &(dcsr_desc){.mask_structure = true, .replace = true}));
+        check_masked(c, all, mask);
+        dcsr_view *const views[] = {A, B, M, columns, BT};
+        dcsr_matrix *const matrices[] = {a, b, mask, bt, all, c};
+        for (int k = 0; k < 5; k++) dcsr_view_destroy(views[k]);
+        for (int k = 0; k < 6; k++) dcsr_matrix_destroy(matrices[k]);
+        test_close(context);
+    }
 }

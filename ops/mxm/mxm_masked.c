@@ -1,0 +1,136 @@
+/* mxm_masked.c: one row of sparse matrix times sparse matrix through a mask.
+ *
+ * Only products that it lets through are computed: of each run those entries are picked whose column the
+ * mask's row has, and where there. Sums stand in the order of the mask, so the result is sorted as the mask
+ * is. */
+#include "dcsr/base/search.h"
+#include "ops/mxm/mxm_row.h"
+#include "ops/rows/column_bits.h"
+
+enum { FEW = 16 }; /* columns of the mask, that are compared with a column of a run all at once */
+
+/* Both ascend: goes through both, which are short or about as long. Returns how many columns are in both,
+ * where[k] in the mask and source[k] in the run; there is room for one more. */
+static size_t pick_by_merging(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
+                              uint32_t *source)
+{
+    size_t n = 0;
+#ifdef DCSR_I_AVX512
+    if (mask->n <= FEW) {
+        dcsr_i_columns16 names = dcsr_i_columns16_load(mask->columns, mask->n);
+        for (uint32_t k = 0; k < run->n; k++) {
+            __m512i column = _mm512_set1_epi32((int)run->columns[k]);
+            __mmask16 same = _mm512_mask_cmpeq_epi32_mask(names.live, names.column, column);
+            where[n] = _tzcnt_u32(same);
+            source[n] = k;
+            n += same != 0;
+        }
+        return n;
+    }
+#endif
+    for (uint32_t i = 0, k = 0; i < mask->n && k < run->n;) {
+        uint32_t a = mask->columns[i], b = run->columns[k];
+        where[n] = i;
+        source[n] = k;
+        n += a == b;
+        i += a <= b;
+        k += b <= a;
+    }
+    return n;
+}
+
+/* The same where one is much shorter: looks for each of its columns in the longer. */
+static size_t pick_by_search(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
+                             uint32_t *source)
+{
+    bool mask_is_shorter = mask->n < run->n;
+    const uint32_t *few = mask_is_shorter ? mask->columns : run->columns,
+                   *many = mask_is_shorter ? run->columns : mask->columns;
+    uint64_t short_n = mask_is_shorter ? mask->n : run->n, long_n = mask_is_shorter ? run->n : mask->n,
+             at = 0;
+    size_t n = 0;
+    for (uint64_t k = 0; k < short_n && at < long_n; k++) {
+        at = dcsr_i_list_find_near(many, at, long_n, few[k]);
+        if (at == long_n || many[at] != few[k]) continue;
+        where[n] = (uint32_t)(mask_is_shorter ? k : at);
+        source[n++] = (uint32_t)(mask_is_shorter ? at : k);
+    }
+    return n;
+}
+
+/* position[c - base] is 1 + the place in the mask of column c, or 0. */
+static size_t pick_by_position(const dcsr_i_row_mask *mask, const uint32_t *position,
+                               const dcsr_i_mxm_run *run, uint32_t *where, uint32_t *source)
+{
+    uint32_t base = mask->columns[0], last = mask->columns[mask->n - 1];
+    size_t n = 0;
+    uint32_t k = (uint32_t)dcsr_i_list_find_near(run->columns, 0, run->n, base);
+    for (; k < run->n && run->columns[k] <= last; k++) {
+        uint32_t place = position[run->columns[k] - base];
+        where[n] = place - 1;
+        source[n] = k;
+        n += place != 0;
+    }
+    return n;
+}
+
+/* Adds what is picked of all runs; hit[p] becomes true where place p of the mask has got a product. */
+static dcsr_status add_runs(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, const uint32_t *position,
+                            bool *hit, void *sums)
+{
+    uint32_t *where = r->t->places.bytes, *source = r->t->keys.bytes;
+    for (uint64_t i = 0; i < r->count; i++) {
+        const dcsr_i_mxm_run *run = &r->runs[i];
+        size_t n = position && run->n < 16 * mask->n ? pick_by_position(mask, position, run, where, source)
+                   : run->n < 8 * mask->n && mask->n < 8 * run->n ? pick_by_merging(mask, run, where, source)
+                                                                  : pick_by_search(mask, run, where, source);
+        for (size_t k = 0; k < n; k++) hit[where[k]] = true;
+        if (sums && n) DCSR_TRY(dcsr_i_mxm_add_some(r, run, sums, where, source, n));
+    }
+    return DCSR_OK;
+}
+
+/* Takes the places that were hit out of the sums, which become clean again. */
+static void take_hits(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, bool *hit, void *sums,
+                      dcsr_i_room room, uint32_t *length)
+{
+    uint32_t *places = r->t->places.bytes;
+    uint64_t n = 0;
+    for (uint64_t p = 0; p < mask->n; p++) {
+        if (!hit[p]) continue;
+        room.columns[n] = mask->columns[p];
+        places[n++] = (uint32_t)p;
+        hit[p] = false;
+    }
+    if (sums) dcsr_i_mxm_take(r, room.values, sums, places, 0, n);
+    *length = (uint32_t)n;
+}
+
+dcsr_status dcsr_i_mxm_row_masked(dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
+                                  uint32_t *length)
+{
+    dcsr_i_mxm_thread *t = r->t;
+    *length = 0;
+    if (!r->count || !mask->n) return DCSR_OK;
+    dcsr_i_mxm_bounds(r);
+    if (mask->columns[0] > r->last || mask->columns[mask->n - 1] < r->first) return DCSR_OK;
+    uint64_t span = (uint64_t)mask->columns[mask->n - 1] - mask->columns[0] + 1, longest = mask->n;
+    for (uint64_t i = 0; i < r->count; i++)
+        if (r->runs[i].n > longest) longest = r->runs[i].n;
+    DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->places, (longest + 1) * sizeof(uint32_t)));
+    DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->keys, (longest + 1) * sizeof(uint32_t)));
+    /* Positions of all columns, where setting them is worth it; the flags are behind them. */
+    bool positions =
+        r->products > 8 * mask->n && mask->n > FEW && span < 64 * (r->products + mask->n) + 65536;
+    char *clean = dcsr_i_mxm_clean(r, (positions ? span * sizeof(uint32_t) : 0) + mask->n);
+    void *sums = room.values ? dcsr_i_mxm_sums(r, mask->n) : NULL;
+    if (!clean || (room.values && !sums)) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint32_t *position = positions ? (uint32_t *)clean : NULL;
+    bool *hit = (bool *)(clean + (positions ? span * sizeof(uint32_t) : 0));
+    for (uint64_t p = 0; positions && p < mask->n; p++)
+        position[mask->columns[p] - mask->columns[0]] = (uint32_t)p + 1;
+    DCSR_TRY(add_runs(r, mask, position, hit, sums));
+    for (uint64_t p = 0; positions && p < mask->n; p++) position[mask->columns[p] - mask->columns[0]] = 0;
+    take_hits(r, mask, hit, sums, room, length);
+    return DCSR_OK;
+}
