@@ -94,25 +94,16 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmet
     return DCSR_OK;
 }
 
-/* R = P^T and A' = R (A P), into the next level. */
+/* R = P^T and A' = R A P, into the next level. */
 static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_matrix *next)
 {
-    const dcsr_semiring *semiring = dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64);
     const uint64_t rows = level->rows, coarse = level->P.csr.cols;
-    dcsr_matrix *AP = NULL;
-    dcsr_view *AP_view = NULL; /* of its segments: nobody else reads it */
     dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
     if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, NULL);
     if (!status) status = dcsr_i_amg_matrix_view(&level->R);
-    if (!status) status = dcsr_matrix_create(&AP, h->context, DCSR_FP64, rows, coarse, NULL);
-    if (!status) status = dcsr_mxm(AP, NULL, NULL, semiring, level->A.view, level->P.view, NULL);
-    if (!status) status = dcsr_view_create(&AP_view, AP, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status) status = dcsr_matrix_create(&next->matrix, h->context, DCSR_FP64, coarse, coarse, NULL);
-    if (!status) status = dcsr_mxm(next->matrix, NULL, NULL, semiring, level->R.view, AP_view, NULL);
-    if (!status) status = dcsr_i_amg_matrix_view(next);
-    dcsr_view_destroy(AP_view);
-    dcsr_matrix_destroy(AP);
-    return status;
+    if (!status) status = dcsr_rap(next->matrix, level->R.view, level->A.view, level->P.view, NULL);
+    return status ? status : dcsr_i_amg_matrix_view(next);
 }
 
 /* Near-nullspace vectors of a level, row after row, `count` of them. */

@@ -1,6 +1,9 @@
-/* test_mxm_calls.c: sparse matrix times sparse matrix by hand, what it refuses, and where it fails. */
+/* test_mxm_calls.c: sparse matrix times sparse matrix by hand, what it refuses, and where it fails; and R A P
+ * against two products. */
 #include "dcsr/base/alloc.h"
+#include <dcsr/generate.h>
 #include <dcsr/mxm.h>
+#include <dcsr/transpose.h>
 #include "tests/support/support.h"
 
 static const dcsr_semiring *plus_times(void)
@@ -197,5 +200,126 @@ Test(mxm, out_of_memory)
         dcsr_matrix_destroy(b);
         dcsr_matrix_destroy(c);
     }
+    test_close(context);
+}
+
+/* ---- Three matrices ---- */
+
+/* A grid with random values; P with up to three entries in a row, some of them empty. */
+static dcsr_matrix *make_grid(dcsr_context *context, test_random *random, const char *text, uint64_t *rows)
+{
+    dcsr_coo coo;
+    TEST_OK(dcsr_coo_generate(&coo, context, text));
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, coo.rows, coo.cols, DCSR_POLICY_LAST);
+    double *values = test_allocate(coo.nnz, sizeof *values);
+    for (uint64_t k = 0; k < coo.nnz; k++) values[k] = (double)test_random_below(random, 1000) / 7 - 70;
+    TEST_OK(dcsr_matrix_insert(a, coo.nnz, coo.row_indices, coo.col_indices, values, NULL));
+    TEST_OK(dcsr_matrix_wait(a));
+    *rows = coo.rows;
+    free(values);
+    dcsr_coo_free(&coo);
+    return a;
+}
+
+static dcsr_matrix *make_P(dcsr_context *context, test_random *random, uint64_t rows, uint64_t coarse)
+{
+    dcsr_matrix *p = test_matrix(context, DCSR_FP64, rows, coarse, DCSR_POLICY_LAST);
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t n = test_random_below(random, 4); n; n--) {
+            uint64_t c = (r * coarse / rows + test_random_below(random, 3)) % coarse;
+            double value = (double)test_random_below(random, 1000) / 3 - 150;
+            TEST_OK(dcsr_matrix_insert(p, 1, &r, &c, &value, NULL));
+        }
+    TEST_OK(dcsr_matrix_wait(p));
+    return p;
+}
+
+static bool are_equal(dcsr_matrix *x, dcsr_matrix *y)
+{
+    dcsr_csr X, Y;
+    dcsr_view *vx = test_view(x, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED),
+              *vy = test_view(y, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    TEST_OK(dcsr_view_get_csr_on_host(vx, &X));
+    TEST_OK(dcsr_view_get_csr_on_host(vy, &Y));
+    size_t size = dcsr_type_size(X.type);
+    bool equal = X.nnz == Y.nnz && !memcmp(X.offsets, Y.offsets, (X.rows + 1) * sizeof *X.offsets) &&
+                 !memcmp(X.col_indices, Y.col_indices, X.nnz * sizeof *X.col_indices) &&
+                 (!size || !memcmp(X.values, Y.values, X.nnz * size));
+    dcsr_view_destroy(vx);
+    dcsr_view_destroy(vy);
+    return equal;
+}
+
+Test(rap, two_products)
+{
+    static const char *const grids[] = {"poisson2d5:16", "poisson3d27:6", "er:300,900"};
+    static const dcsr_type types[] = {DCSR_FP64, DCSR_INT64, DCSR_PATTERN};
+    for (size_t k = 0; k < 9; k++) {
+        dcsr_type type = types[k / 3];
+        dcsr_context *context;
+        TEST_OK(dcsr_context_create(
+            &context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1 + (int)k % 2}));
+        test_random random = {k};
+        uint64_t rows, coarse;
+        dcsr_matrix *a = make_grid(context, &random, grids[k % 3], &rows);
+        coarse = rows / 7;
+        dcsr_matrix *p = make_P(context, &random, rows, coarse),
+                    *r = test_matrix(context, DCSR_FP64, coarse, rows, DCSR_POLICY_LAST),
+                    *ap = test_matrix(context, type, rows, coarse, DCSR_POLICY_LAST),
+                    *two = test_matrix(context, type, coarse, coarse, DCSR_POLICY_LAST),
+                    *one = test_matrix(context, type, coarse, coarse, DCSR_POLICY_LAST);
+        dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *P = test_view(p, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_matrix_transpose(r, NULL, NULL, P, NULL));
+        dcsr_view *R = test_view(r, DCSR_LAYOUT_SEGMENTS, 0);
+        const dcsr_semiring *semiring =
+            dcsr_semiring_of(DCSR_PLUS_TIMES, type == DCSR_PATTERN ? DCSR_FP64 : type);
+        TEST_OK(dcsr_mxm(ap, NULL, NULL, semiring, A, P, NULL));
+        dcsr_view *AP = test_view(ap, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_mxm(two, NULL, NULL, semiring, R, AP, NULL));
+        dcsr_report report = {0};
+        TEST_OK(dcsr_rap(one, R, A, P, &(dcsr_desc){.report = &report}));
+        cr_assert(are_equal(one, two) && report.entries);
+        TEST_OK(dcsr_rap(one, R, A, P, &(dcsr_desc){.same_pattern = true}));
+        cr_assert(are_equal(one, two));
+        TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "memory_limit",
+                     dcsr_rap(one, R, A, P, &(dcsr_desc){.memory_limit = 16}));
+        cr_assert(are_equal(one, two));
+        dcsr_view *const views[] = {A, P, R, AP};
+        dcsr_matrix *const matrices[] = {a, p, r, ap, one, two};
+        for (int i = 0; i < 4; i++) dcsr_view_destroy(views[i]);
+        for (int i = 0; i < 6; i++) dcsr_matrix_destroy(matrices[i]);
+        test_close(context);
+    }
+}
+
+/* On the device that there is. */
+Test(rap, by_hand)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_LAST),
+                *p = test_matrix(context, DCSR_FP64, 3, 2, DCSR_POLICY_LAST),
+                *r = test_matrix(context, DCSR_FP64, 2, 3, DCSR_POLICY_LAST),
+                *c = test_matrix(context, DCSR_FP64, 2, 2, DCSR_POLICY_LAST);
+    TEST_INSERT(a, {0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 2}, {1, 2, -1}, {2, 1, -1}, {2, 2, 2});
+    TEST_INSERT(p, {0, 0, 1}, {1, 0, 1}, {2, 1, 1});
+    TEST_INSERT(r, {0, 0, 1}, {0, 1, 1}, {1, 2, 1});
+    dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *P = test_view(p, DCSR_LAYOUT_SEGMENTS, 0),
+              *R = test_view(r, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_rap(c, R, A, P, NULL));
+    TEST_SHOWS(c, {0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 2});
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "C is NULL", dcsr_rap(NULL, R, A, P, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "P is NULL", dcsr_rap(c, R, A, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "transposed views",
+                 dcsr_rap(c, R, A, P, &(dcsr_desc){.transpose_a = true}));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "R is 3 x 2, A 3 x 3, P 3 x 2", dcsr_rap(c, P, A, P, NULL));
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "C is 3 x 3", dcsr_rap(a, R, A, P, NULL));
+    TEST_SHOWS(c, {0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 2});
+    dcsr_view_destroy(A);
+    dcsr_view_destroy(P);
+    dcsr_view_destroy(R);
+    dcsr_matrix_destroy(a);
+    dcsr_matrix_destroy(p);
+    dcsr_matrix_destroy(r);
+    dcsr_matrix_destroy(c);
     test_close(context);
 }
