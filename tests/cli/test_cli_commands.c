@@ -117,6 +117,30 @@ Test(cli_commands, spmv_sums_what_the_definition_says)
     }
 }
 
+Test(cli_commands, spgemm_of_small_matrices)
+{
+    program_result r;
+    program_write_file("small.mtx", small);
+    program_write_file("tall.mtx",
+                       "%%MatrixMarket matrix coordinate integer general\n4 2 3\n1 2 3\n4 1 5\n4 2 7\n");
+    program_write_file("pattern.el", "0 0\n0 1\n1 0\n1 1\n2 0\n");
+    PROGRAM_JSON(r, "--json spgemm small.mtx tall.mtx --repeat 2");
+    PROGRAM_INTEGER(&r, "rows", 3);
+    PROGRAM_INTEGER(&r, "cols", 2);
+    PROGRAM_INTEGER(&r, "nnz", 2);
+    PROGRAM_INTEGER(&r, "products", 3);
+    expect_near(program_number(&r, "checksum"), 1.5 * 3 - 2 * 5 - 2 * 7);
+    cr_assert(program_number(&r, "seconds") > 0 && program_number(&r, "gflops") > 0);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json spgemm pattern.el");
+    PROGRAM_INTEGER(&r, "nnz", 6);
+    PROGRAM_INTEGER(&r, "products", 10);
+    PROGRAM_INTEGER(&r, "checksum", 10);
+    program_free(&r);
+    PROGRAM_FAILS(1, "A is 3 x 4, but B is 3 x 4", "spgemm small.mtx");
+    PROGRAM_FAILS(2, "--repeat", "spgemm small.mtx --repeat 0");
+}
+
 Test(cli_commands, spmv_of_the_poisson_problem)
 {
     /* Row sums of the 5-point stencil weighted by x: the entries are written out here once more,
