@@ -96,7 +96,7 @@ static void on_matrix(ops_contest *c, const char *name, const char *call)
     bench_csr_free(&csr), bench_csr_free(&csr_b);
 }
 
-/* A A; and triangles: L L masked by L, where L is below the diagonal. */
+/* A A; and triangles: L L and L L^T masked by L, where L is below the diagonal. */
 static void measure_mxm(ops_contest *c, const char *name, const char *call)
 {
     bench_csr csr = bench_csr_make(c->b, name);
@@ -113,14 +113,19 @@ static void measure_mxm(ops_contest *c, const char *name, const char *call)
                C = ops_empty_matrix(c->b, csr.rows, csr.cols);
     ops_measure(c, call ? call : "mxm", name, NAN,
                 (ops_call){.kind = OPS_MXM, .op = "plus_times", .out = &C, .a = &A, .b = &A});
-    ops_measure(c, call ? call : "mxm_masked", name, NAN,
-                (ops_call){.kind = OPS_MXM,
-                           .op = "plus_pair",
-                           .out = &C,
-                           .mask = &L,
-                           .a = &L,
-                           .b = &L,
-                           .desc = {.mask_structure = true, .replace = true}});
+    for (int transposed = 0; transposed < 2; transposed++)
+        ops_measure(c,
+                    call         ? call
+                    : transposed ? "mxm_dots"
+                                 : "mxm_masked",
+                    name, NAN,
+                    (ops_call){.kind = OPS_MXM,
+                               .op = "plus_pair",
+                               .out = &C,
+                               .mask = &L,
+                               .a = &L,
+                               .b = &L,
+                               .desc = {.mask_structure = true, .replace = true, .transpose_b = transposed}});
     ops_free(&A), ops_free(&L), ops_free(&C);
     bench_csr_free(&csr), bench_csr_free(&lower);
 }
@@ -138,14 +143,19 @@ int main(int argc, char **argv)
                    "row; assign: such a part, a scalar masked by A");
     bench_note(&b, "transpose, reduce_columns: of a version that was not transposed before; out of a matrix "
                    "in rows, for both");
-    bench_note(&b, "mxm: A A; mxm_masked: L L masked by L, below the diagonal; call: all of these on a "
-                   "matrix of 10 x 10");
+    bench_note(
+        &b,
+        "mxm: A A; mxm_masked: L L masked by L, below the diagonal; mxm_dots: L L^T; call: all of these on a "
+        "matrix of 10 x 10");
     if (b.gpu) gpu_contest_matrices(&b, BENCH_SIZE(&b, quick, on_gpu));
     ops_contest_begin(&c, &b, "ops", "operations on matrices; ratio: the peer's time over ours");
     on_matrix(&c, b.quick ? "rmat:12,16" : "rmat:18,16", NULL);
     on_matrix(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", NULL);
     measure_mxm(&c, b.quick ? "rmat:9,16" : "rmat:14,16", NULL);
     measure_mxm(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", NULL);
+    measure_mxm(&c, b.quick ? "poisson3d27:8" : "poisson3d27:60", NULL);
+    measure_mxm(&c, b.quick ? "er:1000,8000" : "er:100000,800000", NULL);
+    measure_mxm(&c, b.quick ? "path:1000" : "path:1000000", NULL);
     on_matrix(&c, "er:10,30", "call");
     measure_mxm(&c, "er:10,30", "call");
     ops_contest_end(&c);

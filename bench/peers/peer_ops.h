@@ -7,7 +7,7 @@
  * GraphBLAS is given the best of what it can do in several ways: matrices by row or by column, and for
  * results of which every element is there, setting them to zero first and accumulating, which it does in
  * place. All are tried, and the fastest is the one that is measured. It finishes its work inside the time
- * that is measured (GrB_wait). */
+ * that is measured (GrB_wait), but for the order of a product's rows where that is the fastest. */
 #ifndef DCSR_BENCH_PEER_OPS_H
 #define DCSR_BENCH_PEER_OPS_H
 
@@ -84,7 +84,13 @@ void ops_measure(ops_contest *c, const char *group, const char *input, double sh
 void ops_contest_end(ops_contest *c);
 
 /* The peer (peer_ops_graphblas.c); NULL where it was not there when the benchmarks were built. */
-typedef enum peer_ops_way { PEER_BY_ROW, PEER_BY_COLUMN, PEER_IN_PLACE, PEER_OPS_WAYS } peer_ops_way;
+typedef enum peer_ops_way {
+    PEER_BY_ROW,
+    PEER_BY_COLUMN,
+    PEER_IN_PLACE,
+    PEER_UNSORTED, /* of a product of matrices: its rows are not in order yet, and who reads them sorts them */
+    PEER_OPS_WAYS
+} peer_ops_way;
 typedef struct peer_ops {
     void (*start)(int threads);
     void *(*matrix)(const bench_csr *csr, bool by_column);

@@ -154,6 +154,7 @@ static bool can(const ops_call *call, peer_ops_way way)
     const bool product = call->kind <= OPS_SPMM;
     const ops_object *matrix = call->kind == OPS_VXM ? call->b : call->a;
     if (way == PEER_BY_ROW) return true;
+    if (way == PEER_UNSORTED) return call->kind == OPS_MXM;
     if (way == PEER_BY_COLUMN) return product && matrix->by_column;
     return is(call, "plus_times") &&
            (call->kind == OPS_SPMM || (call->kind == OPS_MXV && !call->mask && is_full(call->b)));
@@ -272,7 +273,7 @@ static void run_matrix(ops_call *call, peer_ops_way way)
         run_product(call, way, NULL);
         break;
     }
-    TRY(GrB_Matrix_wait(C, GrB_MATERIALIZE));
+    if (way != PEER_UNSORTED) TRY(GrB_Matrix_wait(C, GrB_MATERIALIZE));
 }
 
 static void run(ops_call *call, peer_ops_way way)
@@ -293,7 +294,8 @@ static uint64_t entries(const ops_call *call, uint64_t **rows, uint64_t **cols, 
     if (call->out->vector)
         TRY(GrB_Vector_nvals(&n, call->out->peer));
     else
-        TRY(GrB_Matrix_nvals(&n, call->out->peer));
+        TRY(GrB_Matrix_wait(call->out->peer, GrB_MATERIALIZE)); /* puts rows in order */
+    if (!call->out->vector) TRY(GrB_Matrix_nvals(&n, call->out->peer));
     *rows = bench_alloc(n, sizeof **rows);
     *cols = bench_alloc(n, sizeof **cols);
     *values = bench_alloc(n, sizeof **values);

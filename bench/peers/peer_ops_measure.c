@@ -198,7 +198,7 @@ static const char *direction_name(const ops_call *call, const dcsr_report *repor
 
 void ops_measure(ops_contest *c, const char *group, const char *input, double share, ops_call call)
 {
-    static const char *const ways[] = {"row", "column", "in_place"};
+    static const char *const ways[] = {"row", "column", "in_place", "unsorted"};
     bench *b = c->b;
     const peer_ops *peer = peer_ops_get();
     if (!bench_has_time(b, group)) return;
