@@ -323,3 +323,39 @@ Test(rap, by_hand)
     dcsr_matrix_destroy(c);
     test_close(context);
 }
+
+/* Every allocation is made to fail in turn, of R A P and of dot products: C is then as it was. */
+Test(rap, out_of_memory)
+{
+    dcsr_context *context = test_context(1);
+    for (int dots = 0; dots < 2; dots++) {
+        dcsr_matrix *a = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_LAST),
+                    *c = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_LAST);
+        TEST_INSERT(a, {0, 0, 2}, {0, 1, -1}, {1, 0, -1}, {1, 1, 2}, {1, 2, -1}, {2, 1, -1}, {2, 2, 2});
+        TEST_INSERT(c, {2, 2, 2});
+        long allowed = 0;
+        for (dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY; status != DCSR_OK; allowed++) {
+            dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *M = test_view(c, DCSR_LAYOUT_SEGMENTS, 0);
+            const dcsr_desc transposed = {.transpose_b = true, .replace = true};
+            dcsr_i_fail_allocations_after(allowed);
+            status =
+                dots ? dcsr_mxm(c, M, NULL, plus_times(), A, A, &transposed) : dcsr_rap(c, A, A, A, NULL);
+            dcsr_i_fail_allocations_after(-1);
+            if (status != DCSR_OK) {
+                cr_assert_eq(status, DCSR_ERROR_OUT_OF_MEMORY);
+                TEST_SHOWS(c, {2, 2, 2});
+            }
+            dcsr_view_destroy(A);
+            dcsr_view_destroy(M);
+        }
+        cr_assert_gt(allowed, 3);
+        if (dots)
+            TEST_SHOWS(c, {2, 2, 5});
+        else
+            TEST_SHOWS(c, {0, 0, 14}, {0, 1, -14}, {0, 2, 6}, {1, 0, -14}, {1, 1, 20}, {1, 2, -14}, {2, 0, 6},
+                       {2, 1, -14}, {2, 2, 14});
+        dcsr_matrix_destroy(a);
+        dcsr_matrix_destroy(c);
+    }
+    test_close(context);
+}
