@@ -54,6 +54,8 @@ typedef struct dcsr_i_matrix_output {
     /* On a device: T depends on what C holds, and is computed in C's turn, with C's stream. There is no mask
      * then. */
     bool in_turn;
+    /* On a device: T has no entries where the mask is false, which is not complemented. */
+    bool within_mask;
 } dcsr_i_matrix_output;
 
 /* What is known of T before it is computed. */

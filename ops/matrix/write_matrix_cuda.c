@@ -178,11 +178,13 @@ static dcsr_status put_duplicates_back(writing *w)
 static dcsr_status make_content(writing *w)
 {
     const dcsr_i_matrix_output *out = w->out;
-    if (out->mask) {
+    const bool restricts = out->mask && !out->within_mask,
+               keeps = (out->accum || out->region || (out->mask && !w->replace)) &&
+                       out->C->versions.current->stored;
+    if (out->mask && (restricts || keeps))
         DCSR_TRY(dcsr_i_cuda_mask_places(&w->places, w->stream, out->mask, out->desc));
-        DCSR_TRY(restrict_to_mask(&w->T, w));
-    }
-    if (out->accum || out->region || (out->mask && !w->replace)) DCSR_TRY(keep_old(w));
+    if (restricts) DCSR_TRY(restrict_to_mask(&w->T, w));
+    if (keeps) DCSR_TRY(keep_old(w));
     DCSR_TRY(dcsr_i_cuda_coo_cast(&w->T, w->stream, out->C->type));
     return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }

@@ -147,7 +147,7 @@ static __global__ void recount(const uint32_t *row, uint64_t count, const uint32
     streak mine;
     seen.begin();
     for (uint64_t k = dcsr_i_cuda_first(); k < count; k += dcsr_i_cuda_step())
-        mine.add(seen, products[row[k]]);
+        mine.add(seen, products[row ? row[k] : k]);
     mine.end(seen);
     seen.end(census);
 }

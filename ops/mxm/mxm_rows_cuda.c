@@ -40,8 +40,7 @@ static choice choose(double expected, int block_bits)
     return (choice){how, how == LONG ? 0 : bits};
 }
 
-/* 4 to 32 lanes for the rows of B, by their mean length. */
-static int lanes_for(double mean)
+int dcsr_i_cuda_mxm_lanes(double mean)
 {
     int lanes = 4;
     while (lanes < 32 && lanes < mean) lanes *= 2;
@@ -223,7 +222,7 @@ static void run_bin(multiplication *m, const bin *b)
 {
     dcsr_i_cuda_mxm_job *job = &m->job;
     dcsr_i_cuda_mxm_table table = {.bits = b->how.bits, .warps = WARPS};
-    table.lanes = lanes_for((double)job->b.stored / (double)(job->b.rows ? job->b.rows : 1));
+    table.lanes = dcsr_i_cuda_mxm_lanes((double)job->b.stored / (double)(job->b.rows ? job->b.rows : 1));
     job->count = b->count;
     dcsr_i_cuda_fill(m->stream, m->counters + TICKET, 0, sizeof *m->counters);
     if (b->how.method == SHORT) {
@@ -348,29 +347,27 @@ static dcsr_status multiply_in_turn(dcsr_matrix *C, void *user)
     return status;
 }
 
-/* Rows that stand as they are to be read: each entry once. */
-static bool is_plain(const dcsr_view *view)
+bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view)
 {
     return !view->shows_duplicates && view->matrix->policy != DCSR_POLICY_KEEP;
 }
 
-/* Whether all is done in one type, or no values are wanted. */
-static bool find_ring(multiplication *m, const dcsr_semiring *semiring)
+bool dcsr_i_cuda_mxm_ring_of(dcsr_i_cuda_mxm_job *job, const dcsr_semiring *semiring, const dcsr_view *A,
+                             dcsr_type C_type)
 {
-    dcsr_matrix *C = m->out->C;
-    dcsr_i_cuda_semiring *ring = &m->job.ring;
-    if (!dcsr_i_cuda_semiring_of(ring, semiring, false, m->A->form[0].rows.type)) return false;
-    m->job.ones = ring->ones || C->type == DCSR_PATTERN;
-    m->job.value_size = (uint32_t)dcsr_type_size(m->job.ones ? C->type : (dcsr_type)ring->type);
+    dcsr_i_cuda_semiring *ring = &job->ring;
+    *job = (dcsr_i_cuda_mxm_job){0};
+    if (!dcsr_i_cuda_semiring_of(ring, semiring, false, A->form[0].rows.type)) return false;
+    job->ones = ring->ones || C_type == DCSR_PATTERN;
+    const dcsr_type type = job->ones && C_type != DCSR_PATTERN ? C_type : (dcsr_type)ring->type;
+    job->value_size = (uint32_t)dcsr_type_size(job->ones ? C_type : (dcsr_type)ring->type);
     const bool truth = true;
-    dcsr_i_cast(m->job.ones && C->type != DCSR_PATTERN ? C->type : (dcsr_type)ring->type, &m->job.one,
-                DCSR_BOOL, &truth, 1);
+    dcsr_i_cast(type, &job->one, DCSR_BOOL, &truth, 1);
     const dcsr_binary_op *multiply = semiring->multiply;
-    return m->job.ones || (multiply->xtype == multiply->ytype && multiply->ztype == multiply->xtype &&
-                           C->type == multiply->ztype);
+    return job->ones || (multiply->xtype == multiply->ytype && multiply->ztype == multiply->xtype);
 }
 
-static dcsr_status find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed)
+dcsr_status dcsr_i_cuda_mxm_find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed)
 {
     if (transposed) return dcsr_i_cuda_view_transposed(rows, view);
     *rows = view->form[0].rows.device;
@@ -388,11 +385,13 @@ dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, c
                         .transpose_a = desc && desc->transpose_a,
                         .transpose_b = desc && desc->transpose_b};
     bool plain = !out->mask && !(desc && desc->mask_complement) && !out->accum && !out->region;
-    *taken = plain && is_plain(A) && is_plain(B) && find_ring(&m, semiring);
+    *taken = plain && dcsr_i_cuda_mxm_is_plain(A) && dcsr_i_cuda_mxm_is_plain(B) &&
+             dcsr_i_cuda_mxm_ring_of(&m.job, semiring, A, out->C->type) &&
+             (m.job.ones || out->C->type == semiring->multiply->ztype);
     if (!*taken) return DCSR_OK;
     m.job.ordered = desc && desc->deterministic;
-    DCSR_TRY(find_rows(&m.job.a, A, m.transpose_a));
-    DCSR_TRY(find_rows(&m.job.b, B, m.transpose_b));
+    DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.a, A, m.transpose_a));
+    DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.b, B, m.transpose_b));
     DCSR_TRY(dcsr_i_result_turn(out->C, out->call, multiply_in_turn, &m));
     if (desc && desc->report) *desc->report = (dcsr_report){.device = DCSR_DEVICE_CUDA, .entries = m.work};
     return DCSR_OK;

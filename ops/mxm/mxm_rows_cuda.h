@@ -71,6 +71,19 @@ typedef struct dcsr_i_cuda_mxm_job {
     dcsr_i_scalar one;
 } dcsr_i_cuda_mxm_job;
 
+/* ---- mxm_rows_cuda.c, for other ways too ---- */
+
+/* Whether rows stand as they are to be read: each entry once. */
+bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view);
+/* What the kernels are told of a semiring and the type of C; false: it is not done in one type. */
+bool dcsr_i_cuda_mxm_ring_of(dcsr_i_cuda_mxm_job *job, const dcsr_semiring *semiring, const dcsr_view *A,
+                             dcsr_type C_type);
+dcsr_status dcsr_i_cuda_mxm_find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed);
+/* 4 to 32 lanes for rows of B, by their mean length. */
+int dcsr_i_cuda_mxm_lanes(double mean);
+
+/* ---- mxm_count.cu ---- */
+
 /* heads[r] of the rows of a matrix. */
 void dcsr_i_cuda_mxm_heads(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t *heads);
 /* products[r] of each row (2^32 - 1: or more), and their census, which is of zeros before. */
@@ -83,7 +96,7 @@ void dcsr_i_cuda_mxm_sample(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_jo
 /* The rows by class: those of class k from list[next[k]] on; next[k] is moved on. */
 void dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
                                const uint32_t *products, unsigned long long *next, uint32_t *list);
-/* The census of listed rows, whose products are known. */
+/* The census of listed rows, or of all, whose products are known. */
 void dcsr_i_cuda_mxm_recount(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
                              const uint32_t *products, dcsr_i_cuda_mxm_census *census);
 
