@@ -20,8 +20,12 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS count_disorder(dcsr_i_cuda_walk wal
         walk,
         [&](const dcsr_i_cuda_entry &entry, const dcsr_i_cuda_source &source) {
             const uint32_t *at = walk.rows.columns + source.place;
-            return source.follows && entry.e != walk.offsets[entry.i] ? at[-1] >= at[0]
-                                                                      : entry.e != walk.offsets[entry.i];
+            const uint64_t position = entry.e - walk.offsets[entry.i];
+            if (!position) return false;
+            if (source.follows) return at[-1] >= at[0];
+            /* The first of a piece, or of a tile. */
+            const uint64_t before = dcsr_i_cuda_place_of(walk.rows, entry.i, position - 1);
+            return before + 1 != source.place || at[-1] >= at[0];
         },
         [&](const dcsr_i_cuda_entry &, bool disorder) {
             if (disorder) atomicAdd(count, 1ull);

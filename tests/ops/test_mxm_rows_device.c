@@ -2,52 +2,11 @@
  * that are too small, windows of columns, rows in pieces, the order of terms. The cpu's product is what is expected. */
 #include "dcsr/base/alloc.h"
 #include "ops/mxm/mxm_rows_cuda.h"
-#include "tests/support/support_parity.h"
+#include "tests/support/support_triples.h"
 #include <dcsr/mxm.h>
 #include <math.h>
 
 /* ---- Problems ---- */
-
-typedef struct triples {
-    uint64_t rows, cols, n, capacity;
-    uint64_t *row, *col;
-    double *value;
-} triples;
-
-static void add(triples *t, uint64_t row, uint64_t col, double value)
-{
-    if (t->n == t->capacity) {
-        t->capacity = t->capacity * 2 + 64;
-        t->row = realloc(t->row, t->capacity * sizeof *t->row);
-        t->col = realloc(t->col, t->capacity * sizeof *t->col);
-        t->value = realloc(t->value, t->capacity * sizeof *t->value);
-        cr_assert(t->row && t->col && t->value);
-    }
-    t->row[t->n] = row, t->col[t->n] = col, t->value[t->n++] = value;
-}
-
-/* In both contexts; in several pieces where it is inserted in batches. */
-static matrices make(parity *p, triples *t, dcsr_type type, int batches)
-{
-    matrices m;
-    char *values = test_allocate(t->n + 1, 8);
-    size_t size = dcsr_type_size(type);
-    for (uint64_t k = 0; k < t->n && size; k++) test_encode(type, t->value[k], values + k * size);
-    for (int c = 0; c < PLACES; c++) {
-        m.in[c] = test_matrix(p->in[c], type, t->rows, t->cols, DCSR_POLICY_LAST);
-        for (int b = 0; b < batches; b++) {
-            uint64_t begin = t->n * (uint64_t)b / (uint64_t)batches,
-                     end = t->n * ((uint64_t)b + 1) / (uint64_t)batches;
-            TEST_OK(dcsr_matrix_insert(m.in[c], end - begin, t->row + begin, t->col + begin,
-                                       size ? values + begin * size : NULL, NULL));
-            TEST_OK(dcsr_matrix_wait(m.in[c]));
-        }
-        m.view[c] = test_view(m.in[c], DCSR_LAYOUT_SEGMENTS, 0);
-    }
-    free(values), free(t->row), free(t->col), free(t->value);
-    *t = (triples){0};
-    return m;
-}
 
 /* Multiplies in both contexts and compares, also what C says of itself. */
 static void check(parity *p, const matrices *A, const matrices *B, const dcsr_semiring *ring, dcsr_type type,
@@ -108,7 +67,7 @@ static const dcsr_semiring *plus_times(dcsr_type type)
 /* Row i of A has as many products as it says, which meet in one of `share` columns or so, or not at all. */
 static void draw_row(triples *A, uint64_t row, uint64_t products, uint64_t inner)
 {
-    for (uint64_t k = 0; k < products; k++) add(A, row, (row * 7 + k) % inner, 1 + (double)(row % 3));
+    for (uint64_t k = 0; k < products; k++) test_add(A, row, (row * 7 + k) % inner, 1 + (double)(row % 3));
 }
 
 /* Rows at the borders of classes and methods, with products that meet often, seldom and never. */
@@ -125,8 +84,8 @@ Test(mxm_rows_device, works_at_the_borders_of_bins)
         triples A = {.rows = SIZES * REPEATS, .cols = INNER}, B = {.rows = INNER, .cols = 3000};
         for (uint64_t i = 0; i < A.rows; i++) draw_row(&A, i, sizes[i % SIZES], INNER);
         for (uint64_t i = 0; i < INNER; i++) /* one entry in each row of B */
-            add(&B, i, i * apart * 37 % (1 + B.cols * apart / 400), 1 + (double)(i % 5));
-        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+            test_add(&B, i, i * apart * 37 % (1 + B.cols * apart / 400), 1 + (double)(i % 5));
+        matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
         check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "borders");
         check(&p, &a, &b, dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_PATTERN, NULL, "pattern");
         /* Any term of a sum: here all are alike. */
@@ -148,9 +107,9 @@ Test(mxm_rows_device, finds_minima_beside_nan)
         triples A = {.rows = 20, .cols = width}, B = {.rows = width, .cols = 40};
         for (uint64_t i = 0; i < 20; i++)
             for (uint64_t k = 0; k < width; k++)
-                add(&A, i, k, i % 3 && (i % 3 == 1 || k % 2) ? (double)NAN : 7);
-        for (uint64_t k = 0; k < width; k++) add(&B, k, k / 2 % 40, (double)(k % 5));
-        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+                test_add(&A, i, k, i % 3 && (i % 3 == 1 || k % 2) ? (double)NAN : 7);
+        for (uint64_t k = 0; k < width; k++) test_add(&B, k, k / 2 % 40, (double)(k % 5));
+        matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
         check(&p, &a, &b, dcsr_semiring_of(DCSR_MIN_PLUS, DCSR_FP64), DCSR_FP64, NULL, "NaN");
         parity_free_matrix(&a), parity_free_matrix(&b);
     }
@@ -175,10 +134,10 @@ Test(mxm_rows_device, multiplies_stencils)
                 bool inside = points == 27 || (points == 9 && !d[2]) || (!d[2] && !d[1]);
                 for (int k = 0; k < 3; k++) inside = inside && at[k] + d[k] >= 0 && at[k] + d[k] < SIDE;
                 if (inside)
-                    add(&A, (uint64_t)i, (uint64_t)(i + d[0] + SIDE * (d[1] + SIDE * d[2])),
-                        d[0] || d[1] || d[2] ? -1 : 26);
+                    test_add(&A, (uint64_t)i, (uint64_t)(i + d[0] + SIDE * (d[1] + SIDE * d[2])),
+                             d[0] || d[1] || d[2] ? -1 : 26);
             }
-        matrices a = make(&p, &A, DCSR_FP64, 1);
+        matrices a = parity_make(&p, &A, DCSR_FP64, 1);
         check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64, NULL, "stencil");
         check(&p, &a, &a, dcsr_semiring_of(DCSR_MIN_PLUS, DCSR_FP64), DCSR_FP64, NULL, "min-plus");
         check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64,
@@ -228,12 +187,12 @@ Test(mxm_rows_device, multiplies_one_row_with_everything)
     parity p;
     parity_open(&p, 13);
     triples A = {.rows = 300, .cols = 300}, B = {.rows = 300, .cols = 5000};
-    for (uint64_t k = 0; k < 300; k++) add(&A, 150, k, 1 + (double)(k % 3)), add(&A, k, 7, 2);
+    for (uint64_t k = 0; k < 300; k++) test_add(&A, 150, k, 1 + (double)(k % 3)), test_add(&A, k, 7, 2);
     for (uint64_t i = 0; i < 300; i++)
         for (uint64_t k = 0; k < 40; k++)
-            add(&B, i, test_random_below(&p.random, 5000), (double)test_random_below(&p.random, 4));
-    for (uint64_t k = 0; k < 2500; k++) add(&B, 7, 2 * k, 1);
-    matrices a = make(&p, &A, DCSR_INT64, 1), b = make(&p, &B, DCSR_INT64, 2);
+            test_add(&B, i, test_random_below(&p.random, 5000), (double)test_random_below(&p.random, 4));
+    for (uint64_t k = 0; k < 2500; k++) test_add(&B, 7, 2 * k, 1);
+    matrices a = parity_make(&p, &A, DCSR_INT64, 1), b = parity_make(&p, &B, DCSR_INT64, 2);
     check(&p, &a, &b, plus_times(DCSR_INT64), DCSR_INT64, NULL, "full row");
     check(&p, &a, &b, dcsr_semiring_of(DCSR_ANY_PAIR, DCSR_BOOL), DCSR_BOOL, NULL, "full row, ones");
     check(&p, &b, &a, plus_times(DCSR_INT64), DCSR_INT64,
@@ -253,9 +212,9 @@ Test(mxm_rows_device, keeps_sums_that_cancel)
     for (uint64_t width = 4; width <= 1024; width *= 4) {
         triples A = {.rows = 20, .cols = 2 * width}, B = {.rows = 2 * width, .cols = 50};
         for (uint64_t i = 0; i < 20; i++)
-            for (uint64_t k = 0; k < 2 * width; k++) add(&A, i, k, k % 2 ? 1 : -1);
-        for (uint64_t k = 0; k < 2 * width; k++) add(&B, k, k / 2 % 50, 3);
-        matrices a = make(&p, &A, DCSR_FP32, 1), b = make(&p, &B, DCSR_FP32, 1);
+            for (uint64_t k = 0; k < 2 * width; k++) test_add(&A, i, k, k % 2 ? 1 : -1);
+        for (uint64_t k = 0; k < 2 * width; k++) test_add(&B, k, k / 2 % 50, 3);
+        matrices a = parity_make(&p, &A, DCSR_FP32, 1), b = parity_make(&p, &B, DCSR_FP32, 1);
         check(&p, &a, &b, plus_times(DCSR_FP32), DCSR_FP32, NULL, "cancels");
         parity_free_matrix(&a), parity_free_matrix(&b);
     }
@@ -278,9 +237,9 @@ Test(mxm_rows_device, recovers_from_wrong_estimates)
         triples A = {.rows = ROWS, .cols = 2 * TERMS}, B = {.rows = 2 * TERMS, .cols = 2 * TERMS};
         uint64_t step = ROWS / 16 + 1; /* as in the emulator */
         for (uint64_t i = 0; i < ROWS; i++)
-            for (uint64_t k = 0; k < TERMS; k++) add(&A, i, k + ((i % step == 0) != few ? 0 : TERMS), 1);
-        for (uint64_t k = 0; k < 2 * TERMS; k++) add(&B, k, k < TERMS ? 5 : k, (double)k);
-        matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+            for (uint64_t k = 0; k < TERMS; k++) test_add(&A, i, k + ((i % step == 0) != few ? 0 : TERMS), 1);
+        for (uint64_t k = 0; k < 2 * TERMS; k++) test_add(&B, k, k < TERMS ? 5 : k, (double)k);
+        matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
         check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "misled");
         parity_free_matrix(&a), parity_free_matrix(&b);
     }
@@ -298,14 +257,14 @@ Test(mxm_rows_device, survives_columns_that_collide)
     parity_open(&p, 16);
     triples A = {.rows = 30, .cols = COLUMNS}, B = {.rows = COLUMNS, .cols = DCSR_MAX_COLS};
     for (uint64_t i = 0; i < 30; i++)
-        for (uint64_t k = 0; k < COLUMNS; k++) add(&A, i, k, 1);
+        for (uint64_t k = 0; k < COLUMNS; k++) test_add(&A, i, k, 1);
     /* h * inverse of the hash's factor, for h below 2^18: the topmost 14 bits are 0. */
     uint32_t inverse = 1;
     for (int i = 0; i < 5; i++) inverse *= 2 - 0x9e3779b1u * inverse;
     uint64_t found = 0;
     for (uint32_t h = 1; found < COLUMNS; h++)
-        if (h * inverse < DCSR_MAX_COLS - 1) add(&B, found++, h * inverse, (double)h);
-    matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+        if (h * inverse < DCSR_MAX_COLS - 1) test_add(&B, found++, h * inverse, (double)h);
+    matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
     /* Of 2^31 columns no CSC or window of all is made: rows are. */
     check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "collide");
     parity_free_matrix(&a), parity_free_matrix(&b);
@@ -343,13 +302,13 @@ Test(mxm_rows_device, adds_in_order_where_asked)
     triples A = {.rows = 60, .cols = 800}, B = {.rows = 800, .cols = 400};
     for (uint64_t i = 0; i < A.rows; i++)
         for (uint64_t k = 0; k < i * i / 5 + 1; k++)
-            add(&A, i, test_random_below(&p.random, 800),
-                -1 / (1.0 + (double)test_random_below(&p.random, 1000)));
+            test_add(&A, i, test_random_below(&p.random, 800),
+                     -1 / (1.0 + (double)test_random_below(&p.random, 1000)));
     for (uint64_t i = 0; i < B.rows; i++)
         for (uint64_t k = 0; k < 1 + i % 9; k++)
-            add(&B, i, test_random_below(&p.random, i % 3 ? 40 : 400),
-                1 / (1.0 + (double)test_random_below(&p.random, 1000)));
-    matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+            test_add(&B, i, test_random_below(&p.random, i % 3 ? 40 : 400),
+                     1 / (1.0 + (double)test_random_below(&p.random, 1000)));
+    matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
     for (int c = 0; c < PLACES; c++) { /* sorted rows, so that both go through A's entries alike */
         dcsr_view_destroy(a.view[c]), dcsr_view_destroy(b.view[c]);
         a.view[c] = test_view(a.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
