@@ -155,6 +155,8 @@ static dcsr_status open_product(multiplying *m)
 
 /* ---- Portions ---- */
 
+enum { PRODUCT_BYTES = 40 }; /* keys and values, and as much again to sort into */
+
 static dcsr_status open_part(const multiplying *m, dcsr_i_cuda_coo *part, uint64_t n)
 {
     return dcsr_i_cuda_coo_open(part, m->stream, m->type, m->a.rows, m->rows.cols, n);
@@ -236,13 +238,30 @@ static dcsr_status multiply_portion(const multiplying *m, dcsr_i_cuda_coo *T, ui
     return status;
 }
 
+/* The products of a portion; of one row more than the limit of memory allows are refused. */
+static dcsr_status check_portion(const multiplying *m, uint64_t begin, uint64_t products, uint64_t left)
+{
+    uint64_t key;
+    if (products <= left / PRODUCT_BYTES) return DCSR_OK;
+    DCSR_TRY(read_back(m, &key, m->a.keys + begin, sizeof key));
+    return dcsr_i_cuda_mxm_fail_row(m->of->out, key >> 32, products * PRODUCT_BYTES, left);
+}
+
 static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_coo *T)
 {
+    const uint64_t of_a = sizeof(uint64_t) + sizeof(uint32_t) +
+                          2 * (sizeof *m->a.keys + dcsr_type_size(m->a.type)),
+                   of_place = sizeof *m->places.keys;
+    uint64_t left, portion = DCSR_CUDA_MXM_PRODUCTS;
+    DCSR_TRY(dcsr_i_cuda_mxm_limit(
+        m->of->out, m->a.n * of_a + m->places.n * of_place + m->a.rows * sizeof *m->offsets, &left));
+    if (left / PRODUCT_BYTES < portion) portion = left / PRODUCT_BYTES;
     dcsr_i_cuda_cut done = {0, 0}, next;
     for (; done.end < m->a.n; done = next) {
-        dcsr_i_cuda_mxm_cut(m->stream, m->cut, m->a.keys, m->offsets, m->a.n, done.end);
+        dcsr_i_cuda_mxm_cut(m->stream, m->cut, m->a.keys, m->offsets, m->a.n, done.end, portion);
         DCSR_TRY(read_back(m, &next, m->cut, sizeof next));
         uint64_t products = next.before - done.before;
+        DCSR_TRY(check_portion(m, done.end, products, left));
         if (products) DCSR_TRY(multiply_portion(m, T, done.end, next.end, products));
     }
     return T->keys ? DCSR_OK : open_part(m, T, 0);

@@ -55,14 +55,14 @@ typedef struct dcsr_i_cuda_products {
 void dcsr_i_cuda_mxm_mark(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
                           const uint64_t *place_offsets, uint32_t *keep);
 
-/* The end of the portion that begins with entry `begin` of A's n. */
+/* The end of the portion that begins with entry `begin` of A's n: rows of `most` products together, or one row. */
 typedef struct dcsr_i_cuda_cut {
     uint64_t end;    /* the entry behind it */
     uint64_t before; /* products before that */
 } dcsr_i_cuda_cut;
 /* offsets[k] = products of the entries before k, for k = 0 .. n. */
 void dcsr_i_cuda_mxm_cut(dcsr_i_cuda_stream *stream, dcsr_i_cuda_cut *cut, const uint64_t *keys,
-                         const uint64_t *offsets, uint64_t n, uint64_t begin);
+                         const uint64_t *offsets, uint64_t n, uint64_t begin, uint64_t most);
 
 /* How many products are wanted, where some are not: of each of so many parts. */
 uint64_t dcsr_i_cuda_mxm_parts(const dcsr_i_cuda_products *p);

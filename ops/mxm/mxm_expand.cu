@@ -50,10 +50,10 @@ template <class Is> DCSR_CUDA_INLINE uint64_t find_first(uint64_t from, uint64_t
 
 /* One thread: as many rows as fit, or one. */
 static __global__ void find_cut(dcsr_i_cuda_cut *cut, const uint64_t *keys, const uint64_t *offsets,
-                                uint64_t n, uint64_t begin)
+                                uint64_t n, uint64_t begin, uint64_t most)
 {
-    uint64_t most = offsets[begin] + DCSR_CUDA_MXM_PRODUCTS;
-    uint64_t end = find_first(begin, n, [=](uint64_t k) { return offsets[k + 1] > most; });
+    const uint64_t last = offsets[begin] + most;
+    uint64_t end = find_first(begin, n, [=](uint64_t k) { return offsets[k + 1] > last; });
     if (end < n) { /* that entry is too much, and so is its row */
         uint64_t row = row_of(keys[end]);
         if (row == row_of(keys[begin])) row++;
@@ -63,9 +63,9 @@ static __global__ void find_cut(dcsr_i_cuda_cut *cut, const uint64_t *keys, cons
 }
 
 void dcsr_i_cuda_mxm_cut(dcsr_i_cuda_stream *stream, dcsr_i_cuda_cut *cut, const uint64_t *keys,
-                         const uint64_t *offsets, uint64_t n, uint64_t begin)
+                         const uint64_t *offsets, uint64_t n, uint64_t begin, uint64_t most)
 {
-    dcsr_i_cuda_launch_with({1, 1}, stream, find_cut, 1, cut, keys, offsets, n, begin);
+    dcsr_i_cuda_launch_with({1, 1}, stream, find_cut, 1, cut, keys, offsets, n, begin, most);
 }
 
 /* ---- Products ---- */

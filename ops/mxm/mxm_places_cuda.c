@@ -249,6 +249,13 @@ dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, bool *missed, dcsr_i_c
                         .T = T,
                         .places = {.n = T->n}};
     dcsr_i_cuda_mxm_ring_of(&m.job, semiring, A, out->C->type);
+    const dcsr_i_rows *b = dcsr_i_view_rows(B);
+    const uint64_t of_place = sizeof *T->keys + sizeof *m.found + m.job.value_size,
+                   of_row = 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t);
+    uint64_t left;
+    DCSR_TRY(dcsr_i_cuda_mxm_limit(
+        out, T->n * of_place + T->rows * of_row + (m.transpose_b ? b->cols : b->rows) * sizeof *m.b_heads,
+        &left));
     m.job.ordered = desc && desc->deterministic;
     DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.a, A, m.transpose_a));
     dcsr_status status = open_product(&m, m.job.ones ? DCSR_PATTERN : semiring->multiply->ztype);

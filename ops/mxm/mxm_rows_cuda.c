@@ -61,6 +61,10 @@ typedef struct multiplication {
     size_t shared_bytes;
     int block_bits; /* of the largest table that fits them */
     uint64_t used;  /* entries of the latest room */
+    /* With a limit of memory that might be exceeded: the most entries that there may be room for at a time; else 0.
+     * The rows that are left, in order of their classes, and products of all rows, are on the host then. */
+    uint64_t slice, entry_bytes;
+    uint32_t *listed, *known_products;
     /* While it is computed. */
     dcsr_i_cuda_sink *sink;
     dcsr_i_cuda_stream *stream;
@@ -124,6 +128,9 @@ static dcsr_status open_product(multiplication *m)
 static void close_product(multiplication *m)
 {
     uint64_t rows = m->job.a.rows, inner = m->job.b.rows;
+    dcsr_context *context = m->out->C->context;
+    dcsr_i_free(context, DCSR_I_SCRATCH, m->listed, rows, sizeof *m->listed);
+    dcsr_i_free(context, DCSR_I_SCRATCH, m->known_products, rows, sizeof *m->known_products);
     release(m, m->status, m->status_count, sizeof *m->status);
     release(m, m->list, rows, sizeof *m->list);
     release(m, m->left, rows, sizeof *m->left);
@@ -267,6 +274,70 @@ static dcsr_status list_rows(multiplication *m, const uint32_t *from, uint64_t c
     return DCSR_OK;
 }
 
+/* ---- Slices ---- */
+
+/* Entries that a row may have. */
+static uint64_t most_of_row(const multiplication *m, uint32_t row)
+{
+    const uint32_t products = m->known_products[row];
+    return products < m->job.b.cols && products < UINT32_MAX ? products : m->job.b.cols;
+}
+
+/* As many of a bin's rows, from the first on, as there may be room for; there is room for all products, so that what
+ * is taken beside the result is known before. */
+static dcsr_status run_slice(multiplication *m, bin *rows)
+{
+    bin slice = {rows->how, rows->first, 0};
+    unsigned long long used;
+    uint64_t room = 0, one;
+    for (; slice.count < rows->count; room += one, slice.count++) {
+        const uint32_t row = m->listed[slice.first + slice.count];
+        one = most_of_row(m, row);
+        if (one > m->slice)
+            return dcsr_i_cuda_mxm_fail_row(m->out, row, one * m->entry_bytes, m->slice * m->entry_bytes);
+        if (room + one > m->slice) break;
+    }
+    m->job.room = room;
+    DCSR_TRY(dcsr_i_cuda_sink_room(m->sink, room, &m->job.first));
+    dcsr_i_cuda_fill(m->stream, m->counters + NEXT, 0, sizeof *m->counters);
+    m->job.row = m->list + slice.first;
+    run_bin(m, &slice);
+    DCSR_TRY(read_back(m, &used, m->counters + NEXT, sizeof used));
+    dcsr_i_cuda_sink_cut(m->sink, used);
+    rows->first += slice.count;
+    rows->count -= slice.count;
+    return DCSR_OK;
+}
+
+static dcsr_status run_slices(multiplication *m, bin bins[], int n)
+{
+    const uint64_t rows = m->job.a.rows;
+    dcsr_i_cuda_copy(m->stream, m->listed, m->list, rows * sizeof *m->listed);
+    dcsr_i_cuda_copy(m->stream, m->known_products, m->products, rows * sizeof *m->known_products);
+    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
+    for (int k = n - 1; k >= 0; k--)
+        while (bins[k].count) DCSR_TRY(run_slice(m, &bins[k]));
+    return DCSR_OK;
+}
+
+/* Whether there must be slices: where all that is taken beside the result might be more than the limit. */
+static dcsr_status plan_slices(multiplication *m)
+{
+    const dcsr_desc *desc = m->out->desc;
+    const uint64_t rows = m->job.a.rows, of_row = 3 * sizeof(uint64_t) + 5 * sizeof(uint32_t);
+    uint64_t left, most = 0;
+    if (!desc || !desc->memory_limit) return DCSR_OK;
+    DCSR_TRY(dcsr_i_cuda_mxm_limit(m->out, rows * of_row + m->job.b.rows * sizeof *m->b_heads, &left));
+    for (int k = 1; k < DCSR_CUDA_MXM_CLASSES; k++) most += m->known.products[k];
+    m->entry_bytes = sizeof *m->job.columns + m->out->C->value_size;
+    if (most <= left / m->entry_bytes) return DCSR_OK;
+    dcsr_context *context = m->out->C->context;
+    m->slice = left / m->entry_bytes;
+    m->listed = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows, sizeof *m->listed);
+    m->known_products = dcsr_i_alloc(context, DCSR_I_SCRATCH, rows, sizeof *m->known_products);
+    return m->listed && m->known_products ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 /* Computes the rows of which known tells; *left of them are then in m->left. */
 static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint64_t *left)
 {
@@ -275,8 +346,8 @@ static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint6
     unsigned long long counters[TICKET + 1];
     choose_methods(m, round, by_class);
     int n = find_bins(m, by_class, bins);
-    bool in_order = round == 0 && n == 1 && bins[0].how.method == SHORT;
-    DCSR_TRY(take_room(m, round > 0));
+    bool in_order = round == 0 && n == 1 && bins[0].how.method == SHORT && !m->listed;
+    if (!m->listed) DCSR_TRY(take_room(m, round > 0));
     m->sink->contiguous = in_order;
     if (!in_order) DCSR_TRY(list_rows(m, round ? m->left : NULL, count));
     dcsr_i_cuda_fill(m->stream, m->counters, 0, BY_CLASS * sizeof *m->counters);
@@ -284,14 +355,16 @@ static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint6
     m->job.left_count = m->counters + LEFT;
     m->job.ticket = m->counters + TICKET;
     m->job.left = m->left;
+    for (int k = 0; k < n; k++) m->sink->ascending &= bins[k].how.method == LONG;
     if (in_order) DCSR_TRY(run_in_order(m, &bins[0]));
-    for (int k = n - 1; k >= 0 && !in_order; k--) { /* those with the longest rows first */
+    if (m->listed) DCSR_TRY(run_slices(m, bins, n));
+    for (int k = n - 1; k >= 0 && !in_order && !m->listed; k--) { /* those with the longest rows first */
         m->job.row = m->list + bins[k].first;
         run_bin(m, &bins[k]);
     }
-    for (int k = 0; k < n; k++) m->sink->ascending &= bins[k].how.method == LONG;
     DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
     *left = counters[LEFT];
+    if (m->listed) return DCSR_OK;
     m->used = counters[NEXT] < m->job.room ? counters[NEXT] : m->job.room;
     dcsr_i_cuda_sink_cut(m->sink, m->used);
     return DCSR_OK;
@@ -302,6 +375,7 @@ static dcsr_status compute_rows(multiplication *m)
     uint64_t left = m->job.a.rows;
     m->sink->ascending = true;
     DCSR_TRY(count_products(m));
+    DCSR_TRY(plan_slices(m));
     for (int round = 0; left && m->work; round++) {
         if (round) { /* what is known of those that are left */
             dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
@@ -310,8 +384,9 @@ static dcsr_status compute_rows(multiplication *m)
         }
         DCSR_TRY(run_round(m, round, left, &left));
         if (round == 0) m->sink->stored = m->used;
-        if (left || round) m->sink->contiguous = false;
-        if (left || round)
+        const bool scattered = left || round || m->listed;
+        if (scattered) m->sink->contiguous = false;
+        if (scattered)
             DCSR_TRY(dcsr_i_cuda_mxm_total(m->stream, m->sink->length, m->job.a.rows, &m->sink->stored));
     }
     return DCSR_OK;
@@ -345,6 +420,27 @@ static dcsr_status multiply_in_turn(dcsr_matrix *C, void *user)
     dcsr_status status = dcsr_i_cuda_replace_rows(C, produce, m);
     dcsr_i_cuda_leave(C->cuda->stream);
     return status;
+}
+
+/* ---- For other ways too ---- */
+
+dcsr_status dcsr_i_cuda_mxm_limit(const dcsr_i_matrix_output *out, uint64_t bytes, uint64_t *left)
+{
+    const uint64_t limit = out->desc ? out->desc->memory_limit : 0;
+    *left = limit ? limit - (bytes < limit ? bytes : limit) : UINT64_MAX;
+    if (!limit || bytes <= limit) return DCSR_OK;
+    return dcsr_i_fail(
+        DCSR_ERROR_OUT_OF_MEMORY,
+        "%s: %llu bytes are needed for what is kept of all rows, but memory_limit is %llu; raise it",
+        out->call, (unsigned long long)bytes, (unsigned long long)limit);
+}
+
+dcsr_status dcsr_i_cuda_mxm_fail_row(const dcsr_i_matrix_output *out, uint64_t row, uint64_t bytes,
+                                     uint64_t left)
+{
+    return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
+                       "%s: row %llu may take %llu bytes, but memory_limit leaves %llu; raise it", out->call,
+                       (unsigned long long)row, (unsigned long long)bytes, (unsigned long long)left);
 }
 
 bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view)

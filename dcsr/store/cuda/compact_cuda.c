@@ -304,12 +304,24 @@ dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *key
 
 /* ---- From rows that kernels write ---- */
 
+static dcsr_status grow_rooms(dcsr_i_cuda_sink *sink)
+{
+    dcsr_context *context = sink->matrix->context;
+    const uint64_t capacity = sink->room_capacity * 2 + 4;
+    struct dcsr_i_cuda_room *room = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *room);
+    if (!room) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (sink->room_count) memcpy(room, sink->room, sink->room_count * sizeof *room);
+    dcsr_i_free(context, DCSR_I_SCRATCH, sink->room, sink->room_capacity, sizeof *room);
+    sink->room = room;
+    sink->room_capacity = capacity;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_cuda_sink_room(dcsr_i_cuda_sink *sink, uint64_t entries, uint64_t *first)
 {
     dcsr_matrix *matrix = sink->matrix;
     uint64_t version = matrix->versions.current->version + 1;
-    if (sink->room_count == sizeof sink->room / sizeof *sink->room)
-        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "writing a result: too many pieces");
+    if (sink->room_count == sink->room_capacity) DCSR_TRY(grow_rooms(sink));
     DCSR_TRY(dcsr_i_arena_take_blocks(&matrix->arena, entries, version, false, first));
     sink->room[sink->room_count].first = *first;
     sink->room[sink->room_count++].entries = entries;
@@ -341,6 +353,7 @@ static void close_sink(dcsr_i_cuda_sink *sink, uint64_t rows, dcsr_status status
     }
     dcsr_i_cuda_free(sink->stream, DCSR_I_SCRATCH, sink->begin, rows, sizeof *sink->begin);
     dcsr_i_cuda_free(sink->stream, DCSR_I_SCRATCH, sink->length, rows, sizeof *sink->length);
+    dcsr_i_free(sink->matrix->context, DCSR_I_SCRATCH, sink->room, sink->room_capacity, sizeof *sink->room);
 }
 
 /* The table of what was produced. */

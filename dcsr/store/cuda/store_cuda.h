@@ -135,13 +135,13 @@ typedef struct dcsr_i_cuda_sink {
     uint64_t stored; /* the sum of the lengths */
     bool contiguous; /* rows stand in order without gaps, and the first begins where the only room does */
     bool ascending;  /* columns ascend strictly in each row; else they are at least distinct */
-    uint64_t room_count;
-    struct {
+    struct dcsr_i_cuda_room {
         uint64_t first, entries;
-    } room[16];
+    } *room;
+    uint64_t room_count, room_capacity;
 } dcsr_i_cuda_sink;
 typedef dcsr_status dcsr_i_cuda_produce(dcsr_i_cuda_sink *sink, void *user);
-/* Takes room for so many entries; at most 16 times. OUT_OF_MEMORY, TOO_LARGE. */
+/* Takes room for so many entries. OUT_OF_MEMORY, TOO_LARGE. */
 dcsr_status dcsr_i_cuda_sink_room(dcsr_i_cuda_sink *sink, uint64_t entries, uint64_t *first);
 /* Gives the end of the latest room back, of which only `used` entries are wanted. */
 void dcsr_i_cuda_sink_cut(dcsr_i_cuda_sink *sink, uint64_t used);
