@@ -385,3 +385,48 @@ Test(mxm_rows_device, leaves_nothing_behind_when_memory_runs_out)
     parity_close(&p);
     close_device(); /* which checks that all memory has been given back */
 }
+
+/* ---- A limit of memory ---- */
+
+/* With less and less, by rows and (with an accumulator) by expanding: first all at once, then in slices, down to the
+ * longest row, which is refused with C as it was. */
+Test(mxm_rows_device, stays_below_a_limit_of_memory)
+{
+    enum { ROWS = 90, INNER = 120 }; /* a quarter of A is in row 46 */
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 22);
+    for (int round = 0; round < 4; round++) {
+        const dcsr_binary_op *accum = round & 1 ? dcsr_binary_op_of(DCSR_BINARY_PLUS, DCSR_INT32) : NULL;
+        matrices a = parity_matrix(&p, DCSR_INT32, ROWS, INNER, 700, 1, 1, DCSR_POLICY_LAST),
+                 b = parity_matrix(&p, DCSR_INT32, INNER, 2000, round < 2 ? 1500 : 9000, 0, 2,
+                                   DCSR_POLICY_LAST),
+                 C = parity_matrix(&p, DCSR_INT32, ROWS, 2000, 50, 0, 1, DCSR_POLICY_LAST);
+        dcsr_status status = DCSR_OK;
+        int done = 0;
+        for (uint64_t limit = 1 << 20; status == DCSR_OK; limit = limit * 2 / 3, done++) {
+            dcsr_view *view[PLACES];
+            const dcsr_desc desc = {.memory_limit = limit};
+            const dcsr_semiring *ring = plus_times(DCSR_INT32);
+            status = dcsr_mxm(C.in[THERE], NULL, accum, ring, a.view[THERE], b.view[THERE], &desc);
+            cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+            if (status == DCSR_OK)
+                TEST_OK(dcsr_mxm(C.in[HERE], NULL, accum, ring, a.view[HERE], b.view[HERE], NULL));
+            for (int c = 0; c < PLACES; c++) view[c] = test_view(C.in[c], DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+            cr_assert(parity_same_entries(view[HERE], view[THERE]), "limit %d", (int)limit);
+            for (int c = 0; c < PLACES; c++) dcsr_view_destroy(view[c]);
+        }
+        cr_assert(done > 5, "%d", done);
+        cr_assert(strstr(dcsr_thread_error(), "memory_limit"), "%s", dcsr_thread_error());
+        cr_assert(strstr(dcsr_thread_error(), "row 46 "), "%s", dcsr_thread_error());
+        /* Too little for anything. */
+        const dcsr_desc least = {.memory_limit = 100};
+        TEST_REFUSED(
+            DCSR_ERROR_OUT_OF_MEMORY, "memory_limit is 100",
+            dcsr_mxm(C.in[THERE], NULL, accum, plus_times(DCSR_INT32), a.view[THERE], b.view[THERE], &least));
+        parity_free_matrix(&a), parity_free_matrix(&b), parity_free_matrix(&C);
+    }
+    parity_close(&p);
+    close_device();
+}
