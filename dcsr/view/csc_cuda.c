@@ -6,62 +6,184 @@
 #include "dcsr/store/maintained_transpose.h"
 #include "dcsr/view/view_data.h"
 
-/* Temporary memory of a transposition. */
+static const char transposing[] = "transposing a matrix";
+
+/* ---- By counting (csc.cu) ---- */
+
+/* Numbers have 32 bits; in the emulator there are fewer, so that tests see what is done beyond. */
+#ifdef DCSR_SIMT
+enum { NUMBERS = 20000 };
+#else
+#define NUMBERS UINT32_MAX
+#endif
+
 typedef struct turning {
     dcsr_i_cuda_stream *stream;
-    uint64_t entries;
-    uint64_t *keys, *keys_spare, *words, *words_spare;
+    const dcsr_i_cuda_rows *rows;
+    uint64_t *offsets; /* of the result */
+    uint64_t *walk_offsets;
+    dcsr_i_cuda_numbered entries;
+    uint32_t *order, *list;
+    unsigned long long *counts;
 } turning;
 
-/* What sorting needs beside the keys and words that are there. */
-static dcsr_status take_spare(turning *t)
+static void *allocate(const turning *t, uint64_t count, size_t size)
 {
-    t->keys_spare = dcsr_i_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->keys_spare);
-    if (t->words)
-        t->words_spare = dcsr_i_cuda_alloc(t->stream, DCSR_I_SCRATCH, t->entries, sizeof *t->words_spare);
-    return t->keys_spare && (t->words_spare || !t->words) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_cuda_alloc(t->stream, DCSR_I_SCRATCH, count, size);
+}
+
+static void release(const turning *t, void *block, uint64_t count, size_t size)
+{
+    dcsr_i_cuda_free(t->stream, DCSR_I_SCRATCH, block, count, size);
+}
+
+static dcsr_status open_turning(turning *t)
+{
+    const dcsr_i_cuda_rows *rows = t->rows;
+    const uint64_t n = rows->stored;
+    dcsr_i_cuda_numbered *e = &t->entries;
+    e->entries = n;
+    e->row = allocate(t, n, sizeof *e->row);
+    e->count = allocate(t, rows->cols, sizeof *e->count);
+    t->order = allocate(t, n, sizeof *t->order);
+    t->list = allocate(t, rows->cols, sizeof *t->list);
+    t->counts = allocate(t, 3, sizeof *t->counts);
+    t->walk_offsets = allocate(t, rows->rows + 1, sizeof *t->walk_offsets);
+    if (!rows->offsets) {
+        e->own_columns = allocate(t, n, sizeof *e->own_columns);
+        if (rows->value_size) e->own_values = allocate(t, n, rows->value_size);
+        if (!e->own_columns || (rows->value_size && !e->own_values)) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    e->columns = rows->offsets ? rows->columns : e->own_columns;
+    e->values = rows->offsets ? rows->values : e->own_values;
+    bool all = e->row && e->count && t->order && t->list && t->counts && t->walk_offsets;
+    return all ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void close_turning(turning *t)
 {
-    dcsr_i_cuda_free(t->stream, DCSR_I_SCRATCH, t->words_spare, t->entries, sizeof *t->words_spare);
-    dcsr_i_cuda_free(t->stream, DCSR_I_SCRATCH, t->words, t->entries, sizeof *t->words);
-    dcsr_i_cuda_free(t->stream, DCSR_I_SCRATCH, t->keys_spare, t->entries, sizeof *t->keys_spare);
-    dcsr_i_cuda_free(t->stream, DCSR_I_SCRATCH, t->keys, t->entries, sizeof *t->keys);
+    const dcsr_i_cuda_rows *rows = t->rows;
+    const uint64_t n = rows->stored;
+    release(t, t->entries.own_values, n, rows->value_size);
+    release(t, t->entries.own_columns, n, sizeof *t->entries.own_columns);
+    release(t, t->walk_offsets, rows->rows + 1, sizeof *t->walk_offsets);
+    release(t, t->counts, 3, sizeof *t->counts);
+    release(t, t->list, rows->cols, sizeof *t->list);
+    release(t, t->order, n, sizeof *t->order);
+    release(t, t->entries.count, rows->cols, sizeof *t->entries.count);
+    release(t, t->entries.row, n, sizeof *t->entries.row);
 }
 
-/* Puts the work that fills the arrays of csc onto the stream. */
-static dcsr_status turn(dcsr_i_csr *csc, turning *t, const dcsr_i_cuda_rows *rows)
+/* Of columns that are too long for a block, so many entries. */
+static dcsr_status order_long(const turning *t, uint64_t columns, uint64_t entries)
 {
-    int row_bits = dcsr_i_bits_for(rows->rows), column_bits = dcsr_i_bits_for(rows->cols);
-    DCSR_TRY(dcsr_i_cuda_turn_rows(t->stream, rows, row_bits, &t->keys, &t->words));
-    DCSR_TRY(take_spare(t));
-    /* The sort is stable, and rows ascend already. */
-    if (column_bits)
-        DCSR_TRY(dcsr_i_cuda_sort(t->stream, &t->keys, &t->keys_spare, t->words ? &t->words : NULL,
-                                  t->words ? &t->words_spare : NULL, t->entries, row_bits,
-                                  row_bits + column_bits));
-    dcsr_i_cuda_find_begins(t->stream, t->keys, t->entries, row_bits, rows->cols, csc->offsets);
-    dcsr_i_cuda_take_low(t->stream, t->keys, t->entries, row_bits, csc->columns);
-    if (t->words) dcsr_i_cuda_narrow(t->stream, t->words, t->entries, csc->values, (uint32_t)csc->value_size);
+    const dcsr_i_cuda_rows of = {.rows = t->rows->cols, .offsets = t->offsets, .columns = t->order};
+    const uint32_t *list = t->list + t->rows->cols - columns;
+    uint64_t *offsets = allocate(t, columns + 1, sizeof *offsets), *keys = allocate(t, entries, sizeof *keys),
+             *spare = allocate(t, entries, sizeof *spare);
+    dcsr_status status = offsets && keys && spare ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    const dcsr_i_cuda_walk walk = {of, list, columns, offsets};
+    if (status == DCSR_OK) status = dcsr_i_cuda_sum_lengths(t->stream, &of, list, columns, offsets);
+    if (status == DCSR_OK) {
+        dcsr_i_cuda_move_long(t->stream, &walk, entries, keys, false);
+        status = dcsr_i_cuda_sort(t->stream, &keys, &spare, NULL, NULL, entries, 0,
+                                  dcsr_i_bits_for(t->rows->stored));
+    }
+    if (status == DCSR_OK && columns > 1)
+        status = dcsr_i_cuda_sort(t->stream, &keys, &spare, NULL, NULL, entries, 32,
+                                  32 + dcsr_i_bits_for(columns));
+    if (status == DCSR_OK) dcsr_i_cuda_move_long(t->stream, &walk, entries, keys, true);
+    release(t, spare, entries, sizeof *spare);
+    release(t, keys, entries, sizeof *keys);
+    release(t, offsets, columns + 1, sizeof *offsets);
+    return status;
+}
+
+static dcsr_status bring_into_order(const turning *t)
+{
+    unsigned long long *counts = dcsr_i_cuda_landing(t->stream, 3 * sizeof *counts);
+    if (!counts) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_order_short(t->stream, t->offsets, t->rows->cols, t->order, t->list, t->counts);
+    dcsr_i_cuda_copy(t->stream, counts, t->counts, 3 * sizeof *counts);
+    DCSR_TRY(dcsr_i_cuda_wait(t->stream, transposing));
+    const uint64_t columns = counts[1], entries = counts[2];
+    dcsr_i_cuda_order_by_blocks(t->stream, t->offsets, t->list, counts[0], t->order);
+    return columns ? order_long(t, columns, entries) : DCSR_OK;
+}
+
+static dcsr_status turn_by_counting(turning *t, uint32_t *columns, void *values)
+{
+    const dcsr_i_cuda_rows *rows = t->rows;
+    dcsr_i_cuda_numbered *e = &t->entries;
+    DCSR_TRY(open_turning(t));
+    const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, t->walk_offsets};
+    dcsr_i_cuda_fill(t->stream, e->count, 0, rows->cols * sizeof *e->count);
+    dcsr_i_cuda_fill(t->stream, t->counts, 0, 3 * sizeof *t->counts);
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(t->stream, rows, NULL, rows->rows, t->walk_offsets));
+    dcsr_i_cuda_number(t->stream, &walk, e->entries, e);
+    DCSR_TRY(dcsr_i_cuda_scan_u32(t->stream, e->count, t->offsets, rows->cols));
+    dcsr_i_cuda_fill(t->stream, e->count, 0, rows->cols * sizeof *e->count);
+    dcsr_i_cuda_scatter_numbers(t->stream, e, t->offsets, t->order);
+    DCSR_TRY(bring_into_order(t));
+    dcsr_i_cuda_gather_numbered(t->stream, e, t->order, rows->value_size, columns, values);
     return DCSR_OK;
 }
+
+/* ---- By sorting, where there are too many entries to be numbered ---- */
+
+static dcsr_status turn_by_sorting(const turning *t, uint32_t *columns, void *values)
+{
+    const dcsr_i_cuda_rows *rows = t->rows;
+    const uint64_t n = rows->stored;
+    const int row_bits = dcsr_i_bits_for(rows->rows), column_bits = dcsr_i_bits_for(rows->cols);
+    uint64_t *keys, *words, *keys_spare = allocate(t, n, sizeof *keys),
+                            *words_spare = rows->value_size ? allocate(t, n, sizeof *words) : NULL;
+    dcsr_status status = dcsr_i_cuda_turn_rows(t->stream, rows, row_bits, &keys, &words);
+    if (!keys_spare || (rows->value_size && !words_spare)) status = DCSR_ERROR_OUT_OF_MEMORY;
+    /* The sort is stable, and rows ascend already. */
+    if (status == DCSR_OK && column_bits)
+        status = dcsr_i_cuda_sort(t->stream, &keys, &keys_spare, words ? &words : NULL,
+                                  words ? &words_spare : NULL, n, row_bits, row_bits + column_bits);
+    if (status == DCSR_OK) {
+        dcsr_i_cuda_find_begins(t->stream, keys, n, row_bits, rows->cols, t->offsets);
+        dcsr_i_cuda_take_low(t->stream, keys, n, row_bits, columns);
+        if (words) dcsr_i_cuda_narrow(t->stream, words, n, values, rows->value_size);
+    }
+    release(t, words_spare, n, sizeof *words_spare);
+    release(t, words, n, sizeof *words);
+    release(t, keys_spare, n, sizeof *keys_spare);
+    release(t, keys, n, sizeof *keys);
+    return status;
+}
+
+dcsr_status dcsr_i_cuda_transpose(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t *offsets,
+                                  uint32_t *columns, void *values)
+{
+    turning t = {.stream = stream, .rows = rows, .offsets = offsets};
+    const bool by_counting = rows->stored < NUMBERS;
+    dcsr_status status =
+        by_counting ? turn_by_counting(&t, columns, values) : turn_by_sorting(&t, columns, values);
+    if (by_counting) close_turning(&t);
+    dcsr_status waited = dcsr_i_cuda_wait(stream, transposing);
+    return status == DCSR_OK ? waited : status;
+}
+
+/* ---- Of a view ---- */
 
 static dcsr_status fill(dcsr_i_csr *csc, const dcsr_i_cuda_rows *rows)
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(csc->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    turning t = {.stream = stream, .entries = rows->stored};
     csc->offsets = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->rows + 1, sizeof *csc->offsets);
     if (csc->offsets) csc->columns = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->nnz, sizeof *csc->columns);
     if (csc->columns && csc->value_size)
         csc->values = dcsr_i_cuda_alloc(stream, DCSR_I_MATRIX, csc->nnz, csc->value_size);
     bool all = csc->columns && (csc->values || !csc->value_size);
-    dcsr_status status = all ? turn(csc, &t, rows) : DCSR_ERROR_OUT_OF_MEMORY;
-    close_turning(&t);
-    dcsr_status waited = dcsr_i_cuda_wait(stream, "transposing a matrix");
+    dcsr_status status = all ? dcsr_i_cuda_transpose(stream, rows, csc->offsets, csc->columns, csc->values)
+                             : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_wait(stream, transposing);
     dcsr_i_stream_return(csc->context, stream);
-    return status == DCSR_OK ? waited : status;
+    return status;
 }
 
 dcsr_status dcsr_i_cuda_csc_create(dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
