@@ -178,3 +178,20 @@ void dcsr_i_cuda_move_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *w
 {
     dcsr_i_cuda_launch_walk(stream, move_long, entries, walk->count, *walk, keys, back);
 }
+
+/* ---- Rows of a table ---- */
+
+static __global__ void split_offsets(const uint64_t *offsets, uint64_t rows, uint64_t first, uint64_t *begin,
+                                     uint32_t *length)
+{
+    for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step()) {
+        begin[r] = first + offsets[r];
+        length[r] = (uint32_t)(offsets[r + 1] - offsets[r]);
+    }
+}
+
+void dcsr_i_cuda_split_offsets(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
+                               uint64_t first, uint64_t *begin, uint32_t *length)
+{
+    dcsr_i_cuda_launch(stream, split_offsets, rows, offsets, rows, first, begin, length);
+}

@@ -53,6 +53,10 @@ void dcsr_i_cuda_move_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *w
 void dcsr_i_cuda_gather_numbered(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_numbered *x,
                                  const uint32_t *order, uint32_t value_size, uint32_t *rows, void *values);
 
+/* begin[r] = first + offsets[r], and length[r], of so many rows. */
+void dcsr_i_cuda_split_offsets(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows, uint64_t first,
+                               uint64_t *begin, uint32_t *length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -151,6 +151,9 @@ static dcsr_status compute_copy(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, 
 
 static dcsr_status copy(const dcsr_i_matrix_output *out, dcsr_view *A, bool transposed)
 {
+    bool taken = false;
+    if (transposed) DCSR_TRY(dcsr_i_cuda_transpose_into(&taken, out, A));
+    if (taken) return DCSR_OK;
     return dcsr_i_cuda_matrix_run(out, compute_copy, &(copying){A, transposed}, work_of(A));
 }
 

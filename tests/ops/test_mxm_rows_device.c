@@ -405,7 +405,7 @@ Test(mxm_rows_device, stays_below_a_limit_of_memory)
                  C = parity_matrix(&p, DCSR_INT32, ROWS, 2000, 50, 0, 1, DCSR_POLICY_LAST);
         dcsr_status status = DCSR_OK;
         int done = 0;
-        for (uint64_t limit = 1 << 20; status == DCSR_OK; limit = limit * 2 / 3, done++) {
+        for (uint64_t limit = 1 << 20; status == DCSR_OK; limit = limit * 4 / 5, done++) {
             dcsr_view *view[PLACES];
             const dcsr_desc desc = {.memory_limit = limit};
             const dcsr_semiring *ring = plus_times(DCSR_INT32);
