@@ -264,3 +264,23 @@ dcsr_status dcsr_i_cuda_mxm_total(dcsr_i_cuda_stream *stream, const uint32_t *le
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, sum, 1, sizeof *sum);
     return status;
 }
+
+/* A warp for each row. */
+static __global__ void list_rows(dcsr_i_cuda_mxm_job job, const uint64_t *offsets, uint64_t *keys,
+                                 void *values)
+{
+    for (uint64_t r = dcsr_i_cuda_first_warp(); r < job.a.rows; r += dcsr_i_cuda_warp_step())
+        for (uint32_t k = dcsr_i_cuda_lane(); k < job.length[r]; k += 32) {
+            const uint64_t from = job.begin[r] + k, to = offsets[r] + k;
+            keys[to] = r << 32 | job.columns[from];
+            if (values)
+                dcsr_i_cuda_store_word(values, job.value_size, to,
+                                       dcsr_i_cuda_load_word(job.values, job.value_size, from));
+        }
+}
+
+void dcsr_i_cuda_mxm_list(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, const uint64_t *offsets,
+                          uint64_t *keys, void *values)
+{
+    dcsr_i_cuda_launch_warps(stream, list_rows, job->a.rows, *job, offsets, keys, values);
+}

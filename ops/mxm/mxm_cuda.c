@@ -286,6 +286,13 @@ static dcsr_status compute_at_mask(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *strea
     return dcsr_i_cuda_mxm_at_places(T, NULL, stream, f->out, f->semiring, f->A, f->B);
 }
 
+/* Everywhere, for what follows: merging with C, or dropping what a complemented mask names. */
+static dcsr_status compute_rows(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
+{
+    const factors *f = user;
+    return dcsr_i_cuda_mxm_rows_as_list(T, stream, f->out, f->semiring, f->A, f->B);
+}
+
 static dcsr_status compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
 {
     multiplying m = {.of = user, .stream = stream};
@@ -379,6 +386,12 @@ dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring
     if (taken) return status;
     dcsr_i_matrix_output written = *out;
     written.within_mask = out->mask && !complement;
-    const bool at_mask = written.within_mask && dcsr_i_cuda_mxm_knows_places(semiring, A, B, out->C->type);
-    return dcsr_i_cuda_matrix_run(&written, at_mask ? compute_at_mask : compute, &f, estimate_products(&f));
+    const bool by_rows = dcsr_i_cuda_mxm_knows_places(semiring, A, B, out->C->type),
+               limited = desc && desc->memory_limit;
+    dcsr_i_cuda_compute *how = compute;
+    if (by_rows && written.within_mask)
+        how = compute_at_mask;
+    else if (by_rows && !limited) /* expanding takes portions of any size */
+        how = compute_rows;
+    return dcsr_i_cuda_matrix_run(&written, how, &f, estimate_products(&f));
 }

@@ -1,6 +1,7 @@
 /* mxm_rows_cuda.c: sparse matrix times sparse matrix on a device, row by row: bins, room, rounds. */
 #include "ops/mxm/mxm_rows_cuda.h"
 #include "dcsr/base/runtime.h"
+#include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/store/result.h"
 #include "dcsr/view/csc_cuda.h"
@@ -66,7 +67,8 @@ typedef struct multiplication {
     uint64_t slice, entry_bytes;
     uint32_t *listed, *known_products;
     /* While it is computed. */
-    dcsr_i_cuda_sink *sink;
+    dcsr_i_cuda_sink *sink;    /* without a matrix where the result becomes a list */
+    uint64_t filled, capacity; /* entries of its arrays, then */
     dcsr_i_cuda_stream *stream;
     uint64_t *a_heads, *b_heads;
     uint32_t *products, *list, *left;
@@ -210,6 +212,40 @@ static int find_bins(const multiplication *m, const choice by_class[DCSR_CUDA_MX
     return n;
 }
 
+/* For a list: arrays that grow. */
+static dcsr_status grow_arrays(multiplication *m, uint64_t entries)
+{
+    dcsr_i_cuda_mxm_job *job = &m->job;
+    const uint64_t capacity = m->filled + entries;
+    const size_t size = job->ones ? 0 : job->value_size;
+    uint32_t *columns = allocate(m, capacity, sizeof *columns);
+    void *values = size ? allocate(m, capacity, size) : NULL;
+    const bool grows = columns && (values || !size);
+    if (grows && m->filled) dcsr_i_cuda_copy(m->stream, columns, job->columns, m->filled * sizeof *columns);
+    if (grows && m->filled && size) dcsr_i_cuda_copy(m->stream, values, job->values, m->filled * size);
+    release(m, grows ? job->values : values, grows ? m->capacity : capacity, size);
+    release(m, grows ? job->columns : columns, grows ? m->capacity : capacity, sizeof *columns);
+    if (!grows) return DCSR_ERROR_OUT_OF_MEMORY;
+    job->columns = columns;
+    job->values = values;
+    job->first = m->filled;
+    m->capacity = capacity;
+    return DCSR_OK;
+}
+
+static dcsr_status take(multiplication *m, uint64_t entries)
+{
+    m->job.room = entries;
+    return m->sink->matrix ? dcsr_i_cuda_sink_room(m->sink, entries, &m->job.first) : grow_arrays(m, entries);
+}
+
+/* Gives back what was not used of what was taken. */
+static void cut(multiplication *m, uint64_t used)
+{
+    m->filled += used;
+    if (m->sink->matrix) dcsr_i_cuda_sink_cut(m->sink, used);
+}
+
 /* Takes room for what is expected of these rows, with something to spare. */
 static dcsr_status take_room(multiplication *m, bool most)
 {
@@ -220,9 +256,7 @@ static dcsr_status take_room(multiplication *m, bool most)
         if (most) one = products;
         entries += most || spare > products ? (most ? one : products < spare ? products : spare) : spare;
     }
-    m->job.room = (uint64_t)entries + 1;
-    DCSR_TRY(dcsr_i_cuda_sink_room(m->sink, m->job.room, &m->job.first));
-    return DCSR_OK;
+    return take(m, (uint64_t)entries + 1);
 }
 
 static void run_bin(multiplication *m, const bin *b)
@@ -297,13 +331,12 @@ static dcsr_status run_slice(multiplication *m, bin *rows)
             return dcsr_i_cuda_mxm_fail_row(m->out, row, one * m->entry_bytes, m->slice * m->entry_bytes);
         if (room + one > m->slice) break;
     }
-    m->job.room = room;
-    DCSR_TRY(dcsr_i_cuda_sink_room(m->sink, room, &m->job.first));
+    DCSR_TRY(take(m, room));
     dcsr_i_cuda_fill(m->stream, m->counters + NEXT, 0, sizeof *m->counters);
     m->job.row = m->list + slice.first;
     run_bin(m, &slice);
     DCSR_TRY(read_back(m, &used, m->counters + NEXT, sizeof used));
-    dcsr_i_cuda_sink_cut(m->sink, used);
+    cut(m, used);
     rows->first += slice.count;
     rows->count -= slice.count;
     return DCSR_OK;
@@ -366,7 +399,7 @@ static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint6
     *left = counters[LEFT];
     if (m->listed) return DCSR_OK;
     m->used = counters[NEXT] < m->job.room ? counters[NEXT] : m->job.room;
-    dcsr_i_cuda_sink_cut(m->sink, m->used);
+    cut(m, m->used);
     return DCSR_OK;
 }
 
@@ -469,6 +502,50 @@ dcsr_status dcsr_i_cuda_mxm_find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, b
     *rows = view->form[0].rows.device;
     dcsr_i_view_was_read(view);
     return DCSR_OK;
+}
+
+/* The rows that were computed, as a list. */
+static dcsr_status make_list(const multiplication *m, dcsr_i_cuda_coo *T, dcsr_type type)
+{
+    const uint64_t rows = m->job.a.rows;
+    uint64_t *offsets = allocate(m, rows + 1, sizeof *offsets);
+    dcsr_status status = offsets
+                             ? dcsr_i_cuda_coo_open(T, m->stream, type, rows, m->job.b.cols, m->sink->stored)
+                             : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) status = dcsr_i_cuda_scan_u32(m->stream, m->sink->length, offsets, rows);
+    if (status == DCSR_OK) {
+        dcsr_i_cuda_mxm_list(m->stream, &m->job, offsets, T->keys, T->values);
+        if (!m->sink->ascending) status = dcsr_i_cuda_coo_sort(T, m->stream);
+    }
+    release(m, offsets, rows + 1, sizeof *offsets);
+    return status;
+}
+
+dcsr_status dcsr_i_cuda_mxm_rows_as_list(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream,
+                                         const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
+                                         dcsr_view *A, dcsr_view *B)
+{
+    const dcsr_desc *desc = out->desc;
+    dcsr_i_cuda_sink sink = {.stream = stream};
+    multiplication m = {.out = out, .A = A, .B = B, .sink = &sink, .stream = stream};
+    dcsr_i_cuda_mxm_ring_of(&m.job, semiring, A, out->C->type);
+    m.job.ordered = desc && desc->deterministic;
+    DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.a, A, desc && desc->transpose_a));
+    DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.b, B, desc && desc->transpose_b));
+    const uint64_t rows = m.job.a.rows;
+    m.job.begin = sink.begin = allocate(&m, rows, sizeof *sink.begin);
+    m.job.length = sink.length = allocate(&m, rows, sizeof *sink.length);
+    dcsr_status status = sink.begin && sink.length ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK) dcsr_i_cuda_fill(stream, sink.length, 0, rows * sizeof *sink.length);
+    if (status == DCSR_OK) status = open_product(&m);
+    if (status == DCSR_OK) status = compute_rows(&m);
+    close_product(&m);
+    if (status == DCSR_OK) status = make_list(&m, T, m.job.ones ? DCSR_PATTERN : semiring->multiply->ztype);
+    release(&m, m.job.values, m.capacity, m.job.ones ? 0 : m.job.value_size);
+    release(&m, m.job.columns, m.capacity, sizeof *m.job.columns);
+    release(&m, sink.length, rows, sizeof *sink.length);
+    release(&m, sink.begin, rows, sizeof *sink.begin);
+    return status;
 }
 
 dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,

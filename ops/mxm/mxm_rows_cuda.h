@@ -25,6 +25,7 @@
 #include "dcsr/base/cuda.h"
 #include "dcsr/store/rowtable_cuda.h"
 #include "ops/algebra/semiring_cuda.h"
+#include "ops/matrix/coo_cuda.h"
 
 typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
 
@@ -36,6 +37,12 @@ extern "C" {
  * type, where each row of A and B stands as it is to be read. Errors as of dcsr_mxm(). */
 dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
                                  dcsr_view *A, dcsr_view *B);
+
+/* T = A B as a list, where dcsr_i_cuda_mxm_knows_places(): for what is merged with what C holds, and for masks that are
+ * complemented. */
+dcsr_status dcsr_i_cuda_mxm_rows_as_list(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream,
+                                         const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
+                                         dcsr_view *A, dcsr_view *B);
 
 /* ---- For kernels ---- */
 
@@ -106,6 +113,9 @@ void dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, 
 void dcsr_i_cuda_mxm_recount(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
                              const uint32_t *products, dcsr_i_cuda_mxm_census *census);
 
+/* Keys and values (NULL: none) of the rows, which begin there in the lists. */
+void dcsr_i_cuda_mxm_list(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, const uint64_t *offsets,
+                          uint64_t *keys, void *values);
 /* The sum of the lengths. Waits. */
 dcsr_status dcsr_i_cuda_mxm_total(dcsr_i_cuda_stream *stream, const uint32_t *length, uint64_t rows,
                                   uint64_t *total);

@@ -187,10 +187,9 @@ Test(mxm_device, works_in_portions)
         problem x = {.semiring = dcsr_semiring_of(values ? DCSR_PLUS_TIMES : DCSR_ANY_PAIR, DCSR_INT32),
                      .masked = round % 3 == 1,
                      .desc.replace = true};
-        /* Without mask and accumulator rows are multiplied one by one (test_mxm_rows_device.c). */
-        if (!x.masked) x.accum = dcsr_binary_op_of(DCSR_BINARY_PLUS, DCSR_INT32);
+        /* Else rows are multiplied as they stand (test_mxm_rows_device.c, test_mxm_places_device.c): these are summed. */
         x.A = parity_matrix(&p, DCSR_INT32, full ? FULL_ROWS : SIDE, SIDE, 900, full ? 3 : 0, 2,
-                            DCSR_POLICY_LAST);
+                            DCSR_POLICY_KEEP);
         x.B = parity_matrix(&p, DCSR_INT32, SIDE, SIDE, 3000, 1, 2, DCSR_POLICY_LAST);
         x.C = parity_matrix(&p, DCSR_INT32, full ? FULL_ROWS : SIDE, SIDE, 10, 0, 1, DCSR_POLICY_LAST);
         x.mask = parity_matrix(&p, DCSR_INT32, full ? FULL_ROWS : SIDE, SIDE, 3000, 0, 1, DCSR_POLICY_LAST);
