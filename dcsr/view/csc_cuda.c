@@ -23,7 +23,8 @@ typedef struct turning {
     uint64_t *offsets; /* of the result */
     uint64_t *walk_offsets;
     dcsr_i_cuda_numbered entries;
-    uint32_t *order, *list;
+    uint32_t *order;
+    uint32_t *list; /* of columns; where the counts were */
     unsigned long long *counts;
 } turning;
 
@@ -46,7 +47,7 @@ static dcsr_status open_turning(turning *t)
     e->row = allocate(t, n, sizeof *e->row);
     e->count = allocate(t, rows->cols, sizeof *e->count);
     t->order = allocate(t, n, sizeof *t->order);
-    t->list = allocate(t, rows->cols, sizeof *t->list);
+    t->list = e->count;
     t->counts = allocate(t, 3, sizeof *t->counts);
     t->walk_offsets = allocate(t, rows->rows + 1, sizeof *t->walk_offsets);
     if (!rows->offsets) {
@@ -56,7 +57,7 @@ static dcsr_status open_turning(turning *t)
     }
     e->columns = rows->offsets ? rows->columns : e->own_columns;
     e->values = rows->offsets ? rows->values : e->own_values;
-    bool all = e->row && e->count && t->order && t->list && t->counts && t->walk_offsets;
+    bool all = e->row && e->count && t->order && t->counts && t->walk_offsets;
     return all ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
@@ -68,7 +69,6 @@ static void close_turning(turning *t)
     release(t, t->entries.own_columns, n, sizeof *t->entries.own_columns);
     release(t, t->walk_offsets, rows->rows + 1, sizeof *t->walk_offsets);
     release(t, t->counts, 3, sizeof *t->counts);
-    release(t, t->list, rows->cols, sizeof *t->list);
     release(t, t->order, n, sizeof *t->order);
     release(t, t->entries.count, rows->cols, sizeof *t->entries.count);
     release(t, t->entries.row, n, sizeof *t->entries.row);

@@ -17,7 +17,7 @@ dcsr_status dcsr_i_cuda_view_transposed(dcsr_i_cuda_rows *rows, dcsr_view *view)
 bool dcsr_i_cuda_view_transpose_is_ready(const dcsr_view *view);
 
 /* Puts the transpose of rows as CSR into arrays that are there: row numbers ascend, and equal ones stand as they stood
- * in the row. Meanwhile that takes 8 bytes of memory for each entry and 8 for each column; where rows are not CSR, 4
+ * in the row. Meanwhile that takes 8 bytes of memory for each entry and 4 for each column; where rows are not CSR, 4
  * and a value for each entry more. Waits. OUT_OF_MEMORY, DEVICE. */
 dcsr_status dcsr_i_cuda_transpose(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t *offsets,
                                   uint32_t *columns, void *values);
@@ -54,8 +54,8 @@ void dcsr_i_cuda_gather_numbered(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_n
                                  const uint32_t *order, uint32_t value_size, uint32_t *rows, void *values);
 
 /* begin[r] = first + offsets[r], and length[r], of so many rows. */
-void dcsr_i_cuda_split_offsets(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows, uint64_t first,
-                               uint64_t *begin, uint32_t *length);
+void dcsr_i_cuda_split_offsets(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
+                               uint64_t first, uint64_t *begin, uint32_t *length);
 
 #ifdef __cplusplus
 }

@@ -115,8 +115,8 @@ static dcsr_status count_disorder(multiplication *m, const dcsr_i_cuda_rows *row
     return status;
 }
 
-/* Finds rows of B^T, if they are at hand, and what all places cost by dots; else m->t_heads stays NULL. */
-static dcsr_status find_dots(multiplication *m, uint64_t *cost)
+/* Finds rows of B^T, if they are at hand; else m->t_heads stays NULL. What all places cost by dots. */
+static dcsr_status find_dots(multiplication *m, bool weighs, uint64_t *cost)
 {
     if (!m->transpose_b && !dcsr_i_cuda_view_transpose_is_ready(m->B)) return DCSR_OK;
     m->dots = m->job;
@@ -127,7 +127,7 @@ static dcsr_status find_dots(multiplication *m, uint64_t *cost)
     if (!heads) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_mxm_heads(m->stream, &m->dots.b, heads);
     m->dots.b_heads = m->t_heads = heads;
-    dcsr_i_cuda_mxm_weigh_dots(m->stream, &m->dots, &m->places, NULL, m->counters + COST);
+    if (weighs) dcsr_i_cuda_mxm_weigh_dots(m->stream, &m->dots, &m->places, NULL, m->counters + COST);
     unsigned long long counters[COST + 1];
     DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
     *cost = counters[COST];
@@ -196,9 +196,10 @@ static dcsr_status compute_by_tables(multiplication *m)
 
 static dcsr_status compute(multiplication *m)
 {
+    const bool must_turn = m->transpose_b && !dcsr_i_cuda_view_transpose_is_ready(m->B);
     uint64_t cost = 0;
-    if (!m->places.missed) DCSR_TRY(find_dots(m, &cost));
-    if (m->t_heads && m->transpose_b && !dcsr_i_cuda_view_transpose_is_ready(m->B)) {
+    if (!m->places.missed) DCSR_TRY(find_dots(m, must_turn, &cost));
+    if (m->t_heads && must_turn) {
         const dcsr_i_cuda_rows *a = &m->job.a, *t = &m->dots.b;
         const double products = (double)a->stored * (double)t->stored / (double)(t->cols ? t->cols : 1);
         if ((double)cost <= products + TRANSPOSING * (double)t->stored) {
