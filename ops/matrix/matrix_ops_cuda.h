@@ -51,8 +51,8 @@ extern const dcsr_i_matrix_moves dcsr_i_cuda_matrix_moves;
 static const dcsr_i_matrix_ops *const dcsr_i_device_matrix_ops = DCSR_I_IN_CUDA(dcsr_i_cuda_matrix_ops);
 static const dcsr_i_matrix_moves *const dcsr_i_device_matrix_moves = DCSR_I_IN_CUDA(dcsr_i_cuda_matrix_moves);
 
-/* C = A^T, right where it stays, if it can be so: *taken (transpose_cuda.c). Not with mask or accumulator, casts, or where
- * entries are to be combined; nor where the view has the transpose, which is copied then. */
+/* C = A^T, right where it stays, if it can be so: *taken (transpose_cuda.c). Not with mask or accumulator, casts, or
+ * where entries are to be combined; nor where the view has the transpose, which is copied then. */
 dcsr_status dcsr_i_cuda_transpose_into(bool *taken, const dcsr_i_matrix_output *out, dcsr_view *A);
 
 #endif

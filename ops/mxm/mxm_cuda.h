@@ -1,6 +1,8 @@
 /* mxm_cuda.h: sparse matrix times sparse matrix on a device (internal; for C and for kernels).
  *
- * The products are written down one by one, brought into order, and added up where they meet:
+ * Products are computed row by row (mxm_rows_cuda.h), or at places that are known (mxm_places_cuda.h). What neither
+ * takes, of several types or of rows with duplicates, is written down product by product, brought into order, and
+ * added up where products meet:
  *
  *      entries of A      (0,2) a            (0,5) b      (1,2) c
  *      rows of B         2: (1) p (7) q     5: (1) r     2: (1) p (7) q       a walk (gather_cuda.h)

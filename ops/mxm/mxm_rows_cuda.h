@@ -25,7 +25,7 @@
 #include "dcsr/base/cuda.h"
 #include "dcsr/store/rowtable_cuda.h"
 #include "ops/algebra/semiring_cuda.h"
-#include "ops/matrix/coo_cuda.h"
+#include "ops/matrix/write_matrix_cuda.h"
 
 typedef struct dcsr_i_matrix_output dcsr_i_matrix_output; /* write_matrix.h */
 
@@ -86,8 +86,8 @@ bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view);
 bool dcsr_i_cuda_mxm_ring_of(dcsr_i_cuda_mxm_job *job, const dcsr_semiring *semiring, const dcsr_view *A,
                              dcsr_type C_type);
 dcsr_status dcsr_i_cuda_mxm_find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed);
-/* What a product may still take of desc->memory_limit beside `bytes` that it takes in any case: UINT64_MAX where there is
- * no limit. OUT_OF_MEMORY where that is too much. */
+/* What a product may still take of desc->memory_limit beside `bytes` that it takes in any case: UINT64_MAX where there
+ * is no limit. OUT_OF_MEMORY where that is too much. */
 dcsr_status dcsr_i_cuda_mxm_limit(const dcsr_i_matrix_output *out, uint64_t bytes, uint64_t *left);
 /* OUT_OF_MEMORY: a row wants so many bytes, more than are left. */
 dcsr_status dcsr_i_cuda_mxm_fail_row(const dcsr_i_matrix_output *out, uint64_t row, uint64_t bytes,

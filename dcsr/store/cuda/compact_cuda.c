@@ -308,7 +308,7 @@ static dcsr_status grow_rooms(dcsr_i_cuda_sink *sink)
 {
     dcsr_context *context = sink->matrix->context;
     const uint64_t capacity = sink->room_capacity * 2 + 4;
-    struct dcsr_i_cuda_room *room = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *room);
+    dcsr_i_cuda_room *room = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *room);
     if (!room) return DCSR_ERROR_OUT_OF_MEMORY;
     if (sink->room_count) memcpy(room, sink->room, sink->room_count * sizeof *room);
     dcsr_i_free(context, DCSR_I_SCRATCH, sink->room, sink->room_capacity, sizeof *room);

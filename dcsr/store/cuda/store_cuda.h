@@ -125,6 +125,10 @@ dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 dcsr_status dcsr_i_cuda_replace_entries(dcsr_matrix *matrix, const uint64_t *keys, const void *values,
                                         uint64_t n, bool strictly);
 
+typedef struct dcsr_i_cuda_room {
+    uint64_t first, entries;
+} dcsr_i_cuda_room;
+
 /* Rows that kernels write straight into the arena of a matrix, to become its content (compact_cuda.c). */
 typedef struct dcsr_i_cuda_sink {
     dcsr_matrix *matrix;
@@ -135,9 +139,7 @@ typedef struct dcsr_i_cuda_sink {
     uint64_t stored; /* the sum of the lengths */
     bool contiguous; /* rows stand in order without gaps, and the first begins where the only room does */
     bool ascending;  /* columns ascend strictly in each row; else they are at least distinct */
-    struct dcsr_i_cuda_room {
-        uint64_t first, entries;
-    } *room;
+    dcsr_i_cuda_room *room;
     uint64_t room_count, room_capacity;
 } dcsr_i_cuda_sink;
 typedef dcsr_status dcsr_i_cuda_produce(dcsr_i_cuda_sink *sink, void *user);

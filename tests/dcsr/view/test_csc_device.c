@@ -1,5 +1,5 @@
-/* test_csc_device.c: transposes on a device: columns of all lengths, sorted by threads, blocks and all together; rows in
- * pieces; more entries than are numbered; into a view and right into a matrix. The cpu's transpose is expected. */
+/* test_csc_device.c: transposes on a device: columns of all lengths, sorted by threads, blocks and all together; rows
+ * in pieces; more entries than are numbered; into a view and right into a matrix. The cpu's transpose is expected. */
 #include "tests/support/support_triples.h"
 #include <dcsr/transpose.h>
 

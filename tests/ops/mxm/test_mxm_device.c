@@ -187,7 +187,7 @@ Test(mxm_device, works_in_portions)
         problem x = {.semiring = dcsr_semiring_of(values ? DCSR_PLUS_TIMES : DCSR_ANY_PAIR, DCSR_INT32),
                      .masked = round % 3 == 1,
                      .desc.replace = true};
-        /* Else rows are multiplied as they stand (test_mxm_rows_device.c, test_mxm_places_device.c): these are summed. */
+        /* Rows that are kept twice are not multiplied as they stand (test_mxm_rows_device.c). */
         x.A = parity_matrix(&p, DCSR_INT32, full ? FULL_ROWS : SIDE, SIDE, 900, full ? 3 : 0, 2,
                             DCSR_POLICY_KEEP);
         x.B = parity_matrix(&p, DCSR_INT32, SIDE, SIDE, 3000, 1, 2, DCSR_POLICY_LAST);
