@@ -8,13 +8,12 @@
 
 static const double SINGULAR = 1e-12; /* relative */
 
-static void fill(double *dense, double *identity, const dcsr_csr *A)
+static void fill(double *dense, double *identity, const dcsr_i_amg_rows *A)
 {
-    const double *values = A->values;
     for (uint64_t i = 0; i < A->rows; i++) {
         identity[i * A->rows + i] = 1;
-        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++)
-            dense[A->col_indices[e] * A->rows + i] += values[e];
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
+        for (uint64_t e = 0; e < row.count; e++) dense[row.columns[e] * A->rows + i] += row.values[e];
     }
 }
 
@@ -60,7 +59,7 @@ dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
     dcsr_status status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
     if (!status) status = dcsr_i_amg_take(&level->inverse, h->context, n * n, sizeof(double));
     if (!status) {
-        fill(dense.data, level->inverse.data, &level->A.csr);
+        fill(dense.data, level->inverse.data, &level->A.rows);
         status = solve(h->context, (int)n, dense.data, level->inverse.data);
     }
     if (!status) transpose(level->inverse.data, n);

@@ -95,7 +95,7 @@ static void cycle(dcsr_i_amg_hierarchy *h, int number, double *x, const double *
 static void visit_again(dcsr_i_amg_hierarchy *h, int number, double *x, const double *b)
 {
     dcsr_i_amg_level *level = &h->level[number];
-    const dcsr_csr *A = &level->A.csr;
+    const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t n = level->rows;
     double *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
     dcsr_i_amg_combine(h, n, 1, x, 0, c);
@@ -128,13 +128,13 @@ static void cycle(dcsr_i_amg_hierarchy *h, int number, double *x, const double *
         return;
     }
     smooth_from_zero(h, level, x, b);
-    dcsr_i_amg_residual(h, &level->A.csr, x, b, level->r.data);
-    dcsr_i_amg_multiply(h, &level->R.csr, level->r.data, next->b.data);
+    dcsr_i_amg_residual(h, &level->A.rows, x, b, level->r.data);
+    dcsr_i_amg_multiply(h, &level->R.rows, level->r.data, next->b.data);
     cycle(h, number + 1, next->x.data, next->b.data);
     if (h->options.cycle != DCSR_I_AMG_V && number + 2 < h->level_count)
         visit_again(h, number + 1, next->x.data, next->b.data);
     double *begin = beginning(level, x, level->step_count);
-    dcsr_i_amg_add_product(h, begin, x, &level->P.csr, next->x.data);
+    dcsr_i_amg_add_product(h, begin, x, &level->P.rows, next->x.data);
     smooth(h, level, 0, x, b);
 }
 

@@ -6,24 +6,24 @@ typedef struct row_sums {
     double diagonal, absolute;
 } row_sums;
 
-static row_sums sums_of(const dcsr_csr *A, uint64_t i)
+static row_sums sums_of(const dcsr_i_amg_rows *A, uint64_t i)
 {
-    const double *values = A->values;
+    const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
     row_sums s = {0, 0};
-    for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++) {
-        s.absolute += fabs(values[e]);
-        if (A->col_indices[e] == i) s.diagonal += values[e];
+    for (uint64_t e = 0; e < row.count; e++) {
+        s.absolute += fabs(row.values[e]);
+        if (row.columns[e] == i) s.diagonal += row.values[e];
     }
     return s;
 }
 
 /* The first row that cannot be used. */
-static dcsr_status refuse(const dcsr_csr *A, uint64_t i)
+static dcsr_status refuse(const dcsr_i_amg_rows *A, uint64_t i)
 {
     row_sums s = sums_of(A, i);
-    const char *what = A->offsets[i] == A->offsets[i + 1] ? "has no entries"
-                       : !isfinite(s.absolute)            ? "has a value that is not finite, or too large"
-                                                          : "has a zero on the diagonal, or nothing";
+    const char *what = !dcsr_i_amg_span_of(A, i).count ? "has no entries"
+                       : !isfinite(s.absolute)         ? "has a value that is not finite, or too large"
+                                                       : "has a zero on the diagonal, or nothing";
     return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                             "amg setup: row %llu of A %s; multigrid divides by the diagonal",
                             (unsigned long long)i, what);
@@ -32,7 +32,7 @@ static dcsr_status refuse(const dcsr_csr *A, uint64_t i)
 dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
                                      dcsr_i_amg_level *level, bool checked)
 {
-    const dcsr_csr *A = &level->A.csr;
+    const dcsr_i_amg_rows *A = &level->A.rows;
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->diagonal, h->context, A->rows, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->scale, h->context, A->rows, sizeof(double)));
     double *diagonal = level->diagonal.data, *scale = level->scale.data, gershgorin = 0;

@@ -51,11 +51,37 @@ typedef struct dcsr_i_amg_array {
     size_t size;
 } dcsr_i_amg_array;
 
-/* A matrix, its CSR view and the arrays of that. */
+/* The rows of a matrix, as all passes read them: row i has the entries begin[i] to end[i] - 1. Those below `fixed`
+ * are in arrays that never change, as a setup leaves them; a row that an update changes moves behind them, to
+ * moved_columns and moved_values, which are counted on from `fixed`. So a change costs what it changes. After a
+ * setup `begin` and `end` are the offsets of a CSR view, and all arrays are lent by that. */
+typedef struct dcsr_i_amg_rows {
+    uint64_t rows, cols, nnz;
+    const uint64_t *begin, *end;
+    const uint32_t *columns, *moved_columns;
+    const double *values, *moved_values;
+    uint64_t fixed;
+} dcsr_i_amg_rows;
+/* One of them. */
+typedef struct dcsr_i_amg_span {
+    const uint32_t *columns;
+    const double *values;
+    uint64_t count;
+} dcsr_i_amg_span;
+
+static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint64_t i)
+{
+    uint64_t begin = A->begin[i], count = A->end[i] - begin;
+    if (begin < A->fixed) return (dcsr_i_amg_span){A->columns + begin, A->values + begin, count};
+    begin -= A->fixed;
+    return (dcsr_i_amg_span){A->moved_columns + begin, A->moved_values + begin, count};
+}
+
+/* A matrix, its CSR view and the rows in that. */
 typedef struct dcsr_i_amg_matrix {
     dcsr_matrix *matrix; /* NULL: the view is the caller's */
     dcsr_view *view;
-    dcsr_csr csr;
+    dcsr_i_amg_rows rows;
 } dcsr_i_amg_matrix;
 
 typedef struct dcsr_i_amg_smoothing {
@@ -154,8 +180,9 @@ dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *c
                                    const dcsr_i_amg_partition *parts, uint64_t vectors);
 /* coarse.c: the dense pseudo-inverse of the last level. */
 dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
-/* setup.c: takes a CSR view of the matrix. */
+/* setup.c: takes a CSR view of the matrix; the rows of the view that there is. */
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
+dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m);
 void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m);
 
 /* setup.c: all levels for A. */
@@ -171,7 +198,7 @@ void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, double *x, const double *b
 /* A solve (krylov.c). The vectors are its own. */
 typedef struct dcsr_i_amg_solve {
     dcsr_i_amg_hierarchy *h;
-    const dcsr_csr *A;
+    const dcsr_i_amg_rows *A;
     const dcsr_i_amg_options *options;
     double *x;
     const double *b;

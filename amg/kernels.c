@@ -39,7 +39,7 @@ static double total(const dcsr_i_amg_hierarchy *h, uint64_t n, int which)
     return total;
 }
 
-void dcsr_i_amg_multiply(const dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const double *x, double *y)
+void dcsr_i_amg_multiply(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x, double *y)
 {
     BLOCKS(A->rows, A->nnz)
     {
@@ -47,8 +47,8 @@ void dcsr_i_amg_multiply(const dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const
     }
 }
 
-void dcsr_i_amg_add_product(const dcsr_i_amg_hierarchy *h, double *y, const double *b, const dcsr_csr *A,
-                            const double *x)
+void dcsr_i_amg_add_product(const dcsr_i_amg_hierarchy *h, double *y, const double *b,
+                            const dcsr_i_amg_rows *A, const double *x)
 {
     BLOCKS(A->rows, A->nnz)
     {
@@ -70,7 +70,7 @@ void dcsr_i_amg_smooth_first(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_lev
 void dcsr_i_amg_smooth_step(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level,
                             const dcsr_i_amg_smoothing *step, const double *b, const double *x, double *to)
 {
-    const dcsr_csr *A = &level->A.csr;
+    const dcsr_i_amg_rows *A = &level->A.rows;
     const double *scale = level->scale.data;
     double *d = level->d.data;
     BLOCKS(A->rows, A->nnz)
@@ -85,8 +85,8 @@ void dcsr_i_amg_smooth_step(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_leve
     }
 }
 
-double dcsr_i_amg_residual(dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const double *x, const double *b,
-                           double *r)
+double dcsr_i_amg_residual(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x,
+                           const double *b, double *r)
 {
     BLOCKS(A->rows, A->nnz)
     {
@@ -101,7 +101,7 @@ double dcsr_i_amg_residual(dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const dou
     return total(h, A->rows, 0);
 }
 
-double dcsr_i_amg_multiply_dot(dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const double *x, double *y,
+double dcsr_i_amg_multiply_dot(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x, double *y,
                                const double *w, double *yy)
 {
     BLOCKS(A->rows, A->nnz)

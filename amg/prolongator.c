@@ -82,8 +82,8 @@ static void add_row(const work *w, const reach *r, double *to, double a, uint64_
 
 static void fill_row(const work *w, const reach *r, uint64_t row, uint64_t node, uint32_t stamp)
 {
-    const dcsr_csr *A = &w->level->A.csr;
-    const double *values = A->values, *diagonals = w->level->diagonal.data;
+    const dcsr_i_amg_span entries = dcsr_i_amg_span_of(&w->level->A.rows, row);
+    const double *diagonals = w->level->diagonal.data;
     const uint64_t block = w->level->block;
     double *to = w->values + w->offsets[row], diagonal = 0;
     uint32_t *columns = w->columns + w->offsets[row];
@@ -91,13 +91,13 @@ static void fill_row(const work *w, const reach *r, uint64_t row, uint64_t node,
         for (uint64_t c = 0; c < w->vectors; c++)
             *columns++ = r->list[k] * (uint32_t)w->vectors + (uint32_t)c;
     double factor = diagonals[row] != 0 ? w->factor / diagonals[row] : 0;
-    for (uint64_t e = A->offsets[row]; e < A->offsets[row + 1] && factor != 0; e++) {
-        uint32_t j = A->col_indices[e];
+    for (uint64_t e = 0; e < entries.count && factor != 0; e++) {
+        uint32_t j = entries.columns[e];
         uint64_t other = block == 1 ? j : j / block; /* divisions take as long as all the rest */
         if (j != row && r->strong[other] == stamp)
-            add_row(w, r, to, -factor * values[e], j, other);
+            add_row(w, r, to, -factor * entries.values[e], j, other);
         else
-            diagonal += values[e];
+            diagonal += entries.values[e];
     }
     add_row(w, r, to, 1 - factor * diagonal, row, node);
 }
@@ -131,7 +131,7 @@ static void each_node(void (*step)(reach *, const work *, uint64_t), const work 
 static dcsr_status make(dcsr_matrix **P, const dcsr_i_amg_hierarchy *h, work *w)
 {
     const uint64_t rows = w->level->rows, cols = w->parts->count * w->vectors;
-    const int threads = dcsr_context_threads(h->context, w->level->A.csr.nnz);
+    const int threads = dcsr_context_threads(h->context, w->level->A.rows.nnz);
     dcsr_i_amg_array reaches = {0}, offsets = {0}, columns = {0}, values = {0};
     dcsr_status status = dcsr_i_amg_take(
         &reaches, h->context, (uint64_t)threads * (2 * w->parts->count + w->graph->count), sizeof(uint32_t));

@@ -13,10 +13,25 @@ static const double LEAST_COARSENING = 0.8;
 /* A last level of so many rows is still inverted where coarsening came to an end before coarse_rows. */
 enum { MOST_DIRECT = 1000 };
 
+dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m)
+{
+    dcsr_csr csr;
+    DCSR_I_AMG_TRY(dcsr_view_get_csr(m->view, &csr));
+    m->rows = (dcsr_i_amg_rows){.rows = csr.rows,
+                                .cols = csr.cols,
+                                .nnz = csr.nnz,
+                                .begin = csr.offsets,
+                                .end = csr.offsets + 1,
+                                .columns = csr.col_indices,
+                                .values = csr.values,
+                                .fixed = UINT64_MAX};
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m)
 {
     DCSR_I_AMG_TRY(dcsr_view_create(&m->view, m->matrix, DCSR_LAYOUT_CSR, 0));
-    return dcsr_view_get_csr(m->view, &m->csr);
+    return dcsr_i_amg_matrix_rows(m);
 }
 
 void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m)
@@ -32,7 +47,7 @@ static dcsr_status adopt(dcsr_i_amg_matrix *m, dcsr_view *A, const dcsr_view_sha
     DCSR_I_AMG_TRY(dcsr_view_get_info(A, &info));
     if (info.layout == DCSR_LAYOUT_CSR && info.type == DCSR_FP64) {
         m->view = A;
-        return dcsr_view_get_csr(A, &m->csr);
+        return dcsr_i_amg_matrix_rows(m);
     }
     const dcsr_desc copy = {.transpose_a = true};
     DCSR_I_AMG_TRY(dcsr_matrix_create(&m->matrix, shape->context, DCSR_FP64, shape->rows, shape->cols, NULL));
@@ -81,8 +96,8 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmet
     dcsr_i_amg_level *level = &h->level[number];
     double start = dcsr_i_amg_now();
     dcsr_i_amg_diagonal found;
-    level->rows = level->A.csr.rows;
-    level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.csr.nnz};
+    level->rows = level->A.rows.rows;
+    level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.rows.nnz};
     DCSR_I_AMG_TRY(take_vectors(h, level, number > 0));
     DCSR_I_AMG_TRY(dcsr_i_amg_read_diagonal(&found, h, level, !number));
     level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
@@ -97,7 +112,7 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmet
 /* R = P^T and A' = R A P, into the next level. */
 static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_matrix *next)
 {
-    const uint64_t rows = level->rows, coarse = level->P.csr.cols;
+    const uint64_t rows = level->rows, coarse = level->P.rows.cols;
     dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
     if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, NULL);
     if (!status) status = dcsr_i_amg_matrix_view(&level->R);

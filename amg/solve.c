@@ -125,7 +125,7 @@ dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_r
     DCSR_I_AMG_TRY(check(amg, x, b));
     double start = dcsr_i_amg_now();
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.csr, .options = &amg->options, .x = x, .b = b};
+    dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options, .x = x, .b = b};
     const method how = method_of(&amg->options, choose(amg));
     room m = {0};
     dcsr_status status = enter(&m, amg, &s, &how);

@@ -17,7 +17,7 @@ typedef struct lanczos {
 } lanczos;
 
 /* w = D^-1 A v; returns v^T A v, and sets *cross to before^T A v. */
-static double apply(dcsr_i_amg_hierarchy *h, const dcsr_csr *A, const lanczos *l, double *cross)
+static double apply(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const lanczos *l, double *cross)
 {
     double square = dcsr_i_amg_multiply_dot(h, A, l->v, l->w, l->v, NULL);
     *cross = dcsr_i_amg_dot(h, A->rows, l->before, l->w);
@@ -62,7 +62,7 @@ double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
 {
     double alpha[MOST_STEPS], beta[MOST_STEPS], cross;
     int steps = (int)h->options.lanczos, done = 0;
-    const dcsr_csr *A = &level->A.csr;
+    const dcsr_i_amg_rows *A = &level->A.rows;
     if (!found->positive) *symmetric = false;
     if (!*symmetric) return found->gershgorin;
     lanczos l = {level->r.data, level->d.data, level->y.data, level->diagonal.data};

@@ -13,16 +13,16 @@ void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context)
     dcsr_i_amg_drop(&graph->neighbours, context);
 }
 
-static void connect_rows(dcsr_i_amg_graph *graph, const dcsr_csr *A, const double *diagonal, double theta2,
-                         int threads)
+static void connect_rows(dcsr_i_amg_graph *graph, const dcsr_i_amg_rows *A, const double *diagonal,
+                         double theta2, int threads)
 {
-    const double *values = A->values;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (uint64_t i = 0; i < A->rows; i++) {
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
         uint32_t *strong = graph->nodes + graph->begin[i], length = 0;
-        for (uint64_t e = A->offsets[i]; e < A->offsets[i + 1]; e++) {
-            uint32_t j = A->col_indices[e];
-            if (j != i && values[e] * values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
+        for (uint64_t e = 0; e < row.count; e++) {
+            uint32_t j = row.columns[e];
+            if (j != i && row.values[e] * row.values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
                 strong[length++] = j;
         }
         graph->length[i] = length;
@@ -30,29 +30,33 @@ static void connect_rows(dcsr_i_amg_graph *graph, const dcsr_csr *A, const doubl
 }
 
 /* The squares of the norms of the diagonal blocks. */
-static void read_blocks(double *norm, const dcsr_csr *A, uint64_t block, int threads)
+static void read_blocks(double *norm, const dcsr_i_amg_rows *A, uint64_t block, int threads)
 {
-    const double *values = A->values;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (uint64_t node = 0; node < A->rows / block; node++) {
         norm[node] = 0;
-        for (uint64_t e = A->offsets[node * block]; e < A->offsets[(node + 1) * block]; e++)
-            if (A->col_indices[e] / block == node) norm[node] += values[e] * values[e];
+        for (uint64_t i = node * block; i < (node + 1) * block; i++) {
+            const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
+            for (uint64_t e = 0; e < row.count; e++)
+                if (row.columns[e] / block == node) norm[node] += row.values[e] * row.values[e];
+        }
     }
 }
 
 /* sum[other] adds up the block of each neighbour while a node is looked at, and is 0 otherwise. */
-static void connect_node(dcsr_i_amg_graph *graph, const dcsr_csr *A, uint64_t node, uint64_t block,
+static void connect_node(dcsr_i_amg_graph *graph, const dcsr_i_amg_rows *A, uint64_t node, uint64_t block,
                          const double *norm, double theta2, double *sum)
 {
-    const double *values = A->values;
     uint32_t *strong = graph->nodes + graph->begin[node], found = 0, length = 0;
-    for (uint64_t e = A->offsets[node * block]; e < A->offsets[(node + 1) * block]; e++) {
-        uint32_t other = A->col_indices[e] / (uint32_t)block;
-        double square = values[e] * values[e];
-        if (other == node || square == 0) continue;
-        if (sum[other] == 0) strong[found++] = other;
-        sum[other] += square;
+    for (uint64_t i = node * block; i < (node + 1) * block; i++) {
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
+        for (uint64_t e = 0; e < row.count; e++) {
+            uint32_t other = row.columns[e] / (uint32_t)block;
+            double square = row.values[e] * row.values[e];
+            if (other == node || square == 0) continue;
+            if (sum[other] == 0) strong[found++] = other;
+            sum[other] += square;
+        }
     }
     for (uint32_t k = 0; k < found; k++) {
         uint32_t other = strong[k];
@@ -62,8 +66,8 @@ static void connect_node(dcsr_i_amg_graph *graph, const dcsr_csr *A, uint64_t no
     graph->length[node] = length;
 }
 
-static dcsr_status connect_nodes(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h, const dcsr_csr *A,
-                                 uint64_t block, double theta2, int threads)
+static dcsr_status connect_nodes(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                                 const dcsr_i_amg_rows *A, uint64_t block, double theta2, int threads)
 {
     dcsr_i_amg_array norms = {0}, sums = {0};
     const uint64_t nodes = graph->count;
@@ -146,7 +150,7 @@ static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, const dcsr_i_amg_hier
 dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
                                 const dcsr_i_amg_level *level, double theta)
 {
-    const dcsr_csr *A = &level->A.csr;
+    const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t block = level->block, nodes = A->rows / block;
     const int threads = dcsr_context_threads(h->context, A->nnz);
     *graph = (dcsr_i_amg_graph){.count = nodes};
@@ -156,12 +160,12 @@ dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierar
     if (status) return status; /* the caller frees the graph */
     graph->length = graph->lengths.data;
     graph->nodes = graph->neighbours.data;
-    graph->begin = A->offsets;
+    graph->begin = A->begin;
     if (block == 1) {
         connect_rows(graph, A, level->diagonal.data, theta * theta, threads);
     } else {
         uint64_t *begin = graph->begins.data;
-        for (uint64_t node = 0; node < nodes; node++) begin[node] = A->offsets[node * block];
+        for (uint64_t node = 0; node < nodes; node++) begin[node] = A->begin[node * block];
         graph->begin = begin;
         status = connect_nodes(graph, h, A, block, theta * theta, threads);
     }
