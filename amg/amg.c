@@ -39,9 +39,25 @@ uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number)
 
 static void free_level(dcsr_i_amg_level *level, dcsr_context *context)
 {
-    dcsr_i_amg_array *const arrays[] = {&level->diagonal, &level->scale,   &level->x,      &level->b,
-                                        &level->r,        &level->d,       &level->y,      &level->best[0],
-                                        &level->best[1],  &level->best[2], &level->inverse};
+    dcsr_i_amg_array *const arrays[] = {&level->diagonal,
+                                        &level->scale,
+                                        &level->inverse,
+                                        &level->by_color,
+                                        &level->colors,
+                                        &level->x,
+                                        &level->b,
+                                        &level->r,
+                                        &level->d,
+                                        &level->y,
+                                        &level->best[0],
+                                        &level->best[1],
+                                        &level->best[2],
+                                        &level->A.narrow,
+                                        &level->P.narrow,
+                                        &level->R.narrow,
+                                        &level->A.moved_narrow,
+                                        &level->P.moved_narrow,
+                                        &level->R.moved_narrow};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
     dcsr_i_amg_matrix_free(&level->A);
     dcsr_i_amg_matrix_free(&level->P);
@@ -80,6 +96,7 @@ void dcsr_amg_destroy(dcsr_amg *amg)
     dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
     dcsr_i_amg_drop(&amg->nullspace, amg->context);
     dcsr_i_amg_drop(&amg->residuals, amg->context);
+    dcsr_i_amg_drop(&amg->residual_counts, amg->context);
     dcsr_context_free(amg->context, amg, 1, sizeof *amg);
 }
 
@@ -192,11 +209,20 @@ dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t number, dcsr_view *
     return DCSR_OK;
 }
 
-dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t *count, const double **residuals)
+dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column, uint64_t *count,
+                                   const double **residuals)
 {
     if (!amg || !count || !residuals)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg get residuals: an argument is NULL");
-    *count = amg->residual_count;
-    *residuals = amg->residuals.data;
+    *count = 0;
+    *residuals = NULL;
+    const uint64_t columns = amg->residual_counts.count;
+    if (!columns && !column) return DCSR_OK;
+    if (column >= columns)
+        return dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                                "amg get residuals: the last solve had %llu columns, no number %llu",
+                                (unsigned long long)columns, (unsigned long long)column);
+    *count = ((const uint64_t *)amg->residual_counts.data)[column];
+    *residuals = (const double *)amg->residuals.data + amg->residuals.count / columns * column;
     return DCSR_OK;
 }

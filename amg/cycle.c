@@ -40,105 +40,188 @@ void dcsr_i_amg_plan_smoothing(dcsr_i_amg_level *level, const dcsr_i_amg_options
     }
 }
 
+dcsr_status dcsr_i_amg_take_vectors(dcsr_i_amg_hierarchy *h, int number, int width)
+{
+    dcsr_i_amg_level *level = &h->level[number];
+    dcsr_i_amg_array *const taken[] = {&level->r, &level->d,       &level->y,       &level->x,
+                                       &level->b, &level->best[0], &level->best[1], &level->best[2]};
+    /* x and b of level 0 are the caller's, if they are fp64; only levels below are visited twice. */
+    int count = number && h->options.cycle != DCSR_I_AMG_V          ? 8
+                : number || h->options.precision == DCSR_I_AMG_FP32 ? 5
+                                                                    : 3;
+    for (int v = 0; v < count; v++) {
+        dcsr_i_amg_array array;
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(&array, h->context, level->rows * (uint64_t)width, sizeof(double)));
+        dcsr_i_amg_drop(taken[v], h->context);
+        *taken[v] = array;
+    }
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_amg_make_wide(dcsr_i_amg_hierarchy *h, int width)
+{
+    if (width <= h->width) return DCSR_OK;
+    for (int l = 0; l < h->level_count; l++) DCSR_I_AMG_TRY(dcsr_i_amg_take_vectors(h, l, width));
+    h->width = width;
+    return DCSR_OK;
+}
+
+/* ---- Smoothing ---- */
+
 /* Where a smoothing of all steps has to begin, so that it ends in x. */
-static double *beginning(const dcsr_i_amg_level *level, double *x, int steps)
+static void *beginning(const dcsr_i_amg_level *level, void *x, int steps)
 {
     return steps % 2 ? level->y.data : x;
 }
 
 /* The steps from number `first` on, from the x in beginning() to x. */
-static void smooth(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, int first, double *x,
-                   const double *b)
+static void take_steps(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, int first, void *x,
+                       const void *b)
 {
-    double *from = beginning(level, x, level->step_count - first), *to = from == x ? level->y.data : x;
+    void *from = beginning(level, x, level->step_count - first), *to = from == x ? level->y.data : x;
     for (int s = first; s < level->step_count; s++) {
-        dcsr_i_amg_smooth_step(h, level, &level->steps[s], b, from, to);
-        double *swapped = from;
+        f->run->smooth_step(f, level, &level->steps[s], b, from, to);
+        void *swapped = from;
         from = to;
         to = swapped;
     }
 }
 
-static void smooth_from_zero(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double *x,
-                             const double *b)
+static void sweep(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool backward, void *x,
+                  const void *b)
 {
-    dcsr_i_amg_smooth_first(h, level, level->steps[0].add, b, beginning(level, x, level->step_count - 1));
-    smooth(h, level, 1, x, b);
+    for (int s = 0; s < level->step_count; s++) f->run->sweep(f, level, backward, b, x);
 }
 
-static void solve_last(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double *x,
-                       const double *b)
+static bool in_sweeps(const dcsr_i_amg_hierarchy *h)
 {
-    const double *inverse = level->inverse.data;
-    const uint64_t n = level->rows;
-    if (!level->told.direct) {
-        smooth_from_zero(h, level, x, b);
-        for (int sweep = 1; sweep < LAST_SWEEPS; sweep++) {
-            if (level->step_count % 2)
-                dcsr_i_amg_combine(h, n, 1, x, 0, level->y.data); /* where smoothing begins */
-            smooth(h, level, 0, x, b);
+    return h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL;
+}
+
+static void smooth_from_zero(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f,
+                             const dcsr_i_amg_level *level, void *x, const void *b)
+{
+    if (in_sweeps(h)) {
+        f->run->combine(f, level->rows, dcsr_i_amg_zero, b, dcsr_i_amg_zero, x);
+        sweep(f, level, false, x, b);
+    } else {
+        f->run->smooth_first(f, level, level->steps[0].add, b, beginning(level, x, level->step_count - 1));
+        take_steps(f, level, 1, x, b);
+    }
+}
+
+/* From x + P e, e of the next level. Sweeps go backward, so that all of a cycle is symmetric. */
+static void smooth_from(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f,
+                        const dcsr_i_amg_level *level, const void *e, void *x, const void *b)
+{
+    void *begin = in_sweeps(h) ? x : beginning(level, x, level->step_count);
+    f->run->add_product(f, &level->P.rows, e, x, begin);
+    if (in_sweeps(h))
+        sweep(f, level, true, x, b);
+    else
+        take_steps(f, level, 0, x, b);
+}
+
+/* A last level that is not inverted. */
+static void smooth_last(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f,
+                        const dcsr_i_amg_level *level, void *x, const void *b)
+{
+    smooth_from_zero(h, f, level, x, b);
+    for (int time = 1; time < LAST_SWEEPS; time++) {
+        if (in_sweeps(h)) {
+            sweep(f, level, time % 2, x, b);
+            continue;
         }
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (uint64_t j = 0; j < n; j++) sum += inverse[i * n + j] * b[j];
-        x[i] = sum;
+        void *begin = beginning(level, x, level->step_count);
+        if (begin != x) f->run->combine(f, level->rows, dcsr_i_amg_one, x, dcsr_i_amg_zero, begin);
+        take_steps(f, level, 0, x, b);
     }
 }
 
-static void cycle(dcsr_i_amg_hierarchy *h, int number, double *x, const double *b);
+/* ---- Cycles ---- */
 
-/* The second visit of W and K. x comes with the result c of the first, and becomes c + the second's, each times
- * the step that is best in the norm of A if K is asked for (Notay, Recursive Krylov-based multigrid cycles,
- * 2008). */
-static void visit_again(dcsr_i_amg_hierarchy *h, int number, double *x, const double *b)
+static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b);
+
+/* From x = c of the first visit to a level: a second one for what c leaves. The correction is c + e for W, and
+ * the combination of both that is best in the norm of A if K is asked for (Notay, Recursive Krylov-based
+ * multigrid cycles, 2008). Each column has its own. */
+static void visit_again(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
 {
+    enum { MOST = DCSR_I_AMG_MOST_WIDTH };
     dcsr_i_amg_level *level = &h->level[number];
     const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t n = level->rows;
-    double *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
-    dcsr_i_amg_combine(h, n, 1, x, 0, c);
-    double cv = dcsr_i_amg_multiply_dot(h, A, c, v, c, NULL);
-    bool best = h->options.cycle == DCSR_I_AMG_K && cv > 0;
-    double step = best ? dcsr_i_amg_dot(h, n, c, b) / cv : 1;
-    dcsr_i_amg_combine(h, n, 1, b, 0, r);
-    double square = dcsr_i_amg_dot(h, n, b, b), left = dcsr_i_amg_add_norm(h, n, -step, v, r);
-    if (best && left <= GOOD_ENOUGH * GOOD_ENOUGH * square) {
-        dcsr_i_amg_combine(h, n, step, c, 0, x);
+    const int width = f->width;
+    const bool best = h->options.cycle == DCSR_I_AMG_K;
+    void *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
+    double cv[MOST], cb[MOST], square[MOST], left[MOST], step[MOST], back[MOST], again[MOST], enough = 0;
+    f->run->combine(f, n, dcsr_i_amg_one, x, dcsr_i_amg_zero, c);
+    f->run->multiply_dot(f, A, c, v, c, cv, NULL);
+    if (best) f->run->dot(f, n, c, b, cb);
+    for (int k = 0; k < width; k++) {
+        step[k] = best && cv[k] > 0 ? cb[k] / cv[k] : 1;
+        back[k] = -step[k];
+        again[k] = 1;
+    }
+    f->run->combine(f, n, dcsr_i_amg_one, b, dcsr_i_amg_zero, r);
+    f->run->add_norm(f, n, back, v, r, left);
+    if (best) f->run->dot(f, n, b, b, square);
+    for (int k = 0; k < width && best; k++) {
+        if (cv[k] > 0 && left[k] > GOOD_ENOUGH * GOOD_ENOUGH * square[k]) continue;
+        if (cv[k] > 0 || square[k] == 0) again[k] = 0;
+        enough += again[k] == 0;
+    }
+    if (enough == width) {
+        f->run->combine(f, n, step, c, dcsr_i_amg_zero, x);
         return;
     }
-    cycle(h, number, x, r);
-    double again = 1;
+    cycle(h, f, number, x, r);
     if (best) {
-        double xv = dcsr_i_amg_dot(h, n, x, v), xr = dcsr_i_amg_dot(h, n, x, r);
-        double *w = level->r.data;
-        double rest = dcsr_i_amg_multiply_dot(h, A, x, w, x, NULL) - xv * xv / cv;
-        again = rest > 0 ? xr / rest : 0;
-        step -= xv / cv * again;
+        double xv[MOST], xr[MOST], xw[MOST];
+        f->run->dot(f, n, x, v, xv);
+        f->run->dot(f, n, x, r, xr);
+        f->run->multiply_dot(f, A, x, level->r.data, x, xw, NULL);
+        for (int k = 0; k < width; k++) {
+            if (cv[k] <= 0 || again[k] == 0) continue;
+            double rest = xw[k] - xv[k] * xv[k] / cv[k];
+            again[k] = rest > 0 ? xr[k] / rest : 0;
+            step[k] -= xv[k] / cv[k] * again[k];
+        }
     }
-    dcsr_i_amg_combine(h, n, step, c, again, x);
+    f->run->combine(f, n, step, c, again, x);
 }
 
-static void cycle(dcsr_i_amg_hierarchy *h, int number, double *x, const double *b)
+static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
 {
     dcsr_i_amg_level *level = &h->level[number], *next = level + 1;
+    double squares[DCSR_I_AMG_MOST_WIDTH];
     if (number + 1 == h->level_count) {
-        solve_last(h, level, x, b);
+        if (level->told.direct)
+            f->run->dense(f, level->rows, level->inverse.data, b, x);
+        else
+            smooth_last(h, f, level, x, b);
         return;
     }
-    smooth_from_zero(h, level, x, b);
-    dcsr_i_amg_residual(h, &level->A.rows, x, b, level->r.data);
-    dcsr_i_amg_multiply(h, &level->R.rows, level->r.data, next->b.data);
-    cycle(h, number + 1, next->x.data, next->b.data);
+    smooth_from_zero(h, f, level, x, b);
+    f->run->residual(f, &level->A.rows, x, b, level->r.data, squares);
+    f->run->multiply(f, &level->R.rows, level->r.data, next->b.data);
+    cycle(h, f, number + 1, next->x.data, next->b.data);
     if (h->options.cycle != DCSR_I_AMG_V && number + 2 < h->level_count)
-        visit_again(h, number + 1, next->x.data, next->b.data);
-    double *begin = beginning(level, x, level->step_count);
-    dcsr_i_amg_add_product(h, begin, x, &level->P.rows, next->x.data);
-    smooth(h, level, 0, x, b);
+        visit_again(h, f, number + 1, next->x.data, next->b.data);
+    smooth_from(h, f, level, next->x.data, x, b);
 }
 
-void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, double *x, const double *b)
+void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *norms, double *x,
+                             const double *b)
 {
-    cycle(h, 0, x, b);
+    const bool narrow = h->options.precision == DCSR_I_AMG_FP32;
+    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, narrow ? DCSR_FP32 : DCSR_FP64, width);
+    dcsr_i_amg_level *first = &h->level[0];
+    if (!narrow) {
+        cycle(h, &f, 0, x, b);
+        return;
+    }
+    dcsr_i_amg_narrow(&f, first->rows, norms, b, first->b.data);
+    cycle(h, &f, 0, first->x.data, first->b.data);
+    dcsr_i_amg_widen(&f, first->rows, norms, first->x.data, x);
 }

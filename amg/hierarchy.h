@@ -24,7 +24,8 @@ typedef enum dcsr_i_amg_smoother {
     DCSR_I_AMG_ANY_SMOOTHER,
     DCSR_I_AMG_CHEBYSHEV,
     DCSR_I_AMG_JACOBI,
-    DCSR_I_AMG_L1
+    DCSR_I_AMG_L1,
+    DCSR_I_AMG_GAUSS_SEIDEL
 } dcsr_i_amg_smoother;
 typedef enum dcsr_i_amg_cycle { DCSR_I_AMG_V, DCSR_I_AMG_W, DCSR_I_AMG_K } dcsr_i_amg_cycle;
 typedef enum dcsr_i_amg_solver {
@@ -35,12 +36,21 @@ typedef enum dcsr_i_amg_solver {
     DCSR_I_AMG_ALONE
 } dcsr_i_amg_solver;
 
-enum { DCSR_I_AMG_MOST_LEVELS = 40, DCSR_I_AMG_MOST_STEPS = 10, DCSR_I_AMG_MOST_VECTORS = 64 };
+typedef enum dcsr_i_amg_precision { DCSR_I_AMG_FP64, DCSR_I_AMG_FP32 } dcsr_i_amg_precision;
+
+enum {
+    DCSR_I_AMG_MOST_LEVELS = 40,
+    DCSR_I_AMG_MOST_STEPS = 10,
+    DCSR_I_AMG_MOST_VECTORS = 64,
+    DCSR_I_AMG_MOST_WIDTH = 8, /* right-hand sides that are solved for at a time */
+    DCSR_I_AMG_TOGETHER = 64   /* rows of a block that Gauss-Seidel goes through one by one */
+};
 
 /* Numbers are kept as doubles and int64_t, so that one table (amg_options.c) reads and checks them all. */
 typedef struct dcsr_i_amg_options {
     double strength, omega, interval, tolerance;
-    int64_t block, levels, coarse_rows, lanczos, smoother, steps, cycle, solver, restart, iterations, seed;
+    int64_t block, levels, coarse_rows, lanczos, smoother, steps, cycle, precision, solver, restart,
+        iterations, seed;
 } dcsr_i_amg_options;
 void dcsr_i_amg_options_default(dcsr_i_amg_options *options);
 
@@ -60,6 +70,7 @@ typedef struct dcsr_i_amg_rows {
     const uint64_t *begin, *end;
     const uint32_t *columns, *moved_columns;
     const double *values, *moved_values;
+    const float *narrow, *moved_narrow; /* the same in fp32, if cycles are (prepare.c) */
     uint64_t fixed;
 } dcsr_i_amg_rows;
 /* One of them. */
@@ -82,7 +93,18 @@ typedef struct dcsr_i_amg_matrix {
     dcsr_matrix *matrix; /* NULL: the view is the caller's */
     dcsr_view *view;
     dcsr_i_amg_rows rows;
+    dcsr_i_amg_array narrow, moved_narrow; /* what rows has of them */
 } dcsr_i_amg_matrix;
+
+/* What a pass works on: vectors of one type and of so many columns, and the kernels for them (kernels.h). */
+typedef struct dcsr_i_amg_kernels dcsr_i_amg_kernels;
+typedef struct dcsr_i_amg_form {
+    dcsr_context *context;
+    double *sums; /* room for the sums of blocks of rows */
+    dcsr_type type;
+    int width;
+    const dcsr_i_amg_kernels *run;
+} dcsr_i_amg_form;
 
 typedef struct dcsr_i_amg_smoothing {
     double keep, add; /* of a step: d = keep d + add D^-1 r */
@@ -95,16 +117,17 @@ typedef struct dcsr_i_amg_level {
     dcsr_i_amg_array scale; /* D^-1 of the smoother: 1 / a_ii, or 1 / sum |a_ij|; 0 where a_ii is 0 */
     dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
     int step_count;
-    dcsr_i_amg_array x, b, r, d, y; /* a cycle's, and the setup's in between */
-    dcsr_i_amg_array best[3];       /* of cycles that visit the level twice */
-    dcsr_i_amg_array inverse;       /* of the last level, row after row; none: smoothing must do */
+    dcsr_i_amg_array by_color, colors; /* for Gauss-Seidel: blocks of rows, and where each color begins */
+    dcsr_i_amg_array x, b, r, d, y;    /* a cycle's, and the setup's in between; of h->width columns */
+    dcsr_i_amg_array best[3];          /* of cycles that visit the level twice */
+    dcsr_i_amg_array inverse;          /* of the last level, row after row; none: smoothing must do */
     dcsr_amg_level told;
 } dcsr_i_amg_level;
 
 typedef struct dcsr_i_amg_hierarchy {
     dcsr_context *context;
     dcsr_i_amg_options options;
-    int level_count;
+    int level_count, width;
     dcsr_i_amg_level level[DCSR_I_AMG_MOST_LEVELS];
     bool symmetric;        /* level 0, as far as random vectors tell, with a positive diagonal */
     dcsr_i_amg_array sums; /* of blocks of rows, for kernels */
@@ -117,8 +140,8 @@ struct dcsr_amg {
     dcsr_i_amg_array nullspace; /* row after row; none: constants */
     uint64_t nullspace_rows, nullspace_cols;
     dcsr_i_amg_hierarchy *hierarchy; /* NULL: none was set up */
-    dcsr_i_amg_array residuals;      /* of the last solve */
-    uint64_t residual_count;
+    /* Of the last solve: those of a column, then those of the next; how many each has. */
+    dcsr_i_amg_array residuals, residual_counts;
 };
 
 /* ---- Memory (amg.c) ---- */
@@ -192,26 +215,41 @@ dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_a
 
 /* The coefficients of the smoother's steps (cycle.c). */
 void dcsr_i_amg_plan_smoothing(dcsr_i_amg_level *level, const dcsr_i_amg_options *options);
-/* x = M^-1 b, one cycle from zero. x and b have the rows of level 0 and do not overlap. */
-void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, double *x, const double *b);
+/* Vectors of one level for cycles over `width` columns; the setup's are of one column (cycle.c). */
+dcsr_status dcsr_i_amg_take_vectors(dcsr_i_amg_hierarchy *h, int number, int width);
+/* The same for all levels, unless they are wide enough. */
+dcsr_status dcsr_i_amg_make_wide(dcsr_i_amg_hierarchy *h, int width);
+/* What cycles over the level need besides its matrices: its colors, A, P and R in fp32, as far as the options ask
+ * for them. To be called again, for all of the level, when one of these matrices has changed (prepare.c). */
+dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+/* color.c: by_color and colors, new ones where there are some. */
+dcsr_status dcsr_i_amg_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+/* x = M^-1 b, one cycle from zero. x and b are of level 0 and do not overlap; fp64, of so many columns. Cycles
+ * in fp32 divide each column of b by its norm, of which only the order of magnitude matters. */
+void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *norms, double *x,
+                             const double *b);
 
-/* A solve (krylov.c). The vectors are its own. */
+/* A right-hand side. Once it has an outcome, its x no longer changes. */
+typedef struct dcsr_i_amg_column {
+    double norm;       /* |b| */
+    double *residuals; /* of each iteration, relative */
+    double residual;   /* |b - A x| / |b| */
+    uint64_t iterations;
+    dcsr_amg_outcome outcome;
+} dcsr_i_amg_column;
+/* A solve (krylov.c). The vectors are its own. The methods go on until all columns have an outcome. */
 typedef struct dcsr_i_amg_solve {
     dcsr_i_amg_hierarchy *h;
+    dcsr_i_amg_form form; /* fp64, of as many columns as there are of b */
     const dcsr_i_amg_rows *A;
     const dcsr_i_amg_options *options;
     double *x;
     const double *b;
-    double *r;         /* b - A x */
-    double **vector;   /* as many as dcsr_i_amg_vectors() says */
-    double *small;     /* for fgmres: the Hessenberg matrix and what goes with it */
-    double norm;       /* |b| */
-    double *residuals; /* of each iteration, relative */
-    uint64_t iterations;
-    dcsr_amg_outcome outcome;
+    double *r;       /* b - A x */
+    double **vector; /* as many as the method has */
+    double *small;   /* for fgmres: the Hessenberg matrices and what goes with them */
+    dcsr_i_amg_column column[DCSR_I_AMG_MOST_WIDTH];
 } dcsr_i_amg_solve;
-/* Notes |r|; whether to stop, with the outcome set. */
-bool dcsr_i_amg_note(dcsr_i_amg_solve *s, double norm);
 void dcsr_i_amg_cg(dcsr_i_amg_solve *s);
 void dcsr_i_amg_bicgstab(dcsr_i_amg_solve *s);
 void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s);

@@ -1,5 +1,10 @@
-/* kernels.c: passes over the rows of a level. */
+/* kernels.c: passes over the rows of a level, for both types and all widths. */
 #include "amg/kernels.h"
+
+#pragma GCC diagnostic ignored "-Wpsabi" /* rows of eight stay within this file */
+
+const double dcsr_i_amg_zero[DCSR_I_AMG_MOST_WIDTH] = {0};
+const double dcsr_i_amg_one[DCSR_I_AMG_MOST_WIDTH] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 static uint64_t blocks_of(uint64_t n)
 {
@@ -9,7 +14,7 @@ static uint64_t blocks_of(uint64_t n)
 /* for each block of rows, by all threads: */
 #define BLOCKS(n, entries)                                                                                 \
     const uint64_t blocks_ = blocks_of(n);                                                                 \
-    const int threads_ = dcsr_context_threads(h->context, entries);                                        \
+    const int threads_ = dcsr_context_threads(f->context, (uint64_t)f->width * (entries));                 \
     _Pragma(                                                                                               \
         "omp parallel for schedule(static) num_threads(threads_) if (threads_ > 1)") for (uint64_t block = \
                                                                                               0;           \
@@ -21,140 +26,121 @@ static uint64_t blocks_of(uint64_t n)
                   end_ = i + DCSR_I_AMG_BLOCK < (n) ? i + DCSR_I_AMG_BLOCK : (n); \
          i < end_; i++)
 
-static double *sums_of(const dcsr_i_amg_hierarchy *h, uint64_t block)
+static double *sums_of(const dcsr_i_amg_form *f, uint64_t block, int which)
 {
-    return (double *)h->sums.data + block * DCSR_I_AMG_SUMS;
+    return f->sums + (block * DCSR_I_AMG_SUMS + (uint64_t)which) * DCSR_I_AMG_MOST_WIDTH;
 }
 
 dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows)
 {
-    return dcsr_i_amg_take(&h->sums, h->context, blocks_of(rows) * DCSR_I_AMG_SUMS, sizeof(double));
+    return dcsr_i_amg_take(&h->sums, h->context, blocks_of(rows) * DCSR_I_AMG_SUMS * DCSR_I_AMG_MOST_WIDTH,
+                           sizeof(double));
 }
 
 /* Of all blocks: one of the sums that stand side by side. */
-static double total(const dcsr_i_amg_hierarchy *h, uint64_t n, int which)
+static void total(const dcsr_i_amg_form *f, uint64_t n, int which, double *totals)
 {
-    double total = 0;
-    for (uint64_t block = 0; block < blocks_of(n); block++) total += sums_of(h, block)[which];
-    return total;
+    for (int c = 0; c < f->width; c++) totals[c] = 0;
+    for (uint64_t block = 0; block < blocks_of(n); block++)
+        for (int c = 0; c < f->width; c++) totals[c] += sums_of(f, block, which)[c];
 }
 
-void dcsr_i_amg_multiply(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x, double *y)
+/* A row with its values in fp32, as dcsr_i_amg_span_of(). */
+typedef struct narrow_span {
+    const uint32_t *columns;
+    const float *values;
+    uint64_t count;
+} narrow_span;
+
+static inline narrow_span narrow_span_of(const dcsr_i_amg_rows *A, uint64_t i)
 {
-    BLOCKS(A->rows, A->nnz)
-    {
-        ROWS(A->rows) y[i] = dcsr_i_amg_row(A, i, x);
+    uint64_t begin = A->begin[i], count = A->end[i] - begin;
+    if (begin < A->fixed) return (narrow_span){A->columns + begin, A->narrow + begin, count};
+    begin -= A->fixed;
+    return (narrow_span){A->moved_columns + begin, A->moved_narrow + begin, count};
+}
+
+#define JOINED(what, type, width) what##_##type##_##width
+#define JOIN(what, type, width)   JOINED(what, type, width)
+#define NAME(what)                JOIN(what, TYPE, WIDTH)
+
+#define TYPE    fp64
+#define REAL    double
+#define SPAN    dcsr_i_amg_span
+#define SPAN_OF dcsr_i_amg_span_of
+#define WIDTH   1
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 2
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 4
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 8
+#include "amg/kernels.inc"
+#undef WIDTH
+#undef TYPE
+#undef REAL
+#undef SPAN
+#undef SPAN_OF
+#define TYPE    fp32
+#define REAL    float
+#define SPAN    narrow_span
+#define SPAN_OF narrow_span_of
+#define WIDTH   1
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 2
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 4
+#include "amg/kernels.inc"
+#undef WIDTH
+#define WIDTH 8
+#include "amg/kernels.inc"
+#undef WIDTH
+
+dcsr_i_amg_form dcsr_i_amg_form_of(const dcsr_i_amg_hierarchy *h, dcsr_type type, int width)
+{
+    static const dcsr_i_amg_kernels *const kernels[2][4] = {
+        {&kernels_fp64_1, &kernels_fp64_2, &kernels_fp64_4, &kernels_fp64_8},
+        {&kernels_fp32_1, &kernels_fp32_2, &kernels_fp32_4, &kernels_fp32_8}};
+    const int power = width == 8 ? 3 : width / 2;
+    return (dcsr_i_amg_form){.context = h->context,
+                             .sums = h->sums.data,
+                             .type = type,
+                             .width = width,
+                             .run = kernels[type == DCSR_FP32][power]};
+}
+
+/* Factors for numbers 8 k to 8 k + 7 of a vector: a width divides 8. */
+static void repeat(double *eight, const double *norms, int width, bool inverse)
+{
+    for (int k = 0; k < DCSR_I_AMG_MOST_WIDTH; k++) {
+        const double norm = norms[k % width];
+        eight[k] = norm == 0 ? 0 : inverse ? 1 / norm : norm;
     }
 }
 
-void dcsr_i_amg_add_product(const dcsr_i_amg_hierarchy *h, double *y, const double *b,
-                            const dcsr_i_amg_rows *A, const double *x)
+void dcsr_i_amg_narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y)
 {
-    BLOCKS(A->rows, A->nnz)
+    double factor[DCSR_I_AMG_MOST_WIDTH];
+    const uint64_t numbers = n * (uint64_t)f->width;
+    repeat(factor, norms, f->width, true);
+    BLOCKS(numbers, n)
     {
-        ROWS(A->rows) y[i] = b[i] + dcsr_i_amg_row(A, i, x);
+        ROWS(numbers) y[i] = (float)(x[i] * factor[i % DCSR_I_AMG_MOST_WIDTH]);
     }
 }
 
-void dcsr_i_amg_smooth_first(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double add,
-                             const double *b, double *x)
+void dcsr_i_amg_widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y)
 {
-    const double *scale = level->scale.data;
-    double *d = level->d.data;
-    BLOCKS(level->rows, level->rows)
+    double factor[DCSR_I_AMG_MOST_WIDTH];
+    const uint64_t numbers = n * (uint64_t)f->width;
+    repeat(factor, norms, f->width, false);
+    BLOCKS(numbers, n)
     {
-        ROWS(level->rows) x[i] = d[i] = add * scale[i] * b[i];
+        ROWS(numbers) y[i] = (double)x[i] * factor[i % DCSR_I_AMG_MOST_WIDTH];
     }
-}
-
-void dcsr_i_amg_smooth_step(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level,
-                            const dcsr_i_amg_smoothing *step, const double *b, const double *x, double *to)
-{
-    const dcsr_i_amg_rows *A = &level->A.rows;
-    const double *scale = level->scale.data;
-    double *d = level->d.data;
-    BLOCKS(A->rows, A->nnz)
-    {
-        ROWS(A->rows)
-        {
-            double change = step->add * scale[i] * (b[i] - dcsr_i_amg_row(A, i, x));
-            if (step->keep != 0) change += step->keep * d[i];
-            d[i] = change;
-            to[i] = x[i] + change;
-        }
-    }
-}
-
-double dcsr_i_amg_residual(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x,
-                           const double *b, double *r)
-{
-    BLOCKS(A->rows, A->nnz)
-    {
-        double sum = 0;
-        ROWS(A->rows)
-        {
-            r[i] = b[i] - dcsr_i_amg_row(A, i, x);
-            sum += r[i] * r[i];
-        }
-        sums_of(h, block)[0] = sum;
-    }
-    return total(h, A->rows, 0);
-}
-
-double dcsr_i_amg_multiply_dot(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const double *x, double *y,
-                               const double *w, double *yy)
-{
-    BLOCKS(A->rows, A->nnz)
-    {
-        double wy = 0, square = 0;
-        ROWS(A->rows)
-        {
-            y[i] = dcsr_i_amg_row(A, i, x);
-            wy += w[i] * y[i];
-            square += y[i] * y[i];
-        }
-        sums_of(h, block)[0] = wy;
-        sums_of(h, block)[1] = square;
-    }
-    if (yy) *yy = total(h, A->rows, 1);
-    return total(h, A->rows, 0);
-}
-
-double dcsr_i_amg_dot(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x, const double *y)
-{
-    BLOCKS(n, n)
-    {
-        double sum = 0;
-        ROWS(n) sum += x[i] * y[i];
-        sums_of(h, block)[0] = sum;
-    }
-    return total(h, n, 0);
-}
-
-void dcsr_i_amg_combine(const dcsr_i_amg_hierarchy *h, uint64_t n, double a, const double *x, double b,
-                        double *y)
-{
-    BLOCKS(n, n)
-    {
-        if (b == 0) { /* whatever y is */
-            ROWS(n) y[i] = a * x[i];
-        } else {
-            ROWS(n) y[i] = a * x[i] + b * y[i];
-        }
-    }
-}
-
-double dcsr_i_amg_add_norm(dcsr_i_amg_hierarchy *h, uint64_t n, double a, const double *x, double *y)
-{
-    BLOCKS(n, n)
-    {
-        double sum = 0;
-        ROWS(n)
-        {
-            y[i] += a * x[i];
-            sum += y[i] * y[i];
-        }
-        sums_of(h, block)[0] = sum;
-    }
-    return total(h, n, 0);
 }

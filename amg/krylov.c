@@ -1,100 +1,154 @@
 /* krylov.c: the methods that a cycle preconditions.
  *
- * Each goes on from s->x and s->r = b - A x until dcsr_i_amg_note() says so. cg and bicgstab update r; the caller
- * (solve.c) computes it anew from x at the end. */
+ * Each goes on from s->x and s->r = b - A x until every column has an outcome. The columns share the passes over A
+ * and the cycles, but no numbers: each has its own scalars, and once it has its outcome its steps are 0, so that its
+ * x stays. cg and bicgstab update r; the caller (solve.c) computes it anew from x at the end. */
 #include "amg/kernels.h"
 #include <math.h>
 
+enum { MOST = DCSR_I_AMG_MOST_WIDTH };
 static const double GROWTH = 1e6; /* of the residual, to call it divergence */
 
-bool dcsr_i_amg_note(dcsr_i_amg_solve *s, double norm)
+static bool goes_on(const dcsr_i_amg_solve *s, int c)
 {
-    double residual = norm / s->norm;
-    s->residuals[++s->iterations] = residual;
+    return s->column[c].outcome == DCSR_AMG_NONE;
+}
+
+static bool any_goes_on(const dcsr_i_amg_solve *s)
+{
+    for (int c = 0; c < s->form.width; c++)
+        if (goes_on(s, c)) return true;
+    return false;
+}
+
+/* The next residual of a column, and its outcome if that is it. */
+static void note(dcsr_i_amg_solve *s, int c, double norm)
+{
+    dcsr_i_amg_column *k = &s->column[c];
+    double residual = norm / k->norm;
+    k->residuals[++k->iterations] = residual;
     if (residual <= s->options->tolerance)
-        s->outcome = DCSR_AMG_CONVERGED;
-    else if (!isfinite(residual) || residual > GROWTH * fmax(s->residuals[0], 1))
-        s->outcome = DCSR_AMG_DIVERGED;
-    else if (s->iterations >= (uint64_t)s->options->iterations)
-        s->outcome = DCSR_AMG_LIMIT;
-    return s->outcome != DCSR_AMG_NONE;
+        k->outcome = DCSR_AMG_CONVERGED;
+    else if (!isfinite(residual) || residual > GROWTH * fmax(k->residuals[0], 1))
+        k->outcome = DCSR_AMG_DIVERGED;
+    else if (k->iterations >= (uint64_t)s->options->iterations)
+        k->outcome = DCSR_AMG_LIMIT;
+}
+
+/* Of all that go on, from |r|^2. Whether any still does. */
+static bool note_all(dcsr_i_amg_solve *s, const double *squares)
+{
+    for (int c = 0; c < s->form.width; c++)
+        if (goes_on(s, c)) note(s, c, sqrt(squares[c]));
+    return any_goes_on(s);
+}
+
+static void precondition(dcsr_i_amg_solve *s, double *z, const double *r)
+{
+    double norms[MOST];
+    for (int c = 0; c < s->form.width; c++) norms[c] = s->column[c].norm;
+    dcsr_i_amg_precondition(s->h, s->form.width, norms, z, r);
+}
+
+/* x += step z and r -= step v; squares: r^T r */
+static void advance(dcsr_i_amg_solve *s, const double *step, const double *z, const double *v,
+                    double *squares)
+{
+    double back[MOST];
+    for (int c = 0; c < s->form.width; c++) back[c] = -step[c];
+    s->form.run->add_norm(&s->form, s->A->rows, step, z, s->x, squares);
+    s->form.run->add_norm(&s->form, s->A->rows, back, v, s->r, squares);
 }
 
 void dcsr_i_amg_cycles(dcsr_i_amg_solve *s)
 {
-    const uint64_t n = s->A->rows;
-    double *z = s->vector[0];
+    const dcsr_i_amg_form *f = &s->form;
+    double *z = s->vector[0], step[MOST], squares[MOST];
     do {
-        dcsr_i_amg_precondition(s->h, z, s->r);
-        dcsr_i_amg_combine(s->h, n, 1, z, 1, s->x);
-    } while (!dcsr_i_amg_note(s, sqrt(dcsr_i_amg_residual(s->h, s->A, s->x, s->b, s->r))));
+        precondition(s, z, s->r);
+        for (int c = 0; c < f->width; c++) step[c] = goes_on(s, c);
+        f->run->combine(f, s->A->rows, step, z, dcsr_i_amg_one, s->x);
+        f->run->residual(f, s->A, s->x, s->b, s->r, squares);
+    } while (note_all(s, squares));
 }
 
 /* Hestenes, Stiefel 1952. */
 void dcsr_i_amg_cg(dcsr_i_amg_solve *s)
 {
-    dcsr_i_amg_hierarchy *h = s->h;
+    const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
-    double *z = s->vector[0], *p = s->vector[1], *q = s->vector[2], before = 0;
-    for (bool first = true;; first = false) {
-        dcsr_i_amg_precondition(h, z, s->r);
-        double rz = dcsr_i_amg_dot(h, n, s->r, z);
-        if (rz == 0 || !isfinite(rz)) {
-            s->outcome = rz == 0 ? DCSR_AMG_BREAKDOWN : DCSR_AMG_DIVERGED;
-            return;
+    double *z = s->vector[0], *p = s->vector[1], *q = s->vector[2];
+    double rz[MOST], pq[MOST], before[MOST] = {0}, beta[MOST], step[MOST], squares[MOST];
+    do {
+        precondition(s, z, s->r);
+        f->run->dot(f, n, s->r, z, rz);
+        for (int c = 0; c < f->width; c++) {
+            if (goes_on(s, c) && (rz[c] == 0 || !isfinite(rz[c])))
+                s->column[c].outcome = rz[c] == 0 ? DCSR_AMG_BREAKDOWN : DCSR_AMG_DIVERGED;
+            beta[c] = goes_on(s, c) && before[c] != 0 ? rz[c] / before[c] : 0;
+            before[c] = rz[c];
         }
-        dcsr_i_amg_combine(h, n, 1, z, first ? 0 : rz / before, p);
-        before = rz;
-        double pq = dcsr_i_amg_multiply_dot(h, s->A, p, q, p, NULL);
-        if (pq <= 0 || rz < 0) {
-            s->outcome = DCSR_AMG_INDEFINITE;
-            return;
+        if (!any_goes_on(s)) return;
+        f->run->combine(f, n, dcsr_i_amg_one, z, beta, p);
+        f->run->multiply_dot(f, s->A, p, q, p, pq, NULL);
+        for (int c = 0; c < f->width; c++) {
+            if (goes_on(s, c) && (pq[c] <= 0 || rz[c] < 0)) s->column[c].outcome = DCSR_AMG_INDEFINITE;
+            step[c] = goes_on(s, c) ? rz[c] / pq[c] : 0;
         }
-        dcsr_i_amg_add_norm(h, n, rz / pq, p, s->x);
-        if (dcsr_i_amg_note(s, sqrt(dcsr_i_amg_add_norm(h, n, -rz / pq, q, s->r)))) return;
-    }
+        if (!any_goes_on(s)) return;
+        advance(s, step, p, q, squares);
+    } while (note_all(s, squares));
 }
 
 /* van der Vorst 1992, preconditioned from the right. */
 void dcsr_i_amg_bicgstab(dcsr_i_amg_solve *s)
 {
-    dcsr_i_amg_hierarchy *h = s->h;
+    const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
     double *z = s->vector[0], *p = s->vector[1], *v = s->vector[2], *t = s->vector[3], *shadow = s->vector[4];
-    double rho = 1, alpha = 1, omega = 1, tt;
-    dcsr_i_amg_combine(h, n, 1, s->r, 0, shadow);
+    double rho[MOST], before[MOST], alpha[MOST], omega[MOST], beta[MOST], back[MOST];
+    double sv[MOST], tr[MOST], tt[MOST], squares[MOST];
+    f->run->combine(f, n, dcsr_i_amg_one, s->r, dcsr_i_amg_zero, shadow);
     for (bool first = true;; first = false) {
-        double before = rho;
-        rho = dcsr_i_amg_dot(h, n, shadow, s->r);
-        if (rho == 0 || omega == 0 || before == 0) break;
-        if (!first) dcsr_i_amg_combine(h, n, -omega, v, 1, p); /* p = r + beta (p - omega v) */
-        dcsr_i_amg_combine(h, n, 1, s->r, first ? 0 : rho / before * alpha / omega, p);
-        dcsr_i_amg_precondition(h, z, p);
-        double sv = dcsr_i_amg_multiply_dot(h, s->A, z, v, shadow, NULL);
-        if (sv == 0) break;
-        alpha = rho / sv;
-        dcsr_i_amg_add_norm(h, n, alpha, z, s->x);
-        double half = sqrt(dcsr_i_amg_add_norm(h, n, -alpha, v, s->r));
-        if (half <= s->options->tolerance * s->norm) {
-            dcsr_i_amg_note(s, half);
-            return;
+        f->run->dot(f, n, shadow, s->r, rho);
+        for (int c = 0; c < f->width; c++) {
+            if (goes_on(s, c) && (rho[c] == 0 || (!first && omega[c] == 0)))
+                s->column[c].outcome = DCSR_AMG_BREAKDOWN;
+            beta[c] = goes_on(s, c) && !first ? rho[c] / before[c] * alpha[c] / omega[c] : 0;
+            back[c] = goes_on(s, c) && !first ? -omega[c] : 0;
+            before[c] = rho[c];
         }
-        dcsr_i_amg_precondition(h, z, s->r);
-        double tr = dcsr_i_amg_multiply_dot(h, s->A, z, t, s->r, &tt);
-        if (tt == 0) break;
-        omega = tr / tt;
-        dcsr_i_amg_add_norm(h, n, omega, z, s->x);
-        if (dcsr_i_amg_note(s, sqrt(dcsr_i_amg_add_norm(h, n, -omega, t, s->r)))) return;
+        if (!any_goes_on(s)) return;
+        if (!first) f->run->combine(f, n, back, v, dcsr_i_amg_one, p); /* p = r + beta (p - omega v) */
+        f->run->combine(f, n, dcsr_i_amg_one, s->r, beta, p);
+        precondition(s, z, p);
+        f->run->multiply_dot(f, s->A, z, v, shadow, sv, NULL);
+        for (int c = 0; c < f->width; c++) {
+            if (goes_on(s, c) && sv[c] == 0) s->column[c].outcome = DCSR_AMG_BREAKDOWN;
+            alpha[c] = goes_on(s, c) ? rho[c] / sv[c] : 0;
+        }
+        advance(s, alpha, z, v, squares);
+        for (int c = 0; c < f->width; c++)
+            if (goes_on(s, c) && sqrt(squares[c]) <= s->options->tolerance * s->column[c].norm)
+                note(s, c, sqrt(squares[c]));
+        if (!any_goes_on(s)) return;
+        precondition(s, z, s->r);
+        f->run->multiply_dot(f, s->A, z, t, s->r, tr, tt);
+        for (int c = 0; c < f->width; c++) {
+            if (goes_on(s, c) && tt[c] == 0) s->column[c].outcome = DCSR_AMG_BREAKDOWN;
+            omega[c] = goes_on(s, c) ? tr[c] / tt[c] : 0;
+        }
+        advance(s, omega, z, t, squares);
+        if (!note_all(s, squares)) return;
     }
-    s->outcome = DCSR_AMG_BREAKDOWN;
 }
 
 /* ---- Flexible GMRES (Saad 1993) ---- */
 
-/* Of k + 1 rows and k columns; a column is made upper triangular by the rotations of those before it and one
- * more. */
+/* Of one right-hand side: k + 1 rows and k columns; a column is made upper triangular by the rotations of those
+ * before it and one more. */
 typedef struct hessenberg {
-    int restart;
+    int restart, steps;                     /* of this round, until the outcome */
     double *column, *cosine, *sine, *right; /* restart x (restart + 1); restart; restart; restart + 1 */
 } hessenberg;
 
@@ -130,46 +184,76 @@ static double rotate(hessenberg *g, int k)
     return fabs(g->right[k + 1]);
 }
 
-/* x += Z y, where y solves the triangle of k columns. */
-static void update(dcsr_i_amg_solve *s, const hessenberg *g, int k)
+/* right becomes the solution of the triangle. */
+static void solve_triangle(hessenberg *g)
 {
     double *y = g->right;
-    for (int i = k - 1; i >= 0; i--) {
-        for (int j = i + 1; j < k; j++) y[i] -= column_of(g, j)[i] * y[j];
+    for (int i = g->steps - 1; i >= 0; i--) {
+        for (int j = i + 1; j < g->steps; j++) y[i] -= column_of(g, j)[i] * y[j];
         y[i] = column_of(g, i)[i] != 0 ? y[i] / column_of(g, i)[i] : 0;
     }
-    for (int i = 0; i < k; i++)
-        dcsr_i_amg_add_norm(s->h, s->A->rows, y[i], s->vector[g->restart + 1 + i], s->x);
+}
+
+/* v_(k+1) = A z_k, orthogonal to those before it and of length 1; 0 for columns that have their outcome. */
+static void extend(dcsr_i_amg_solve *s, hessenberg *g, int k, double **v, double **z)
+{
+    const dcsr_i_amg_form *f = &s->form;
+    const uint64_t n = s->A->rows;
+    double product[MOST], back[MOST], squares[MOST], inverse[MOST], *w = v[k + 1];
+    dcsr_i_amg_precondition(s->h, f->width, dcsr_i_amg_one, z[k], v[k]);
+    f->run->multiply(f, s->A, z[k], w);
+    for (int i = 0; i <= k; i++) {
+        f->run->dot(f, n, v[i], w, product);
+        for (int c = 0; c < f->width; c++) {
+            column_of(&g[c], k)[i] = product[c];
+            back[c] = -product[c];
+        }
+        f->run->add_norm(f, n, back, v[i], w, squares);
+    }
+    for (int c = 0; c < f->width; c++) {
+        if (!goes_on(s, c)) {
+            inverse[c] = 0;
+            continue;
+        }
+        double length = column_of(&g[c], k)[k + 1] = sqrt(squares[c]);
+        g[c].steps = k + 1;
+        note(s, c, rotate(&g[c], k));
+        /* An invariant space: x is as good as it gets. */
+        if (length == 0 && goes_on(s, c)) s->column[c].outcome = DCSR_AMG_BREAKDOWN;
+        inverse[c] = goes_on(s, c) ? 1 / length : 0;
+    }
+    f->run->combine(f, n, dcsr_i_amg_zero, w, inverse, w);
 }
 
 void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s)
 {
-    dcsr_i_amg_hierarchy *h = s->h;
+    const dcsr_i_amg_form *f = &s->form;
     const uint64_t n = s->A->rows;
     const int restart = (int)s->options->restart;
-    double **v = s->vector, **z = s->vector + restart + 1;
-    hessenberg g = hessenberg_in(s->small, restart);
-    double norm = sqrt(dcsr_i_amg_dot(h, n, s->r, s->r));
-    while (!s->outcome) {
-        int k = 0;
-        g.right[0] = norm;
-        dcsr_i_amg_combine(h, n, 1 / norm, s->r, 0, v[0]);
-        while (k < restart && !s->outcome) {
-            double *c = column_of(&g, k), *w = v[k + 1];
-            dcsr_i_amg_precondition(h, z[k], v[k]);
-            dcsr_i_amg_multiply(h, s->A, z[k], w);
-            for (int i = 0; i <= k; i++) {
-                c[i] = dcsr_i_amg_dot(h, n, v[i], w);
-                dcsr_i_amg_add_norm(h, n, -c[i], v[i], w);
-            }
-            c[k + 1] = sqrt(dcsr_i_amg_dot(h, n, w, w));
-            bool exhausted = c[k + 1] == 0; /* the space is invariant: x is as good as it gets */
-            if (!exhausted) dcsr_i_amg_combine(h, n, 0, w, 1 / c[k + 1], w);
-            norm = rotate(&g, k++);
-            if (!dcsr_i_amg_note(s, norm) && exhausted) s->outcome = DCSR_AMG_BREAKDOWN;
+    double **v = s->vector, **z = s->vector + restart + 1, squares[MOST], factor[MOST];
+    hessenberg g[MOST];
+    for (int c = 0; c < f->width; c++)
+        g[c] = hessenberg_in(s->small + (size_t)c * (size_t)(restart + 1) * (size_t)(restart + 4), restart);
+    f->run->dot(f, n, s->r, s->r, squares);
+    while (any_goes_on(s)) {
+        for (int c = 0; c < f->width; c++) {
+            g[c].steps = 0;
+            g[c].right[0] = sqrt(squares[c]);
+            factor[c] = goes_on(s, c) ? 1 / g[c].right[0] : 0;
         }
-        update(s, &g, k);
-        norm = sqrt(dcsr_i_amg_residual(h, s->A, s->x, s->b, s->r));
-        if (norm == 0 && !s->outcome) s->outcome = DCSR_AMG_CONVERGED;
+        f->run->combine(f, n, factor, s->r, dcsr_i_amg_zero, v[0]);
+        for (int k = 0; k < restart && any_goes_on(s); k++) extend(s, g, k, v, z);
+        for (int c = 0; c < f->width; c++) solve_triangle(&g[c]);
+        for (int k = 0; k < restart; k++) { /* x += Z y */
+            bool any = false;
+            for (int c = 0; c < f->width; c++) {
+                factor[c] = k < g[c].steps ? g[c].right[k] : 0;
+                any |= k < g[c].steps;
+            }
+            if (any) f->run->add_norm(f, n, factor, z[k], s->x, squares);
+        }
+        f->run->residual(f, s->A, s->x, s->b, s->r, squares);
+        for (int c = 0; c < f->width; c++)
+            if (squares[c] == 0 && goes_on(s, c)) s->column[c].outcome = DCSR_AMG_CONVERGED;
     }
 }

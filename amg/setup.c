@@ -79,17 +79,6 @@ static dcsr_status check(const dcsr_amg *amg, const dcsr_view_shape *shape)
 
 /* ---- One level ---- */
 
-/* x and b of level 0 are the caller's; only levels below are visited twice. */
-static dcsr_status take_vectors(const dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, bool below)
-{
-    dcsr_i_amg_array *const taken[] = {&level->r, &level->d,       &level->y,       &level->x,
-                                       &level->b, &level->best[0], &level->best[1], &level->best[2]};
-    int count = !below ? 3 : h->options.cycle == DCSR_I_AMG_V ? 5 : 8;
-    for (int v = 0; v < count; v++)
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(taken[v], h->context, level->rows, sizeof(double)));
-    return DCSR_OK;
-}
-
 /* What smoothing needs, and strength and P too. */
 static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmetric)
 {
@@ -98,7 +87,7 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmet
     dcsr_i_amg_diagonal found;
     level->rows = level->A.rows.rows;
     level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.rows.nnz};
-    DCSR_I_AMG_TRY(take_vectors(h, level, number > 0));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take_vectors(h, number, 1));
     DCSR_I_AMG_TRY(dcsr_i_amg_read_diagonal(&found, h, level, !number));
     level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
     if (!number) h->symmetric = *symmetric;
@@ -242,11 +231,13 @@ dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_a
     h->level_count = 1;
     h->level[0].block = (uint64_t)h->options.block;
     h->symmetric = true;
+    h->width = 1;
     DCSR_I_AMG_TRY(adopt(&h->level[0].A, A, &shape));
     dcsr_status status = dcsr_i_amg_take_sums(h, shape.rows);
     if (!status) status = first_vectors(&B, amg, shape.rows);
     if (!status) status = make_levels(h, &B);
     dcsr_i_amg_drop(&B.array, h->context);
+    for (int l = 0; l < h->level_count && !status; l++) status = dcsr_i_amg_prepare(h, &h->level[l]);
     if (!status) report(h);
     return status;
 }

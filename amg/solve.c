@@ -27,73 +27,117 @@ static method method_of(const dcsr_i_amg_options *options, int64_t solver)
     }
 }
 
-/* All that a solve takes: vectors, pointers to them, residuals, fgmres's small arrays. */
+/* All that a solve takes: vectors, pointers to them, fgmres's small arrays; x and b of several columns. */
 typedef struct room {
-    dcsr_i_amg_array vectors, r, pointers, small;
+    dcsr_i_amg_array vectors, r, pointers, small, x, b;
 } room;
 
 static void leave(room *m, dcsr_context *context)
 {
-    dcsr_i_amg_array *const arrays[] = {&m->vectors, &m->r, &m->pointers, &m->small};
+    dcsr_i_amg_array *const arrays[] = {&m->vectors, &m->r, &m->pointers, &m->small, &m->x, &m->b};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
 }
 
-static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how)
+/* For `width` columns at a time, `columns` in all. */
+static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, uint64_t columns)
 {
     dcsr_context *context = amg->context;
-    const uint64_t n = s->A->rows, restart = (uint64_t)s->options->restart;
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->vectors, context, n * how->vectors, sizeof(double)));
+    const uint64_t restart = (uint64_t)s->options->restart, width = (uint64_t)s->form.width;
+    const uint64_t numbers = s->A->rows * width, history = (uint64_t)s->options->iterations + 1;
+    DCSR_I_AMG_TRY(dcsr_i_amg_make_wide(s->h, s->form.width));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->vectors, context, numbers * how->vectors, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->pointers, context, how->vectors, sizeof(double *)));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->r, context, n, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->r, context, numbers, sizeof(double)));
     if (how->run == dcsr_i_amg_fgmres)
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->small, context, (restart + 1) * (restart + 4), sizeof(double)));
-    dcsr_i_amg_array residuals = {0};
-    DCSR_I_AMG_TRY(
-        dcsr_i_amg_take(&residuals, context, (uint64_t)s->options->iterations + 1, sizeof(double)));
+        DCSR_I_AMG_TRY(
+            dcsr_i_amg_take(&m->small, context, width * (restart + 1) * (restart + 4), sizeof(double)));
+    if (columns > 1) {
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->x, context, numbers, sizeof(double)));
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->b, context, numbers, sizeof(double)));
+    }
+    dcsr_i_amg_array residuals = {0}, counts = {0};
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&counts, context, columns, sizeof(uint64_t)));
+    dcsr_status status = dcsr_i_amg_take(&residuals, context, columns * history, sizeof(double));
+    if (status) {
+        dcsr_i_amg_drop(&counts, context);
+        return status;
+    }
     dcsr_i_amg_drop(&amg->residuals, context);
+    dcsr_i_amg_drop(&amg->residual_counts, context);
     amg->residuals = residuals;
-    s->residuals = residuals.data;
+    amg->residual_counts = counts;
     s->vector = m->pointers.data;
-    for (uint64_t v = 0; v < how->vectors; v++) s->vector[v] = (double *)m->vectors.data + v * n;
+    for (uint64_t v = 0; v < how->vectors; v++) s->vector[v] = (double *)m->vectors.data + v * numbers;
     s->r = m->r.data;
     s->small = m->small.data;
     return DCSR_OK;
 }
 
-/* *residual is |b - A x| / |b| at the end. */
-static void run(dcsr_i_amg_solve *s, const method *how, double *residual)
+/* |b - A x| / |b| of all columns, from x. */
+static void measure(dcsr_i_amg_solve *s)
 {
-    const uint64_t n = s->A->rows;
-    s->norm = sqrt(dcsr_i_amg_dot(s->h, n, s->b, s->b));
-    if (s->norm == 0) { /* whatever A is, that is the solution of least norm */
-        memset(s->x, 0, n * sizeof *s->x);
-        s->outcome = DCSR_AMG_CONVERGED;
-        s->residuals[0] = *residual = 0;
-        return;
-    }
-    *residual = sqrt(dcsr_i_amg_residual(s->h, s->A, s->x, s->b, s->r)) / s->norm;
-    s->residuals[0] = *residual;
-    for (bool first = true;; first = false) {
-        double before = *residual;
-        if (before <= s->options->tolerance)
-            s->outcome = DCSR_AMG_CONVERGED;
-        else if (!s->options->iterations || s->iterations >= (uint64_t)s->options->iterations)
-            s->outcome = DCSR_AMG_LIMIT;
-        else if (!first && !(before <= PROGRESS * s->residuals[0]))
-            s->outcome = DCSR_AMG_STAGNATED;
-        if (s->outcome) return;
-        how->run(s);
-        *residual = sqrt(dcsr_i_amg_residual(s->h, s->A, s->x, s->b, s->r)) / s->norm;
-        if (s->outcome != DCSR_AMG_CONVERGED) return;
-        s->outcome = DCSR_AMG_NONE;
-        if (*residual > s->options->tolerance && !(*residual <= PROGRESS * before)) {
-            s->outcome = DCSR_AMG_STAGNATED;
-            return;
-        }
+    double squares[DCSR_I_AMG_MOST_WIDTH];
+    s->form.run->residual(&s->form, s->A, s->x, s->b, s->r, squares);
+    for (int c = 0; c < s->form.width; c++) {
+        dcsr_i_amg_column *k = &s->column[c];
+        k->residual = k->norm == 0 ? 0 : sqrt(squares[c]) / k->norm;
     }
 }
 
-static dcsr_status check(const dcsr_amg *amg, const double *x, const double *b)
+/* The norms of b. Where that is 0, x = 0 is the solution of least norm, whatever A is. */
+static void begin(dcsr_i_amg_solve *s)
+{
+    const dcsr_i_amg_form *f = &s->form;
+    double squares[DCSR_I_AMG_MOST_WIDTH], kept[DCSR_I_AMG_MOST_WIDTH];
+    f->run->dot(f, s->A->rows, s->b, s->b, squares);
+    for (int c = 0; c < f->width; c++) {
+        s->column[c].norm = sqrt(squares[c]);
+        s->column[c].outcome = squares[c] == 0 ? DCSR_AMG_CONVERGED : DCSR_AMG_NONE;
+        s->column[c].iterations = 0;
+        kept[c] = squares[c] != 0;
+    }
+    f->run->combine(f, s->A->rows, dcsr_i_amg_zero, s->b, kept, s->x);
+    measure(s);
+    for (int c = 0; c < f->width; c++) s->column[c].residuals[0] = s->column[c].residual;
+}
+
+/* What to say of a column before the method goes on; `before`: its residual before the last round. */
+static dcsr_amg_outcome judge(const dcsr_i_amg_solve *s, const dcsr_i_amg_column *k, bool first,
+                              double before)
+{
+    if (k->residual <= s->options->tolerance) return DCSR_AMG_CONVERGED;
+    if (!first && !(k->residual <= PROGRESS * before)) return DCSR_AMG_STAGNATED;
+    if (k->iterations >= (uint64_t)s->options->iterations) return DCSR_AMG_LIMIT;
+    return DCSR_AMG_NONE;
+}
+
+static void run(dcsr_i_amg_solve *s, const method *how)
+{
+    begin(s);
+    bool open[DCSR_I_AMG_MOST_WIDTH], any = true;
+    double before[DCSR_I_AMG_MOST_WIDTH] = {0};
+    for (int c = 0; c < s->form.width; c++) open[c] = s->column[c].outcome == DCSR_AMG_NONE;
+    for (bool first = true; any; first = false) {
+        any = false;
+        for (int c = 0; c < s->form.width; c++) {
+            dcsr_i_amg_column *k = &s->column[c];
+            if (!open[c]) continue;
+            k->outcome = judge(s, k, first, before[c]);
+            open[c] = k->outcome == DCSR_AMG_NONE;
+            before[c] = k->residual;
+            any |= open[c];
+        }
+        if (!any) return;
+        how->run(s);
+        measure(s);
+        /* What converged by its own account is judged again. */
+        for (int c = 0; c < s->form.width; c++) open[c] &= s->column[c].outcome == DCSR_AMG_CONVERGED;
+    }
+}
+
+/* ---- Arguments and columns ---- */
+
+static dcsr_status check(const dcsr_amg *amg, const void *x, const void *b)
 {
     dcsr_context_info info;
     if (!amg || !x || !b)
@@ -105,10 +149,16 @@ static dcsr_status check(const dcsr_amg *amg, const double *x, const double *b)
     if (!amg->hierarchy)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "amg solve: there are no levels yet; call dcsr_amg_setup() first");
-    for (uint64_t i = 0; i < amg->hierarchy->level[0].rows; i++)
+    return DCSR_OK;
+}
+
+static dcsr_status check_values(const double *x, const double *b, uint64_t rows, uint64_t columns)
+{
+    for (uint64_t i = 0; i < rows * columns; i++)
         if (!isfinite(x[i]) || !isfinite(b[i]))
-            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg solve: %s[%llu] is not finite",
-                                    isfinite(x[i]) ? "b" : "x", (unsigned long long)i);
+            return dcsr_thread_fail(
+                DCSR_ERROR_INVALID_ARGUMENT, "amg solve: %s[%llu] is not finite (column %llu)",
+                isfinite(x[i]) ? "b" : "x", (unsigned long long)(i % rows), (unsigned long long)(i / rows));
     return DCSR_OK;
 }
 
@@ -120,24 +170,102 @@ static int64_t choose(const dcsr_amg *amg)
     return amg->hierarchy->symmetric && fixed ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
 }
 
-dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report)
+/* The columns of a group side by side, those that are missing as 0; and back. */
+static void gather(double *to, int width, const double *from, uint64_t rows, int columns)
 {
-    DCSR_I_AMG_TRY(check(amg, x, b));
+    for (uint64_t i = 0; i < rows; i++)
+        for (int c = 0; c < width; c++)
+            to[i * (uint64_t)width + (uint64_t)c] = c < columns ? from[i + (uint64_t)c * rows] : 0;
+}
+
+static void scatter(double *to, uint64_t rows, int columns, const double *from, int width)
+{
+    for (int c = 0; c < columns; c++)
+        for (uint64_t i = 0; i < rows; i++)
+            to[i + (uint64_t)c * rows] = from[i * (uint64_t)width + (uint64_t)c];
+}
+
+/* Solves for so many columns from number `first` on, which the form is wide enough for. */
+static void solve_group(dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, const room *m, uint64_t first,
+                        int columns, double *x, const double *b)
+{
+    const uint64_t rows = s->A->rows, history = (uint64_t)s->options->iterations + 1;
+    double unused[2]; /* of columns that only fill the form */
+    x += first * rows;
+    b += first * rows;
+    for (int c = 0; c < s->form.width; c++)
+        s->column[c].residuals =
+            c < columns ? (double *)amg->residuals.data + (first + (uint64_t)c) * history : unused;
+    s->x = s->form.width > 1 ? m->x.data : x;
+    s->b = s->form.width > 1 ? m->b.data : b;
+    if (s->form.width > 1) {
+        gather(m->x.data, s->form.width, x, rows, columns);
+        gather(m->b.data, s->form.width, b, rows, columns);
+    }
+    run(s, how);
+    if (s->form.width > 1) scatter(x, rows, columns, m->x.data, s->form.width);
+    for (int c = 0; c < columns; c++)
+        ((uint64_t *)amg->residual_counts.data)[first + (uint64_t)c] = s->column[c].iterations + 1;
+}
+
+static void tell(dcsr_amg_report *report, const dcsr_i_amg_column *column, const method *how, double start)
+{
+    report->outcome = column->outcome;
+    report->solver = how->name;
+    report->iterations = column->iterations;
+    report->residual = column->residual;
+    report->solve_seconds = dcsr_i_amg_now() - start;
+}
+
+/* The least width for so many columns. */
+static int width_for(uint64_t columns)
+{
+    int width = 1;
+    while ((uint64_t)width < columns && width < DCSR_I_AMG_MOST_WIDTH) width *= 2;
+    return width;
+}
+
+/* x and b have so many columns, one after the other. */
+static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t columns,
+                         dcsr_amg_report *reports)
+{
     double start = dcsr_i_amg_now();
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options, .x = x, .b = b};
+    dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options};
     const method how = method_of(&amg->options, choose(amg));
     room m = {0};
-    dcsr_status status = enter(&m, amg, &s, &how);
-    if (!status) {
-        run(&s, &how, &h->report.residual);
-        amg->residual_count = s.iterations + 1;
-        h->report.outcome = s.outcome;
-        h->report.solver = how.name;
-        h->report.iterations = s.iterations;
-        h->report.solve_seconds = dcsr_i_amg_now() - start;
-        if (report) *report = h->report;
+    DCSR_I_AMG_TRY(check_values(x, b, s.A->rows, columns));
+    s.form = dcsr_i_amg_form_of(h, DCSR_FP64, width_for(columns));
+    dcsr_status status = enter(&m, amg, &s, &how, columns);
+    for (uint64_t first = 0; first < columns && !status;) {
+        const uint64_t left = columns - first, width = (uint64_t)s.form.width;
+        const int now = (int)(left < width ? left : width);
+        solve_group(amg, &s, &how, &m, first, now, x, b);
+        for (int c = 0; c < now; c++) {
+            tell(&h->report, &s.column[c], &how, start);
+            if (reports) reports[first + (uint64_t)c] = h->report;
+        }
+        first += (uint64_t)now;
     }
     leave(&m, amg->context);
     return status;
+}
+
+dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report)
+{
+    DCSR_I_AMG_TRY(check(amg, x, b));
+    return solve(amg, x, b, 1, report);
+}
+
+dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B, dcsr_amg_report *reports)
+{
+    DCSR_I_AMG_TRY(check(amg, X, B));
+    const uint64_t rows = amg->hierarchy->level[0].rows;
+    if (X->rows != rows || B->rows != rows || X->cols != B->cols)
+        return dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                "amg solve: A has %llu rows, X is %llu x %llu and B is %llu x %llu",
+                                (unsigned long long)rows, (unsigned long long)X->rows,
+                                (unsigned long long)X->cols, (unsigned long long)B->rows,
+                                (unsigned long long)B->cols);
+    return solve(amg, X->values, B->values, B->cols, reports);
 }

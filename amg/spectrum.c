@@ -19,9 +19,22 @@ typedef struct lanczos {
 /* w = D^-1 A v; returns v^T A v, and sets *cross to before^T A v. */
 static double apply(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const lanczos *l, double *cross)
 {
-    double square = dcsr_i_amg_multiply_dot(h, A, l->v, l->w, l->v, NULL);
-    *cross = dcsr_i_amg_dot(h, A->rows, l->before, l->w);
+    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, DCSR_FP64, 1);
+    double square;
+    f.run->multiply_dot(&f, A, l->v, l->w, l->v, &square, NULL);
+    f.run->dot(&f, A->rows, l->before, l->w, cross);
     return square;
+}
+
+/* Returns |v| in the norm of D, and makes that 1 unless it is 0. */
+static double normalise(dcsr_i_amg_hierarchy *h, uint64_t n, double *v, const double *Dv)
+{
+    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, DCSR_FP64, 1);
+    double square;
+    f.run->dot(&f, n, v, Dv, &square);
+    const double norm = sqrt(square), factor = 1 / norm;
+    if (norm > 0) f.run->combine(&f, n, dcsr_i_amg_zero, v, &factor, v);
+    return norm;
 }
 
 /* w = D^-1 w - alpha v - beta before; then before = v and v = w / |w|. Returns |w| in the norm of D. */
@@ -36,10 +49,8 @@ static double advance(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l, double al
         w[i] = next;
         r[i] = next * d[i];
     }
-    double norm = sqrt(dcsr_i_amg_dot(h, n, w, r));
     *l = (lanczos){.before = l->v, .v = w, .w = l->before, .diagonal = d};
-    if (norm > 0) dcsr_i_amg_combine(h, n, 0, w, 1 / norm, w);
-    return norm;
+    return normalise(h, n, w, r);
 }
 
 static void start(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l)
@@ -53,8 +64,7 @@ static void start(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l)
         w[i] = d[i] * v[i];
         l->before[i] = 0;
     }
-    double norm = sqrt(dcsr_i_amg_dot(h, n, v, w));
-    if (norm > 0) dcsr_i_amg_combine(h, n, 0, v, 1 / norm, v);
+    normalise(h, n, v, w);
 }
 
 double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,

@@ -145,7 +145,7 @@ static void put_residuals(cli_report *report, const dcsr_amg *amg)
 {
     uint64_t count;
     const double *residuals;
-    if (dcsr_amg_get_residuals(amg, &count, &residuals)) return;
+    if (dcsr_amg_get_residuals(amg, 0, &count, &residuals)) return;
     cli_put_line(report, NULL, "iteration    residual");
     for (uint64_t i = 0; i < count; i++)
         cli_put_line(report, NULL, "%9llu %11.3e", (unsigned long long)i, residuals[i]);

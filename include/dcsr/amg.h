@@ -2,7 +2,8 @@
  *
  *      setup   strength of connection, aggregates of rows, P from the near-nullspace vectors B (A B is about 0),
  *              smoothed by Jacobi, R = P^T, and R A P as the next level, until that is small
- *      solve   a cycle through the levels, as the preconditioner of a Krylov method, or alone
+ *      solve   a cycle through the levels, as the preconditioner of a Krylov method, or alone; for several
+ *              right-hand sides at once
  *
  *      dcsr_amg *amg = NULL;
  *      dcsr_amg_report report;
@@ -12,7 +13,8 @@
  *      dcsr_amg_solve(amg, x, b, &report);
  *      dcsr_amg_destroy(amg);
  *
- * docs/AMG.md tells what each option does. All is in double precision, on the cpu. Results are bitwise the same
+ * docs/AMG.md tells what each option does. All is in double precision unless the option precision says
+ * otherwise, on the cpu. Results are bitwise the same
  * for any number of threads.
  *
  * Threads: calls on one dcsr_amg must follow one another.
@@ -109,6 +111,15 @@ DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report
  * methods six or fewer. */
 DCSR_API dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report);
 
+/* Solves A X = B for each column, as dcsr_amg_solve() does for one. X and B have the rows of A and as many
+ * columns as each other, and do not overlap. reports may be NULL; else it has one report a column, each with the
+ * seconds until its column was done. Up to eight columns share each pass over the levels, so that several take
+ * clearly less than as many solves; a column that has its outcome no longer changes. Errors: as
+ * dcsr_amg_solve(), and DIMENSION_MISMATCH. Memory: that of a solve times min(8, columns rounded up to a power of
+ * 2), and as much for the vectors of the levels, which keep it. */
+DCSR_API dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B,
+                                         dcsr_amg_report *reports);
+
 /* One level of the last setup. */
 typedef struct dcsr_amg_level {
     uint64_t rows, nnz;
@@ -121,9 +132,11 @@ typedef struct dcsr_amg_level {
 /* Errors: INVALID_ARGUMENT (NULL, no setup), INDEX_OUT_OF_RANGE. */
 DCSR_API dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_level *level);
 
-/* |b - A x| / |b| before the first and after each iteration of the last solve, as the method computes it. The
- * array is lent until the next call on the solver. Errors: INVALID_ARGUMENT. */
-DCSR_API dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t *count, const double **residuals);
+/* |b - A x| / |b| before the first and after each iteration of the last solve, as the method computes it, for one
+ * of its columns (0 if there was but one). The array is lent until the next call on the solver. Errors:
+ * INVALID_ARGUMENT, INDEX_OUT_OF_RANGE. */
+DCSR_API dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column, uint64_t *count,
+                                            const double **residuals);
 
 /* For those who want to look at the method: views of A, P and R of a level, lent as long as the levels are;
  * P and R are NULL for the last one. Each pointer may be NULL. Errors: as dcsr_amg_get_level(). */

@@ -51,8 +51,8 @@ Test(amg_calls, wrong_arguments)
     TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "views", dcsr_amg_get_views(p.amg, 99, NULL, NULL, NULL));
     TEST_REFUSED(bad, "level is NULL", dcsr_amg_get_level(p.amg, 0, NULL));
     TEST_REFUSED(bad, "amg is NULL", dcsr_amg_get_level(NULL, 0, &level));
-    TEST_REFUSED(bad, "NULL", dcsr_amg_get_residuals(p.amg, NULL, &residuals));
-    TEST_REFUSED(bad, "NULL", dcsr_amg_get_residuals(p.amg, &count, NULL));
+    TEST_REFUSED(bad, "NULL", dcsr_amg_get_residuals(p.amg, 0, NULL, &residuals));
+    TEST_REFUSED(bad, "NULL", dcsr_amg_get_residuals(p.amg, 0, &count, NULL));
     memset(p.x, 0, 144 * sizeof *p.x);
     p.b[3] = NAN;
     TEST_REFUSED(bad, "b[3]", dcsr_amg_solve(p.amg, p.x, p.b, NULL));

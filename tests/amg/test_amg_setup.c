@@ -213,7 +213,8 @@ static void expect_same_views(dcsr_view *a, dcsr_view *b)
 Test(amg_setup, is_the_same_for_any_number_of_threads)
 {
     static const char *const settings[] = {"solver=cg", "solver=fgmres cycle=K",
-                                           "solver=bicgstab smoother=l1"};
+                                           "solver=bicgstab smoother=l1",
+                                           "smoother=gauss-seidel precision=fp32"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         problem p = problem_generated(1, "poisson3d7:33"), q = problem_generated(5, "poisson3d7:33");
         SOLVES(&p, settings[s], NULL, 40);

@@ -162,7 +162,7 @@ Test(amg_solve, begins_with_the_x_it_is_given)
     uint64_t count;
     const double *residuals;
     SOLVES(&p, "tolerance=1e-8", NULL, 20);
-    TEST_OK(dcsr_amg_get_residuals(p.amg, &count, &residuals));
+    TEST_OK(dcsr_amg_get_residuals(p.amg, 0, &count, &residuals));
     cr_assert(count == p.report.iterations + 1 && residuals[0] == 1 && residuals[count - 1] <= 1e-8);
     for (uint64_t i = 2; i < count; i++) cr_assert_gt(residuals[i - 1], residuals[i]);
     TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));

@@ -1,0 +1,269 @@
+/* test_amg_ways.c: several right-hand sides at once, levels in fp32, Gauss-Seidel. */
+#include "amg/hierarchy.h"
+#include "dcsr/base/alloc.h"
+#include "tests/amg/problems.h"
+
+static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
+
+static dcsr_dense columns_of(const problem *p, uint64_t cols)
+{
+    dcsr_dense X = {.rows = p->csr.rows, .cols = cols};
+    X.values = test_allocate(X.rows * cols, sizeof *X.values);
+    memset(X.values, 0, X.rows * cols * sizeof *X.values);
+    return X;
+}
+
+/* Different for each column; column 2 is 0. */
+static void fill(dcsr_dense *B)
+{
+    for (uint64_t c = 0; c < B->cols; c++)
+        for (uint64_t i = 0; i < B->rows; i++)
+            B->values[i + c * B->rows] =
+                c == 2 ? 0 : (double)((i + 1) * (c + 3) * 2654435761u % 1000) - 300 * (double)c;
+}
+
+/* Each column as if it were alone, from its own x. */
+static void expect_as_alone(const char *generator, const char *settings, uint64_t cols)
+{
+    problem p = problem_generated(2, generator);
+    problem_set(&p, settings);
+    TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+    dcsr_dense X = columns_of(&p, cols), B = columns_of(&p, cols);
+    dcsr_amg_report *reports = test_allocate(cols, sizeof *reports);
+    const uint64_t n = p.csr.rows;
+    fill(&B);
+    if (cols > 3) memcpy(X.values + 3 * n, B.values, n * sizeof *X.values);
+    TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
+    for (uint64_t c = 0; c < cols; c++) {
+        uint64_t count, alone;
+        const double *residuals;
+        double *x = X.values + c * n, difference = 0, size = 0;
+        TEST_OK(dcsr_amg_get_residuals(p.amg, c, &count, &residuals));
+        cr_assert(count == reports[c].iterations + 1 && residuals[count - 1] <= 1e-8);
+        memset(p.x, 0, n * sizeof *p.x);
+        if (c == 3) memcpy(p.x, B.values, n * sizeof *p.x);
+        problem one = p;
+        one.b = B.values + c * n;
+        TEST_OK(dcsr_amg_solve(p.amg, p.x, one.b, &p.report));
+        alone = p.report.iterations;
+        cr_assert(reports[c].outcome == DCSR_AMG_CONVERGED && reports[c].iterations == alone,
+                  "%s, column %d of %d: %d iterations, alone %d", settings, (int)c, (int)cols,
+                  (int)reports[c].iterations, (int)alone);
+        cr_assert_str_eq(reports[c].solver, p.report.solver);
+        for (uint64_t i = 0; i < n; i++) {
+            difference = fmax(difference, fabs(x[i] - p.x[i]));
+            size = fmax(size, fabs(p.x[i]));
+        }
+        cr_assert(difference <= 1e-9 * size, "%s, column %d: off by %g of %g", settings, (int)c, difference,
+                  size);
+        if (c != 3) cr_assert_leq(reports[c].residual, 1e-8);
+        TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports)); /* nothing is left to do */
+        cr_assert(reports[c].iterations == 0 && reports[c].outcome == DCSR_AMG_CONVERGED);
+        TEST_OK(dcsr_amg_get_residuals(p.amg, cols - 1, &count, &residuals));
+        cr_assert_eq(count, 1);
+        TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "columns",
+                     dcsr_amg_get_residuals(p.amg, cols, &count, &residuals));
+        memset(X.values, 0, n * cols * sizeof *X.values);
+        if (cols > 3) memcpy(X.values + 3 * n, B.values, n * sizeof *X.values);
+        TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
+    }
+    free(X.values);
+    free(B.values);
+    free(reports);
+    problem_end(&p);
+}
+
+Test(amg_ways, columns_are_solved_as_if_alone)
+{
+    static const uint64_t cols[] = {1, 2, 3, 5, 8, 11};
+    for (size_t k = 0; k < sizeof cols / sizeof *cols; k++)
+        expect_as_alone("poisson2d5:40", "solver=cg coarse_rows=20", cols[k]);
+    expect_as_alone("poisson2d9:40", "solver=bicgstab", 3);
+    expect_as_alone("poisson2d9:40", "solver=fgmres restart=4", 4);
+    expect_as_alone("poisson2d5:40", "solver=none smoother=l1", 5);
+    expect_as_alone("poisson3d7:14", "cycle=K coarse_rows=10", 4);
+    expect_as_alone("poisson3d7:14", "levels=1 smoother=gauss-seidel steps=3", 4);
+    expect_as_alone("poisson3d7:14", "precision=fp32 cycle=K coarse_rows=10", 4);
+    expect_as_alone("poisson3d7:14", "precision=fp32 smoother=gauss-seidel", 2);
+}
+
+/* One that cannot converge leaves the others alone. */
+Test(amg_ways, columns_end_differently)
+{
+    problem p = problem_diffusion(2, 40, everywhere, 0, 0);
+    dcsr_dense X = columns_of(&p, 3), B = columns_of(&p, 3);
+    dcsr_amg_report reports[3];
+    const uint64_t n = p.csr.rows;
+    problem_in_range(&p);
+    for (uint64_t i = 0; i < n; i++) {
+        B.values[i] = p.b[i];
+        B.values[i + n] = 1; /* not in the range of a Neumann problem */
+        B.values[i + 2 * n] = -2 * p.b[i];
+    }
+    static const char *const solvers[] = {"solver=cg", "solver=fgmres restart=7", "solver=bicgstab"};
+    for (size_t s = 0; s < sizeof solvers / sizeof *solvers; s++) {
+        problem_set(&p, solvers[s]);
+        TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+        memset(X.values, 0, 3 * n * sizeof *X.values);
+        TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
+        cr_assert(reports[0].outcome == DCSR_AMG_CONVERGED && reports[2].outcome == DCSR_AMG_CONVERGED);
+        cr_assert(reports[1].outcome != DCSR_AMG_CONVERGED && reports[1].residual > 0.9);
+        cr_assert_eq(reports[0].iterations, reports[2].iterations);
+        memcpy(p.x, X.values, n * sizeof *p.x);
+        cr_assert_leq(problem_residual(&p), 1.1e-8);
+    }
+    free(X.values);
+    free(B.values);
+    problem_end(&p);
+}
+
+Test(amg_ways, wrong_columns_and_no_memory)
+{
+    problem p = problem_generated(1, "poisson2d5:12");
+    double values[4 * 144] = {0}, right[4 * 144];
+    dcsr_dense X = {.rows = 144, .cols = 4, .values = values}, B = {.rows = 144, .cols = 4, .values = right};
+    fill(&B);
+    TEST_REFUSED(bad, "setup", dcsr_amg_solve_many(p.amg, &X, &B, NULL));
+    TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+    TEST_REFUSED(bad, "NULL", dcsr_amg_solve_many(p.amg, NULL, &B, NULL));
+    TEST_REFUSED(bad, "NULL", dcsr_amg_solve_many(p.amg, &X, NULL, NULL));
+    TEST_REFUSED(bad, "NULL", dcsr_amg_solve_many(NULL, &X, &B, NULL));
+    B.cols = 3;
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "X is 144 x 4 and B is 144 x 3",
+                 dcsr_amg_solve_many(p.amg, &X, &B, NULL));
+    B.cols = X.cols = 4;
+    B.rows = 143;
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "A has 144 rows", dcsr_amg_solve_many(p.amg, &X, &B, NULL));
+    B.rows = 144;
+    right[144 + 7] = NAN;
+    TEST_REFUSED(bad, "b[7] is not finite (column 1)", dcsr_amg_solve_many(p.amg, &X, &B, NULL));
+    right[144 + 7] = 0;
+    dcsr_amg_report reports[4];
+    long allowed = 0;
+    for (dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY; status; allowed++) {
+        dcsr_i_fail_allocations_after(allowed);
+        status = dcsr_amg_solve_many(p.amg, &X, &B, reports);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || (status == DCSR_ERROR_OUT_OF_MEMORY && values[0] == 0));
+    }
+    cr_assert(allowed > 7 && reports[3].outcome == DCSR_AMG_CONVERGED, "%d allocations, %s", (int)allowed,
+              dcsr_amg_outcome_text(reports[3].outcome));
+    X.cols = B.cols = 0;
+    TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, NULL));
+    problem_end(&p);
+}
+
+/* The residual is fp64 whatever the levels are. */
+Test(amg_ways, levels_in_fp32)
+{
+    static const char *const settings[] = {"cycle=W",     "cycle=K",     "solver=bicgstab",
+                                           "smoother=l1", "solver=none", "smoother=gauss-seidel"};
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        problem p = problem_generated(2, "poisson3d7:20");
+        problem_set(&p, "tolerance=1e-12 precision=fp64");
+        problem_solve(&p, settings[s], NULL);
+        uint64_t iterations = p.report.iterations;
+        problem_set(&p, "precision=fp32");
+        problem_solve(&p, settings[s], NULL);
+        cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && problem_residual(&p) <= 1.1e-12 &&
+                      p.report.iterations <= iterations + 2,
+                  "%s: %d iterations, in fp64 %d", settings[s], (int)p.report.iterations, (int)iterations);
+        for (uint64_t i = 0; i < p.csr.rows; i++) p.b[i] *= 1e-60; /* below what fp32 has */
+        problem_solve(&p, "precision=fp32", NULL);
+        cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= iterations + 2,
+                  "%s: %s after %d iterations", settings[s], dcsr_amg_outcome_text(p.report.outcome),
+                  (int)p.report.iterations);
+        problem_end(&p);
+    }
+}
+
+/* A matrix whose values fp32 cannot hold is refused, and the levels before are as they were. */
+Test(amg_ways, fp32_has_a_range)
+{
+    problem p = problem_generated(1, "poisson2d5:12");
+    SOLVES(&p, "precision=fp32", NULL, 20);
+    for (int small = 0; small < 2; small++) {
+        dcsr_coo coo;
+        TEST_OK(dcsr_coo_generate(&coo, p.context, "poisson2d5:12"));
+        for (uint64_t e = 0; e < coo.nnz; e++)
+            if (coo.row_indices[e] == 5) ((double *)coo.values)[e] *= small ? 1e-50 : 1e50;
+        dcsr_matrix *matrix;
+        dcsr_view *view;
+        TEST_OK(dcsr_matrix_from_coo(&matrix, p.context, &coo, NULL));
+        TEST_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0));
+        TEST_REFUSED(bad, "row 5 of A has values that are too large or too small",
+                     dcsr_amg_setup(p.amg, view, NULL));
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+        dcsr_coo_free(&coo);
+    }
+    memset(p.x, 0, 144 * sizeof *p.x);
+    TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));
+    cr_assert_eq(p.report.outcome, DCSR_AMG_CONVERGED);
+    problem_end(&p);
+}
+
+/* Every block of rows has a color, and no neighbour of the same. Returns how many colors there are. */
+static uint64_t expect_colors(const problem *p)
+{
+    enum { TOGETHER = DCSR_I_AMG_TOGETHER };
+    const dcsr_i_amg_level *level = &p->amg->hierarchy->level[0];
+    const uint64_t blocks = (p->csr.rows + TOGETHER - 1) / TOGETHER, colors = level->colors.count - 1;
+    const uint64_t *begin = level->colors.data;
+    const uint32_t *by_color = level->by_color.data;
+    uint64_t *color = test_allocate(blocks, sizeof *color);
+    for (uint64_t k = 0; k < blocks; k++) color[k] = UINT64_MAX;
+    cr_assert(begin[0] == 0 && begin[colors] == blocks);
+    for (uint64_t c = 0; c < colors; c++) {
+        cr_assert_lt(begin[c], begin[c + 1]);
+        for (uint64_t k = begin[c]; k < begin[c + 1]; k++) {
+            cr_assert_eq(color[by_color[k]], UINT64_MAX);
+            color[by_color[k]] = c;
+        }
+    }
+    for (uint64_t i = 0; i < p->csr.rows; i++)
+        for (uint64_t e = p->csr.offsets[i]; e < p->csr.offsets[i + 1]; e++) {
+            uint64_t here = i / TOGETHER, there = p->csr.col_indices[e] / TOGETHER;
+            cr_assert(here == there || color[here] != color[there]);
+        }
+    free(color);
+    return colors;
+}
+
+Test(amg_ways, gauss_seidel)
+{
+    static const char *const settings[] = {"smoother=gauss-seidel",
+                                           "smoother=gauss-seidel steps=1 cycle=V",
+                                           "smoother=gauss-seidel solver=none",
+                                           "smoother=gauss-seidel cycle=K",
+                                           "smoother=gauss-seidel levels=1 steps=4",
+                                           "smoother=gauss-seidel levels=2 coarse_rows=2000"};
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        problem p = problem_generated(2, "poisson2d5:60");
+        SOLVES(&p, settings[s], NULL, 100);
+        cr_assert_leq(expect_colors(&p), 6);
+        problem_end(&p);
+    }
+    problem p = problem_diffusion(2, 60, everywhere, 1, 5);
+    SOLVES(&p, "smoother=gauss-seidel", NULL, 40);
+    expect_colors(&p);
+    problem_end(&p);
+}
+
+/* More colors than a word has bits, and entries whose mirror is not stored. */
+Test(amg_ways, many_colors)
+{
+    for (int half = 0; half < 2; half++) {
+        enum { BLOCKS = 150, ROWS = BLOCKS * DCSR_I_AMG_TOGETHER };
+        dcsr_context *context = cpu_context(3);
+        list l = list_of(context, ROWS, ROWS + BLOCKS * BLOCKS);
+        for (uint64_t i = 0; i < ROWS; i++) put(&l, i, i, 200);
+        for (uint64_t i = 0; i < BLOCKS; i++)
+            for (uint64_t j = 0; j < (half ? i : BLOCKS); j++)
+                if (i != j) put(&l, i * DCSR_I_AMG_TOGETHER, j * DCSR_I_AMG_TOGETHER, -1);
+        problem p = problem_listed(context, &l);
+        SOLVES(&p, "smoother=gauss-seidel", NULL, 20);
+        cr_assert_eq(expect_colors(&p), BLOCKS);
+        problem_end(&p);
+    }
+}
