@@ -308,7 +308,16 @@ $(BUILD)/bench/bench_%: $(BUILD)/obj/bench/bench_%.o $(call objects,$(BUILD),$(P
 	$(SHOW)$(call cxx,$(CC)) $(CFLAGS) -fopenmp $(LDFLAGS) $(PEER_PATH) $^ $(PEER_LIBS) -ljansson $(LIBS) \
 	    $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
 
-benches: $(BENCHES:%.c=$(BUILD)/%)
+# Peers that want processes instead of threads are a program of their own.
+PETSC := $(shell pkg-config --exists PETSc 2>/dev/null && command -v mpicc)
+$(call objects,$(BUILD),bench/mpi/amg_petsc.c): private EXTRA = \
+    $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I PETSc 2>/dev/null; mpicc --showme:compile 2>/dev/null))
+$(BUILD)/bench/amg_petsc: $(call objects,$(BUILD),bench/mpi/amg_petsc.c bench/amg_problem.c) $(BUILD)/$(ENGINE)
+	@mkdir -p $(@D)
+	$(SHOW)OMPI_CC='$(call cxx,$(CC))' mpicc $(CFLAGS) -fopenmp $(LDFLAGS) $^ \
+	    $(shell pkg-config --libs PETSc 2>/dev/null) $(LIBS) $($(DEVICE)_LIBS) $(JEMALLOC) -o $@
+
+benches: $(BENCHES:%.c=$(BUILD)/%) $(if $(PETSC),$(BUILD)/bench/amg_petsc)
 
 bench: benches ## the benchmarks, side by side with what else is installed; results in build/bench/
 	BUILD=$(BUILD) tools/bench.sh

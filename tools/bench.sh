@@ -31,7 +31,7 @@ fi
 [ -z "${BENCH_THREADS:-}" ] || options+=(--threads "$BENCH_THREADS")
 if [ $# -eq 0 ]; then
     # The longest first.
-    for name in ops_products ops_vectors ops_matrices spmv insert bfs defragment concurrent memory iterate aging \
+    for name in amg ops_products ops_vectors ops_matrices spmv insert bfs defragment concurrent memory iterate aging \
         store; do
         if [ -x "$programs/bench_$name" ]; then set -- "$@" "$name"; fi
     done

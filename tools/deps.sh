@@ -23,7 +23,7 @@ fi
 build='gcc libc6-dev make libjemalloc-dev liblapack-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev
 libpng-dev'
 test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh'
-bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox'
+bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox petsc-dev libhypre-dev mpi-default-bin mpi-default-dev'
 
 case ${1:-} in
 build) wanted=$build ;;
