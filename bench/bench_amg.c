@@ -1,4 +1,5 @@
-/* bench_amg.c: algebraic multigrid: setup, solve, iterations, beside PETSc's GAMG and hypre's BoomerAMG.
+/* bench_amg.c: algebraic multigrid: setup, solve, iterations, beside PETSc's GAMG and hypre's BoomerAMG,
+ * without and with aggressive coarsening on the first level.
  *
  * A x = b with b = 1 from x = 0 until |b - A x| <= 1e-8 |b|, by conjugate gradients. The peers run in as many
  * processes as we have threads (bench/mpi/amg_petsc.c, by mpirun), on the same matrix, one after the other; the
@@ -153,7 +154,8 @@ static void on_problem(contest c)
     measure(&c, "dcsr_fp32", "fp32");
     if (program) {
         measure_peer(&c, "petsc_gamg", "gamg");
-        measure_peer(&c, "hypre_boomeramg", "boomeramg");
+        measure_peer(&c, "hypre", "boomeramg");
+        measure_peer(&c, "hypre_aggressive", "aggressive");
     }
     unload(&c);
 }

@@ -1,6 +1,6 @@
 /* amg_petsc.c: solves one of bench_amg's systems by PETSc, in as many processes as mpirun starts.
  *
- * usage: mpirun -n 2 amg_petsc gamg|boomeramg PROBLEM REPETITIONS [BLOCK NULLSPACE]
+ * usage: mpirun -n 2 amg_petsc gamg|boomeramg|aggressive PROBLEM REPETITIONS [BLOCK NULLSPACE]
  *
  * Conjugate gradients from x = 0 with b = 1, until the norm of the residual is 1e-8 that of b. A line for each
  * repetition: setup and solve in seconds, iterations, |b - A x| / |b| computed anew; one with the operator
@@ -150,6 +150,7 @@ int main(int argc, char **argv)
     }
     for (size_t k = 0; k < sizeof tuning / sizeof *tuning; k++)
         PetscCall(PetscOptionsSetValue(NULL, tuning[k][0], tuning[k][1]));
+    if (t.method[0] == 'a') PetscCall(PetscOptionsSetValue(NULL, "-pc_hypre_boomeramg_agg_nl", "1"));
     if (strstr(t.problem, "3d") || strstr(t.problem, "jumps"))
         PetscCall(PetscOptionsSetValue(NULL, "-pc_hypre_boomeramg_strong_threshold", "0.5"));
     PetscCall(load(&t));
