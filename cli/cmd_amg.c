@@ -1,17 +1,25 @@
 /* cmd_amg.c: `dcsr amg`: solves A x = b by algebraic multigrid. */
-#include "cli/cli.h"
-#include <dcsr/amg.h>
+#include "cli/amg_plot.h"
 #include <dcsr/extend.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_RHS = 1, KEY_TOLERANCE, KEY_ITERATIONS, KEY_NULLSPACE, KEY_SET, KEY_VERBOSE, MOST_SETTINGS = 64 };
+enum {
+    KEY_RHS = 1,
+    KEY_TOLERANCE,
+    KEY_ITERATIONS,
+    KEY_NULLSPACE,
+    KEY_SET,
+    KEY_VERBOSE,
+    KEY_PLOT,
+    MOST_SETTINGS = 64
+};
 
 /* Options of the solver as they were given, name and value. */
 static struct {
-    const char *rhs, *nullspace, *out;
+    const char *rhs, *nullspace, *out, *plot;
     const char *name[MOST_SETTINGS], *value[MOST_SETTINGS];
     int count;
     bool verbose;
@@ -19,7 +27,10 @@ static struct {
 
 static const struct argp_option options[] = {
     {"rhs", KEY_RHS, "FILE", 0,
-     "b: 'ones' (the default), a Matrix Market array of one column, or a .txt with a number a line", 0},
+     "b: 'ones' (the default), a Matrix Market array, or a .txt with a number a line; several columns are "
+     "solved "
+     "for at once",
+     0},
     {"tol", KEY_TOLERANCE, "T", 0, "Stop when ||b - A x|| is T ||b|| or less (default 1e-8)", 0},
     {"max-iterations", KEY_ITERATIONS, "N", 0, "Stop after N iterations (default 200)", 0},
     {"nullspace", KEY_NULLSPACE, "FILE", 0,
@@ -27,6 +38,8 @@ static const struct argp_option options[] = {
      0},
     {"set", KEY_SET, "NAME=VALUE", 0, "Set an option of the method; may be given several times", 0},
     {"output", 'o', "FILE", 0, "Write x as a Matrix Market array", 0},
+    {"plot", KEY_PLOT, "FILE.png", 0, "Draw the levels, what they took, and the residuals (needs gnuplot)",
+     0},
     {"verbose", KEY_VERBOSE, NULL, 0, "Print the residual after each iteration, as on a terminal", 0},
     CLI_OP_OPTION,
     {0}};
@@ -74,6 +87,9 @@ static error_t take(cli_state *cli, int key, const char *value)
     case 'o':
         settings.out = value;
         return 0;
+    case KEY_PLOT:
+        settings.plot = value;
+        return 0;
     case KEY_VERBOSE:
         settings.verbose = true;
         return 0;
@@ -95,7 +111,7 @@ static int configure(cli_state *cli, dcsr_amg *amg)
     return status;
 }
 
-/* b, of one column. */
+/* b, of a column or more. */
 static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
 {
     if (!strcmp(settings.rhs, "ones")) {
@@ -106,9 +122,10 @@ static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
         return CLI_DONE;
     }
     if (dcsr_dense_read(b, cli->context, settings.rhs)) return cli_fail_library(cli);
-    if (b->rows == rows && b->cols == 1) return CLI_DONE;
-    return cli_fail(cli, "%s: b has to be a column of %llu numbers, this is %llu x %llu", settings.rhs,
-                    (unsigned long long)rows, (unsigned long long)b->rows, (unsigned long long)b->cols);
+    if (b->rows == rows && b->cols) return CLI_DONE;
+    return cli_fail(cli, "%s: b needs a column of %llu numbers, or more than one; this is %llu x %llu",
+                    settings.rhs, (unsigned long long)rows, (unsigned long long)b->rows,
+                    (unsigned long long)b->cols);
 }
 
 static void free_rhs(dcsr_dense *b)
@@ -141,22 +158,57 @@ static void put_levels(cli_report *report, const dcsr_amg *amg, uint64_t levels)
     }
 }
 
-static void put_residuals(cli_report *report, const dcsr_amg *amg)
+static void put_residuals(cli_report *report, const dcsr_amg *amg, uint64_t column, uint64_t columns)
 {
     uint64_t count;
     const double *residuals;
-    if (dcsr_amg_get_residuals(amg, 0, &count, &residuals)) return;
+    if (dcsr_amg_get_residuals(amg, column, &count, &residuals)) return;
+    if (columns > 1) cli_put_line(report, NULL, "column %llu", (unsigned long long)column + 1);
     cli_put_line(report, NULL, "iteration    residual");
     for (uint64_t i = 0; i < count; i++)
         cli_put_line(report, NULL, "%9llu %11.3e", (unsigned long long)i, residuals[i]);
 }
 
-static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *done)
+/* Each column as a line, in JSON in a list. */
+static void put_columns(cli_report *report, const dcsr_amg_report *done, uint64_t columns)
+{
+    cli_put_list(report, "columns");
+    cli_put_line(report, NULL, "column iterations    residual");
+    for (uint64_t c = 0; c < columns; c++) {
+        cli_begin_item(report, "columns");
+        cli_put_count(report, "iterations", NULL, done[c].iterations);
+        cli_put_real(report, "residual", NULL, done[c].residual, "");
+        cli_put_text(report, "outcome", NULL, dcsr_amg_outcome_text(done[c].outcome));
+        cli_end_item(report);
+        cli_put_line(report, NULL, "%6llu %10llu %11.3e", (unsigned long long)c + 1,
+                     (unsigned long long)done[c].iterations, done[c].residual);
+    }
+}
+
+/* The column that took the most iterations, and of these the largest residual; one that did not converge comes
+ * before all that did. */
+static const dcsr_amg_report *hardest(const dcsr_amg_report *done, uint64_t columns)
+{
+    const dcsr_amg_report *found = done;
+    for (const dcsr_amg_report *r = done; r < done + columns; r++) {
+        const bool failed = r->outcome != DCSR_AMG_CONVERGED, before = found->outcome != DCSR_AMG_CONVERGED;
+        if (failed != before ? failed
+                             : r->iterations > found->iterations ||
+                                   (r->iterations == found->iterations && r->residual > found->residual))
+            found = r;
+    }
+    return found;
+}
+
+static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all, uint64_t columns)
 {
     cli_report report;
+    const dcsr_amg_report *done = hardest(all, columns);
     cli_report_begin(&report, cli);
     put_levels(&report, amg, done->levels);
-    if (settings.verbose || isatty(STDOUT_FILENO)) put_residuals(&report, amg);
+    for (uint64_t c = 0; c < columns && (settings.verbose || isatty(STDOUT_FILENO)); c++)
+        put_residuals(&report, amg, c, columns);
+    if (columns > 1) put_columns(&report, all, columns);
     cli_put_count(&report, "levels", "levels", done->levels);
     cli_put_real(&report, "operator_complexity", "operator complexity", done->operator_complexity, "");
     cli_put_real(&report, "grid_complexity", "grid complexity", done->grid_complexity, "");
@@ -165,31 +217,43 @@ static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *don
     cli_put_real(&report, "residual", NULL, done->residual, "");
     cli_put_line(&report, "residual", "%.3e", done->residual);
     cli_put_seconds(&report, "setup_seconds", "setup", done->setup_seconds);
-    cli_put_seconds(&report, "solve_seconds", "solve", done->solve_seconds);
+    cli_put_seconds(&report, "solve_seconds", "solve", all[columns - 1].solve_seconds);
+    if (settings.plot) cli_put_text(&report, "plot", "picture", settings.plot);
     return cli_report_print(&report);
 }
 
-/* Solves from x = 0, prints, and writes x if it is a solution. */
+/* Writes x if it is a solution, draws and prints. */
+static int finish(cli_state *cli, const dcsr_amg *amg, const dcsr_dense *x, const dcsr_amg_report *all)
+{
+    const dcsr_amg_report *done = hardest(all, x->cols);
+    const bool converged = done->outcome == DCSR_AMG_CONVERGED;
+    int status = CLI_DONE;
+    if (!converged)
+        cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
+                 (unsigned long long)done->iterations, done->residual, dcsr_amg_outcome_text(done->outcome));
+    if (converged && settings.out && dcsr_dense_write(x, settings.out)) status = cli_fail_library(cli);
+    if (!status && settings.plot) status = cli_amg_plot(cli, amg, x->cols, settings.plot);
+    if (!status) status = print(cli, amg, all, x->cols);
+    return !status && !converged ? CLI_FAILED : status;
+}
+
+/* Solves from x = 0. */
 static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
 {
-    dcsr_amg_report done;
-    dcsr_dense x = {.rows = b->rows, .cols = 1, .context = cli->context};
-    x.values = dcsr_context_allocate(cli->context, x.rows, sizeof *x.values);
+    const uint64_t numbers = b->rows * b->cols;
+    dcsr_dense x = {.rows = b->rows, .cols = b->cols, .context = cli->context};
+    dcsr_amg_report *reports = dcsr_context_allocate(cli->context, b->cols, sizeof *reports);
     int status = CLI_DONE;
+    x.values = reports ? dcsr_context_allocate(cli->context, numbers, sizeof *x.values) : NULL;
     cli_progress(cli, "solving");
-    if (!x.values || dcsr_amg_solve(amg, x.values, b->values, &done)) {
+    if (!x.values || dcsr_amg_solve_many(amg, &x, b, reports)) {
         status = cli_fail_library(cli);
     } else {
         cli_progress_end(cli);
-        bool converged = done.outcome == DCSR_AMG_CONVERGED;
-        if (!converged)
-            cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
-                     (unsigned long long)done.iterations, done.residual, dcsr_amg_outcome_text(done.outcome));
-        if (converged && settings.out && dcsr_dense_write(&x, settings.out)) status = cli_fail_library(cli);
-        if (!status) status = print(cli, amg, &done);
-        if (!status && !converged) status = CLI_FAILED;
+        status = finish(cli, amg, &x, reports);
     }
-    dcsr_context_free(cli->context, x.values, x.rows, sizeof *x.values);
+    dcsr_context_free(cli->context, x.values, numbers, sizeof *x.values);
+    dcsr_context_free(cli->context, reports, b->cols, sizeof *reports);
     return status;
 }
 
@@ -200,8 +264,8 @@ static int run_amg(cli_state *cli)
     dcsr_view *view = NULL;
     dcsr_view_shape shape;
     dcsr_dense b = {0};
-    int status = CLI_DONE;
-    if (dcsr_amg_create(&amg, cli->context))
+    int status = settings.plot ? cli_amg_check_plot(cli, settings.plot) : CLI_DONE;
+    if (!status && dcsr_amg_create(&amg, cli->context))
         status = dcsr_thread_status() == DCSR_ERROR_NOT_BUILT
                      ? cli_fail_because(cli, "amg does not run on a GPU yet; add --device cpu")
                      : cli_fail_library(cli);

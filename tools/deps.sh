@@ -21,9 +21,9 @@ if [ "${1:-}" = cuda ]; then
 fi
 
 build='gcc libc6-dev make libjemalloc-dev liblapack-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev
-libpng-dev'
+libpng-dev gnuplot-nox'
 test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh'
-bench='libgraphblas-dev libeigen3-dev librsb-dev gnuplot-nox petsc-dev libhypre-dev mpi-default-bin mpi-default-dev'
+bench='libgraphblas-dev libeigen3-dev librsb-dev petsc-dev libhypre-dev mpi-default-bin mpi-default-dev'
 
 case ${1:-} in
 build) wanted=$build ;;

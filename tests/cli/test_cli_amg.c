@@ -52,6 +52,63 @@ Test(cli_amg, takes_b_and_near_nullspace_vectors_from_files_and_writes_x)
     free(x);
 }
 
+/* All at once; the report is of the hardest column, and of each. */
+Test(cli_amg, takes_several_columns)
+{
+    program_result result;
+    program_write_file("b.mtx", "%%MatrixMarket matrix array real general\n4 3\n1\n0\n0\n1\n0\n0\n0\n0\n"
+                                "2\n-1\n0\n0\n");
+    program_write_file("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n4 4 7\n"
+                                "1 1 2\n2 2 2\n3 3 2\n4 4 2\n2 1 -1\n3 2 -1\n4 3 -1\n");
+    PROGRAM_JSON(result, "--json " AMG "a.mtx --rhs b.mtx --tol 1e-12 -o x.mtx");
+    cr_assert_eq(json_array_size(json_object_get(result.json, "columns")), 3);
+    cr_assert(program_integer(&result, "iterations") > 0 && program_number(&result, "residual") <= 1e-12);
+    program_free(&result);
+    static const double expected[12] = {1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0};
+    char *text = program_read_file("x.mtx"), *rest = strstr(text, "4 3\n");
+    cr_assert(rest, "%s", text);
+    rest += 4;
+    for (int i = 0; i < 12; i++) {
+        const double value = strtod(rest, &rest);
+        cr_assert_float_eq(value, expected[i], 1e-9, "%s", text);
+    }
+    free(text);
+    result = program_run(AMG "a.mtx --rhs b.mtx --verbose");
+    program_expect_done(&result, "--verbose");
+    cr_assert(strstr(result.out, "column 3\niteration") &&
+                  strstr(result.out, "column iterations    residual"),
+              "%s", result.out);
+    program_free(&result);
+    result = program_run(AMG "a.mtx --rhs b.mtx --max-iterations 0 -o y.mtx");
+    cr_assert(result.status == 1 && strstr(result.err, "not converged"), "%s", result.err);
+    program_free(&result);
+    cr_assert(!program_read_file("y.mtx"));
+}
+
+Test(cli_amg, draws_levels_and_residuals)
+{
+    if (system("gnuplot --version >/dev/null 2>&1")) cr_skip_test("there is no gnuplot");
+    program_result result;
+    PROGRAM_JSON(result, "--json " AMG "poisson2d5:30 --plot amg.png");
+    cr_assert_str_eq(program_string(&result, "plot"), "amg.png");
+    program_free(&result);
+    char *picture = program_read_file("amg.png");
+    cr_assert(picture && !strncmp(picture, "\x89PNG\r\n", 6));
+    free(picture);
+    program_write_file("text.png", "mine");
+    PROGRAM_FAILS(1, "text.png", AMG "poisson2d5:4 --plot text.png");
+    PROGRAM_FAILS(1, "amg.gif", AMG "poisson2d5:4 --plot amg.gif");
+    PROGRAM_FAILS(1, "no/such", AMG "poisson2d5:4 --plot no/such/amg.png");
+    const char *path = getenv("PATH");
+    char *kept = strdup(path ? path : "");
+    setenv("PATH", "/nowhere", 1);
+    result = program_run(AMG "poisson2d5:4 --plot amg.png");
+    setenv("PATH", kept, 1);
+    free(kept);
+    cr_assert(result.status && strstr(result.err, "gnuplot-nox"), "%s", result.err);
+    program_free(&result);
+}
+
 Test(cli_amg, sets_options_by_name)
 {
     program_result v, w;
@@ -86,7 +143,8 @@ Test(cli_amg, refuses_what_it_cannot_use)
     program_write_file("oblong.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 2 1\n1 1\n");
     PROGRAM_FAILS(1, "zero on the diagonal", AMG "path:9");
     PROGRAM_FAILS(1, "not square", AMG "oblong.mtx");
-    PROGRAM_FAILS(1, "column of 16 numbers, this is 2 x 1", AMG "poisson2d5:4 --rhs b.txt");
+    PROGRAM_FAILS(1, "a column of 16 numbers, or more than one; this is 2 x 1",
+                  AMG "poisson2d5:4 --rhs b.txt");
     PROGRAM_FAILS(1, "nowhere.txt", AMG "poisson2d5:4 --rhs nowhere.txt");
     PROGRAM_FAILS(1, "vectors have 2", AMG "poisson2d5:4 --nullspace b.txt");
 }

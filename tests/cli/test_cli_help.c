@@ -133,19 +133,13 @@ Test(cli_help, help_manual_and_documentation_have_every_command_and_option)
 /* A value that an option takes, by what the table calls it. */
 static const char *sample(const char *value, char room[40])
 {
-    static const char *const samples[][2] = {{"N", "7"},
-                                             {"V", "3"},
-                                             {"R", "2"},
-                                             {"D", "0.5"},
-                                             {"BYTES", "8k"},
-                                             {"LEVEL", "3"},
-                                             {"PIXELS", "100"},
-                                             {"NAME", "plus_times"},
-                                             {"MATRIX", "path:3"},
-                                             {"STORE#NAME", "s#m"},
-                                             {"FILE", "x.mtx"},
-                                             {"T", "1e-6"},
-                                             {"NAME=VALUE", "cycle=V"}};
+    static const char *const samples[][2] = {{"N", "7"},           {"V", "3"},
+                                             {"R", "2"},           {"D", "0.5"},
+                                             {"BYTES", "8k"},      {"LEVEL", "3"},
+                                             {"PIXELS", "100"},    {"NAME", "plus_times"},
+                                             {"MATRIX", "path:3"}, {"STORE#NAME", "s#m"},
+                                             {"FILE", "x.mtx"},    {"FILE.png", "x.png"},
+                                             {"T", "1e-6"},        {"NAME=VALUE", "cycle=V"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;
