@@ -8,6 +8,7 @@
 #    this part is left out.
 # 2. The program `dcsr` on the same edges: figures, a stream with searches, a picture, versions on the disk.
 # 3. A generated graph of four million edges at full speed, alone and with queries running.
+# 4. A heat problem on a plate, solved by multigrid; then a part of the plate conducts a thousand times better.
 set -eu
 
 program=${DCSR_PROGRAM:-build/dcsr}
@@ -48,3 +49,17 @@ title "3. Four million edges of a generated graph at full speed, alone and with 
 show ingest rmat:18,16 --batch 200k
 show ingest rmat:18,16 --batch 200k --read bfs
 show ingest rmat:18,16 --batch 200k --read spmv
+title "4. Heat in a plate of 400 x 400 points, solved by multigrid, and again after the plate has changed"
+show convert poisson2d5:400 "$folder/plate.mtx"
+show amg "$folder/plate.mtx" --plot "$folder/plate.png" -o "$folder/heat.mtx"
+# Entries between points of a square in the middle, and what they add to the diagonal, become 1000 times as large.
+awk -v n=400 -v times=1000 '
+    function inside(p) { return (p % n >= n / 4 && p % n < n / 2 && p >= n * n / 4 && p < n * n / 2) }
+    /^%/ || !seen++ { print; next }
+    { r = $1 - 1; c = $2 - 1 }
+    r != c && inside(r) && inside(c) { extra[r] += (times - 1); $3 *= times }
+    r != c { print }
+    r == c { diagonal[r] = $3 }
+    END { for (p in diagonal) printf "%d %d %.17g\n", p + 1, p + 1, diagonal[p] + extra[p] }' \
+    "$folder/plate.mtx" >"$folder/changed.mtx"
+show amg "$folder/changed.mtx"

@@ -50,6 +50,10 @@ Test(amg_solve, every_choice_converges)
                                            "strength=1",
                                            "coarse_rows=1",
                                            "levels=1",
+                                           "levels=1 smoother=gauss-seidel",
+                                           "smoother=gauss-seidel cycle=K",
+                                           "precision=fp32 cycle=K",
+                                           "precision=fp32 solver=fgmres restart=4",
                                            "levels=1 steps=3"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         problem p = problem_generated(2, "poisson2d5:50");
@@ -105,6 +109,8 @@ Test(amg_solve, a_neumann_problem)
     SOLVES(&p, "solver=cg", NULL, 25);
     SOLVES(&p, "solver=fgmres", NULL, 25);
     SOLVES(&p, "coarse_rows=2000 levels=2", NULL, 25);
+    SOLVES(&p, "precision=fp32", NULL, 25);
+    SOLVES(&p, "precision=fp64 smoother=gauss-seidel", NULL, 25);
     for (uint64_t i = 0; i < p.csr.rows; i++) p.b[i] = 1;
     problem_solve(&p, "solver=cg", NULL);
     cr_assert(p.report.outcome != DCSR_AMG_CONVERGED && p.report.outcome != DCSR_AMG_NONE);

@@ -147,6 +147,15 @@ Test(cli_amg, refuses_what_it_cannot_use)
                   AMG "poisson2d5:4 --rhs b.txt");
     PROGRAM_FAILS(1, "nowhere.txt", AMG "poisson2d5:4 --rhs nowhere.txt");
     PROGRAM_FAILS(1, "vectors have 2", AMG "poisson2d5:4 --nullspace b.txt");
+    program_write_file("short.mtx", "%%MatrixMarket matrix array real general\n16 1\n1\n2\n");
+    program_write_file("long.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n2\n");
+    program_write_file("none.mtx", "%%MatrixMarket matrix array real general\n16 0\n");
+    program_write_file("word.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\nx\n");
+    PROGRAM_FAILS(1, "short.mtx", AMG "poisson2d5:4 --rhs short.mtx");
+    PROGRAM_FAILS(1, "long.mtx", AMG "poisson2d5:4 --rhs long.mtx");
+    PROGRAM_FAILS(1, "none.mtx", AMG "poisson2d5:4 --rhs none.mtx");
+    PROGRAM_FAILS(1, "word.mtx:4", AMG "poisson2d5:4 --rhs word.mtx");
+    PROGRAM_FAILS(1, "word.mtx:4", AMG "poisson2d5:4 --nullspace word.mtx");
 }
 
 Test(cli_amg, says_that_it_is_for_the_cpu)
@@ -166,8 +175,10 @@ Test(cli_amg, real_matrices)
     static const struct {
         const char *line;
         int most;
-    } cases[] = {
-        {"airfoil.mtx.gz", 12}, {"bar.mtx.gz --set block=3 --nullspace", 30}, {"recirc_flow.mtx.gz", 70}};
+    } cases[] = {{"airfoil.mtx.gz", 12},
+                 {"bar.mtx.gz --set block=3 --nullspace", 30},
+                 {"recirc_flow.mtx.gz", 70},
+                 {"recirc_flow.mtx.gz --set smoother=gauss-seidel", 25}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         program_result result;
         bool modes = strstr(cases[c].line, "--nullspace");
@@ -176,4 +187,9 @@ Test(cli_amg, real_matrices)
         cr_assert_leq(program_integer(&result, "iterations"), cases[c].most, "%s", cases[c].line);
         program_free(&result);
     }
+    /* A Neumann problem, for which b = 1 is not in the range. */
+    program_result result = program_run(AMG "%s/unit_square.mtx.gz", folder);
+    cr_assert(result.status == 1 && strstr(result.err, "if A is singular, b has to be in its range"), "%s",
+              result.err);
+    program_free(&result);
 }
