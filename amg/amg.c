@@ -57,11 +57,15 @@ static void free_level(dcsr_i_amg_level *level, dcsr_context *context)
                                         &level->R.narrow,
                                         &level->A.moved_narrow,
                                         &level->P.moved_narrow,
-                                        &level->R.moved_narrow};
+                                        &level->R.moved_narrow,
+                                        &level->aggregate,
+                                        &level->B,
+                                        &level->T,
+                                        &level->norms};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
-    dcsr_i_amg_matrix_free(&level->A);
-    dcsr_i_amg_matrix_free(&level->P);
-    dcsr_i_amg_matrix_free(&level->R);
+    dcsr_i_amg_matrix_free(&level->A, context);
+    dcsr_i_amg_matrix_free(&level->P, context);
+    dcsr_i_amg_matrix_free(&level->R, context);
 }
 
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)

@@ -17,16 +17,30 @@ static row_sums sums_of(const dcsr_i_amg_rows *A, uint64_t i)
     return s;
 }
 
-/* The first row that cannot be used. */
-static dcsr_status refuse(const dcsr_i_amg_rows *A, uint64_t i)
+dcsr_status dcsr_i_amg_refuse(const char *call, const dcsr_i_amg_rows *A, uint64_t i)
 {
     row_sums s = sums_of(A, i);
     const char *what = !dcsr_i_amg_span_of(A, i).count ? "has no entries"
                        : !isfinite(s.absolute)         ? "has a value that is not finite, or too large"
                                                        : "has a zero on the diagonal, or nothing";
     return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                            "amg setup: row %llu of A %s; multigrid divides by the diagonal",
+                            "%s: row %llu of A %s; multigrid divides by the diagonal", call,
                             (unsigned long long)i, what);
+}
+
+static row_sums read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
+{
+    row_sums s = sums_of(&level->A.rows, i);
+    bool usable = s.diagonal != 0 && isfinite(s.absolute);
+    ((double *)level->diagonal.data)[i] = s.diagonal;
+    ((double *)level->scale.data)[i] = usable ? 1 / (l1 ? copysign(s.absolute, s.diagonal) : s.diagonal) : 0;
+    return s;
+}
+
+bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
+{
+    row_sums s = read_row(level, i, l1);
+    return s.diagonal != 0 && isfinite(s.absolute);
 }
 
 dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
@@ -35,24 +49,22 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_am
     const dcsr_i_amg_rows *A = &level->A.rows;
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->diagonal, h->context, A->rows, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->scale, h->context, A->rows, sizeof(double)));
-    double *diagonal = level->diagonal.data, *scale = level->scale.data, gershgorin = 0;
+    double gershgorin = 0;
     const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
     const int threads = dcsr_context_threads(h->context, A->nnz);
     uint64_t negative = 0, wrong = UINT64_MAX;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) \
     reduction(max : gershgorin) reduction(+ : negative) reduction(min : wrong)
     for (uint64_t i = 0; i < A->rows; i++) {
-        row_sums s = sums_of(A, i);
-        diagonal[i] = s.diagonal;
+        row_sums s = read_row(level, i, l1);
         if (s.diagonal == 0 || !isfinite(s.absolute)) {
             if (i < wrong) wrong = i;
-            continue; /* scale stays 0 */
+            continue;
         }
-        scale[i] = 1 / (l1 ? copysign(s.absolute, s.diagonal) : s.diagonal);
         negative += s.diagonal < 0;
         if (s.absolute > gershgorin * fabs(s.diagonal)) gershgorin = s.absolute / fabs(s.diagonal);
     }
-    if (checked && wrong != UINT64_MAX) return refuse(A, wrong);
+    if (checked && wrong != UINT64_MAX) return dcsr_i_amg_refuse("amg setup", A, wrong);
     *found = (dcsr_i_amg_diagonal){.gershgorin = gershgorin, .positive = !negative};
     return DCSR_OK;
 }

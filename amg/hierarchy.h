@@ -88,12 +88,16 @@ static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint6
     return (dcsr_i_amg_span){A->moved_columns + begin, A->moved_values + begin, count};
 }
 
-/* A matrix, its CSR view and the rows in that. */
+/* A matrix, its CSR view and the rows in that; and where an update moves rows to (journal.c). */
 typedef struct dcsr_i_amg_matrix {
     dcsr_matrix *matrix; /* NULL: the view is the caller's */
     dcsr_view *view;
     dcsr_i_amg_rows rows;
     dcsr_i_amg_array narrow, moved_narrow; /* what rows has of them */
+    dcsr_i_amg_array begins, ends, columns, values;
+    uint64_t used, given_up; /* places in columns and values; of them, those of rows that have moved on */
+    dcsr_matrix *shown;      /* what there is now, made when somebody asks for a view of it */
+    dcsr_view *shown_view;
 } dcsr_i_amg_matrix;
 
 /* What a pass works on: vectors of one type and of so many columns, and the kernels for them (kernels.h). */
@@ -122,6 +126,13 @@ typedef struct dcsr_i_amg_level {
     dcsr_i_amg_array best[3];          /* of cycles that visit the level twice */
     dcsr_i_amg_array inverse;          /* of the last level, row after row; none: smoothing must do */
     dcsr_amg_level told;
+    /* Of the way to the next level, for updates: */
+    double theta;               /* what strength was */
+    uint64_t vectors;           /* columns of P an aggregate */
+    uint64_t aggregates;        /* how many */
+    dcsr_i_amg_array aggregate; /* of each node */
+    dcsr_i_amg_array B, T;      /* B: none for constants */
+    dcsr_i_amg_array norms;     /* squares of the norms of the diagonal blocks, if nodes have several rows */
 } dcsr_i_amg_level;
 
 typedef struct dcsr_i_amg_hierarchy {
@@ -132,6 +143,8 @@ typedef struct dcsr_i_amg_hierarchy {
     bool symmetric;        /* level 0, as far as random vectors tell, with a positive diagonal */
     dcsr_i_amg_array sums; /* of blocks of rows, for kernels */
     dcsr_amg_report report;
+    struct dcsr_i_amg_follow *follow; /* what updates work with; NULL: there was none yet */
+    uint64_t first_iterations;        /* of the first solve since the setup; 0: there was none */
 } dcsr_i_amg_hierarchy;
 
 struct dcsr_amg {
@@ -174,6 +187,10 @@ typedef struct dcsr_i_amg_diagonal {
     double gershgorin; /* the largest sum |a_ij| / |a_ii| */
     bool positive;     /* no a_ii is negative */
 } dcsr_i_amg_diagonal;
+/* One row: false if it cannot be used; diagonal and scale are written even so. */
+bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1);
+/* The error for a row that cannot be used, in a call of that name. */
+dcsr_status dcsr_i_amg_refuse(const char *call, const dcsr_i_amg_rows *A, uint64_t i);
 dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
                                      dcsr_i_amg_level *level, bool checked);
 /* rho of D^-1 A, by some Lanczos steps if A is symmetric with a positive diagonal, else the bound of
@@ -182,7 +199,17 @@ double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                const dcsr_i_amg_diagonal *found, bool *symmetric);
 /* strength.c */
 dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
-                                const dcsr_i_amg_level *level, double theta);
+                                dcsr_i_amg_level *level, double theta);
+/* The strong neighbours of one node, from its rows alone; returns how many. `sum` is of as many zeros as there
+ * are nodes, or NULL if these are single rows. */
+typedef struct dcsr_i_amg_measure {
+    const dcsr_i_amg_level *level;
+    const double *weight; /* the diagonal; the norms, if nodes have several rows */
+    double theta;
+} dcsr_i_amg_measure;
+uint32_t dcsr_i_amg_connect(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t node, double *sum);
+/* The norm of one node. */
+void dcsr_i_amg_weigh(double *norms, const dcsr_i_amg_level *level, uint64_t node);
 void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context);
 /* aggregate.c: aggregate[node] is a number below count, or DCSR_I_AMG_NO_AGGREGATE. */
 #define DCSR_I_AMG_NO_AGGREGATE UINT32_MAX
@@ -197,7 +224,29 @@ dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, const dcsr_i_amg_h
 dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, const dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_level *level, const dcsr_i_amg_partition *parts,
                                  uint64_t vectors);
-/* prolongator.c: P of the level; T and `coarse` as above. */
+/* One aggregate: nodes[0] to nodes[count - 1], in order; R is vectors x vectors, zero before. */
+void dcsr_i_amg_factorise(double *T, double *R, const uint32_t *nodes, uint64_t count, uint64_t block,
+                          uint64_t vectors);
+/* prolongator.c: a row of P is what is to be known of its level, and the aggregates that its node reaches:
+ * place[a] is right if list[place[a]] is a. strong[node] == stamp marks the node and its strong neighbours. */
+typedef struct dcsr_i_amg_smoothed {
+    const dcsr_i_amg_level *level;
+    const uint32_t *aggregate;
+    const double *T;
+    uint64_t vectors;
+    double factor; /* omega / rho */
+} dcsr_i_amg_smoothed;
+typedef struct dcsr_i_amg_reach {
+    uint32_t *list, *place, *strong;
+    uint64_t count;
+    uint32_t stamp;
+} dcsr_i_amg_reach;
+/* Reach of a node; then its rows, of count * vectors entries each, ascending. `values` come as zeros. */
+void dcsr_i_amg_reach_from(dcsr_i_amg_reach *r, const dcsr_i_amg_smoothed *P, uint64_t node,
+                           const uint32_t *next, uint32_t length);
+void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reach *r, uint64_t row,
+                             uint64_t node, uint32_t *columns, double *values);
+/* P of the level; T and `coarse` as above. */
 dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
                                    const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                    const dcsr_i_amg_partition *parts, uint64_t vectors);
@@ -206,7 +255,7 @@ dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 /* setup.c: takes a CSR view of the matrix; the rows of the view that there is. */
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
 dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m);
-void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m);
+void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context);
 
 /* setup.c: all levels for A. */
 dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg);

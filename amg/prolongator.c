@@ -7,20 +7,12 @@
 #include <dcsr/convert.h>
 #include <stdlib.h>
 
-/* The aggregates that a node reaches, with the place of each among them: place[a] is right if list[place[a]] is
- * a. strong[node] == stamp marks the node's strong neighbours. */
-typedef struct reach {
-    uint32_t *list, *place, *strong;
-    uint64_t count;
-} reach;
+typedef dcsr_i_amg_reach reach;
 
+/* For a whole level. */
 typedef struct work {
-    const dcsr_i_amg_level *level;
+    dcsr_i_amg_smoothed P;
     const dcsr_i_amg_graph *graph;
-    const dcsr_i_amg_partition *parts;
-    const double *T;
-    uint64_t vectors;
-    double factor; /* omega / rho */
     uint64_t *offsets;
     uint32_t *columns;
     double *values;
@@ -55,97 +47,107 @@ static void sort(uint32_t *list, uint64_t count)
     }
 }
 
-static void reach_from(reach *r, const work *w, uint64_t node)
+static void reach_from(reach *r, const dcsr_i_amg_smoothed *P, uint64_t node, const uint32_t *next,
+                       uint32_t length)
 {
-    const dcsr_i_amg_graph *g = w->graph;
-    const uint32_t *next = g->nodes + g->begin[node], *aggregate = w->parts->aggregate;
     r->count = 0;
-    add(r, aggregate[node]);
-    for (uint32_t k = 0; k < g->length[node] && w->factor != 0; k++) add(r, aggregate[next[k]]);
+    add(r, P->aggregate[node]);
+    for (uint32_t k = 0; k < length && P->factor != 0; k++) add(r, P->aggregate[next[k]]);
+}
+
+void dcsr_i_amg_reach_from(dcsr_i_amg_reach *r, const dcsr_i_amg_smoothed *P, uint64_t node,
+                           const uint32_t *next, uint32_t length)
+{
+    reach_from(r, P, node, next, length);
+    sort(r->list, r->count);
+    for (uint64_t k = 0; k < r->count; k++) r->place[r->list[k]] = (uint32_t)k;
+    r->stamp++;
+    r->strong[node] = r->stamp;
+    for (uint32_t k = 0; k < length; k++) r->strong[next[k]] = r->stamp;
+}
+
+/* to += a times row `from` of T, which is one of `node` */
+static void add_row(const dcsr_i_amg_smoothed *P, const reach *r, double *to, double a, uint64_t from,
+                    uint64_t node)
+{
+    uint32_t aggregate = P->aggregate[node];
+    if (aggregate == DCSR_I_AMG_NO_AGGREGATE) return;
+    to += r->place[aggregate] * P->vectors;
+    for (uint64_t c = 0; c < P->vectors; c++) to[c] += a * P->T[from * P->vectors + c];
+}
+
+void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reach *r, uint64_t row,
+                             uint64_t node, uint32_t *columns, double *to)
+{
+    const dcsr_i_amg_span entries = dcsr_i_amg_span_of(&P->level->A.rows, row);
+    const double *diagonals = P->level->diagonal.data;
+    const uint64_t block = P->level->block;
+    double diagonal = 0;
+    for (uint64_t k = 0; k < r->count; k++)
+        for (uint64_t c = 0; c < P->vectors; c++)
+            *columns++ = r->list[k] * (uint32_t)P->vectors + (uint32_t)c;
+    double factor = diagonals[row] != 0 ? P->factor / diagonals[row] : 0;
+    for (uint64_t e = 0; e < entries.count && factor != 0; e++) {
+        uint32_t j = entries.columns[e];
+        uint64_t other = block == 1 ? j : j / block; /* divisions take as long as all the rest */
+        if (j != row && r->strong[other] == r->stamp)
+            add_row(P, r, to, -factor * entries.values[e], j, other);
+        else
+            diagonal += entries.values[e];
+    }
+    add_row(P, r, to, 1 - factor * diagonal, row, node);
 }
 
 static void count_node(reach *r, const work *w, uint64_t node)
 {
-    const uint64_t block = w->level->block;
-    reach_from(r, w, node);
-    for (uint64_t i = 0; i < block; i++) w->offsets[node * block + i + 1] = r->count * w->vectors;
-}
-
-/* to += a times row `from` of T, which is one of `node` */
-static void add_row(const work *w, const reach *r, double *to, double a, uint64_t from, uint64_t node)
-{
-    uint32_t aggregate = w->parts->aggregate[node];
-    if (aggregate == DCSR_I_AMG_NO_AGGREGATE) return;
-    to += r->place[aggregate] * w->vectors;
-    for (uint64_t c = 0; c < w->vectors; c++) to[c] += a * w->T[from * w->vectors + c];
-}
-
-static void fill_row(const work *w, const reach *r, uint64_t row, uint64_t node, uint32_t stamp)
-{
-    const dcsr_i_amg_span entries = dcsr_i_amg_span_of(&w->level->A.rows, row);
-    const double *diagonals = w->level->diagonal.data;
-    const uint64_t block = w->level->block;
-    double *to = w->values + w->offsets[row], diagonal = 0;
-    uint32_t *columns = w->columns + w->offsets[row];
-    for (uint64_t k = 0; k < r->count; k++)
-        for (uint64_t c = 0; c < w->vectors; c++)
-            *columns++ = r->list[k] * (uint32_t)w->vectors + (uint32_t)c;
-    double factor = diagonals[row] != 0 ? w->factor / diagonals[row] : 0;
-    for (uint64_t e = 0; e < entries.count && factor != 0; e++) {
-        uint32_t j = entries.columns[e];
-        uint64_t other = block == 1 ? j : j / block; /* divisions take as long as all the rest */
-        if (j != row && r->strong[other] == stamp)
-            add_row(w, r, to, -factor * entries.values[e], j, other);
-        else
-            diagonal += entries.values[e];
-    }
-    add_row(w, r, to, 1 - factor * diagonal, row, node);
+    const uint64_t block = w->P.level->block;
+    const dcsr_i_amg_graph *g = w->graph;
+    reach_from(r, &w->P, node, g->nodes + g->begin[node], g->length[node]);
+    for (uint64_t i = 0; i < block; i++) w->offsets[node * block + i + 1] = r->count * w->P.vectors;
 }
 
 static void fill_node(reach *r, const work *w, uint64_t node)
 {
     const dcsr_i_amg_graph *g = w->graph;
-    const uint32_t *next = g->nodes + g->begin[node], stamp = (uint32_t)node + 1;
-    reach_from(r, w, node);
-    sort(r->list, r->count);
-    for (uint64_t k = 0; k < r->count; k++) r->place[r->list[k]] = (uint32_t)k;
-    r->strong[node] = stamp;
-    for (uint32_t k = 0; k < g->length[node]; k++) r->strong[next[k]] = stamp;
-    for (uint64_t i = 0; i < w->level->block; i++) fill_row(w, r, node * w->level->block + i, node, stamp);
+    const uint64_t block = w->P.level->block;
+    dcsr_i_amg_reach_from(r, &w->P, node, g->nodes + g->begin[node], g->length[node]);
+    for (uint64_t row = node * block; row < (node + 1) * block; row++)
+        dcsr_i_amg_smoothed_row(&w->P, r, row, node, w->columns + w->offsets[row],
+                                w->values + w->offsets[row]);
 }
 
 /* Calls `step` for all nodes. `arrays` has a reach for each thread. */
 static void each_node(void (*step)(reach *, const work *, uint64_t), const work *w, const uint32_t *arrays,
-                      int threads)
+                      uint64_t aggregates, int threads)
 {
-    const uint64_t nodes = w->graph->count, aggregates = w->parts->count;
+    const uint64_t nodes = w->graph->count;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
         uint32_t *own = (uint32_t *)arrays + (uint64_t)t * (2 * aggregates + nodes);
-        reach r = {own, own + aggregates, own + 2 * aggregates, 0};
+        reach r = {own, own + aggregates, own + 2 * aggregates, 0, 0};
         uint64_t end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
         for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads; node < end; node++) step(&r, w, node);
     }
 }
 
-static dcsr_status make(dcsr_matrix **P, const dcsr_i_amg_hierarchy *h, work *w)
+static dcsr_status make(dcsr_matrix **P, const dcsr_i_amg_hierarchy *h, work *w, uint64_t aggregates)
 {
-    const uint64_t rows = w->level->rows, cols = w->parts->count * w->vectors;
-    const int threads = dcsr_context_threads(h->context, w->level->A.rows.nnz);
+    const uint64_t rows = w->P.level->rows, cols = aggregates * w->P.vectors;
+    const int threads = dcsr_context_threads(h->context, w->P.level->A.rows.nnz);
     dcsr_i_amg_array reaches = {0}, offsets = {0}, columns = {0}, values = {0};
     dcsr_status status = dcsr_i_amg_take(
-        &reaches, h->context, (uint64_t)threads * (2 * w->parts->count + w->graph->count), sizeof(uint32_t));
+        &reaches, h->context, (uint64_t)threads * (2 * aggregates + w->graph->count), sizeof(uint32_t));
     if (!status) status = dcsr_i_amg_take(&offsets, h->context, rows + 1, sizeof(uint64_t));
     if (status) goto done;
     w->offsets = offsets.data;
-    each_node(count_node, w, reaches.data, threads);
+    each_node(count_node, w, reaches.data, aggregates, threads);
     for (uint64_t i = 0; i < rows; i++) w->offsets[i + 1] += w->offsets[i];
     status = dcsr_i_amg_take(&columns, h->context, w->offsets[rows], sizeof(uint32_t));
     if (!status) status = dcsr_i_amg_take(&values, h->context, w->offsets[rows], sizeof(double));
     if (status) goto done;
     w->columns = columns.data;
     w->values = values.data;
-    each_node(fill_node, w, reaches.data, threads);
+    each_node(fill_node, w, reaches.data, aggregates, threads);
     const dcsr_csr csr = {rows, cols, w->offsets[rows], DCSR_FP64, w->offsets, w->columns, w->values};
     status = dcsr_matrix_from_csr(P, h->context, &csr, NULL);
 done:
@@ -160,9 +162,8 @@ dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *c
                                    const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                    const dcsr_i_amg_partition *parts, uint64_t vectors)
 {
-    work w = {.level = level, .graph = graph, .parts = parts, .T = T, .vectors = vectors};
-    w.factor = h->options.omega / level->told.rho;
     DCSR_I_AMG_TRY(dcsr_i_amg_tentative(T, coarse, h, level, parts, vectors));
-    DCSR_I_AMG_TRY(make(&level->P.matrix, h, &w));
+    work w = {.P = {level, parts->aggregate, T, vectors, h->options.omega / level->told.rho}, .graph = graph};
+    DCSR_I_AMG_TRY(make(&level->P.matrix, h, &w, parts->count));
     return dcsr_i_amg_matrix_view(&level->P);
 }

@@ -30,12 +30,16 @@ dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m)
 
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m)
 {
-    DCSR_I_AMG_TRY(dcsr_view_create(&m->view, m->matrix, DCSR_LAYOUT_CSR, 0));
+    DCSR_I_AMG_TRY(dcsr_view_create(&m->view, m->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     return dcsr_i_amg_matrix_rows(m);
 }
 
-void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m)
+void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context)
 {
+    dcsr_i_amg_array *const arrays[] = {&m->begins, &m->ends, &m->columns, &m->values};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
+    dcsr_view_destroy(m->shown_view);
+    dcsr_matrix_destroy(m->shown);
     if (m->matrix) dcsr_view_destroy(m->view);
     dcsr_matrix_destroy(m->matrix);
 }
@@ -114,6 +118,7 @@ static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dc
 typedef struct vectors {
     dcsr_i_amg_array array;
     uint64_t count;
+    bool constant;
 } vectors;
 
 static bool is_coarser(const dcsr_i_amg_level *level, uint64_t aggregates, uint64_t width)
@@ -133,6 +138,7 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
         DCSR_I_AMG_TRY(dcsr_i_amg_aggregate(parts, h, graph));
         level->told.strength_seconds += between - start;
         level->told.aggregate_seconds += dcsr_i_amg_now() - between;
+        level->theta = theta;
         if (is_coarser(level, parts->count, width)) return DCSR_OK;
         parts->count = 0;
         if (theta == 0) return DCSR_OK;
@@ -140,33 +146,37 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
     }
 }
 
-/* Makes P, R and the next level's A and vectors; *made: whether there is a next level. */
+/* Makes P, R and the next level's A and vectors; *made: whether there is a next level. B becomes T, and what it
+ * was is kept for updates, unless it is constants, as on the first level if the caller gave none. */
 static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, vectors *B, bool *made)
 {
     dcsr_i_amg_graph graph = {0};
-    dcsr_i_amg_array aggregates = {0};
     vectors coarse = {.count = B->count};
     dcsr_i_amg_partition parts = {0};
     dcsr_status status =
-        dcsr_i_amg_take(&aggregates, h->context, level->rows / level->block, sizeof(uint32_t));
-    parts.aggregate = aggregates.data;
+        dcsr_i_amg_take(&level->aggregate, h->context, level->rows / level->block, sizeof(uint32_t));
+    parts.aggregate = level->aggregate.data;
     if (!status) status = partition(h, level, B->count, &graph, &parts);
     *made = !status && parts.count;
+    level->vectors = level[1].block = B->count;
+    level->aggregates = parts.count;
     double start = dcsr_i_amg_now();
     if (*made)
         status =
             dcsr_i_amg_take(&coarse.array, h->context, parts.count * B->count * B->count, sizeof(double));
+    if (*made && !status && !B->constant) {
+        status = dcsr_i_amg_take(&level->B, h->context, B->array.count, sizeof(double));
+        if (!status) memcpy(level->B.data, B->array.data, B->array.count * sizeof(double));
+    }
     if (*made && !status)
         status = dcsr_i_amg_prolongator(level, B->array.data, coarse.array.data, h, &graph, &parts, B->count);
     dcsr_i_amg_graph_free(&graph, h->context);
-    dcsr_i_amg_drop(&aggregates, h->context);
     level->told.prolongator_seconds = dcsr_i_amg_now() - start;
     start = dcsr_i_amg_now();
     if (*made && !status) status = multiply(h, level, &level[1].A);
     level->told.product_seconds = dcsr_i_amg_now() - start;
-    level[1].block = B->count;
     if (*made) {
-        dcsr_i_amg_drop(&B->array, h->context);
+        level->T = B->array;
         *B = coarse;
     }
     return status;
@@ -179,6 +189,7 @@ static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows)
 {
     uint64_t block = (uint64_t)amg->options.block;
     B->count = amg->nullspace.data ? amg->nullspace_cols : block;
+    B->constant = !amg->nullspace.data;
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&B->array, amg->context, rows * B->count, sizeof(double)));
     double *value = B->array.data;
     if (amg->nullspace.data)

@@ -13,43 +13,44 @@ void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context)
     dcsr_i_amg_drop(&graph->neighbours, context);
 }
 
-static void connect_rows(dcsr_i_amg_graph *graph, const dcsr_i_amg_rows *A, const double *diagonal,
-                         double theta2, int threads)
+/* The square of the norm of a node's diagonal block. */
+static double norm_of(const dcsr_i_amg_rows *A, uint64_t node, uint64_t block)
 {
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = 0; i < A->rows; i++) {
+    double norm = 0;
+    for (uint64_t i = node * block; i < (node + 1) * block; i++) {
         const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
-        uint32_t *strong = graph->nodes + graph->begin[i], length = 0;
-        for (uint64_t e = 0; e < row.count; e++) {
-            uint32_t j = row.columns[e];
-            if (j != i && row.values[e] * row.values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
-                strong[length++] = j;
-        }
-        graph->length[i] = length;
+        for (uint64_t e = 0; e < row.count; e++)
+            if (row.columns[e] / block == node) norm += row.values[e] * row.values[e];
     }
+    return norm;
 }
 
-/* The squares of the norms of the diagonal blocks. */
-static void read_blocks(double *norm, const dcsr_i_amg_rows *A, uint64_t block, int threads)
+void dcsr_i_amg_weigh(double *norms, const dcsr_i_amg_level *level, uint64_t node)
 {
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t node = 0; node < A->rows / block; node++) {
-        norm[node] = 0;
-        for (uint64_t i = node * block; i < (node + 1) * block; i++) {
-            const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
-            for (uint64_t e = 0; e < row.count; e++)
-                if (row.columns[e] / block == node) norm[node] += row.values[e] * row.values[e];
-        }
+    norms[node] = norm_of(&level->A.rows, node, level->block);
+}
+
+static uint32_t connect_row(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t i)
+{
+    const dcsr_i_amg_span row = dcsr_i_amg_span_of(&m->level->A.rows, i);
+    const double *diagonal = m->weight, theta2 = m->theta * m->theta;
+    uint32_t length = 0;
+    for (uint64_t e = 0; e < row.count; e++) {
+        uint32_t j = row.columns[e];
+        if (j != i && row.values[e] * row.values[e] > theta2 * fabs(diagonal[i] * diagonal[j]))
+            strong[length++] = j;
     }
+    return length;
 }
 
 /* sum[other] adds up the block of each neighbour while a node is looked at, and is 0 otherwise. */
-static void connect_node(dcsr_i_amg_graph *graph, const dcsr_i_amg_rows *A, uint64_t node, uint64_t block,
-                         const double *norm, double theta2, double *sum)
+static uint32_t connect_node(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t node, double *sum)
 {
-    uint32_t *strong = graph->nodes + graph->begin[node], found = 0, length = 0;
+    const uint64_t block = m->level->block;
+    const double theta2 = m->theta * m->theta, *norm = m->weight;
+    uint32_t found = 0, length = 0;
     for (uint64_t i = node * block; i < (node + 1) * block; i++) {
-        const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(&m->level->A.rows, i);
         for (uint64_t e = 0; e < row.count; e++) {
             uint32_t other = row.columns[e] / (uint32_t)block;
             double square = row.values[e] * row.values[e];
@@ -63,30 +64,35 @@ static void connect_node(dcsr_i_amg_graph *graph, const dcsr_i_amg_rows *A, uint
         if (sum[other] > theta2 * sqrt(norm[node] * norm[other])) strong[length++] = other;
         sum[other] = 0;
     }
-    graph->length[node] = length;
+    return length;
 }
 
-static dcsr_status connect_nodes(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
-                                 const dcsr_i_amg_rows *A, uint64_t block, double theta2, int threads)
+uint32_t dcsr_i_amg_connect(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t node, double *sum)
 {
-    dcsr_i_amg_array norms = {0}, sums = {0};
-    const uint64_t nodes = graph->count;
-    dcsr_status status = dcsr_i_amg_take(&norms, h->context, nodes, sizeof(double));
-    if (!status) status = dcsr_i_amg_take(&sums, h->context, nodes * (uint64_t)threads, sizeof(double));
-    if (!status) {
-        read_blocks(norms.data, A, block, threads);
+    return m->level->block == 1 ? connect_row(strong, m, node) : connect_node(strong, m, node, sum);
+}
+
+static dcsr_status connect_all(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                               dcsr_i_amg_level *level, double theta, int threads)
+{
+    const uint64_t nodes = graph->count, blocks = level->block > 1 ? nodes : 0;
+    dcsr_i_amg_array sums = {0};
+    if (blocks && !level->norms.data)
+        DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->norms, h->context, nodes, sizeof(double)));
+    const dcsr_i_amg_measure m = {level, blocks ? level->norms.data : level->diagonal.data, theta};
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&sums, h->context, blocks * (uint64_t)threads, sizeof(double)));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t node = 0; node < blocks; node++) dcsr_i_amg_weigh(level->norms.data, level, node);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
-        for (int t = 0; t < threads; t++) {
-            double *sum = (double *)sums.data + nodes * (uint64_t)t;
-            for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads,
-                          end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
-                 node < end; node++)
-                connect_node(graph, A, node, block, norms.data, theta2, sum);
-        }
+    for (int t = 0; t < threads; t++) {
+        double *sum = (double *)sums.data + blocks * (uint64_t)t;
+        for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads,
+                      end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
+             node < end; node++)
+            graph->length[node] = dcsr_i_amg_connect(graph->nodes + graph->begin[node], &m, node, sum);
     }
-    dcsr_i_amg_drop(&norms, h->context);
     dcsr_i_amg_drop(&sums, h->context);
-    return status;
+    return DCSR_OK;
 }
 
 /* `both` has the room: the graph and its transpose. last[node] is the last node that got this neighbour. */
@@ -147,27 +153,36 @@ static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, const dcsr_i_amg_hier
     return status;
 }
 
-dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
-                                const dcsr_i_amg_level *level, double theta)
+/* Where the rows of each node have room: in order, as after a setup, or one after the other. */
+static dcsr_status make_room(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                             const dcsr_i_amg_level *level)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
-    const uint64_t block = level->block, nodes = A->rows / block;
-    const int threads = dcsr_context_threads(h->context, A->nnz);
+    graph->begin = A->begin;
+    if (level->block == 1 && A->fixed == UINT64_MAX) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&graph->begins, h->context, graph->count, sizeof(uint64_t)));
+    uint64_t *begin = graph->begins.data, sum = 0;
+    for (uint64_t node = 0; node < graph->count; node++) {
+        begin[node] = sum;
+        for (uint64_t i = node * level->block; i < (node + 1) * level->block; i++)
+            sum += A->end[i] - A->begin[i];
+    }
+    graph->begin = begin;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
+                                dcsr_i_amg_level *level, double theta)
+{
+    const dcsr_i_amg_rows *A = &level->A.rows;
+    const uint64_t nodes = A->rows / level->block;
     *graph = (dcsr_i_amg_graph){.count = nodes};
     dcsr_status status = dcsr_i_amg_take(&graph->lengths, h->context, nodes, sizeof(uint32_t));
     if (!status) status = dcsr_i_amg_take(&graph->neighbours, h->context, A->nnz, sizeof(uint32_t));
-    if (!status && block > 1) status = dcsr_i_amg_take(&graph->begins, h->context, nodes, sizeof(uint64_t));
+    if (!status) status = make_room(graph, h, level);
     if (status) return status; /* the caller frees the graph */
     graph->length = graph->lengths.data;
     graph->nodes = graph->neighbours.data;
-    graph->begin = A->begin;
-    if (block == 1) {
-        connect_rows(graph, A, level->diagonal.data, theta * theta, threads);
-    } else {
-        uint64_t *begin = graph->begins.data;
-        for (uint64_t node = 0; node < nodes; node++) begin[node] = A->begin[node * block];
-        graph->begin = begin;
-        status = connect_nodes(graph, h, A, block, theta * theta, threads);
-    }
+    status = connect_all(graph, h, level, theta, dcsr_context_threads(h->context, A->nnz));
     return status || h->symmetric ? status : make_symmetric(graph, h);
 }

@@ -49,6 +49,13 @@ static void factorise(const piece *p, double *R)
     }
 }
 
+void dcsr_i_amg_factorise(double *T, double *R, const uint32_t *nodes, uint64_t count, uint64_t block,
+                          uint64_t vectors)
+{
+    const piece p = {T, nodes, count, block, vectors};
+    factorise(&p, R);
+}
+
 /* nodes[begin[a]] to nodes[begin[a + 1] - 1] are the nodes of aggregate a, in order. */
 static void list_nodes(uint64_t *begin, uint32_t *nodes, const uint32_t *aggregate, uint64_t count,
                        uint64_t aggregates)
@@ -76,10 +83,9 @@ dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, const dcsr_i_amg_hie
         list_nodes(begin, list, parts->aggregate, nodes, parts->count);
         const int threads = dcsr_context_threads(h->context, level->rows * vectors * vectors);
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-        for (uint64_t a = 0; a < parts->count; a++) {
-            piece p = {T, list + begin[a], begin[a + 1] - begin[a], level->block, vectors};
-            factorise(&p, coarse + a * vectors * vectors);
-        }
+        for (uint64_t a = 0; a < parts->count; a++)
+            dcsr_i_amg_factorise(T, coarse + a * vectors * vectors, list + begin[a], begin[a + 1] - begin[a],
+                                 level->block, vectors);
     }
     dcsr_i_amg_drop(&begins, h->context);
     dcsr_i_amg_drop(&lists, h->context);
