@@ -1,6 +1,9 @@
 /* amg.c: the object: creating, asking and destroying it, and its memory. */
-#include "amg/hierarchy.h"
+#include "amg/follow.h"
+#include "amg/rebuild.h"
+#include <dcsr/convert.h>
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size)
@@ -72,8 +75,19 @@ void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)
 {
     if (!h) return;
     for (int l = 0; l < DCSR_I_AMG_MOST_LEVELS; l++) free_level(&h->level[l], h->context);
+    dcsr_i_amg_follow_end(h);
     dcsr_i_amg_drop(&h->sums, h->context);
     dcsr_context_free(h->context, h, 1, sizeof *h);
+}
+
+dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg)
+{
+    dcsr_i_amg_hierarchy *h = dcsr_context_allocate(amg->context, 1, sizeof *h);
+    *hierarchy = h;
+    if (!h) return dcsr_thread_status();
+    h->context = amg->context;
+    h->options = amg->options;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context)
@@ -97,6 +111,7 @@ dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context)
 void dcsr_amg_destroy(dcsr_amg *amg)
 {
     if (!amg) return;
+    dcsr_i_amg_rebuild_drop(amg);
     dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
     dcsr_i_amg_drop(&amg->nullspace, amg->context);
     dcsr_i_amg_drop(&amg->residuals, amg->context);
@@ -123,6 +138,7 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
             for (uint64_t c = 0; c < B->cols; c++)
                 ((double *)rows.data)[i * B->cols + c] = B->values[i + c * B->rows];
     }
+    dcsr_i_amg_rebuild_drop(amg);
     dcsr_i_amg_drop(&amg->nullspace, amg->context);
     amg->nullspace = rows;
     amg->nullspace_rows = B ? B->rows : 0;
@@ -137,17 +153,18 @@ dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: %s is NULL", !amg ? "amg" : "A");
     DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
     double start = dcsr_i_amg_now();
-    dcsr_i_amg_hierarchy *h = dcsr_context_allocate(amg->context, 1, sizeof *h);
-    if (!h) return dcsr_thread_status();
-    h->context = amg->context;
-    h->options = amg->options;
-    dcsr_status status = dcsr_i_amg_build(h, A, amg);
+    dcsr_i_amg_rebuild_drop(amg);
+    dcsr_i_amg_hierarchy *h;
+    DCSR_I_AMG_TRY(dcsr_i_amg_hierarchy_create(&h, amg));
+    dcsr_status status = dcsr_i_amg_adopt(h, A, amg, false);
+    if (!status) status = dcsr_i_amg_build(h, amg);
     if (status) {
         dcsr_i_amg_hierarchy_destroy(h);
         return status;
     }
     dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
     amg->hierarchy = h;
+    amg->view = A;
     h->report.setup_seconds = dcsr_i_amg_now() - start;
     if (report) *report = h->report;
     return DCSR_OK;
@@ -202,15 +219,51 @@ dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_le
     return DCSR_OK;
 }
 
+/* The rows as they are after updates, one after the other. */
+static dcsr_status gather(dcsr_matrix **made, dcsr_context *context, const dcsr_i_amg_rows *rows)
+{
+    dcsr_i_amg_array offsets = {0}, columns = {0}, values = {0};
+    dcsr_status status = dcsr_i_amg_take(&offsets, context, rows->rows + 1, sizeof(uint64_t));
+    if (!status) status = dcsr_i_amg_take(&columns, context, rows->nnz, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&values, context, rows->nnz, sizeof(double));
+    if (!status) {
+        uint64_t *offset = offsets.data;
+        for (uint64_t i = 0; i < rows->rows; i++) {
+            const dcsr_i_amg_span row = dcsr_i_amg_span_of(rows, i);
+            memcpy((uint32_t *)columns.data + offset[i], row.columns, row.count * sizeof *row.columns);
+            memcpy((double *)values.data + offset[i], row.values, row.count * sizeof *row.values);
+            offset[i + 1] = offset[i] + row.count;
+        }
+        status = dcsr_matrix_from_csr(
+            made, context,
+            &(dcsr_csr){rows->rows, rows->cols, rows->nnz, DCSR_FP64, offset, columns.data, values.data},
+            NULL);
+    }
+    dcsr_i_amg_drop(&offsets, context);
+    dcsr_i_amg_drop(&columns, context);
+    dcsr_i_amg_drop(&values, context);
+    return status;
+}
+
+static dcsr_status show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_context *context)
+{
+    if (!view) return DCSR_OK;
+    *view = m->view;
+    if (!m->begins.data) return DCSR_OK;
+    if (!m->shown) DCSR_I_AMG_TRY(gather(&m->shown, context, &m->rows));
+    if (!m->shown_view) DCSR_I_AMG_TRY(dcsr_view_create(&m->shown_view, m->shown, DCSR_LAYOUT_CSR, 0));
+    *view = m->shown_view;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t number, dcsr_view **A, dcsr_view **P,
                                dcsr_view **R)
 {
     DCSR_I_AMG_TRY(find(amg, number, "views"));
-    const dcsr_i_amg_level *level = &amg->hierarchy->level[number];
-    if (A) *A = level->A.view;
-    if (P) *P = level->P.view;
-    if (R) *R = level->R.view;
-    return DCSR_OK;
+    dcsr_i_amg_level *level = &amg->hierarchy->level[number];
+    DCSR_I_AMG_TRY(show(A, &level->A, amg->context));
+    DCSR_I_AMG_TRY(show(P, &level->P, amg->context));
+    return show(R, &level->R, amg->context);
 }
 
 dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column, uint64_t *count,

@@ -52,6 +52,9 @@ static const entry table[] = {
      {"coarse_rows", "1 to 2000", "150", "a level of that many rows is solved directly"}},
     {A_WHOLE(seed, 0, 1000000000),
      {"seed", "0 to 1000000000", "0", "of the random numbers that decide on aggregates"}},
+    {A_CHOICE(rebuild),
+     {"rebuild", "auto|never|now", "auto",
+      "a setup that an update should have: auto: beside, taken over once ready; now: at once"}},
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 

@@ -36,6 +36,12 @@ typedef enum dcsr_i_amg_solver {
     DCSR_I_AMG_ALONE
 } dcsr_i_amg_solver;
 
+typedef enum dcsr_i_amg_rebuilding {
+    DCSR_I_AMG_WHEN_READY,
+    DCSR_I_AMG_NEVER,
+    DCSR_I_AMG_NOW
+} dcsr_i_amg_rebuilding;
+
 typedef enum dcsr_i_amg_precision { DCSR_I_AMG_FP64, DCSR_I_AMG_FP32 } dcsr_i_amg_precision;
 
 enum {
@@ -50,7 +56,7 @@ enum {
 typedef struct dcsr_i_amg_options {
     double strength, omega, interval, tolerance;
     int64_t block, levels, coarse_rows, lanczos, smoother, steps, cycle, precision, solver, restart,
-        iterations, seed;
+        iterations, seed, rebuild;
 } dcsr_i_amg_options;
 void dcsr_i_amg_options_default(dcsr_i_amg_options *options);
 
@@ -147,12 +153,16 @@ typedef struct dcsr_i_amg_hierarchy {
     uint64_t first_iterations;        /* of the first solve since the setup; 0: there was none */
 } dcsr_i_amg_hierarchy;
 
+typedef struct dcsr_i_amg_rebuild dcsr_i_amg_rebuild; /* rebuild.c */
+
 struct dcsr_amg {
     dcsr_context *context;
     dcsr_i_amg_options options;
     dcsr_i_amg_array nullspace; /* row after row; none: constants */
     uint64_t nullspace_rows, nullspace_cols;
     dcsr_i_amg_hierarchy *hierarchy; /* NULL: none was set up */
+    dcsr_view *view;                 /* the caller's, of the version that it is for */
+    dcsr_i_amg_rebuild *rebuild;     /* NULL: no setup is under way beside */
     /* Of the last solve: those of a column, then those of the next; how many each has. */
     dcsr_i_amg_array residuals, residual_counts;
 };
@@ -163,6 +173,8 @@ dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint
 void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context);
 /* Room for sums of so many rows. */
 dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
+/* An empty one, with the options of the solver. */
+dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg);
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *hierarchy);
 
 /* Seconds on a clock that only goes forward. */
@@ -257,8 +269,11 @@ dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
 dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m);
 void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context);
 
-/* setup.c: all levels for A. */
-dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg);
+/* setup.c: the report, from the levels. */
+void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h);
+/* setup.c: A as the first level, in the caller's arrays if these will do; then all levels. */
+dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg, bool copies);
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg);
 
 /* ---- Solving ---- */
 

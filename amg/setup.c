@@ -45,11 +45,11 @@ void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context)
 }
 
 /* The arrays of the caller's view, or a copy of what it shows. */
-static dcsr_status adopt(dcsr_i_amg_matrix *m, dcsr_view *A, const dcsr_view_shape *shape)
+static dcsr_status adopt(dcsr_i_amg_matrix *m, dcsr_view *A, const dcsr_view_shape *shape, bool copies)
 {
     dcsr_view_info info;
     DCSR_I_AMG_TRY(dcsr_view_get_info(A, &info));
-    if (info.layout == DCSR_LAYOUT_CSR && info.type == DCSR_FP64) {
+    if (info.layout == DCSR_LAYOUT_CSR && info.type == DCSR_FP64 && !copies) {
         m->view = A;
         return dcsr_i_amg_matrix_rows(m);
     }
@@ -185,9 +185,8 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, vec
 /* ---- All levels ---- */
 
 /* The caller's vectors, which are used up; or one of ones for each row of a node. */
-static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows)
+static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows, uint64_t block)
 {
-    uint64_t block = (uint64_t)amg->options.block;
     B->count = amg->nullspace.data ? amg->nullspace_cols : block;
     B->constant = !amg->nullspace.data;
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&B->array, amg->context, rows * B->count, sizeof(double)));
@@ -217,7 +216,7 @@ static dcsr_status make_levels(dcsr_i_amg_hierarchy *h, vectors *B)
     return DCSR_OK;
 }
 
-static void report(dcsr_i_amg_hierarchy *h)
+void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h)
 {
     double entries = 0, rows = 0;
     const dcsr_amg_level *first = &h->level[0].told;
@@ -233,22 +232,27 @@ static void report(dcsr_i_amg_hierarchy *h)
     h->report.symmetric = h->symmetric;
 }
 
-dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg)
+dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg, bool copies)
 {
     dcsr_view_shape shape;
-    vectors B = {0};
     DCSR_I_AMG_TRY(dcsr_view_get_shape(A, &shape));
     DCSR_I_AMG_TRY(check(amg, &shape));
+    return adopt(&h->level[0].A, A, &shape, copies);
+}
+
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg)
+{
+    vectors B = {0};
+    const uint64_t rows = h->level[0].A.rows.rows;
     h->level_count = 1;
     h->level[0].block = (uint64_t)h->options.block;
     h->symmetric = true;
     h->width = 1;
-    DCSR_I_AMG_TRY(adopt(&h->level[0].A, A, &shape));
-    dcsr_status status = dcsr_i_amg_take_sums(h, shape.rows);
-    if (!status) status = first_vectors(&B, amg, shape.rows);
+    dcsr_status status = dcsr_i_amg_take_sums(h, rows);
+    if (!status) status = first_vectors(&B, amg, rows, h->level[0].block);
     if (!status) status = make_levels(h, &B);
     dcsr_i_amg_drop(&B.array, h->context);
     for (int l = 0; l < h->level_count && !status; l++) status = dcsr_i_amg_prepare(h, &h->level[l]);
-    if (!status) report(h);
+    if (!status) dcsr_i_amg_tell(h);
     return status;
 }

@@ -1,5 +1,6 @@
 /* solve.c: a solve from its arguments to its report. */
 #include "amg/kernels.h"
+#include "amg/rebuild.h"
 #include <math.h>
 #include <string.h>
 
@@ -229,6 +230,7 @@ static int width_for(uint64_t columns)
 static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t columns,
                          dcsr_amg_report *reports)
 {
+    dcsr_i_amg_rebuild_take(amg, false);
     double start = dcsr_i_amg_now();
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
     dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options};
@@ -242,6 +244,7 @@ static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t col
         const int now = (int)(left < width ? left : width);
         solve_group(amg, &s, &how, &m, first, now, x, b);
         for (int c = 0; c < now; c++) {
+            if (!h->first_iterations) h->first_iterations = s.column[c].iterations;
             tell(&h->report, &s.column[c], &how, start);
             if (reports) reports[first + (uint64_t)c] = h->report;
         }

@@ -104,6 +104,48 @@ typedef struct dcsr_amg_report {
  * other levels, which have a tenth of the rows or less for most matrices. */
 DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report);
 
+/* What an update did. */
+typedef enum dcsr_amg_updated {
+    DCSR_AMG_UNCHANGED = 0, /* A has not changed */
+    DCSR_AMG_PATCHED,       /* the levels have followed A */
+    DCSR_AMG_SETTING_UP,    /* so they have, and a setup is under way beside */
+    DCSR_AMG_SET_UP         /* they were set up anew */
+} dcsr_amg_updated;
+
+typedef struct dcsr_amg_update_report {
+    dcsr_amg_updated how;
+    const char *why;       /* of a setup: a sentence, constant; else NULL */
+    uint64_t rows_changed; /* of A */
+    uint64_t rows_touched; /* of the matrices A of all levels; dcsr_amg_get_level() has those of each */
+    double seconds;
+    uint64_t iterations;       /* of the last solve, */
+    uint64_t first_iterations; /* and of the first since the last setup; 0: there was none */
+} dcsr_amg_update_report;
+
+/* Lets the levels follow A: a view of a later version of the matrix that the last setup or update was given a view
+ * of. Both views must be there until this returns; afterwards A alone is needed, until the next setup, update or
+ * dcsr_amg_destroy(). Give views of segments, to the setup as well: what has changed is then found without looking
+ * at the rest.
+ *
+ * Rows that differ may have other values or another pattern, or be emptied but for the diagonal. Strength is
+ * computed again for them and what is beside them; aggregates are kept where they still hold together; T, P, R and
+ * rows of the next level are computed again where they are reached, and so on down. Each level is bit for bit what
+ * the products R A P of these prolongators are. The estimates rho are those of the last setup.
+ *
+ * A setup follows where more than a tenth of the rows have changed, or iterations have risen by more than a fifth
+ * since the last one; the option rebuild says how: beside, in a thread, to be taken over by the next update or
+ * solve that finds it ready (auto), at once (now), or not at all (never). Where the levels cannot follow they are
+ * set up at once: A has other dimensions or is not symmetric any more, or rows became connected that no aggregate is
+ * beside of. report may be NULL.
+ *
+ * Errors: as dcsr_amg_setup(); INVALID_ARGUMENT also if there was no setup, or A is a view of another matrix. The
+ * levels are then as they were, and go on to solve with the version before.
+ *
+ * Cost: O(entries of rows that changed, and of the rows of all levels that these reach); the first update after a
+ * setup from a CSR view copies A, and the first of all takes O(rows) for what it works with. If A is not symmetric
+ * also some passes over all entries. Memory: rows that change are kept beside the old ones. */
+DCSR_API dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report *report);
+
 /* Solves A x = b from the x that is given, until |b - A x| <= tolerance |b|. x and b have the rows of A and do
  * not overlap. report may be NULL. That a solve does not converge is no error: report->outcome tells it, and x
  * is what was reached. Errors: INVALID_ARGUMENT (NULL, no setup, values in x or b that are not finite),
@@ -128,6 +170,9 @@ typedef struct dcsr_amg_level {
     bool direct;  /* solved by a dense pseudo-inverse */
     /* What it took to make the next level; of the last one, to invert it (product). */
     double strength_seconds, aggregate_seconds, prolongator_seconds, product_seconds, smoother_seconds;
+    /* Of the last update: rows of A that it changed on this level, and what it took to follow them. */
+    uint64_t rows_touched;
+    double update_seconds;
 } dcsr_amg_level;
 /* Errors: INVALID_ARGUMENT (NULL, no setup), INDEX_OUT_OF_RANGE. */
 DCSR_API dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_level *level);

@@ -1,0 +1,168 @@
+/* update.c: dcsr_amg_update(): the levels follow a later version of their matrix. The rows that differ are found by the
+ * store, read, and followed (follow.c). Where that is not enough the levels are set up anew: at once, or by a thread
+ * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready. */
+#include "amg/follow.h"
+#include "amg/rebuild.h"
+#include <dcsr/convert.h>
+#include <dcsr/diff.h>
+#include <dcsr/extract.h>
+#include <string.h>
+
+/* ---- The rows that differ ---- */
+
+/* Rows of a view, as fp64: lent by a copy of them. */
+typedef struct extract {
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    dcsr_i_amg_made made;
+} extract;
+
+static void drop(extract *e, dcsr_context *context)
+{
+    dcsr_i_amg_made_free(&e->made, context);
+    dcsr_view_destroy(e->view);
+    dcsr_matrix_destroy(e->matrix);
+}
+
+static dcsr_status read_rows(extract *e, dcsr_view *A, const dcsr_view_shape *shape,
+                             const dcsr_index_list *rows)
+{
+    dcsr_csr csr;
+    dcsr_i_amg_made *made = &e->made;
+    DCSR_I_AMG_TRY(dcsr_matrix_create(&e->matrix, shape->context, DCSR_FP64, rows->n, shape->cols, NULL));
+    DCSR_I_AMG_TRY(dcsr_matrix_extract(e->matrix, NULL, NULL, A, rows, NULL, NULL));
+    DCSR_I_AMG_TRY(dcsr_view_create(&e->view, e->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    DCSR_I_AMG_TRY(dcsr_view_get_csr(e->view, &csr));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&made->rows, shape->context, rows->n, sizeof *made->row));
+    DCSR_I_AMG_TRY(dcsr_i_amg_take(&made->spans, shape->context, rows->n, sizeof *made->span));
+    made->row = made->rows.data;
+    made->span = made->spans.data;
+    made->count = rows->n;
+    for (uint64_t k = 0; k < rows->n; k++) {
+        const uint64_t begin = csr.offsets[k];
+        made->row[k] = (uint32_t)rows->indices[k];
+        made->span[k] = (dcsr_i_amg_span){csr.col_indices + begin, (const double *)csr.values + begin,
+                                          csr.offsets[k + 1] - begin};
+    }
+    return DCSR_OK;
+}
+
+/* The caller's arrays may be gone after an update: they are copied before the first. */
+static dcsr_status own_first(dcsr_i_amg_hierarchy *h)
+{
+    dcsr_i_amg_matrix *m = &h->level[0].A, own = {0};
+    dcsr_csr csr;
+    if (m->matrix) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_view_get_csr(m->view, &csr));
+    dcsr_status status = dcsr_matrix_from_csr(&own.matrix, h->context, &csr,
+                                              &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM});
+    if (!status) status = dcsr_i_amg_matrix_view(&own);
+    if (status) {
+        dcsr_i_amg_matrix_free(&own, h->context);
+        return status;
+    }
+    *m = own;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_index_list *rows,
+                                   uint64_t *count, const char **why)
+{
+    dcsr_view_shape shape;
+    extract e = {0};
+    *why = NULL;
+    *count = 0;
+    if (!rows->n) return DCSR_OK;
+    dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (!status) status = own_first(h);
+    if (!status) status = read_rows(&e, A, &shape, rows);
+    if (!status) status = dcsr_i_amg_follow_rows(h, &e.made, why);
+    *count = e.made.count;
+    drop(&e, h->context);
+    return status;
+}
+
+/* ---- The call ---- */
+
+static const double MANY = 0.1; /* rows, of all */
+
+/* Why the levels should be set up anew; NULL: they need not. */
+static const char *reason(const dcsr_amg *amg, uint64_t changed)
+{
+    const dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    if ((double)changed > MANY * (double)h->level[0].rows)
+        return "more than a tenth of the rows have changed";
+    if (h->first_iterations && 5 * h->report.iterations > 6 * h->first_iterations)
+        return "iterations have risen by more than a fifth since the last setup";
+    return NULL;
+}
+
+static dcsr_status set_up_anew(dcsr_amg *amg, dcsr_view *A, const char *why, dcsr_amg_update_report *report)
+{
+    DCSR_I_AMG_TRY(dcsr_amg_setup(amg, A, NULL));
+    report->how = DCSR_AMG_SET_UP;
+    report->why = why;
+    return DCSR_OK;
+}
+
+static dcsr_status update(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *rows,
+                          dcsr_amg_update_report *report)
+{
+    const char *why, *wish;
+    dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    report->rows_changed = rows->n;
+    wish = reason(amg, rows->n);
+    if (wish && amg->options.rebuild == DCSR_I_AMG_NOW) return set_up_anew(amg, A, wish, report);
+    DCSR_I_AMG_TRY(dcsr_i_amg_rebuild_log(amg, rows));
+    DCSR_I_AMG_TRY(dcsr_i_amg_follow_list(h, A, rows, &report->rows_changed, &why));
+    if (why) return set_up_anew(amg, A, why, report);
+    amg->view = A;
+    report->how = report->rows_changed ? DCSR_AMG_PATCHED : DCSR_AMG_UNCHANGED;
+    for (int l = 0; l < h->level_count; l++)
+        if (rows->n) report->rows_touched += h->level[l].told.rows_touched;
+    if (wish && amg->options.rebuild == DCSR_I_AMG_WHEN_READY && !dcsr_i_amg_rebuild_start(amg)) {
+        report->how = DCSR_AMG_SETTING_UP;
+        report->why = wish;
+    }
+    return DCSR_OK;
+}
+
+static dcsr_status check(const dcsr_amg *amg, dcsr_view *A, dcsr_view_shape *shape)
+{
+    dcsr_context_info info;
+    if (!amg || !A)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg update: %s is NULL", !amg ? "amg" : "A");
+    DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
+    if (!amg->hierarchy)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "amg update: there are no levels yet; call dcsr_amg_setup() first");
+    DCSR_I_AMG_TRY(dcsr_view_get_shape(A, shape));
+    if (shape->context != amg->context)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg update: A is of another context than amg");
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report *report)
+{
+    dcsr_amg_update_report own = {0};
+    dcsr_view_shape shape;
+    dcsr_diff *diff = NULL;
+    dcsr_index_list rows;
+    double start = dcsr_i_amg_now();
+    DCSR_I_AMG_TRY(check(amg, A, &shape));
+    dcsr_i_amg_rebuild_take(amg, true);
+    own.iterations = amg->hierarchy->report.iterations;
+    own.first_iterations = amg->hierarchy->first_iterations;
+    dcsr_status status = DCSR_OK;
+    if (shape.rows != amg->hierarchy->level[0].rows || shape.cols != shape.rows) {
+        status = set_up_anew(amg, A, "A has other dimensions", &own);
+    } else {
+        status = dcsr_view_diff(&diff, amg->view, A);
+        if (!status) status = dcsr_diff_get_rows(diff, &rows);
+        if (!status) status = update(amg, A, &rows, &own);
+        dcsr_diff_destroy(diff);
+    }
+    own.seconds = dcsr_i_amg_now() - start;
+    if (!status && report) *report = own;
+    return status;
+}
