@@ -61,7 +61,7 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one; nothing of what is for
 # the host alone.
-HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls
+HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help $(HOST_SUITES), \
                  $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
@@ -77,7 +77,8 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_vector_ops test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm \
               test_mxm test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
               test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
-              test_durable_turns test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways,$(SUITES))
+              test_durable_turns test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways \
+              test_amg_update,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does
 # one in the environment's MAKEFLAGS, or a make that calls this one. One job where a goal has to be done before the

@@ -72,9 +72,9 @@ dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const 
     extract e = {0};
     *why = NULL;
     *count = 0;
+    DCSR_I_AMG_TRY(own_first(h));
     if (!rows->n) return DCSR_OK;
     dcsr_status status = dcsr_view_get_shape(A, &shape);
-    if (!status) status = own_first(h);
     if (!status) status = read_rows(&e, A, &shape, rows);
     if (!status) status = dcsr_i_amg_follow_rows(h, &e.made, why);
     *count = e.made.count;

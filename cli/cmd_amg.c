@@ -1,4 +1,5 @@
 /* cmd_amg.c: `dcsr amg`: solves A x = b by algebraic multigrid. */
+#include "cli/amg_changes.h"
 #include "cli/amg_plot.h"
 #include <dcsr/extend.h>
 #include <errno.h>
@@ -14,8 +15,12 @@ enum {
     KEY_SET,
     KEY_VERBOSE,
     KEY_PLOT,
+    KEY_CHANGES,
     MOST_SETTINGS = 64
 };
+
+/* What --changes names, and came of it. */
+static cli_amg_changes changes;
 
 /* Options of the solver as they were given, name and value. */
 static struct {
@@ -37,6 +42,11 @@ static const struct argp_option options[] = {
      "Near-nullspace vectors of A, one a column: for elasticity the rigid-body modes (default: constants)",
      0},
     {"set", KEY_SET, "NAME=VALUE", 0, "Set an option of the method; may be given several times", 0},
+    {"changes", KEY_CHANGES, "FILE", 0,
+     "Solve again after each step of FILE: lines 'row column value', from 1, without a value for an entry "
+     "that "
+     "is removed; empty lines separate steps",
+     0},
     {"output", 'o', "FILE", 0, "Write x as a Matrix Market array", 0},
     {"plot", KEY_PLOT, "FILE.png", 0, "Draw the levels, what they took, and the residuals (needs gnuplot)",
      0},
@@ -90,6 +100,9 @@ static error_t take(cli_state *cli, int key, const char *value)
     case KEY_PLOT:
         settings.plot = value;
         return 0;
+    case KEY_CHANGES:
+        changes.file = value;
+        return 0;
     case KEY_VERBOSE:
         settings.verbose = true;
         return 0;
@@ -122,6 +135,8 @@ static int make_rhs(cli_state *cli, dcsr_dense *b, uint64_t rows)
         return CLI_DONE;
     }
     if (dcsr_dense_read(b, cli->context, settings.rhs)) return cli_fail_library(cli);
+    if (changes.file && b->cols > 1)
+        return cli_fail(cli, "%s: with --changes b has to be one column", settings.rhs);
     if (b->rows == rows && b->cols) return CLI_DONE;
     return cli_fail(cli, "%s: b needs a column of %llu numbers, or more than one; this is %llu x %llu",
                     settings.rhs, (unsigned long long)rows, (unsigned long long)b->rows,
@@ -219,11 +234,13 @@ static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all
     cli_put_seconds(&report, "setup_seconds", "setup", done->setup_seconds);
     cli_put_seconds(&report, "solve_seconds", "solve", all[columns - 1].solve_seconds);
     if (settings.plot) cli_put_text(&report, "plot", "picture", settings.plot);
+    cli_amg_changes_put(&report, &changes);
     return cli_report_print(&report);
 }
 
-/* Writes x if it is a solution, draws and prints. */
-static int finish(cli_state *cli, const dcsr_amg *amg, const dcsr_dense *x, const dcsr_amg_report *all)
+/* Follows the changes, writes x if it is a solution, draws and prints. */
+static int finish(cli_state *cli, dcsr_amg *amg, const dcsr_dense *x, const dcsr_dense *b,
+                  const dcsr_amg_report *all)
 {
     const dcsr_amg_report *done = hardest(all, x->cols);
     const bool converged = done->outcome == DCSR_AMG_CONVERGED;
@@ -231,7 +248,9 @@ static int finish(cli_state *cli, const dcsr_amg *amg, const dcsr_dense *x, cons
     if (!converged)
         cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
                  (unsigned long long)done->iterations, done->residual, dcsr_amg_outcome_text(done->outcome));
-    if (converged && settings.out && dcsr_dense_write(x, settings.out)) status = cli_fail_library(cli);
+    if (converged) status = cli_amg_changes_follow(cli, &changes, amg, x->values, b->values);
+    if (!status && converged && settings.out && dcsr_dense_write(x, settings.out))
+        status = cli_fail_library(cli);
     if (!status && settings.plot) status = cli_amg_plot(cli, amg, x->cols, settings.plot);
     if (!status) status = print(cli, amg, all, x->cols);
     return !status && !converged ? CLI_FAILED : status;
@@ -250,7 +269,7 @@ static int solve(cli_state *cli, dcsr_amg *amg, const dcsr_dense *b)
         status = cli_fail_library(cli);
     } else {
         cli_progress_end(cli);
-        status = finish(cli, amg, &x, reports);
+        status = finish(cli, amg, &x, b, reports);
     }
     dcsr_context_free(cli->context, x.values, numbers, sizeof *x.values);
     dcsr_context_free(cli->context, reports, b->cols, sizeof *reports);
@@ -271,17 +290,19 @@ static int run_amg(cli_state *cli)
                      : cli_fail_library(cli);
     if (!status) status = configure(cli, amg);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status && changes.file) status = cli_amg_changes_begin(cli, &changes, matrix);
     if (!status && (dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0) || dcsr_view_get_shape(view, &shape)))
         status = cli_fail_library(cli);
     if (!status) status = make_rhs(cli, &b, shape.rows);
     if (!status) {
         cli_progress(cli, "setting up the levels");
-        if (dcsr_amg_setup(amg, view, NULL))
+        if (dcsr_amg_setup(amg, changes.file ? changes.view : view, NULL))
             status = cli_fail_because(cli, "%s: %s", cli->arguments[0], dcsr_thread_error());
     }
     if (!status) status = solve(cli, amg, &b);
     free_rhs(&b);
     dcsr_amg_destroy(amg);
+    cli_amg_changes_free(&changes);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;

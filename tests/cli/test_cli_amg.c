@@ -193,3 +193,43 @@ Test(cli_amg, real_matrices)
               result.err);
     program_free(&result);
 }
+
+Test(cli_amg, follows_changes_step_by_step)
+{
+    program_result result;
+    program_write_file("steps.txt", "% two steps\n1 1 5\n401 401 6.5\n\n\n402 403\n403 402\n401 401 4\n\n");
+    PROGRAM_JSON(result, "--json " AMG "poisson2d5:40 --changes steps.txt");
+    const json_t *steps = json_object_get(result.json, "steps"), *step;
+    cr_assert_eq(json_array_size(steps), 2);
+    size_t s;
+    json_array_foreach((json_t *)steps, s, step)
+    {
+        cr_assert_eq(json_integer_value(json_object_get(step, "rows_changed")), s ? 3 : 2);
+        cr_assert_gt(json_integer_value(json_object_get(step, "rows_touched")), 3);
+        cr_assert(json_number_value(json_object_get(step, "setup_seconds")) > 0);
+        cr_assert(json_number_value(json_object_get(step, "residual")) <= 1e-8);
+        cr_assert_leq(json_integer_value(json_object_get(step, "iterations")),
+                      program_integer(&result, "iterations") + 1);
+    }
+    program_free(&result);
+    result = program_run(AMG "poisson2d5:40 --changes steps.txt");
+    program_expect_done(&result, "--changes");
+    cr_assert(strstr(result.out, "rows changed"), "%s", result.out);
+    program_free(&result);
+}
+
+Test(cli_amg, refuses_changes_that_are_malformed)
+{
+    static const char *const files[] = {"1 1 5\n\n1 x 2\n", "1 1 4\n\n0 1 2\n", "1 1 4\n\n1 1601 2\n",
+                                        "1 1 4\n\n1\n"};
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        program_write_file("bad.txt", files[f]);
+        PROGRAM_FAILS(1, "bad.txt:3: a row and a column from 1 to 1600",
+                      AMG "poisson2d5:40 --changes bad.txt");
+    }
+    program_write_file("bad.txt", "% a value\n1 1 4z\n");
+    PROGRAM_FAILS(1, "bad.txt:2: the value is no number", AMG "poisson2d5:40 --changes bad.txt");
+    program_write_file("bad.txt", "1 1 nan\n");
+    PROGRAM_FAILS(1, "step 1: amg update: row 0 of A has a value", AMG "poisson2d5:40 --changes bad.txt");
+    PROGRAM_FAILS(1, "missing.txt", AMG "poisson2d5:40 --changes missing.txt");
+}

@@ -1,0 +1,447 @@
+/* test_amg_update.c: after updates each level is what the stages and products of a setup make of it. */
+#include "amg/follow.h"
+#include "amg/rebuild.h"
+#include "dcsr/base/alloc.h"
+#include "tests/amg/problems.h"
+#include <dcsr/convert.h>
+#include <dcsr/mxm.h>
+#include <dcsr/transpose.h>
+
+static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
+
+/* A problem whose matrix changes: inserting replaces. Its views are of segments. */
+typedef struct changing {
+    problem p;
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    bool symmetric;
+    uint64_t seed;
+} changing;
+
+static changing changing_of(problem p, bool symmetric, dcsr_layout layout)
+{
+    changing c = {.p = p, .symmetric = symmetric};
+    TEST_OK(dcsr_matrix_from_csr(&c.matrix, p.context, &p.csr,
+                                 &(dcsr_matrix_options){.policy = DCSR_POLICY_LAST}));
+    TEST_OK(dcsr_view_create(&c.view, c.matrix, layout, 0));
+    return c;
+}
+
+static void changing_end(changing *c)
+{
+    dcsr_amg_destroy(c->p.amg);
+    c->p.amg = NULL;
+    dcsr_view_destroy(c->view);
+    dcsr_matrix_destroy(c->matrix);
+    problem_end(&c->p);
+}
+
+static uint64_t draw(changing *c, uint64_t below)
+{
+    return dcsr_i_amg_random(7, c->seed++) % below;
+}
+
+static void set(changing *c, uint64_t i, uint64_t j, double value)
+{
+    TEST_OK(dcsr_matrix_insert(c->matrix, 1, &i, &j, &value, NULL));
+    if (c->symmetric && i != j) TEST_OK(dcsr_matrix_insert(c->matrix, 1, &j, &i, &value, NULL));
+}
+
+static void unset(changing *c, uint64_t i, uint64_t j)
+{
+    TEST_OK(dcsr_matrix_remove(c->matrix, 1, &i, &j, NULL));
+    if (c->symmetric) TEST_OK(dcsr_matrix_remove(c->matrix, 1, &j, &i, NULL));
+}
+
+/* Another value, a new entry, one less, a row that is the diagonal alone, a diagonal. Rows stay dominant enough. */
+static void change_once(changing *c)
+{
+    uint32_t cols[2000];
+    double values[2000];
+    uint64_t length, i = draw(c, c->p.csr.rows), kind = draw(c, 5);
+    TEST_OK(dcsr_matrix_wait(c->matrix));
+    dcsr_view *view;
+    TEST_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_view_get_row(view, i, 2000, cols, values, &length));
+    dcsr_view_destroy(view);
+    uint64_t e = draw(c, length), far = draw(c, c->p.csr.rows);
+    double diagonal = 1;
+    for (uint64_t k = 0; k < length; k++)
+        if (cols[k] == i) diagonal = values[k];
+    if (kind == 0 && cols[e] != i) set(c, i, cols[e], values[e] * (double)(draw(c, 1000) + 1) / 1000);
+    if (kind == 1 && far != i) {
+        double value = draw(c, 2) ? -diagonal * 1e-3 : -diagonal / 4;
+        set(c, i, far, value);
+        set(c, i, i, diagonal - 2 * value);
+        double other = 0;
+        bool stored;
+        TEST_OK(dcsr_matrix_get(c->matrix, far, far, &other, &stored));
+        set(c, far, far, other - 2 * value);
+    }
+    if (kind == 2 && cols[e] != i) unset(c, i, cols[e]);
+    for (uint64_t k = 0; k < length && kind == 3; k++)
+        if (cols[k] != i) unset(c, i, cols[k]);
+    if (kind == 4) set(c, i, i, diagonal * (1 + (double)draw(c, 1000) / 100));
+}
+
+/* ---- What a hierarchy has to be ---- */
+
+static void expect_same(dcsr_view *a, dcsr_view *b, const char *what, int level)
+{
+    dcsr_csr x, y;
+    TEST_OK(dcsr_view_get_csr(a, &x));
+    TEST_OK(dcsr_view_get_csr(b, &y));
+    cr_assert(x.rows == y.rows && x.cols == y.cols && x.nnz == y.nnz &&
+                  !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
+                  !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices) &&
+                  !memcmp(x.values, y.values, x.nnz * sizeof(double)),
+              "%s of level %d: %llu entries, not %llu, or others", what, level, (unsigned long long)x.nnz,
+              (unsigned long long)y.nnz);
+}
+
+static dcsr_view *product(dcsr_matrix **C, dcsr_context *context, dcsr_view *A, dcsr_view *B)
+{
+    dcsr_view_shape a, b;
+    dcsr_view *view;
+    TEST_OK(dcsr_view_get_shape(A, &a));
+    TEST_OK(dcsr_view_get_shape(B, &b));
+    TEST_OK(dcsr_matrix_create(C, context, DCSR_FP64, a.rows, b.cols, NULL));
+    TEST_OK(dcsr_mxm(*C, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, DCSR_FP64), A, B, NULL));
+    TEST_OK(dcsr_view_create(&view, *C, DCSR_LAYOUT_CSR, 0));
+    return view;
+}
+
+static void expect_products(const changing *c, int l)
+{
+    dcsr_view *A, *P, *R, *next, *AP, *RAP, *T;
+    dcsr_matrix *ap, *rap, *t;
+    dcsr_csr csr;
+    TEST_OK(dcsr_amg_get_views(c->p.amg, (uint64_t)l, &A, &P, &R));
+    TEST_OK(dcsr_amg_get_views(c->p.amg, (uint64_t)l + 1, &next, NULL, NULL));
+    TEST_OK(dcsr_view_get_csr(P, &csr));
+    TEST_OK(dcsr_matrix_create(&t, c->p.context, DCSR_FP64, csr.cols, csr.rows, NULL));
+    TEST_OK(dcsr_matrix_transpose(t, NULL, NULL, P, NULL));
+    TEST_OK(dcsr_view_create(&T, t, DCSR_LAYOUT_CSR, 0));
+    expect_same(T, R, "R", l);
+    AP = product(&ap, c->p.context, A, P);
+    RAP = product(&rap, c->p.context, R, AP);
+    expect_same(RAP, next, "R A P", l);
+    dcsr_view *const views[] = {T, AP, RAP};
+    dcsr_matrix *const matrices[] = {t, ap, rap};
+    for (int k = 0; k < 3; k++) {
+        dcsr_view_destroy(views[k]);
+        dcsr_matrix_destroy(matrices[k]);
+    }
+}
+
+/* The stages in full, with these aggregates and rho. */
+static void expect_stages(const changing *c, int l)
+{
+    dcsr_i_amg_hierarchy *h = c->p.amg->hierarchy;
+    dcsr_i_amg_level *level = &h->level[l], full = *level;
+    dcsr_i_amg_graph graph;
+    dcsr_i_amg_diagonal found;
+    dcsr_i_amg_array T = {0}, coarse = {0};
+    const uint64_t v = level->vectors;
+    full.norms = full.diagonal = full.scale = (dcsr_i_amg_array){0};
+    full.P = (dcsr_i_amg_matrix){0};
+    TEST_OK(dcsr_i_amg_read_diagonal(&found, h, &full, !l));
+    cr_assert(!memcmp(full.diagonal.data, level->diagonal.data, full.rows * sizeof(double)));
+    cr_assert(!memcmp(full.scale.data, level->scale.data, full.rows * sizeof(double)));
+    TEST_OK(dcsr_i_amg_strength(&graph, h, &full, level->theta));
+    TEST_OK(dcsr_i_amg_take(&T, c->p.context, full.rows * v, sizeof(double)));
+    TEST_OK(dcsr_i_amg_take(&coarse, c->p.context, level->aggregates * v * v, sizeof(double)));
+    if (level->B.data)
+        memcpy(T.data, level->B.data, full.rows * v * sizeof(double));
+    else
+        for (uint64_t i = 0; i < full.rows; i++) ((double *)T.data)[i * v + i % v] = 1;
+    dcsr_i_amg_partition parts = {level->aggregate.data, level->aggregates};
+    for (uint64_t node = 0; node < graph.count; node++)
+        cr_assert((parts.aggregate[node] == DCSR_I_AMG_NO_AGGREGATE) == !graph.length[node],
+                  "node %llu of level %d", (unsigned long long)node, l);
+    TEST_OK(dcsr_i_amg_prolongator(&full, T.data, coarse.data, h, &graph, &parts, v));
+    dcsr_view *P;
+    TEST_OK(dcsr_amg_get_views(c->p.amg, (uint64_t)l, NULL, &P, NULL));
+    expect_same(full.P.view, P, "P", l);
+    if (level[1].B.data) cr_assert(!memcmp(coarse.data, level[1].B.data, coarse.count * sizeof(double)));
+    dcsr_i_amg_matrix_free(&full.P, c->p.context);
+    dcsr_i_amg_graph_free(&graph, c->p.context);
+    dcsr_i_amg_array *const arrays[] = {&T, &coarse, &full.norms, &full.diagonal, &full.scale};
+    for (int a = 0; a < 5; a++) dcsr_i_amg_drop(arrays[a], c->p.context);
+}
+
+static void expect_levels_of(const changing *c, dcsr_view *view)
+{
+    dcsr_view *A, *now;
+    dcsr_matrix *copy;
+    TEST_OK(dcsr_amg_get_views(c->p.amg, 0, &A, NULL, NULL));
+    dcsr_view_shape shape;
+    TEST_OK(dcsr_view_get_shape(view, &shape));
+    TEST_OK(dcsr_matrix_create(&copy, c->p.context, DCSR_FP64, shape.rows, shape.rows, NULL));
+    TEST_OK(dcsr_matrix_transpose(copy, NULL, NULL, view, &(dcsr_desc){.transpose_a = true}));
+    TEST_OK(dcsr_view_create(&now, copy, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    expect_same(now, A, "A", 0);
+    dcsr_view_destroy(now);
+    dcsr_matrix_destroy(copy);
+    for (int l = 0; l + 1 < c->p.amg->hierarchy->level_count; l++) {
+        expect_stages(c, l);
+        expect_products(c, l);
+    }
+}
+
+static void expect_levels(const changing *c)
+{
+    expect_levels_of(c, c->view);
+}
+
+static uint64_t iterations_of(changing *c, dcsr_amg *amg)
+{
+    dcsr_amg_report report;
+    memset(c->p.x, 0, c->p.csr.rows * sizeof *c->p.x);
+    TEST_OK(dcsr_amg_solve(amg, c->p.x, c->p.b, &report));
+    cr_assert_eq(report.outcome, DCSR_AMG_CONVERGED, "%s", dcsr_amg_outcome_text(report.outcome));
+    return report.iterations;
+}
+
+/* Takes the version that the matrix has now. */
+static dcsr_amg_update_report follow(changing *c)
+{
+    dcsr_amg_update_report report;
+    dcsr_view *view;
+    TEST_OK(dcsr_matrix_wait(c->matrix));
+    TEST_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_amg_update(c->p.amg, view, &report));
+    dcsr_view_destroy(c->view);
+    c->view = view;
+    return report;
+}
+
+/* Random changes, some at a time. Iterations are compared with those of levels that are made anew. */
+static void follows(problem p, bool symmetric, const char *settings, const dcsr_dense *B, int steps,
+                    int most_more)
+{
+    changing c = changing_of(p, symmetric, DCSR_LAYOUT_SEGMENTS);
+    uint64_t patched = 0;
+    problem_set(&c.p, settings);
+    problem_set(&c.p, "rebuild=never coarse_rows=20");
+    if (B) TEST_OK(dcsr_amg_set_nullspace(c.p.amg, B));
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    cr_assert_geq(c.p.amg->hierarchy->level_count, 2);
+    for (int step = 0; step < steps; step++) {
+        for (uint64_t k = draw(&c, 6); k != UINT64_MAX; k--) change_once(&c);
+        dcsr_amg_update_report report = follow(&c);
+        patched += report.how == DCSR_AMG_PATCHED;
+        cr_assert(report.how == DCSR_AMG_SET_UP || report.rows_touched >= report.rows_changed);
+        expect_levels(&c);
+    }
+    cr_assert_gt(patched, (uint64_t)steps / 2, "%llu of %d were followed", (unsigned long long)patched,
+                 steps);
+    uint64_t iterations = iterations_of(&c, c.p.amg);
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    uint64_t anew = iterations_of(&c, c.p.amg);
+    cr_assert_leq(iterations, anew + (uint64_t)most_more, "%llu iterations, anew %llu",
+                  (unsigned long long)iterations, (unsigned long long)anew);
+    changing_end(&c);
+}
+
+Test(amg_update, follows_a_plane)
+{
+    follows(problem_generated(2, "poisson2d5:24"), true, "", NULL, 40, 1);
+}
+Test(amg_update, follows_a_cube)
+{
+    follows(problem_generated(1, "poisson3d7:10"), true, "", NULL, 30, 1);
+}
+Test(amg_update, follows_across_weak_directions)
+{
+    follows(problem_diffusion(1, 20, mostly_across, 1, 0), true, "", NULL, 30, 1);
+}
+Test(amg_update, follows_where_coefficients_jump)
+{
+    follows(problem_diffusion(2, 20, jumping, 1, 0), true, "smoother=l1", NULL, 30, 1);
+}
+Test(amg_update, follows_without_smoothing)
+{
+    follows(problem_generated(1, "poisson2d9:16"), true, "omega=0", NULL, 20, 2);
+}
+Test(amg_update, follows_elasticity)
+{
+    dcsr_dense B;
+    problem p = problem_elasticity(2, 14, 6, &B);
+    follows(p, true, "block=2 strength=0", &B, 20, 2);
+    free(B.values);
+}
+Test(amg_update, follows_nodes_of_three_rows)
+{
+    follows(problem_generated(1, "poisson3d7:9"), true, "block=3", NULL, 20, 2);
+}
+Test(amg_update, follows_a_flow)
+{
+    follows(problem_diffusion(1, 20, everywhere, 1, 0.5), false, "", NULL, 30, 1);
+}
+
+Test(amg_update, follows_a_view_of_csr_and_other_types)
+{
+    problem p = problem_generated(1, "poisson2d5:20");
+    changing c = changing_of(p, true, DCSR_LAYOUT_CSR);
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    cr_assert_eq(follow(&c).how, DCSR_AMG_UNCHANGED);
+    for (int k = 0; k < 4; k++) change_once(&c);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_PATCHED);
+    expect_levels(&c);
+    changing_end(&c);
+
+    p = problem_generated(1, "poisson2d5:20");
+    dcsr_matrix *single;
+    dcsr_view *before, *now, *A;
+    const uint64_t at = 21;
+    const float five = 5;
+    bool stored;
+    double value;
+    TEST_OK(dcsr_matrix_create(&single, p.context, DCSR_FP32, 400, 400, NULL));
+    TEST_OK(dcsr_matrix_transpose(single, NULL, NULL, p.A, &(dcsr_desc){.transpose_a = true}));
+    TEST_OK(dcsr_view_create(&before, single, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_amg_setup(p.amg, before, NULL));
+    TEST_OK(dcsr_matrix_insert(single, 1, &at, &at, &five, NULL));
+    TEST_OK(dcsr_matrix_wait(single));
+    TEST_OK(dcsr_view_create(&now, single, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_amg_update(p.amg, now, NULL));
+    TEST_OK(dcsr_amg_get_views(p.amg, 0, &A, NULL, NULL));
+    TEST_OK(dcsr_view_get_many(A, 1, &at, &at, &value, &stored));
+    cr_assert_eq(value, 5);
+    dcsr_view_destroy(before);
+    dcsr_view_destroy(now);
+    dcsr_matrix_destroy(single);
+    problem_end(&p);
+}
+
+/* What is refused leaves the levels with the version before. */
+Test(amg_update, refuses_and_goes_on)
+{
+    problem other = problem_generated(1, "poisson2d5:20");
+    changing c = changing_of(problem_generated(1, "poisson2d5:20"), true, DCSR_LAYOUT_SEGMENTS);
+    dcsr_view *view;
+    const uint64_t row = 57, far = 3;
+    const double wrong[] = {NAN, 0, INFINITY};
+    static const char *const words[] = {"row 57 of A has a value that is not finite",
+                                        "row 57 of A has a zero", "row 57 of A has a value"};
+    TEST_REFUSED(bad, "A is NULL", dcsr_amg_update(c.p.amg, NULL, NULL));
+    TEST_REFUSED(bad, "amg is NULL", dcsr_amg_update(NULL, c.view, NULL));
+    TEST_REFUSED(bad, "no levels yet", dcsr_amg_update(c.p.amg, c.view, NULL));
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    const uint64_t iterations = iterations_of(&c, c.p.amg);
+    TEST_REFUSED(bad, "another context", dcsr_amg_update(c.p.amg, other.A, NULL));
+    for (int k = 0; k < 3; k++) {
+        set(&c, row, row, wrong[k]);
+        set(&c, far, far, 7);
+        TEST_OK(dcsr_matrix_wait(c.matrix));
+        TEST_OK(dcsr_view_create(&view, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+        TEST_REFUSED(bad, words[k], dcsr_amg_update(c.p.amg, view, NULL));
+        dcsr_view_destroy(view);
+        set(&c, far, far, 4);
+        cr_assert_eq(iterations_of(&c, c.p.amg), iterations);
+    }
+    set(&c, row, row, 4);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_UNCHANGED);
+    expect_levels(&c);
+    uint32_t cols[9];
+    uint64_t length;
+    TEST_OK(dcsr_view_get_row(c.view, row, 9, cols, NULL, &length));
+    c.symmetric = false;
+    for (uint64_t k = 0; k < length; k++) unset(&c, row, cols[k]);
+    TEST_OK(dcsr_matrix_wait(c.matrix));
+    TEST_OK(dcsr_view_create(&view, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_REFUSED(bad, "row 57 of A has no entries", dcsr_amg_update(c.p.amg, view, NULL));
+    dcsr_view_destroy(view);
+    cr_assert_eq(iterations_of(&c, c.p.amg), iterations);
+    changing_end(&c);
+    problem_end(&other);
+}
+
+/* Where the levels cannot follow they are set up anew. */
+Test(amg_update, sets_up_anew_where_it_has_to)
+{
+    changing c = changing_of(problem_generated(1, "poisson2d5:20"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "rebuild=never");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    c.symmetric = false;
+    set(&c, 20, 21, -3);
+    dcsr_amg_update_report report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "symmetric"), "%s", report.why);
+    cr_assert(!c.p.amg->hierarchy->symmetric);
+    set(&c, 20, 21, -1);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_PATCHED);
+    expect_levels(&c);
+    TEST_OK(dcsr_matrix_resize(c.matrix, 401, 401, NULL));
+    set(&c, 400, 400, 1);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "dimensions"), "%s", report.why);
+    /* Two rows that were alone, and are beside each other and nothing else. */
+    TEST_OK(dcsr_matrix_resize(c.matrix, 402, 402, NULL));
+    set(&c, 401, 401, 1);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_SET_UP);
+    set(&c, 400, 401, -0.5);
+    set(&c, 401, 400, -0.5);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "no aggregate"), "%s", report.why);
+    changing_end(&c);
+}
+
+/* Many rows change: now, beside, and never; solves meanwhile are right. */
+Test(amg_update, sets_up_where_that_is_better)
+{
+    static const char *const ways[] = {"rebuild=now", "rebuild=auto", "rebuild=never"};
+    static const dcsr_amg_updated done[] = {DCSR_AMG_SET_UP, DCSR_AMG_SETTING_UP, DCSR_AMG_PATCHED};
+    for (int way = 0; way < 3; way++) {
+        changing c = changing_of(problem_generated(2, "poisson2d5:40"), true, DCSR_LAYOUT_SEGMENTS);
+        problem_set(&c.p, ways[way]);
+        TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+        const dcsr_i_amg_hierarchy *before = c.p.amg->hierarchy;
+        for (uint64_t i = 0; i < 1600; i += 4) set(&c, i, i, 5);
+        dcsr_amg_update_report report = follow(&c);
+        cr_assert_eq(report.how, done[way], "%s", ways[way]);
+        cr_assert_eq(report.rows_changed, 400);
+        cr_assert(way == 2 ? !report.why : !!strstr(report.why, "tenth"));
+        expect_levels(&c);
+        for (int step = 0; step < 30 && (step < 3 || c.p.amg->rebuild); step++) {
+            set(&c, 500 + (uint64_t)step, 500 + (uint64_t)step, 6);
+            report = follow(&c);
+            cr_assert(report.how == DCSR_AMG_PATCHED && report.rows_changed == 1);
+            iterations_of(&c, c.p.amg);
+            expect_levels(&c);
+        }
+        cr_assert((c.p.amg->hierarchy == before) == (way == 2) || c.p.amg->rebuild, "%s", ways[way]);
+        changing_end(&c);
+    }
+}
+
+/* Out of memory at any allocation: the levels are as they were, and follow when there is memory again. */
+Test(amg_update, failures_leave_the_levels_as_they_were)
+{
+    changing c = changing_of(problem_generated(1, "poisson2d5:16"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "coarse_rows=10");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    const uint64_t iterations = iterations_of(&c, c.p.amg);
+    dcsr_view *view;
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    unset(&c, 40, 41);
+    set(&c, 90, 91, -0.5);
+    set(&c, 7, 7, 9);
+    TEST_OK(dcsr_matrix_wait(c.matrix));
+    TEST_OK(dcsr_view_create(&view, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    for (long n = 0; status; n++) {
+        cr_assert_lt(n, 3000);
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_amg_update(c.p.amg, view, NULL);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY);
+        if (status && n % 8 == 0) {
+            cr_assert_eq(iterations_of(&c, c.p.amg), iterations);
+            expect_levels_of(&c, c.view);
+        }
+    }
+    dcsr_view_destroy(c.view);
+    c.view = view;
+    expect_levels(&c);
+    changing_end(&c);
+}
