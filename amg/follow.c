@@ -175,7 +175,7 @@ static dcsr_status compare(dcsr_i_amg_follow *f, const dcsr_i_amg_made *made, in
             if (!find(before, now.columns[e], &value))
                 ((uint64_t *)new->array.data)[new->count++] = (uint64_t)now.columns[e] << 32 | made->row[k];
     }
-    qsort(new->array.data, new->count, sizeof(uint64_t), ascending);
+    if (new->count) qsort(new->array.data, new->count, sizeof(uint64_t), ascending);
     return DCSR_OK;
 }
 

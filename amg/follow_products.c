@@ -76,7 +76,7 @@ bool dcsr_i_amg_make_rap(dcsr_i_amg_follow *f, dcsr_i_amg_worker *w, uint64_t nu
         count = add(w, columns, count, terms.values[e], f->source->span[f->slot[terms.columns[e]]]);
     if (is_pattern_of(w, before, count))
         memcpy(columns, before.columns, count * sizeof *columns);
-    else
+    else if (count)
         qsort(columns, count, sizeof *columns, ascending);
     take(w, columns, values, count);
     dcsr_i_amg_pile_end(to, count);

@@ -16,7 +16,7 @@ void dcsr_i_amg_set_sort(dcsr_i_amg_set *set)
 {
     enum { WORTH = 4 };
     if (set->count < set->words.count * WORTH) {
-        qsort(set->list, set->count, sizeof *set->list, ascending);
+        if (set->count) qsort(set->list, set->count, sizeof *set->list, ascending);
         return;
     }
     uint64_t count = 0;

@@ -95,7 +95,7 @@ static bool catch_up(dcsr_amg *amg)
     uint64_t *rows = r->rows.data, kept = 0, count;
     const char *why;
     if (r->status) return false;
-    qsort(rows, r->row_count, sizeof *rows, ascending);
+    if (r->row_count) qsort(rows, r->row_count, sizeof *rows, ascending);
     for (uint64_t k = 0; k < r->row_count; k++)
         if (!k || rows[k] != rows[k - 1]) rows[kept++] = rows[k];
     return !dcsr_i_amg_follow_list(r->h, amg->view, &(dcsr_index_list){rows, kept}, &count, &why) && !why;

@@ -191,7 +191,7 @@ static dcsr_status list_members(members *m, const dcsr_i_amg_follow *f, const dc
     for (uint64_t k = 0; k < moved->count; k++)
         if (aggregate[moved->list[k]] != NONE)
             key[m->count++] = (uint64_t)aggregate[moved->list[k]] << 32 | moved->list[k];
-    qsort(key, m->count, sizeof *key, ascending);
+    if (m->count) qsort(key, m->count, sizeof *key, ascending);
     for (uint64_t k = 0; k < m->count; k++)
         if (!k || key[k] != key[k - 1]) key[kept++] = key[k];
     m->count = kept;

@@ -5,8 +5,7 @@
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
 #include <dcsr/diff.h>
-#include <dcsr/extract.h>
-#include <string.h>
+#include <dcsr/transpose.h>
 
 /* ---- The rows that differ ---- */
 
@@ -24,15 +23,69 @@ static void drop(extract *e, dcsr_context *context)
     dcsr_matrix_destroy(e->matrix);
 }
 
+/* What the rows have, in A's type: of a few rows that is less work than an operation, which looks at all of A. */
+static dcsr_status gather(dcsr_matrix **made, dcsr_view *A, const dcsr_index_list *rows)
+{
+    dcsr_view_info info;
+    dcsr_view_shape shape;
+    dcsr_i_amg_array offsets = {0}, columns = {0}, values = {0};
+    DCSR_I_AMG_TRY(dcsr_view_get_info(A, &info));
+    DCSR_I_AMG_TRY(dcsr_view_get_shape(A, &shape));
+    const size_t size = dcsr_type_size(info.type);
+    uint64_t *offset, length;
+    dcsr_status status = dcsr_i_amg_take(&offsets, shape.context, rows->n + 1, sizeof *offset);
+    offset = offsets.data;
+    for (uint64_t k = 0; k < rows->n && !status; k++) {
+        status = dcsr_view_get_row(A, rows->indices[k], 0, NULL, NULL, &length);
+        offset[k + 1] = offset[k] + length;
+    }
+    if (!status) status = dcsr_i_amg_take(&columns, shape.context, offset[rows->n], sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_take(&values, shape.context, offset[rows->n], size);
+    for (uint64_t k = 0; k < rows->n && !status; k++)
+        status = dcsr_view_get_row(A, rows->indices[k], offset[k + 1] - offset[k],
+                                   (uint32_t *)columns.data + offset[k],
+                                   size ? (char *)values.data + offset[k] * size : NULL, &length);
+    if (!status)
+        status =
+            dcsr_matrix_from_csr(made, shape.context,
+                                 &(dcsr_csr){rows->n, info.cols, offset[rows->n], info.type, offset,
+                                             columns.data, size ? values.data : NULL},
+                                 &(dcsr_matrix_options){.policy = size ? DCSR_POLICY_SUM : DCSR_POLICY_ANY});
+    dcsr_i_amg_drop(&offsets, shape.context);
+    dcsr_i_amg_drop(&columns, shape.context);
+    dcsr_i_amg_drop(&values, shape.context);
+    return status;
+}
+
+/* As fp64. */
+static dcsr_status cast(dcsr_matrix **made, dcsr_context *context, uint64_t rows, uint64_t cols)
+{
+    dcsr_matrix *other = *made;
+    dcsr_view *view = NULL;
+    *made = NULL;
+    dcsr_status status = dcsr_view_create(&view, other, DCSR_LAYOUT_SEGMENTS, 0);
+    if (!status) status = dcsr_matrix_create(made, context, DCSR_FP64, rows, cols, NULL);
+    if (!status) status = dcsr_matrix_transpose(*made, NULL, NULL, view, &(dcsr_desc){.transpose_a = true});
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(other);
+    return status;
+}
+
 static dcsr_status read_rows(extract *e, dcsr_view *A, const dcsr_view_shape *shape,
                              const dcsr_index_list *rows)
 {
     dcsr_csr csr;
     dcsr_i_amg_made *made = &e->made;
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&e->matrix, shape->context, DCSR_FP64, rows->n, shape->cols, NULL));
-    DCSR_I_AMG_TRY(dcsr_matrix_extract(e->matrix, NULL, NULL, A, rows, NULL, NULL));
+    DCSR_I_AMG_TRY(gather(&e->matrix, A, rows));
     DCSR_I_AMG_TRY(dcsr_view_create(&e->view, e->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
     DCSR_I_AMG_TRY(dcsr_view_get_csr(e->view, &csr));
+    if (csr.type != DCSR_FP64) {
+        dcsr_view_destroy(e->view);
+        e->view = NULL;
+        DCSR_I_AMG_TRY(cast(&e->matrix, shape->context, rows->n, shape->cols));
+        DCSR_I_AMG_TRY(dcsr_view_create(&e->view, e->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+        DCSR_I_AMG_TRY(dcsr_view_get_csr(e->view, &csr));
+    }
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&made->rows, shape->context, rows->n, sizeof *made->row));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&made->spans, shape->context, rows->n, sizeof *made->span));
     made->row = made->rows.data;
