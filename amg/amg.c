@@ -146,27 +146,39 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
     return DCSR_OK;
 }
 
+dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like)
+{
+    dcsr_i_amg_hierarchy *h;
+    double start = dcsr_i_amg_now();
+    DCSR_I_AMG_TRY(dcsr_i_amg_hierarchy_create(&h, amg));
+    if (like) {
+        h->options = like->options;
+        if (amg->options.smoother == DCSR_I_AMG_ANY_SMOOTHER) h->options.smoother = DCSR_I_AMG_ANY_SMOOTHER;
+    }
+    dcsr_status status = dcsr_i_amg_adopt(h, A, amg, false);
+    if (!status) status = dcsr_i_amg_build(h, amg, like);
+    if (status) {
+        dcsr_i_amg_hierarchy_destroy(h);
+        return status;
+    }
+    if (like) h->first_iterations = like->first_iterations;
+    if (like) h->report.iterations = like->report.iterations;
+    dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
+    amg->hierarchy = h;
+    amg->view = A;
+    h->report.setup_seconds = dcsr_i_amg_now() - start;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
 {
     dcsr_context_info info;
     if (!amg || !A)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: %s is NULL", !amg ? "amg" : "A");
     DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
-    double start = dcsr_i_amg_now();
     dcsr_i_amg_rebuild_drop(amg);
-    dcsr_i_amg_hierarchy *h;
-    DCSR_I_AMG_TRY(dcsr_i_amg_hierarchy_create(&h, amg));
-    dcsr_status status = dcsr_i_amg_adopt(h, A, amg, false);
-    if (!status) status = dcsr_i_amg_build(h, amg);
-    if (status) {
-        dcsr_i_amg_hierarchy_destroy(h);
-        return status;
-    }
-    dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
-    amg->hierarchy = h;
-    amg->view = A;
-    h->report.setup_seconds = dcsr_i_amg_now() - start;
-    if (report) *report = h->report;
+    DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, NULL));
+    if (report) *report = amg->hierarchy->report;
     return DCSR_OK;
 }
 

@@ -271,9 +271,10 @@ void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context);
 
 /* setup.c: the report, from the levels. */
 void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h);
-/* setup.c: A as the first level, in the caller's arrays if these will do; then all levels. */
+/* setup.c: A as the first level, in the caller's arrays if these will do; then all levels. With `like`, whose matrix
+ * has the same rows, its rho and aggregates are kept, as long as these hold together. */
 dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_amg *amg, bool copies);
-dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg);
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const dcsr_i_amg_hierarchy *like);
 
 /* ---- Solving ---- */
 

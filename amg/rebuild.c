@@ -36,7 +36,7 @@ static void *run(void *user)
     r->status = dcsr_i_amg_adopt(r->h, r->A, r->amg, true);
     if (!r->status) {
         tell(r, false);
-        r->status = dcsr_i_amg_build(r->h, r->amg);
+        r->status = dcsr_i_amg_build(r->h, r->amg, NULL);
     }
     r->h->report.setup_seconds = dcsr_i_amg_now() - start;
     tell(r, true);

@@ -83,8 +83,10 @@ static dcsr_status check(const dcsr_amg *amg, const dcsr_view_shape *shape)
 
 /* ---- One level ---- */
 
-/* What smoothing needs, and strength and P too. */
-static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmetric)
+/* What smoothing needs, and strength and P too. The rho of *like is taken, unless A is not symmetric as that was:
+ * then *like becomes NULL. Two steps of the estimate tell. */
+static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i_amg_hierarchy **like,
+                               bool *symmetric)
 {
     dcsr_i_amg_level *level = &h->level[number];
     double start = dcsr_i_amg_now();
@@ -93,7 +95,13 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, bool *symmet
     level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.rows.nnz};
     DCSR_I_AMG_TRY(dcsr_i_amg_take_vectors(h, number, 1));
     DCSR_I_AMG_TRY(dcsr_i_amg_read_diagonal(&found, h, level, !number));
-    level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
+    const int64_t steps = h->options.lanczos;
+    const bool before = *symmetric;
+    if (*like) h->options.lanczos = 2;
+    if (!*like || !number) level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
+    h->options.lanczos = steps;
+    if (before != *symmetric) *like = NULL;
+    if (*like) level->told.rho = (*like)->level[number].told.rho;
     if (!number) h->symmetric = *symmetric;
     if (h->options.smoother == DCSR_I_AMG_ANY_SMOOTHER)
         h->options.smoother = h->symmetric ? DCSR_I_AMG_CHEBYSHEV : DCSR_I_AMG_JACOBI;
@@ -146,17 +154,52 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
     }
 }
 
+/* Whether aggregates still are such: every node with strong neighbours has one of them in its own aggregate. */
+static bool hold_together(const dcsr_i_amg_graph *g, const uint32_t *aggregate)
+{
+    for (uint64_t node = 0; node < g->count; node++) {
+        const uint32_t *next = g->nodes + g->begin[node];
+        if ((aggregate[node] == DCSR_I_AMG_NO_AGGREGATE) != !g->length[node]) return false;
+        uint32_t k = 0;
+        while (k < g->length[node] && aggregate[next[k]] != aggregate[node]) k++;
+        if (k && k == g->length[node]) return false;
+    }
+    return true;
+}
+
+/* The aggregates of another hierarchy; *kept is false where they do not do. */
+static dcsr_status partition_like(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                                  const dcsr_i_amg_level *like, dcsr_i_amg_graph *graph,
+                                  dcsr_i_amg_partition *parts, bool *kept)
+{
+    double start = dcsr_i_amg_now();
+    DCSR_I_AMG_TRY(dcsr_i_amg_strength(graph, h, level, like->theta));
+    *kept = hold_together(graph, like->aggregate.data);
+    if (*kept) {
+        memcpy(parts->aggregate, like->aggregate.data, graph->count * sizeof *parts->aggregate);
+        parts->count = like->aggregates;
+        level->theta = like->theta;
+    } else {
+        dcsr_i_amg_graph_free(graph, h->context);
+    }
+    level->told.strength_seconds = dcsr_i_amg_now() - start;
+    return DCSR_OK;
+}
+
 /* Makes P, R and the next level's A and vectors; *made: whether there is a next level. B becomes T, and what it
  * was is kept for updates, unless it is constants, as on the first level if the caller gave none. */
-static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, vectors *B, bool *made)
+static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, const dcsr_i_amg_level *like,
+                           vectors *B, bool *made, bool *kept)
 {
+    *kept = false;
     dcsr_i_amg_graph graph = {0};
     vectors coarse = {.count = B->count};
     dcsr_i_amg_partition parts = {0};
     dcsr_status status =
         dcsr_i_amg_take(&level->aggregate, h->context, level->rows / level->block, sizeof(uint32_t));
     parts.aggregate = level->aggregate.data;
-    if (!status) status = partition(h, level, B->count, &graph, &parts);
+    if (!status && like) status = partition_like(h, level, like, &graph, &parts, kept);
+    if (!status && !*kept) status = partition(h, level, B->count, &graph, &parts);
     *made = !status && parts.count;
     level->vectors = level[1].block = B->count;
     level->aggregates = parts.count;
@@ -198,15 +241,19 @@ static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows,
     return DCSR_OK;
 }
 
-static dcsr_status make_levels(dcsr_i_amg_hierarchy *h, vectors *B)
+/* Like another hierarchy, down to the level whose aggregates do not hold together any more. */
+static dcsr_status make_levels(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_hierarchy *like, vectors *B)
 {
-    bool symmetric = true, coarser = true;
+    bool symmetric = h->symmetric, coarser = true, kept = false;
     for (; coarser; h->level_count += coarser) {
         int number = h->level_count - 1;
         dcsr_i_amg_level *level = &h->level[number];
-        DCSR_I_AMG_TRY(begin_level(h, number, &symmetric));
+        DCSR_I_AMG_TRY(begin_level(h, number, &like, &symmetric));
+        const dcsr_i_amg_level *model = like ? &like->level[number] : NULL;
         coarser = h->level_count < h->options.levels && level->rows > (uint64_t)h->options.coarse_rows;
-        if (coarser) DCSR_I_AMG_TRY(coarsen(h, level, B, &coarser));
+        if (model && number + 1 == like->level_count) coarser = false;
+        if (coarser) DCSR_I_AMG_TRY(coarsen(h, level, model, B, &coarser, &kept));
+        if (like && coarser && !kept) like = NULL;
     }
     dcsr_i_amg_level *last = &h->level[h->level_count - 1];
     double start = dcsr_i_amg_now();
@@ -240,17 +287,17 @@ dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_a
     return adopt(&h->level[0].A, A, &shape, copies);
 }
 
-dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg)
+dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const dcsr_i_amg_hierarchy *like)
 {
     vectors B = {0};
     const uint64_t rows = h->level[0].A.rows.rows;
     h->level_count = 1;
     h->level[0].block = (uint64_t)h->options.block;
-    h->symmetric = true;
+    h->symmetric = !like || like->symmetric;
     h->width = 1;
     dcsr_status status = dcsr_i_amg_take_sums(h, rows);
     if (!status) status = first_vectors(&B, amg, rows, h->level[0].block);
-    if (!status) status = make_levels(h, &B);
+    if (!status) status = make_levels(h, like, &B);
     dcsr_i_amg_drop(&B.array, h->context);
     for (int l = 0; l < h->level_count && !status; l++) status = dcsr_i_amg_prepare(h, &h->level[l]);
     if (!status) dcsr_i_amg_tell(h);

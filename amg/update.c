@@ -137,7 +137,12 @@ dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const 
 
 /* ---- The call ---- */
 
-static const double MANY = 0.1; /* rows, of all */
+static const double MANY = 0.1; /* rows, of all: following them takes longer than computing all */
+
+static bool are_many(const dcsr_amg *amg, uint64_t changed)
+{
+    return (double)changed > MANY * (double)amg->hierarchy->level[0].rows;
+}
 
 /* Why the levels should be set up anew; NULL: they need not. */
 static const char *reason(const dcsr_amg *amg, uint64_t changed)
@@ -158,21 +163,37 @@ static dcsr_status set_up_anew(dcsr_amg *amg, dcsr_view *A, const char *why, dcs
     return DCSR_OK;
 }
 
+/* Follows the rows, or computes all. *why: the levels have to be set up anew. */
+static dcsr_status follow(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *rows,
+                          dcsr_amg_update_report *report, const char **why)
+{
+    dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    *why = NULL;
+    if (are_many(amg, rows->n) && h->symmetric) {
+        report->how = DCSR_AMG_RECOMPUTED;
+        DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, h));
+        for (int l = 0; l < amg->hierarchy->level_count; l++)
+            report->rows_touched += amg->hierarchy->level[l].rows;
+        return DCSR_OK;
+    }
+    DCSR_I_AMG_TRY(dcsr_i_amg_follow_list(h, A, rows, &report->rows_changed, why));
+    if (*why) return DCSR_OK;
+    amg->view = A;
+    report->how = report->rows_changed ? DCSR_AMG_PATCHED : DCSR_AMG_UNCHANGED;
+    for (int l = 0; l < h->level_count && rows->n; l++) report->rows_touched += h->level[l].told.rows_touched;
+    return DCSR_OK;
+}
+
 static dcsr_status update(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *rows,
                           dcsr_amg_update_report *report)
 {
     const char *why, *wish;
-    dcsr_i_amg_hierarchy *h = amg->hierarchy;
     report->rows_changed = rows->n;
     wish = reason(amg, rows->n);
     if (wish && amg->options.rebuild == DCSR_I_AMG_NOW) return set_up_anew(amg, A, wish, report);
     DCSR_I_AMG_TRY(dcsr_i_amg_rebuild_log(amg, rows));
-    DCSR_I_AMG_TRY(dcsr_i_amg_follow_list(h, A, rows, &report->rows_changed, &why));
+    DCSR_I_AMG_TRY(follow(amg, A, rows, report, &why));
     if (why) return set_up_anew(amg, A, why, report);
-    amg->view = A;
-    report->how = report->rows_changed ? DCSR_AMG_PATCHED : DCSR_AMG_UNCHANGED;
-    for (int l = 0; l < h->level_count; l++)
-        if (rows->n) report->rows_touched += h->level[l].told.rows_touched;
     if (wish && amg->options.rebuild == DCSR_I_AMG_WHEN_READY && !dcsr_i_amg_rebuild_start(amg)) {
         report->how = DCSR_AMG_SETTING_UP;
         report->why = wish;

@@ -108,6 +108,7 @@ DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report
 typedef enum dcsr_amg_updated {
     DCSR_AMG_UNCHANGED = 0, /* A has not changed */
     DCSR_AMG_PATCHED,       /* the levels have followed A */
+    DCSR_AMG_RECOMPUTED,    /* all of them were computed again, with rho and the aggregates of before */
     DCSR_AMG_SETTING_UP,    /* so they have, and a setup is under way beside */
     DCSR_AMG_SET_UP         /* they were set up anew */
 } dcsr_amg_updated;
@@ -131,6 +132,9 @@ typedef struct dcsr_amg_update_report {
  * computed again for them and what is beside them; aggregates are kept where they still hold together; T, P, R and
  * rows of the next level are computed again where they are reached, and so on down. Each level is bit for bit what
  * the products R A P of these prolongators are. The estimates rho are those of the last setup.
+ *
+ * If more than a tenth of the rows have changed, all levels are computed again, as that takes less time than to
+ * follow; rho and aggregates are kept where these hold together.
  *
  * A setup follows where more than a tenth of the rows have changed, or iterations have risen by more than a fifth
  * since the last one; the option rebuild says how: beside, in a thread, to be taken over by the next update or
