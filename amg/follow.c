@@ -360,7 +360,7 @@ static dcsr_status follow_levels(dcsr_i_amg_follow *f, dcsr_i_amg_made *rows, co
     return status;
 }
 
-/* What an update leaves: gaps are closed, and what was shown of a level is that no more. */
+/* What an update leaves: gaps are closed, and what was shown of a level, or prepared, is that no more. */
 static void settle(dcsr_i_amg_hierarchy *h)
 {
     for (int l = 0; l < h->level_count; l++) {
@@ -374,6 +374,7 @@ static void settle(dcsr_i_amg_hierarchy *h)
             all[m]->shown = NULL;
         }
         level->told.nnz = level->A.rows.nnz;
+        level->prepared = false;
     }
     dcsr_i_amg_tell(h);
 }

@@ -50,16 +50,15 @@ static dcsr_status check_range(const dcsr_i_amg_level *level)
         double most = 0;
         for (uint64_t e = 0; e < row.count; e++) most = fmax(most, fabs(row.values[e]));
         if (most > MOST_NARROW || fabs(diagonal[i]) < LEAST_NARROW)
-            return dcsr_thread_fail(
-                DCSR_ERROR_INVALID_ARGUMENT,
-                "amg setup: row %llu of A has values that are too large or too small for the "
-                "option precision=fp32; scale A, or use fp64",
-                (unsigned long long)i);
+            return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                    "amg: row %llu of A has values that are too large or too small for the "
+                                    "option precision=fp32; scale A, or use fp64",
+                                    (unsigned long long)i);
     }
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
+static dcsr_status prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
 {
     double start = dcsr_i_amg_now();
     if (h->options.precision == DCSR_I_AMG_FP32) {
@@ -71,5 +70,13 @@ dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
     if (h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL && !level->told.direct)
         DCSR_I_AMG_TRY(dcsr_i_amg_color(h, level));
     level->told.smoother_seconds += dcsr_i_amg_now() - start;
+    level->prepared = true;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h)
+{
+    for (int l = 0; l < h->level_count; l++)
+        if (!h->level[l].prepared) DCSR_I_AMG_TRY(prepare_level(h, &h->level[l]));
     return DCSR_OK;
 }

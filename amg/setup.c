@@ -299,7 +299,7 @@ dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const
     if (!status) status = first_vectors(&B, amg, rows, h->level[0].block);
     if (!status) status = make_levels(h, like, &B);
     dcsr_i_amg_drop(&B.array, h->context);
-    for (int l = 0; l < h->level_count && !status; l++) status = dcsr_i_amg_prepare(h, &h->level[l]);
+    if (!status) status = dcsr_i_amg_prepare(h);
     if (!status) dcsr_i_amg_tell(h);
     return status;
 }

@@ -45,6 +45,7 @@ static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const meth
     dcsr_context *context = amg->context;
     const uint64_t restart = (uint64_t)s->options->restart, width = (uint64_t)s->form.width;
     const uint64_t numbers = s->A->rows * width, history = (uint64_t)s->options->iterations + 1;
+    DCSR_I_AMG_TRY(dcsr_i_amg_prepare(s->h));
     DCSR_I_AMG_TRY(dcsr_i_amg_make_wide(s->h, s->form.width));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->vectors, context, numbers * how->vectors, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->pointers, context, how->vectors, sizeof(double *)));

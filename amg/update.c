@@ -114,7 +114,10 @@ static dcsr_status own_first(dcsr_i_amg_hierarchy *h)
         dcsr_i_amg_matrix_free(&own, h->context);
         return status;
     }
+    own.narrow = m->narrow; /* until it is made anew */
+    own.moved_narrow = m->moved_narrow;
     *m = own;
+    h->level[0].prepared = false;
     return DCSR_OK;
 }
 

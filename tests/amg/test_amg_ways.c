@@ -267,3 +267,32 @@ Test(amg_ways, many_colors)
         problem_end(&p);
     }
 }
+
+/* What cycles have besides the matrices follows an update. */
+Test(amg_ways, updates_reach_copies_and_colors)
+{
+    static const char *const settings[] = {"precision=fp32", "smoother=gauss-seidel",
+                                           "smoother=gauss-seidel precision=fp32 cycle=K"};
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        problem p = problem_generated(2, "poisson2d5:60");
+        SOLVES(&p, settings[s], NULL, 20);
+        const uint64_t rows[] = {7, 3000, 1234, 7}, cols[] = {3000, 7, 1234, 7};
+        const double values[] = {-50, -50, 9, 54};
+        dcsr_view *later;
+        TEST_OK(dcsr_matrix_insert(p.matrix, 4, rows, cols, values, NULL)); /* added: the policy is sum */
+        TEST_OK(dcsr_matrix_insert(p.matrix, 1, &rows[1], &rows[1], &values[3], NULL));
+        TEST_OK(dcsr_matrix_wait(p.matrix));
+        TEST_OK(dcsr_view_create(&later, p.matrix, DCSR_LAYOUT_CSR, 0));
+        TEST_OK(dcsr_amg_update(p.amg, later, NULL));
+        dcsr_view_destroy(p.A);
+        p.A = later;
+        TEST_OK(dcsr_view_get_csr(p.A, &p.csr));
+        memset(p.x, 0, p.csr.rows * sizeof *p.x);
+        TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));
+        cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= 20 &&
+                      problem_residual(&p) <= 1.1e-8,
+                  "%s: %d iterations", settings[s], (int)p.report.iterations);
+        if (strstr(settings[s], "gauss")) expect_colors(&p);
+        problem_end(&p);
+    }
+}
