@@ -97,14 +97,14 @@ static dcsr_status reweigh(dcsr_i_amg_follow *f, const dcsr_i_amg_made *dirty, b
     for (uint64_t k = 0; k < dirty->count; k++) {
         const uint64_t i = dirty->row[k], node = i / level->block;
         const double before = diagonal[i];
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, &diagonal[i], sizeof *diagonal));
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, &scale[i], sizeof *scale));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &diagonal[i], sizeof *diagonal));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &scale[i], sizeof *scale));
         if (!dcsr_i_amg_read_row(level, i, l1) && checked)
             return dcsr_i_amg_refuse("amg update", &level->A.rows, i);
         if (level->block == 1 && before != diagonal[i]) dcsr_i_amg_set_add(&f->set[WEIGHED], node);
         if (!norms || (k && dirty->row[k - 1] / level->block == node)) continue;
         const double norm = norms[node];
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, &norms[node], sizeof *norms));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &norms[node], sizeof *norms));
         dcsr_i_amg_weigh(norms, level, node);
         if (norm != norms[node]) dcsr_i_amg_set_add(&f->set[WEIGHED], node);
     }
@@ -122,7 +122,7 @@ static dcsr_status take_rows(dcsr_i_amg_follow *f, const dcsr_i_amg_made *dirty,
         add_columns(looked, dcsr_i_amg_span_of(&level->A.rows, dirty->row[k]), level->block);
         add_columns(looked, dirty->span[k], level->block);
     }
-    DCSR_I_AMG_TRY(dcsr_i_amg_move_rows(&level->A, &f->journal, dirty->count, dirty->row, dirty->span));
+    DCSR_I_AMG_TRY(dcsr_i_amg_move_rows(&level->A, &f->undo, dirty->count, dirty->row, dirty->span));
     DCSR_I_AMG_TRY(reweigh(f, dirty, first));
     if (first && f->h->symmetric && !is_symmetric(level, dirty)) *why = "A is not symmetric any more";
     return DCSR_OK;
@@ -222,7 +222,7 @@ static dcsr_status restrict_again(dcsr_i_amg_follow *f, const inserts *new)
     if (!status) {
         dcsr_i_amg_made_differing(&made, &f->level->R.rows);
         for (uint64_t k = 0; k < made.count; k++) dcsr_i_amg_set_add(&f->set[COARSE], made.row[k]);
-        status = dcsr_i_amg_move_rows(&f->level->R, &f->journal, made.count, made.row, made.span);
+        status = dcsr_i_amg_move_rows(&f->level->R, &f->undo, made.count, made.row, made.span);
     }
     dcsr_i_amg_made_free(&made, f->context);
     return status;
@@ -249,7 +249,7 @@ static dcsr_status smooth_again(dcsr_i_amg_follow *f)
         for (uint64_t k = 0; k < made.count; k++) dcsr_i_amg_set_add(&f->set[SMOOTHED], made.row[k]);
         status = compare(f, &made, &new);
     }
-    if (!status) status = dcsr_i_amg_move_rows(&f->level->P, &f->journal, made.count, made.row, made.span);
+    if (!status) status = dcsr_i_amg_move_rows(&f->level->P, &f->undo, made.count, made.row, made.span);
     if (!status) status = restrict_again(f, &new);
     dcsr_i_amg_made_free(&made, f->context);
     dcsr_i_amg_drop(&new.array, f->context);
@@ -385,12 +385,12 @@ dcsr_status dcsr_i_amg_follow_rows(dcsr_i_amg_hierarchy *h, dcsr_i_amg_made *row
     for (int l = 0; l < h->level_count; l++)
         h->level[l].told.rows_touched = 0, h->level[l].told.update_seconds = 0;
     DCSR_I_AMG_TRY(dcsr_i_amg_follow_begin(h));
-    dcsr_i_amg_journal *journal = &h->follow->journal;
+    dcsr_i_amg_undo *undo = &h->follow->undo;
     dcsr_status status = follow_levels(h->follow, rows, why);
     if (status || *why)
-        dcsr_i_amg_take_back(journal);
+        dcsr_i_amg_take_back(undo);
     else
         settle(h);
-    journal->used = 0;
+    undo->used = 0;
     return status;
 }

@@ -19,24 +19,24 @@
 
 #include "amg/hierarchy.h"
 
-/* ---- journal.c: what an update changes, so that a failure can take it back ---- */
+/* ---- undo.c: what an update changes, so that a failure can take it back ---- */
 
-typedef struct dcsr_i_amg_journal {
+typedef struct dcsr_i_amg_undo {
     dcsr_context *context;
     dcsr_i_amg_array array; /* records: the bytes as they were, and behind them where and how many */
     uint64_t used;
-} dcsr_i_amg_journal;
+} dcsr_i_amg_undo;
 /* Notes bytes that are about to change. */
-dcsr_status dcsr_i_amg_keep(dcsr_i_amg_journal *journal, void *at, size_t size);
+dcsr_status dcsr_i_amg_keep(dcsr_i_amg_undo *undo, void *at, size_t size);
 /* Puts all of them back. */
-void dcsr_i_amg_take_back(dcsr_i_amg_journal *journal);
+void dcsr_i_amg_take_back(dcsr_i_amg_undo *undo);
 
 /* Room for `more` bytes, or others, behind the `used` ones of an array, which may move. */
 dcsr_status dcsr_i_amg_grow(dcsr_i_amg_array *array, dcsr_context *context, uint64_t used, uint64_t more,
                             size_t size);
 
 /* Gives rows other entries: `from` has `count` rows, in any order. */
-dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_journal *journal, uint64_t count,
+dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_undo *undo, uint64_t count,
                                  const uint32_t *rows, const dcsr_i_amg_span *spans);
 /* Closes the gaps, if there are many; to be called when nothing can fail any more. */
 void dcsr_i_amg_tidy(dcsr_i_amg_matrix *m, dcsr_context *context);
@@ -95,7 +95,7 @@ enum { DCSR_I_AMG_MOST_SETS = 6 };
 typedef struct dcsr_i_amg_follow {
     dcsr_i_amg_hierarchy *h;
     dcsr_context *context;
-    dcsr_i_amg_journal journal;
+    dcsr_i_amg_undo undo;
     dcsr_i_amg_set set[DCSR_I_AMG_MOST_SETS];
     dcsr_i_amg_array workers, slots;
     uint32_t *slot; /* where in a list a row is */

@@ -94,7 +94,7 @@ static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint6
     return (dcsr_i_amg_span){A->moved_columns + begin, A->moved_values + begin, count};
 }
 
-/* A matrix, its CSR view and the rows in that; and where an update moves rows to (journal.c). */
+/* A matrix, its CSR view and the rows in that; and where an update moves rows to (undo.c). */
 typedef struct dcsr_i_amg_matrix {
     dcsr_matrix *matrix; /* NULL: the view is the caller's */
     dcsr_view *view;

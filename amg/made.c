@@ -163,7 +163,7 @@ static dcsr_status begin(dcsr_i_amg_follow *f, dcsr_i_amg_hierarchy *h)
         if (h->level[l].rows > cols) cols = h->level[l].rows;
     const int threads = dcsr_context_threads(h->context, UINT64_MAX / 2);
     f->h = h;
-    f->context = f->journal.context = h->context;
+    f->context = f->undo.context = h->context;
     for (int s = 0; s < DCSR_I_AMG_MOST_SETS; s++) {
         DCSR_I_AMG_TRY(dcsr_i_amg_take(&f->set[s].lists, h->context, rows, sizeof(uint32_t)));
         DCSR_I_AMG_TRY(dcsr_i_amg_take(&f->set[s].words, h->context, rows / 64 + 1, sizeof(uint64_t)));
@@ -200,7 +200,7 @@ void dcsr_i_amg_follow_end(dcsr_i_amg_hierarchy *h)
         dcsr_i_amg_drop(&((dcsr_i_amg_worker *)f->workers.data)[t].array, h->context);
     dcsr_i_amg_drop(&f->workers, h->context);
     dcsr_i_amg_drop(&f->slots, h->context);
-    dcsr_i_amg_drop(&f->journal.array, h->context);
+    dcsr_i_amg_drop(&f->undo.array, h->context);
     dcsr_context_free(h->context, f, 1, sizeof *f);
     h->follow = NULL;
 }

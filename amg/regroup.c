@@ -42,7 +42,7 @@ static bool leaves(dcsr_i_amg_follow *f, uint64_t node)
 static dcsr_status set_aggregate(dcsr_i_amg_follow *f, dcsr_i_amg_set *parts, uint64_t node, uint32_t a)
 {
     uint32_t *aggregate = f->level->aggregate.data;
-    DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, &aggregate[node], sizeof *aggregate));
+    DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &aggregate[node], sizeof *aggregate));
     if (aggregate[node] != NONE) dcsr_i_amg_set_add(parts, aggregate[node]);
     aggregate[node] = a;
     if (a != NONE) dcsr_i_amg_set_add(parts, a);
@@ -218,7 +218,7 @@ static dcsr_status retent(dcsr_i_amg_follow *f, uint64_t a, const uint32_t *list
     const uint64_t size = level->block * level->vectors, square = level->vectors * level->vectors;
     double *T = level->T.data, *R = before + count * size, *coarse = level[1].B.data;
     for (uint64_t k = 0; k < count; k++) {
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, T + list[k] * size, size * sizeof *T));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, T + list[k] * size, size * sizeof *T));
         memcpy(before + k * size, T + list[k] * size, size * sizeof *T);
         restore(level, T, list[k]);
     }
@@ -228,7 +228,7 @@ static dcsr_status retent(dcsr_i_amg_follow *f, uint64_t a, const uint32_t *list
         if (memcmp(before + k * size, T + list[k] * size, size * sizeof *T))
             dcsr_i_amg_set_add(moved, list[k]);
     if (!coarse || !memcmp(coarse + a * square, R, square * sizeof *R)) return DCSR_OK;
-    DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->journal, coarse + a * square, square * sizeof *R));
+    DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, coarse + a * square, square * sizeof *R));
     memcpy(coarse + a * square, R, square * sizeof *R);
     dcsr_i_amg_set_add(vectors, a);
     return DCSR_OK;

@@ -1,5 +1,5 @@
-/* amg_changes.c: `dcsr amg --changes`. A file of steps: lines `row column value`, counted from 1, or `row column` for an
- * entry that is removed; steps are separated by empty lines, and lines that begin with % are skipped. */
+/* amg_changes.c: `dcsr amg --changes`. A file of steps: lines `row column value`, counted from 1, or `row column`
+ * for an entry that is removed; steps are separated by empty lines; lines that begin with % are skipped. */
 #include "cli/amg_changes.h"
 #include <dcsr/transpose.h>
 #include <ctype.h>

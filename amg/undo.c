@@ -1,4 +1,4 @@
-/* journal.c: what an update changes: noted before, so that a failure can take it back; and rows that move. */
+/* undo.c: what an update changes: noted before, so that a failure can take it back; and rows that move. */
 #include "amg/follow.h"
 #include <string.h>
 
@@ -19,25 +19,25 @@ dcsr_status dcsr_i_amg_grow(dcsr_i_amg_array *array, dcsr_context *context, uint
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_amg_keep(dcsr_i_amg_journal *journal, void *at, size_t size)
+dcsr_status dcsr_i_amg_keep(dcsr_i_amg_undo *undo, void *at, size_t size)
 {
     const record r = {at, size};
-    DCSR_I_AMG_TRY(dcsr_i_amg_grow(&journal->array, journal->context, journal->used, size + sizeof r, 1));
-    char *to = (char *)journal->array.data + journal->used;
+    DCSR_I_AMG_TRY(dcsr_i_amg_grow(&undo->array, undo->context, undo->used, size + sizeof r, 1));
+    char *to = (char *)undo->array.data + undo->used;
     memcpy(to, at, size);
     memcpy(to + size, &r, sizeof r);
-    journal->used += size + sizeof r;
+    undo->used += size + sizeof r;
     return DCSR_OK;
 }
 
-void dcsr_i_amg_take_back(dcsr_i_amg_journal *journal)
+void dcsr_i_amg_take_back(dcsr_i_amg_undo *undo)
 {
-    while (journal->used) {
+    while (undo->used) {
         record r;
-        const char *end = (const char *)journal->array.data + journal->used - sizeof r;
+        const char *end = (const char *)undo->array.data + undo->used - sizeof r;
         memcpy(&r, end, sizeof r);
         memcpy(r.at, end - r.size, r.size);
-        journal->used -= r.size + sizeof r;
+        undo->used -= r.size + sizeof r;
     }
 }
 
@@ -73,23 +73,23 @@ static dcsr_status make_room(dcsr_i_amg_matrix *m, dcsr_context *context, uint64
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_journal *journal, uint64_t count,
+dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_undo *undo, uint64_t count,
                                  const uint32_t *rows, const dcsr_i_amg_span *spans)
 {
     uint64_t more = 0;
     if (!count) return DCSR_OK;
     for (uint64_t k = 0; k < count; k++) more += spans[k].count;
-    DCSR_I_AMG_TRY(own_offsets(m, journal->context));
-    DCSR_I_AMG_TRY(make_room(m, journal->context, more));
-    DCSR_I_AMG_TRY(dcsr_i_amg_keep(journal, &m->used, sizeof m->used));
-    DCSR_I_AMG_TRY(dcsr_i_amg_keep(journal, &m->given_up, sizeof m->given_up));
-    DCSR_I_AMG_TRY(dcsr_i_amg_keep(journal, &m->rows.nnz, sizeof m->rows.nnz));
+    DCSR_I_AMG_TRY(own_offsets(m, undo->context));
+    DCSR_I_AMG_TRY(make_room(m, undo->context, more));
+    DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &m->used, sizeof m->used));
+    DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &m->given_up, sizeof m->given_up));
+    DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &m->rows.nnz, sizeof m->rows.nnz));
     uint64_t *begin = m->begins.data, *end = m->ends.data;
     for (uint64_t k = 0; k < count; k++) {
         const uint32_t i = rows[k];
         const dcsr_i_amg_span *from = &spans[k];
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(journal, &begin[i], sizeof begin[i]));
-        DCSR_I_AMG_TRY(dcsr_i_amg_keep(journal, &end[i], sizeof end[i]));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &begin[i], sizeof begin[i]));
+        DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &end[i], sizeof end[i]));
         memcpy((uint32_t *)m->columns.data + m->used, from->columns, from->count * sizeof *from->columns);
         memcpy((double *)m->values.data + m->used, from->values, from->count * sizeof *from->values);
         if (begin[i] >= m->rows.fixed) m->given_up += end[i] - begin[i];
