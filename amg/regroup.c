@@ -1,16 +1,17 @@
 /* regroup.c: aggregates and T where strength has changed.
  *
- * A node leaves its aggregate when it has no strong neighbour in it any more, unless it is alone there and has others;
- * then its neighbours in that aggregate are looked at, too. Without strong neighbours at all it belongs to none, as
- * after a setup. Else it joins that of its first strong neighbour that has one, in rounds, in which each node sees what
- * the round before has left. Where no neighbour ever gets one, the first of the nodes takes an aggregate that has lost
- * all its nodes; if there is none, the hierarchy cannot follow. An aggregate that falls into two, each connected in
- * itself, stays one. */
+ * A node leaves its aggregate when it has no strong neighbour in it any more, unless it is alone there and has
+ * others; then its neighbours in that aggregate are looked at, too. Without strong neighbours at all it belongs to
+ * none, as after a setup. Else it joins that of its first strong neighbour that has one, in rounds, in which each
+ * node sees what the round before has left; in few rounds, as aggregates would become long. Where no neighbour ever
+ * gets one, the first of the nodes takes an aggregate that has lost all its nodes; if there is none, the hierarchy
+ * cannot follow. An aggregate that falls into two, each connected in itself, stays one. */
 #include "amg/follow.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const uint32_t NONE = DCSR_I_AMG_NO_AGGREGATE;
+enum { MOST_ROUNDS = 16 };
 
 /* The nodes that P leads to an aggregate, as the last update has left it: its members were among them. */
 static dcsr_i_amg_span reached(const dcsr_i_amg_level *level, uint64_t aggregate)
@@ -134,6 +135,7 @@ dcsr_status dcsr_i_amg_regroup(dcsr_i_amg_follow *f, const dcsr_i_amg_set *looke
 {
     const uint32_t *aggregate = f->level->aggregate.data, *strong;
     uint64_t joined, left;
+    int rounds = 0;
     for (uint64_t k = 0; k < looked->count; k++) {
         const uint64_t node = looked->list[k];
         if (aggregate[node] == NONE && dcsr_i_amg_strong_of(f, f->workers.data, node, &strong))
@@ -142,18 +144,16 @@ dcsr_status dcsr_i_amg_regroup(dcsr_i_amg_follow *f, const dcsr_i_amg_set *looke
     }
     if (!moved->count) return DCSR_OK;
     dcsr_i_amg_set_sort(moved);
-    do {
+    for (;;) {
         DCSR_I_AMG_TRY(join(f, moved, parts, &joined, &left));
-        if (left == UINT64_MAX || joined) continue;
-        uint32_t empty = find_empty(f->level, moved);
-        if (empty == NONE) {
-            *why = "rows became connected that no aggregate is beside of";
+        if (left == UINT64_MAX) return DCSR_OK;
+        uint32_t empty = joined ? NONE : find_empty(f->level, moved);
+        if (++rounds == MOST_ROUNDS || (!joined && empty == NONE)) {
+            *why = "rows became connected that no aggregate is near";
             return DCSR_OK;
         }
-        DCSR_I_AMG_TRY(set_aggregate(f, parts, left, empty));
-        joined = 1;
-    } while (joined);
-    return DCSR_OK;
+        if (!joined) DCSR_I_AMG_TRY(set_aggregate(f, parts, left, empty));
+    }
 }
 
 /* ---- T ---- */

@@ -20,7 +20,8 @@ typedef struct cli_amg_changes {
 
 /* A matrix of fp64 that can change, and a view of it for the first setup. */
 int cli_amg_changes_begin(cli_state *cli, cli_amg_changes *changes, dcsr_matrix *matrix);
-/* Applies the steps of the file and solves after each, from x = 0. Stops where a solve does not converge. */
+/* Applies the steps of the file and solves after each, from x = 0. Stops at a malformed line, or where a solve does
+ * not converge; the steps before are there. */
 int cli_amg_changes_follow(cli_state *cli, cli_amg_changes *changes, dcsr_amg *amg, double *x,
                            const double *b);
 /* The steps as a table, in JSON as a list. */

@@ -238,7 +238,7 @@ static int print(cli_state *cli, const dcsr_amg *amg, const dcsr_amg_report *all
     return cli_report_print(&report);
 }
 
-/* Follows the changes, writes x if it is a solution, draws and prints. */
+/* Follows the changes, writes x if it is a solution, draws and prints, also the steps before one that fails. */
 static int finish(cli_state *cli, dcsr_amg *amg, const dcsr_dense *x, const dcsr_dense *b,
                   const dcsr_amg_report *all)
 {
@@ -248,12 +248,12 @@ static int finish(cli_state *cli, dcsr_amg *amg, const dcsr_dense *x, const dcsr
     if (!converged)
         cli_fail(cli, "%s after %llu iterations, residual %.3e: %s", cli->arguments[0],
                  (unsigned long long)done->iterations, done->residual, dcsr_amg_outcome_text(done->outcome));
-    if (converged) status = cli_amg_changes_follow(cli, &changes, amg, x->values, b->values);
-    if (!status && converged && settings.out && dcsr_dense_write(x, settings.out))
-        status = cli_fail_library(cli);
+    const int followed =
+        converged ? cli_amg_changes_follow(cli, &changes, amg, x->values, b->values) : CLI_FAILED;
+    if (!followed && settings.out && dcsr_dense_write(x, settings.out)) status = cli_fail_library(cli);
     if (!status && settings.plot) status = cli_amg_plot(cli, amg, x->cols, settings.plot);
     if (!status) status = print(cli, amg, all, x->cols);
-    return !status && !converged ? CLI_FAILED : status;
+    return status ? status : followed;
 }
 
 /* Solves from x = 0. */

@@ -140,7 +140,7 @@ typedef struct dcsr_amg_update_report {
  * since the last one; the option rebuild says how: beside, in a thread, to be taken over by the next update or
  * solve that finds it ready (auto), at once (now), or not at all (never). Where the levels cannot follow they are
  * set up at once: A has other dimensions or is not symmetric any more, or rows became connected that no aggregate is
- * beside of. report may be NULL.
+ * near. report may be NULL.
  *
  * Errors: as dcsr_amg_setup(); INVALID_ARGUMENT also if there was no setup, or A is a view of another matrix. The
  * levels are then as they were, and go on to solve with the version before.

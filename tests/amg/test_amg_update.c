@@ -383,7 +383,26 @@ Test(amg_update, sets_up_anew_where_it_has_to)
     set(&c, 400, 401, -0.5);
     set(&c, 401, 400, -0.5);
     report = follow(&c);
-    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "no aggregate"), "%s", report.why);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "no aggregate is near"), "%s", report.why);
+    changing_end(&c);
+    /* A long chain of rows that were alone. */
+    c = changing_of(problem_generated(1, "poisson2d5:50"), true, DCSR_LAYOUT_SEGMENTS);
+    for (uint64_t i = 50; i < 100; i++) {
+        if (i < 99) unset(&c, i, i + 1);
+        unset(&c, i, i - 50);
+        unset(&c, i, i + 50);
+    }
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    follow(&c);
+    for (uint64_t i = 50; i < 99; i++) set(&c, i, i + 1, -1);
+    set(&c, 50, 0, -1);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "no aggregate is near"), "%s", report.why);
+    for (uint64_t i = 50; i < 99; i++) unset(&c, i, i + 1);
+    follow(&c);
+    for (uint64_t i = 50; i < 60; i++) set(&c, i, i + 1, -1);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_PATCHED);
+    expect_levels(&c);
     changing_end(&c);
 }
 

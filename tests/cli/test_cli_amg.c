@@ -218,18 +218,29 @@ Test(cli_amg, follows_changes_step_by_step)
     program_free(&result);
 }
 
+/* The line says where, and what was reached before it is printed. */
+static void expect_refused(const char *text, const char *words)
+{
+    if (text) program_write_file("bad.txt", text);
+    program_result result = program_run("--json " AMG "poisson2d5:40 --changes bad.txt");
+    cr_assert_eq(result.status, 1);
+    cr_assert(strstr(result.err, words), "%s", result.err);
+    cr_assert_not_null(strstr(program_error(&result, "message"), words));
+    cr_assert_eq(json_array_size(json_object_get(result.json, "steps")),
+                 text && strstr(text, "\n\n") ? 1 : 0);
+    cr_assert_gt(program_integer(&result, "iterations"), 1);
+    program_free(&result);
+}
+
 Test(cli_amg, refuses_changes_that_are_malformed)
 {
-    static const char *const files[] = {"1 1 5\n\n1 x 2\n", "1 1 4\n\n0 1 2\n", "1 1 4\n\n1 1601 2\n",
-                                        "1 1 4\n\n1\n"};
-    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
-        program_write_file("bad.txt", files[f]);
-        PROGRAM_FAILS(1, "bad.txt:3: a row and a column from 1 to 1600",
-                      AMG "poisson2d5:40 --changes bad.txt");
+    static const char *const wrong[] = {"1 x 2", "0 1 2", "1 1601 2", "1", "1.5 1 2", "-1 1 2"};
+    char text[40];
+    expect_refused(NULL, "bad.txt: No such file");
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        snprintf(text, sizeof text, "1 1 5\n\n%s\n", wrong[w]);
+        expect_refused(text, "bad.txt:3: a row and a column from 1 to 1600");
     }
-    program_write_file("bad.txt", "% a value\n1 1 4z\n");
-    PROGRAM_FAILS(1, "bad.txt:2: the value is no number", AMG "poisson2d5:40 --changes bad.txt");
-    program_write_file("bad.txt", "1 1 nan\n");
-    PROGRAM_FAILS(1, "step 1: amg update: row 0 of A has a value", AMG "poisson2d5:40 --changes bad.txt");
-    PROGRAM_FAILS(1, "missing.txt", AMG "poisson2d5:40 --changes missing.txt");
+    expect_refused("% a value\n1 1 4z\n", "bad.txt:2: the value is no number");
+    expect_refused("1 1 5\n\n1 1 nan\n", "bad.txt: step 2: amg update: row 0 of A has a value");
 }
