@@ -88,14 +88,13 @@ static dcsr_status scan(dcsr_i_cuda_stream *stream, Source all, uint64_t *out, u
 /* ---- In the emulator: plain loops, as kernels of one thread ---- */
 
 /* The result lands in the spare arrays, so that nobody relies on where it is. */
-dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
-                             uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
-                             int high_bit)
+template <class T>
+static dcsr_status sort_pairs(dcsr_i_cuda_stream *stream, T **keys, T **keys_spare, T **payload,
+                              T **payload_spare, uint64_t n, int low_bit, int high_bit)
 {
-    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
     uint64_t mask = high_bit - low_bit < 64 ? ((uint64_t)1 << (high_bit - low_bit)) - 1 : UINT64_MAX;
-    uint64_t *from = *keys, *to = *keys_spare;
-    uint64_t *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
+    T *from = *keys, *to = *keys_spare;
+    T *from_payload = payload ? *payload : nullptr, *to_payload = payload ? *payload_spare : nullptr;
     dcsr_i_cuda_enqueue(stream, [=] {
         std::vector<uint64_t> order(n);
         for (uint64_t i = 0; i < n; i++) order[i] = i;
@@ -108,6 +107,13 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
     std::swap(*keys, *keys_spare);
     if (payload) std::swap(*payload, *payload_spare);
     return DCSR_OK;
+}
+
+static dcsr_status sort_keys(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare, uint64_t n,
+                             int low_bit, int high_bit)
+{
+    uint64_t **none = nullptr;
+    return sort_pairs(stream, keys, keys_spare, none, none, n, low_bit, high_bit);
 }
 
 template <class Source>
@@ -184,27 +190,32 @@ struct combining {
 };
 } // namespace
 
-dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
-                             uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
-                             int high_bit)
+static dcsr_status sort_keys(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare, uint64_t n,
+                             int low_bit, int high_bit)
 {
-    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
-    cudaStream_t raw = dcsr_i_cuda_raw(stream);
     cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
-    if (!payload) {
-        DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-            return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit, raw);
-        }));
-    } else {
-        cub::DoubleBuffer<uint64_t> p(*payload, *payload_spare);
-        DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
-            return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit, raw);
-        }));
-        *payload = p.Current();
-        *payload_spare = p.Alternate();
-    }
+    DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit,
+                                              dcsr_i_cuda_raw(stream));
+    }));
     *keys = k.Current();
     *keys_spare = k.Alternate();
+    return DCSR_OK;
+}
+
+template <class T>
+static dcsr_status sort_pairs(dcsr_i_cuda_stream *stream, T **keys, T **keys_spare, T **payload,
+                              T **payload_spare, uint64_t n, int low_bit, int high_bit)
+{
+    cub::DoubleBuffer<T> k(*keys, *keys_spare), p(*payload, *payload_spare);
+    DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+        return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit,
+                                               dcsr_i_cuda_raw(stream));
+    }));
+    *keys = k.Current();
+    *keys_spare = k.Alternate();
+    *payload = p.Current();
+    *payload_spare = p.Alternate();
     return DCSR_OK;
 }
 
@@ -238,6 +249,22 @@ dcsr_status dcsr_i_cuda_combine(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_ke
 }
 
 #endif
+
+dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare,
+                             uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
+                             int high_bit)
+{
+    if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    return payload ? sort_pairs(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit)
+                   : sort_keys(stream, keys, keys_spare, n, low_bit, high_bit);
+}
+
+dcsr_status dcsr_i_cuda_sort_u32(dcsr_i_cuda_stream *stream, uint32_t **keys, uint32_t **keys_spare,
+                                 uint32_t **numbers, uint32_t **numbers_spare, uint64_t n, int high_bit)
+{
+    if (n < 2 || !high_bit) return DCSR_OK;
+    return sort_pairs(stream, keys, keys_spare, numbers, numbers_spare, n, 0, high_bit);
+}
 
 dcsr_status dcsr_i_cuda_scan_u32(dcsr_i_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n)
 {

@@ -22,6 +22,10 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
                              uint64_t **payload, uint64_t **payload_spare, uint64_t n, int low_bit,
                              int high_bit);
 
+/* The same for keys below 2^high_bit and numbers of 32 bits each. */
+dcsr_status dcsr_i_cuda_sort_u32(dcsr_i_cuda_stream *stream, uint32_t **keys, uint32_t **keys_spare,
+                                 uint32_t **numbers, uint32_t **numbers_spare, uint64_t n, int high_bit);
+
 /* out[i] = in[0] + ... + in[i - 1] for i = 0 .. n: out has n + 1 places, and out[n] is the total. */
 dcsr_status dcsr_i_cuda_scan_u32(dcsr_i_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n);
 /* The same for 64 bits; out may be in, which then needs n + 1 places. */

@@ -1,15 +1,14 @@
-/* csc.cu: the transpose of rows on a device, by counting.
+/* csc.cu: the transpose of rows on a device.
  *
- *      number     entries 0, 1, ... as they stand in the rows: the row of each, and its column counted
- *      scan       counts become the offsets of the columns                                        (prim_cuda.h)
- *      scatter    the number of each entry goes to its column, to the next place there
- *      order      numbers ascend in each column again: threads run in no order. Most do already.
+ *      number     entries 0, 1, ... as they stand in the rows: the row and column of each
+ *      sort       numbers by column, stably: rows then ascend, and equal ones stand as they stood    (prim_cuda.h)
+ *      begins     where each column begins, by binary search
  *      gather     rows and values of the entries, by their numbers
  *
- * Numbers are 4 bytes, so little is moved while nothing stands where it belongs; and with them ascending rows do, and
- * equal ones stand as they stood. Bytes an entry: 4 its column, 4 its row written; 4 and 4 to scatter; 4 to see the
- * order; 4 and the row and value, both at random, and both written: some 44 for a value of 8 bytes, and 12 more each
- * way where rows do not stand as CSR. Sorting pairs takes 160. */
+ * Bytes an entry: 4 its column read, 12 written; 16 for each 8 bits of a column number to sort; 4 and the row and value,
+ * both at random, and both written: some 110 for a value of 8 bytes and 24 bits, and 16 more where rows do not stand as
+ * CSR. Scattering the numbers by counts of the columns moves half of that, but waits for atomics on the longest columns,
+ * and columns must be brought into order afterwards: that was up to twice as slow on R-MAT graphs. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
@@ -37,8 +36,8 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS number(dcsr_i_cuda_walk walk, dcsr_
         },
         [&](const dcsr_i_cuda_entry &entry, const entry_of_row &x) {
             to.row[entry.e] = (uint32_t)entry.i;
-            atomicAdd(&to.count[x.column], 1u);
-            if (to.own_columns) to.own_columns[entry.e] = x.column;
+            to.column[entry.e] = x.column;
+            to.number[entry.e] = (uint32_t)entry.e;
             if (to.own_values) dcsr_i_cuda_store_word(to.own_values, walk.rows.value_size, entry.e, x.word);
         });
 }
@@ -49,25 +48,31 @@ void dcsr_i_cuda_number(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk
     dcsr_i_cuda_launch_walk(stream, number, entries, walk->count, *walk, *to);
 }
 
-static __global__ void scatter(dcsr_i_cuda_numbered x, const uint64_t *offsets, uint32_t *order)
+static __global__ void find_columns(const uint32_t *column, uint64_t n, uint64_t columns, uint64_t *offsets)
 {
-    for (uint64_t e = dcsr_i_cuda_first(); e < x.entries; e += dcsr_i_cuda_step()) {
-        const uint32_t column = x.columns[e];
-        order[offsets[column] + atomicAdd(&x.count[column], 1u)] = (uint32_t)e;
+    for (uint64_t c = dcsr_i_cuda_first(); c <= columns; c += dcsr_i_cuda_step()) {
+        uint64_t low = 0, high = n;
+        while (low < high) {
+            const uint64_t middle = low + (high - low) / 2;
+            if (column[middle] < c)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        offsets[c] = low;
     }
 }
 
-void dcsr_i_cuda_scatter_numbers(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_numbered *x,
-                                 const uint64_t *offsets, uint32_t *order)
+void dcsr_i_cuda_find_columns(dcsr_i_cuda_stream *stream, const uint32_t *column, uint64_t n,
+                              uint64_t columns, uint64_t *offsets)
 {
-    dcsr_i_cuda_launch(stream, scatter, x->entries, *x, offsets, order);
+    dcsr_i_cuda_launch(stream, find_columns, columns + 1, column, n, columns, offsets);
 }
 
-static __global__ void gather(dcsr_i_cuda_numbered x, const uint32_t *order, uint32_t value_size,
-                              uint32_t *rows, void *values)
+static __global__ void gather(dcsr_i_cuda_numbered x, uint32_t value_size, uint32_t *rows, void *values)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < x.entries; k += dcsr_i_cuda_step()) {
-        const uint32_t e = order[k];
+        const uint32_t e = x.number[k];
         rows[k] = x.row[e];
         if (value_size)
             dcsr_i_cuda_store_word(values, value_size, k, dcsr_i_cuda_load_word(x.values, value_size, e));
@@ -75,108 +80,9 @@ static __global__ void gather(dcsr_i_cuda_numbered x, const uint32_t *order, uin
 }
 
 void dcsr_i_cuda_gather_numbered(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_numbered *x,
-                                 const uint32_t *order, uint32_t value_size, uint32_t *rows, void *values)
+                                 uint32_t value_size, uint32_t *rows, void *values)
 {
-    dcsr_i_cuda_launch(stream, gather, x->entries, *x, order, value_size, rows, values);
-}
-
-/* ---- Order ---- */
-
-#ifdef DCSR_SIMT
-enum { SHORT = 8, LONG = 64, THREADS = 32 };
-#else
-enum { SHORT = 32, LONG = 8192, THREADS = 256 };
-#endif
-
-/* A thread for each column: short ones are sorted by insertion, which for numbers that ascend reads them once; others
- * are listed, those for blocks from the beginning of the list on, those that are too long for them from its end. */
-static __global__ void order_short(const uint64_t *offsets, uint64_t columns, uint32_t *order, uint32_t *list,
-                                   unsigned long long *counts)
-{
-    for (uint64_t c = dcsr_i_cuda_first(); c < columns; c += dcsr_i_cuda_step()) {
-        uint32_t *a = order + offsets[c];
-        const uint64_t n = offsets[c + 1] - offsets[c];
-        if (n > SHORT) {
-            const bool is_long = n > LONG;
-            const uint64_t k = atomicAdd(&counts[is_long], 1ull);
-            list[is_long ? columns - 1 - k : k] = (uint32_t)c;
-            if (is_long) atomicAdd(&counts[2], (unsigned long long)n);
-            continue;
-        }
-        uint32_t last = n ? a[0] : 0;
-        for (uint64_t k = 1; k < n; k++) {
-            const uint32_t x = a[k];
-            uint64_t j = k;
-            for (uint32_t before = last; before > x; before = a[j - 1]) {
-                a[j] = before;
-                if (--j == 0) break;
-            }
-            if (j < k)
-                a[j] = x;
-            else
-                last = x;
-        }
-    }
-}
-
-void dcsr_i_cuda_order_short(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t columns,
-                             uint32_t *order, uint32_t *list, unsigned long long *counts)
-{
-    dcsr_i_cuda_launch(stream, order_short, columns, offsets, columns, order, list, counts);
-}
-
-/* A block for each column: a bitonic sort in shared memory, unless the numbers ascend. */
-static __global__ void order_by_blocks(const uint64_t *offsets, const uint32_t *list, uint64_t count,
-                                       uint32_t *order)
-{
-    SIMT_SHARED(uint32_t, x, LONG);
-    for (uint64_t i = dcsr_i_cuda_first_block(); i < count; i += dcsr_i_cuda_block_step()) {
-        uint32_t *a = order + offsets[list[i]];
-        const uint32_t n = (uint32_t)(offsets[list[i] + 1] - offsets[list[i]]);
-        uint32_t slots = SHORT;
-        while (slots < n) slots *= 2;
-        for (uint32_t k = threadIdx.x; k < slots; k += blockDim.x) x[k] = k < n ? a[k] : UINT32_MAX;
-        __syncthreads();
-        bool descends = false;
-        for (uint32_t k = threadIdx.x + 1; k < n; k += blockDim.x) descends |= x[k - 1] > x[k];
-        if (!__syncthreads_or(descends)) continue;
-        for (uint32_t size = 2; size <= slots; size *= 2)
-            for (uint32_t distance = size / 2; distance; distance /= 2) {
-                for (uint32_t k = threadIdx.x; k < slots / 2; k += blockDim.x) {
-                    const uint32_t low = k / distance * distance * 2 + k % distance, high = low + distance;
-                    const uint32_t p = x[low], q = x[high];
-                    if ((p > q) == !(low & size)) x[low] = q, x[high] = p;
-                }
-                __syncthreads();
-            }
-        for (uint32_t k = threadIdx.x; k < n; k += blockDim.x) a[k] = x[k];
-        __syncthreads();
-    }
-}
-
-void dcsr_i_cuda_order_by_blocks(dcsr_i_cuda_stream *stream, const uint64_t *offsets, const uint32_t *list,
-                                 uint64_t count, uint32_t *order)
-{
-    dcsr_i_cuda_launch_blocks(stream, order_by_blocks, count, THREADS, 0, offsets, list, count, order);
-}
-
-/* The long columns' numbers become keys below the column's place in the list, and come back. */
-static __global__ void DCSR_CUDA_WALK_BOUNDS move_long(dcsr_i_cuda_walk walk, uint64_t *keys, bool back)
-{
-    dcsr_i_cuda_for_entries(
-        walk, [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) { return source.place; },
-        [&](const dcsr_i_cuda_entry &entry, uint64_t place) {
-            if (back)
-                walk.rows.columns[place] = (uint32_t)keys[entry.e];
-            else
-                keys[entry.e] = entry.i << 32 | walk.rows.columns[place];
-        });
-}
-
-void dcsr_i_cuda_move_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
-                           uint64_t *keys, bool back)
-{
-    dcsr_i_cuda_launch_walk(stream, move_long, entries, walk->count, *walk, keys, back);
+    dcsr_i_cuda_launch(stream, gather, x->entries, *x, value_size, rows, values);
 }
 
 /* ---- Rows of a table ---- */

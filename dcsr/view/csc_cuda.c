@@ -8,7 +8,7 @@
 
 static const char transposing[] = "transposing a matrix";
 
-/* ---- By counting (csc.cu) ---- */
+/* ---- By numbers (csc.cu) ---- */
 
 /* Numbers have 32 bits; in the emulator there are fewer, so that tests see what is done beyond. */
 #ifdef DCSR_SIMT
@@ -23,9 +23,7 @@ typedef struct turning {
     uint64_t *offsets; /* of the result */
     uint64_t *walk_offsets;
     dcsr_i_cuda_numbered entries;
-    uint32_t *order;
-    uint32_t *list; /* of columns; where the counts were */
-    unsigned long long *counts;
+    uint32_t *column_spare, *number_spare;
 } turning;
 
 static void *allocate(const turning *t, uint64_t count, size_t size)
@@ -41,95 +39,44 @@ static void release(const turning *t, void *block, uint64_t count, size_t size)
 static dcsr_status open_turning(turning *t)
 {
     const dcsr_i_cuda_rows *rows = t->rows;
-    const uint64_t n = rows->stored;
     dcsr_i_cuda_numbered *e = &t->entries;
-    e->entries = n;
-    e->row = allocate(t, n, sizeof *e->row);
-    e->count = allocate(t, rows->cols, sizeof *e->count);
-    t->order = allocate(t, n, sizeof *t->order);
-    t->list = e->count;
-    t->counts = allocate(t, 3, sizeof *t->counts);
+    uint32_t **const arrays[] = {&e->row, &e->column, &e->number, &t->column_spare, &t->number_spare};
+    e->entries = rows->stored;
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        if (!(*arrays[k] = allocate(t, e->entries, sizeof(uint32_t)))) return DCSR_ERROR_OUT_OF_MEMORY;
+    const bool copies = !rows->offsets && rows->value_size;
+    if (copies) e->own_values = allocate(t, e->entries, rows->value_size);
+    e->values = copies ? e->own_values : rows->values;
     t->walk_offsets = allocate(t, rows->rows + 1, sizeof *t->walk_offsets);
-    if (!rows->offsets) {
-        e->own_columns = allocate(t, n, sizeof *e->own_columns);
-        if (rows->value_size) e->own_values = allocate(t, n, rows->value_size);
-        if (!e->own_columns || (rows->value_size && !e->own_values)) return DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    e->columns = rows->offsets ? rows->columns : e->own_columns;
-    e->values = rows->offsets ? rows->values : e->own_values;
-    bool all = e->row && e->count && t->order && t->counts && t->walk_offsets;
-    return all ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return t->walk_offsets && (!copies || e->own_values) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void close_turning(turning *t)
 {
-    const dcsr_i_cuda_rows *rows = t->rows;
-    const uint64_t n = rows->stored;
-    release(t, t->entries.own_values, n, rows->value_size);
-    release(t, t->entries.own_columns, n, sizeof *t->entries.own_columns);
-    release(t, t->walk_offsets, rows->rows + 1, sizeof *t->walk_offsets);
-    release(t, t->counts, 3, sizeof *t->counts);
-    release(t, t->order, n, sizeof *t->order);
-    release(t, t->entries.count, rows->cols, sizeof *t->entries.count);
-    release(t, t->entries.row, n, sizeof *t->entries.row);
+    const dcsr_i_cuda_numbered *e = &t->entries;
+    uint32_t *const arrays[] = {t->number_spare, t->column_spare, e->number, e->column, e->row};
+    release(t, t->walk_offsets, t->rows->rows + 1, sizeof *t->walk_offsets);
+    release(t, e->own_values, e->entries, t->rows->value_size);
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        release(t, arrays[k], e->entries, sizeof(uint32_t));
 }
 
-/* Of columns that are too long for a block, so many entries. */
-static dcsr_status order_long(const turning *t, uint64_t columns, uint64_t entries)
-{
-    const dcsr_i_cuda_rows of = {.rows = t->rows->cols, .offsets = t->offsets, .columns = t->order};
-    const uint32_t *list = t->list + t->rows->cols - columns;
-    uint64_t *offsets = allocate(t, columns + 1, sizeof *offsets), *keys = allocate(t, entries, sizeof *keys),
-             *spare = allocate(t, entries, sizeof *spare);
-    dcsr_status status = offsets && keys && spare ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    const dcsr_i_cuda_walk walk = {of, list, columns, offsets};
-    if (status == DCSR_OK) status = dcsr_i_cuda_sum_lengths(t->stream, &of, list, columns, offsets);
-    if (status == DCSR_OK) {
-        dcsr_i_cuda_move_long(t->stream, &walk, entries, keys, false);
-        status = dcsr_i_cuda_sort(t->stream, &keys, &spare, NULL, NULL, entries, 0,
-                                  dcsr_i_bits_for(t->rows->stored));
-    }
-    if (status == DCSR_OK && columns > 1)
-        status = dcsr_i_cuda_sort(t->stream, &keys, &spare, NULL, NULL, entries, 32,
-                                  32 + dcsr_i_bits_for(columns));
-    if (status == DCSR_OK) dcsr_i_cuda_move_long(t->stream, &walk, entries, keys, true);
-    release(t, spare, entries, sizeof *spare);
-    release(t, keys, entries, sizeof *keys);
-    release(t, offsets, columns + 1, sizeof *offsets);
-    return status;
-}
-
-static dcsr_status bring_into_order(const turning *t)
-{
-    unsigned long long *counts = dcsr_i_cuda_landing(t->stream, 3 * sizeof *counts);
-    if (!counts) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_order_short(t->stream, t->offsets, t->rows->cols, t->order, t->list, t->counts);
-    dcsr_i_cuda_copy(t->stream, counts, t->counts, 3 * sizeof *counts);
-    DCSR_TRY(dcsr_i_cuda_wait(t->stream, transposing));
-    const uint64_t columns = counts[1], entries = counts[2];
-    dcsr_i_cuda_order_by_blocks(t->stream, t->offsets, t->list, counts[0], t->order);
-    return columns ? order_long(t, columns, entries) : DCSR_OK;
-}
-
-static dcsr_status turn_by_counting(turning *t, uint32_t *columns, void *values)
+static dcsr_status turn_by_numbers(turning *t, uint32_t *columns, void *values)
 {
     const dcsr_i_cuda_rows *rows = t->rows;
     dcsr_i_cuda_numbered *e = &t->entries;
     DCSR_TRY(open_turning(t));
     const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, t->walk_offsets};
-    dcsr_i_cuda_fill(t->stream, e->count, 0, rows->cols * sizeof *e->count);
-    dcsr_i_cuda_fill(t->stream, t->counts, 0, 3 * sizeof *t->counts);
     DCSR_TRY(dcsr_i_cuda_sum_lengths(t->stream, rows, NULL, rows->rows, t->walk_offsets));
     dcsr_i_cuda_number(t->stream, &walk, e->entries, e);
-    DCSR_TRY(dcsr_i_cuda_scan_u32(t->stream, e->count, t->offsets, rows->cols));
-    dcsr_i_cuda_fill(t->stream, e->count, 0, rows->cols * sizeof *e->count);
-    dcsr_i_cuda_scatter_numbers(t->stream, e, t->offsets, t->order);
-    DCSR_TRY(bring_into_order(t));
-    dcsr_i_cuda_gather_numbered(t->stream, e, t->order, rows->value_size, columns, values);
+    DCSR_TRY(dcsr_i_cuda_sort_u32(t->stream, &e->column, &t->column_spare, &e->number, &t->number_spare,
+                                  e->entries, dcsr_i_bits_for(rows->cols)));
+    dcsr_i_cuda_find_columns(t->stream, e->column, e->entries, rows->cols, t->offsets);
+    dcsr_i_cuda_gather_numbered(t->stream, e, rows->value_size, columns, values);
     return DCSR_OK;
 }
 
-/* ---- By sorting, where there are too many entries to be numbered ---- */
+/* ---- By sorting rows, columns and values, where there are too many entries to be numbered ---- */
 
 static dcsr_status turn_by_sorting(const turning *t, uint32_t *columns, void *values)
 {
@@ -160,10 +107,10 @@ dcsr_status dcsr_i_cuda_transpose(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
                                   uint32_t *columns, void *values)
 {
     turning t = {.stream = stream, .rows = rows, .offsets = offsets};
-    const bool by_counting = rows->stored < NUMBERS;
+    const bool by_numbers = rows->stored < NUMBERS;
     dcsr_status status =
-        by_counting ? turn_by_counting(&t, columns, values) : turn_by_sorting(&t, columns, values);
-    if (by_counting) close_turning(&t);
+        by_numbers ? turn_by_numbers(&t, columns, values) : turn_by_sorting(&t, columns, values);
+    if (by_numbers) close_turning(&t);
     dcsr_status waited = dcsr_i_cuda_wait(stream, transposing);
     return status == DCSR_OK ? waited : status;
 }

@@ -1,4 +1,4 @@
-/* test_csc_device.c: transposes on a device: columns of all lengths, sorted by threads, blocks and all together; rows
+/* test_csc_device.c: transposes on a device: columns of all lengths; rows
  * in pieces; more entries than are numbered; into a view and right into a matrix. The cpu's transpose is expected. */
 #include "tests/support/support_triples.h"
 #include <dcsr/transpose.h>

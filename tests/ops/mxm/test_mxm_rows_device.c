@@ -164,11 +164,12 @@ Test(mxm_rows_device, multiplies_rows_that_are_alike)
                 for (int d = -width / 2; d <= width / 2; d++) {
                     bool other = spoilt && i % 97 == 11 && d == width / 2;
                     if (i + d < 0 || i + d >= ROWS || (other && spoilt == 1)) continue;
-                    add(&A, (uint64_t)i, (uint64_t)(other ? (i + 700) % ROWS : i + d), 1 + (i + d + 9) % 7);
-                    add(&B, (uint64_t)i, (uint64_t)(3 * i + (other ? 99 : 2 * d + width)),
-                        1 + (i + 3 * d + 50) % 5);
+                    test_add(&A, (uint64_t)i, (uint64_t)(other ? (i + 700) % ROWS : i + d),
+                             1 + (i + d + 9) % 7);
+                    test_add(&B, (uint64_t)i, (uint64_t)(3 * i + (other ? 99 : 2 * d + width)),
+                             1 + (i + 3 * d + 50) % 5);
                 }
-            matrices a = make(&p, &A, DCSR_FP64, 1), b = make(&p, &B, DCSR_FP64, 1);
+            matrices a = parity_make(&p, &A, DCSR_FP64, 1), b = parity_make(&p, &B, DCSR_FP64, 1);
             check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, NULL, "bands");
             check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64, NULL, "a band squared");
             check(&p, &a, &b, plus_times(DCSR_FP64), DCSR_FP64, &(dcsr_desc){.transpose_a = true},
