@@ -7,8 +7,8 @@
  *
  * Bytes an entry: 4 its column read, 12 written; 16 for each 8 bits of a column number to sort; 4 and the row and
  * value, both at random, and both written: some 110 for a value of 8 bytes and 24 bits, and 16 more where rows do not
- * stand as CSR. Scattering the numbers by counts of the columns moves half of that, but waits for atomics on the longest
- * columns, which must be brought into order afterwards: that was twice as slow on R-MAT graphs. */
+ * stand as CSR. Scattering the numbers by counts of the columns moves half of that, but waits for atomics on long
+ * columns, and these must be brought into order afterwards: twice as slow on R-MAT graphs. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
