@@ -1,5 +1,6 @@
 /* amg_changes.c: `dcsr amg --changes`. A file of steps: lines `row column value`, counted from 1, or `row column`
- * for an entry that is removed; steps are separated by empty lines; lines that begin with % are skipped. */
+ * for an entry that is removed, one after the other; steps are separated by empty lines; lines that begin with % are
+ * skipped. */
 #include "cli/amg_changes.h"
 #include <dcsr/transpose.h>
 #include <ctype.h>
@@ -7,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of one step. */
-typedef struct entries {
+/* The lines of one step: an entry is set, or removed. */
+typedef struct step {
     uint64_t *rows, *cols;
     double *values;
+    bool *removes;
     uint64_t count, room;
-} entries;
+} step;
 
-static bool add(entries *to, uint64_t row, uint64_t col, double value)
+static bool add(step *to, uint64_t row, uint64_t col, double value, bool removes)
 {
     if (to->count == to->room) {
         uint64_t room = to->room ? 2 * to->room : 64;
@@ -24,26 +26,38 @@ static bool add(entries *to, uint64_t row, uint64_t col, double value)
         if (cols) to->cols = cols;
         double *values = realloc(to->values, room * sizeof *values);
         if (values) to->values = values;
-        if (!rows || !cols || !values) return false;
+        bool *flags = realloc(to->removes, room * sizeof *flags);
+        if (flags) to->removes = flags;
+        if (!rows || !cols || !values || !flags) return false;
         to->room = room;
     }
     to->rows[to->count] = row;
     to->cols[to->count] = col;
-    to->values[to->count++] = value;
+    to->values[to->count] = value;
+    to->removes[to->count++] = removes;
     return true;
 }
 
-static void free_entries(entries *e)
+static void free_step(step *s)
 {
-    free(e->rows);
-    free(e->cols);
-    free(e->values);
+    free(s->rows);
+    free(s->cols);
+    free(s->values);
+    free(s->removes);
 }
 
-/* What one step changes: all positions lose their entries, and some get another. */
-typedef struct step {
-    entries all, set;
-} step;
+/* Lines that do the same are applied together. */
+static dcsr_status apply(dcsr_matrix *matrix, const step *s)
+{
+    dcsr_status status = DCSR_OK;
+    for (uint64_t begin = 0, end; begin < s->count && !status; begin = end) {
+        for (end = begin + 1; end < s->count && s->removes[end] == s->removes[begin];) end++;
+        const uint64_t n = end - begin, *rows = s->rows + begin, *cols = s->cols + begin;
+        status = s->removes[begin] ? dcsr_matrix_remove(matrix, n, rows, cols, NULL)
+                                   : dcsr_matrix_insert(matrix, n, rows, cols, s->values + begin, NULL);
+    }
+    return status ? status : dcsr_matrix_wait(matrix);
+}
 
 typedef struct reader {
     cli_state *cli;
@@ -88,7 +102,7 @@ static int take_line(const reader *r, step *s)
             return cli_fail(r->cli, "%s:%llu: the value is no number", r->name,
                             (unsigned long long)r->number);
     }
-    if (!add(&s->all, row, col, value) || (!removed && !add(&s->set, row, col, value)))
+    if (!add(s, row, col, value, removed))
         return cli_fail(r->cli, "%s: there is no memory for a step of it", r->name);
     return CLI_DONE;
 }
@@ -96,12 +110,12 @@ static int take_line(const reader *r, step *s)
 /* The next step; of no entries at the end of the file. */
 static int read_step(reader *r, step *s)
 {
-    s->all.count = s->set.count = 0;
+    s->count = 0;
     errno = 0;
     while (getline(&r->line, &r->room, r->file) > 0) {
         r->number++;
         if (*r->line == '%') continue;
-        if (is_blank(r->line) && !s->all.count) continue;
+        if (is_blank(r->line) && !s->count) continue;
         if (is_blank(r->line)) return CLI_DONE;
         int status = take_line(r, s);
         if (status) return status;
@@ -136,11 +150,7 @@ static int take_step(cli_state *cli, cli_amg_changes *changes, dcsr_amg *amg, co
     if (!done) return cli_fail(cli, "%s: there is no memory for another step", changes->file);
     changes->step = done;
     done += changes->count;
-    dcsr_status status = dcsr_matrix_remove(changes->matrix, s->all.count, s->all.rows, s->all.cols, NULL);
-    if (!status)
-        status =
-            dcsr_matrix_insert(changes->matrix, s->set.count, s->set.rows, s->set.cols, s->set.values, NULL);
-    if (!status) status = dcsr_matrix_wait(changes->matrix);
+    dcsr_status status = apply(changes->matrix, s);
     if (!status) status = dcsr_view_create(&view, changes->matrix, DCSR_LAYOUT_SEGMENTS, 0);
     if (!status) status = dcsr_view_get_shape(view, &shape);
     if (!status) status = dcsr_amg_update(amg, view, &done->update);
@@ -170,14 +180,13 @@ int cli_amg_changes_follow(cli_state *cli, cli_amg_changes *changes, dcsr_amg *a
     reader r = {.cli = cli, .name = changes->file, .rows = shape.rows, .file = fopen(changes->file, "r")};
     if (!r.file) return cli_fail(cli, "%s: %s", changes->file, strerror(errno));
     int status;
-    while (!(status = read_step(&r, &s)) && s.all.count) {
+    while (!(status = read_step(&r, &s)) && s.count) {
         cli_progress(cli, "step %zu", changes->count + 1);
         status = take_step(cli, changes, amg, &s, x, b);
         if (status) break;
     }
     cli_progress_end(cli);
-    free_entries(&s.all);
-    free_entries(&s.set);
+    free_step(&s);
     free(r.line);
     fclose(r.file);
     return status;

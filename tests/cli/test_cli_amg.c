@@ -218,6 +218,22 @@ Test(cli_amg, follows_changes_step_by_step)
     program_free(&result);
 }
 
+/* The last line on an entry counts: set, then removed; removed, then set to what it was. */
+Test(cli_amg, applies_the_lines_of_a_step_one_after_the_other)
+{
+    program_result result;
+    program_write_file("order.txt",
+                       "1 3 -7\n3 1 -7\n3 1\n1 3\n1 1\n1 1 4\n\n2 2 5\n2 2 6\n2 2 4\n\n1 3 -1\n3 1 -1\n");
+    PROGRAM_JSON(result, "--json " AMG "poisson2d5:40 --changes order.txt");
+    const json_t *steps = json_object_get(result.json, "steps");
+    const json_int_t changed[] = {0, 0, 2};
+    cr_assert_eq(json_array_size(steps), 3);
+    for (size_t s = 0; s < 3; s++)
+        cr_assert_eq(json_integer_value(json_object_get(json_array_get(steps, s), "rows_changed")),
+                     changed[s]);
+    program_free(&result);
+}
+
 /* The line says where, and what was reached before it is printed. */
 static void expect_refused(const char *text, const char *words)
 {
