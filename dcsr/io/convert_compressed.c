@@ -102,6 +102,16 @@ static dcsr_status load(dcsr_matrix **matrix, const char *call, dcsr_context *co
     return dcsr_i_loader_close(&loader, status, matrix);
 }
 
+/* What is left to do for a matrix that was filled; `marked` of its rows may hold duplicates. */
+static dcsr_status filled(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t marked)
+{
+    atomic_fetch_add(&matrix->counts.inserted, csr->nnz);
+    dcsr_i_request_twin(matrix);
+    if (!marked) return DCSR_OK;
+    DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+    return dcsr_matrix_wait(matrix);
+}
+
 /* Fills a matrix that is empty, and that nobody else knows yet. */
 static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
 {
@@ -111,11 +121,25 @@ static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
                                (unsigned long long)row);
     uint64_t marked = 0;
     DCSR_TRY(matrix->engine->fill(matrix, csr, &marked));
-    atomic_fetch_add(&matrix->counts.inserted, csr->nnz);
-    dcsr_i_request_twin(matrix);
-    if (!marked) return DCSR_OK;
-    DCSR_TRY(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
-    return dcsr_matrix_wait(matrix);
+    return filled(matrix, csr, marked);
+}
+
+static dcsr_status fill_from_device(dcsr_matrix *matrix, const dcsr_csr *csr, void *stream)
+{
+    uint64_t marked = 0;
+    if (!matrix->engine->fill_from_device)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_matrix_from_csr_device: the context is on the cpu; call dcsr_matrix_from_csr()");
+    DCSR_TRY(matrix->engine->fill_from_device(matrix, csr, stream, &marked));
+    return filled(matrix, csr, marked);
+}
+
+static dcsr_status check_values(const dcsr_csr *csr)
+{
+    if (!csr->nnz || !csr->values == !dcsr_type_size(csr->type)) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "CSR: values must %s for type %s",
+                       csr->values ? "be NULL" : "be given", dcsr_type_name(csr->type));
 }
 
 /* CSR is what a matrix is when it is defragmented, so its arrays are copied as they are. */
@@ -129,9 +153,7 @@ dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_
     DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
     dcsr_status status = check_offsets(&c, context);
     if (status == DCSR_OK) status = check_minors(&c, context);
-    if (status == DCSR_OK && csr->nnz && !csr->values != !dcsr_type_size(csr->type))
-        status = dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "CSR: values must %s for type %s",
-                             csr->values ? "be NULL" : "be given", dcsr_type_name(csr->type));
+    if (status == DCSR_OK) status = check_values(csr);
     if (status == DCSR_OK) status = fill(made, csr);
     if (status == DCSR_OK)
         *matrix = made;
@@ -144,6 +166,25 @@ dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, co
                                  const dcsr_matrix_options *options)
 {
     return dcsr_i_matrix_from_csr(matrix, "dcsr_matrix_from_csr", context, csr, options);
+}
+
+dcsr_status dcsr_matrix_from_csr_device(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
+                                        void *stream, const dcsr_matrix_options *options)
+{
+    static const char call[] = "dcsr_matrix_from_csr_device";
+    dcsr_matrix *made;
+    DCSR_TRY(dcsr_i_load_check(matrix, csr, call));
+    DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
+    dcsr_status status = check_values(csr);
+    if (status == DCSR_OK && (!csr->offsets || (csr->nnz && !csr->col_indices)))
+        status = dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", call,
+                             csr->offsets ? "col_indices" : "offsets");
+    if (status == DCSR_OK) status = fill_from_device(made, csr, stream);
+    if (status == DCSR_OK)
+        *matrix = made;
+    else
+        dcsr_matrix_destroy(made);
+    return status;
 }
 
 dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,

@@ -81,6 +81,9 @@ typedef struct dcsr_i_engine {
     /* Fills an empty matrix that nobody else knows from CSR in host memory that has been checked; *marked
      * says how many rows may hold duplicates. */
     dcsr_status (*fill)(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+    /* The same from CSR in the device's memory, which is checked there, in the order of the caller's stream. NULL where
+     * the device is the host. */
+    dcsr_status (*fill_from_device)(dcsr_matrix *matrix, const dcsr_csr *csr, void *stream, uint64_t *marked);
     /* Makes what a CSR in host memory holds, whose rows ascend strictly, the content of a matrix of its
      * shape, and publishes it. NULL where results are written straight into the arena (result.c). */
     dcsr_status (*replace)(dcsr_matrix *matrix, const dcsr_csr *csr);

@@ -91,6 +91,7 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .apply_resize = dcsr_i_cuda_apply_resize,
     .tighten = dcsr_i_cuda_tighten,
     .fill = dcsr_i_cuda_fill_matrix,
+    .fill_from_device = dcsr_i_cuda_fill_from_device,
     .replace = dcsr_i_cuda_replace,
     .rewrite = dcsr_i_cuda_rewrite,
     .free_unshared = dcsr_i_cuda_free_unshared,

@@ -25,6 +25,14 @@ DCSR_API dcsr_status dcsr_view_to_coo(dcsr_coo *coo, dcsr_view *view);
 DCSR_API dcsr_status dcsr_matrix_from_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr *csr,
                                           const dcsr_matrix_options *options);
 
+/* The same from arrays in the memory of the context's GPU, checked and copied there. They are read after the work that
+ * the caller's `stream` (a cudaStream_t; NULL is the legacy default stream) holds when the call is made; when it
+ * returns they have been read. Errors: also INVALID_ARGUMENT (an array is in host memory, or in that of another
+ * GPU; the context is on the cpu). */
+DCSR_API dcsr_status dcsr_matrix_from_csr_device(dcsr_matrix **matrix, dcsr_context *context,
+                                                 const dcsr_csr *csr, void *stream,
+                                                 const dcsr_matrix_options *options);
+
 /* CSC, inserted in batches: O(cols + entries). The entries of a column may come in any
  * order. Errors: as for CSR. */
 DCSR_API dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,

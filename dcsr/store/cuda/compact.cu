@@ -104,3 +104,29 @@ void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_p
     dcsr_i_cuda_launch(stream, mark_duplicates, count * DCSR_CUDA_MASK_WORDS, changes, count, row_page,
                        bitmap, dcsr_i_cuda_bitmap_words(rows), marked);
 }
+
+/* ---- CSR that a caller has on the device ---- */
+
+/* The numbers are minima and maxima, so whoever comes first, the verdict is the same. */
+static __global__ void check_csr(const uint64_t *offsets, const uint32_t *columns, uint64_t rows,
+                                 uint64_t cols, uint64_t nnz, dcsr_i_cuda_csr_verdict *found)
+{
+    typedef unsigned long long word;
+    for (uint64_t i = dcsr_i_cuda_first(); i < rows; i += dcsr_i_cuda_step()) {
+        uint64_t begin = offsets[i], end = offsets[i + 1];
+        if (begin > end || end > nnz || end - begin > UINT32_MAX / 2) atomicMin((word *)&found->row, (word)i);
+    }
+    for (uint64_t e = dcsr_i_cuda_first(); e < nnz; e += dcsr_i_cuda_step())
+        if (columns[e] >= cols) atomicMin((word *)&found->entry, (word)e);
+    if (dcsr_i_cuda_first() == 0) {
+        found->first = offsets[0];
+        found->last = offsets[rows];
+    }
+}
+
+void dcsr_i_cuda_check_csr(dcsr_i_cuda_stream *stream, const dcsr_csr *csr, dcsr_i_cuda_csr_verdict *found)
+{
+    dcsr_i_cuda_fill(stream, found, 0xff, sizeof *found);
+    dcsr_i_cuda_launch(stream, check_csr, csr->rows + csr->nnz + 1, csr->offsets, csr->col_indices, csr->rows,
+                       csr->cols, csr->nnz, found);
+}

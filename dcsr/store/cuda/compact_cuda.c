@@ -223,9 +223,44 @@ static void copy_entries(const layout *l, const dcsr_csr *csr)
         dcsr_i_cuda_copy(l->stream, values_at(l, l->first), csr->values, l->entries * matrix->value_size);
 }
 
-static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
+static dcsr_status fail_csr(const dcsr_csr *csr, const dcsr_i_cuda_csr_verdict *v)
 {
-    DCSR_TRY(start_from_csr(l, csr));
+    const unsigned long long row = v->row, entry = v->entry, nnz = csr->nnz, cols = csr->cols;
+    if (v->first || v->last != csr->nnz)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "CSR: the offsets go from %llu to %llu; they must go from 0 to nnz, %llu",
+                           (unsigned long long)v->first, (unsigned long long)v->last, nnz);
+    if (v->row != UINT64_MAX)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "CSR: offsets[%llu] and the next must ascend, to nnz (%llu) at most, by 2^31 at most", row, nnz);
+    return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE,
+                       "CSR: the column of entry %llu is out of range; there are %llu columns", entry, cols);
+}
+
+/* The same for CSR on the device, which is checked there. */
+static dcsr_status start_from_csr_device(layout *l, const dcsr_csr *csr)
+{
+    DCSR_TRY(start(l, true));
+    dcsr_i_cuda_csr_verdict *found = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, 1, sizeof *found),
+                            *verdict = dcsr_i_cuda_landing(l->stream, sizeof *verdict);
+    if (found && verdict) {
+        dcsr_i_cuda_check_csr(l->stream, csr, found);
+        dcsr_i_cuda_copy(l->stream, verdict, found, sizeof *verdict);
+    }
+    dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, found, 1, sizeof *found);
+    if (!found || !verdict) return DCSR_ERROR_OUT_OF_MEMORY;
+    DCSR_TRY(dcsr_i_cuda_wait(l->stream, "reading a CSR"));
+    if (verdict->first || verdict->last != csr->nnz || verdict->row != UINT64_MAX ||
+        verdict->entry != UINT64_MAX)
+        return fail_csr(csr, verdict);
+    dcsr_i_cuda_copy(l->stream, l->offsets, csr->offsets, (l->rows + 1) * sizeof *l->offsets);
+    return find_used_pages(l, NULL);
+}
+
+static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, bool on_device, uint64_t *marked)
+{
+    DCSR_TRY(on_device ? start_from_csr_device(l, csr) : start_from_csr(l, csr));
     DCSR_TRY(take_places(l));
     DCSR_TRY(make_table(l, 0));
     copy_entries(l, csr);
@@ -233,19 +268,47 @@ static dcsr_status copy_rows(layout *l, const dcsr_csr *csr, uint64_t *marked)
     return dcsr_i_cuda_wait(l->stream, "filling a matrix");
 }
 
-dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
+/* No worker runs yet: its stream is the caller's for now. */
+static dcsr_status fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, bool on_device, uint64_t *marked)
 {
     layout l = {.matrix = matrix, .rows = csr->rows, .cols = csr->cols, .entries = csr->nnz};
     *marked = 0;
-    /* No worker runs yet: its stream is the caller's for now. */
     dcsr_i_cuda_enter(matrix->cuda->stream);
-    dcsr_status status = copy_rows(&l, csr, marked);
+    dcsr_status status = copy_rows(&l, csr, on_device, marked);
     dcsr_i_table *next = l.build.table;
     dcsr_i_limbo *limbo = l.build.limbo;
     end(&l, status);
     dcsr_i_cuda_leave(matrix->cuda->stream);
     if (status == DCSR_OK) dcsr_i_publish(matrix, next, limbo);
     return status;
+}
+
+dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
+{
+    return fill_matrix(matrix, csr, false, marked);
+}
+
+static dcsr_status check_place(const dcsr_matrix *matrix, const char *name, const void *array)
+{
+    dcsr_i_cuda_memory_kind where = dcsr_i_cuda_where(matrix->context->cuda, array);
+    if (where == DCSR_CUDA_ON_DEVICE || where == DCSR_CUDA_PINNED) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                       where == DCSR_CUDA_HOST
+                           ? "CSR: %s is in the memory of the host; call dcsr_matrix_from_csr()"
+                           : "CSR: %s is in the memory of another GPU than the context's",
+                       name);
+}
+
+dcsr_status dcsr_i_cuda_fill_from_device(dcsr_matrix *matrix, const dcsr_csr *csr, void *stream,
+                                         uint64_t *marked)
+{
+    DCSR_TRY(check_place(matrix, "offsets", csr->offsets));
+    if (csr->nnz) DCSR_TRY(check_place(matrix, "col_indices", csr->col_indices));
+    if (csr->nnz && matrix->value_size) DCSR_TRY(check_place(matrix, "values", csr->values));
+    dcsr_i_cuda_enter(matrix->cuda->stream);
+    dcsr_i_cuda_order_after_caller(matrix->cuda->stream, stream);
+    dcsr_i_cuda_leave(matrix->cuda->stream);
+    return fill_matrix(matrix, csr, true, marked);
 }
 
 static dcsr_status replace_rows(layout *l, home *old, const dcsr_csr *csr)

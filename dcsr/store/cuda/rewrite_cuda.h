@@ -3,6 +3,7 @@
 #ifndef DCSR_REWRITE_CUDA_H
 #define DCSR_REWRITE_CUDA_H
 
+#include <dcsr/view.h>
 #include "dcsr/store/cuda/gather_cuda.h"
 
 #ifdef __cplusplus
@@ -138,6 +139,13 @@ void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page
                               uint64_t count, dcsr_i_cuda_row_page *row_page,
                               dcsr_i_cuda_segment_page *segment_page, const uint64_t *begin,
                               const uint32_t *length, uint64_t rows);
+/* What a CSR of the caller's that is on the device has wrong: the first row whose offsets do not ascend to nnz at most,
+ * or that has more than 2^31 entries; the first entry whose column is out of range; UINT64_MAX: none. The first and
+ * the last offset. `found` is on the device. */
+typedef struct dcsr_i_cuda_csr_verdict {
+    uint64_t row, entry, first, last;
+} dcsr_i_cuda_csr_verdict;
+void dcsr_i_cuda_check_csr(dcsr_i_cuda_stream *stream, const dcsr_csr *csr, dcsr_i_cuda_csr_verdict *found);
 /* Notes in new pages that rows whose bit is set may hold duplicates; adds to *marked how many those are. */
 void dcsr_i_cuda_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
                                  uint64_t count, dcsr_i_cuda_row_page *row_page, const uint32_t *bitmap,

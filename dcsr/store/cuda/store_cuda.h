@@ -118,6 +118,8 @@ dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *o
 dcsr_status dcsr_i_cuda_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
 dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_cuda_fill_matrix(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_i_cuda_fill_from_device(dcsr_matrix *matrix, const dcsr_csr *csr, void *stream,
+                                         uint64_t *marked);
 dcsr_status dcsr_i_cuda_replace(dcsr_matrix *matrix, const dcsr_csr *csr);
 /* Makes n entries on the device the content of a matrix, and publishes that: keys row << 32 | column, which
  * ascend, `strictly` but for duplicates that the policy keeps, and values of its type. By whoever has the
