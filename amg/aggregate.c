@@ -7,7 +7,7 @@
  *
  * A node of the set and its neighbours are an aggregate, then each node that is left joins a neighbour that has
  * one. Nodes without strong neighbours stay alone: smoothing solves for them. What a round reads was written by
- * the one before, so the result depends on the seed alone. */
+ * the one before, so the result depends on the graph and the seed alone, not on threads or the device. */
 #include "amg/hierarchy.h"
 
 /* Keys are random << 32 | node + 1, so that there are no ties and none is one of these. */
@@ -78,7 +78,7 @@ static uint64_t compact(uint32_t **list, uint64_t count, uint32_t **spare, const
     return kept;
 }
 
-static void select_roots(selection *s, const dcsr_i_amg_hierarchy *h)
+static void select_roots(selection *s, dcsr_i_amg_hierarchy *h)
 {
     for (uint64_t node = 0; node < s->graph->count; node++) {
         s->key[node] = OUT;
@@ -128,7 +128,7 @@ static uint64_t number(uint32_t *aggregate, uint32_t *roots, uint32_t *joined, c
     return count;
 }
 
-dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, const dcsr_i_amg_hierarchy *h,
+dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_graph *graph)
 {
     dcsr_i_amg_array keys = {0}, lists = {0};

@@ -1,4 +1,6 @@
 /* amg.c: the object: creating, asking and destroying it, and its memory. */
+#include "amg/amg_engine.h"
+#include "amg/cuda/amg_cuda.h"
 #include "amg/follow.h"
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
@@ -40,7 +42,7 @@ uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number)
     return mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + (number + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static void free_level(dcsr_i_amg_level *level, dcsr_context *context)
+static void free_level(dcsr_i_amg_level *level, dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_array *const arrays[] = {&level->diagonal,
                                         &level->scale,
@@ -65,18 +67,18 @@ static void free_level(dcsr_i_amg_level *level, dcsr_context *context)
                                         &level->B,
                                         &level->T,
                                         &level->norms};
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
-    dcsr_i_amg_matrix_free(&level->A, context);
-    dcsr_i_amg_matrix_free(&level->P, context);
-    dcsr_i_amg_matrix_free(&level->R, context);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) h->engine->drop(arrays[a], h);
+    dcsr_i_amg_matrix_free(&level->A, h->context);
+    dcsr_i_amg_matrix_free(&level->P, h->context);
+    dcsr_i_amg_matrix_free(&level->R, h->context);
 }
 
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)
 {
     if (!h) return;
-    for (int l = 0; l < DCSR_I_AMG_MOST_LEVELS; l++) free_level(&h->level[l], h->context);
+    for (int l = 0; l < DCSR_I_AMG_MOST_LEVELS; l++) free_level(&h->level[l], h);
     dcsr_i_amg_follow_end(h);
-    dcsr_i_amg_drop(&h->sums, h->context);
+    h->engine->drop(&h->sums, h);
     dcsr_context_free(h->context, h, 1, sizeof *h);
 }
 
@@ -86,6 +88,7 @@ dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const 
     *hierarchy = h;
     if (!h) return dcsr_thread_status();
     h->context = amg->context;
+    h->engine = amg->engine;
     h->options = amg->options;
     return DCSR_OK;
 }
@@ -96,13 +99,10 @@ dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context)
     if (!amg) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg create: amg is NULL");
     *amg = NULL;
     DCSR_I_AMG_TRY(dcsr_context_get_info(context, &info));
-    if (info.device != DCSR_DEVICE_CPU)
-        return dcsr_thread_fail(DCSR_ERROR_NOT_BUILT,
-                                "amg create: multigrid does not run on a GPU yet; create "
-                                "the context with DCSR_DEVICE_CPU");
     dcsr_amg *made = dcsr_context_allocate(context, 1, sizeof *made);
     if (!made) return dcsr_thread_status();
     made->context = context;
+    made->engine = info.device == DCSR_DEVICE_CPU ? &dcsr_i_amg_cpu : dcsr_i_amg_device;
     dcsr_i_amg_options_default(&made->options);
     *amg = made;
     return DCSR_OK;
@@ -146,6 +146,18 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
     return DCSR_OK;
 }
 
+/* What a device has no kernels for. */
+static dcsr_status check_options(const dcsr_amg *amg)
+{
+    const bool narrow = amg->options.precision == DCSR_I_AMG_FP32;
+    if (!amg->engine->on_device || (!narrow && amg->options.smoother != DCSR_I_AMG_GAUSS_SEIDEL))
+        return DCSR_OK;
+    return dcsr_thread_fail(
+        DCSR_ERROR_NOT_BUILT,
+        "amg setup: the option %s is not there on a GPU; choose another, or a context on the cpu",
+        narrow ? "precision=fp32" : "smoother=gauss-seidel");
+}
+
 dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like)
 {
     dcsr_i_amg_hierarchy *h;
@@ -155,8 +167,11 @@ dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hie
         h->options = like->options;
         if (amg->options.smoother == DCSR_I_AMG_ANY_SMOOTHER) h->options.smoother = DCSR_I_AMG_ANY_SMOOTHER;
     }
-    dcsr_status status = dcsr_i_amg_adopt(h, A, amg, false);
+    dcsr_status status = h->engine->open(h);
+    if (!status) status = dcsr_i_amg_adopt(h, A, amg, false);
     if (!status) status = dcsr_i_amg_build(h, amg, like);
+    dcsr_status closed = h->engine->close(h, "amg setup");
+    if (!status) status = closed;
     if (status) {
         dcsr_i_amg_hierarchy_destroy(h);
         return status;
@@ -176,6 +191,7 @@ dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
     if (!amg || !A)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: %s is NULL", !amg ? "amg" : "A");
     DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
+    DCSR_I_AMG_TRY(check_options(amg));
     dcsr_i_amg_rebuild_drop(amg);
     DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, NULL));
     if (report) *report = amg->hierarchy->report;

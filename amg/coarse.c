@@ -3,7 +3,7 @@
  * The last level is singular where A is (a Neumann problem), or where an aggregate has fewer rows than there are
  * near-nullspace vectors. X of least norm with A X = I in the least squares is the pseudo-inverse in each case,
  * and applying it is a product with a dense matrix. */
-#include "amg/hierarchy.h"
+#include "amg/amg_engine.h"
 #include "amg/lapack.h"
 
 static const double SINGULAR = 1e-12; /* relative */
@@ -51,18 +51,46 @@ static void transpose(double *square, uint64_t n)
     }
 }
 
+/* On a device, from there and back. */
+static dcsr_status bring_rows(dcsr_i_amg_rows *rows, const dcsr_i_amg_hierarchy *h,
+                              const dcsr_i_amg_level *level)
+{
+    dcsr_csr csr;
+    *rows = level->A.rows;
+    if (!h->engine->on_device) return DCSR_OK;
+    DCSR_I_AMG_TRY(dcsr_view_get_csr_on_host(level->A.view, &csr));
+    *rows = dcsr_i_amg_rows_of(&csr);
+    return DCSR_OK;
+}
+
+static dcsr_status put_inverse(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_array *inverse)
+{
+    if (!h->engine->on_device) {
+        level->inverse = *inverse;
+        *inverse = (dcsr_i_amg_array){0};
+        return DCSR_OK;
+    }
+    DCSR_I_AMG_TRY(h->engine->take(&level->inverse, h, inverse->count, inverse->size));
+    h->engine->put(h, level->inverse.data, inverse->data, inverse->count * inverse->size);
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
 {
     uint64_t n = level->rows;
-    dcsr_i_amg_array dense = {0};
+    dcsr_i_amg_array dense = {0}, inverse = {0};
+    dcsr_i_amg_rows rows;
     if (!n) return DCSR_OK;
-    dcsr_status status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
-    if (!status) status = dcsr_i_amg_take(&level->inverse, h->context, n * n, sizeof(double));
+    dcsr_status status = bring_rows(&rows, h, level);
+    if (!status) status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
+    if (!status) status = dcsr_i_amg_take(&inverse, h->context, n * n, sizeof(double));
     if (!status) {
-        fill(dense.data, level->inverse.data, &level->A.rows);
-        status = solve(h->context, (int)n, dense.data, level->inverse.data);
+        fill(dense.data, inverse.data, &rows);
+        status = solve(h->context, (int)n, dense.data, inverse.data);
     }
-    if (!status) transpose(level->inverse.data, n);
+    if (!status) transpose(inverse.data, n);
+    if (!status) status = put_inverse(h, level, &inverse);
     dcsr_i_amg_drop(&dense, h->context);
+    dcsr_i_amg_drop(&inverse, h->context);
     return status;
 }

@@ -5,8 +5,12 @@
  * Bytes that a V-cycle moves at least, on a level of n rows with e entries, where P has p of them, and the
  * smoother makes s steps: 2 s passes over A (the first step from zero reads none, the residual does), that is
  * 2 s (12 e + 8 n); R and P, 24 p; and per pass over A five vectors at most, 2 s 40 n. So it is the entries that
- * count: 60 million entries at 20 GB/s and s = 2 are 150 ms, whatever the arithmetic. */
-#include "amg/kernels.h"
+ * count: 60 million entries at 20 GB/s and s = 2 are 150 ms, whatever the arithmetic.
+ *
+ * On a device these bytes are the same, and each pass is a launch: 2 s + 3 on a level, three more where W visits it
+ * again, one on the last, none of which waits. A V-cycle for 7 points on 128^3, s = 2, moves 1.1 GB in some 25
+ * launches, of which those for all but the first level take as long as launching them. */
+#include "amg/amg_engine.h"
 #include <math.h>
 
 enum { LAST_SWEEPS = 8 }; /* of the smoother, on a last level that is not inverted */
@@ -51,8 +55,8 @@ dcsr_status dcsr_i_amg_take_vectors(dcsr_i_amg_hierarchy *h, int number, int wid
                                                                     : 3;
     for (int v = 0; v < count; v++) {
         dcsr_i_amg_array array;
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(&array, h->context, level->rows * (uint64_t)width, sizeof(double)));
-        dcsr_i_amg_drop(taken[v], h->context);
+        DCSR_I_AMG_TRY(h->engine->take(&array, h, level->rows * (uint64_t)width, sizeof(double)));
+        h->engine->drop(taken[v], h);
         *taken[v] = array;
     }
     return DCSR_OK;
@@ -142,31 +146,42 @@ static void smooth_last(const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f,
 
 static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b);
 
-/* From x = c of the first visit to a level: a second one for what c leaves. The correction is c + e for W, and
- * the combination of both that is best in the norm of A if K is asked for (Notay, Recursive Krylov-based
- * multigrid cycles, 2008). Each column has its own. */
+/* From x = c of the first visit to a level: a second one for what c leaves, which W adds to it. */
 static void visit_again(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
+{
+    dcsr_i_amg_level *level = &h->level[number];
+    void *c = level->best[0].data, *r = level->best[2].data;
+    f->run->combine(f, level->rows, dcsr_i_amg_one, x, dcsr_i_amg_zero, c);
+    f->run->residual(f, &level->A.rows, c, b, r, NULL);
+    cycle(h, f, number, x, r);
+    f->run->combine(f, level->rows, dcsr_i_amg_one, c, dcsr_i_amg_one, x);
+}
+
+/* The same for K, with the combination of both that is best in the norm of A (Notay, Recursive Krylov-based multigrid
+ * cycles, 2008). Each column has its own. */
+static void visit_for_best(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x,
+                           const void *b)
 {
     enum { MOST = DCSR_I_AMG_MOST_WIDTH };
     dcsr_i_amg_level *level = &h->level[number];
     const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t n = level->rows;
     const int width = f->width;
-    const bool best = h->options.cycle == DCSR_I_AMG_K;
     void *c = level->best[0].data, *v = level->best[1].data, *r = level->best[2].data;
     double cv[MOST], cb[MOST], square[MOST], left[MOST], step[MOST], back[MOST], again[MOST], enough = 0;
+    double xv[MOST], xr[MOST], xw[MOST];
     f->run->combine(f, n, dcsr_i_amg_one, x, dcsr_i_amg_zero, c);
     f->run->multiply_dot(f, A, c, v, c, cv, NULL);
-    if (best) f->run->dot(f, n, c, b, cb);
+    f->run->dot(f, n, c, b, cb);
     for (int k = 0; k < width; k++) {
-        step[k] = best && cv[k] > 0 ? cb[k] / cv[k] : 1;
+        step[k] = cv[k] > 0 ? cb[k] / cv[k] : 1;
         back[k] = -step[k];
         again[k] = 1;
     }
     f->run->combine(f, n, dcsr_i_amg_one, b, dcsr_i_amg_zero, r);
     f->run->add_norm(f, n, back, v, r, left);
-    if (best) f->run->dot(f, n, b, b, square);
-    for (int k = 0; k < width && best; k++) {
+    f->run->dot(f, n, b, b, square);
+    for (int k = 0; k < width; k++) {
         if (cv[k] > 0 && left[k] > GOOD_ENOUGH * GOOD_ENOUGH * square[k]) continue;
         if (cv[k] > 0 || square[k] == 0) again[k] = 0;
         enough += again[k] == 0;
@@ -176,17 +191,14 @@ static void visit_again(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int n
         return;
     }
     cycle(h, f, number, x, r);
-    if (best) {
-        double xv[MOST], xr[MOST], xw[MOST];
-        f->run->dot(f, n, x, v, xv);
-        f->run->dot(f, n, x, r, xr);
-        f->run->multiply_dot(f, A, x, level->r.data, x, xw, NULL);
-        for (int k = 0; k < width; k++) {
-            if (cv[k] <= 0 || again[k] == 0) continue;
-            double rest = xw[k] - xv[k] * xv[k] / cv[k];
-            again[k] = rest > 0 ? xr[k] / rest : 0;
-            step[k] -= xv[k] / cv[k] * again[k];
-        }
+    f->run->dot(f, n, x, v, xv);
+    f->run->dot(f, n, x, r, xr);
+    f->run->multiply_dot(f, A, x, level->r.data, x, xw, NULL);
+    for (int k = 0; k < width; k++) {
+        if (cv[k] <= 0 || again[k] == 0) continue;
+        double rest = xw[k] - xv[k] * xv[k] / cv[k];
+        again[k] = rest > 0 ? xr[k] / rest : 0;
+        step[k] -= xv[k] / cv[k] * again[k];
     }
     f->run->combine(f, n, step, c, again, x);
 }
@@ -194,7 +206,6 @@ static void visit_again(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int n
 static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number, void *x, const void *b)
 {
     dcsr_i_amg_level *level = &h->level[number], *next = level + 1;
-    double squares[DCSR_I_AMG_MOST_WIDTH];
     if (number + 1 == h->level_count) {
         if (level->told.direct)
             f->run->dense(f, level->rows, level->inverse.data, b, x);
@@ -203,11 +214,12 @@ static void cycle(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_form *f, int number,
         return;
     }
     smooth_from_zero(h, f, level, x, b);
-    f->run->residual(f, &level->A.rows, x, b, level->r.data, squares);
+    f->run->residual(f, &level->A.rows, x, b, level->r.data, NULL);
     f->run->multiply(f, &level->R.rows, level->r.data, next->b.data);
     cycle(h, f, number + 1, next->x.data, next->b.data);
     if (h->options.cycle != DCSR_I_AMG_V && number + 2 < h->level_count)
-        visit_again(h, f, number + 1, next->x.data, next->b.data);
+        (h->options.cycle == DCSR_I_AMG_K ? visit_for_best : visit_again)(h, f, number + 1, next->x.data,
+                                                                          next->b.data);
     smooth_from(h, f, level, next->x.data, x, b);
 }
 
@@ -215,7 +227,7 @@ void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *n
                              const double *b)
 {
     const bool narrow = h->options.precision == DCSR_I_AMG_FP32;
-    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, narrow ? DCSR_FP32 : DCSR_FP64, width);
+    const dcsr_i_amg_form f = h->engine->form_of(h, narrow ? DCSR_FP32 : DCSR_FP64, width);
     dcsr_i_amg_level *first = &h->level[0];
     if (!narrow) {
         cycle(h, &f, 0, x, b);

@@ -17,15 +17,24 @@ static row_sums sums_of(const dcsr_i_amg_rows *A, uint64_t i)
     return s;
 }
 
-dcsr_status dcsr_i_amg_refuse(const char *call, const dcsr_i_amg_rows *A, uint64_t i)
+uint64_t dcsr_i_amg_fault_of(const dcsr_i_amg_rows *A, uint64_t i)
 {
-    row_sums s = sums_of(A, i);
-    const char *what = !dcsr_i_amg_span_of(A, i).count ? "has no entries"
-                       : !isfinite(s.absolute)         ? "has a value that is not finite, or too large"
-                                                       : "has a zero on the diagonal, or nothing";
+    dcsr_i_amg_fault fault = !dcsr_i_amg_span_of(A, i).count     ? DCSR_I_AMG_EMPTY
+                             : !isfinite(sums_of(A, i).absolute) ? DCSR_I_AMG_NOT_FINITE
+                                                                 : DCSR_I_AMG_NO_DIAGONAL;
+    return 4 * i + fault;
+}
+
+dcsr_status dcsr_i_amg_refuse(const char *call, uint64_t wrong)
+{
+    static const char *const what[] = {
+        [DCSR_I_AMG_EMPTY] = "has no entries",
+        [DCSR_I_AMG_NOT_FINITE] = "has a value that is not finite, or too large",
+        [DCSR_I_AMG_NO_DIAGONAL] = "has a zero on the diagonal, or nothing",
+    };
     return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                             "%s: row %llu of A %s; multigrid divides by the diagonal", call,
-                            (unsigned long long)i, what);
+                            (unsigned long long)(wrong / 4), what[wrong % 4]);
 }
 
 static row_sums read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
@@ -43,8 +52,8 @@ bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1)
     return s.diagonal != 0 && isfinite(s.absolute);
 }
 
-dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
-                                     dcsr_i_amg_level *level, bool checked)
+dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarchy *h,
+                                     dcsr_i_amg_level *level)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->diagonal, h->context, A->rows, sizeof(double)));
@@ -64,7 +73,7 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_am
         negative += s.diagonal < 0;
         if (s.absolute > gershgorin * fabs(s.diagonal)) gershgorin = s.absolute / fabs(s.diagonal);
     }
-    if (checked && wrong != UINT64_MAX) return dcsr_i_amg_refuse("amg setup", A, wrong);
-    *found = (dcsr_i_amg_diagonal){.gershgorin = gershgorin, .positive = !negative};
+    if (wrong != UINT64_MAX) wrong = dcsr_i_amg_fault_of(A, wrong);
+    *found = (dcsr_i_amg_diagonal){.gershgorin = gershgorin, .positive = !negative, .wrong = wrong};
     return DCSR_OK;
 }

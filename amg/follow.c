@@ -100,7 +100,7 @@ static dcsr_status reweigh(dcsr_i_amg_follow *f, const dcsr_i_amg_made *dirty, b
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &diagonal[i], sizeof *diagonal));
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(&f->undo, &scale[i], sizeof *scale));
         if (!dcsr_i_amg_read_row(level, i, l1) && checked)
-            return dcsr_i_amg_refuse("amg update", &level->A.rows, i);
+            return dcsr_i_amg_refuse("amg update", dcsr_i_amg_fault_of(&level->A.rows, i));
         if (level->block == 1 && before != diagonal[i]) dcsr_i_amg_set_add(&f->set[WEIGHED], node);
         if (!norms || (k && dirty->row[k - 1] / level->block == node)) continue;
         const double norm = norms[node];
@@ -286,7 +286,7 @@ static dcsr_status multiply_again(dcsr_i_amg_follow *f, const dcsr_i_amg_made *d
 /* The graph of all nodes, where the rows of a node do not tell its strong neighbours. */
 static dcsr_status connect_again(dcsr_i_amg_follow *f)
 {
-    dcsr_i_amg_graph_free(&f->graph, f->context);
+    dcsr_i_amg_graph_free(&f->graph, f->h);
     f->graph = (dcsr_i_amg_graph){0};
     return f->h->symmetric ? DCSR_OK : dcsr_i_amg_strength(&f->graph, f->h, f->level, f->level->theta);
 }
@@ -355,7 +355,7 @@ static dcsr_status follow_levels(dcsr_i_amg_follow *f, dcsr_i_amg_made *rows, co
     }
     dcsr_i_amg_made_free(&dirty, f->context);
     clear(f, VECTORS, OTHER_VECTORS);
-    dcsr_i_amg_graph_free(&f->graph, f->context);
+    dcsr_i_amg_graph_free(&f->graph, f->h);
     f->graph = (dcsr_i_amg_graph){0};
     return status;
 }

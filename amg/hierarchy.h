@@ -7,7 +7,7 @@
  *
  * The rows of a level are in nodes of `block` rows each. An aggregate of nodes becomes one node of the next
  * level, with as many rows as there are near-nullspace vectors. All stages give the same bits for any number
- * of threads: rows are computed by one thread each, and sums in fixed blocks of rows (kernels.h). */
+ * of threads: rows are computed by one thread each, and sums in fixed blocks of rows (amg_engine.h). */
 #ifndef DCSR_AMG_HIERARCHY_H
 #define DCSR_AMG_HIERARCHY_H
 
@@ -109,6 +109,7 @@ typedef struct dcsr_i_amg_matrix {
 /* What a pass works on: vectors of one type and of so many columns, and the kernels for them (kernels.h). */
 typedef struct dcsr_i_amg_kernels dcsr_i_amg_kernels;
 typedef struct dcsr_i_amg_form {
+    struct dcsr_i_amg_hierarchy *h;
     dcsr_context *context;
     double *sums; /* room for the sums of blocks of rows */
     dcsr_type type;
@@ -144,6 +145,9 @@ typedef struct dcsr_i_amg_level {
 
 typedef struct dcsr_i_amg_hierarchy {
     dcsr_context *context;
+    const struct dcsr_i_amg_engine *engine; /* amg_engine.h */
+    void *stream;                           /* of a device, while a call works there */
+    dcsr_status failed;                     /* there, first */
     dcsr_i_amg_options options;
     int level_count, width;
     dcsr_i_amg_level level[DCSR_I_AMG_MOST_LEVELS];
@@ -158,6 +162,7 @@ typedef struct dcsr_i_amg_rebuild dcsr_i_amg_rebuild; /* rebuild.c */
 
 struct dcsr_amg {
     dcsr_context *context;
+    const struct dcsr_i_amg_engine *engine;
     dcsr_i_amg_options options;
     dcsr_i_amg_array nullspace; /* row after row; none: constants */
     uint64_t nullspace_rows, nullspace_cols;
@@ -168,15 +173,16 @@ struct dcsr_amg {
     dcsr_i_amg_array residuals, residual_counts;
 };
 
-/* ---- Memory (amg.c) ---- */
+/* ---- Memory of the host (amg.c); that of the engine is in amg_engine.h ---- */
 
 dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size);
 void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context);
-/* Room for sums of so many rows. */
-dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
 /* An empty one, with the options of the solver. */
 dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg);
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *hierarchy);
+
+/* Of the host: room for sums of so many rows (kernels.c). */
+dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
 
 /* Seconds on a clock that only goes forward. */
 double dcsr_i_amg_now(void);
@@ -194,25 +200,32 @@ typedef struct dcsr_i_amg_graph {
     dcsr_i_amg_array begins, lengths, neighbours;
 } dcsr_i_amg_graph;
 
-/* What rows tell one by one (diagonal.c): the diagonal, sums of |a_ij|. `checked`: a row that is empty, has no
- * diagonal or a value that is not finite is an error. */
+/* What rows tell one by one (diagonal.c): the diagonal, sums of |a_ij|, and the first row that cannot be used, which is
+ * an error at level 0. */
+typedef enum dcsr_i_amg_fault {
+    DCSR_I_AMG_EMPTY,
+    DCSR_I_AMG_NOT_FINITE,
+    DCSR_I_AMG_NO_DIAGONAL
+} dcsr_i_amg_fault;
 typedef struct dcsr_i_amg_diagonal {
     double gershgorin; /* the largest sum |a_ij| / |a_ii| */
     bool positive;     /* no a_ii is negative */
+    uint64_t wrong;    /* row * 4 + what is wrong with it; UINT64_MAX: none is */
 } dcsr_i_amg_diagonal;
 /* One row: false if it cannot be used; diagonal and scale are written even so. */
 bool dcsr_i_amg_read_row(dcsr_i_amg_level *level, uint64_t i, bool l1);
-/* The error for a row that cannot be used, in a call of that name. */
-dcsr_status dcsr_i_amg_refuse(const char *call, const dcsr_i_amg_rows *A, uint64_t i);
-dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, const dcsr_i_amg_hierarchy *h,
-                                     dcsr_i_amg_level *level, bool checked);
+/* `wrong` of a row that cannot be used, and the error for it, in a call of that name. */
+uint64_t dcsr_i_amg_fault_of(const dcsr_i_amg_rows *A, uint64_t i);
+dcsr_status dcsr_i_amg_refuse(const char *call, uint64_t wrong);
+dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarchy *h,
+                                     dcsr_i_amg_level *level);
 /* rho of D^-1 A, by some Lanczos steps if A is symmetric with a positive diagonal, else the bound of
  * Gershgorin (spectrum.c). Clears *symmetric if A turns out not to be. */
 double dcsr_i_amg_estimate_rho(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
                                const dcsr_i_amg_diagonal *found, bool *symmetric);
 /* strength.c */
-dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
-                                dcsr_i_amg_level *level, double theta);
+dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                                double theta);
 /* The strong neighbours of one node, from its rows alone; returns how many. `sum` is of as many zeros as there
  * are nodes, or NULL if these are single rows. */
 typedef struct dcsr_i_amg_measure {
@@ -223,18 +236,18 @@ typedef struct dcsr_i_amg_measure {
 uint32_t dcsr_i_amg_connect(uint32_t *strong, const dcsr_i_amg_measure *m, uint64_t node, double *sum);
 /* The norm of one node. */
 void dcsr_i_amg_weigh(double *norms, const dcsr_i_amg_level *level, uint64_t node);
-void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context);
+void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h);
 /* aggregate.c: aggregate[node] is a number below count, or DCSR_I_AMG_NO_AGGREGATE. */
 #define DCSR_I_AMG_NO_AGGREGATE UINT32_MAX
 typedef struct dcsr_i_amg_partition {
     uint32_t *aggregate;
     uint64_t count;
 } dcsr_i_amg_partition;
-dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, const dcsr_i_amg_hierarchy *h,
+dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_graph *graph);
 /* tentative.c: T has the near-nullspace vectors of the level, row after row, and gets their orthonormal parts;
  * `coarse`, zero before, gets the vectors of the next level. */
-dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, const dcsr_i_amg_hierarchy *h,
+dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_level *level, const dcsr_i_amg_partition *parts,
                                  uint64_t vectors);
 /* One aggregate: nodes[0] to nodes[count - 1], in order; R is vectors x vectors, zero before. */
@@ -261,13 +274,14 @@ void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reac
                              uint64_t node, uint32_t *columns, double *values);
 /* P of the level; T and `coarse` as above. */
 dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
-                                   const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
+                                   dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                    const dcsr_i_amg_partition *parts, uint64_t vectors);
 /* coarse.c: the dense pseudo-inverse of the last level. */
 dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
-/* setup.c: takes a CSR view of the matrix; the rows of the view that there is. */
+/* setup.c: takes a CSR view of the matrix, in which columns ascend; the rows of the view that there is. */
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
 dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m);
+dcsr_i_amg_rows dcsr_i_amg_rows_of(const dcsr_csr *csr);
 void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context);
 
 /* setup.c: the report, from the levels. */

@@ -40,6 +40,7 @@ dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows)
 /* Of all blocks: one of the sums that stand side by side. */
 static void total(const dcsr_i_amg_form *f, uint64_t n, int which, double *totals)
 {
+    if (!totals) return;
     for (int c = 0; c < f->width; c++) totals[c] = 0;
     for (uint64_t block = 0; block < blocks_of(n); block++)
         for (int c = 0; c < f->width; c++) totals[c] += sums_of(f, block, which)[c];
@@ -101,13 +102,14 @@ static inline narrow_span narrow_span_of(const dcsr_i_amg_rows *A, uint64_t i)
 #include "amg/kernels.inc"
 #undef WIDTH
 
-dcsr_i_amg_form dcsr_i_amg_form_of(const dcsr_i_amg_hierarchy *h, dcsr_type type, int width)
+dcsr_i_amg_form dcsr_i_amg_form_of(dcsr_i_amg_hierarchy *h, dcsr_type type, int width)
 {
     static const dcsr_i_amg_kernels *const kernels[2][4] = {
         {&kernels_fp64_1, &kernels_fp64_2, &kernels_fp64_4, &kernels_fp64_8},
         {&kernels_fp32_1, &kernels_fp32_2, &kernels_fp32_4, &kernels_fp32_8}};
     const int power = width == 8 ? 3 : width / 2;
-    return (dcsr_i_amg_form){.context = h->context,
+    return (dcsr_i_amg_form){.h = h,
+                             .context = h->context,
                              .sums = h->sums.data,
                              .type = type,
                              .width = width,

@@ -2,7 +2,8 @@
  *
  * A vector here has `width` columns, which stand side by side in each row, so that one pass over a matrix serves
  * them all. Sums over all rows, one a column, are taken in blocks of DCSR_I_AMG_BLOCK rows, each by one thread,
- * and then over the blocks in order: so they do not depend on the number of threads. */
+ * and then over the blocks in order: so they do not depend on the number of threads. Where sums are not wanted,
+ * NULL is given for them: a device is then not waited for. */
 #ifndef DCSR_AMG_KERNELS_H
 #define DCSR_AMG_KERNELS_H
 
@@ -21,7 +22,7 @@ struct dcsr_i_amg_kernels {
     /* r = b - A x; r may be b. squares: r^T r */
     void (*residual)(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, const void *b,
                      void *r, double *squares);
-    /* y = A x; wy: w^T y; yy: y^T y, unless it is NULL. */
+    /* y = A x; wy: w^T y; yy: y^T y. */
     void (*multiply_dot)(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, void *y,
                          const void *w, double *wy, double *yy);
     /* A step of the smoother in one pass over A: d = keep d + add D^-1 (b - A x), to = x + d. The first from
@@ -44,8 +45,8 @@ struct dcsr_i_amg_kernels {
     void (*dense)(const dcsr_i_amg_form *f, uint64_t n, const double *M, const void *x, void *y);
 };
 
-/* width: 1, 2, 4 or 8. */
-dcsr_i_amg_form dcsr_i_amg_form_of(const dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
+/* Of the cpu; width: 1, 2, 4 or 8. */
+dcsr_i_amg_form dcsr_i_amg_form_of(dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
 /* y = x / norm in fp32, column by column; and back, y = norm x. */
 void dcsr_i_amg_narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y);
 void dcsr_i_amg_widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y);

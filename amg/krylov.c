@@ -56,7 +56,7 @@ static void advance(dcsr_i_amg_solve *s, const double *step, const double *z, co
 {
     double back[MOST];
     for (int c = 0; c < s->form.width; c++) back[c] = -step[c];
-    s->form.run->add_norm(&s->form, s->A->rows, step, z, s->x, squares);
+    s->form.run->add_norm(&s->form, s->A->rows, step, z, s->x, NULL);
     s->form.run->add_norm(&s->form, s->A->rows, back, v, s->r, squares);
 }
 
@@ -208,7 +208,7 @@ static void extend(dcsr_i_amg_solve *s, hessenberg *g, int k, double **v, double
             column_of(&g[c], k)[i] = product[c];
             back[c] = -product[c];
         }
-        f->run->add_norm(f, n, back, v[i], w, squares);
+        f->run->add_norm(f, n, back, v[i], w, i == k ? squares : NULL);
     }
     for (int c = 0; c < f->width; c++) {
         if (!goes_on(s, c)) {
@@ -250,7 +250,7 @@ void dcsr_i_amg_fgmres(dcsr_i_amg_solve *s)
                 factor[c] = k < g[c].steps ? g[c].right[k] : 0;
                 any |= k < g[c].steps;
             }
-            if (any) f->run->add_norm(f, n, factor, z[k], s->x, squares);
+            if (any) f->run->add_norm(f, n, factor, z[k], s->x, NULL);
         }
         f->run->residual(f, s->A, s->x, s->b, s->r, squares);
         for (int c = 0; c < f->width; c++)

@@ -130,7 +130,7 @@ static void each_node(void (*step)(reach *, const work *, uint64_t), const work 
     }
 }
 
-static dcsr_status make(dcsr_matrix **P, const dcsr_i_amg_hierarchy *h, work *w, uint64_t aggregates)
+static dcsr_status make(dcsr_matrix **P, dcsr_i_amg_hierarchy *h, work *w, uint64_t aggregates)
 {
     const uint64_t rows = w->P.level->rows, cols = aggregates * w->P.vectors;
     const int threads = dcsr_context_threads(h->context, w->P.level->A.rows.nnz);
@@ -159,7 +159,7 @@ done:
 }
 
 dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
-                                   const dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
+                                   dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                    const dcsr_i_amg_partition *parts, uint64_t vectors)
 {
     DCSR_I_AMG_TRY(dcsr_i_amg_tentative(T, coarse, h, level, parts, vectors));

@@ -2,7 +2,7 @@
  *
  *      C = strength(A)  aggregates = MIS-2(C)  T, B' = QR(B)  P = smoothed T  R = P^T  A' = R (A P)
  */
-#include "amg/hierarchy.h"
+#include "amg/amg_engine.h"
 #include <dcsr/mxm.h>
 #include <dcsr/transpose.h>
 #include <math.h>
@@ -13,18 +13,23 @@ static const double LEAST_COARSENING = 0.8;
 /* A last level of so many rows is still inverted where coarsening came to an end before coarse_rows. */
 enum { MOST_DIRECT = 1000 };
 
+dcsr_i_amg_rows dcsr_i_amg_rows_of(const dcsr_csr *csr)
+{
+    return (dcsr_i_amg_rows){.rows = csr->rows,
+                             .cols = csr->cols,
+                             .nnz = csr->nnz,
+                             .begin = csr->offsets,
+                             .end = csr->offsets + 1,
+                             .columns = csr->col_indices,
+                             .values = csr->values,
+                             .fixed = UINT64_MAX};
+}
+
 dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m)
 {
     dcsr_csr csr;
     DCSR_I_AMG_TRY(dcsr_view_get_csr(m->view, &csr));
-    m->rows = (dcsr_i_amg_rows){.rows = csr.rows,
-                                .cols = csr.cols,
-                                .nnz = csr.nnz,
-                                .begin = csr.offsets,
-                                .end = csr.offsets + 1,
-                                .columns = csr.col_indices,
-                                .values = csr.values,
-                                .fixed = UINT64_MAX};
+    m->rows = dcsr_i_amg_rows_of(&csr);
     return DCSR_OK;
 }
 
@@ -94,12 +99,14 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i
     level->rows = level->A.rows.rows;
     level->told = (dcsr_amg_level){.rows = level->rows, .nnz = level->A.rows.nnz};
     DCSR_I_AMG_TRY(dcsr_i_amg_take_vectors(h, number, 1));
-    DCSR_I_AMG_TRY(dcsr_i_amg_read_diagonal(&found, h, level, !number));
+    DCSR_I_AMG_TRY(h->engine->read_diagonal(&found, h, level));
+    if (!number && found.wrong != UINT64_MAX) return dcsr_i_amg_refuse("amg setup", found.wrong);
     const int64_t steps = h->options.lanczos;
     const bool before = *symmetric;
     if (*like) h->options.lanczos = 2;
     if (!*like || !number) level->told.rho = dcsr_i_amg_estimate_rho(h, level, &found, symmetric);
     h->options.lanczos = steps;
+    if (h->failed) return h->failed;
     if (before != *symmetric) *like = NULL;
     if (*like) level->told.rho = (*like)->level[number].told.rho;
     if (!number) h->symmetric = *symmetric;
@@ -113,12 +120,15 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i
 /* R = P^T and A' = R A P, into the next level. */
 static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_matrix *next)
 {
+    /* Where the matrices are, with the same bits each time. */
+    const dcsr_desc desc = {.deterministic = true,
+                            .device = h->engine->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_AUTO};
     const uint64_t rows = level->rows, coarse = level->P.rows.cols;
     dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
-    if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, NULL);
+    if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, &desc);
     if (!status) status = dcsr_i_amg_matrix_view(&level->R);
     if (!status) status = dcsr_matrix_create(&next->matrix, h->context, DCSR_FP64, coarse, coarse, NULL);
-    if (!status) status = dcsr_rap(next->matrix, level->R.view, level->A.view, level->P.view, NULL);
+    if (!status) status = dcsr_rap(next->matrix, level->R.view, level->A.view, level->P.view, &desc);
     return status ? status : dcsr_i_amg_matrix_view(next);
 }
 
@@ -141,16 +151,16 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
 {
     for (double theta = h->options.strength;; theta = 0) {
         double start = dcsr_i_amg_now();
-        DCSR_I_AMG_TRY(dcsr_i_amg_strength(graph, h, level, theta));
+        DCSR_I_AMG_TRY(h->engine->strength(graph, h, level, theta));
         double between = dcsr_i_amg_now();
-        DCSR_I_AMG_TRY(dcsr_i_amg_aggregate(parts, h, graph));
+        DCSR_I_AMG_TRY(h->engine->aggregate(parts, h, graph));
         level->told.strength_seconds += between - start;
         level->told.aggregate_seconds += dcsr_i_amg_now() - between;
         level->theta = theta;
         if (is_coarser(level, parts->count, width)) return DCSR_OK;
         parts->count = 0;
         if (theta == 0) return DCSR_OK;
-        dcsr_i_amg_graph_free(graph, h->context);
+        dcsr_i_amg_graph_free(graph, h);
     }
 }
 
@@ -173,14 +183,14 @@ static dcsr_status partition_like(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
                                   dcsr_i_amg_partition *parts, bool *kept)
 {
     double start = dcsr_i_amg_now();
-    DCSR_I_AMG_TRY(dcsr_i_amg_strength(graph, h, level, like->theta));
+    DCSR_I_AMG_TRY(h->engine->strength(graph, h, level, like->theta));
     *kept = hold_together(graph, like->aggregate.data);
     if (*kept) {
         memcpy(parts->aggregate, like->aggregate.data, graph->count * sizeof *parts->aggregate);
         parts->count = like->aggregates;
         level->theta = like->theta;
     } else {
-        dcsr_i_amg_graph_free(graph, h->context);
+        dcsr_i_amg_graph_free(graph, h);
     }
     level->told.strength_seconds = dcsr_i_amg_now() - start;
     return DCSR_OK;
@@ -195,8 +205,7 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
     dcsr_i_amg_graph graph = {0};
     vectors coarse = {.count = B->count};
     dcsr_i_amg_partition parts = {0};
-    dcsr_status status =
-        dcsr_i_amg_take(&level->aggregate, h->context, level->rows / level->block, sizeof(uint32_t));
+    dcsr_status status = h->engine->take(&level->aggregate, h, level->rows / level->block, sizeof(uint32_t));
     parts.aggregate = level->aggregate.data;
     if (!status && like) status = partition_like(h, level, like, &graph, &parts, kept);
     if (!status && !*kept) status = partition(h, level, B->count, &graph, &parts);
@@ -204,16 +213,14 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
     level->vectors = level[1].block = B->count;
     level->aggregates = parts.count;
     double start = dcsr_i_amg_now();
-    if (*made)
-        status =
-            dcsr_i_amg_take(&coarse.array, h->context, parts.count * B->count * B->count, sizeof(double));
-    if (*made && !status && !B->constant) {
+    if (*made) status = h->engine->take(&coarse.array, h, parts.count * B->count * B->count, sizeof(double));
+    if (*made && !status && !B->constant && !h->engine->on_device) {
         status = dcsr_i_amg_take(&level->B, h->context, B->array.count, sizeof(double));
         if (!status) memcpy(level->B.data, B->array.data, B->array.count * sizeof(double));
     }
     if (*made && !status)
-        status = dcsr_i_amg_prolongator(level, B->array.data, coarse.array.data, h, &graph, &parts, B->count);
-    dcsr_i_amg_graph_free(&graph, h->context);
+        status = h->engine->prolongator(level, B->array.data, coarse.array.data, h, &graph, &parts, B->count);
+    dcsr_i_amg_graph_free(&graph, h);
     level->told.prolongator_seconds = dcsr_i_amg_now() - start;
     start = dcsr_i_amg_now();
     if (*made && !status) status = multiply(h, level, &level[1].A);
@@ -222,22 +229,26 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
         level->T = B->array;
         *B = coarse;
     }
+    if (h->engine->on_device) { /* where updates set up all anew */
+        h->engine->drop(&level->T, h);
+        h->engine->drop(&level->aggregate, h);
+    }
     return status;
 }
 
 /* ---- All levels ---- */
 
 /* The caller's vectors, which are used up; or one of ones for each row of a node. */
-static dcsr_status first_vectors(vectors *B, const dcsr_amg *amg, uint64_t rows, uint64_t block)
+static dcsr_status first_vectors(vectors *B, dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, uint64_t rows)
 {
+    const uint64_t block = h->level[0].block;
     B->count = amg->nullspace.data ? amg->nullspace_cols : block;
     B->constant = !amg->nullspace.data;
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&B->array, amg->context, rows * B->count, sizeof(double)));
-    double *value = B->array.data;
+    DCSR_I_AMG_TRY(h->engine->take(&B->array, h, rows * B->count, sizeof(double)));
     if (amg->nullspace.data)
-        memcpy(value, amg->nullspace.data, rows * B->count * sizeof *value);
+        h->engine->put(h, B->array.data, amg->nullspace.data, rows * B->count * sizeof(double));
     else
-        for (uint64_t i = 0; i < rows; i++) value[i * block + i % block] = 1;
+        h->engine->fill_constants(h, B->array.data, rows, block);
     return DCSR_OK;
 }
 
@@ -295,10 +306,10 @@ dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const
     h->level[0].block = (uint64_t)h->options.block;
     h->symmetric = !like || like->symmetric;
     h->width = 1;
-    dcsr_status status = dcsr_i_amg_take_sums(h, rows);
-    if (!status) status = first_vectors(&B, amg, rows, h->level[0].block);
+    dcsr_status status = h->engine->take_sums(h, rows);
+    if (!status) status = first_vectors(&B, h, amg, rows);
     if (!status) status = make_levels(h, like, &B);
-    dcsr_i_amg_drop(&B.array, h->context);
+    h->engine->drop(&B.array, h);
     if (!status) status = dcsr_i_amg_prepare(h);
     if (!status) dcsr_i_amg_tell(h);
     return status;

@@ -1,5 +1,5 @@
 /* solve.c: a solve from its arguments to its report. */
-#include "amg/kernels.h"
+#include "amg/amg_engine.h"
 #include "amg/rebuild.h"
 #include <math.h>
 #include <string.h>
@@ -28,34 +28,38 @@ static method method_of(const dcsr_i_amg_options *options, int64_t solver)
     }
 }
 
-/* All that a solve takes: vectors, pointers to them, fgmres's small arrays; x and b of several columns. */
+/* All that a solve takes: vectors, pointers to them, fgmres's small arrays; x and b where they are not used in
+ * place. */
 typedef struct room {
     dcsr_i_amg_array vectors, r, pointers, small, x, b;
 } room;
 
-static void leave(room *m, dcsr_context *context)
+static void leave(room *m, dcsr_i_amg_hierarchy *h)
 {
-    dcsr_i_amg_array *const arrays[] = {&m->vectors, &m->r, &m->pointers, &m->small, &m->x, &m->b};
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
+    dcsr_i_amg_array *const vectors[] = {&m->vectors, &m->r, &m->x, &m->b};
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) h->engine->drop(vectors[v], h);
+    dcsr_i_amg_drop(&m->pointers, h->context);
+    dcsr_i_amg_drop(&m->small, h->context);
 }
 
-/* For `width` columns at a time, `columns` in all. */
-static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, uint64_t columns)
+/* For `width` columns at a time, `columns` in all; `copied`: x and b are not used in place. */
+static dcsr_status enter(room *m, dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, uint64_t columns,
+                         bool copied)
 {
     dcsr_context *context = amg->context;
     const uint64_t restart = (uint64_t)s->options->restart, width = (uint64_t)s->form.width;
     const uint64_t numbers = s->A->rows * width, history = (uint64_t)s->options->iterations + 1;
     DCSR_I_AMG_TRY(dcsr_i_amg_prepare(s->h));
     DCSR_I_AMG_TRY(dcsr_i_amg_make_wide(s->h, s->form.width));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->vectors, context, numbers * how->vectors, sizeof(double)));
+    DCSR_I_AMG_TRY(s->h->engine->take(&m->vectors, s->h, numbers * how->vectors, sizeof(double)));
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->pointers, context, how->vectors, sizeof(double *)));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->r, context, numbers, sizeof(double)));
+    DCSR_I_AMG_TRY(s->h->engine->take(&m->r, s->h, numbers, sizeof(double)));
     if (how->run == dcsr_i_amg_fgmres)
         DCSR_I_AMG_TRY(
             dcsr_i_amg_take(&m->small, context, width * (restart + 1) * (restart + 4), sizeof(double)));
-    if (columns > 1) {
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->x, context, numbers, sizeof(double)));
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(&m->b, context, numbers, sizeof(double)));
+    if (copied) {
+        DCSR_I_AMG_TRY(s->h->engine->take(&m->x, s->h, numbers, sizeof(double)));
+        DCSR_I_AMG_TRY(s->h->engine->take(&m->b, s->h, numbers, sizeof(double)));
     }
     dcsr_i_amg_array residuals = {0}, counts = {0};
     DCSR_I_AMG_TRY(dcsr_i_amg_take(&counts, context, columns, sizeof(uint64_t)));
@@ -187,27 +191,46 @@ static void scatter(double *to, uint64_t rows, int columns, const double *from, 
             to[i + (uint64_t)c * rows] = from[i * (uint64_t)width + (uint64_t)c];
 }
 
+/* To where the method has x and b, and x back. A device has one column at a time. */
+static void bring(dcsr_i_amg_solve *s, const room *m, double *x, const double *b, int columns)
+{
+    const uint64_t rows = s->A->rows;
+    const int width = s->form.width;
+    s->x = m->x.data ? m->x.data : x;
+    s->b = m->b.data ? m->b.data : b;
+    if (!m->x.data) return;
+    if (s->h->engine->on_device) {
+        s->h->engine->put(s->h, m->x.data, x, rows * sizeof *x);
+        s->h->engine->put(s->h, m->b.data, b, rows * sizeof *b);
+        return;
+    }
+    gather(m->x.data, width, x, rows, columns);
+    gather(m->b.data, width, b, rows, columns);
+}
+
+static dcsr_status take_back(dcsr_i_amg_solve *s, const room *m, double *x, int columns)
+{
+    const uint64_t rows = s->A->rows;
+    if (s->h->failed || !m->x.data) return s->h->failed;
+    if (s->h->engine->on_device) return s->h->engine->get(s->h, x, m->x.data, rows * sizeof *x);
+    scatter(x, rows, columns, m->x.data, s->form.width);
+    return DCSR_OK;
+}
+
 /* Solves for so many columns from number `first` on, which the form is wide enough for. */
-static void solve_group(dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, const room *m, uint64_t first,
-                        int columns, double *x, const double *b)
+static dcsr_status solve_group(dcsr_amg *amg, dcsr_i_amg_solve *s, const method *how, const room *m,
+                               uint64_t first, int columns, double *x, const double *b)
 {
     const uint64_t rows = s->A->rows, history = (uint64_t)s->options->iterations + 1;
     double unused[2]; /* of columns that only fill the form */
-    x += first * rows;
-    b += first * rows;
     for (int c = 0; c < s->form.width; c++)
         s->column[c].residuals =
             c < columns ? (double *)amg->residuals.data + (first + (uint64_t)c) * history : unused;
-    s->x = s->form.width > 1 ? m->x.data : x;
-    s->b = s->form.width > 1 ? m->b.data : b;
-    if (s->form.width > 1) {
-        gather(m->x.data, s->form.width, x, rows, columns);
-        gather(m->b.data, s->form.width, b, rows, columns);
-    }
+    bring(s, m, x + first * rows, b + first * rows, columns);
     run(s, how);
-    if (s->form.width > 1) scatter(x, rows, columns, m->x.data, s->form.width);
     for (int c = 0; c < columns; c++)
         ((uint64_t *)amg->residual_counts.data)[first + (uint64_t)c] = s->column[c].iterations + 1;
+    return take_back(s, m, x + first * rows, columns);
 }
 
 static void tell(dcsr_amg_report *report, const dcsr_i_amg_column *column, const method *how, double start)
@@ -220,45 +243,59 @@ static void tell(dcsr_amg_report *report, const dcsr_i_amg_column *column, const
 }
 
 /* The least width for so many columns. */
-static int width_for(uint64_t columns)
+static int width_for(const dcsr_i_amg_hierarchy *h, uint64_t columns)
 {
+    const int most = h->engine->on_device ? 1 : DCSR_I_AMG_MOST_WIDTH;
     int width = 1;
-    while ((uint64_t)width < columns && width < DCSR_I_AMG_MOST_WIDTH) width *= 2;
+    while ((uint64_t)width < columns && width < most) width *= 2;
     return width;
 }
 
-/* x and b have so many columns, one after the other. */
-static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t columns,
+/* x and b have so many columns, one after the other, in the memory of the engine, or of the host. The engine is open.
+ */
+static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t columns, bool there,
                          dcsr_amg_report *reports)
 {
-    dcsr_i_amg_rebuild_take(amg, false);
     double start = dcsr_i_amg_now();
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
     dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options};
     const method how = method_of(&amg->options, choose(amg));
     room m = {0};
-    DCSR_I_AMG_TRY(check_values(x, b, s.A->rows, columns));
-    s.form = dcsr_i_amg_form_of(h, DCSR_FP64, width_for(columns));
-    dcsr_status status = enter(&m, amg, &s, &how, columns);
+    s.form = h->engine->form_of(h, DCSR_FP64, width_for(h, columns));
+    dcsr_status status =
+        enter(&m, amg, &s, &how, columns, s.form.width > 1 || (h->engine->on_device && !there));
     for (uint64_t first = 0; first < columns && !status;) {
         const uint64_t left = columns - first, width = (uint64_t)s.form.width;
         const int now = (int)(left < width ? left : width);
-        solve_group(amg, &s, &how, &m, first, now, x, b);
-        for (int c = 0; c < now; c++) {
+        status = solve_group(amg, &s, &how, &m, first, now, x, b);
+        for (int c = 0; c < now && !status; c++) {
             if (!h->first_iterations) h->first_iterations = s.column[c].iterations;
             tell(&h->report, &s.column[c], &how, start);
             if (reports) reports[first + (uint64_t)c] = h->report;
         }
         first += (uint64_t)now;
     }
-    leave(&m, amg->context);
+    leave(&m, h);
     return status;
+}
+
+/* With arrays of the host. */
+static dcsr_status solve_here(dcsr_amg *amg, double *x, const double *b, uint64_t columns,
+                              dcsr_amg_report *reports)
+{
+    dcsr_i_amg_rebuild_take(amg, false);
+    dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    DCSR_I_AMG_TRY(check_values(x, b, h->level[0].rows, columns));
+    dcsr_status status = h->engine->open(h);
+    if (!status) status = solve(amg, x, b, columns, false, reports);
+    dcsr_status closed = h->engine->close(h, "amg solve");
+    return status ? status : closed;
 }
 
 dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report)
 {
     DCSR_I_AMG_TRY(check(amg, x, b));
-    return solve(amg, x, b, 1, report);
+    return solve_here(amg, x, b, 1, report);
 }
 
 dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B, dcsr_amg_report *reports)
@@ -271,5 +308,36 @@ dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *
                                 (unsigned long long)rows, (unsigned long long)X->rows,
                                 (unsigned long long)X->cols, (unsigned long long)B->rows,
                                 (unsigned long long)B->cols);
-    return solve(amg, X->values, B->values, B->cols, reports);
+    return solve_here(amg, X->values, B->values, B->cols, reports);
+}
+
+/* ---- With arrays of a device ---- */
+
+static dcsr_status check_there(dcsr_i_amg_hierarchy *h, const char *name, const double *values)
+{
+    const uint64_t n = h->level[0].rows, wild = h->engine->find_wild(h, n, values);
+    if (h->failed) return h->failed;
+    if (wild == n) return DCSR_OK;
+    return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg solve: %s[%llu] is not finite", name,
+                            (unsigned long long)wild);
+}
+
+dcsr_status dcsr_amg_solve_device(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report)
+{
+    DCSR_I_AMG_TRY(check(amg, x, b));
+    dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    if (!h->engine->on_device)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "amg solve: the context is on the cpu; call dcsr_amg_solve()");
+    if (!h->engine->has(h, x) || !h->engine->has(h, b))
+        return dcsr_thread_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "amg solve: %s is not in the memory of the context's GPU; call dcsr_amg_solve()",
+            h->engine->has(h, x) ? "b" : "x");
+    dcsr_status status = h->engine->open(h);
+    if (!status) status = check_there(h, "x", x);
+    if (!status) status = check_there(h, "b", b);
+    if (!status) status = solve(amg, x, b, 1, true, report);
+    dcsr_status closed = h->engine->close(h, "amg solve");
+    return status ? status : closed;
 }

@@ -3,7 +3,7 @@
  * D^-1 A is symmetric in the inner product of D, if A is symmetric and D positive. k steps from a random vector
  * give a tridiagonal matrix whose largest eigenvalue is a few percent below the radius. On the way the second
  * step tells whether A is symmetric: only then is v_0^T A v_1 the norm of the first remainder. */
-#include "amg/kernels.h"
+#include "amg/amg_engine.h"
 #include "amg/lapack.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ typedef struct lanczos {
 /* w = D^-1 A v; returns v^T A v, and sets *cross to before^T A v. */
 static double apply(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const lanczos *l, double *cross)
 {
-    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, DCSR_FP64, 1);
+    const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
     double square;
     f.run->multiply_dot(&f, A, l->v, l->w, l->v, &square, NULL);
     f.run->dot(&f, A->rows, l->before, l->w, cross);
@@ -29,7 +29,7 @@ static double apply(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A, const lan
 /* Returns |v| in the norm of D, and makes that 1 unless it is 0. */
 static double normalise(dcsr_i_amg_hierarchy *h, uint64_t n, double *v, const double *Dv)
 {
-    const dcsr_i_amg_form f = dcsr_i_amg_form_of(h, DCSR_FP64, 1);
+    const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
     double square;
     f.run->dot(&f, n, v, Dv, &square);
     const double norm = sqrt(square), factor = 1 / norm;
@@ -40,30 +40,18 @@ static double normalise(dcsr_i_amg_hierarchy *h, uint64_t n, double *v, const do
 /* w = D^-1 w - alpha v - beta before; then before = v and v = w / |w|. Returns |w| in the norm of D. */
 static double advance(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l, double alpha, double beta)
 {
-    const int threads = dcsr_context_threads(h->context, n);
     double *w = l->w, *r = l->before;
-    const double *d = l->diagonal, *v = l->v;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = 0; i < n; i++) {
-        double next = d[i] != 0 ? w[i] / d[i] - alpha * v[i] - beta * r[i] : 0;
-        w[i] = next;
-        r[i] = next * d[i];
-    }
-    *l = (lanczos){.before = l->v, .v = w, .w = l->before, .diagonal = d};
+    h->engine->lanczos_step(h, n, l->diagonal, alpha, beta, l->v, w, r);
+    *l = (lanczos){.before = l->v, .v = w, .w = l->before, .diagonal = l->diagonal};
     return normalise(h, n, w, r);
 }
 
 static void start(dcsr_i_amg_hierarchy *h, uint64_t n, lanczos *l)
 {
-    const int threads = dcsr_context_threads(h->context, n);
+    const dcsr_i_amg_form f = h->engine->form_of(h, DCSR_FP64, 1);
     double *v = l->v, *w = l->w;
-    const double *d = l->diagonal;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = 0; i < n; i++) {
-        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, i) * 0x1p-64 - 0.5 : 0;
-        w[i] = d[i] * v[i];
-        l->before[i] = 0;
-    }
+    h->engine->lanczos_start(h, n, l->diagonal, v, w);
+    f.run->combine(&f, n, dcsr_i_amg_zero, v, dcsr_i_amg_zero, l->before);
     normalise(h, n, v, w);
 }
 

@@ -3,14 +3,14 @@
  * Rows i and j are where |a_ij|^2 > theta^2 |a_ii a_jj|; nodes of several rows where the same holds for the
  * squares of the Frobenius norms of their blocks. A graph takes the room of A's rows, so that one pass makes
  * it. If A is not symmetric, nodes are connected where either is to the other. */
-#include "amg/hierarchy.h"
+#include "amg/amg_engine.h"
 #include <math.h>
 
-void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_context *context)
+void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h)
 {
-    dcsr_i_amg_drop(&graph->begins, context);
-    dcsr_i_amg_drop(&graph->lengths, context);
-    dcsr_i_amg_drop(&graph->neighbours, context);
+    h->engine->drop(&graph->begins, h);
+    h->engine->drop(&graph->lengths, h);
+    h->engine->drop(&graph->neighbours, h);
 }
 
 /* The square of the norm of a node's diagonal block. */
@@ -128,7 +128,7 @@ static void join_transpose(dcsr_i_amg_graph *both, uint64_t *begin, uint64_t *la
     }
 }
 
-static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h)
+static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h)
 {
     const uint64_t nodes = graph->count;
     uint64_t edges = 0;
@@ -148,7 +148,7 @@ static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, const dcsr_i_amg_hier
         *graph = both;
         both = before;
     }
-    dcsr_i_amg_graph_free(&both, h->context);
+    dcsr_i_amg_graph_free(&both, h);
     dcsr_i_amg_drop(&lasts, h->context);
     return status;
 }
@@ -171,8 +171,8 @@ static dcsr_status make_room(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy *h,
-                                dcsr_i_amg_level *level, double theta)
+dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                                double theta)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t nodes = A->rows / level->block;

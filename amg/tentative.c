@@ -69,7 +69,7 @@ static void list_nodes(uint64_t *begin, uint32_t *nodes, const uint32_t *aggrega
     begin[0] = 0;
 }
 
-dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, const dcsr_i_amg_hierarchy *h,
+dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_level *level, const dcsr_i_amg_partition *parts,
                                  uint64_t vectors)
 {

@@ -1,6 +1,8 @@
 /* update.c: dcsr_amg_update(): the levels follow a later version of their matrix. The rows that differ are found by the
  * store, read, and followed (follow.c). Where that is not enough the levels are set up anew: at once, or by a thread
- * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready. */
+ * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready. On a device they
+ * always are, at once: what follows are loops of the host. */
+#include "amg/amg_engine.h"
 #include "amg/follow.h"
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
@@ -233,6 +235,8 @@ dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report 
     dcsr_status status = DCSR_OK;
     if (shape.rows != amg->hierarchy->level[0].rows || shape.cols != shape.rows) {
         status = set_up_anew(amg, A, "A has other dimensions", &own);
+    } else if (amg->engine->on_device) {
+        status = set_up_anew(amg, A, "levels on a GPU do not follow", &own);
     } else {
         status = dcsr_view_diff(&diff, amg->view, A);
         if (!status) status = dcsr_diff_get_rows(diff, &rows);

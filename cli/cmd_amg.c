@@ -284,10 +284,7 @@ static int run_amg(cli_state *cli)
     dcsr_view_shape shape;
     dcsr_dense b = {0};
     int status = settings.plot ? cli_amg_check_plot(cli, settings.plot) : CLI_DONE;
-    if (!status && dcsr_amg_create(&amg, cli->context))
-        status = dcsr_thread_status() == DCSR_ERROR_NOT_BUILT
-                     ? cli_fail_because(cli, "amg does not run on a GPU yet; add --device cpu")
-                     : cli_fail_library(cli);
+    if (!status && dcsr_amg_create(&amg, cli->context)) status = cli_fail_library(cli);
     if (!status) status = configure(cli, amg);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (!status && changes.file) status = cli_amg_changes_begin(cli, &changes, matrix);

@@ -37,6 +37,7 @@ declare -A MAY_INCLUDE=(
     [ops/traverse]='dcsr ops/algebra ops/rows ops/traverse'
     [algos]='algos'
     [amg]='amg'
+    [amg/cuda]='dcsr/base dcsr/device amg'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
     [tools]='tools'

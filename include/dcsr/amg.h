@@ -13,9 +13,10 @@
  *      dcsr_amg_solve(amg, x, b, &report);
  *      dcsr_amg_destroy(amg);
  *
- * docs/AMG.md tells what each option does. All is in double precision unless the option precision says
- * otherwise, on the cpu. Results are bitwise the same
- * for any number of threads.
+ * docs/AMG.md tells what each option does. All is in double precision unless the option precision says otherwise,
+ * on the context's device. Results are bitwise the same for any number of threads, and each time on a device. Levels
+ * there have the entries that they have on the cpu, if the entries of rows of A come in the same order, with values
+ * that are the same but for rounding.
  *
  * Threads: calls on one dcsr_amg must follow one another.
  *
@@ -34,8 +35,7 @@ extern "C" {
 typedef struct dcsr_amg dcsr_amg;
 
 /* Creates a solver with the default options. *amg is NULL on failure.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CONTEXT_DESTROYED; NOT_BUILT for a cuda context, as there is no
- * multigrid for GPUs yet. */
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CONTEXT_DESTROYED. */
 DCSR_API dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context);
 
 /* Destroys the solver and its levels. NULL does nothing. */
@@ -97,7 +97,8 @@ typedef struct dcsr_amg_report {
  * Errors: INVALID_ARGUMENT (NULL; another context; a row without entries or with a zero diagonal, or a value
  * that is not finite: the message names the first such row), DIMENSION_MISMATCH (A is not square, its rows are
  * no multiple of the option block, or the near-nullspace vectors have other rows), TOO_LARGE (2^31 rows and
- * more), OUT_OF_MEMORY, CONTEXT_DESTROYED.
+ * more), NOT_BUILT (on a GPU, the options precision=fp32 and smoother=gauss-seidel), OUT_OF_MEMORY,
+ * CONTEXT_DESTROYED.
  *
  * Cost: O(entries) for the usual matrices, some ten passes over A and two products of matrices per level.
  * Memory: P and R, A P while R A P is computed, five vectors, and the same with up to ten vectors for the
@@ -142,6 +143,9 @@ typedef struct dcsr_amg_update_report {
  * set up at once: A has other dimensions or is not symmetric any more, or rows became connected that no aggregate is
  * near. report may be NULL.
  *
+ * On a GPU levels do not follow: an update is a setup for A, at once, whatever has changed and the option rebuild says.
+ * The report then has DCSR_AMG_SET_UP and the reason, and counts no rows; A may be a view of another matrix.
+ *
  * Errors: as dcsr_amg_setup(); INVALID_ARGUMENT also if there was no setup, or A is a view of another matrix. The
  * levels are then as they were, and go on to solve with the version before.
  *
@@ -157,10 +161,16 @@ DCSR_API dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_updat
  * methods six or fewer. */
 DCSR_API dcsr_status dcsr_amg_solve(dcsr_amg *amg, double *x, const double *b, dcsr_amg_report *report);
 
+/* The same with x and b in the memory of the context's GPU. They have to be ready when the call is made, and x is when
+ * it returns. Errors: also INVALID_ARGUMENT (an array is in host memory, or in that of another GPU; the context is on
+ * the cpu). */
+DCSR_API dcsr_status dcsr_amg_solve_device(dcsr_amg *amg, double *x, const double *b,
+                                           dcsr_amg_report *report);
+
 /* Solves A X = B for each column, as dcsr_amg_solve() does for one. X and B have the rows of A and as many
  * columns as each other, and do not overlap. reports may be NULL; else it has one report a column, each with the
- * seconds until its column was done. Up to eight columns share each pass over the levels, so that several take
- * clearly less than as many solves; a column that has its outcome no longer changes. Errors: as
+ * seconds until its column was done. On the cpu up to eight columns share each pass over the levels, so that
+ * several take clearly less than as many solves; a column that has its outcome no longer changes. Errors: as
  * dcsr_amg_solve(), and DIMENSION_MISMATCH. Memory: that of a solve times min(8, columns rounded up to a power of
  * 2), and as much for the vectors of the levels, which keep it. */
 DCSR_API dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B,

@@ -10,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multigrid is for the cpu, whatever `auto` is. */
-static inline dcsr_context *cpu_context(int threads)
+/* In place of a number of threads: on the GPU. */
+enum { ON_DEVICE = -1 };
+
+/* Of the cpu, whatever `auto` is, with so many threads; or of the GPU. */
+static inline dcsr_context *context_with(int threads)
 {
     dcsr_context *context;
-    TEST_OK(dcsr_context_create(&context,
-                                &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = threads}));
+    dcsr_context_options options = {.device = DCSR_DEVICE_CPU, .threads = threads};
+    if (threads == ON_DEVICE) options = (dcsr_context_options){.device = DCSR_DEVICE_CUDA, .threads = 1};
+    TEST_OK(dcsr_context_create(&context, &options));
     return context;
 }
 
@@ -36,7 +40,7 @@ static inline problem problem_of(dcsr_context *context, dcsr_coo *coo)
     TEST_OK(dcsr_matrix_from_coo(&p.matrix, context, coo, &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM}));
     dcsr_coo_free(coo);
     TEST_OK(dcsr_view_create(&p.A, p.matrix, DCSR_LAYOUT_CSR, 0));
-    TEST_OK(dcsr_view_get_csr(p.A, &p.csr));
+    TEST_OK(dcsr_view_get_csr_on_host(p.A, &p.csr));
     TEST_OK(dcsr_amg_create(&p.amg, context));
     p.x = test_allocate(p.csr.rows, sizeof *p.x);
     p.b = test_allocate(p.csr.rows, sizeof *p.b);
@@ -46,7 +50,7 @@ static inline problem problem_of(dcsr_context *context, dcsr_coo *coo)
 
 static inline problem problem_generated(int threads, const char *text)
 {
-    dcsr_context *context = cpu_context(threads);
+    dcsr_context *context = context_with(threads);
     dcsr_coo coo;
     TEST_OK(dcsr_coo_generate(&coo, context, text));
     return problem_of(context, &coo);
@@ -155,7 +159,7 @@ typedef double (*coefficient)(uint64_t x, uint64_t y, bool vertical);
 static inline problem problem_diffusion(int threads, uint64_t n, coefficient between, double wall,
                                         double wind)
 {
-    dcsr_context *context = cpu_context(threads);
+    dcsr_context *context = context_with(threads);
     list l = list_of(context, n * n, 8 * n * n + 4 * n);
     for (uint64_t y = 0; y < n; y++) {
         for (uint64_t x = 0; x < n; x++) {
@@ -215,7 +219,7 @@ static inline problem problem_elasticity(int threads, uint64_t nx, uint64_t ny, 
                 for (int s = 0; s < 3; s++)
                     for (int t = 0; t < 3; t++) K[i][j] += strain[s][i] * stiff[s][t] * strain[t][j] / 4;
     }
-    dcsr_context *context = cpu_context(threads);
+    dcsr_context *context = context_with(threads);
     const uint64_t points = nx * (ny + 1); /* those on the left are held */
     list l = list_of(context, 2 * points, nx * ny * DOFS * DOFS);
     for (uint64_t ex = 0; ex < nx; ex++) {

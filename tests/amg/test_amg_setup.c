@@ -166,7 +166,7 @@ Test(amg_setup, smoothing_keeps_what_A_maps_to_zero)
 Test(amg_setup, aggregates_are_small_and_leave_out_what_is_alone)
 {
     enum { N = 3000 };
-    dcsr_context *context = cpu_context(2);
+    dcsr_context *context = context_with(2);
     list l = list_of(context, N, 3 * N);
     for (uint64_t i = 0; i < N; i++) {
         put(&l, i, i, 2);

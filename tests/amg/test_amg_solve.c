@@ -142,7 +142,7 @@ Test(amg_solve, says_why_it_did_not_converge)
     cr_assert_lt(p.report.residual, 1e-13);
     problem_end(&p);
     /* Helmholtz: negative eigenvalues, positive diagonal. */
-    dcsr_context *context = cpu_context(2);
+    dcsr_context *context = context_with(2);
     dcsr_coo coo;
     TEST_OK(dcsr_coo_generate(&coo, context, "poisson2d5:40"));
     for (uint64_t e = 0; e < coo.nnz; e++)
@@ -184,7 +184,7 @@ Test(amg_solve, begins_with_the_x_it_is_given)
 Test(amg_solve, small_and_diagonal_matrices)
 {
     for (uint64_t n = 0; n <= 5000; n = n ? 5000 * n : 1) {
-        dcsr_context *context = cpu_context(2);
+        dcsr_context *context = context_with(2);
         list l = list_of(context, n, n);
         for (uint64_t i = 0; i < n; i++) put(&l, i, i, 1 + (double)(i % 7));
         problem p = problem_listed(context, &l);

@@ -145,7 +145,7 @@ static void expect_stages(const changing *c, int l)
     const uint64_t v = level->vectors;
     full.norms = full.diagonal = full.scale = (dcsr_i_amg_array){0};
     full.P = (dcsr_i_amg_matrix){0};
-    TEST_OK(dcsr_i_amg_read_diagonal(&found, h, &full, !l));
+    TEST_OK(dcsr_i_amg_read_diagonal(&found, h, &full));
     cr_assert(!memcmp(full.diagonal.data, level->diagonal.data, full.rows * sizeof(double)));
     cr_assert(!memcmp(full.scale.data, level->scale.data, full.rows * sizeof(double)));
     TEST_OK(dcsr_i_amg_strength(&graph, h, &full, level->theta));
@@ -165,7 +165,7 @@ static void expect_stages(const changing *c, int l)
     expect_same(full.P.view, P, "P", l);
     if (level[1].B.data) cr_assert(!memcmp(coarse.data, level[1].B.data, coarse.count * sizeof(double)));
     dcsr_i_amg_matrix_free(&full.P, c->p.context);
-    dcsr_i_amg_graph_free(&graph, c->p.context);
+    dcsr_i_amg_graph_free(&graph, h);
     dcsr_i_amg_array *const arrays[] = {&T, &coarse, &full.norms, &full.diagonal, &full.scale};
     for (int a = 0; a < 5; a++) dcsr_i_amg_drop(arrays[a], c->p.context);
 }

@@ -255,7 +255,7 @@ Test(amg_ways, many_colors)
 {
     for (int half = 0; half < 2; half++) {
         enum { BLOCKS = 150, ROWS = BLOCKS * DCSR_I_AMG_TOGETHER };
-        dcsr_context *context = cpu_context(3);
+        dcsr_context *context = context_with(3);
         list l = list_of(context, ROWS, ROWS + BLOCKS * BLOCKS);
         for (uint64_t i = 0; i < ROWS; i++) put(&l, i, i, 200);
         for (uint64_t i = 0; i < BLOCKS; i++)

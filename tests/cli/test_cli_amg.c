@@ -6,7 +6,7 @@
 
 TestSuite(cli_amg, .init = program_begin, .fini = program_end);
 
-/* Multigrid is for the cpu, whatever the build has. */
+/* On the cpu, whatever the build has. */
 #define AMG "--device cpu amg "
 
 Test(cli_amg, reports_the_levels_and_what_was_reached)
@@ -158,13 +158,16 @@ Test(cli_amg, refuses_what_it_cannot_use)
     PROGRAM_FAILS(1, "word.mtx:4", AMG "poisson2d5:4 --nullspace word.mtx");
 }
 
-Test(cli_amg, says_that_it_is_for_the_cpu)
+Test(cli_amg, runs_on_a_device)
 {
     dcsr_context *context;
     const dcsr_context_options there = {.device = DCSR_DEVICE_CUDA};
     if (dcsr_context_create(&context, &there) != DCSR_OK) cr_skip_test("there is no other device");
     test_close(context);
-    PROGRAM_FAILS(1, "--device cpu", "--device cuda amg poisson2d5:4");
+    program_result result;
+    PROGRAM_JSON(result, "--json --device cuda amg poisson2d5:14 --set coarse_rows=10 -o x.mtx");
+    cr_assert(program_integer(&result, "levels") > 1 && program_number(&result, "residual") <= 1e-8);
+    program_free(&result);
 }
 
 /* Finite elements of the PyAMG gallery. */

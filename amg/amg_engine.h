@@ -1,0 +1,60 @@
+/* amg_engine.h: what is done where the matrices of a hierarchy are: on the cpu (amg_engine.c, kernels.c, and the
+ * stages' own files), or on a GPU (cuda/). All else of multigrid is the same for both, and reaches them through this
+ * table (internal).
+ *
+ * Arrays called vectors here are in the engine's memory, and so are those of levels, graphs and partitions.
+ *
+ * On a device functions put their work on the hierarchy's stream and return, except for those that return a number,
+ * which wait for it. What fails there is told by close(); a number is NaN from then on, so that every iteration
+ * ends. */
+#ifndef DCSR_AMG_ENGINE_H
+#define DCSR_AMG_ENGINE_H
+
+#include "amg/kernels.h"
+
+typedef struct dcsr_i_amg_engine {
+    bool on_device;
+
+    /* Around the work of one call; close() tells the first failure of it, and has waited for all. */
+    dcsr_status (*open)(dcsr_i_amg_hierarchy *h);
+    dcsr_status (*close)(dcsr_i_amg_hierarchy *h, const char *operation);
+
+    /* ---- Memory, zeroed ---- */
+    dcsr_status (*take)(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size);
+    void (*drop)(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h);
+    /* Room for sums of so many rows. */
+    dcsr_status (*take_sums)(dcsr_i_amg_hierarchy *h, uint64_t rows);
+    /* From and to arrays of the host. */
+    void (*put)(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes);
+    dcsr_status (*get)(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes);
+    /* Of a device: whether a caller's array is in its memory. */
+    bool (*has)(const dcsr_i_amg_hierarchy *h, const void *array);
+
+    /* ---- Stages of the setup; hierarchy.h says what they do ---- */
+    dcsr_status (*read_diagonal)(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarchy *h,
+                                 dcsr_i_amg_level *level);
+    /* B of one vector for each row of a node: ones. */
+    void (*fill_constants)(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, uint64_t block);
+    dcsr_status (*strength)(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level,
+                            double theta);
+    dcsr_status (*aggregate)(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
+                             const dcsr_i_amg_graph *graph);
+    dcsr_status (*prolongator)(dcsr_i_amg_level *level, double *T, double *coarse, dcsr_i_amg_hierarchy *h,
+                               const dcsr_i_amg_graph *graph, const dcsr_i_amg_partition *parts,
+                               uint64_t vectors);
+    /* Of Lanczos steps, where d is not 0, else 0: v = random, w = d v. */
+    void (*lanczos_start)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double *v, double *w);
+    /* w = w / d - alpha v - beta r, r = d w */
+    void (*lanczos_step)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double alpha, double beta,
+                         const double *v, double *w, double *r);
+
+    /* ---- Passes over rows ---- */
+    /* The kernels for vectors of a type and of 1, 2, 4 or 8 columns; on a device fp64 and 1. */
+    dcsr_i_amg_form (*form_of)(dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
+    /* Of a device: the first element that is not finite; n: all are. */
+    uint64_t (*find_wild)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x);
+} dcsr_i_amg_engine;
+
+extern const dcsr_i_amg_engine dcsr_i_amg_cpu; /* amg_engine.c */
+
+#endif

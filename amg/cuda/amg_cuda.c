@@ -1,0 +1,266 @@
+/* amg_cuda.c: the engine of a GPU: its memory, the numbers that come back, and the table. */
+#include "amg/cuda/amg_cuda.h"
+#include "amg/cuda/amg_stages.h"
+#include "dcsr/base/runtime.h"
+#include <math.h>
+#include <string.h>
+
+static dcsr_status open(dcsr_i_amg_hierarchy *h)
+{
+    h->failed = DCSR_OK;
+    h->stream = dcsr_i_stream_borrow(h->context);
+    return h->stream ? DCSR_OK : dcsr_thread_status();
+}
+
+static dcsr_status close(dcsr_i_amg_hierarchy *h, const char *operation)
+{
+    if (!h->stream) return DCSR_OK;
+    dcsr_status status = dcsr_i_cuda_wait(h->stream, operation);
+    dcsr_i_stream_return(h->context, h->stream);
+    h->stream = NULL;
+    return h->failed ? h->failed : status;
+}
+
+/* ---- Memory ---- */
+
+static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size)
+{
+    void *data = dcsr_i_cuda_alloc(h->stream, DCSR_I_MATRIX, count, size);
+    if (!data) return dcsr_thread_status();
+    dcsr_i_cuda_fill(h->stream, data, 0, count * size);
+    *array = (dcsr_i_amg_array){data, count, size};
+    return DCSR_OK;
+}
+
+static void drop(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h)
+{
+    if (h->stream)
+        dcsr_i_cuda_free(h->stream, DCSR_I_MATRIX, array->data, array->count, array->size);
+    else
+        dcsr_i_cuda_free_idle(h->context->cuda, DCSR_I_MATRIX, array->data, array->count, array->size);
+    *array = (dcsr_i_amg_array){0};
+}
+
+static dcsr_status take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows)
+{
+    return take(&h->sums, h, dcsr_i_amg_cuda_sums(rows), sizeof(double));
+}
+
+/* Waits, so that arrays of the host may be freed. */
+static dcsr_status wait(dcsr_i_amg_hierarchy *h)
+{
+    dcsr_status status = dcsr_i_cuda_wait(h->stream, "multigrid");
+    if (status && !h->failed) h->failed = status;
+    return h->failed;
+}
+
+static void put(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes)
+{
+    dcsr_i_cuda_copy(h->stream, to, from, bytes);
+    wait(h);
+}
+
+static dcsr_status get(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes)
+{
+    dcsr_i_cuda_copy(h->stream, to, from, bytes);
+    return wait(h);
+}
+
+static bool has(const dcsr_i_amg_hierarchy *h, const void *array)
+{
+    dcsr_i_cuda_memory_kind where = dcsr_i_cuda_where(h->context->cuda, array);
+    return where == DCSR_CUDA_ON_DEVICE || where == DCSR_CUDA_PINNED;
+}
+
+const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes)
+{
+    enum { MOST = 64 };
+    void *landing = dcsr_i_cuda_landing(h->stream, MOST);
+    if (landing) dcsr_i_cuda_copy(h->stream, landing, there, bytes);
+    return wait(h) ? NULL : landing;
+}
+
+/* The sums of the last pass. */
+static double read_sums(dcsr_i_amg_hierarchy *h, double *second)
+{
+    const double *sums = dcsr_i_amg_cuda_read(h, h->sums.data, 2 * sizeof *sums);
+    if (second) *second = sums ? sums[1] : NAN;
+    return sums ? sums[0] : NAN;
+}
+
+/* ---- Passes over rows: vectors of fp64, one column ---- */
+
+static void multiply(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, void *y)
+{
+    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .y = y, .sign = 1};
+    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+}
+
+static void add_product(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, const void *b,
+                        void *y)
+{
+    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .b = b, .y = y, .sign = 1};
+    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+}
+
+static void residual(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, const void *b,
+                     void *r, double *squares)
+{
+    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A),
+                                       .x = x,
+                                       .b = b,
+                                       .w = r,
+                                       .y = r,
+                                       .sums = squares ? f->sums : NULL,
+                                       .sign = -1};
+    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+    if (squares) *squares = read_sums(f->h, NULL);
+}
+
+static void multiply_dot(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, void *y,
+                         const void *w, double *wy, double *yy)
+{
+    const dcsr_i_amg_cuda_product p = {
+        .A = dcsr_i_amg_cuda_rows_of(A), .x = x, .w = w, .y = y, .sums = f->sums, .sign = 1};
+    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+    *wy = read_sums(f->h, yy);
+}
+
+static void smooth_first(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, double add, const void *b,
+                         void *x)
+{
+    const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
+                                    .b = b,
+                                    .scale = level->scale.data,
+                                    .d = level->d.data,
+                                    .to = x,
+                                    .add = add};
+    dcsr_i_amg_cuda_smooth(f->h->stream, &s);
+}
+
+static void smooth_step(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
+                        const dcsr_i_amg_smoothing *step, const void *b, const void *x, void *to)
+{
+    const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
+                                    .x = x,
+                                    .b = b,
+                                    .scale = level->scale.data,
+                                    .d = level->d.data,
+                                    .to = to,
+                                    .keep = step->keep,
+                                    .add = step->add};
+    dcsr_i_amg_cuda_smooth(f->h->stream, &s);
+}
+
+static void dense(const dcsr_i_amg_form *f, uint64_t n, const double *M, const void *x, void *y)
+{
+    dcsr_i_amg_cuda_multiply_dense(f->h->stream, n, M, x, y);
+}
+
+static void dot(const dcsr_i_amg_form *f, uint64_t n, const void *x, const void *y, double *xy)
+{
+    dcsr_i_amg_cuda_dot(f->h->stream, n, x, y, f->sums);
+    *xy = read_sums(f->h, NULL);
+}
+
+static void combine(const dcsr_i_amg_form *f, uint64_t n, const double *a, const void *x, const double *b,
+                    void *y)
+{
+    dcsr_i_amg_cuda_combine(f->h->stream, n, *a, x, *b, y);
+}
+
+static void add_norm(const dcsr_i_amg_form *f, uint64_t n, const double *a, const void *x, void *y,
+                     double *squares)
+{
+    if (!squares) {
+        dcsr_i_amg_cuda_combine(f->h->stream, n, *a, x, 1, y);
+        return;
+    }
+    dcsr_i_amg_cuda_add_norm(f->h->stream, n, *a, x, y, f->sums);
+    *squares = read_sums(f->h, NULL);
+}
+
+static const dcsr_i_amg_kernels kernels = {.multiply = multiply,
+                                           .add_product = add_product,
+                                           .residual = residual,
+                                           .multiply_dot = multiply_dot,
+                                           .smooth_first = smooth_first,
+                                           .smooth_step = smooth_step,
+                                           .dot = dot,
+                                           .combine = combine,
+                                           .add_norm = add_norm,
+                                           .dense = dense};
+
+static dcsr_i_amg_form form_of(dcsr_i_amg_hierarchy *h, dcsr_type type, int width)
+{
+    return (dcsr_i_amg_form){
+        .h = h, .context = h->context, .sums = h->sums.data, .type = type, .width = width, .run = &kernels};
+}
+
+static uint64_t find_wild(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x)
+{
+    uint64_t *there = h->sums.data;
+    dcsr_i_cuda_fill(h->stream, there, 0xff, sizeof *there);
+    dcsr_i_amg_cuda_find_wild(h->stream, n, x, there);
+    const uint64_t *first = dcsr_i_amg_cuda_read(h, there, sizeof *first);
+    return first && *first < n ? *first : n;
+}
+
+/* ---- For the setup ---- */
+
+static void fill_constants(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, uint64_t block)
+{
+    dcsr_i_amg_cuda_fill_constants(h->stream, B, rows, block);
+}
+
+static void lanczos_start(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double *v, double *w)
+{
+    dcsr_i_amg_cuda_lanczos_start(h->stream, n, d, v, w);
+}
+
+static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double alpha, double beta,
+                         const double *v, double *w, double *r)
+{
+    dcsr_i_amg_cuda_lanczos_step(h->stream, n, d, alpha, beta, v, w, r);
+}
+
+static dcsr_status read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
+{
+    const dcsr_i_amg_cuda_rows A = dcsr_i_amg_cuda_rows_of(&level->A.rows);
+    dcsr_i_amg_cuda_found *there = dcsr_i_amg_cuda_take(h, 1, sizeof *there);
+    dcsr_status status = there ? take(&level->diagonal, h, A.rows, sizeof(double)) : dcsr_thread_status();
+    if (!status) status = take(&level->scale, h, A.rows, sizeof(double));
+    if (!status) {
+        const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
+        dcsr_i_cuda_fill(h->stream, there, 0, sizeof *there);
+        dcsr_i_cuda_fill(h->stream, &there->wrong, 0xff, sizeof there->wrong);
+        dcsr_i_amg_cuda_read_diagonal(h->stream, &A, l1, level->diagonal.data, level->scale.data, there);
+        const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, there, sizeof *here);
+        if (here) {
+            *found = (dcsr_i_amg_diagonal){.positive = !here->negative, .wrong = here->wrong};
+            memcpy(&found->gershgorin, &here->gershgorin, sizeof found->gershgorin);
+        }
+        status = h->failed;
+    }
+    dcsr_i_amg_cuda_drop(h, there, 1, sizeof *there);
+    return status;
+}
+
+const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
+                                           .open = open,
+                                           .close = close,
+                                           .take = take,
+                                           .drop = drop,
+                                           .take_sums = take_sums,
+                                           .put = put,
+                                           .get = get,
+                                           .has = has,
+                                           .read_diagonal = read_diagonal,
+                                           .fill_constants = fill_constants,
+                                           .strength = dcsr_i_amg_cuda_strength,
+                                           .aggregate = dcsr_i_amg_cuda_aggregate,
+                                           .prolongator = dcsr_i_amg_cuda_prolongator,
+                                           .lanczos_start = lanczos_start,
+                                           .lanczos_step = lanczos_step,
+                                           .form_of = form_of,
+                                           .find_wild = find_wild};
