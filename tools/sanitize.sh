@@ -15,8 +15,8 @@ build=$1
 shift
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
 # Suites that between them reach all kernels, the longest first.
-read -ra suites <<<"${SUITES:-amg_device mxm_device mxm_rows_device mxm_places_device csc_device csr_device diff_device \
-    matrix_device reduce_device twin_device algebra_products algebra_vectors \
+read -ra suites <<<"${SUITES:-amg_device mxm_device mxm_rows_device mxm_places_device csc_device csr_device \
+    diff_device matrix_device reduce_device twin_device algebra_products algebra_vectors \
     spmv_device spmm_device mxv_device vxm_device arrays defragment pieces together bfs_device view read_device \
     vector_device prim vector_moves_device resize_device resolve rows walk batches memory vector insert remove resize \
     policy matrix store mapping}"
