@@ -88,8 +88,8 @@ typedef struct dcsr_desc {
      * than that: OUT_OF_MEMORY, and the message names the row and its bytes. */
     uint64_t memory_limit;
     /* mxm without mask and accumulator: the caller promises that C has the product's pattern already, from the
-     * same product of other values, say. Only values are computed then. Where C has another pattern:
-     * INVALID_ARGUMENT. */
+     * same product of other values, say. Only values are computed then. Where C has another pattern the call
+     * fails (INVALID_ARGUMENT) or gives the product nevertheless; it never gives anything else. */
     bool same_pattern;
     dcsr_device device;  /* where to run, in a cuda context; AUTO: on the CPU where that is faster */
     dcsr_report *report; /* filled in when the operation succeeds; may be NULL */
