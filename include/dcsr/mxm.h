@@ -50,11 +50,11 @@ extern "C" {
  *
  * Cost on a device: O(products); under a mask that is not complemented, where it is sparse and the transpose of B is
  * asked for or at hand, for each of its places O(entries of the shorter of two rows), times log of the longer one's.
- * Memory: the result and some 40 bytes a row; under a mask, or with same_pattern, 12 bytes and a value for each place;
+ * Memory: the result and some 40 bytes a row; under a mask, 12 bytes and a value for each place;
  * with an accumulator or a complemented mask, lists of 8 bytes and a value per entry, a few times what C holds and what
  * it gets. Products that are computed in more than one type (comparisons), or of matrices that keep duplicates, are
  * expanded, sorted and summed, in portions of rows with some 2^26 products: up to 40 bytes for each of a portion's.
- * same_pattern saves estimates of memory there, not time. */
+ * same_pattern changes nothing there: rows are computed in one pass, and none finds columns alone. */
 DCSR_API dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                               const dcsr_semiring *semiring, dcsr_view *A, dcsr_view *B,
                               const dcsr_desc *desc);

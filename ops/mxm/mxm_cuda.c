@@ -283,7 +283,7 @@ static dcsr_status compute_at_mask(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *strea
     const factors *f = user;
     DCSR_TRY(check_mask(f));
     DCSR_TRY(dcsr_i_cuda_mask_places(T, stream, f->out->mask, f->out->desc));
-    return dcsr_i_cuda_mxm_at_places(T, NULL, stream, f->out, f->semiring, f->A, f->B);
+    return dcsr_i_cuda_mxm_at_places(T, stream, f->out, f->semiring, f->A, f->B);
 }
 
 /* Everywhere, for what follows: merging with C, or dropping what a complemented mask names. */
@@ -302,69 +302,6 @@ static dcsr_status compute(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const
     return status;
 }
 
-/* ---- Where C has the pattern ---- */
-
-/* The places that C has, in its turn. */
-static dcsr_status read_pattern(dcsr_i_cuda_coo *places, dcsr_i_cuda_stream *stream, dcsr_matrix *C)
-{
-    dcsr_view *view;
-    DCSR_TRY(dcsr_view_create(&view, C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
-    dcsr_status status = dcsr_i_cuda_coo_of_view(places, stream, view, false);
-    dcsr_view_destroy(view);
-    return status == DCSR_OK ? dcsr_i_cuda_coo_cast(places, stream, DCSR_PATTERN) : status;
-}
-
-/* Whether T, made without looking at C, has other places. */
-static dcsr_status make_and_compare(dcsr_i_cuda_coo *T, bool *differs, dcsr_i_cuda_stream *stream,
-                                    const factors *f, const dcsr_i_cuda_coo *places)
-{
-    const dcsr_i_cuda_merging how = {.x = true, .y = true, .type = DCSR_PATTERN};
-    dcsr_i_cuda_coo others;
-    DCSR_TRY(compute(T, stream, f));
-    DCSR_TRY(dcsr_i_cuda_coo_merge(&others, stream, T, places, &how));
-    *differs = others.n;
-    dcsr_i_cuda_coo_close(&others, stream);
-    return DCSR_OK;
-}
-
-static dcsr_status compute_values(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, const void *user)
-{
-    const factors *f = user;
-    dcsr_matrix *C = f->out->C;
-    const dcsr_i_rows *a = dcsr_i_view_rows(f->A), *b = dcsr_i_view_rows(f->B);
-    dcsr_i_cuda_coo places = {0};
-    bool differs = false;
-    DCSR_TRY(dcsr_i_check_shape(f->out->call, "C", C->versions.current->rows, C->versions.current->cols,
-                                "the result", f->transpose_a ? a->cols : a->rows,
-                                f->transpose_b ? b->rows : b->cols));
-    dcsr_status status = read_pattern(&places, stream, C);
-    if (status == DCSR_OK && dcsr_i_cuda_mxm_knows_places(f->semiring, f->A, f->B, C->type)) {
-        *T = places;
-        places = (dcsr_i_cuda_coo){0};
-        status = dcsr_i_cuda_mxm_at_places(T, &differs, stream, f->out, f->semiring, f->A, f->B);
-    } else if (status == DCSR_OK) {
-        status = make_and_compare(T, &differs, stream, f, &places);
-    }
-    dcsr_i_cuda_coo_close(&places, stream);
-    if (status != DCSR_OK || !differs) return status;
-    return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                       "%s: C has not the pattern of the product, as same_pattern promises; "
-                       "compute it once without",
-                       f->out->call);
-}
-
-/* Transposes are made before C's turn, which computing needs. */
-static dcsr_status compute_in_pattern(const factors *f, uint64_t work)
-{
-    dcsr_i_matrix_output in_turn = *f->out;
-    dcsr_i_cuda_rows made;
-    const factors with = {&in_turn, f->semiring, f->A, f->B, f->transpose_a, f->transpose_b};
-    in_turn.in_turn = true;
-    if (f->transpose_a) DCSR_TRY(dcsr_i_cuda_view_transposed(&made, f->A));
-    if (f->transpose_b) DCSR_TRY(dcsr_i_cuda_view_transposed(&made, f->B));
-    return dcsr_i_cuda_matrix_run(&in_turn, compute_values, &with, work);
-}
-
 /* ---- The call ---- */
 
 static uint64_t estimate_products(const factors *f)
@@ -380,7 +317,6 @@ dcsr_status dcsr_i_cuda_mxm(const dcsr_i_matrix_output *out, const dcsr_semiring
     const dcsr_desc *desc = out->desc;
     const bool complement = desc && desc->mask_complement;
     const factors f = {out, semiring, A, B, desc && desc->transpose_a, desc && desc->transpose_b};
-    if (desc && desc->same_pattern) return compute_in_pattern(&f, estimate_products(&f));
     bool taken;
     dcsr_status status = dcsr_i_cuda_mxm_rows(&taken, out, semiring, A, B);
     if (taken) return status;

@@ -41,14 +41,11 @@ void dcsr_i_cuda_mxm_count_disorder(dcsr_i_cuda_stream *stream, const dcsr_i_cud
 /* A row of many products is for as many threads as one of many places. */
 static __global__ void size_rows(dcsr_i_cuda_mxm_places places, uint64_t rows, const uint32_t *products)
 {
-    unsigned long long missed = 0;
     for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step()) {
         const uint64_t n = places.offsets[r + 1] - places.offsets[r], few = products[r] / 32;
         const uint64_t size = n < few ? few : n;
         places.size[r] = !n || !products[r] ? 0 : (uint32_t)size;
-        if (!n) missed += products[r];
     }
-    if (places.missed && missed) atomicAdd(places.missed, missed);
 }
 
 void dcsr_i_cuda_mxm_size_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_places *places,
@@ -225,19 +222,18 @@ template <class Ring> struct place_table {
         }
     }
     /* Adds x y, if it exists and its column has a place. `ALONE` as in mxm_hash.cu. */
-    template <bool ALONE> __device__ bool add(const Ring &ring, bool exists, uint32_t column, T x, T y) const
+    template <bool ALONE> __device__ void add(const Ring &ring, bool exists, uint32_t column, T x, T y) const
     {
         const uint32_t k = exists ? find(column) : NOWHERE;
         if (k != NOWHERE && !(dcsr_i_cuda_peek(&found[k / 32]) >> k % 32 & 1))
             atomicOr(&found[k / 32], 1u << k % 32);
-        if (!Ring::VALUES) return k != NOWHERE;
+        if (!Ring::VALUES) return;
         if (ALONE) {
             __syncwarp();
             if (k != NOWHERE) sums[k] = ring.add(sums[k], ring.multiply(x, y));
         } else if (k != NOWHERE) {
             ring.add_to(&sums[k], ring.multiply(x, y));
         }
-        return k != NOWHERE;
     }
 };
 } // namespace
@@ -250,20 +246,18 @@ template <bool BLOCK> DCSR_CUDA_INLINE void join()
         __syncwarp();
 }
 
-/* The products of a row, to the table: those that meet its places. Adds to *balance those that there are (`counts`),
- * and subtracts those that were found. */
+/* The products of a row, to the table: those that meet its places. */
 template <bool BLOCK, class Ring>
-DCSR_CUDA_INLINE void add_products(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
-                                   const place_table<Ring> &table,
-                                   const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, uint64_t row,
-                                   unsigned lanes, bool counts, long long *balance)
+DCSR_CUDA_INLINE void
+add_products(const dcsr_i_cuda_mxm_job &job, const Ring &ring, const place_table<Ring> &table,
+             const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, uint64_t row, unsigned lanes)
 {
     typedef typename Ring::T T;
     auto add = [&](bool exists, uint32_t column, T x, T y) {
-        *balance += (exists && counts) - table.template add<false>(ring, exists, column, x, y);
+        table.template add<false>(ring, exists, column, x, y);
     };
     auto add_alone = [&](bool exists, uint32_t column, T x, T y) {
-        *balance += (exists && counts) - table.template add<true>(ring, exists, column, x, y);
+        table.template add<true>(ring, exists, column, x, y);
     };
     if (BLOCK && !job.ordered)
         dcsr_i_cuda_mxm_for_products_of_block<Ring::VALUES>(job, ring, row, terms, add);
@@ -278,7 +272,7 @@ template <bool BLOCK, class Ring>
 DCSR_CUDA_INLINE void compute_row(const dcsr_i_cuda_mxm_job &job, const dcsr_i_cuda_mxm_places &places,
                                   const Ring &ring, const place_table<Ring> &table,
                                   const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, uint64_t row,
-                                  unsigned lanes, long long *balance)
+                                  unsigned lanes)
 {
     typedef typename Ring::T T;
     const unsigned first = BLOCK ? threadIdx.x : dcsr_i_cuda_lane(), step = BLOCK ? blockDim.x : 32;
@@ -290,7 +284,7 @@ DCSR_CUDA_INLINE void compute_row(const dcsr_i_cuda_mxm_job &job, const dcsr_i_c
         join<BLOCK>();
         for (uint32_t k = first; k < n; k += step) table.enter((uint32_t)places.keys[at + k], k);
         join<BLOCK>();
-        add_products<BLOCK>(job, ring, table, terms, row, lanes, at == begin, balance);
+        add_products<BLOCK>(job, ring, table, terms, row, lanes);
         join<BLOCK>();
         for (uint32_t k = first; k < n; k += step) {
             if (!(table.found[k / 32] >> k % 32 & 1)) continue;
@@ -316,7 +310,6 @@ static __global__ void __launch_bounds__(MOST_THREADS)
                              : threadIdx.x / 32 * place_table<Ring>::bytes(how.bits);
     const place_table<Ring> table((char *)memory + own, how.bits);
     const unsigned lanes = BLOCK || job.ordered ? 32u : (unsigned)how.lanes;
-    long long balance = 0;
     for (;;) {
         unsigned long long x = 0;
         if (BLOCK ? threadIdx.x == 0 : dcsr_i_cuda_lane() == 0) x = atomicAdd(job.ticket, AT_ONCE);
@@ -328,11 +321,10 @@ static __global__ void __launch_bounds__(MOST_THREADS)
         } else {
             x = __shfl_sync(DCSR_CUDA_ALL_LANES, x, 0);
         }
-        if (x >= job.count) break;
+        if (x >= job.count) return;
         for (uint64_t k = x; k < x + AT_ONCE && k < job.count; k++)
-            compute_row<BLOCK>(job, places, ring, table, terms, job.row[job.count - 1 - k], lanes, &balance);
+            compute_row<BLOCK>(job, places, ring, table, terms, job.row[job.count - 1 - k], lanes);
     }
-    if (places.missed && balance) atomicAdd(places.missed, (unsigned long long)balance);
 }
 
 size_t dcsr_i_cuda_mxm_place_bytes(int bits, int warps)

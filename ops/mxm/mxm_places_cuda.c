@@ -18,7 +18,7 @@ enum { LEAST_BITS = 5, WARP_BITS = 10, BLOCK_BITS = 14, WARPS = 4, BLOCK_WARPS =
 enum { TRANSPOSING = 20 };
 
 /* Counters that kernels write, in one array. */
-enum { TICKET, MISSED, DISORDER, COST, BY_CLASS, COUNTERS = BY_CLASS + DCSR_CUDA_MXM_CLASSES };
+enum { TICKET, DISORDER, COST, BY_CLASS, COUNTERS = BY_CLASS + DCSR_CUDA_MXM_CLASSES };
 /* The class of rows that are computed by dots: that of DCSR_CUDA_MXM_DOTS. */
 enum { BY_DOTS = DCSR_CUDA_MXM_CLASSES - 1 };
 
@@ -198,7 +198,7 @@ static dcsr_status compute(multiplication *m)
 {
     const bool must_turn = m->transpose_b && !dcsr_i_cuda_view_transpose_is_ready(m->B);
     uint64_t cost = 0;
-    if (!m->places.missed) DCSR_TRY(find_dots(m, must_turn, &cost));
+    DCSR_TRY(find_dots(m, must_turn, &cost));
     if (m->t_heads && must_turn) {
         const dcsr_i_cuda_rows *a = &m->job.a, *t = &m->dots.b;
         const double products = (double)a->stored * (double)t->stored / (double)(t->cols ? t->cols : 1);
@@ -219,17 +219,6 @@ static dcsr_status compute(multiplication *m)
     return compute_by_tables(m);
 }
 
-/* Whether a product is at no place, or a place has none. */
-static dcsr_status find_missed(const multiplication *m, bool *missed)
-{
-    unsigned long long counters[MISSED + 1];
-    uint64_t found;
-    DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
-    DCSR_TRY(dcsr_i_cuda_mxm_total(m->stream, m->found, m->places.n, &found));
-    *missed = counters[MISSED] || found != m->places.n;
-    return DCSR_OK;
-}
-
 bool dcsr_i_cuda_mxm_knows_places(const dcsr_semiring *semiring, dcsr_view *A, dcsr_view *B, dcsr_type C_type)
 {
     dcsr_i_cuda_mxm_job job;
@@ -237,7 +226,7 @@ bool dcsr_i_cuda_mxm_knows_places(const dcsr_semiring *semiring, dcsr_view *A, d
            dcsr_i_cuda_mxm_ring_of(&job, semiring, A, C_type);
 }
 
-dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, bool *missed, dcsr_i_cuda_stream *stream,
+dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream,
                                       const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
                                       dcsr_view *A, dcsr_view *B)
 {
@@ -260,9 +249,7 @@ dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, bool *missed, dcsr_i_c
     m.job.ordered = desc && desc->deterministic;
     DCSR_TRY(dcsr_i_cuda_mxm_find_rows(&m.job.a, A, m.transpose_a));
     dcsr_status status = open_product(&m, m.job.ones ? DCSR_PATTERN : semiring->multiply->ztype);
-    if (missed) m.places.missed = m.counters + MISSED;
     if (status == DCSR_OK) status = compute(&m);
-    if (status == DCSR_OK && missed) status = find_missed(&m, missed);
     if (status == DCSR_OK) status = dcsr_i_cuda_coo_choose(T, stream, m.found);
     close_product(&m);
     return status;

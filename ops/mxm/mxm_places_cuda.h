@@ -1,5 +1,5 @@
 /* mxm_places_cuda.h: sparse matrix times sparse matrix on a device, where it is known at which places sums are wanted:
- * those of a mask, or those that C has (internal; for C and for kernels).
+ * those of a mask (internal; for C and for kernels).
  *
  * The places are a list, ascending, and each of them has room for a sum, so that no room is estimated and no row is
  * computed twice. A row of the result is computed in one of two ways, whichever is estimated to read less:
@@ -27,9 +27,8 @@ extern "C" {
  * read. */
 bool dcsr_i_cuda_mxm_knows_places(const dcsr_semiring *semiring, dcsr_view *A, dcsr_view *B,
                                   dcsr_type C_type);
-/* T = A B at the places of a list, which becomes T's. *missed, which may be NULL: whether there are products elsewhere,
- * or places without. */
-dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, bool *missed, dcsr_i_cuda_stream *stream,
+/* T = A B at the places of a list, which becomes T's. */
+dcsr_status dcsr_i_cuda_mxm_at_places(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream,
                                       const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
                                       dcsr_view *A, dcsr_view *B);
 
@@ -43,7 +42,6 @@ typedef struct dcsr_i_cuda_mxm_places {
     /* By row: 0 where there is nothing to do; DOTS; else what its table is made for: its places, or a few of its
      * products, if these are far more. */
     uint32_t *size;
-    unsigned long long *missed; /* products that are at no place are added to it; NULL: not counted */
 } dcsr_i_cuda_mxm_places;
 #define DCSR_CUDA_MXM_DOTS UINT32_MAX
 
