@@ -29,19 +29,6 @@ double dcsr_i_amg_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number)
-{
-    return mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + (number + 1) * UINT64_C(0x9e3779b97f4a7c15));
-}
-
 static void free_level(dcsr_i_amg_level *level, dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_array *const arrays[] = {&level->diagonal,

@@ -11,6 +11,7 @@
 #ifndef DCSR_AMG_HIERARCHY_H
 #define DCSR_AMG_HIERARCHY_H
 
+#include "amg/random.h"
 #include <dcsr/amg.h>
 #include <dcsr/extend.h>
 
@@ -186,8 +187,6 @@ dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
 
 /* Seconds on a clock that only goes forward. */
 double dcsr_i_amg_now(void);
-/* Uniform bits, a function of the seed and the number. */
-uint64_t dcsr_i_amg_random(uint64_t seed, uint64_t number);
 
 /* ---- Stages of the setup ---- */
 

@@ -2,8 +2,8 @@
  *
  * There are no lists of the nodes that are still open: a round reads the key of every node, 8 bytes, and more only of
  * those that are not decided. */
-#include "amg/cuda/random.cuh"
 #include "amg/cuda/stages_cuda.h"
+#include "amg/random.h"
 #include "dcsr/device/reduce.cuh"
 
 /* Keys are random << 32 | node + 1. Of a node that is open but has no key yet, 1. */
@@ -32,7 +32,7 @@ static __global__ void draw(selection s, uint64_t seed)
 {
     for (uint64_t node = dcsr_i_cuda_first(); node < s.graph.count; node += dcsr_i_cuda_step())
         if (s.key[node] != IN && s.key[node] != OUT)
-            s.key[node] = (random_bits(seed, node) << 32) | (node + 1);
+            s.key[node] = (dcsr_i_amg_random(seed, node) << 32) | (node + 1);
 }
 
 /* A node beside one of the set gets OUT; what is OUT stays so. */

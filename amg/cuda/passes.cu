@@ -3,7 +3,7 @@
  * A row is added up by `lanes` threads, 1 to 32 by the mean length of rows, whose loads are side by side; each adds
  * every lanes-th entry, then they fold. What is read of A is 12 bytes an entry and 16 a row. */
 #include "amg/cuda/passes_cuda.h"
-#include "amg/cuda/random.cuh"
+#include "amg/random.h"
 #include "dcsr/device/reduce.cuh"
 #include <math.h>
 
@@ -231,7 +231,7 @@ void dcsr_i_amg_cuda_fill_constants(dcsr_i_cuda_stream *stream, double *B, uint6
 static __global__ void lanczos_start(uint64_t n, const double *d, double *v, double *w)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        v[i] = d[i] != 0 ? (double)random_bits(0, i) * 0x1p-64 - 0.5 : 0;
+        v[i] = d[i] != 0 ? (double)dcsr_i_amg_random(0, i) * 0x1p-64 - 0.5 : 0;
         w[i] = d[i] * v[i];
     }
 }

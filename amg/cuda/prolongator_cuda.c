@@ -19,7 +19,7 @@ static dcsr_status tentative(double *T, double *coarse, dcsr_i_amg_hierarchy *h,
                                           32 + dcsr_i_amg_cuda_bits(parts->count));
     if (!status) {
         const dcsr_i_amg_cuda_pieces pieces = {keys, begin, parts->count, level->block, vectors};
-        dcsr_i_amg_cuda_find_runs(h->stream, keys, nodes, 32, parts->count, begin);
+        dcsr_i_cuda_find_begins(h->stream, keys, nodes, 32, parts->count, begin);
         dcsr_i_amg_cuda_factorise(h->stream, &pieces, T, coarse);
     }
     dcsr_i_amg_cuda_drop(h, memory, words, sizeof *memory);

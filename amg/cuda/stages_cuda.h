@@ -32,9 +32,6 @@ void dcsr_i_amg_cuda_connect_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_
 enum { DCSR_I_AMG_CUDA_GROUP = 31, DCSR_I_AMG_CUDA_NODE = 33 };
 void dcsr_i_amg_cuda_list_edges(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
                                 const uint64_t *offsets, uint64_t *keys);
-/* begin[i]: how many of the sorted keys are less than i << shift, for i = 0 .. count. */
-void dcsr_i_amg_cuda_find_runs(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
-                               uint64_t count, uint64_t *begin);
 /* The graph of such keys once they are sorted, each neighbour once; graph->begin comes filled. */
 void dcsr_i_amg_cuda_join_edges(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
                                 const uint64_t *keys);

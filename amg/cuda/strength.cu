@@ -102,27 +102,6 @@ void dcsr_i_amg_cuda_list_edges(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cud
     dcsr_i_cuda_launch(stream, list_edges, graph->count, *graph, offsets, keys);
 }
 
-static __global__ void find_runs(const uint64_t *keys, uint64_t n, int shift, uint64_t count, uint64_t *begin)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i <= count; i += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = n;
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (keys[middle] >> shift < i)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        begin[i] = low;
-    }
-}
-
-void dcsr_i_amg_cuda_find_runs(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
-                               uint64_t count, uint64_t *begin)
-{
-    dcsr_i_cuda_launch(stream, find_runs, count + 1, keys, n, shift, count, begin);
-}
-
 /* Keys of a node ascend if the neighbours of each do, as they mostly do: else one that is there may be missed. */
 DCSR_CUDA_INLINE bool has(const uint64_t *keys, uint64_t low, uint64_t high, uint64_t key)
 {

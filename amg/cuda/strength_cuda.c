@@ -54,7 +54,7 @@ static dcsr_status take_edges(dcsr_i_amg_graph *both, dcsr_i_amg_hierarchy *h, c
     both->nodes = both->neighbours.data;
     both->begin = both->begins.data;
     const dcsr_i_amg_cuda_graph made = dcsr_i_amg_cuda_graph_of(both);
-    dcsr_i_amg_cuda_find_runs(h->stream, keys, e->count, DCSR_I_AMG_CUDA_NODE, nodes, both->begins.data);
+    dcsr_i_cuda_find_begins(h->stream, keys, e->count, DCSR_I_AMG_CUDA_NODE, nodes, both->begins.data);
     dcsr_i_amg_cuda_join_edges(h->stream, &made, keys);
     return DCSR_OK;
 }

@@ -281,3 +281,33 @@ dcsr_status dcsr_i_cuda_scan_runs(dcsr_i_cuda_stream *stream, const uint64_t *ke
 {
     return scan(stream, begins_of_runs{keys, count, n, low, high}, out, n);
 }
+
+/* ---- Where keys begin ---- */
+
+template <class Key>
+static __global__ void find_begins(const Key *keys, uint64_t n, int shift, uint64_t count, uint64_t *begins)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i <= count; i += dcsr_i_cuda_step()) {
+        uint64_t low = 0, high = n;
+        while (low < high) {
+            uint64_t middle = low + (high - low) / 2;
+            if (keys[middle] >> shift < i)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        begins[i] = low;
+    }
+}
+
+void dcsr_i_cuda_find_begins(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
+                             uint64_t count, uint64_t *begins)
+{
+    dcsr_i_cuda_launch(stream, find_begins<uint64_t>, count + 1, keys, n, shift, count, begins);
+}
+
+void dcsr_i_cuda_find_begins_u32(dcsr_i_cuda_stream *stream, const uint32_t *keys, uint64_t n, uint64_t count,
+                                 uint64_t *begins)
+{
+    dcsr_i_cuda_launch(stream, find_begins<uint32_t>, count + 1, keys, n, 0, count, begins);
+}

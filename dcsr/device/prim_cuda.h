@@ -26,6 +26,14 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
 dcsr_status dcsr_i_cuda_sort_u32(dcsr_i_cuda_stream *stream, uint32_t **keys, uint32_t **keys_spare,
                                  uint32_t **numbers, uint32_t **numbers_spare, uint64_t n, int high_bit);
 
+/* begins[i] = how many of the n keys, which ascend, have a high number (key >> shift) below i, for i = 0 .. count: the
+ * offsets of `count` rows. */
+void dcsr_i_cuda_find_begins(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
+                             uint64_t count, uint64_t *begins);
+/* The same for keys of 32 bits, all of them. */
+void dcsr_i_cuda_find_begins_u32(dcsr_i_cuda_stream *stream, const uint32_t *keys, uint64_t n, uint64_t count,
+                                 uint64_t *begins);
+
 /* out[i] = in[0] + ... + in[i - 1] for i = 0 .. n: out has n + 1 places, and out[n] is the total. */
 dcsr_status dcsr_i_cuda_scan_u32(dcsr_i_cuda_stream *stream, const uint32_t *in, uint64_t *out, uint64_t n);
 /* The same for 64 bits; out may be in, which then needs n + 1 places. */

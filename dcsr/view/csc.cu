@@ -48,27 +48,6 @@ void dcsr_i_cuda_number(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk
     dcsr_i_cuda_launch_walk(stream, number, entries, walk->count, *walk, *to);
 }
 
-static __global__ void find_columns(const uint32_t *column, uint64_t n, uint64_t columns, uint64_t *offsets)
-{
-    for (uint64_t c = dcsr_i_cuda_first(); c <= columns; c += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = n;
-        while (low < high) {
-            const uint64_t middle = low + (high - low) / 2;
-            if (column[middle] < c)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        offsets[c] = low;
-    }
-}
-
-void dcsr_i_cuda_find_columns(dcsr_i_cuda_stream *stream, const uint32_t *column, uint64_t n,
-                              uint64_t columns, uint64_t *offsets)
-{
-    dcsr_i_cuda_launch(stream, find_columns, columns + 1, column, n, columns, offsets);
-}
-
 static __global__ void gather(dcsr_i_cuda_numbered x, uint32_t value_size, uint32_t *rows, void *values)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < x.entries; k += dcsr_i_cuda_step()) {

@@ -71,7 +71,7 @@ static dcsr_status turn_by_numbers(turning *t, uint32_t *columns, void *values)
     dcsr_i_cuda_number(t->stream, &walk, e->entries, e);
     DCSR_TRY(dcsr_i_cuda_sort_u32(t->stream, &e->column, &t->column_spare, &e->number, &t->number_spare,
                                   e->entries, dcsr_i_bits_for(rows->cols)));
-    dcsr_i_cuda_find_columns(t->stream, e->column, e->entries, rows->cols, t->offsets);
+    dcsr_i_cuda_find_begins_u32(t->stream, e->column, e->entries, rows->cols, t->offsets);
     dcsr_i_cuda_gather_numbered(t->stream, e, rows->value_size, columns, values);
     return DCSR_OK;
 }

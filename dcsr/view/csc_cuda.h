@@ -35,9 +35,6 @@ typedef struct dcsr_i_cuda_numbered {
 /* Numbers the entries of a walk over all rows. */
 void dcsr_i_cuda_number(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
                         const dcsr_i_cuda_numbered *to);
-/* offsets[c] = how many of the n column numbers, which ascend, are below c, for c = 0 .. columns. */
-void dcsr_i_cuda_find_columns(dcsr_i_cuda_stream *stream, const uint32_t *column, uint64_t n,
-                              uint64_t columns, uint64_t *offsets);
 /* Rows and values in the order of the numbers. */
 void dcsr_i_cuda_gather_numbered(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_numbered *x,
                                  uint32_t value_size, uint32_t *rows, void *values);

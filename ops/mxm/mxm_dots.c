@@ -4,13 +4,6 @@
 #include "ops/mxm/mxm_row.h"
 #include "ops/rows/column_bits.h"
 
-/* Entries of a row of A that are compared with a column all at once; where there is AVX-512. */
-#ifdef DCSR_I_AVX512
-enum { FEW = 16 };
-#else
-enum { FEW = 0 };
-#endif
-
 /* ---- Whether that is cheaper ---- */
 
 /* Of some rows, what both ways cost, in the time of a term about. Few entries of A are compared at once. */
@@ -18,7 +11,7 @@ static void add_costs(const dcsr_i_rows *a, const dcsr_i_rows *bt, const dcsr_i_
                       double *dots, double *sums)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    uint64_t length = dcsr_i_rows_length(a, row), looked_at = length > FEW ? length : 0;
+    uint64_t length = dcsr_i_rows_length(a, row), looked_at = length > DCSR_I_COLUMNS_AT_ONCE ? length : 0;
     int count = dcsr_i_rows_pieces(mask, row, pieces);
     for (int k = 0; k < count; k++)
         for (uint64_t e = pieces[k].begin; e < pieces[k].begin + pieces[k].length; e++)
@@ -40,34 +33,6 @@ bool dcsr_i_mxm_dots_are_cheaper(const dcsr_i_rows *a, const dcsr_i_rows *bt, co
 
 /* ---- A row ---- */
 
-/* Both ascend. Pairs of equal columns: entry[k] of x and other[k] of y; there is room for one more. */
-static uint32_t intersect(const dcsr_i_row *x, const dcsr_i_row *y, uint32_t *entry, uint32_t *other)
-{
-    uint32_t n = 0;
-#ifdef DCSR_I_AVX512
-    if (x->n <= FEW) {
-        dcsr_i_columns16 names = dcsr_i_columns16_load(x->columns, x->n);
-        for (uint32_t k = 0; k < y->n; k++) {
-            __m512i column = _mm512_set1_epi32((int)y->columns[k]);
-            __mmask16 same = _mm512_mask_cmpeq_epi32_mask(names.live, names.column, column);
-            entry[n] = _tzcnt_u32(same);
-            other[n] = k;
-            n += same != 0;
-        }
-        return n;
-    }
-#endif
-    for (uint32_t i = 0, k = 0; i < x->n && k < y->n;) {
-        uint32_t a = x->columns[i], b = y->columns[k];
-        entry[n] = i;
-        other[n] = k;
-        n += a == b;
-        i += a <= b;
-        k += b <= a;
-    }
-    return n;
-}
-
 /* The terms of some positions, which have not been added yet: each is a run of one entry. */
 typedef struct terms {
     uint32_t count, first, end; /* positions */
@@ -85,7 +50,7 @@ static dcsr_status add_terms(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, terms *x
     return done ? DCSR_OK : dcsr_i_mxm_refused(m);
 }
 
-/* Notes n terms of the next position, which `intersect` has found. */
+/* Notes n terms of the next position, which are in t->places and t->keys. */
 static void note_terms(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, terms *x, const dcsr_i_row *b, uint32_t n)
 {
     const uint32_t *entry = t->places.bytes, *other = t->keys.bytes;
@@ -129,7 +94,8 @@ dcsr_status dcsr_i_mxm_dots(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t 
         bool lasts = b.columns != t->columns_of_b.columns.bytes && x.count + most <= AT_ONCE;
         if (x.count && !lasts && room.values) DCSR_TRY(add_terms(m, t, &x, a.values, room));
         DCSR_TRY(make_room(m, t, most > AT_ONCE ? most : AT_ONCE));
-        uint32_t n = intersect(&a, &b, t->places.bytes, t->keys.bytes);
+        uint32_t n =
+            (uint32_t)dcsr_i_columns_in_both(a.columns, a.n, b.columns, b.n, t->places.bytes, t->keys.bytes);
         if (!n) continue;
         room.columns[x.end] = mask->columns[p];
         if (!room.values) x.count = 0;

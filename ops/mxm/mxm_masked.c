@@ -7,39 +7,10 @@
 #include "ops/mxm/mxm_row.h"
 #include "ops/rows/column_bits.h"
 
-enum { FEW = 16 }; /* columns of the mask, that are compared with a column of a run all at once */
+enum { FEW_PLACES = 16 }; /* of a mask, for which setting positions is not worth it */
 
-/* Both ascend: goes through both, which are short or about as long. Returns how many columns are in both,
- * where[k] in the mask and source[k] in the run; there is room for one more. */
-static size_t pick_by_merging(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
-                              uint32_t *source)
-{
-    size_t n = 0;
-#ifdef DCSR_I_AVX512
-    if (mask->n <= FEW) {
-        dcsr_i_columns16 names = dcsr_i_columns16_load(mask->columns, mask->n);
-        for (uint32_t k = 0; k < run->n; k++) {
-            __m512i column = _mm512_set1_epi32((int)run->columns[k]);
-            __mmask16 same = _mm512_mask_cmpeq_epi32_mask(names.live, names.column, column);
-            where[n] = _tzcnt_u32(same);
-            source[n] = k;
-            n += same != 0;
-        }
-        return n;
-    }
-#endif
-    for (uint32_t i = 0, k = 0; i < mask->n && k < run->n;) {
-        uint32_t a = mask->columns[i], b = run->columns[k];
-        where[n] = i;
-        source[n] = k;
-        n += a == b;
-        i += a <= b;
-        k += b <= a;
-    }
-    return n;
-}
-
-/* The same where one is much shorter: looks for each of its columns in the longer. */
+/* As dcsr_i_columns_in_both(), of the mask and a run, where one is much shorter: looks for each of its columns in the
+ * longer. */
 static size_t pick_by_search(const dcsr_i_row_mask *mask, const dcsr_i_mxm_run *run, uint32_t *where,
                              uint32_t *source)
 {
@@ -82,8 +53,9 @@ static dcsr_status add_runs(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask
     for (uint64_t i = 0; i < r->count; i++) {
         const dcsr_i_mxm_run *run = &r->runs[i];
         size_t n = position && run->n < 16 * mask->n ? pick_by_position(mask, position, run, where, source)
-                   : run->n < 8 * mask->n && mask->n < 8 * run->n ? pick_by_merging(mask, run, where, source)
-                                                                  : pick_by_search(mask, run, where, source);
+                   : run->n < 8 * mask->n && mask->n < 8 * run->n
+                       ? dcsr_i_columns_in_both(mask->columns, mask->n, run->columns, run->n, where, source)
+                       : pick_by_search(mask, run, where, source);
         for (size_t k = 0; k < n; k++) hit[where[k]] = true;
         if (sums && n) DCSR_TRY(dcsr_i_mxm_add_some(r, run, sums, where, source, n));
     }
@@ -121,7 +93,7 @@ dcsr_status dcsr_i_mxm_row_masked(dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask
     DCSR_TRY(dcsr_i_mxm_room(r->m, t, &t->keys, (longest + 1) * sizeof(uint32_t)));
     /* Positions of all columns, where setting them is worth it; the flags are behind them. */
     bool positions =
-        r->products > 8 * mask->n && mask->n > FEW && span < 64 * (r->products + mask->n) + 65536;
+        r->products > 8 * mask->n && mask->n > FEW_PLACES && span < 64 * (r->products + mask->n) + 65536;
     char *clean = dcsr_i_mxm_clean(r, (positions ? span * sizeof(uint32_t) : 0) + mask->n);
     void *sums = room.values ? dcsr_i_mxm_sums(r, mask->n) : NULL;
     if (!clean || (room.values && !sums)) return DCSR_ERROR_OUT_OF_MEMORY;

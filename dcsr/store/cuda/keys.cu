@@ -6,28 +6,6 @@
 #include "dcsr/device/value_word.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
-static __global__ void find_begins(const uint64_t *keys, uint64_t n, int shift, uint64_t count,
-                                   uint64_t *begins)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i <= count; i += dcsr_i_cuda_step()) {
-        uint64_t low = 0, high = n;
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (keys[middle] >> shift < i)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        begins[i] = low;
-    }
-}
-
-void dcsr_i_cuda_find_begins(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
-                             uint64_t count, uint64_t *begins)
-{
-    dcsr_i_cuda_launch(stream, find_begins, count + 1, keys, n, shift, count, begins);
-}
-
 static __global__ void take_low(const uint64_t *keys, uint64_t n, uint64_t mask, uint32_t *low)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())

@@ -7,14 +7,12 @@
 
 #include "dcsr/store/cuda/gather_cuda.h"
 
+#include "dcsr/device/prim_cuda.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* begins[i] = how many of the n keys, which ascend, have a high number below i, for i = 0 .. count: the
- * offsets of `count` rows. */
-void dcsr_i_cuda_find_begins(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
-                             uint64_t count, uint64_t *begins);
 /* The low numbers. */
 void dcsr_i_cuda_take_low(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n, int shift,
                           uint32_t *low);
