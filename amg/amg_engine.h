@@ -4,9 +4,8 @@
  *
  * Arrays called vectors here are in the engine's memory, and so are those of levels, graphs and partitions.
  *
- * On a device functions put their work on the hierarchy's stream and return, except for those that return a number,
- * which wait for it. What fails there is told by close(); a number is NaN from then on, so that every iteration
- * ends. */
+ * On a device functions put their work on the hierarchy's stream and return; those that return a number wait for it.
+ * close() reports what has failed there. After a failure numbers are NaN, so that every iteration ends. */
 #ifndef DCSR_AMG_ENGINE_H
 #define DCSR_AMG_ENGINE_H
 
@@ -22,7 +21,7 @@ typedef struct dcsr_i_amg_engine {
     /* ---- Memory, zeroed ---- */
     dcsr_status (*take)(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size);
     void (*drop)(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h);
-    /* Room for sums of so many rows. */
+    /* Makes room for the sums of a pass over `rows` rows. */
     dcsr_status (*take_sums)(dcsr_i_amg_hierarchy *h, uint64_t rows);
     /* From and to arrays of the host. */
     void (*put)(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes);

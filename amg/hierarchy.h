@@ -11,7 +11,7 @@
 #ifndef DCSR_AMG_HIERARCHY_H
 #define DCSR_AMG_HIERARCHY_H
 
-#include "amg/random.h"
+#include "amg/amg_random.h"
 #include <dcsr/amg.h>
 #include <dcsr/extend.h>
 
@@ -107,7 +107,7 @@ typedef struct dcsr_i_amg_matrix {
     dcsr_view *shown_view;
 } dcsr_i_amg_matrix;
 
-/* What a pass works on: vectors of one type and of so many columns, and the kernels for them (kernels.h). */
+/* What a pass works on: the type and the columns of its vectors, and the kernels for these (kernels.h). */
 typedef struct dcsr_i_amg_kernels dcsr_i_amg_kernels;
 typedef struct dcsr_i_amg_form {
     struct dcsr_i_amg_hierarchy *h;
@@ -182,7 +182,7 @@ void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context);
 dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg);
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *hierarchy);
 
-/* Of the host: room for sums of so many rows (kernels.c). */
+/* On the host: makes room for the sums of a pass over `rows` rows (kernels.c). */
 dcsr_status dcsr_i_amg_take_sums(dcsr_i_amg_hierarchy *h, uint64_t rows);
 
 /* Seconds on a clock that only goes forward. */

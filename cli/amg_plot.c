@@ -2,7 +2,7 @@
  *
  * gnuplot reads a script with the data in it, in a folder of its own, and leaves the picture there; that is then
  * written as all files are, so that a picture that was there stays if anything fails. */
-#include "cli/amg_plot.h"
+#include "cli/cmd_amg.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -120,6 +120,16 @@ double cli_now(void);
 int cli_compare_doubles(const void *a, const void *b);
 /* The quantile q (0 to 1) of n ascending numbers, by nearest rank; NaN if n is 0. */
 double cli_quantile(const double *ascending, size_t n, double q);
+/* Runs something `repeat` times, after a warm-up if asked for; *seconds is the median. `name`, of one run, stands in
+ * the progress. */
+typedef struct cli_measured {
+    const char *name;
+    uint64_t repeat;
+    bool warm_up;
+    dcsr_status (*run)(void *user);
+    void *user;
+} cli_measured;
+int cli_measure(cli_state *cli, const cli_measured *what, double *seconds);
 
 /* Results. The text is built as the JSON object is; cli_report_print() prints one of the two, frees the
  * report and returns the exit status. A label of NULL puts a value into the JSON object only. A number that

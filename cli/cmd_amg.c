@@ -1,6 +1,5 @@
 /* cmd_amg.c: `dcsr amg`: solves A x = b by algebraic multigrid. */
-#include "cli/amg_changes.h"
-#include "cli/amg_plot.h"
+#include "cli/cmd_amg.h"
 #include <dcsr/extend.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -217,22 +217,15 @@ static dcsr_status count_work(work *did, const bench_operands *o, const bench_op
     return status;
 }
 
-/* One warm-up and settings.repeat runs; *seconds is the median. */
-static int measure(cli_state *cli, bench_operands *o, const bench_operation *operation, double *seconds)
+typedef struct running {
+    const bench_operation *operation;
+    bench_operands *operands;
+} running;
+
+static dcsr_status run(void *user)
 {
-    double *times = malloc(settings.repeat * sizeof *times);
-    if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
-    int status = operation->run(o) ? cli_fail_library(cli) : CLI_DONE;
-    for (uint64_t r = 0; r < settings.repeat && !status; r++) {
-        cli_progress(cli, "run %llu of %llu", (unsigned long long)r + 1, (unsigned long long)settings.repeat);
-        const double start = cli_now();
-        if (operation->run(o)) status = cli_fail_library(cli);
-        times[r] = cli_now() - start;
-    }
-    qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
-    *seconds = cli_quantile(times, settings.repeat, 0.5);
-    free(times);
-    return status;
+    const running *r = user;
+    return r->operation->run(r->operands);
 }
 
 static int print(cli_state *cli, const bench_operands *o, const bench_operation *operation, const work *did,
@@ -296,7 +289,9 @@ static int run_bench(cli_state *cli)
         status = cli_fail(cli, "out of memory for the operands of %s; take a smaller --matrix", name);
     else if (made)
         status = cli_fail_library(cli);
-    if (!status) status = measure(cli, &o, operation, &seconds);
+    if (!status)
+        status = cli_measure(
+            cli, &(cli_measured){"run", settings.repeat, true, run, &(running){operation, &o}}, &seconds);
     if (!status && count_work(&did, &o, operation)) status = cli_fail_library(cli);
     if (!status) status = print(cli, &o, operation, &did, seconds);
     free_operands(&o);

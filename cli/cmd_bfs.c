@@ -30,23 +30,16 @@ static error_t take(cli_state *cli, int key, const char *value)
     }
 }
 
-/* Searches settings.repeat times; *seconds is the median. */
-static int search(cli_state *cli, dcsr_view *view, int32_t *level, dcsr_bfs_result *result, double *seconds)
+typedef struct searching {
+    dcsr_view *view;
+    int32_t *level;
+    dcsr_bfs_result *result;
+} searching;
+
+static dcsr_status search(void *user)
 {
-    double *times = malloc(settings.repeat * sizeof *times);
-    if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
-    int status = CLI_DONE;
-    for (uint64_t r = 0; r < settings.repeat && !status; r++) {
-        cli_progress(cli, "search %llu of %llu", (unsigned long long)r + 1,
-                     (unsigned long long)settings.repeat);
-        double start = cli_now();
-        if (dcsr_bfs(level, result, view, settings.source)) status = cli_fail_library(cli);
-        times[r] = cli_now() - start;
-    }
-    qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
-    *seconds = cli_quantile(times, settings.repeat, 0.5);
-    free(times);
-    return status;
+    const searching *s = user;
+    return dcsr_bfs(s->level, s->result, s->view, settings.source);
 }
 
 static int print(cli_state *cli, const dcsr_bfs_result *result, double seconds)
@@ -96,7 +89,9 @@ static int run_bfs(cli_state *cli)
             cli_fail(cli, "out of memory for the levels of %llu vertices", (unsigned long long)info.rows);
         goto done;
     }
-    status = search(cli, view, level, &result, &seconds);
+    status = cli_measure(
+        cli, &(cli_measured){"search", settings.repeat, false, search, &(searching){view, level, &result}},
+        &seconds);
     if (!status) status = print(cli, &result, seconds);
 done:
     free(level);

@@ -41,24 +41,16 @@ static dcsr_status count_products(uint64_t *products, dcsr_view *A, dcsr_view *B
     return DCSR_OK;
 }
 
-/* One warm-up and settings.repeat products; *seconds is the median. */
-static int multiply(cli_state *cli, dcsr_matrix *C, dcsr_view *A, dcsr_view *B, const dcsr_semiring *semiring,
-                    double *seconds)
+typedef struct product {
+    dcsr_matrix *C;
+    dcsr_view *A, *B;
+    dcsr_type type;
+} product;
+
+static dcsr_status multiply(void *user)
 {
-    double *times = malloc(settings.repeat * sizeof *times);
-    if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
-    int status = dcsr_mxm(C, NULL, NULL, semiring, A, B, NULL) ? cli_fail_library(cli) : CLI_DONE;
-    for (uint64_t r = 0; r < settings.repeat && !status; r++) {
-        cli_progress(cli, "product %llu of %llu", (unsigned long long)r + 1,
-                     (unsigned long long)settings.repeat);
-        double start = cli_now();
-        if (dcsr_mxm(C, NULL, NULL, semiring, A, B, NULL)) status = cli_fail_library(cli);
-        times[r] = cli_now() - start;
-    }
-    qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
-    *seconds = cli_quantile(times, settings.repeat, 0.5);
-    free(times);
-    return status;
+    const product *p = user;
+    return dcsr_mxm(p->C, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, p->type), p->A, p->B, NULL);
 }
 
 /* Reports what C is; the sum of its values is the checksum. */
@@ -102,7 +94,8 @@ static int run_products(cli_state *cli, dcsr_view *A, dcsr_view *B)
         return cli_fail_library(cli);
     dcsr_type type = result_type(a.type, b.type);
     if (dcsr_matrix_create(&C, cli->context, type, a.rows, b.cols, NULL)) return cli_fail_library(cli);
-    int status = multiply(cli, C, A, B, dcsr_semiring_of(DCSR_PLUS_TIMES, type), &seconds);
+    product of = {C, A, B, type};
+    int status = cli_measure(cli, &(cli_measured){"product", settings.repeat, true, multiply, &of}, &seconds);
     if (!status) status = print(cli, C, type, products, seconds);
     dcsr_matrix_destroy(C);
     return status;

@@ -103,24 +103,16 @@ static const kernel *choose(const dcsr_view_info *segments, const dcsr_matrix_in
     return info->unresolved_rows || !many ? &kernels[0] : &kernels[1];
 }
 
-/* One warm-up and settings.repeat products; *seconds is the median. */
-static int multiply(cli_state *cli, dcsr_vector *y, dcsr_view *view, const dcsr_vector *x,
-                    const dcsr_semiring *semiring, double *seconds)
+typedef struct product {
+    dcsr_vector *y, *x;
+    dcsr_view *A;
+    dcsr_type type;
+} product;
+
+static dcsr_status multiply(void *user)
 {
-    double *times = malloc(settings.repeat * sizeof *times);
-    if (!times) return cli_fail(cli, "out of memory for %llu times", (unsigned long long)settings.repeat);
-    int status = dcsr_mxv(y, NULL, NULL, semiring, view, x, NULL) ? cli_fail_library(cli) : CLI_DONE;
-    for (uint64_t r = 0; r < settings.repeat && !status; r++) {
-        cli_progress(cli, "product %llu of %llu", (unsigned long long)r + 1,
-                     (unsigned long long)settings.repeat);
-        double start = cli_now();
-        if (dcsr_mxv(y, NULL, NULL, semiring, view, x, NULL)) status = cli_fail_library(cli);
-        times[r] = cli_now() - start;
-    }
-    qsort(times, settings.repeat, sizeof *times, cli_compare_doubles);
-    *seconds = cli_quantile(times, settings.repeat, 0.5);
-    free(times);
-    return status;
+    const product *p = user;
+    return dcsr_mxv(p->y, NULL, NULL, dcsr_semiring_of(DCSR_PLUS_TIMES, p->type), p->A, p->x, NULL);
 }
 
 /* Bytes that the product has to move at least: each entry once, the row table once, x and y once. The table
@@ -182,7 +174,9 @@ static int run_products(cli_state *cli, const kernel *used, const dcsr_view_info
              dcsr_vector_create(&y, cli->context, type, info->rows))
         status = cli_fail_library(cli);
     else
-        status = multiply(cli, y, view, x, dcsr_semiring_of(DCSR_PLUS_TIMES, type), &seconds);
+        status = cli_measure(
+            cli, &(cli_measured){"product", settings.repeat, true, multiply, &(product){y, x, view, type}},
+            &seconds);
     if (!status && dcsr_vector_get_entries(y, info->rows, NULL, values, &n)) status = cli_fail_library(cli);
     if (!status) status = print(cli, used, info, values, n, seconds);
     dcsr_vector_destroy(y);

@@ -227,6 +227,26 @@ double cli_quantile(const double *ascending, size_t n, double q)
     return ascending[rank ? rank - 1 : 0];
 }
 
+int cli_measure(cli_state *cli, const cli_measured *what, double *seconds)
+{
+    const unsigned long long repeat = what->repeat;
+    double *times = malloc(what->repeat * sizeof *times);
+    if (!times) return cli_fail(cli, "out of memory for %llu times", repeat);
+    int status = what->warm_up && what->run(what->user) ? cli_fail_library(cli) : CLI_DONE;
+    for (uint64_t r = 0; r < what->repeat && !status; r++) {
+        cli_progress(cli, "%s %llu of %llu", what->name, (unsigned long long)r + 1, repeat);
+        double start = cli_now();
+        if (what->run(what->user)) status = cli_fail_library(cli);
+        times[r] = cli_now() - start;
+    }
+    if (!status) {
+        qsort(times, what->repeat, sizeof *times, cli_compare_doubles);
+        *seconds = cli_quantile(times, what->repeat, 0.5);
+    }
+    free(times);
+    return status;
+}
+
 const char *cli_grouped(char buffer[CLI_NUMBER], uint64_t value)
 {
     char digits[CLI_NUMBER];

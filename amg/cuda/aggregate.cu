@@ -3,7 +3,7 @@
  * There are no lists of the nodes that are still open: a round reads the key of every node, 8 bytes, and more only of
  * those that are not decided. */
 #include "amg/cuda/stages_cuda.h"
-#include "amg/random.h"
+#include "amg/amg_random.h"
 #include "dcsr/device/reduce.cuh"
 
 /* Keys are random << 32 | node + 1. Of a node that is open but has no key yet, 1. */

@@ -3,7 +3,7 @@
  * A row is added up by `lanes` threads, 1 to 32 by the mean length of rows, whose loads are side by side; each adds
  * every lanes-th entry, then they fold. What is read of A is 12 bytes an entry and 16 a row. */
 #include "amg/cuda/passes_cuda.h"
-#include "amg/random.h"
+#include "amg/amg_random.h"
 #include "dcsr/device/reduce.cuh"
 #include <math.h>
 

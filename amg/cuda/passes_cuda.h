@@ -22,7 +22,7 @@ typedef struct dcsr_i_amg_cuda_rows {
     const double *values;
 } dcsr_i_amg_cuda_rows;
 
-/* Room for the sums of a pass over so many rows; the two sums over all come first. */
+/* How much room the sums of a pass over `rows` rows take; the two sums over all rows come first. */
 uint64_t dcsr_i_amg_cuda_sums(uint64_t rows);
 
 /* y = b + sign A x, where b is NULL for 0 and may be y. If there are sums: sums[0] = w^T y, sums[1] = y^T y; w may be

@@ -81,8 +81,8 @@ typedef struct dcsr_i_amg_cuda_prolongation {
     const double *T, *diagonal;
     uint64_t block, vectors;
     double factor;        /* omega / rho */
-    uint32_t *reached;    /* the aggregates that node i reaches, ascending, from graph.begin[i] + i on, */
-    uint32_t *counts;     /* so many */
+    uint32_t *reached;    /* the aggregates that node i reaches, ascending, from graph.begin[i] + i on */
+    uint32_t *counts;     /* how many aggregates each node reaches */
     const uint64_t *sums; /* of the counts */
     uint64_t *offsets;
     uint32_t *columns;

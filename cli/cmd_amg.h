@@ -1,9 +1,11 @@
-/* amg_changes.h: `dcsr amg --changes`: a matrix that changes in steps, and is solved with after each (internal). */
-#ifndef DCSR_CLI_AMG_CHANGES_H
-#define DCSR_CLI_AMG_CHANGES_H
+/* cmd_amg.h: the parts of `dcsr amg` (internal). */
+#ifndef DCSR_CLI_CMD_AMG_H
+#define DCSR_CLI_CMD_AMG_H
 
 #include "cli/cli.h"
 #include <dcsr/amg.h>
+
+/* ---- --changes: a matrix that changes in steps, and is solved with after each ---- */
 
 typedef struct cli_amg_step {
     dcsr_amg_update_report update;
@@ -27,5 +29,12 @@ int cli_amg_changes_follow(cli_state *cli, cli_amg_changes *changes, dcsr_amg *a
 /* The steps as a table, in JSON as a list. */
 void cli_amg_changes_put(cli_report *report, const cli_amg_changes *changes);
 void cli_amg_changes_free(cli_amg_changes *changes);
+
+/* ---- --plot: a picture ---- */
+
+/* Whether a picture can be written to that file, with what is here. */
+int cli_amg_check_plot(cli_state *cli, const char *path);
+/* Draws the levels of the last setup, and the residuals of so many columns of the last solve. */
+int cli_amg_plot(cli_state *cli, const dcsr_amg *amg, uint64_t columns, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
-/* random.h: random numbers that are a function of a seed and a number, the same on all devices (internal). After
+/* amg_random.h: random numbers that are a function of a seed and a number, the same on all devices (internal). After
  * SplitMix64 (Steele, Lea, Flood 2014). */
-#ifndef DCSR_AMG_RANDOM_H
-#define DCSR_AMG_RANDOM_H
+#ifndef DCSR_AMG_AMG_RANDOM_H
+#define DCSR_AMG_AMG_RANDOM_H
 
 #include <stdint.h>
 
