@@ -110,6 +110,9 @@ void dcsr_i_cuda_fill(dcsr_i_cuda_stream *stream, void *to, int byte, size_t byt
  * tables that go there. The same bytes each time (call it once per step); NULL (noted) when it cannot be made
  * that large. */
 void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes);
+/* What kernels have written, once they have run; by way of the landing. */
+dcsr_status dcsr_i_cuda_read_back(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes,
+                                  const char *operation);
 
 /* ---- Memory on the device: device_memory.cu ---- */
 

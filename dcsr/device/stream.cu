@@ -225,6 +225,16 @@ void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes)
     return stream->landing;
 }
 
+dcsr_status dcsr_i_cuda_read_back(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes,
+                                  const char *operation)
+{
+    void *landing = dcsr_i_cuda_landing(stream, bytes);
+    if (landing) dcsr_i_cuda_copy(stream, landing, from, bytes);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, operation));
+    memcpy(to, landing, bytes);
+    return DCSR_OK;
+}
+
 /* ---- How kernels are launched ---- */
 
 unsigned dcsr_i_cuda_threads(dcsr_i_cuda_policy policy)

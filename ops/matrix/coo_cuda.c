@@ -34,18 +34,6 @@ void dcsr_i_cuda_coo_close(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
     *list = (dcsr_i_cuda_coo){0};
 }
 
-/* A number that kernels have written, once they have run. */
-static dcsr_status read_back(dcsr_i_cuda_stream *stream, const void *number, const char *operation,
-                             uint64_t *result)
-{
-    uint64_t *landing = dcsr_i_cuda_landing(stream, sizeof *landing);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_copy(stream, landing, number, sizeof *landing);
-    DCSR_TRY(dcsr_i_cuda_wait(stream, operation));
-    *result = *landing;
-    return DCSR_OK;
-}
-
 /* ---- Order ---- */
 
 /* A list while it is sorted: values are words, and there are arrays to sort into. */
@@ -125,7 +113,8 @@ static dcsr_status combine(sorting *s, dcsr_policy policy)
     dcsr_i_cuda_keyed entries = {list->keys, s->words, list->n, list->type};
     dcsr_status status =
         dcsr_i_cuda_combine(s->stream, &entries, policy, s->keys_spare, s->words_spare, count);
-    if (status == DCSR_OK) status = read_back(s->stream, count, "combining entries", &list->n);
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_read_back(s->stream, &list->n, count, sizeof(uint64_t), "combining entries");
     list->keys = s->keys_spare;
     s->keys_spare = before;
     before = s->words;
@@ -163,7 +152,9 @@ static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
     const dcsr_i_cuda_rows *rows = &walk->rows;
     uint64_t entries = rows->stored;
     DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, walk->list, walk->count, offsets));
-    if (walk->list) DCSR_TRY(read_back(stream, offsets + walk->count, "counting entries", &entries));
+    if (walk->list)
+        DCSR_TRY(dcsr_i_cuda_read_back(stream, &entries, offsets + walk->count, sizeof(uint64_t),
+                                       "counting entries"));
     DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
     dcsr_i_cuda_coo_gather(stream, walk, entries, list->keys, list->values);
     return DCSR_OK;
@@ -176,7 +167,8 @@ static dcsr_status ascends(bool *result, const dcsr_i_cuda_coo *list, dcsr_i_cud
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
     dcsr_i_cuda_coo_count_descents(stream, list->keys, list->n, count);
-    dcsr_status status = read_back(stream, count, "looking at the order of entries", &descents);
+    dcsr_status status =
+        dcsr_i_cuda_read_back(stream, &descents, count, sizeof(uint64_t), "looking at the order of entries");
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
     *result = !descents;
     return status;
@@ -188,7 +180,7 @@ static dcsr_status count_chosen(uint64_t *n, dcsr_i_cuda_stream *stream, const d
                                 const uint32_t *keep, uint64_t *place)
 {
     DCSR_TRY(dcsr_i_cuda_scan_u32(stream, keep, place, list->n));
-    return read_back(stream, place + list->n, "choosing entries", n);
+    return dcsr_i_cuda_read_back(stream, n, place + list->n, sizeof(uint64_t), "choosing entries");
 }
 static dcsr_status copy_chosen(dcsr_i_cuda_coo *chosen, dcsr_i_cuda_stream *stream,
                                const dcsr_i_cuda_coo *list, const uint32_t *keep, const uint64_t *place,
@@ -352,7 +344,7 @@ static dcsr_status merge_parts(dcsr_i_cuda_merge *merge, dcsr_i_cuda_stream *str
     uint64_t n, parts = dcsr_i_cuda_merge_parts(merge);
     dcsr_i_cuda_merge_count(stream, merge, counts);
     DCSR_TRY(dcsr_i_cuda_scan_u32(stream, counts, places, parts));
-    DCSR_TRY(read_back(stream, places + parts, "merging entries", &n));
+    DCSR_TRY(dcsr_i_cuda_read_back(stream, &n, places + parts, sizeof(uint64_t), "merging entries"));
     DCSR_TRY(dcsr_i_cuda_coo_open(&merge->z, stream, type, merge->x.rows, merge->x.cols, n));
     dcsr_i_cuda_merge_write(stream, merge, places);
     return DCSR_OK;

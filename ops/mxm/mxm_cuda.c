@@ -59,16 +59,6 @@ static void close_product(multiplying *m)
     dcsr_i_cuda_coo_close(&m->b, m->stream);
 }
 
-/* What kernels have written, once they have run. */
-static dcsr_status read_back(const multiplying *m, void *to, const void *from, size_t bytes)
-{
-    void *landing = dcsr_i_cuda_landing(m->stream, bytes);
-    if (landing) dcsr_i_cuda_copy(m->stream, landing, from, bytes);
-    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
-    memcpy(to, landing, bytes);
-    return DCSR_OK;
-}
-
 /* ---- What is read ---- */
 
 /* The type of the products: none where no values are wanted, or all sums are 1. */
@@ -169,7 +159,7 @@ static dcsr_status expand_wanted(const multiplying *m, const dcsr_i_cuda_product
     if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_mxm_count(m->stream, p, starts);
     dcsr_status status = dcsr_i_cuda_scan_u64(m->stream, starts, starts, parts);
-    if (status == DCSR_OK) status = read_back(m, &n, starts + parts, sizeof n);
+    if (status == DCSR_OK) status = dcsr_i_cuda_read_back(m->stream, &n, starts + parts, sizeof n, operation);
     if (status == DCSR_OK) status = open_part(m, part, n);
     if (status == DCSR_OK) dcsr_i_cuda_mxm_expand(m->stream, p, starts, part);
     release(m, starts, parts + 1, sizeof *starts);
@@ -243,7 +233,7 @@ static dcsr_status check_portion(const multiplying *m, uint64_t begin, uint64_t 
 {
     uint64_t key;
     if (products <= left / PRODUCT_BYTES) return DCSR_OK;
-    DCSR_TRY(read_back(m, &key, m->a.keys + begin, sizeof key));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &key, m->a.keys + begin, sizeof key, operation));
     return dcsr_i_cuda_mxm_fail_row(m->of->out, key >> 32, products * PRODUCT_BYTES, left);
 }
 
@@ -259,7 +249,7 @@ static dcsr_status multiply_portions(const multiplying *m, dcsr_i_cuda_coo *T)
     dcsr_i_cuda_cut done = {0, 0}, next;
     for (; done.end < m->a.n; done = next) {
         dcsr_i_cuda_mxm_cut(m->stream, m->cut, m->a.keys, m->offsets, m->a.n, done.end, portion);
-        DCSR_TRY(read_back(m, &next, m->cut, sizeof next));
+        DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &next, m->cut, sizeof next, operation));
         uint64_t products = next.before - done.before;
         DCSR_TRY(check_portion(m, done.end, products, left));
         if (products) DCSR_TRY(multiply_portion(m, T, done.end, next.end, products));

@@ -45,15 +45,6 @@ static void release(const multiplication *m, void *block, uint64_t count, size_t
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, block, count, size);
 }
 
-static dcsr_status read_back(const multiplication *m, void *to, const void *from, size_t bytes)
-{
-    void *landing = dcsr_i_cuda_landing(m->stream, bytes);
-    if (landing) dcsr_i_cuda_copy(m->stream, landing, from, bytes);
-    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
-    memcpy(to, landing, bytes);
-    return DCSR_OK;
-}
-
 static dcsr_status open_product(multiplication *m, dcsr_type type)
 {
     dcsr_i_cuda_coo *T = m->T;
@@ -129,7 +120,7 @@ static dcsr_status find_dots(multiplication *m, bool weighs, uint64_t *cost)
     m->dots.b_heads = m->t_heads = heads;
     if (weighs) dcsr_i_cuda_mxm_weigh_dots(m->stream, &m->dots, &m->places, NULL, m->counters + COST);
     unsigned long long counters[COST + 1];
-    DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, counters, m->counters, sizeof counters, operation));
     *cost = counters[COST];
     if (!counters[DISORDER]) return DCSR_OK;
     release(m, heads, m->dots.b.rows, sizeof *heads);
@@ -171,7 +162,7 @@ static dcsr_status compute_by_tables(multiplication *m)
     uint64_t begin[DCSR_CUDA_MXM_CLASSES], at = 0, rows = m->job.a.rows;
     dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
     dcsr_i_cuda_mxm_recount(m->stream, NULL, rows, m->size, m->census);
-    DCSR_TRY(read_back(m, &known, m->census, sizeof known));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &known, m->census, sizeof known, operation));
     for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += known.rows[k++]) begin[k] = at;
     void *landing = dcsr_i_cuda_landing(m->stream, sizeof begin);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -87,15 +87,6 @@ static void release(const multiplication *m, void *block, uint64_t count, size_t
     dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, block, count, size);
 }
 
-static dcsr_status read_back(const multiplication *m, void *to, const void *from, size_t bytes)
-{
-    void *landing = dcsr_i_cuda_landing(m->stream, bytes);
-    if (landing) dcsr_i_cuda_copy(m->stream, landing, from, bytes);
-    DCSR_TRY(dcsr_i_cuda_wait(m->stream, operation));
-    memcpy(to, landing, bytes);
-    return DCSR_OK;
-}
-
 static bool is_one_matrix(const multiplication *m)
 {
     const dcsr_i_cuda_rows *a = &m->job.a, *b = &m->job.b;
@@ -151,7 +142,7 @@ static dcsr_status count_products(multiplication *m)
     dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
     dcsr_i_cuda_mxm_products(m->stream, &m->job, m->products, m->census);
     dcsr_i_cuda_mxm_sample(m->stream, &m->job, m->products, step, 32, m->census);
-    DCSR_TRY(read_back(m, &m->known, m->census, sizeof m->known));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &m->known, m->census, sizeof m->known, operation));
     for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; k++) m->work += m->known.products[k];
     return DCSR_OK;
 }
@@ -335,7 +326,7 @@ static dcsr_status run_slice(multiplication *m, bin *rows)
     dcsr_i_cuda_fill(m->stream, m->counters + NEXT, 0, sizeof *m->counters);
     m->job.row = m->list + slice.first;
     run_bin(m, &slice);
-    DCSR_TRY(read_back(m, &used, m->counters + NEXT, sizeof used));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &used, m->counters + NEXT, sizeof used, operation));
     cut(m, used);
     rows->first += slice.count;
     rows->count -= slice.count;
@@ -395,7 +386,7 @@ static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint6
         m->job.row = m->list + bins[k].first;
         run_bin(m, &bins[k]);
     }
-    DCSR_TRY(read_back(m, counters, m->counters, sizeof counters));
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, counters, m->counters, sizeof counters, operation));
     *left = counters[LEFT];
     if (m->listed) return DCSR_OK;
     m->used = counters[NEXT] < m->job.room ? counters[NEXT] : m->job.room;
@@ -413,7 +404,7 @@ static dcsr_status compute_rows(multiplication *m)
         if (round) { /* what is known of those that are left */
             dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
             dcsr_i_cuda_mxm_recount(m->stream, m->left, left, m->products, m->census);
-            DCSR_TRY(read_back(m, &m->known, m->census, sizeof m->known));
+            DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &m->known, m->census, sizeof m->known, operation));
         }
         DCSR_TRY(run_round(m, round, left, &left));
         if (round == 0) m->sink->stored = m->used;
