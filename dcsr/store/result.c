@@ -185,6 +185,16 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
     return t->stock[--t->stocked];
 }
 
+/* The page that comes next will be written. */
+static void prefetch(const dcsr_i_row_page *page)
+{
+    enum { LINE = 64 };
+    const char *begin = (const char *)page->segment[0]->begin;
+    for (size_t at = 0; at < sizeof page->length; at += LINE)
+        __builtin_prefetch((const char *)page->length + at, 1);
+    for (size_t at = 0; at < sizeof page->segment[0]->begin; at += LINE) __builtin_prefetch(begin + at, 1);
+}
+
 /* Turns to page p: a new one, of empty rows. */
 static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t p)
 {
@@ -193,6 +203,7 @@ static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint6
     t->page = dcsr_i_result_page(result, t);
     if (!t->page) return DCSR_ERROR_OUT_OF_MEMORY;
     t->number = p;
+    if (t->stocked) prefetch(t->stock[t->stocked - 1]);
     memset(t->page->segment[0]->begin, 0, sizeof t->page->segment[0]->begin);
     *place = t->page;
     return DCSR_OK;

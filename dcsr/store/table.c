@@ -64,13 +64,15 @@ static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
 #endif
 }
 
+static void drop_of(dcsr_matrix *matrix, void *part, size_t size)
+{
+    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
+}
 /* A spare part begins with its size. */
 static void drop(dcsr_matrix *matrix, void *spare)
 {
-    if (!spare) return;
-    size_t size = *(size_t *)spare;
-    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, spare, 1, size);
+    if (spare) drop_of(matrix, spare, *(size_t *)spare);
 }
 
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
@@ -97,11 +99,12 @@ void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 {
     if (!part) return;
     _Atomic(void *) *slot = spare_of(matrix, size);
+    if (!slot || atomic_load_explicit(slot, memory_order_relaxed)) {
+        drop_of(matrix, part, size); /* without touching it */
+        return;
+    }
     *(size_t *)part = size;
-    if (!slot || atomic_load_explicit(slot, memory_order_relaxed))
-        drop(matrix, part);
-    else
-        drop(matrix, atomic_exchange(slot, part));
+    drop(matrix, atomic_exchange(slot, part));
 }
 
 void dcsr_i_parts_drain(dcsr_matrix *matrix)
@@ -420,6 +423,16 @@ static unsigned first_row_in(uint64_t page, uint64_t row)
 }
 
 /* A table from a row on, and its root. */
+/* Asks for what is behind the lengths of a page some pages ahead, where it is of the same directory. */
+static void prefetch_behind(const dcsr_i_table *table, uint64_t p)
+{
+    enum { AHEAD = 16 };
+    const dcsr_i_directory *directory = dcsr_i_directory_of(table, p);
+    uint64_t slot = (p & (DCSR_I_DIRECTORY_PAGES - 1)) + AHEAD;
+    if (slot < DCSR_I_DIRECTORY_PAGES && directory->page[slot])
+        __builtin_prefetch(&directory->page[slot]->fragmented);
+}
+
 static void retire_from(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row,
                         bool places)
 {
@@ -434,6 +447,7 @@ static void retire_from(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *
     }
     const dcsr_i_row_page *page;
     for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)); p++) {
+        prefetch_behind(table, p);
         born = earlier(born, page->moved);
         if (places) born = earlier(born, give_places(matrix, page, first_row_in(p, row), 0, 0));
     }
@@ -479,8 +493,10 @@ static void free_tail(dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row)
 {
     const uint64_t first = row >> DCSR_I_PAGE_SHIFT, first_directory = first >> DCSR_I_DIRECTORY_SHIFT;
     const dcsr_i_row_page *page;
-    for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)); p++)
+    for (uint64_t p = first; (page = dcsr_i_next_page(table, &p)); p++) {
+        prefetch_behind(table, p);
         free_old_page(matrix, (dcsr_i_row_page *)page);
+    }
     for (uint64_t s = first >> DCSR_I_SHELF_SHIFT; s < table->shelves; s++) {
         dcsr_i_shelf *shelf = table->shelf[s];
         for (uint64_t d = 0; shelf && d < directories_on(table, s); d++)

@@ -3,6 +3,7 @@
 #include "dcsr/base/sort.h"
 #include "ops/mxm/mxm_row.h"
 #include "ops/rows/row_block.h"
+#include "ops/rows/row_prefetch.h"
 
 /* The columns of the group's rows of A, in one piece, and its values as the multiplication takes them. */
 static dcsr_status read_a(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const dcsr_i_row_block *block,
@@ -32,38 +33,69 @@ static dcsr_status read_a(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const dcsr_
 typedef struct rows_of_b {
     const dcsr_i_rows *rows;
     size_t size; /* of a value; 0: none is looked at */
-    uint64_t number;
+    uint64_t number, fragmented;
     const dcsr_i_row_page *page;
+    const uint32_t *length;
+    const uint64_t *begin;
 } rows_of_b;
 
-/* Where a row of B is. */
-static inline int find_pieces(rows_of_b *b, uint32_t row, dcsr_i_piece *pieces)
+static inline void turn_to(rows_of_b *b, uint64_t number)
 {
-    if (b->rows->offsets) return dcsr_i_rows_pieces(b->rows, row, pieces);
-    uint32_t r = row & (DCSR_I_PAGE_ROWS - 1);
-    if (row >> DCSR_I_PAGE_SHIFT != b->number) {
-        b->number = row >> DCSR_I_PAGE_SHIFT;
-        b->page = dcsr_i_page(b->rows->table, b->number);
-    }
-    if (!b->page || !b->page->length[r]) return 0;
-    if (b->page->fragmented >> r & 1) return dcsr_i_row_pieces(b->page, r, pieces);
-    *pieces = (dcsr_i_piece){b->page->segment[0]->begin[r], b->page->length[r]};
-    return 1;
+    static const uint32_t no_lengths[DCSR_I_PAGE_ROWS];
+    b->number = number;
+    b->page = dcsr_i_page(b->rows->table, number);
+    b->length = b->page ? b->page->length : no_lengths;
+    b->begin = b->page && b->page->segment[0] ? b->page->segment[0]->begin : NULL;
+    b->fragmented = b->page ? b->page->fragmented : 0;
 }
 
-/* Appends the runs of entry `entry` of A, in this column, and asks for what is there. Returns their end. */
-static inline dcsr_i_mxm_run *look_up(rows_of_b *b, uint32_t column, uint32_t entry, dcsr_i_mxm_run *run,
-                                      uint64_t *products)
+/* A run of n entries from place `at` on, which are asked for. */
+static inline dcsr_i_mxm_run *append_run(const rows_of_b *b, uint64_t at, uint64_t n, uint32_t entry,
+                                         dcsr_i_mxm_run *run)
+{
+    run->columns = b->rows->columns + at;
+    run->values = (const char *)b->rows->values + at * b->size;
+    run->n = (uint32_t)n;
+    run->entry = entry;
+    __builtin_prefetch(run->columns);
+    __builtin_prefetch(run->values);
+    return run + 1;
+}
+
+static dcsr_i_mxm_run *append_pieces(const rows_of_b *b, unsigned r, uint32_t entry, dcsr_i_mxm_run *run)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int n = find_pieces(b, column, pieces);
-    for (int k = 0; k < n; k++, run++) {
-        *run = (dcsr_i_mxm_run){b->rows->columns + pieces[k].begin,
-                                b->size ? (const char *)b->rows->values + pieces[k].begin * b->size : NULL,
-                                (uint32_t)pieces[k].length, entry};
-        __builtin_prefetch(run->columns);
-        __builtin_prefetch(run->values);
-        *products += pieces[k].length;
+    int count = dcsr_i_row_pieces(b->page, r, pieces);
+    for (int k = 0; k < count; k++) run = append_run(b, pieces[k].begin, pieces[k].length, entry, run);
+    return run;
+}
+
+/* Appends the runs of entries `entry` to end - 1 of A, in these columns. Returns their end. */
+static inline dcsr_i_mxm_run *look_up(rows_of_b *b, const uint32_t *columns, uint32_t entry, uint32_t end,
+                                      dcsr_i_mxm_run *run, uint64_t *products)
+{
+    for (; entry < end; entry++) {
+        uint32_t row = columns[entry], r = row & (DCSR_I_PAGE_ROWS - 1);
+        if (row >> DCSR_I_PAGE_SHIFT != b->number) turn_to(b, row >> DCSR_I_PAGE_SHIFT);
+        uint32_t n = b->length[r];
+        if (!n) continue;
+        *products += n;
+        run = b->fragmented >> r & 1 ? append_pieces(b, r, entry, run)
+                                     : append_run(b, b->begin[r], n, entry, run);
+    }
+    return run;
+}
+
+/* The same where B is a CSR. */
+static inline dcsr_i_mxm_run *look_up_offsets(const rows_of_b *b, const uint32_t *columns, uint32_t entry,
+                                              uint32_t end, dcsr_i_mxm_run *run, uint64_t *products)
+{
+    const uint64_t *offsets = b->rows->offsets;
+    for (; entry < end; entry++) {
+        uint64_t at = offsets[columns[entry]], n = offsets[columns[entry] + 1] - at;
+        if (!n) continue;
+        *products += n;
+        run = append_run(b, at, n, entry, run);
     }
     return run;
 }
@@ -132,17 +164,18 @@ static dcsr_status make_rows(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const ui
 }
 
 static inline dcsr_i_mxm_run *look_up_made(const dcsr_i_mxm_thread *t, size_t size, uint32_t entry,
-                                           dcsr_i_mxm_run *run, uint64_t *products)
+                                           uint32_t end, dcsr_i_mxm_run *run, uint64_t *products)
 {
-    const uint64_t *at =
-        (const uint64_t *)t->made.begin.bytes + ((const uint32_t *)t->made.which.bytes)[entry];
-    uint64_t n = at[1] - at[0];
-    if (!n) return run;
-    *run =
-        (dcsr_i_mxm_run){(const uint32_t *)t->made.columns.bytes + at[0],
-                         size ? (const char *)t->made.values.bytes + at[0] * size : NULL, (uint32_t)n, entry};
-    *products += n;
-    return run + 1;
+    const uint32_t *which = t->made.which.bytes, *columns = t->made.columns.bytes;
+    const char *values = t->made.values.bytes;
+    for (; entry < end; entry++) {
+        const uint64_t *at = (const uint64_t *)t->made.begin.bytes + which[entry];
+        uint64_t n = at[1] - at[0];
+        if (!n) continue;
+        *products += n;
+        *run++ = (dcsr_i_mxm_run){columns + at[0], size ? values + at[0] * size : NULL, (uint32_t)n, entry};
+    }
+    return run;
 }
 
 /* ---- Groups ---- */
@@ -156,43 +189,62 @@ static unsigned rows_of_few(const uint32_t *lengths, unsigned count, uint64_t mo
     return n;
 }
 
+/* Looks up rows one by one, with what the compiler sees is one of three ways. Of how many: those that have few
+ * products together. */
+#define LOOK_UP_ROWS(look_up_one)                                 \
+    do {                                                          \
+        for (; k < n; k++) {                                      \
+            uint64_t products = 0;                                \
+            const dcsr_i_mxm_run *begin = run;                    \
+            run = look_up_one;                                    \
+            entry += lengths[k];                                  \
+            if ((sum += products) > m->most_products && k) break; \
+            g->of_one |= (uint64_t)(run - begin <= 1) << k;       \
+            g->end[k] = (uint64_t)(run - g->runs);                \
+            g->products[k] = products;                            \
+        }                                                         \
+    } while (0)
+static unsigned look_up_rows(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const uint32_t *columns,
+                             const uint32_t *lengths, unsigned n)
+{
+    rows_of_b b = {
+        .rows = m->b, .size = m->reads_b && m->values ? dcsr_type_size(m->b->type) : 0, .number = UINT64_MAX};
+    dcsr_i_mxm_group *g = &t->group;
+    dcsr_i_mxm_run *run = t->runs.bytes;
+    uint64_t sum = 0;
+    uint32_t entry = 0;
+    unsigned k = 0;
+    g->runs = run;
+    g->of_one = 0;
+    if (m->inner)
+        LOOK_UP_ROWS(look_up_made(t, b.size, entry, entry + lengths[k], run, &products));
+    else if (m->b->offsets)
+        LOOK_UP_ROWS(look_up_offsets(&b, columns, entry, entry + lengths[k], run, &products));
+    else
+        LOOK_UP_ROWS(look_up(&b, columns, entry, entry + lengths[k], run, &products));
+    if (entry) dcsr_i_page_prefetch(m->b, (columns[entry - 1] >> DCSR_I_PAGE_SHIFT) + 1);
+    return k;
+}
+#undef LOOK_UP_ROWS
+
 dcsr_status dcsr_i_mxm_group_open(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t first, unsigned *count)
 {
-    dcsr_i_mxm_group *g = &t->group;
-    rows_of_b b = {m->b, m->reads_b && m->values ? dcsr_type_size(m->b->type) : 0, UINT64_MAX, NULL};
-    uint64_t segments = m->b->table ? (uint64_t)m->b->table->segments_per_row : 1, sum = 0;
-    uint32_t lengths[DCSR_I_PAGE_ROWS], entry = 0;
+    uint64_t segments = m->b->table ? (uint64_t)m->b->table->segments_per_row : 1;
+    uint32_t lengths[DCSR_I_PAGE_ROWS];
     const uint32_t *columns = NULL;
     dcsr_i_row_block block;
-    t->row = g->first = first;
+    t->row = t->group.first = first;
     dcsr_i_row_block_of(&block, m->a, first, *count, lengths);
-    unsigned n = rows_of_few(lengths, *count, m->most_entries);
-    if (n < *count) dcsr_i_row_block_of(&block, m->a, first, n, lengths);
+    if (block.entries > m->most_entries) {
+        *count = rows_of_few(lengths, *count, m->most_entries);
+        dcsr_i_row_block_of(&block, m->a, first, *count, lengths);
+    }
+    dcsr_i_page_prefetch(m->a, (first >> DCSR_I_PAGE_SHIFT) + 1);
     if (block.entries) DCSR_TRY(read_a(m, t, &block, &columns));
     if (m->inner && block.entries) DCSR_TRY(make_rows(m, t, columns, block.entries));
     DCSR_TRY(dcsr_i_mxm_room(m, t, &t->runs, block.entries * segments * sizeof(dcsr_i_mxm_run)));
-    dcsr_i_mxm_run *run = t->runs.bytes;
-    g->runs = run;
-    *count = n;
-    for (unsigned k = 0; k < n; k++) {
-        uint64_t products = 0;
-        for (uint32_t end = entry + lengths[k]; entry < end; entry++)
-            run = m->inner ? look_up_made(t, b.size, entry, run, &products)
-                           : look_up(&b, columns[entry], entry, run, &products);
-        if (k && (sum += products) > m->most_products) {
-            *count = k;
-            break;
-        }
-        g->end[k] = (uint64_t)(run - g->runs);
-        g->products[k] = products;
-        if (!k) sum = products;
-    }
+    *count = look_up_rows(m, t, columns, lengths, *count);
     return DCSR_OK;
-}
-
-uint64_t dcsr_i_mxm_most(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, unsigned k)
-{
-    return t->group.products[k] < m->b->cols ? t->group.products[k] : m->b->cols;
 }
 
 void dcsr_i_mxm_row_of(dcsr_i_mxm_row *r, const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned k)

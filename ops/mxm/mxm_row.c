@@ -424,6 +424,18 @@ static dcsr_status write_row(dcsr_i_mxm_row *r, dcsr_i_room room, uint32_t *leng
     return r->m->known ? check_known(r->m, r->t, &r->known, room.columns, *length) : DCSR_OK;
 }
 
+static inline void copy_columns(uint32_t *to, const uint32_t *from, uint32_t n)
+{
+#ifdef DCSR_I_AVX512
+    for (uint32_t k = 0; k < n; k += 16) {
+        __mmask16 live = (__mmask16)_bzhi_u32(0xffff, n - k < 16 ? n - k : 16);
+        _mm512_mask_storeu_epi32(to + k, live, _mm512_maskz_loadu_epi32(live, from + k));
+    }
+#else
+    memcpy(to, from, n * sizeof *to);
+#endif
+}
+
 /* Rows first to first + count - 1 of the group, none of which has more than one run. */
 static dcsr_status write_rows_of_one(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned first,
                                      unsigned count, dcsr_i_room room, uint32_t *lengths)
@@ -433,14 +445,13 @@ static dcsr_status write_rows_of_one(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, 
     const dcsr_i_mxm_row all = {.m = m, .t = t, .runs = g->runs + begin, .count = end - begin};
     dcsr_i_row known, every;
     for (const dcsr_i_mxm_run *run = all.runs; run < all.runs + all.count; n += run++->n)
-        memcpy(room.columns + n, run->columns, run->n * sizeof *room.columns);
-    n = 0;
-    for (unsigned k = 0; k < count; n += lengths[k++]) {
+        copy_columns(room.columns + n, run->columns, run->n);
+    for (unsigned k = 0; k < count; k++) lengths[k] = (uint32_t)g->products[first + k];
+    uint32_t *columns = room.columns;
+    for (unsigned k = 0; m->known && k < count; columns += lengths[k++]) {
         t->row = g->first + first + k;
-        lengths[k] = (uint32_t)g->products[first + k];
-        if (!m->known) continue;
         DCSR_TRY(dcsr_i_old_row(&t->old, t->row, &known, &every));
-        DCSR_TRY(check_known(m, t, &known, room.columns + n, lengths[k]));
+        DCSR_TRY(check_known(m, t, &known, columns, lengths[k]));
     }
     if (!room.values) return DCSR_OK;
     size_t before = t->in_order.size;
@@ -454,9 +465,9 @@ static dcsr_status write_rows_of_one(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, 
 /* From row `first` of the group on, so many rows have one run at most. */
 static unsigned rows_of_one(const dcsr_i_mxm_group *g, unsigned first, unsigned count)
 {
-    unsigned k = first;
-    while (k < count && g->end[k] - (k ? g->end[k - 1] : 0) <= 1) k++;
-    return k - first;
+    uint64_t others = ~(g->of_one >> first);
+    unsigned n = others ? (unsigned)__builtin_ctzll(others) : DCSR_I_PAGE_ROWS;
+    return n < count - first ? n : count - first;
 }
 
 dcsr_status dcsr_i_mxm_group_write(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned count,

@@ -39,6 +39,7 @@ typedef struct dcsr_i_mxm_group {
     const char *a;                       /* values of A; NULL where they are not looked at */
     uint64_t end[DCSR_I_PAGE_ROWS];      /* of each row's runs */
     uint64_t products[DCSR_I_PAGE_ROWS]; /* of each row */
+    uint64_t of_one;                     /* bit k: row k has one run at most */
 } dcsr_i_mxm_group;
 
 /* A row whose places are known. Where the next has the same columns but for a shift, as inside a grid, its
@@ -121,7 +122,10 @@ dcsr_status dcsr_i_mxm_group_open(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uin
 void dcsr_i_mxm_row_of(dcsr_i_mxm_row *r, const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned k);
 
 /* How many entries row k of the group has at most. */
-uint64_t dcsr_i_mxm_most(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, unsigned k);
+static inline uint64_t dcsr_i_mxm_most(const dcsr_i_mxm *m, const dcsr_i_mxm_thread *t, unsigned k)
+{
+    return t->group.products[k] < m->b->cols ? t->group.products[k] : m->b->cols;
+}
 /* Writes the first `count` rows of the group one behind the other to `room`, which holds as many as they have at
  * most, and their lengths. */
 dcsr_status dcsr_i_mxm_group_write(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, unsigned count,

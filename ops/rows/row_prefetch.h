@@ -10,6 +10,7 @@
 #define DCSR_ROW_PREFETCH_H
 
 #include "dcsr/store/rowtable.h"
+#include <stddef.h>
 
 #define DCSR_I_PREFETCH static inline __attribute__((always_inline))
 
@@ -63,6 +64,22 @@ DCSR_I_PREFETCH void dcsr_i_rows_prefetch(const dcsr_i_rows *rows, const uint32_
                                                       DCSR_I_AHEAD_ENTRIES};
     for (int step = 0; step < DCSR_I_STEPS; step++)
         if (i + ahead[step] < end) dcsr_i_row_prefetch(rows, list[i + ahead[step]], step, value_size);
+}
+
+/* Asks for what leads to the rows of page p, which come soon: for lengths and pointers of the page behind it, and
+ * where entries begin of p itself, whose pointers were asked for before. */
+DCSR_I_PREFETCH void dcsr_i_page_prefetch(const dcsr_i_rows *rows, uint64_t p)
+{
+    enum { LINE = 64 };
+    uint64_t pages = dcsr_i_rows_pages(rows);
+    if (!rows->table || p >= pages) return;
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, p),
+                          *behind = p + 1 < pages ? dcsr_i_page(rows->table, p + 1) : NULL;
+    for (size_t at = 0; behind && at <= offsetof(dcsr_i_row_page, segment); at += LINE)
+        __builtin_prefetch((const char *)behind + at);
+    const char *begin = page && page->segment[0] ? (const char *)page->segment[0]->begin : NULL;
+    for (size_t at = 0; begin && at < sizeof page->segment[0]->begin; at += LINE)
+        __builtin_prefetch(begin + at);
 }
 
 /* Where a row is: how many pieces it has, and the first of them, if any. */
