@@ -340,7 +340,9 @@ static dcsr_status write_masked(writing *j, writer *t, uint64_t first, unsigned 
     uint32_t lengths[DCSR_I_PAGE_ROWS] = {0};
     dcsr_i_room room;
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, dcsr_i_rows_sum(j->mask, first, count), &room));
-    for (unsigned r = 0; r < count; r++) {
+    bool whole = op->make.masked_page && j->mask_is_pattern;
+    if (whole) DCSR_TRY(op->make.masked_page(op->make.user, t->number, first, count, j->mask, room, lengths));
+    for (unsigned r = 0; r < count && !whole; r++) {
         dcsr_i_row_mask mask;
         DCSR_TRY(read_mask(j, t, first + r, &mask));
         if (mask.n) DCSR_TRY(op->make.masked(op->make.user, t->number, first + r, &mask, room, &lengths[r]));

@@ -87,6 +87,9 @@ typedef struct dcsr_i_producer {
      * to `room`, which is for as many. */
     dcsr_status (*masked)(void *user, int thread, uint64_t row, const dcsr_i_row_mask *mask, dcsr_i_room room,
                           uint32_t *length);
+    /* The same of rows first to first + count - 1, of one page, where every entry of the mask is true. May be NULL. */
+    dcsr_status (*masked_page)(void *user, int thread, uint64_t first, unsigned count,
+                               const dcsr_i_rows *mask, dcsr_i_room room, uint32_t *lengths);
     /* By blocks of rows of one page: most() says how many entries rows first to first + count - 1 may have at
      * most; block() writes them to `room` one behind the other, and their lengths. room.values, of T's type, is
      * NULL where no values are wanted. */

@@ -4,7 +4,8 @@
  * all columns where these are fewer. With one that is the places that the mask's row names. */
 #include <dcsr/mxm.h>
 #include "ops/mxm/mxm_cuda.h"
-#include "ops/mxm/mxm_row.h"
+#include "ops/mxm/mxm_look_up.h"
+#include "ops/rows/row_prefetch.h"
 
 /* NULL in builds without CUDA. */
 static dcsr_i_device_mxm *const device_mxm = DCSR_I_IN_CUDA(dcsr_i_cuda_mxm);
@@ -28,10 +29,6 @@ dcsr_status dcsr_i_mxm_begin(void *user, int threads)
     m->threads = threads;
     for (int t = 0; t < threads && m->known; t++)
         m->thread[t].old = dcsr_i_old_reader_of(m->context, &m->holds);
-    for (int t = 0; t < threads && m->bt; t++) {
-        m->thread[t].rows_of_a = dcsr_i_row_reader_of(m->context, m->a);
-        m->thread[t].columns_of_b = dcsr_i_row_reader_of(m->context, m->bt);
-    }
     dcsr_i_mxm_thread *first = m->thread;
     dcsr_i_scratch *others[] = {&first->a,    &first->b,    &first->columns,
                                 &first->runs, &first->keys, &first->places};
@@ -68,8 +65,6 @@ void dcsr_i_mxm_end(void *user)
                                  &t->made.values};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) dcsr_i_scratch_free(all[k], m->context);
         if (m->known) dcsr_i_old_reader_free(&t->old);
-        dcsr_i_row_reader_free(&t->rows_of_a);
-        dcsr_i_row_reader_free(&t->columns_of_b);
     }
     dcsr_i_old_close(&m->holds);
     if (m->threads > 1)
@@ -157,7 +152,27 @@ static dcsr_status write_dots(void *user, int thread, uint64_t row, const dcsr_i
                               dcsr_i_room room, uint32_t *length)
 {
     const dcsr_i_mxm *m = user;
-    return dcsr_i_mxm_dots(m, &m->thread[thread], row, mask, room, length);
+    uint32_t n = (uint32_t)mask->n;
+    return dcsr_i_mxm_dots(m, &m->thread[thread], row, 1, &(dcsr_i_mxm_positions){mask->columns, &n}, room,
+                           length);
+}
+
+static dcsr_status write_dots_of_page(void *user, int thread, uint64_t first, unsigned count,
+                                      const dcsr_i_rows *mask, dcsr_i_room room, uint32_t *lengths)
+{
+    const dcsr_i_mxm *m = user;
+    dcsr_i_mxm_thread *t = &m->thread[thread];
+    uint32_t of_mask[DCSR_I_PAGE_ROWS];
+    dcsr_i_row_block block;
+    dcsr_i_row_block_of(&block, mask, first, count, of_mask);
+    dcsr_i_page_prefetch(mask, (first >> DCSR_I_PAGE_SHIFT) + 1);
+    dcsr_i_mxm_positions where = {mask->columns + block.stretch[0].begin, of_mask};
+    if (block.stretches > 1) {
+        DCSR_TRY(dcsr_i_mxm_room(m, t, &t->spare, block.entries * sizeof(uint32_t)));
+        dcsr_i_row_block_columns(&block, mask, t->spare.bytes);
+        where.columns = t->spare.bytes;
+    }
+    return dcsr_i_mxm_dots(m, t, first, count, &where, room, lengths);
 }
 
 /* Decides whether a masked product is made by dot products: *bt is then B's columns, which are there. */
@@ -241,6 +256,7 @@ dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accu
     if (status == DCSR_OK && bt.rows) {
         m.bt = bt.rows;
         op.make.masked = write_dots;
+        op.make.masked_page = write_dots_of_page;
         shape = (dcsr_i_rows){.type = bt.rows->type, .rows = bt.rows->cols, .cols = bt.rows->rows};
     }
     if (status == DCSR_OK) status = multiply(&op, &m, a.rows, bt.rows ? &shape : b.rows);

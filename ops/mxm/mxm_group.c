@@ -1,13 +1,11 @@
 /* mxm_group.c: looking up the runs of neighbouring rows. The rows of B may be those of a product themselves,
  * which are computed for one group at a time. */
 #include "dcsr/base/sort.h"
-#include "ops/mxm/mxm_row.h"
-#include "ops/rows/row_block.h"
+#include "ops/mxm/mxm_look_up.h"
 #include "ops/rows/row_prefetch.h"
 
-/* The columns of the group's rows of A, in one piece, and its values as the multiplication takes them. */
-static dcsr_status read_a(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const dcsr_i_row_block *block,
-                          const uint32_t **columns)
+dcsr_status dcsr_i_mxm_read_a(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const dcsr_i_row_block *block,
+                              const uint32_t **columns)
 {
     const dcsr_i_rows *a = m->a;
     uint64_t first = block->stretch[0].begin;
@@ -27,77 +25,6 @@ static dcsr_status read_a(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const dcsr_
     dcsr_i_row_block_values(block, a, type, t->a.bytes);
     t->group.a = t->a.bytes;
     return DCSR_OK;
-}
-
-/* The rows of B, and the page of the one that was looked up last, which is often that of the next. */
-typedef struct rows_of_b {
-    const dcsr_i_rows *rows;
-    size_t size; /* of a value; 0: none is looked at */
-    uint64_t number, fragmented;
-    const dcsr_i_row_page *page;
-    const uint32_t *length;
-    const uint64_t *begin;
-} rows_of_b;
-
-static inline void turn_to(rows_of_b *b, uint64_t number)
-{
-    static const uint32_t no_lengths[DCSR_I_PAGE_ROWS];
-    b->number = number;
-    b->page = dcsr_i_page(b->rows->table, number);
-    b->length = b->page ? b->page->length : no_lengths;
-    b->begin = b->page && b->page->segment[0] ? b->page->segment[0]->begin : NULL;
-    b->fragmented = b->page ? b->page->fragmented : 0;
-}
-
-/* A run of n entries from place `at` on, which are asked for. */
-static inline dcsr_i_mxm_run *append_run(const rows_of_b *b, uint64_t at, uint64_t n, uint32_t entry,
-                                         dcsr_i_mxm_run *run)
-{
-    run->columns = b->rows->columns + at;
-    run->values = (const char *)b->rows->values + at * b->size;
-    run->n = (uint32_t)n;
-    run->entry = entry;
-    __builtin_prefetch(run->columns);
-    __builtin_prefetch(run->values);
-    return run + 1;
-}
-
-static dcsr_i_mxm_run *append_pieces(const rows_of_b *b, unsigned r, uint32_t entry, dcsr_i_mxm_run *run)
-{
-    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-    int count = dcsr_i_row_pieces(b->page, r, pieces);
-    for (int k = 0; k < count; k++) run = append_run(b, pieces[k].begin, pieces[k].length, entry, run);
-    return run;
-}
-
-/* Appends the runs of entries `entry` to end - 1 of A, in these columns. Returns their end. */
-static inline dcsr_i_mxm_run *look_up(rows_of_b *b, const uint32_t *columns, uint32_t entry, uint32_t end,
-                                      dcsr_i_mxm_run *run, uint64_t *products)
-{
-    for (; entry < end; entry++) {
-        uint32_t row = columns[entry], r = row & (DCSR_I_PAGE_ROWS - 1);
-        if (row >> DCSR_I_PAGE_SHIFT != b->number) turn_to(b, row >> DCSR_I_PAGE_SHIFT);
-        uint32_t n = b->length[r];
-        if (!n) continue;
-        *products += n;
-        run = b->fragmented >> r & 1 ? append_pieces(b, r, entry, run)
-                                     : append_run(b, b->begin[r], n, entry, run);
-    }
-    return run;
-}
-
-/* The same where B is a CSR. */
-static inline dcsr_i_mxm_run *look_up_offsets(const rows_of_b *b, const uint32_t *columns, uint32_t entry,
-                                              uint32_t end, dcsr_i_mxm_run *run, uint64_t *products)
-{
-    const uint64_t *offsets = b->rows->offsets;
-    for (; entry < end; entry++) {
-        uint64_t at = offsets[columns[entry]], n = offsets[columns[entry] + 1] - at;
-        if (!n) continue;
-        *products += n;
-        run = append_run(b, at, n, entry, run);
-    }
-    return run;
 }
 
 /* ---- Rows of B that are a product themselves ---- */
@@ -207,7 +134,7 @@ static unsigned rows_of_few(const uint32_t *lengths, unsigned count, uint64_t mo
 static unsigned look_up_rows(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const uint32_t *columns,
                              const uint32_t *lengths, unsigned n)
 {
-    rows_of_b b = {
+    dcsr_i_mxm_rows b = {
         .rows = m->b, .size = m->reads_b && m->values ? dcsr_type_size(m->b->type) : 0, .number = UINT64_MAX};
     dcsr_i_mxm_group *g = &t->group;
     dcsr_i_mxm_run *run = t->runs.bytes;
@@ -219,9 +146,9 @@ static unsigned look_up_rows(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const ui
     if (m->inner)
         LOOK_UP_ROWS(look_up_made(t, b.size, entry, entry + lengths[k], run, &products));
     else if (m->b->offsets)
-        LOOK_UP_ROWS(look_up_offsets(&b, columns, entry, entry + lengths[k], run, &products));
+        LOOK_UP_ROWS(dcsr_i_mxm_look_up_offsets(&b, columns, entry, entry + lengths[k], run, &products));
     else
-        LOOK_UP_ROWS(look_up(&b, columns, entry, entry + lengths[k], run, &products));
+        LOOK_UP_ROWS(dcsr_i_mxm_look_up(&b, columns, entry, entry + lengths[k], run, &products));
     if (entry) dcsr_i_page_prefetch(m->b, (columns[entry - 1] >> DCSR_I_PAGE_SHIFT) + 1);
     return k;
 }
@@ -240,7 +167,7 @@ dcsr_status dcsr_i_mxm_group_open(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uin
         dcsr_i_row_block_of(&block, m->a, first, *count, lengths);
     }
     dcsr_i_page_prefetch(m->a, (first >> DCSR_I_PAGE_SHIFT) + 1);
-    if (block.entries) DCSR_TRY(read_a(m, t, &block, &columns));
+    if (block.entries) DCSR_TRY(dcsr_i_mxm_read_a(m, t, &block, &columns));
     if (m->inner && block.entries) DCSR_TRY(make_rows(m, t, columns, block.entries));
     DCSR_TRY(dcsr_i_mxm_room(m, t, &t->runs, block.entries * segments * sizeof(dcsr_i_mxm_run)));
     *count = look_up_rows(m, t, columns, lengths, *count);

@@ -53,6 +53,7 @@ static bool scatter_blocks(const dcsr_semiring *semiring, void *z, const void *x
     for (uint64_t i = 0; i < count; i++) {
         if (!add_run(semiring, z, x, &runs[i], index ? index : runs[i].columns, base, source)) return false;
         if (index) index += runs[i].n;
+        if (source) source += runs[i].n;
     }
     return true;
 }

@@ -22,8 +22,8 @@ typedef struct dcsr_i_mxm_run {
 } dcsr_i_mxm_run;
 
 /* For each run in turn z[at[k] - base] += x[run.entry] * run.values[k] for k < run.n, where `at` are the run's
- * columns or, unless `index` is NULL, the next run.n of that. Where `source` is not NULL, there is one run, of
- * which values[source[k]] are taken. No place is there twice in a run. x and the values are of the
+ * columns or, unless `index` is NULL, the next run.n of that. Where `source` is not NULL, values[source[k]] are
+ * taken, for the next run.n of that. No place is there twice in a run. x and the values are of the
  * multiplication's types, NULL where it does not look at them. False where a user's function said so. */
 typedef bool dcsr_i_mxm_kernel(const dcsr_semiring *semiring, void *z, const void *x,
                                const dcsr_i_mxm_run *runs, uint64_t count, const uint32_t *index,
@@ -67,9 +67,8 @@ typedef struct dcsr_i_mxm_thread {
     dcsr_i_scratch keys, spare, places; /* of products that are sorted, or picked by a mask */
     dcsr_i_scratch in_order;            /* 0, 1, 2, ... */
     dcsr_i_old_reader old;              /* of C, where it has the columns already */
-    dcsr_i_row_reader rows_of_a, columns_of_b; /* for dot products */
-    uint64_t row;                              /* that is being computed */
-    uint64_t taken;                            /* bytes of all of these */
+    uint64_t row;                       /* that is being computed */
+    uint64_t taken;                     /* bytes of all of these */
 } dcsr_i_mxm_thread;
 
 /* What is the same for all rows. */
@@ -150,9 +149,14 @@ dcsr_status dcsr_i_mxm_block(void *m, int thread, uint64_t first, unsigned count
 /* Whether that takes less than sums of rows of B; of B's columns, the rows of bt. `b_is_there`: its rows too. */
 bool dcsr_i_mxm_dots_are_cheaper(const dcsr_i_rows *a, const dcsr_i_rows *bt, const dcsr_i_rows *mask,
                                  bool b_is_there);
-/* A row, where the mask lets it through, for mask->n entries. */
-dcsr_status dcsr_i_mxm_dots(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t row,
-                            const dcsr_i_row_mask *mask, dcsr_i_room room, uint32_t *length);
+/* Where neighbouring rows may be written: their columns one behind the other. */
+typedef struct dcsr_i_mxm_positions {
+    const uint32_t *columns, *lengths;
+} dcsr_i_mxm_positions;
+/* Rows first to first + count - 1, of one page, there: one behind the other to `room`, which holds as many entries as
+ * there are positions, and their lengths. */
+dcsr_status dcsr_i_mxm_dots(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t first, unsigned count,
+                            const dcsr_i_mxm_positions *where, dcsr_i_room room, uint32_t *lengths);
 
 /* ---- For the ways of computing a row ---- */
 

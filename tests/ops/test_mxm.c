@@ -549,24 +549,44 @@ static void check_masked(dcsr_matrix *c, dcsr_matrix *all, dcsr_matrix *mask)
     for (int k = 0; k < 3; k++) dcsr_view_destroy(view[k]);
 }
 
-/* Few positions, rows short and long, B given as its transpose or with one at hand. */
+/* Inserts the transpose of what a view shows, columns below 45 first, so that rows have two pieces. */
+static void insert_transposed(dcsr_matrix *matrix, dcsr_matrix *from)
+{
+    dcsr_view *view = test_view(from, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    dcsr_csr csr;
+    TEST_OK(dcsr_view_get_csr(view, &csr));
+    for (uint64_t i = 0; i < csr.rows; i++) {
+        if (i == 45) TEST_OK(dcsr_matrix_wait(matrix));
+        for (uint64_t k = csr.offsets[i]; k < csr.offsets[i + 1]; k++) {
+            uint64_t j = csr.col_indices[k];
+            TEST_OK(dcsr_matrix_insert(matrix, 1, &j, &i, (const double *)csr.values + k, NULL));
+        }
+    }
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view_destroy(view);
+}
+
+/* Few positions, rows short and long, in one piece and in two, B given as its transpose or with one at hand. */
 Test(mxm_ways, dots)
 {
     static const dcsr_semiring_name names[] = {DCSR_PLUS_TIMES, DCSR_PLUS_PAIR, DCSR_MIN_PLUS,
                                                DCSR_PLUS_FIRST};
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < 16; round++) {
         test_random random = {(uint64_t)round};
         dcsr_context *context = host(1 + round % 2, 0);
         const dcsr_semiring *semiring = dcsr_semiring_of(names[round % 4], DCSR_FP64);
-        dcsr_matrix *a = make_sparse(context, &random, 130, 90, round < 4 ? 500 : 5000),
-                    *b = make_sparse(context, &random, 90, 70, 3000),
+        dcsr_matrix *a = make_sparse(context, &random, 130, 90, round & 4 ? 5000 : 500),
+                    *b = make_sparse(context, &random, 90, 70, round < 8 ? 3000 : 400),
                     *mask = make_sparse(context, &random, 130, 70, 150),
                     *bt = test_matrix(context, DCSR_FP64, 70, 90, DCSR_POLICY_LAST),
                     *all = test_matrix(context, DCSR_FP64, 130, 70, DCSR_POLICY_LAST),
                     *c = test_matrix(context, DCSR_FP64, 130, 70, DCSR_POLICY_LAST);
         dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *B = test_view(b, DCSR_LAYOUT_SEGMENTS, 0),
                   *M = test_view(mask, DCSR_LAYOUT_SEGMENTS, 0), *columns = test_view(b, DCSR_LAYOUT_CSC, 0);
-        TEST_OK(dcsr_matrix_transpose(bt, NULL, NULL, B, NULL));
+        if (round < 8)
+            TEST_OK(dcsr_matrix_transpose(bt, NULL, NULL, B, NULL));
+        else
+            insert_transposed(bt, b);
         dcsr_view *BT = test_view(bt, DCSR_LAYOUT_SEGMENTS, 0);
         TEST_OK(dcsr_mxm(all, NULL, NULL, semiring, A, B, NULL));
         TEST_OK(dcsr_mxm(c, M, NULL, semiring, A, BT,
