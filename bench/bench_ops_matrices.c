@@ -1,7 +1,6 @@
 /* bench_ops_matrices.c: operations whose input or output are matrices, beside SuiteSparse:GraphBLAS.
  *
- * Each on an R-MAT graph and on a grid, with another matrix of the same shape where it takes two; mxm on
- * smaller ones. Then the same on a matrix of 10 x 10, where all that counts is what a call costs. */
+ * Each on an R-MAT graph and on a grid, with another matrix of the same shape where it takes two. Then the same on a matrix of 10 x 10, where all that counts is what a call costs. */
 #include "bench/gpu_contests.h"
 #include "bench/peers/peer_ops.h"
 
@@ -96,40 +95,6 @@ static void on_matrix(ops_contest *c, const char *name, const char *call)
     bench_csr_free(&csr), bench_csr_free(&csr_b);
 }
 
-/* A A; and triangles: L L and L L^T masked by L, where L is below the diagonal. */
-static void measure_mxm(ops_contest *c, const char *name, const char *call)
-{
-    bench_csr csr = bench_csr_make(c->b, name);
-    bench_entries below = bench_entries_from_csr(&csr);
-    for (size_t k = 0; k < below.n; k++) {
-        const uint64_t i = below.row[k], j = below.col[k];
-        below.row[k] = i > j ? i : j;
-        below.col[k] = i > j ? j : i;
-    }
-    bench_csr lower = bench_csr_from_entries(&below, csr.rows, csr.cols);
-    bench_entries_free(&below);
-    ops_object A = ops_matrix(c->b, &csr, DCSR_LAYOUT_SEGMENTS),
-               L = ops_matrix(c->b, &lower, DCSR_LAYOUT_SEGMENTS),
-               C = ops_empty_matrix(c->b, csr.rows, csr.cols);
-    ops_measure(c, call ? call : "mxm", name, NAN,
-                (ops_call){.kind = OPS_MXM, .op = "plus_times", .out = &C, .a = &A, .b = &A});
-    for (int transposed = 0; transposed < 2; transposed++)
-        ops_measure(c,
-                    call         ? call
-                    : transposed ? "mxm_dots"
-                                 : "mxm_masked",
-                    name, NAN,
-                    (ops_call){.kind = OPS_MXM,
-                               .op = "plus_pair",
-                               .out = &C,
-                               .mask = &L,
-                               .a = &L,
-                               .b = &L,
-                               .desc = {.mask_structure = true, .replace = true, .transpose_b = transposed}});
-    ops_free(&A), ops_free(&L), ops_free(&C);
-    bench_csr_free(&csr), bench_csr_free(&lower);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const quick[] = {"poisson2d5:64", "rmat:10,8", NULL};
@@ -143,21 +108,12 @@ int main(int argc, char **argv)
                    "row; assign: such a part, a scalar masked by A");
     bench_note(&b, "transpose, reduce_columns: of a version that was not transposed before; out of a matrix "
                    "in rows, for both");
-    bench_note(
-        &b,
-        "mxm: A A; mxm_masked: L L masked by L, below the diagonal; mxm_dots: L L^T; call: all of these on a "
-        "matrix of 10 x 10");
+    bench_note(&b, "call: all of these on a matrix of 10 x 10");
     if (b.gpu) gpu_contest_matrices(&b, BENCH_SIZE(&b, quick, on_gpu));
     ops_contest_begin(&c, &b, "ops", "operations on matrices; ratio: the peer's time over ours");
     on_matrix(&c, b.quick ? "rmat:12,16" : "rmat:18,16", NULL);
     on_matrix(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", NULL);
-    measure_mxm(&c, b.quick ? "rmat:9,16" : "rmat:14,16", NULL);
-    measure_mxm(&c, b.quick ? "poisson2d5:64" : "poisson2d5:1024", NULL);
-    measure_mxm(&c, b.quick ? "poisson3d27:8" : "poisson3d27:60", NULL);
-    measure_mxm(&c, b.quick ? "er:1000,8000" : "er:100000,800000", NULL);
-    measure_mxm(&c, b.quick ? "path:1000" : "path:1000000", NULL);
     on_matrix(&c, "er:10,30", "call");
-    measure_mxm(&c, "er:10,30", "call");
     ops_contest_end(&c);
     return bench_end(&b);
 }

@@ -1,4 +1,5 @@
-/* peer_eigen.cpp: Eigen's row-major sparse matrix, whose product with a vector runs on OpenMP threads. */
+/* peer_eigen.cpp: Eigen's row-major sparse matrix, whose product with a vector runs on OpenMP threads, and with
+ * itself on one. */
 #include "bench/peers/peers.h"
 
 #ifdef DCSR_PEER_EIGEN
@@ -12,9 +13,8 @@ namespace
 {
 typedef Eigen::SparseMatrix<double, Eigen::RowMajor, int> matrix;
 
-void *product_create(const bench_csr *A, int threads, bool, char note[PEER_NOTE])
+matrix *matrix_of(const bench_csr *A)
 {
-    Eigen::setNbThreads(threads);
     const Eigen::Index rows = static_cast<Eigen::Index>(A->rows), cols = static_cast<Eigen::Index>(A->cols);
     matrix *M = new matrix(rows, cols);
     M->resizeNonZeros(static_cast<Eigen::Index>(A->nnz));
@@ -23,8 +23,14 @@ void *product_create(const bench_csr *A, int threads, bool, char note[PEER_NOTE]
         M->innerIndexPtr()[e] = static_cast<int>(A->columns[e]);
         M->valuePtr()[e] = A->values[e];
     }
-    std::snprintf(note, PEER_NOTE, "row-major, 32-bit indices");
     return M;
+}
+
+void *product_create(const bench_csr *A, int threads, bool, char note[PEER_NOTE])
+{
+    Eigen::setNbThreads(threads);
+    std::snprintf(note, PEER_NOTE, "row-major, 32-bit indices");
+    return matrix_of(A);
 }
 
 void product_multiply(void *self, void *y, const void *x)
@@ -40,6 +46,30 @@ void product_destroy(void *self)
     delete static_cast<matrix *>(self);
 }
 
+struct square {
+    matrix *A, C;
+};
+
+void *square_create(peer_matrix_kind, const bench_csr *A, const bench_csr *)
+{
+    return new square{matrix_of(A), matrix()};
+}
+
+/* Nothing is pruned; Eigen sorts the rows by going to columns and back. */
+uint64_t square_run(void *self)
+{
+    square *s = static_cast<square *>(self);
+    s->C = *s->A * *s->A;
+    return static_cast<uint64_t>(s->C.nonZeros());
+}
+
+void square_destroy(void *self)
+{
+    square *s = static_cast<square *>(self);
+    delete s->A;
+    delete s;
+}
+
 const char *product_version()
 {
     return "Eigen " STRING(EIGEN_WORLD_VERSION) "." STRING(EIGEN_MAJOR_VERSION) "." STRING(
@@ -49,7 +79,10 @@ const char *product_version()
 
 extern "C" const peer_product peer_eigen_product = {
     "eigen", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
+extern "C" const peer_matrices peer_eigen_matrices = {"eigen", product_version, square_create, square_run,
+                                                      square_destroy};
 #else
 extern "C" const peer_product peer_eigen_product = {"eigen", false,   DCSR_FP64, nullptr,
                                                     nullptr, nullptr, nullptr};
+extern "C" const peer_matrices peer_eigen_matrices = {"eigen", nullptr, nullptr, nullptr, nullptr};
 #endif

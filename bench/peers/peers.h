@@ -50,8 +50,8 @@ typedef struct peer_block_product {
 const peer_block_product *peer_block_products(void);
 extern const peer_block_product peer_cusparse_block; /* of builds with CUDA */
 
-/* Operations on fp64 matrices whose result is a matrix, on a GPU: of each the peer has the fastest form, with
- * memory that it has had before. */
+/* Operations on fp64 matrices whose result is a matrix: of each the peer has the fastest form, on a GPU with memory
+ * that it has had before. */
 typedef enum peer_matrix_kind {
     PEER_ADD,
     PEER_TRANSPOSE,
@@ -61,13 +61,15 @@ typedef struct peer_matrices {
     const char *name;
     const char *(*version)(void); /* as of peer_product */
     void *(*create)(peer_matrix_kind kind, const bench_csr *A, const bench_csr *B);
-    /* Puts it on the stream of gpu.h; returns how many entries the result has. */
+    /* On a GPU puts it on the stream of gpu.h; returns how many entries the result has. */
     uint64_t (*run)(void *self);
     void (*destroy)(void *self);
 } peer_matrices;
-/* NULL where there is none. */
+/* On a GPU. NULL where there is none. */
 const peer_matrices *peer_matrix_operations(void);
 extern const peer_matrices peer_cusparse_matrices; /* of builds with CUDA */
+/* On the host, by one thread: A A alone, with rows in order. */
+extern const peer_matrices peer_eigen_matrices;
 
 /* SuiteSparse:GraphBLAS as a matrix that changes. Two ways of changing it: */
 typedef enum peer_way {
