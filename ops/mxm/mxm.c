@@ -19,6 +19,7 @@ dcsr_status dcsr_i_mxm_begin(void *user, int threads)
     m->share = m->limit ? m->limit / (uint64_t)threads / (m->aside ? 2 : 1) : UINT64_MAX;
     m->most_products = m->share / 64 < MOST_PRODUCTS ? m->share / 64 : MOST_PRODUCTS;
     m->most_entries = m->share / 512 < MOST_ENTRIES ? m->share / 512 : MOST_ENTRIES;
+    m->has_windows = dcsr_i_mxm_has_windows(m);
     m->thread = &m->alone;
     if (threads > 1)
         m->thread = dcsr_i_calloc(m->context, DCSR_I_SCRATCH, (size_t)threads, sizeof *m->thread);
@@ -59,6 +60,8 @@ void dcsr_i_mxm_end(void *user)
                                  &t->shape.runs,
                                  &t->shape.places,
                                  &t->shape.columns,
+                                 &t->shape.parts,
+                                 &t->shape.ends,
                                  &t->made.which,
                                  &t->made.begin,
                                  &t->made.columns,

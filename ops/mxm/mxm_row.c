@@ -310,6 +310,10 @@ static dcsr_status write_like(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_
     const uint32_t *columns = s->columns.bytes, shift = r->runs->columns[0] - kept->columns[0];
     *length = s->length;
     for (uint32_t k = 0; k < s->length; k++) room.columns[k] = columns[k] + shift;
+    if (s->has_windows) {
+        dcsr_i_mxm_add_windows(r, room.values);
+        return DCSR_OK;
+    }
     return add_at_places(r, room.values, s->places.bytes, s->length);
 }
 
@@ -330,9 +334,10 @@ static dcsr_status keep_shape(const dcsr_i_mxm_row *r, const uint32_t *columns, 
     }
     for (const dcsr_i_mxm_run *run = r->runs; run < r->runs + r->count; run++)
         for (uint32_t k = 0; k < run->n; k++) *place++ = place_of[run->columns[k] - r->first];
+    s->length = length;
+    DCSR_TRY(dcsr_i_mxm_make_windows(r));
     s->count = r->count;
     s->products = r->products;
-    s->length = length;
     return DCSR_OK;
 }
 
@@ -347,6 +352,7 @@ static bool is_like_before(const dcsr_i_mxm_row *r)
     uint64_t span = (uint64_t)r->last - r->first + 1;
     if (r->count != r->count_before || r->products >= MOST_OF_SHAPE || span >= WIDEST_SHAPE) return false;
     uint64_t bytes = r->count * sizeof *r->runs + (2 * r->products + span) * sizeof(uint32_t);
+    if (r->m->has_windows) bytes += 16 * r->products + 4 * r->count; /* at most, of mxm_windows.c */
     return bytes <= room_left(r) && runs_match(r->runs, r->before, r->count);
 }
 

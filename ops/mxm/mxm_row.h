@@ -46,8 +46,10 @@ typedef struct dcsr_i_mxm_group {
  * places are the same. */
 typedef struct dcsr_i_mxm_shape {
     dcsr_i_scratch runs, places, columns;
-    uint64_t count, products; /* count 0: none is known */
+    dcsr_i_scratch parts, ends; /* mxm_windows.c */
+    uint64_t count, products;   /* count 0: none is known */
     uint32_t length;
+    bool has_windows;
 } dcsr_i_mxm_shape;
 
 /* Rows of B that were computed for a group: row i begins at begin[i]; entry e of A has row which[e]. */
@@ -84,6 +86,7 @@ typedef struct dcsr_i_mxm {
     bool values;           /* whether values of the result are wanted */
     bool reads_a, reads_b; /* whether the multiplication looks at them */
     bool cast_b;           /* whether those of B are of another type than it takes */
+    bool has_windows;      /* whether short rows of a known shape are added up by mxm_windows.c */
     bool known;            /* whether C has the columns already */
     dcsr_i_old holds;      /* what C holds, if so */
     dcsr_matrix *C;
@@ -183,6 +186,12 @@ void *dcsr_i_mxm_sums(const dcsr_i_mxm_row *r, uint64_t n);
 /* z[k] = sums[at[k] - base], which begin anew, for k < n. */
 void dcsr_i_mxm_take(const dcsr_i_mxm_row *r, void *z, void *sums, const uint32_t *at, uint32_t base,
                      uint64_t n);
+
+/* mxm_windows.c: rows whose shape is known. Whether it knows the semiring; what is made of a shape whose other parts
+ * are there; and the values of a row of that shape. */
+bool dcsr_i_mxm_has_windows(const dcsr_i_mxm *m);
+dcsr_status dcsr_i_mxm_make_windows(const dcsr_i_mxm_row *r);
+void dcsr_i_mxm_add_windows(const dcsr_i_mxm_row *r, double *values);
 
 /* mxm_few.c: rows of few products. Whether this row is one. */
 bool dcsr_i_mxm_is_few(const dcsr_i_mxm_row *r);
