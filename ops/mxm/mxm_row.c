@@ -307,9 +307,9 @@ static dcsr_status write_like(const dcsr_i_mxm_row *r, dcsr_i_room room, uint32_
 {
     const dcsr_i_mxm_shape *s = &r->t->shape;
     const dcsr_i_mxm_run *kept = s->runs.bytes;
-    const uint32_t *columns = s->columns.bytes, shift = r->runs->columns[0] - kept->columns[0];
-    *length = s->length;
-    for (uint32_t k = 0; k < s->length; k++) room.columns[k] = columns[k] + shift;
+    const uint32_t *columns = s->columns.bytes, shift = r->runs->columns[0] - kept->columns[0], n = s->length;
+    *length = n;
+    for (uint32_t k = 0; k < n; k++) room.columns[k] = columns[k] + shift;
     if (s->has_windows) {
         dcsr_i_mxm_add_windows(r, room.values);
         return DCSR_OK;
