@@ -5,6 +5,7 @@
  * is. */
 #include "dcsr/base/search.h"
 #include "ops/mxm/mxm_row.h"
+#include "ops/algebra/avx512.h"
 #include "ops/rows/column_bits.h"
 
 enum { FEW_PLACES = 16 }; /* of a mask, for which setting positions is not worth it */
@@ -78,12 +79,101 @@ static void take_hits(const dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, bool
     *length = (uint32_t)n;
 }
 
+/* ---- Few products and few places ---- */
+
+#ifdef DCSR_I_AVX512
+
+enum { LANES = 16, REGISTERS = 4, MOST_RUNS = 32 };
+
+/* Runs whose entries are lanes of some registers, none in two of them. */
+typedef struct lanes {
+    int count; /* registers */
+    __m512i columns[REGISTERS], place[REGISTERS];
+    __mmask16 met[REGISTERS];                /* lanes whose column the mask has */
+    uint8_t at[MOST_RUNS], first[MOST_RUNS]; /* of each run: register, and lane */
+} lanes;
+
+static inline __mmask16 lanes_of(uint32_t first, uint32_t n)
+{
+    return (__mmask16)(_bzhi_u32(0xffff, n) << first);
+}
+
+/* False where there is no room for all. */
+static inline bool fill_lanes(lanes *x, const dcsr_i_mxm_row *r)
+{
+    uint32_t used = LANES;
+    x->count = 0;
+    if (r->count > MOST_RUNS || r->products > LANES * REGISTERS) return false;
+    for (uint64_t i = 0; i < r->count; used += r->runs[i++].n) {
+        uint32_t n = r->runs[i].n;
+        if (used + n > LANES) {
+            if (n > LANES || x->count == REGISTERS) return false;
+            x->columns[x->count] = x->place[x->count] = _mm512_setzero_si512();
+            x->met[x->count++] = 0;
+            used = 0;
+        }
+        __m512i *columns = &x->columns[x->count - 1],
+                these = _mm512_maskz_loadu_epi32(lanes_of(0, n), r->runs[i].columns);
+        *columns = _mm512_mask_expand_epi32(*columns, lanes_of(used, n), these);
+        x->at[i] = (uint8_t)(x->count - 1);
+        x->first[i] = (uint8_t)used;
+    }
+    return true;
+}
+
+/* Compares each place of the mask with all products at once; then the terms of all runs are added in one call. */
+static dcsr_status mask_few(const dcsr_i_mxm_row *r, lanes *x, const dcsr_i_row_mask *mask, dcsr_i_room room,
+                            uint32_t *length)
+{
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const dcsr_i_mxm *m = r->m;
+    const dcsr_monoid *add = m->semiring->add;
+    uint32_t n = 0, terms = 0, runs = 0, place[LANES * (REGISTERS + 1)], source[LANES * (REGISTERS + 1)];
+    dcsr_i_mxm_run run[MOST_RUNS];
+    __mmask16 live[REGISTERS] = {0};
+    for (uint64_t i = 0; i < r->count; i++) live[x->at[i]] |= lanes_of(x->first[i], r->runs[i].n);
+    for (uint64_t p = 0; p < mask->n; p++) {
+        __m512i column = _mm512_set1_epi32((int)mask->columns[p]);
+        bool hit = false;
+        for (int k = 0; k < x->count; k++) {
+            __mmask16 met = _mm512_mask_cmpeq_epi32_mask(live[k], x->columns[k], column);
+            x->place[k] = _mm512_mask_set1_epi32(x->place[k], met, (int)n);
+            x->met[k] |= met;
+            hit |= met != 0;
+        }
+        room.columns[n] = mask->columns[p];
+        n += hit;
+    }
+    *length = n;
+    if (!n || !room.values) return DCSR_OK;
+    for (uint64_t i = 0; i < r->count; i++) {
+        __mmask16 met = x->met[x->at[i]] & lanes_of(x->first[i], r->runs[i].n);
+        if (!met) continue;
+        _mm512_storeu_si512(place + terms, _mm512_maskz_compress_epi32(met, x->place[x->at[i]]));
+        _mm512_storeu_si512(source + terms,
+                            _mm512_maskz_compress_epi32((__mmask16)(met >> x->first[i]), lane));
+        run[runs] = r->runs[i];
+        run[runs].n = (uint32_t)__builtin_popcount(met);
+        terms += run[runs++].n;
+    }
+    dcsr_i_broadcast(dcsr_i_monoid_type(add), room.values, &add->start, n);
+    return m->kernel(m->semiring, room.values, r->t->group.a, run, runs, place, 0, m->reads_b ? source : NULL)
+               ? DCSR_OK
+               : dcsr_i_mxm_refused(m);
+}
+
+#endif
+
 dcsr_status dcsr_i_mxm_row_masked(dcsr_i_mxm_row *r, const dcsr_i_row_mask *mask, dcsr_i_room room,
                                   uint32_t *length)
 {
     dcsr_i_mxm_thread *t = r->t;
     *length = 0;
     if (!r->count || !mask->n) return DCSR_OK;
+#ifdef DCSR_I_AVX512
+    lanes x;
+    if (mask->n <= LANES && !r->m->cast_b && fill_lanes(&x, r)) return mask_few(r, &x, mask, room, length);
+#endif
     dcsr_i_mxm_bounds(r);
     if (mask->columns[0] > r->last || mask->columns[mask->n - 1] < r->first) return DCSR_OK;
     uint64_t span = (uint64_t)mask->columns[mask->n - 1] - mask->columns[0] + 1, longest = mask->n;
