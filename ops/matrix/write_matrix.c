@@ -1,5 +1,4 @@
 /* write_matrix.c: running a producer of rows over all rows, and writing what comes of it.
- *
  * Threads take pages of 64 rows. Where few rows can change, the others are kept as they are, and not looked at.
  *
  * Where there is neither mask nor accumulator, blocks are produced right in the room where they stay; else
@@ -336,16 +335,16 @@ static dcsr_status merge_rows(writing *j, writer *t, const page_rows *page)
 /* The page is what the mask names of T, and is written where it stays. */
 static dcsr_status write_masked(writing *j, writer *t, uint64_t first, unsigned count)
 {
-    const dcsr_i_rowwise *op = j->op;
+    const dcsr_i_producer *make = &j->op->make;
     uint32_t lengths[DCSR_I_PAGE_ROWS] = {0};
+    bool whole = make->masked_page && j->mask_is_pattern;
     dcsr_i_room room;
     DCSR_TRY(dcsr_i_result_room(&j->result, t->number, dcsr_i_rows_sum(j->mask, first, count), &room));
-    bool whole = op->make.masked_page && j->mask_is_pattern;
-    if (whole) DCSR_TRY(op->make.masked_page(op->make.user, t->number, first, count, j->mask, room, lengths));
+    if (whole) DCSR_TRY(make->masked_page(make->user, t->number, first, count, j->mask, room, lengths));
     for (unsigned r = 0; r < count && !whole; r++) {
         dcsr_i_row_mask mask;
         DCSR_TRY(read_mask(j, t, first + r, &mask));
-        if (mask.n) DCSR_TRY(op->make.masked(op->make.user, t->number, first + r, &mask, room, &lengths[r]));
+        if (mask.n) DCSR_TRY(make->masked(make->user, t->number, first + r, &mask, room, &lengths[r]));
         room.columns += lengths[r];
         if (room.values) room.values = (char *)room.values + lengths[r] * j->C->value_size;
     }
