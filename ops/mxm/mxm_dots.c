@@ -323,8 +323,8 @@ dcsr_status dcsr_i_mxm_dots(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, uint64_t 
     d.end = d.row = d.a_first = d.begun = d.runs = d.terms = d.values = 0;
     d.last = UINT32_MAX;
     d.size = m->reads_b && room.values ? dcsr_type_size(m->bt->type) : 0;
-    d.counts = room.values && semiring->add->name == DCSR_BINARY_PLUS &&
-               semiring->multiply->name == DCSR_BINARY_PAIR && dcsr_i_monoid_type(semiring->add) != DCSR_BOOL;
+    bool ones = semiring->add->name == DCSR_BINARY_PLUS && semiring->multiply->name == DCSR_BINARY_PAIR;
+    d.counts = !room.values || (ones && dcsr_i_monoid_type(semiring->add) != DCSR_BOOL);
     d.a = NULL;
     t->row = first;
     dcsr_i_row_block_of(&block, m->a, first, count, a_lengths);
