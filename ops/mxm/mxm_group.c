@@ -71,6 +71,7 @@ static dcsr_status make_rows(const dcsr_i_mxm *m, dcsr_i_mxm_thread *t, const ui
     DCSR_TRY(dcsr_i_mxm_room(m, t, &t->made.begin, (n + 1) * sizeof(uint64_t)));
     uint64_t *keys = t->keys.bytes, *begin = t->made.begin.bytes, rows = 0;
     uint32_t *which = t->made.which.bytes;
+    t->shape.count = 0; /* its runs are among those that are overwritten */
     for (uint64_t e = 0; e < n; e++) keys[e] = (uint64_t)columns[e] << 32 | e;
     keys = dcsr_i_sort(keys, t->spare.bytes, n, 1, 32, dcsr_i_bits_for(m->b->rows), 1);
     *begin = 0;

@@ -292,6 +292,42 @@ Test(rap, two_products)
     }
 }
 
+/* Aggregates of 1, 2, 3, 4 and again 1 points: rows of C are alike, but rows of A P that they are made of are not
+ * kept. */
+Test(rap, aggregates)
+{
+    enum { ROWS = 600 };
+    dcsr_context *context;
+    TEST_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 1}));
+    uint64_t coarse = 0, aggregate[ROWS];
+    for (uint64_t i = 0, left = 1, size = 1; i < ROWS; i++)
+        if (aggregate[i] = coarse, !--left) left = size = size % 4 + 1, coarse++;
+    coarse++;
+    dcsr_matrix *a = test_matrix(context, DCSR_FP64, ROWS, ROWS, DCSR_POLICY_LAST),
+                *p = test_matrix(context, DCSR_FP64, ROWS, coarse, DCSR_POLICY_LAST),
+                *r = test_matrix(context, DCSR_FP64, coarse, ROWS, DCSR_POLICY_LAST),
+                *ap = test_matrix(context, DCSR_FP64, ROWS, coarse, DCSR_POLICY_LAST),
+                *two = test_matrix(context, DCSR_FP64, coarse, coarse, DCSR_POLICY_LAST),
+                *one = test_matrix(context, DCSR_FP64, coarse, coarse, DCSR_POLICY_LAST);
+    for (uint64_t i = 0; i < ROWS; i++) {
+        TEST_INSERT(a, {i, i, 2});
+        if (i % 11 != 5) TEST_INSERT(p, {i, aggregate[i], 1});
+    }
+    dcsr_view *A = test_view(a, DCSR_LAYOUT_SEGMENTS, 0), *P = test_view(p, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_transpose(r, NULL, NULL, P, NULL));
+    dcsr_view *R = test_view(r, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_mxm(ap, NULL, NULL, plus_times(), A, P, NULL));
+    dcsr_view *AP = test_view(ap, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_mxm(two, NULL, NULL, plus_times(), R, AP, NULL));
+    TEST_OK(dcsr_rap(one, R, A, P, NULL));
+    cr_assert(are_equal(one, two));
+    dcsr_view *const views[] = {A, P, R, AP};
+    dcsr_matrix *const matrices[] = {a, p, r, ap, one, two};
+    for (int i = 0; i < 4; i++) dcsr_view_destroy(views[i]);
+    for (int i = 0; i < 6; i++) dcsr_matrix_destroy(matrices[i]);
+    test_close(context);
+}
+
 /* On the device that there is. */
 Test(rap, by_hand)
 {
