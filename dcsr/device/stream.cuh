@@ -73,6 +73,24 @@ void dcsr_i_cuda_launch_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...),
     dcsr_i_cuda_launched(stream);
 }
 
+/* The same with just as many blocks as find room on the device at a time: for kernels whose items take equally long, of
+ * which a second wave of blocks would leave part of the device idle. */
+template <class... P, class... A>
+void dcsr_i_cuda_launch_resident(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items,
+                                 int threads, size_t shared_bytes, A... arguments)
+{
+    if (shared_bytes > DCSR_CUDA_SHARED_BYTES)
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+    int most = 1;
+#ifndef DCSR_SIMT
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel, threads, shared_bytes);
+#endif
+    const uint64_t blocks =
+        (uint64_t)most * (unsigned)dcsr_i_cuda_describe(dcsr_i_cuda_device_of(stream))->multiprocessors;
+    dcsr_i_cuda_launch_blocks(stream, kernel, items < blocks ? items : blocks, threads, shared_bytes,
+                              arguments...);
+}
+
 /* In kernels: which items are this thread's, this warp's, this block's: first, first + step, ... All lanes of
  * a warp, and all threads of a block, get the same ones of the latter two. */
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_first()

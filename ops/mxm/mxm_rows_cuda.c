@@ -4,8 +4,8 @@
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/store/result.h"
-#include "dcsr/view/csc_cuda.h"
 #include "dcsr/view/view_data.h"
+#include "ops/mxm/mxm_alike_cuda.h"
 #include "ops/matrix/write_matrix.h"
 #include <string.h>
 
@@ -41,14 +41,7 @@ static choice choose(double expected, int block_bits)
     return (choice){how, how == LONG ? 0 : bits};
 }
 
-int dcsr_i_cuda_mxm_lanes(double mean)
-{
-    int lanes = 4;
-    while (lanes < 32 && lanes < mean) lanes *= 2;
-    return lanes;
-}
-
-/* ---- The call ---- */
+/* ---- What a product has ---- */
 
 /* Counters that kernels write, in one array. */
 enum { NEXT, LEFT, TICKET, BY_CLASS, COUNTERS = BY_CLASS + DCSR_CUDA_MXM_CLASSES };
@@ -143,6 +136,7 @@ static dcsr_status count_products(multiplication *m)
     dcsr_i_cuda_mxm_products(m->stream, &m->job, m->products, m->census);
     dcsr_i_cuda_mxm_sample(m->stream, &m->job, m->products, step, 32, m->census);
     DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &m->known, m->census, sizeof m->known, operation));
+    m->work = 0;
     for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; k++) m->work += m->known.products[k];
     return DCSR_OK;
 }
@@ -344,14 +338,21 @@ static dcsr_status run_slices(multiplication *m, bin bins[], int n)
     return DCSR_OK;
 }
 
+/* Bytes that are kept of all rows. */
+static uint64_t bytes_of_rows(const multiplication *m)
+{
+    const uint64_t of_row = 3 * sizeof(uint64_t) + 5 * sizeof(uint32_t);
+    return m->job.a.rows * of_row + m->job.b.rows * sizeof *m->b_heads;
+}
+
 /* Whether there must be slices: where all that is taken beside the result might be more than the limit. */
 static dcsr_status plan_slices(multiplication *m)
 {
     const dcsr_desc *desc = m->out->desc;
-    const uint64_t rows = m->job.a.rows, of_row = 3 * sizeof(uint64_t) + 5 * sizeof(uint32_t);
+    const uint64_t rows = m->job.a.rows;
     uint64_t left, most = 0;
     if (!desc || !desc->memory_limit) return DCSR_OK;
-    DCSR_TRY(dcsr_i_cuda_mxm_limit(m->out, rows * of_row + m->job.b.rows * sizeof *m->b_heads, &left));
+    DCSR_TRY(dcsr_i_cuda_mxm_limit(m->out, bytes_of_rows(m), &left));
     for (int k = 1; k < DCSR_CUDA_MXM_CLASSES; k++) most += m->known.products[k];
     m->entry_bytes = sizeof *m->job.columns + m->out->C->value_size;
     if (most <= left / m->entry_bytes) return DCSR_OK;
@@ -362,18 +363,19 @@ static dcsr_status plan_slices(multiplication *m)
     return m->listed && m->known_products ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-/* Computes the rows of which known tells; *left of them are then in m->left. */
-static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint64_t *left)
+/* Computes the rows of which known tells, all or those in `from`; *left of them are then in m->left. */
+static dcsr_status run_round(multiplication *m, int round, const uint32_t *from, uint64_t count,
+                             uint64_t *left)
 {
     choice by_class[DCSR_CUDA_MXM_CLASSES];
     bin bins[DCSR_CUDA_MXM_CLASSES];
     unsigned long long counters[TICKET + 1];
     choose_methods(m, round, by_class);
     int n = find_bins(m, by_class, bins);
-    bool in_order = round == 0 && n == 1 && bins[0].how.method == SHORT && !m->listed;
+    bool in_order = !from && n == 1 && bins[0].how.method == SHORT && !m->listed;
     if (!m->listed) DCSR_TRY(take_room(m, round > 0));
     m->sink->contiguous = in_order;
-    if (!in_order) DCSR_TRY(list_rows(m, round ? m->left : NULL, count));
+    if (!in_order) DCSR_TRY(list_rows(m, from, count));
     dcsr_i_cuda_fill(m->stream, m->counters, 0, BY_CLASS * sizeof *m->counters);
     m->job.next = m->counters + NEXT;
     m->job.left_count = m->counters + LEFT;
@@ -394,21 +396,55 @@ static dcsr_status run_round(multiplication *m, int round, uint64_t count, uint6
     return DCSR_OK;
 }
 
+/* Rows that are shifts of a few, if most are; *left others are then in m->left. */
+static dcsr_status compute_alike(multiplication *m, uint64_t *left)
+{
+    dcsr_i_cuda_mxm_alike alike;
+    bool are = false;
+    m->job.left = m->left;
+    dcsr_status status = dcsr_i_cuda_mxm_alike_open(&alike, m->stream, &m->job, &are);
+    if (status == DCSR_OK && are) status = take(m, alike.planned.entries);
+    if (status == DCSR_OK && are) status = dcsr_i_cuda_mxm_alike_compute(&alike, m->stream, &m->job);
+    if (status == DCSR_OK && are) {
+        cut(m, alike.planned.entries);
+        m->sink->stored = alike.planned.entries;
+        m->sink->contiguous = true;
+        m->work = alike.planned.products;
+        *left = alike.planned.left;
+    }
+    dcsr_i_cuda_mxm_alike_close(&alike, m->stream, &m->job);
+    return status;
+}
+
+/* What is known of those that are left; samples are of all. */
+static dcsr_status count_left(multiplication *m, uint64_t left)
+{
+    const dcsr_i_cuda_mxm_census all = m->known;
+    dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
+    dcsr_i_cuda_mxm_recount(m->stream, m->left, left, m->products, m->census);
+    DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &m->known, m->census, sizeof m->known, operation));
+    memcpy(m->known.sampled_products, all.sampled_products, sizeof all.sampled_products);
+    memcpy(m->known.sampled_outputs, all.sampled_outputs, sizeof all.sampled_outputs);
+    return DCSR_OK;
+}
+
 static dcsr_status compute_rows(multiplication *m)
 {
-    uint64_t left = m->job.a.rows;
+    const uint64_t rows = m->job.a.rows;
+    const uint64_t limit = m->out->desc ? m->out->desc->memory_limit : 0;
+    uint64_t left = rows;
     m->sink->ascending = true;
+    if (!limit || bytes_of_rows(m) + dcsr_i_cuda_mxm_alike_bytes(&m->job) <= limit)
+        DCSR_TRY(compute_alike(m, &left));
+    if (!left) return DCSR_OK;
+    const bool some = left < rows;
     DCSR_TRY(count_products(m));
     DCSR_TRY(plan_slices(m));
     for (int round = 0; left && m->work; round++) {
-        if (round) { /* what is known of those that are left */
-            dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
-            dcsr_i_cuda_mxm_recount(m->stream, m->left, left, m->products, m->census);
-            DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &m->known, m->census, sizeof m->known, operation));
-        }
-        DCSR_TRY(run_round(m, round, left, &left));
+        if (round || some) DCSR_TRY(count_left(m, left));
+        DCSR_TRY(run_round(m, round, round || some ? m->left : NULL, left, &left));
         if (round == 0) m->sink->stored = m->used;
-        const bool scattered = left || round || m->listed;
+        const bool scattered = left || round || some || m->listed;
         if (scattered) m->sink->contiguous = false;
         if (scattered)
             DCSR_TRY(dcsr_i_cuda_mxm_total(m->stream, m->sink->length, m->job.a.rows, &m->sink->stored));
@@ -446,54 +482,7 @@ static dcsr_status multiply_in_turn(dcsr_matrix *C, void *user)
     return status;
 }
 
-/* ---- For other ways too ---- */
-
-dcsr_status dcsr_i_cuda_mxm_limit(const dcsr_i_matrix_output *out, uint64_t bytes, uint64_t *left)
-{
-    const uint64_t limit = out->desc ? out->desc->memory_limit : 0;
-    *left = limit ? limit - (bytes < limit ? bytes : limit) : UINT64_MAX;
-    if (!limit || bytes <= limit) return DCSR_OK;
-    return dcsr_i_fail(
-        DCSR_ERROR_OUT_OF_MEMORY,
-        "%s: %llu bytes are needed for what is kept of all rows, but memory_limit is %llu; raise it",
-        out->call, (unsigned long long)bytes, (unsigned long long)limit);
-}
-
-dcsr_status dcsr_i_cuda_mxm_fail_row(const dcsr_i_matrix_output *out, uint64_t row, uint64_t bytes,
-                                     uint64_t left)
-{
-    return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
-                       "%s: row %llu may take %llu bytes, but memory_limit leaves %llu; raise it", out->call,
-                       (unsigned long long)row, (unsigned long long)bytes, (unsigned long long)left);
-}
-
-bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view)
-{
-    return !view->shows_duplicates && view->matrix->policy != DCSR_POLICY_KEEP;
-}
-
-bool dcsr_i_cuda_mxm_ring_of(dcsr_i_cuda_mxm_job *job, const dcsr_semiring *semiring, const dcsr_view *A,
-                             dcsr_type C_type)
-{
-    dcsr_i_cuda_semiring *ring = &job->ring;
-    *job = (dcsr_i_cuda_mxm_job){0};
-    if (!dcsr_i_cuda_semiring_of(ring, semiring, false, A->form[0].rows.type)) return false;
-    job->ones = ring->ones || C_type == DCSR_PATTERN;
-    const dcsr_type type = job->ones && C_type != DCSR_PATTERN ? C_type : (dcsr_type)ring->type;
-    job->value_size = (uint32_t)dcsr_type_size(job->ones ? C_type : (dcsr_type)ring->type);
-    const bool truth = true;
-    dcsr_i_cast(type, &job->one, DCSR_BOOL, &truth, 1);
-    const dcsr_binary_op *multiply = semiring->multiply;
-    return job->ones || (multiply->xtype == multiply->ytype && multiply->ztype == multiply->xtype);
-}
-
-dcsr_status dcsr_i_cuda_mxm_find_rows(dcsr_i_cuda_rows *rows, dcsr_view *view, bool transposed)
-{
-    if (transposed) return dcsr_i_cuda_view_transposed(rows, view);
-    *rows = view->form[0].rows.device;
-    dcsr_i_view_was_read(view);
-    return DCSR_OK;
-}
+/* ---- As a list ---- */
 
 /* The rows that were computed, as a list. */
 static dcsr_status make_list(const multiplication *m, dcsr_i_cuda_coo *T, dcsr_type type)
@@ -538,6 +527,8 @@ dcsr_status dcsr_i_cuda_mxm_rows_as_list(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream 
     release(&m, sink.begin, rows, sizeof *sink.begin);
     return status;
 }
+
+/* ---- The call ---- */
 
 dcsr_status dcsr_i_cuda_mxm_rows(bool *taken, const dcsr_i_matrix_output *out, const dcsr_semiring *semiring,
                                  dcsr_view *A, dcsr_view *B)

@@ -9,6 +9,9 @@
  *      long     a block marks the columns in a bitmap, which tells how many     mxm_long.cu
  *               there are and the rank of each, and adds up by rank
  *
+ * Before these, where most rows are shifts of a few, as those of stencils are, they are computed by what is known of the
+ * few (mxm_alike_cuda.h).
+ *
  * A row takes its place in the arena of C when it is finished, so there is no symbolic pass, no array of all
  * products and no copy at the end. Where all rows are short, blocks hand on where they end (decoupled look-back,
  * Merrill and Garland 2016), and the rows of C stand in order without gaps.
@@ -16,8 +19,9 @@
  * How much room C needs and which tables suffice is estimated from a sample of rows. A row for which table or room
  * does not suffice is left for another round, which assumes that no two products meet.
  *
- *      mxm_rows_cuda.c    bins, room, rounds
- *      mxm_count.cu       products of each row; the sample; rows by class */
+ *      mxm_rows_cuda.c       bins, room, rounds
+ *      mxm_factors_cuda.c    what factors are like, and limits
+ *      mxm_count.cu          products of each row; the sample; rows by class */
 #ifndef DCSR_MXM_ROWS_CUDA_H
 #define DCSR_MXM_ROWS_CUDA_H
 
@@ -78,7 +82,7 @@ typedef struct dcsr_i_cuda_mxm_job {
     dcsr_i_scalar one;
 } dcsr_i_cuda_mxm_job;
 
-/* ---- mxm_rows_cuda.c, for other ways too ---- */
+/* ---- mxm_factors_cuda.c ---- */
 
 /* Whether rows stand as they are to be read: each entry once. */
 bool dcsr_i_cuda_mxm_is_plain(const dcsr_view *view);
