@@ -28,6 +28,10 @@ typedef struct contest {
     dcsr_matrix *A, *B, *C;
     dcsr_view *a, *other;
     uint64_t *third; /* every third row */
+    /* Aggregates of 8 neighbouring rows: P has the row's, R is its transpose. */
+    dcsr_matrix *P, *R;
+    dcsr_view *p, *r;
+    uint64_t coarse;
     uint64_t rows, cols;
     const peer_matrices *peer;
     void *self; /* the peer's */
@@ -95,6 +99,23 @@ static dcsr_status multiply(contest *c)
     return dcsr_mxm(c->C, NULL, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a, NULL);
 }
 
+static dcsr_status repeat(contest *c)
+{
+    return dcsr_mxm(c->C, NULL, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a,
+                    &(dcsr_desc){.same_pattern = true});
+}
+
+static dcsr_status multiply_three(contest *c)
+{
+    return dcsr_rap(c->C, c->r, c->a, c->p, NULL);
+}
+
+/* As two products, which a promise of the same bits each time asks for. */
+static dcsr_status multiply_twice(contest *c)
+{
+    return dcsr_rap(c->C, c->r, c->a, c->p, &(dcsr_desc){.deterministic = true});
+}
+
 static dcsr_status multiply_masked(contest *c)
 {
     return dcsr_mxm(c->C, c->a, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a,
@@ -107,6 +128,7 @@ typedef struct call {
     bool reads_b;
     bool fresh; /* wants a view that has no transpose yet */
     bool products;
+    bool coarse; /* C is R A P */
     bool has_peer;
     peer_matrix_kind peer;
 } call;
@@ -122,6 +144,9 @@ static const call calls[] = {
     {.group = "extract_rows", .run = extract},
     {.group = "reduce", .run = reduce},
     {.group = "mxm", .run = multiply, .products = true, .has_peer = true, .peer = PEER_MULTIPLY},
+    {.group = "mxm_repeat", .run = repeat, .products = true, .has_peer = true, .peer = PEER_REPEAT},
+    {.group = "rap", .run = multiply_three, .products = true, .coarse = true},
+    {.group = "rap_twice", .run = multiply_twice, .products = true, .coarse = true},
     {.group = "mxm_masked", .run = multiply_masked, .products = true},
 };
 
@@ -200,8 +225,9 @@ static double time_peer(timed *t, const bench_csr *A, const bench_csr *B)
 static void measure(contest *c, const call *k, const bench_csr *A, const bench_csr *B)
 {
     timed t = {c, k};
-    const bool square = k->run != extract;
-    BENCH_OK(dcsr_matrix_create(&c->C, c->b->context, DCSR_FP64, square ? A->rows : c->rows, A->cols, NULL));
+    const uint64_t rows = k->coarse ? c->coarse : k->run == extract ? c->rows : A->rows;
+    BENCH_OK(
+        dcsr_matrix_create(&c->C, c->b->context, DCSR_FP64, rows, k->coarse ? c->coarse : A->cols, NULL));
     const bench_stat time =
         k->fresh ? time_fresh(&t, A) : bench_repeat(run_ours, &t, 3, BENCH_SIZE(c->b, 0.05, 0.2));
     const double peer = time_peer(&t, A, B);
@@ -221,6 +247,28 @@ static double products_of(const bench_csr *A)
     return n;
 }
 
+static void make_aggregates(contest *c, const bench_csr *A)
+{
+    enum { TOGETHER = 8 };
+    bench_csr csr = {.rows = A->rows, .nnz = A->rows};
+    csr.cols = c->coarse = (A->rows + TOGETHER - 1) / TOGETHER;
+    csr.offsets = bench_alloc(csr.rows + 1, sizeof *csr.offsets);
+    csr.columns = bench_alloc(csr.rows, sizeof *csr.columns);
+    csr.values = bench_alloc(csr.rows, sizeof *csr.values);
+    for (uint64_t i = 0; i < csr.rows; i++) {
+        csr.offsets[i + 1] = i + 1;
+        csr.columns[i] = (uint32_t)(i / TOGETHER);
+        csr.values[i] = 1;
+    }
+    csr.offsets[0] = 0;
+    c->P = matrix_of(c, &csr);
+    BENCH_OK(dcsr_view_create(&c->p, c->P, DCSR_LAYOUT_SEGMENTS, 0));
+    BENCH_OK(dcsr_matrix_create(&c->R, c->b->context, DCSR_FP64, csr.cols, csr.rows, NULL));
+    BENCH_OK(dcsr_matrix_transpose(c->R, NULL, NULL, c->p, NULL));
+    BENCH_OK(dcsr_view_create(&c->r, c->R, DCSR_LAYOUT_SEGMENTS, 0));
+    bench_csr_free(&csr);
+}
+
 static void compete(bench *b, bench_table *table, const char *name)
 {
     bench_csr A = bench_csr_make(b, name), B = bench_csr_sibling(b, name, &A);
@@ -230,11 +278,13 @@ static void compete(bench *b, bench_table *table, const char *name)
     c.third = bench_alloc(c.rows, sizeof *c.third);
     for (uint64_t i = 0; i < c.rows; i++) c.third[i] = 3 * i;
     show(&c);
+    make_aggregates(&c, &A);
     BENCH_OK(dcsr_view_create(&c.other, c.B, DCSR_LAYOUT_SEGMENTS, 0));
     const bool multiplies = products_of(&A) <= MOST_PRODUCTS;
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
         if ((multiplies || !calls[k].products) && bench_has_time(b, name)) measure(&c, &calls[k], &A, &B);
-    dcsr_view_destroy(c.a), dcsr_view_destroy(c.other);
+    dcsr_view_destroy(c.a), dcsr_view_destroy(c.other), dcsr_view_destroy(c.p), dcsr_view_destroy(c.r);
+    dcsr_matrix_destroy(c.P), dcsr_matrix_destroy(c.R);
     dcsr_matrix_destroy(c.A), dcsr_matrix_destroy(c.B);
     free(c.third);
     bench_csr_free(&A), bench_csr_free(&B);
@@ -245,6 +295,9 @@ void gpu_contest_matrices(bench *b, const char *const *matrices)
     bench_note(b,
                "seconds: of a call that returns when the result is published, by the host's clock; peer_s: "
                "the peer's with a wait, in memory that it has had before");
+    bench_note(b, "mxm_repeat: C has the pattern already: we multiply anew, the peer's SpGEMMreuse_compute "
+                  "has all prepared; "
+                  "rap: R A P with aggregates of 8 rows, rap_twice: as two products");
     bench_note(b, "GB/s: entries that are read and written, 12 bytes each");
     bench_table *table = bench_table_begin(
         b, "gpu", "operations on matrices beside cuSPARSE; ratio: the peer's time over ours",

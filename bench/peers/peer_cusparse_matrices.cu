@@ -1,22 +1,26 @@
 /* peer_cusparse_matrices.cu: cuSPARSE's operations whose result is a matrix: sums (csrgeam2), transposes
- * (csr2csc), products (SpGEMM). */
+ * (csr2csc), products (SpGEMM, and SpGEMMreuse for the values alone). */
 #include "bench/peers/peers.h"
 
 #if __has_include(<cusparse.h>)
-#define PEER_FUNCTIONS(X)              \
-    X(cusparseCreateMatDescr)          \
-    X(cusparseDestroyMatDescr)         \
-    X(cusparseDcsrgeam2_bufferSizeExt) \
-    X(cusparseXcsrgeam2Nnz)            \
-    X(cusparseDcsrgeam2)               \
-    X(cusparseCsr2cscEx2_bufferSize)   \
-    X(cusparseCsr2cscEx2)              \
-    X(cusparseSpGEMM_createDescr)      \
-    X(cusparseSpGEMM_destroyDescr)     \
-    X(cusparseSpGEMM_workEstimation)   \
-    X(cusparseSpGEMM_compute)          \
-    X(cusparseSpGEMM_copy)             \
-    X(cusparseSpMatGetSize)            \
+#define PEER_FUNCTIONS(X)                 \
+    X(cusparseCreateMatDescr)             \
+    X(cusparseDestroyMatDescr)            \
+    X(cusparseDcsrgeam2_bufferSizeExt)    \
+    X(cusparseXcsrgeam2Nnz)               \
+    X(cusparseDcsrgeam2)                  \
+    X(cusparseCsr2cscEx2_bufferSize)      \
+    X(cusparseCsr2cscEx2)                 \
+    X(cusparseSpGEMM_createDescr)         \
+    X(cusparseSpGEMM_destroyDescr)        \
+    X(cusparseSpGEMM_workEstimation)      \
+    X(cusparseSpGEMM_compute)             \
+    X(cusparseSpGEMM_copy)                \
+    X(cusparseSpGEMMreuse_workEstimation) \
+    X(cusparseSpGEMMreuse_nnz)            \
+    X(cusparseSpGEMMreuse_copy)           \
+    X(cusparseSpGEMMreuse_compute)        \
+    X(cusparseSpMatGetSize)               \
     X(cusparseCsrSetPointers)
 #include "bench/peers/peer_cusparse.cuh"
 
@@ -44,6 +48,11 @@ struct operation {
     matrix A, B;
     cusparseMatDescr_t description;
     room offsets, columns, values, first, second;
+    /* Of a product whose pattern is known: */
+    cusparseSpGEMMDescr_t plan;
+    cusparseSpMatDescr_t C;
+    room kept[3];
+    uint64_t entries;
 };
 
 template <class T> T *array_of(void *block)
@@ -118,6 +127,43 @@ uint64_t multiply_matrices(operation *o)
     return n;
 }
 
+#define REUSE                                                                                            \
+    o->A.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, o->A.csr, o->A.csr, \
+        o->C, CUSPARSE_SPGEMM_DEFAULT, o->plan
+
+/* Finds the pattern. */
+void prepare(operation *o)
+{
+    size_t bytes[3];
+    int64_t rows, cols, nnz;
+    void *offsets = of_size(&o->offsets, (static_cast<size_t>(o->rows) + 1) * sizeof(int));
+    TRY(cusparseCreateCsr(&o->C, o->rows, o->cols, 0, offsets, nullptr, nullptr, CUSPARSE_INDEX_32I,
+                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+    TRY(cusparseSpGEMM_createDescr(&o->plan));
+    TRY(cusparseSpGEMMreuse_workEstimation(REUSE, bytes, nullptr));
+    TRY(cusparseSpGEMMreuse_workEstimation(REUSE, bytes, of_size(&o->first, bytes[0])));
+    TRY(cusparseSpGEMMreuse_nnz(REUSE, &bytes[0], nullptr, &bytes[1], nullptr, &bytes[2], nullptr));
+    void *second = of_size(&o->second, bytes[0]), *third = of_size(&o->kept[0], bytes[1]),
+         *fourth = of_size(&o->kept[1], bytes[2]);
+    TRY(cusparseSpGEMMreuse_nnz(REUSE, &bytes[0], second, &bytes[1], third, &bytes[2], fourth));
+    TRY(cusparseSpMatGetSize(o->C, &rows, &cols, &nnz));
+    o->entries = static_cast<uint64_t>(nnz);
+    TRY(cusparseCsrSetPointers(o->C, offsets, of_size(&o->columns, o->entries * sizeof(int)),
+                               of_size(&o->values, o->entries * sizeof(double))));
+    TRY(cusparseSpGEMMreuse_copy(REUSE, bytes, nullptr));
+    TRY(cusparseSpGEMMreuse_copy(REUSE, bytes, of_size(&o->kept[2], bytes[0])));
+}
+
+/* The values alone; the first call finds the pattern. */
+uint64_t repeat(operation *o)
+{
+    if (!o->plan) prepare(o);
+    TRY(cusparseSpGEMMreuse_compute(o->A.handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                                    CUSPARSE_OPERATION_NON_TRANSPOSE, &one_fp64, o->A.csr, o->A.csr,
+                                    &zero_fp64, o->C, CUDA_R_64F, CUSPARSE_SPGEMM_DEFAULT, o->plan));
+    return o->entries;
+}
+
 void *create_operation(peer_matrix_kind kind, const bench_csr *A, const bench_csr *B)
 {
     operation *o = new operation{};
@@ -135,13 +181,21 @@ void *create_operation(peer_matrix_kind kind, const bench_csr *A, const bench_cs
 uint64_t run_operation(void *self)
 {
     operation *o = static_cast<operation *>(self);
-    return o->kind == PEER_ADD ? add(o) : o->kind == PEER_TRANSPOSE ? transpose(o) : multiply_matrices(o);
+    return o->kind == PEER_ADD         ? add(o)
+           : o->kind == PEER_TRANSPOSE ? transpose(o)
+           : o->kind == PEER_REPEAT    ? repeat(o)
+                                       : multiply_matrices(o);
 }
 
 void destroy_operation(void *self)
 {
     operation *o = static_cast<operation *>(self);
     TRY(cusparseDestroyMatDescr(o->description));
+    if (o->plan) {
+        TRY(cusparseSpGEMM_destroyDescr(o->plan));
+        TRY(cusparseDestroySpMat(o->C));
+    }
+    for (room &r : o->kept) bench_gpu_free(r.block);
     close_matrix(&o->A);
     close_matrix(&o->B);
     for (room *r : {&o->offsets, &o->columns, &o->values, &o->first, &o->second}) bench_gpu_free(r->block);

@@ -55,8 +55,9 @@ extern const peer_block_product peer_cusparse_block; /* of builds with CUDA */
 typedef enum peer_matrix_kind {
     PEER_ADD,
     PEER_TRANSPOSE,
-    PEER_MULTIPLY
-} peer_matrix_kind; /* A + B, A^T, A A */
+    PEER_MULTIPLY,
+    PEER_REPEAT
+} peer_matrix_kind; /* A + B, A^T, A A; A A once more, where its pattern is known */
 typedef struct peer_matrices {
     const char *name;
     const char *(*version)(void); /* as of peer_product */

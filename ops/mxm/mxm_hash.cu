@@ -7,6 +7,7 @@
  * Bytes a product: 4 and the value of B, once from memory, then from the caches; an exchange and an addition in shared
  * memory, which bound it. */
 #include "ops/mxm/mxm_rows.cuh"
+#include "ops/mxm/rap_cuda.h"
 
 #define EMPTY UINT32_MAX
 enum { MOST_PROBES = 64, MOST_THREADS = 512 };
@@ -208,5 +209,126 @@ void dcsr_i_cuda_mxm_block(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job
                                   dcsr_i_cuda_mxm_terms<T>::bytes((unsigned)table->warps * 32) +
                                       hash_table<Ring>::bytes(table->bits),
                                   *job, *table);
+    });
+}
+
+/* ---- Three factors ---- */
+
+static __global__ void make_heads(const uint32_t *products, uint64_t rows, uint64_t *heads)
+{
+    for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step())
+        heads[r] = products[r] < DCSR_CUDA_HEAD_MOST ? products[r] : DCSR_CUDA_HEAD_MOST;
+}
+
+void dcsr_i_cuda_rap_heads(dcsr_i_cuda_stream *stream, const uint32_t *products, uint64_t rows,
+                           uint64_t *heads)
+{
+    dcsr_i_cuda_launch(stream, make_heads, rows, products, rows, heads);
+}
+
+/* The terms of a row of R A P: some lanes for each entry of R, a lane for each entry of A that it names. */
+template <class Ring>
+DCSR_CUDA_INLINE bool add_three(const dcsr_i_cuda_rap_job &job, const Ring &ring, const Ring &ring_of_r,
+                                const hash_table<Ring> &table, uint64_t row,
+                                const dcsr_i_cuda_mxm_share &part)
+{
+    typedef typename Ring::T T;
+    const dcsr_i_cuda_mxm_job &inner = job.inner;
+    const unsigned groups = 32 / part.lanes, group = part.w * groups + dcsr_i_cuda_lane() / part.lanes,
+                   l = dcsr_i_cuda_lane() % part.lanes;
+    bool full = false;
+    dcsr_i_cuda_for_row(job.outer.a, job.outer.a_heads[row], row, [&](uint64_t begin, uint64_t terms) {
+        for (uint64_t e = group; e < terms; e += (uint64_t)part.warps * groups) {
+            const uint32_t i = job.outer.a.columns[begin + e];
+            const T r = ring_of_r.of_a(begin + e);
+            dcsr_i_cuda_for_row(inner.a, inner.a_heads[i], i, [&](uint64_t of_a, uint64_t n) {
+                for (uint64_t k = of_a + l; k < of_a + n; k += part.lanes) {
+                    const uint32_t j = inner.a.columns[k];
+                    const T a = ring.of_a(k);
+                    dcsr_i_cuda_for_row(inner.b, inner.b_heads[j], j, [&](uint64_t of_p, uint64_t m) {
+                        for (uint64_t q = of_p; q < of_p + m; q++)
+                            table.template add<false>(ring, true, inner.b.columns[q],
+                                                      ring.multiply(r, ring.multiply(a, ring.of_b(q))), full);
+                    });
+                }
+            });
+        }
+    });
+    return full;
+}
+
+template <class Ring>
+static __global__ void __launch_bounds__(128, 5)
+    multiply_three_by_warps(dcsr_i_cuda_rap_job job, dcsr_i_cuda_mxm_table how)
+{
+    SIMT_SHARED_DYN(uint64_t, memory);
+    const dcsr_i_cuda_mxm_job &to = job.inner;
+    const Ring ring(to), ring_of_r(job.outer);
+    const unsigned lane = dcsr_i_cuda_lane();
+    const hash_table<Ring> table((char *)memory + threadIdx.x / 32 * hash_table<Ring>::bytes(how.bits),
+                                 how.bits);
+    table.clear_all(ring, lane, 32);
+    for (;;) {
+        uint64_t first = lane == 0 ? atomicAdd(to.ticket, (unsigned long long)ROWS_AT_ONCE) : 0;
+        first = __shfl_sync(DCSR_CUDA_ALL_LANES, first, 0);
+        if (first >= to.count) return;
+        const uint64_t end = first + ROWS_AT_ONCE < to.count ? first + ROWS_AT_ONCE : to.count;
+        for (uint64_t x = first; x < end; x++) {
+            const uint64_t row = to.row[x];
+            __syncwarp();
+            bool full = add_three(job, ring, ring_of_r, table, row, {0, 1, (unsigned)how.lanes});
+            full = __any_sync(DCSR_CUDA_ALL_LANES, full);
+            const uint64_t at = place_row(to, row, *table.count, full);
+            table.take_out(to, ring, at, at != UINT64_MAX, lane, 32);
+            __syncwarp();
+            if (lane == 0) *table.count = 0;
+        }
+    }
+}
+
+/* Rows from the end of the list on, where those with the most terms are. */
+template <class Ring>
+static __global__ void __launch_bounds__(256, 3)
+    multiply_three_by_blocks(dcsr_i_cuda_rap_job job, dcsr_i_cuda_mxm_table how)
+{
+    SIMT_SHARED_DYN(uint64_t, memory);
+    SIMT_SHARED(unsigned long long, shared, 2); /* the row, and where its entries begin */
+    const dcsr_i_cuda_mxm_job &to = job.inner;
+    const Ring ring(to), ring_of_r(job.outer);
+    const hash_table<Ring> table(memory, how.bits);
+    table.clear_all(ring, threadIdx.x, blockDim.x);
+    for (;;) {
+        if (threadIdx.x == 0) shared[0] = atomicAdd(to.ticket, 1ull);
+        __syncthreads();
+        const uint64_t x = shared[0];
+        if (x >= to.count) return;
+        const uint64_t row = to.row[to.count - 1 - x];
+        const bool full = __syncthreads_or(add_three(
+            job, ring, ring_of_r, table, row, {threadIdx.x / 32, blockDim.x / 32, (unsigned)how.lanes}));
+        if (threadIdx.x < 32) {
+            const uint64_t at = place_row(to, row, *table.count, full);
+            if (threadIdx.x == 0) shared[1] = at;
+        }
+        __syncthreads();
+        table.take_out(to, ring, shared[1], shared[1] != UINT64_MAX, threadIdx.x, blockDim.x);
+        __syncthreads();
+        if (threadIdx.x == 0) *table.count = 0;
+    }
+}
+
+void dcsr_i_cuda_rap_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rap_job *job,
+                          const dcsr_i_cuda_mxm_table *table, bool by_blocks)
+{
+    dcsr_i_cuda_mxm_with_ring(job->inner, [=](auto *which) {
+        typedef typename std::remove_pointer<decltype(which)>::type Ring;
+        const uint64_t count = job->inner.count;
+        const unsigned warps = (unsigned)table->warps;
+        const size_t bytes = hash_table<Ring>::bytes(table->bits);
+        if (by_blocks)
+            dcsr_i_cuda_launch_blocks(stream, multiply_three_by_blocks<Ring>, count, (int)warps * 32, bytes,
+                                      *job, *table);
+        else
+            dcsr_i_cuda_launch_blocks(stream, multiply_three_by_warps<Ring>, count / ROWS_AT_ONCE / warps + 1,
+                                      (int)warps * 32, warps * bytes, *job, *table);
     });
 }

@@ -1,11 +1,15 @@
 /* rap.c: the product of three matrices that makes the next level in multigrid.
  *
- * On the host the rows of A P that some rows of R ask for are computed for them, and never stored. Those that
- * other rows of R ask for too are computed again; where that would be often, or on a device, A P is made first,
- * as a matrix. */
+ * The rows of A P that some rows of R ask for are computed for them, and never stored. Those that other rows of R
+ * ask for too are computed again; where that would be often A P is made first, as a matrix. On a device the same is
+ * decided by rap_cuda.c. */
 #include <dcsr/mxm.h>
 #include "dcsr/base/sort.h"
 #include "ops/mxm/mxm_row.h"
+#include "ops/mxm/rap_cuda.h"
+
+/* NULL in builds without CUDA. */
+static dcsr_i_device_rap *const device_rap = DCSR_I_IN_CUDA(dcsr_i_cuda_rap);
 
 static dcsr_status check_types(const dcsr_matrix *C, const dcsr_desc *desc, const dcsr_semiring **semiring)
 {
@@ -151,7 +155,11 @@ static dcsr_status multiply(dcsr_matrix *C, const dcsr_semiring *semiring, dcsr_
 {
     const double most_repeats = 1.25; /* storing A P costs about as much as a quarter of it */
     const dcsr_i_matrix_output out = {.call = "rap", .C = C, .desc = desc};
-    if (dcsr_i_runs_on_device(&out, false)) return multiply_twice(C, semiring, views, desc);
+    if (dcsr_i_runs_on_device(&out, false)) {
+        bool taken;
+        DCSR_TRY(device_rap(&taken, &out, semiring, views));
+        return taken ? DCSR_OK : multiply_twice(C, semiring, views, desc);
+    }
     dcsr_i_input in[3] = {{0}};
     dcsr_status status = DCSR_OK;
     for (int k = 0; k < 3 && status == DCSR_OK; k++) status = dcsr_i_input_of(&in[k], views[k], false);
