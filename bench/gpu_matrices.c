@@ -116,6 +116,12 @@ static dcsr_status multiply_twice(contest *c)
     return dcsr_rap(c->C, c->r, c->a, c->p, &(dcsr_desc){.deterministic = true});
 }
 
+static dcsr_status multiply_in_order(contest *c)
+{
+    return dcsr_mxm(c->C, NULL, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a,
+                    &(dcsr_desc){.deterministic = true});
+}
+
 static dcsr_status multiply_masked(contest *c)
 {
     return dcsr_mxm(c->C, c->a, NULL, dcsr_semiring_named("plus_times", DCSR_FP64), c->a, c->a,
@@ -147,6 +153,7 @@ static const call calls[] = {
     {.group = "mxm_repeat", .run = repeat, .products = true, .has_peer = true, .peer = PEER_REPEAT},
     {.group = "rap", .run = multiply_three, .products = true, .coarse = true},
     {.group = "rap_twice", .run = multiply_twice, .products = true, .coarse = true},
+    {.group = "mxm_in_order", .run = multiply_in_order, .products = true},
     {.group = "mxm_masked", .run = multiply_masked, .products = true},
 };
 

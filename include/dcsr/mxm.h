@@ -54,8 +54,8 @@ extern "C" {
  * with an accumulator or a complemented mask, lists of 8 bytes and a value per entry, a few times what C holds and what
  * it gets. Products that are computed in more than one type (comparisons), or of matrices that keep duplicates, are
  * expanded, sorted and summed, in portions of rows with some 2^26 products: up to 40 bytes for each of a portion's.
- * Where most rows are shifts of a few, as of stencils, some 50 bytes a row. same_pattern changes nothing there: rows are
- * computed in one pass, and none finds columns alone. */
+ * Where most rows are shifts of a few, as of stencils, some 50 bytes a row. same_pattern changes nothing there: rows
+ * are computed in one pass, and none finds columns alone. */
 DCSR_API dcsr_status dcsr_mxm(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
                               const dcsr_semiring *semiring, dcsr_view *A, dcsr_view *B,
                               const dcsr_desc *desc);

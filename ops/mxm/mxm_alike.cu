@@ -124,7 +124,7 @@ DCSR_CUDA_INLINE run_terms look_at_run(const dcsr_i_cuda_mxm_job &job, const dcs
     const bool joins = lane && its.low >= low_before && its.low <= end_before && end >= end_before;
     its.parts = __ballot_sync(DCSR_CUDA_ALL_LANES, lane < terms && !joins);
     const uint32_t more = lane < terms ? (uint32_t)(joins ? end - end_before : end - its.low) : 0;
-    its.up_to = dcsr_i_cuda_warp_scan(more);
+    its.up_to = dcsr_i_cuda_scan_warp(more) + more;
     its.at = its.up_to - rows * its.length;
     return its;
 }

@@ -5,16 +5,6 @@
 #include "ops/mxm/mxm_alike_cuda.h"
 #include "ops/mxm/mxm_rows.cuh"
 
-/* The sum over the lanes up to this one. */
-template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_warp_scan(T value)
-{
-    for (unsigned d = 1; d < 32; d *= 2) {
-        const T other = __shfl_up_sync(DCSR_CUDA_ALL_LANES, value, d);
-        if (dcsr_i_cuda_lane() >= d) value += other;
-    }
-    return value;
-}
-
 /* Warps that share a program of so many steps. */
 static inline __host__ __device__ uint32_t dcsr_i_cuda_mxm_shares(uint32_t steps)
 {

@@ -48,8 +48,8 @@ typedef struct dcsr_i_cuda_mxm_kinds {
 typedef struct dcsr_i_cuda_mxm_program {
     uint32_t terms, steps, entries; /* entries of the row of A, products, entries of the row of C */
     uint32_t shares;                /* of about equally many steps, for a warp each */
-    /* Where a share's steps begin (at a multiple of 4) and end, and its entries begin. Behind its last step stand others
-     * without effect, up to the next multiple of 4. */
+    /* Where a share's steps begin (at a multiple of 4) and end, and its entries begin. Behind its last step stand
+     * others without effect, up to the next multiple of 4. */
     uint16_t begin[DCSR_CUDA_MXM_SHARES], end[DCSR_CUDA_MXM_SHARES], entry[DCSR_CUDA_MXM_SHARES];
     /* Number of the entry of A, of the entry of the row of B (8 bits each), and LAST. */
     uint32_t step[DCSR_CUDA_MXM_MOST_STEPS + 4 * DCSR_CUDA_MXM_SHARES];

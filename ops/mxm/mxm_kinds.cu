@@ -315,10 +315,10 @@ static __global__ void __launch_bounds__(PROGRAM_THREADS)
         const uint32_t terms = dcsr_i_cuda_head_length(head);
         if (threadIdx.x < 32) { /* a lane for each term */
             const uint64_t b = threadIdx.x < terms ? job.b_heads[job.a.columns[a + threadIdx.x]] : 0;
-            const uint32_t length = dcsr_i_cuda_head_length(b), up_to = dcsr_i_cuda_warp_scan(length);
+            const uint32_t length = dcsr_i_cuda_head_length(b), before = dcsr_i_cuda_scan_warp(length);
             s.begin[threadIdx.x] = b >> 24;
-            s.before[threadIdx.x] = up_to - length;
-            if (threadIdx.x == 31) s.before[32] = up_to;
+            s.before[threadIdx.x] = before;
+            if (threadIdx.x == 31) s.before[32] = before + length;
         }
         __syncthreads();
         const uint32_t steps = s.before[32];
@@ -419,7 +419,7 @@ static __global__ void plan_tiles(dcsr_i_cuda_mxm_alike alike)
                        : 0;
         all += tiles[k];
     }
-    uint64_t at = dcsr_i_cuda_warp_scan(all) - all;
+    uint64_t at = dcsr_i_cuda_scan_warp(all);
     for (uint32_t k = 0; k < EACH; at += tiles[k++])
         if (first + k <= KINDS) alike.plan->tile[first + k] = at;
 }

@@ -40,6 +40,17 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_for_row(const dcsr_i_cuda_rows &rows, uint64_t
         visit(head >> 24, (uint64_t)length);
 }
 
+/* Piece k of a row; false: it has fewer. For loops whose body is large, as this is not written out for each layout. */
+DCSR_CUDA_INLINE bool dcsr_i_cuda_find_piece(const dcsr_i_cuda_rows &rows, uint64_t head, uint64_t row,
+                                             unsigned k, dcsr_i_cuda_piece *piece)
+{
+    unsigned n = 0;
+    dcsr_i_cuda_for_row(rows, head, row, [&](uint64_t begin, uint64_t length) {
+        if (n++ == k) *piece = {begin, length};
+    });
+    return k < n;
+}
+
 /* ---- Semirings ---- */
 
 /* x y, rounded, also where an addition follows: as on the cpu, so that one product has the same bits in all methods. */
@@ -224,11 +235,11 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mxm_for_products(const dcsr_i_cuda_mxm_job &jo
 }
 
 /* What a block knows of some entries of A, one for each of its threads: how many products are before each, where its
- * row of B begins, less that number, and its value. */
+ * row of B begins, less that number, and its value. Rows of B in pieces count as empty here. */
 template <class T> struct dcsr_i_cuda_mxm_terms {
     uint64_t *begin; /* a number for each thread */
     T *x;
-    uint32_t *before; /* and one more */
+    uint32_t *before; /* and two more: all products; whether a row is in pieces */
     static __host__ __device__ size_t bytes(unsigned threads)
     {
         return threads * (sizeof(uint64_t) + sizeof(T) + sizeof(uint32_t)) + 16;
@@ -237,10 +248,11 @@ template <class T> struct dcsr_i_cuda_mxm_terms {
         : begin((uint64_t *)memory), x((T *)(begin + blockDim.x)), before((uint32_t *)(x + blockDim.x))
     {
     }
-    /* The term of product p, which is among those from `low` to `high`. */
-    __device__ unsigned of(uint32_t p, unsigned low, unsigned high) const
+    /* The term of product p, if that is one of n terms. */
+    __device__ unsigned of(uint32_t p, unsigned n) const
     {
-        while (low < high) { /* before[low] <= p */
+        unsigned low = 0;
+        for (unsigned high = n - 1; low < high;) { /* before[low] <= p */
             unsigned middle = (low + high + 1) / 2;
             if (before[middle] <= p)
                 low = middle;
@@ -251,80 +263,189 @@ template <class T> struct dcsr_i_cuda_mxm_terms {
     }
 };
 
+/* The sum over the lanes before this one. */
+template <class T> DCSR_CUDA_INLINE T dcsr_i_cuda_scan_warp(T mine)
+{
+    T up_to = mine;
+    for (unsigned d = 1; d < 32; d *= 2) {
+        const T other = __shfl_up_sync(DCSR_CUDA_ALL_LANES, up_to, d);
+        if (dcsr_i_cuda_lane() >= d) up_to += other;
+    }
+    return up_to - mine;
+}
+
 /* The sum over the threads before this one; *all: over all. */
 DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_scan_block(uint32_t mine, uint32_t *all)
 {
     SIMT_SHARED(uint32_t, of_warp, 32);
-    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32;
-    uint32_t up_to = mine;
-    for (unsigned d = 1; d < 32; d *= 2) {
-        uint32_t other = __shfl_up_sync(DCSR_CUDA_ALL_LANES, up_to, d);
-        if (lane >= d) up_to += other;
-    }
-    if (lane == 31) of_warp[warp] = up_to;
+    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const uint32_t before = dcsr_i_cuda_scan_warp(mine);
+    if (lane == 31) of_warp[warp] = before + mine;
     __syncthreads();
-    uint32_t before = up_to - mine, sum = 0;
-    for (unsigned w = 0; w < blockDim.x / 32; w++) {
-        if (w < warp) before += of_warp[w];
-        sum += of_warp[w];
-    }
-    *all = sum;
+    const uint32_t sum = lane < warps ? of_warp[lane] : 0, sums_before = dcsr_i_cuda_scan_warp(sum);
+    *all = __shfl_sync(DCSR_CUDA_ALL_LANES, sums_before + sum, 31);
     __syncthreads();
-    return before;
+    return before + __shfl_sync(DCSR_CUDA_ALL_LANES, sums_before, (int)warp);
 }
 
-/* Calls visit(exists, column, value of A's entry, value of B's) for the products of a row, which the threads of a
- * block share evenly, whatever the lengths of the rows of B: a warp takes AT_ONCE * 32 that follow one another. */
+/* Makes the terms known that the `count` entries of A from place `begin` on are, one for each thread at most. */
+template <class Ring>
+DCSR_CUDA_INLINE void dcsr_i_cuda_mxm_load_terms(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
+                                                 const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms,
+                                                 uint64_t begin, unsigned count)
+{
+    const bool is_term = threadIdx.x < count;
+    const uint64_t head = is_term ? job.b_heads[job.a.columns[begin + threadIdx.x]] : 0;
+    const uint32_t length = dcsr_i_cuda_head_length(head);
+    const bool pieces = length == DCSR_CUDA_HEAD_PIECES;
+    uint32_t all, before = dcsr_i_cuda_scan_block(pieces ? 0 : length, &all);
+    terms.begin[threadIdx.x] = (head >> 24) - before;
+    terms.before[threadIdx.x] = before;
+    if (Ring::VALUES && is_term) terms.x[threadIdx.x] = ring.of_a(begin + threadIdx.x);
+    const bool some_pieces = __syncthreads_or(pieces);
+    if (threadIdx.x == 0) terms.before[blockDim.x] = all, terms.before[blockDim.x + 1] = some_pieces;
+    __syncthreads();
+}
+
+/* Calls batch(begin, n) for the entries of a row of A, as many at a time as the block has threads: they stand from
+ * place `begin` on, and their terms are known. `again`: the last call was for the same row, so if all its terms fit,
+ * they are known already. */
+template <class Ring, class Batch>
+DCSR_CUDA_INLINE void dcsr_i_cuda_mxm_for_terms_of_block(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
+                                                         uint64_t row,
+                                                         const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms,
+                                                         Batch batch, bool again)
+{
+    const uint64_t head = job.a_heads[row];
+    const bool known = again && dcsr_i_cuda_head_length(head) <= blockDim.x;
+    dcsr_i_cuda_piece piece;
+    for (unsigned k = 0; dcsr_i_cuda_find_piece(job.a, head, row, k, &piece); k++)
+        for (uint64_t first = 0; first < piece.length; first += blockDim.x) {
+            const unsigned n =
+                piece.length - first < blockDim.x ? (unsigned)(piece.length - first) : blockDim.x;
+            if (!known) dcsr_i_cuda_mxm_load_terms(job, ring, terms, piece.begin + first, n);
+            batch(piece.begin + first, n);
+            __syncthreads(); /* terms may be written again */
+        }
+}
+
+/* Calls visit(true, column, value of A's entry, value of B's) for the products of n terms that stand in one piece:
+ * each group of LANES threads takes as many that follow one another. */
+template <unsigned LANES, bool VALUES, class Ring, class Visit>
+DCSR_CUDA_INLINE void dcsr_i_cuda_mxm_share_products(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
+                                                     const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms,
+                                                     unsigned n, Visit visit)
+{
+    typedef typename Ring::T T;
+    enum { AT_ONCE = VALUES ? 4 : 8 };
+    const unsigned groups = blockDim.x / LANES, lane = threadIdx.x % LANES;
+    const uint32_t all = terms.before[blockDim.x], each = (all + groups - 1) / groups;
+    uint32_t p = each * (threadIdx.x / LANES);
+    const uint32_t end = p + each < all ? p + each : all;
+    for (unsigned t = p < end ? terms.of(p, n) : n; p < end; t++) {
+        const uint32_t of_next = t + 1 < n ? terms.before[t + 1] : all, stop = of_next < end ? of_next : end;
+        const uint64_t begin = terms.begin[t];
+        const T x = VALUES ? terms.x[t] : T(0);
+        for (p += lane; p < stop; p += AT_ONCE * LANES) {
+            uint32_t c[AT_ONCE];
+            T y[AT_ONCE];
+            for (unsigned k = 0; k < AT_ONCE; k++) {
+                const bool exists = p + k * LANES < stop;
+                c[k] = exists ? job.b.columns[begin + p + k * LANES] : 0;
+                y[k] = VALUES && exists ? ring.of_b(begin + p + k * LANES) : T(0);
+            }
+            for (unsigned k = 0; k < AT_ONCE; k++)
+                if (p + k * LANES < stop) visit(true, c[k], x, VALUES ? y[k] : T(0));
+        }
+        p = stop;
+    }
+}
+
+/* The same for the products of a row, which the threads of a block share evenly, whatever the lengths of the rows of
+ * B. `again`: the block did so for this row the last time. */
 template <bool VALUES, class Ring, class Visit>
 DCSR_CUDA_INLINE void
 dcsr_i_cuda_mxm_for_products_of_block(const dcsr_i_cuda_mxm_job &job, const Ring &ring, uint64_t row,
-                                      const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, Visit visit)
+                                      const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, Visit visit,
+                                      bool again = false)
 {
     typedef typename Ring::T T;
-    enum { AT_ONCE = 4 };
-    const unsigned lane = dcsr_i_cuda_lane(), warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    dcsr_i_cuda_for_row(job.a, job.a_heads[row], row, [&](uint64_t begin, uint64_t count) {
-        for (uint64_t first = 0; first < count; first += blockDim.x) {
-            const uint64_t e = first + threadIdx.x;
-            const uint32_t column = e < count ? job.a.columns[begin + e] : 0;
-            const uint64_t head = e < count ? job.b_heads[column] : 0;
-            const uint32_t length = dcsr_i_cuda_head_length(head);
-            const bool pieces = length == DCSR_CUDA_HEAD_PIECES;
-            uint32_t all, before = dcsr_i_cuda_scan_block(pieces ? 0 : length, &all);
-            terms.begin[threadIdx.x] = (head >> 24) - before;
-            terms.before[threadIdx.x] = before;
-            if (VALUES) terms.x[threadIdx.x] = e < count ? ring.of_a(begin + e) : T(0);
-            const bool some_pieces = __syncthreads_or(pieces);
-            for (uint64_t base = (uint64_t)warp * 32 * AT_ONCE; base < all;
-                 base += (uint64_t)warps * 32 * AT_ONCE) {
-                const uint64_t last = base + 32 * AT_ONCE < all ? base + 32 * AT_ONCE - 1 : all - 1;
-                const unsigned low = terms.of((uint32_t)base, 0, blockDim.x - 1),
-                               high = terms.of((uint32_t)last, low, blockDim.x - 1);
-                uint32_t c[AT_ONCE];
-                T x[AT_ONCE], y[AT_ONCE];
-                for (int k = 0; k < AT_ONCE; k++) {
-                    const uint64_t p = base + (unsigned)k * 32 + lane;
-                    const unsigned t = p < all ? terms.of((uint32_t)p, low, high) : low;
-                    const uint64_t place = terms.begin[t] + p;
-                    c[k] = p < all ? job.b.columns[place] : 0;
-                    x[k] = VALUES ? terms.x[t] : T(0);
-                    y[k] = VALUES && p < all ? ring.of_b(place) : T(0);
-                }
-                for (int k = 0; k < AT_ONCE; k++)
-                    visit(base + (unsigned)k * 32 + lane < all, c[k], x[k], y[k]);
-            }
-            for (uint64_t t = first + warp; some_pieces && t < count && t < first + blockDim.x; t += warps) {
-                const uint32_t its_row = job.a.columns[begin + t];
-                if (dcsr_i_cuda_head_length(job.b_heads[its_row]) != DCSR_CUDA_HEAD_PIECES) continue;
-                const T x = VALUES ? ring.of_a(begin + t) : T(0);
-                dcsr_i_cuda_for_pieces(job.b, its_row, [&](uint64_t place, uint64_t n) {
-                    for (uint64_t k = lane; k < n; k += 32)
-                        visit(true, job.b.columns[place + k], x, VALUES ? ring.of_b(place + k) : T(0));
-                });
-            }
-            __syncthreads(); /* terms may be written again */
+    enum { FEW = 8 };
+    auto batch = [&](uint64_t a, unsigned n) {
+        if (terms.before[blockDim.x] > 6 * FEW * n)
+            dcsr_i_cuda_mxm_share_products<32, VALUES>(job, ring, terms, n, visit);
+        else
+            dcsr_i_cuda_mxm_share_products<FEW, VALUES>(job, ring, terms, n, visit);
+        if (!terms.before[blockDim.x + 1]) return;
+        for (unsigned t = threadIdx.x / 32; t < n; t += blockDim.x / 32) {
+            const uint32_t its_row = job.a.columns[a + t];
+            const uint64_t head = job.b_heads[its_row];
+            if (dcsr_i_cuda_head_length(head) != DCSR_CUDA_HEAD_PIECES) continue;
+            const T x = VALUES ? terms.x[t] : T(0);
+            dcsr_i_cuda_piece piece;
+            for (unsigned k = 0; dcsr_i_cuda_find_piece(job.b, head, its_row, k, &piece); k++)
+                for (uint64_t i = dcsr_i_cuda_lane(); i < piece.length; i += 32)
+                    visit(true, job.b.columns[piece.begin + i], x,
+                          VALUES ? ring.of_b(piece.begin + i) : T(0));
         }
-    });
+    };
+    dcsr_i_cuda_mxm_for_terms_of_block(job, ring, row, terms, batch, again);
+}
+
+/* The same in the order of A's entries: the threads share the products of one, whose columns differ, a slice of one
+ * for each thread at a time, and all are done with a slice before the next. Some slices are asked for ahead. */
+template <class Ring, class Visit>
+DCSR_CUDA_INLINE void
+dcsr_i_cuda_mxm_for_products_in_turn(const dcsr_i_cuda_mxm_job &job, const Ring &ring, uint64_t row,
+                                     const dcsr_i_cuda_mxm_terms<typename Ring::T> &terms, Visit visit,
+                                     bool again = false)
+{
+    typedef typename Ring::T T;
+    enum { AHEAD = 4 };
+    struct slice {
+        unsigned term;
+        bool exists, empty;
+        uint32_t column;
+        T y;
+    };
+    /* The row that entry e of A names, if it has several pieces. */
+    auto visit_pieces = [&](uint64_t e, T x) {
+        const uint32_t its_row = job.a.columns[e];
+        const uint64_t head = job.b_heads[its_row];
+        dcsr_i_cuda_piece piece;
+        for (unsigned k = 0; dcsr_i_cuda_find_piece(job.b, head, its_row, k, &piece); k++)
+            for (uint64_t i = threadIdx.x; i < piece.length; i += blockDim.x)
+                visit(true, job.b.columns[piece.begin + i], x, ring.of_b(piece.begin + i));
+    };
+    auto batch = [&](uint64_t a, unsigned n) {
+        const bool some_pieces = terms.before[blockDim.x + 1];
+        slice slices[AHEAD];
+        unsigned t = 0;  /* the next slice: of this term, */
+        uint32_t at = 0; /* from this product of it on */
+        auto bring = [&](slice &s) {
+            s = {t, false, false, 0, T(0)};
+            if (t == n) return;
+            const uint32_t before = terms.before[t],
+                           length = terms.before[t + 1 < n ? t + 1 : blockDim.x] - before;
+            const uint64_t place = terms.begin[t] + before + at + threadIdx.x;
+            s.exists = at + threadIdx.x < length, s.empty = !length;
+            if (s.exists) s.column = job.b.columns[place], s.y = ring.of_b(place);
+            at += blockDim.x;
+            if (at >= length) at = 0, t++;
+        };
+        for (unsigned k = 0; k < AHEAD; k++) bring(slices[k]);
+        for (;;)
+            for (unsigned k = 0; k < AHEAD; k++) {
+                slice &s = slices[k];
+                if (s.term == n) return;
+                const T x = terms.x[s.term];
+                if (s.exists) visit(true, s.column, x, s.y);
+                if (some_pieces && s.empty) visit_pieces(a + s.term, x);
+                __syncthreads();
+                bring(s);
+            }
+    };
+    dcsr_i_cuda_mxm_for_terms_of_block(job, ring, row, terms, batch, again);
 }
 
 /* ---- Places ---- */

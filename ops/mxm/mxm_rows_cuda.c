@@ -29,7 +29,7 @@ typedef enum method { NOTHING, SHORT, WARP, BLOCK, LONG } method;
 
 typedef struct choice {
     method method;
-    int bits;
+    int bits; /* of the table; of a long row 1 where its sums fit half of the shared memory */
 } choice;
 
 static choice choose(double expected, int block_bits)
@@ -153,6 +153,17 @@ static double expect(const multiplication *m, int k, bool most)
     return entries < cols ? entries : cols;
 }
 
+/* How a long row of class k is computed. Rows of classes that no sample has seen are taken to be like shorter ones. */
+static choice choose_long(const multiplication *m, int k)
+{
+    const dcsr_i_cuda_mxm_census *c = &m->known;
+    int like = k;
+    while (like && !c->sampled_products[like]) like--;
+    double entries = expect(m, k, false);
+    if (like < k && like) entries *= (double)c->sampled_outputs[like] / (double)c->sampled_products[like];
+    return (choice){LONG, dcsr_i_cuda_mxm_fits_half(m->job.b.cols, m->shared_bytes, entries)};
+}
+
 /* The method of each class. */
 static void choose_methods(const multiplication *m, int round, choice by_class[DCSR_CUDA_MXM_CLASSES])
 {
@@ -162,7 +173,7 @@ static void choose_methods(const multiplication *m, int round, choice by_class[D
         const double expected = expect(m, k, round > 0);
         by_class[k] = choose(expected, m->block_bits);
         if (k < SHORT_CLASSES) by_class[k] = (choice){SHORT, expected <= SHORT_FULL || k < 6 ? 5 : 6};
-        if (k >= SHORT_CLASSES && round > 1) by_class[k] = (choice){LONG, 0};
+        if (by_class[k].method == LONG || (k >= SHORT_CLASSES && round > 1)) by_class[k] = choose_long(m, k);
         choice next = k + 1 < DCSR_CUDA_MXM_CLASSES ? by_class[k + 1] : by_class[k];
         const bool alike = by_class[k].method == next.method && next.method <= WARP;
         if (!rows || (alike && rows < above / FEW_ROWS)) by_class[k] = next;
@@ -260,7 +271,7 @@ static void run_bin(multiplication *m, const bin *b)
         while (table.warps > 4 && table.warps << 9 > 1 << table.bits) table.warps /= 2;
         dcsr_i_cuda_mxm_block(m->stream, job, &table);
     } else {
-        dcsr_i_cuda_mxm_long(m->stream, job, m->shared_bytes);
+        dcsr_i_cuda_mxm_long(m->stream, job, m->shared_bytes, b->how.bits);
     }
 }
 

@@ -9,8 +9,8 @@
  *      long     a block marks the columns in a bitmap, which tells how many     mxm_long.cu
  *               there are and the rank of each, and adds up by rank
  *
- * Before these, where most rows are shifts of a few, as those of stencils are, they are computed by what is known of the
- * few (mxm_alike_cuda.h).
+ * Before these, where most rows are shifts of a few, as those of stencils are, they are computed by what is known of
+ * the few (mxm_alike_cuda.h).
  *
  * A row takes its place in the arena of C when it is finished, so there is no symbolic pass, no array of all
  * products and no copy at the end. Where all rows are short, blocks hand on where they end (decoupled look-back,
@@ -143,8 +143,11 @@ void dcsr_i_cuda_mxm_warp(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job 
 size_t dcsr_i_cuda_mxm_block_bytes(const dcsr_i_cuda_mxm_table *table);
 void dcsr_i_cuda_mxm_block(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job,
                            const dcsr_i_cuda_mxm_table *table);
-/* With so many bytes of shared memory for a block, 48 Ki at least. */
-void dcsr_i_cuda_mxm_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, size_t shared_bytes);
+/* With so many bytes of shared memory for a block, 48 Ki at least; `half`: half of these, for two at a time. */
+void dcsr_i_cuda_mxm_long(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job, size_t shared_bytes,
+                          bool half);
+/* Whether the sums of a row of so many entries, and all columns, fit half of them. */
+bool dcsr_i_cuda_mxm_fits_half(uint64_t cols, size_t shared_bytes, double entries);
 
 #ifdef __cplusplus
 }

@@ -122,8 +122,8 @@ Test(mxm_alike_device, multiplies_stencils)
     close_device();
 }
 
-/* Up to 32 entries in rows of A and B, and 256 in rows of C; windows of 32 rows that are cut off. Wide gaps make rows of
- * B that take more memory than there is. */
+/* Up to 32 entries in rows of A and B, and 256 in rows of C; groups of 32 rows that are cut off. Wide gaps make rows
+ * of B that take more memory than there is. */
 Test(mxm_alike_device, works_at_the_borders_of_kinds)
 {
     static const struct {

@@ -204,6 +204,45 @@ Test(mxm_rows_device, multiplies_one_row_with_everything)
     close_device();
 }
 
+/* Long rows: of few long terms and of many short ones, more than a block has threads; rows of B in one piece, in
+ * several, and empty; all columns in one window, and windows of which some have none. */
+static void multiply_long_rows(parity *p, dcsr_type type, uint64_t width, int batches)
+{
+    enum { ROWS = 12, INNER = 400 };
+    const uint64_t low = width < 700 ? width : 700;
+    triples A = {.rows = ROWS, .cols = INNER}, B = {.rows = INNER, .cols = width};
+    for (uint64_t i = 0; i < ROWS; i++)
+        for (uint64_t k = 0; k < INNER; k++)
+            if (i % 3 == 0 || (i % 3 == 1 && k % 40 == i) || (i % 3 == 2 && k < 70))
+                test_add(&A, i, k, 1 + (double)((i + k) % 3));
+    for (uint64_t k = 0; k < 300; k++)
+        for (uint64_t i = 0; i < INNER; i++)
+            if (k < (i % 40 < 12 ? 300 : i % 7))
+                test_add(&B, i, k % 2 ? (i * 31 + k * 17) % low : width - 1 - (i * 7 + k * 5) % low,
+                         1 + (double)(k % 4));
+    matrices a = parity_make(p, &A, type, 1), b = parity_make(p, &B, type, batches);
+    for (int ordered = 0; ordered < 2; ordered++)
+        check(p, &a, &b, plus_times(type), type, &(dcsr_desc){.deterministic = ordered}, "long rows");
+    check(p, &a, &b, plus_times(type), DCSR_PATTERN, NULL, "long rows of a pattern");
+    parity_free_matrix(&a), parity_free_matrix(&b);
+}
+
+Test(mxm_rows_device, multiplies_long_rows)
+{
+    static const uint64_t widths[] = {1, 64, 2500, 100000};
+    open_device();
+    NEEDS_GPU();
+    parity p;
+    parity_open(&p, 23);
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int batches = 1; batches <= 3; batches += 2) {
+            multiply_long_rows(&p, DCSR_FP64, widths[w], batches);
+            multiply_long_rows(&p, DCSR_INT64, widths[w], batches);
+        }
+    parity_close(&p);
+    close_device();
+}
+
 /* Sums that cancel stay: entries of value 0. */
 Test(mxm_rows_device, keeps_sums_that_cancel)
 {
