@@ -2,6 +2,7 @@
 #include "ops/matrix/coo_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
+#include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "ops/matrix/coo_kernels_cuda.h"
@@ -156,21 +157,22 @@ static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
         DCSR_TRY(dcsr_i_cuda_read_back(stream, &entries, offsets + walk->count, sizeof(uint64_t),
                                        "counting entries"));
     DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
-    dcsr_i_cuda_coo_gather(stream, walk, entries, list->keys, list->values);
+    dcsr_i_cuda_list_entries(stream, walk, entries, NULL, list->keys, list->values);
     return DCSR_OK;
 }
 
-static dcsr_status ascends(bool *result, const dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
+/* What one of the kernels that count adds up. */
+static dcsr_status count_with(void (*add)(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                                          unsigned long long *count),
+                              uint64_t *result, const dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream)
 {
-    uint64_t descents = 0;
     unsigned long long *count = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *count);
     if (!count) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_fill(stream, count, 0, sizeof *count);
-    dcsr_i_cuda_coo_count_descents(stream, list->keys, list->n, count);
+    add(stream, list->keys, list->n, count);
     dcsr_status status =
-        dcsr_i_cuda_read_back(stream, &descents, count, sizeof(uint64_t), "looking at the order of entries");
+        dcsr_i_cuda_read_back(stream, result, count, sizeof *result, "looking at the order of entries");
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, count, 1, sizeof *count);
-    *result = !descents;
     return status;
 }
 
@@ -208,21 +210,30 @@ static dcsr_status copy_duplicates(dcsr_i_cuda_coo *duplicates, dcsr_i_cuda_stre
     return status;
 }
 
-/* Where duplicates are wanted, and the policy keeps them, they are copied; NULL: they are not. */
+/* Where duplicates are wanted, and the policy keeps them, they are copied; NULL: they are not. *was: the list was in
+ * order, each place once. */
 static dcsr_status bring_into_order(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
-                                    dcsr_i_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
+                                    dcsr_i_cuda_stream *stream, dcsr_policy policy, bool *was)
 {
-    bool in_order;
-    const dcsr_policy policy = view->matrix->policy;
-    if (!transposed && atomic_load(&view->ascends)) return dcsr_i_cuda_wait(stream, "reading a matrix");
-    DCSR_TRY(ascends(&in_order, list, stream));
-    if (!in_order && duplicates && policy == DCSR_POLICY_KEEP) {
+    uint64_t descents;
+    DCSR_TRY(count_with(dcsr_i_cuda_coo_count_descents, &descents, list, stream));
+    *was = !descents;
+    if (*was) return DCSR_OK;
+    if (duplicates && policy == DCSR_POLICY_KEEP) {
         DCSR_TRY(dcsr_i_cuda_coo_sort(list, stream));
         DCSR_TRY(copy_duplicates(duplicates, stream, list));
         return duplicates->n ? combine_sorted(list, stream, policy) : DCSR_OK;
     }
-    if (!in_order) return sort_and_combine(list, stream, policy);
-    if (!transposed && !some) dcsr_i_view_note_ascending(view);
+    return sort_and_combine(list, stream, policy);
+}
+
+static dcsr_status order_rows_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
+                                      dcsr_i_cuda_stream *stream, dcsr_view *view, bool transposed, bool some)
+{
+    bool was;
+    if (!transposed && atomic_load(&view->ascends)) return dcsr_i_cuda_wait(stream, "reading a matrix");
+    DCSR_TRY(bring_into_order(list, duplicates, stream, view->matrix->policy, &was));
+    if (was && !transposed && !some) dcsr_i_view_note_ascending(view);
     return DCSR_OK;
 }
 
@@ -240,7 +251,7 @@ static dcsr_status read_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
     dcsr_status status = gather(list, stream, &walk, offsets);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
     if (status == DCSR_OK)
-        status = bring_into_order(list, duplicates, stream, view, transposed, rows != NULL);
+        status = order_rows_of_view(list, duplicates, stream, view, transposed, rows != NULL);
     if (status != DCSR_OK) {
         dcsr_i_cuda_coo_close(list, stream);
         if (duplicates) dcsr_i_cuda_coo_close(duplicates, stream);
@@ -267,6 +278,33 @@ dcsr_status dcsr_i_cuda_coo_of_output(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *du
     return read_rows(list, duplicates, stream, view, false, NULL, 0);
 }
 
+dcsr_status dcsr_i_cuda_coo_of_held(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates, dcsr_matrix *matrix,
+                                    const uint32_t *rows, uint64_t count)
+{
+    dcsr_i_cuda_held held;
+    dcsr_i_cuda_stream *stream = matrix->cuda->stream;
+    const dcsr_i_table *now = matrix->versions.current;
+    *list = (dcsr_i_cuda_coo){0};
+    if (duplicates) *duplicates = (dcsr_i_cuda_coo){0};
+    DCSR_TRY(dcsr_i_cuda_read_rows(&held, matrix, rows, count));
+    *list = (dcsr_i_cuda_coo){.rows = now->rows,
+                              .cols = now->cols,
+                              .n = held.n,
+                              .capacity = held.n,
+                              .type = matrix->type,
+                              .keys = held.keys,
+                              .values = held.values};
+    bool was,
+        keeps = matrix->policy == DCSR_POLICY_KEEP,
+        in_order = (held.resolved && !keeps) || atomic_load(&matrix->versions.ascending) == now->version;
+    dcsr_status status =
+        in_order ? DCSR_OK : bring_into_order(list, duplicates, stream, matrix->policy, &was);
+    if (status == DCSR_OK) return DCSR_OK;
+    dcsr_i_cuda_coo_close(list, stream);
+    if (duplicates) dcsr_i_cuda_coo_close(duplicates, stream);
+    return status;
+}
+
 /* ---- Choosing, casting, rows ---- */
 
 static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep,
@@ -288,6 +326,35 @@ dcsr_status dcsr_i_cuda_coo_choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *st
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = choose(list, stream, keep, place);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, count, sizeof *place);
+    return status;
+}
+
+static dcsr_status list_rows(uint32_t **rows, uint64_t *count, dcsr_i_cuda_stream *stream,
+                             const dcsr_i_cuda_coo *list, uint32_t *keep, uint64_t *place)
+{
+    dcsr_i_cuda_coo_mark_rows(stream, list, keep);
+    DCSR_TRY(count_chosen(count, stream, list, keep, place));
+    *rows = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, *count, sizeof **rows);
+    if (!*rows) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_coo_name_rows(stream, list, keep, place, *rows);
+    return DCSR_OK;
+}
+
+/* A long list may well be of too many rows: they are counted first, for which it is read once. */
+dcsr_status dcsr_i_cuda_coo_rows_used(uint32_t **rows, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_cuda_coo *list, uint64_t most)
+{
+    uint64_t n = list->n;
+    *rows = NULL;
+    *count = 0;
+    if (n > most) DCSR_TRY(count_with(dcsr_i_cuda_coo_count_rows, count, list, stream));
+    if (*count > most) return DCSR_OK;
+    uint64_t *place = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n + 1, sizeof *place);
+    uint32_t *keep = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *keep);
+    dcsr_status status =
+        place && keep ? list_rows(rows, count, stream, list, keep, place) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, keep, n, sizeof *keep);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, place, n + 1, sizeof *place);
     return status;
 }
 

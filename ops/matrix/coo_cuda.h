@@ -58,7 +58,11 @@ dcsr_status dcsr_i_cuda_coo_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *s
  */
 dcsr_status dcsr_i_cuda_coo_of_output(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
                                       dcsr_i_cuda_stream *stream, dcsr_view *view);
-/* The same for a list of `count` row numbers in device memory, in any order, also repeatedly: they become
+/* The same for some rows of what it holds in its turn, on its stream: `count` numbers in device memory, ascending. Rows
+ * keep their numbers. `duplicates` may be NULL, and need not be wanted. */
+dcsr_status dcsr_i_cuda_coo_of_held(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates, dcsr_matrix *matrix,
+                                    const uint32_t *rows, uint64_t count);
+/* The same of a view for a list of `count` row numbers in device memory, in any order, also repeatedly: they become
  * rows 0, 1, ... NULL: all rows. */
 dcsr_status dcsr_i_cuda_coo_of_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
                                     bool transposed, const uint32_t *rows, uint64_t count);
@@ -71,6 +75,10 @@ dcsr_status dcsr_i_cuda_coo_sort(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stre
 dcsr_status dcsr_i_cuda_coo_add_up(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, int name);
 /* Keeps entries k with keep[k] = 1; of the others it is 0. Waits. */
 dcsr_status dcsr_i_cuda_coo_choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const uint32_t *keep);
+/* The rows that have entries: *count of them in *rows, ascending, which the caller frees (DCSR_I_SCRATCH). NULL where
+ * they are more than `most`. Waits. */
+dcsr_status dcsr_i_cuda_coo_rows_used(uint32_t **rows, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_cuda_coo *list, uint64_t most);
 /* Adds the entries of another list, of one type and shape, none of whose keys it has; equal keys of that stay
  * in their order. */
 dcsr_status dcsr_i_cuda_coo_append(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream,

@@ -1,6 +1,6 @@
 /* coo_kernels_cuda.h: what is launched for lists (internal to the files of coo_cuda.h; for C and for kernels).
  *
- *      list.cu             making lists, and choosing from them
+ *      list.cu             the order of lists, and choosing from them
  *      coo_merge.cu       two lists as one
  *      coo_apply.cu       operators on values, and the Kronecker product
  *      coo_move.cu      entries to other places */
@@ -14,24 +14,29 @@
 extern "C" {
 #endif
 
-/* ---- Making and choosing: list.cu ---- */
+/* ---- Order, and choosing: list.cu ---- */
 
-/* The entries of a walk over all rows, to keys and values (NULL: none). */
-void dcsr_i_cuda_coo_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
-                            uint64_t *keys, void *values);
 /* Adds to *count how many keys are not above the one before. */
 void dcsr_i_cuda_coo_count_descents(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
                                     unsigned long long *count);
+/* Adds to *count how many rows have keys, which ascend. */
+void dcsr_i_cuda_coo_count_rows(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                                unsigned long long *count);
 /* Entries k of `from` with keep[k] = 1, to place[k] of `to`. */
 void dcsr_i_cuda_coo_scatter(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *from, const uint32_t *keep,
                              const uint64_t *place, const dcsr_i_cuda_coo *to);
 
-/* keep[k] becomes 1 where entry k's value is not 0; where it has the key of one beside it; where it has none
- * of the other list's keys; else 0. Keys ascend. */
+/* keep[k] becomes 1 where entry k's value is not 0; where it is the first of its row; where it has the key of one
+ * beside it; where it has none of the other list's keys; else 0. Keys ascend. */
 void dcsr_i_cuda_coo_mark_true(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep);
+void dcsr_i_cuda_coo_mark_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep);
 void dcsr_i_cuda_coo_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep);
 void dcsr_i_cuda_coo_mark_missing(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                                   const dcsr_i_cuda_coo *other, uint32_t *keep);
+
+/* The row of entry k with keep[k] = 1, to rows[place[k]]. */
+void dcsr_i_cuda_coo_name_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, const uint32_t *keep,
+                               const uint64_t *place, uint32_t *rows);
 
 /* What decides whether an entry of a matrix that is written stays as it is (desc.h). */
 typedef struct dcsr_i_cuda_staying {
@@ -41,8 +46,9 @@ typedef struct dcsr_i_cuda_staying {
     dcsr_i_cuda_coo T;           /* where the mask is true */
     bool region;                 /* what is outside of these rows and columns stays; NULL: all of them */
     const uint32_t *rows, *cols; /* bits */
+    bool others;                 /* those that do not stay are meant */
 } dcsr_i_cuda_staying;
-/* keep[k] = 1 where entry k stays, else 0. */
+/* keep[k] = 1 where entry k stays, else 0; with `others` the other way round. */
 void dcsr_i_cuda_coo_mark_staying(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                                   const dcsr_i_cuda_staying *how, uint32_t *keep);
 /* Sets the bits of n indices. */

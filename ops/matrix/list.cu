@@ -1,44 +1,12 @@
-/* list.cu: kernels that make lists of entries and choose from them.
+/* list.cu: kernels that look at the order of lists of entries and choose from them.
  *
- * Bytes an entry: out of rows, it is read and 8 + value size written; checking the order reads the key;
- * choosing reads 4 + 8 beside the entry and writes it. */
+ * Bytes an entry: checking the order reads the key; choosing reads 4 + 8 beside the entry and writes it. */
 #include "dcsr/device/reduce.cuh"
-#include "dcsr/store/cuda/balanced_walk.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/algebra/operators.cuh"
 
-/* ---- Out of rows ---- */
-
-namespace
-{
-struct gathered {
-    uint64_t column, word;
-};
-} // namespace
-
-static __global__ void DCSR_CUDA_WALK_BOUNDS gather_entries(dcsr_i_cuda_walk walk, uint64_t *keys,
-                                                            void *values)
-{
-    const uint32_t size = walk.rows.value_size;
-    dcsr_i_cuda_for_entries(
-        walk,
-        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
-            gathered g = {walk.rows.columns[source.place], 0};
-            if (values) g.word = dcsr_i_cuda_load_word(walk.rows.values, size, source.place);
-            return g;
-        },
-        [&](const dcsr_i_cuda_entry &entry, const gathered &g) {
-            keys[entry.e] = entry.i << 32 | g.column;
-            if (values) dcsr_i_cuda_store_word(values, size, entry.e, g.word);
-        });
-}
-
-void dcsr_i_cuda_coo_gather(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
-                            uint64_t *keys, void *values)
-{
-    dcsr_i_cuda_launch_walk(stream, gather_entries, entries, walk->count, *walk, keys, values);
-}
+/* ---- Order ---- */
 
 static __global__ void count_descents(const uint64_t *keys, uint64_t n, unsigned long long *count)
 {
@@ -53,6 +21,21 @@ void dcsr_i_cuda_coo_count_descents(dcsr_i_cuda_stream *stream, const uint64_t *
                                     unsigned long long *count)
 {
     dcsr_i_cuda_launch(stream, count_descents, n, keys, n, count);
+}
+
+static __global__ void count_rows(const uint64_t *keys, uint64_t n, unsigned long long *count)
+{
+    uint64_t rows = 0;
+    for (uint64_t k = dcsr_i_cuda_first(); k < n; k += dcsr_i_cuda_step())
+        rows += !k || keys[k] >> 32 != keys[k - 1] >> 32;
+    rows = dcsr_i_cuda_block_sum(rows);
+    if (threadIdx.x == 0 && rows) atomicAdd(count, (unsigned long long)rows);
+}
+
+void dcsr_i_cuda_coo_count_rows(dcsr_i_cuda_stream *stream, const uint64_t *keys, uint64_t n,
+                                unsigned long long *count)
+{
+    dcsr_i_cuda_launch(stream, count_rows, n, keys, n, count);
 }
 
 /* ---- Choosing ---- */
@@ -84,6 +67,30 @@ static __global__ void mark_true(dcsr_i_cuda_coo list, uint32_t *keep)
 void dcsr_i_cuda_coo_mark_true(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep)
 {
     dcsr_i_cuda_launch(stream, mark_true, list->n, *list, keep);
+}
+
+static __global__ void mark_rows(dcsr_i_cuda_coo list, uint32_t *keep)
+{
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
+        keep[k] = !k || list.keys[k - 1] >> 32 != list.keys[k] >> 32;
+}
+
+void dcsr_i_cuda_coo_mark_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, uint32_t *keep)
+{
+    dcsr_i_cuda_launch(stream, mark_rows, list->n, *list, keep);
+}
+
+static __global__ void name_rows(dcsr_i_cuda_coo list, const uint32_t *keep, const uint64_t *place,
+                                 uint32_t *rows)
+{
+    for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
+        if (keep[k]) rows[place[k]] = (uint32_t)(list.keys[k] >> 32);
+}
+
+void dcsr_i_cuda_coo_name_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list, const uint32_t *keep,
+                               const uint64_t *place, uint32_t *rows)
+{
+    dcsr_i_cuda_launch(stream, name_rows, list->n, *list, keep, place, rows);
 }
 
 DCSR_CUDA_INLINE bool is_in(const uint32_t *bits, uint32_t i)
@@ -138,7 +145,7 @@ DCSR_CUDA_INLINE bool stays(const dcsr_i_cuda_staying &how, uint64_t key)
 static __global__ void mark_staying(dcsr_i_cuda_coo list, dcsr_i_cuda_staying how, uint32_t *keep)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < list.n; k += dcsr_i_cuda_step())
-        keep[k] = stays(how, list.keys[k]);
+        keep[k] = stays(how, list.keys[k]) != how.others;
 }
 
 void dcsr_i_cuda_coo_mark_staying(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,

@@ -2,6 +2,7 @@
  * kernels of coo_apply.cu on them. */
 #include "ops/matrix/matrix_ops_cuda.h"
 #include "dcsr/base/runtime.h"
+#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/store/store.h"
 #include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
@@ -225,7 +226,7 @@ static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
     if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
     const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
-    if (status == DCSR_OK) dcsr_i_cuda_coo_gather(stream, &walk, list->n, list->keys, list->values);
+    if (status == DCSR_OK) dcsr_i_cuda_list_entries(stream, &walk, list->n, NULL, list->keys, list->values);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
     return status == DCSR_OK ? dcsr_i_cuda_coo_cast(list, stream, type) : status;
 }

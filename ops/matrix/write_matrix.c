@@ -32,6 +32,7 @@ typedef struct writing {
     dcsr_i_scalar value;     /* that value, in C's type */
     const dcsr_i_rows *old;  /* what C holds; NULL where that does not matter */
     dcsr_i_old holds;
+    dcsr_i_change change;
     bool keep; /* rows of C that cannot change are not written */
     dcsr_i_merging merging;
     dcsr_i_result result;
@@ -88,7 +89,7 @@ static uint64_t next_of_all(const writing *j, const dcsr_i_index_list *list, con
     for (uint64_t from = UINT64_MAX; p != from && p < j->pages;) {
         from = p;
         if (j->mask && !j->complement) p = dcsr_i_rows_next_page(j->mask, p);
-        if (list && list->indices && p < j->pages) p = next_of_list(list, p);
+        if (list && p < j->pages) p = next_of_list(list, p);
         if (p >= j->pages) break;
         uint64_t T = next_of_source(j->op, p), old = either ? dcsr_i_rows_next_page(either, p) : UINT64_MAX;
         p = T < old ? T : old;
@@ -102,8 +103,8 @@ static uint64_t next_page_to_write(const writing *j, uint64_t p)
 {
     if (p >= j->pages) return p;
     if (j->keep)
-        return next_of_all(j, j->op->out.region ? &j->op->out.region->rows : NULL,
-                           j->op->out.accum ? NULL : j->old, p);
+        return next_of_all(j, j->change.in_region ? &j->op->out.region->rows : NULL,
+                           j->change.in_T ? NULL : j->old, p);
     uint64_t written = next_of_all(j, NULL, NULL, p),
              old = j->old ? dcsr_i_rows_next_page(j->old, p) : UINT64_MAX;
     return written < old ? written : old;
@@ -206,7 +207,7 @@ typedef struct page_rows {
 /* Whether row r of the page stays as it is, and is kept. */
 static bool row_stays(const writing *j, const dcsr_i_row_mask *mask, uint64_t T_entries)
 {
-    return j->keep && ((j->op->out.accum && !T_entries) || (j->mask && !mask->n && !mask->complement));
+    return j->keep && ((j->change.in_T && !T_entries) || (j->change.in_mask && !mask->n));
 }
 
 /* A row of C as it is; without entries where that does not matter. */
@@ -375,8 +376,8 @@ static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_so
 {
     const dcsr_i_rowwise *op = j->op;
     uint64_t first = p << DCSR_I_PAGE_SHIFT;
-    if (j->keep && (masked_out || (op->out.accum && no_source) ||
-                    (op->out.region &&
+    if (j->keep && (masked_out || (j->change.in_T && no_source) ||
+                    (j->change.in_region &&
                      !dcsr_i_index_list_meets(&op->out.region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
     return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
@@ -470,24 +471,33 @@ static void work(writing *j, int number)
     dcsr_i_turn_enter(before);
 }
 
+dcsr_i_change dcsr_i_change_of(const dcsr_i_matrix_output *out)
+{
+    const dcsr_desc *desc = out->desc;
+    if (out->mask && desc && desc->replace) return (dcsr_i_change){0};
+    return (dcsr_i_change){.in_T = out->accum != NULL,
+                           .in_mask = out->mask && !(desc && desc->mask_complement),
+                           .in_region = out->region && out->region->rows.indices};
+}
+
 /* How many rows of C may change, at most. */
 static uint64_t rows_that_change(const writing *j)
 {
     const dcsr_i_rowwise *op = j->op;
     uint64_t most = op->T.rows, named = most;
-    if (!j->old || (j->mask && j->merging.replace)) return most;
-    if (op->out.region && op->out.region->rows.indices) most = op->out.region->rows.n;
-    if (j->mask && !j->complement) named = dcsr_i_rows_stored(j->mask);
+    if (!j->old) return most;
+    if (j->change.in_region) most = op->out.region->rows.n;
+    if (j->change.in_mask) named = dcsr_i_rows_stored(j->mask);
     if (named < most) most = named;
-    if (!op->out.accum || !op->T.source[0]) return most;
+    if (!j->change.in_T || !op->T.source[0]) return most;
     named = dcsr_i_rows_stored(op->T.source[0]) + (op->T.source[1] ? dcsr_i_rows_stored(op->T.source[1]) : 0);
     return named < most ? named : most;
 }
 
-/* Whether the rows that do not change are kept. Where most do, writing all anew leaves C in better order. */
+/* Whether the rows that do not change are kept. */
 static bool keeps_rows(const writing *j)
 {
-    return !dcsr_i_result_collects(j->C) && rows_that_change(j) <= j->op->T.rows / 2;
+    return !dcsr_i_result_collects(j->C) && rows_that_change(j) <= dcsr_i_change_most(j->op->T.rows);
 }
 
 /* How many entries of C are looked at, about. */
@@ -574,6 +584,7 @@ dcsr_status dcsr_i_rowwise_run(const dcsr_i_rowwise *op)
                  .C = op->out.C,
                  .nowhere = !op->out.mask && desc->mask_complement,
                  .plain = !op->out.mask && !op->out.accum && !op->out.region,
+                 .change = dcsr_i_change_of(&op->out),
                  .complement = desc->mask_complement};
     DCSR_TRY(dcsr_i_check_output(op->out.call, op->out.C, op->out.mask, op->out.desc));
     j.values = dcsr_i_rowwise_wants_values(op);

@@ -58,6 +58,21 @@ typedef struct dcsr_i_matrix_output {
     bool within_mask;
 } dcsr_i_matrix_output;
 
+/* By what the rows of C that can change are bounded, of an operation that keeps any of what C has: a row stays as it
+ * is unless it is in all of these. None is true where every row may change. */
+typedef struct dcsr_i_change {
+    bool in_T;      /* those of which T has entries: what an accumulator gets nothing for stays */
+    bool in_mask;   /* those in which the mask is true, which is not complemented */
+    bool in_region; /* those that are assigned to */
+} dcsr_i_change;
+dcsr_i_change dcsr_i_change_of(const dcsr_i_matrix_output *out);
+/* How many of C's rows may change at most for the others to be kept where they are. Where most do, writing all anew
+ * leaves C in better order. */
+static inline uint64_t dcsr_i_change_most(uint64_t rows)
+{
+    return rows / 2;
+}
+
 /* What is known of T before it is computed. */
 typedef struct dcsr_i_rows_ahead {
     dcsr_type type;      /* of its values */

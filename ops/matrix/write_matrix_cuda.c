@@ -7,7 +7,9 @@
  *      T           where the mask is true
  *
  * The new content is outside, beside accum(inside, T). In these C has each place once; of a matrix that keeps
- * duplicates, those at places that are not written are put back at the end. */
+ * duplicates, those at places that are not written are put back at the end.
+ *
+ * All of this may be about some rows alone, where the others cannot change. */
 #include "ops/matrix/write_matrix_cuda.h"
 #include "dcsr/store/result.h"
 #include "dcsr/base/runtime.h"
@@ -71,6 +73,10 @@ typedef struct writing {
     dcsr_i_cuda_coo T;          /* becomes the new content */
     dcsr_i_cuda_coo places, inside, outside;
     dcsr_i_cuda_coo duplicates; /* of C, at places that are not written */
+    /* The rows that can change, on the device, where the others are kept: all lists of C are of these. */
+    bool keep;
+    uint32_t *rows;
+    uint64_t count;
 } writing;
 
 /* The list becomes what comes of merging others. */
@@ -107,13 +113,13 @@ static dcsr_status unite(writing *w, const dcsr_i_cuda_coo *kept, const dcsr_bin
     return DCSR_OK;
 }
 
-/* Keeps the entries that stay as they are. */
+/* Keeps the entries that stay as they are. All rows that can change are in the region. */
 static dcsr_status choose_staying(dcsr_i_cuda_coo *list, const writing *w, dcsr_i_cuda_staying how)
 {
     const dcsr_i_region *region = w->out->region;
     uint64_t n = list->n, rows = list->rows, cols = list->cols;
     uint32_t *of_rows = NULL, *of_cols = NULL, *keep = NULL;
-    dcsr_status status = region ? bring_bits(&of_rows, w->stream, &region->rows, rows) : DCSR_OK;
+    dcsr_status status = region && !w->keep ? bring_bits(&of_rows, w->stream, &region->rows, rows) : DCSR_OK;
     if (status == DCSR_OK && region) status = bring_bits(&of_cols, w->stream, &region->cols, cols);
     if (status == DCSR_OK) {
         keep = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, n, sizeof *keep);
@@ -132,15 +138,48 @@ static dcsr_status choose_staying(dcsr_i_cuda_coo *list, const writing *w, dcsr_
     return status;
 }
 
-/* What C holds, all of it as `inside`, each place once. */
-static dcsr_status read_old(writing *w)
+/* ---- Rows that can change ---- */
+
+/* Lists the rows of C that can change, if they are few. */
+static dcsr_status find_rows(writing *w)
+{
+    const dcsr_i_matrix_output *out = w->out;
+    const dcsr_i_change change = dcsr_i_change_of(out);
+    const uint64_t most = dcsr_i_change_most(w->T.rows);
+    if (change.in_T) {
+        DCSR_TRY(dcsr_i_cuda_coo_rows_used(&w->rows, &w->count, w->stream, &w->T, most));
+    } else if (change.in_mask) {
+        if (change.in_region) DCSR_TRY(choose_staying(&w->places, w, (dcsr_i_cuda_staying){.others = true}));
+        DCSR_TRY(dcsr_i_cuda_coo_rows_used(&w->rows, &w->count, w->stream, &w->places, most));
+    } else if (change.in_region && out->region->rows.n <= most) {
+        w->count = out->region->rows.n;
+        w->rows = dcsr_i_cuda_alloc(w->stream, DCSR_I_SCRATCH, w->count, sizeof *w->rows);
+        if (!w->rows) return DCSR_ERROR_OUT_OF_MEMORY;
+        dcsr_i_cuda_copy(w->stream, w->rows, out->region->rows.indices, w->count * sizeof *w->rows);
+    }
+    w->keep = w->rows != NULL;
+    return DCSR_OK;
+}
+
+/* ---- What C holds ---- */
+
+/* All of it as `inside`, each place once. */
+static dcsr_status read_all(writing *w)
 {
     dcsr_view *view;
-    const dcsr_i_matrix_output *out = w->out;
-    DCSR_TRY(dcsr_view_create(&view, out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
+    DCSR_TRY(dcsr_view_create(&view, w->out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     dcsr_status status = dcsr_i_cuda_coo_of_output(&w->inside, &w->duplicates, w->stream, view);
     dcsr_view_destroy(view);
-    if (status != DCSR_OK || !w->duplicates.n) return status;
+    return status;
+}
+
+/* The same, or the rows that can change; and the duplicates that stay. */
+static dcsr_status read_old(writing *w)
+{
+    const dcsr_i_matrix_output *out = w->out;
+    DCSR_TRY(w->keep ? dcsr_i_cuda_coo_of_held(&w->inside, &w->duplicates, out->C, w->rows, w->count)
+                     : read_all(w));
+    if (!w->duplicates.n) return DCSR_OK;
     const dcsr_i_cuda_staying how = {.masked = out->mask != NULL,
                                      .complement = w->complement,
                                      .replace = w->replace,
@@ -184,18 +223,28 @@ static dcsr_status make_content(writing *w)
     if (out->mask && (restricts || keeps))
         DCSR_TRY(dcsr_i_cuda_mask_places(&w->places, w->stream, out->mask, out->desc));
     if (restricts) DCSR_TRY(restrict_to_mask(&w->T, w));
+    if (keeps) DCSR_TRY(find_rows(w));
+    if (w->keep && !w->count) return DCSR_OK;
     if (keeps) DCSR_TRY(keep_old(w));
     DCSR_TRY(dcsr_i_cuda_coo_cast(&w->T, w->stream, out->C->type));
     return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }
 
+static dcsr_status publish_content(const writing *w)
+{
+    dcsr_matrix *C = w->out->C;
+    const dcsr_i_cuda_held content = {.n = w->T.n, .keys = w->T.keys, .values = w->T.values};
+    const bool strictly = !w->duplicates.n;
+    if (!w->keep) return dcsr_i_cuda_replace_entries(C, content.keys, content.values, content.n, strictly);
+    return w->count ? dcsr_i_cuda_replace_some(C, w->rows, w->count, &content, strictly) : DCSR_OK;
+}
+
 /* In C's turn, on C's stream, which the thread has entered. */
 static dcsr_status write_list(writing *w)
 {
-    dcsr_matrix *C = w->out->C;
     dcsr_status status = make_content(w);
-    if (status == DCSR_OK)
-        status = dcsr_i_cuda_replace_entries(C, w->T.keys, w->T.values, w->T.n, !w->duplicates.n);
+    if (status == DCSR_OK) status = publish_content(w);
+    dcsr_i_cuda_free(w->stream, DCSR_I_SCRATCH, w->rows, w->count, sizeof *w->rows);
     dcsr_i_cuda_coo_close(&w->duplicates, w->stream);
     dcsr_i_cuda_coo_close(&w->places, w->stream);
     dcsr_i_cuda_coo_close(&w->inside, w->stream);

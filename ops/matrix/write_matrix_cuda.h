@@ -4,7 +4,8 @@
  *
  * is done here for all operations on the device whose result is a matrix, as write_matrix.h does on the host.
  * T is computed before C's turn in its queue, since what is read are views; in the turn it is brought
- * together with what C holds then, and becomes C's content as one version. All of C is written anew. */
+ * together with what C holds then, and becomes C's content as one version. Where few rows of C can change
+ * (dcsr_i_change), these alone are read and written, and the others stay where they are. */
 #ifndef DCSR_WRITE_MATRIX_CUDA_H
 #define DCSR_WRITE_MATRIX_CUDA_H
 

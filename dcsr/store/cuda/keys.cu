@@ -44,6 +44,39 @@ void dcsr_i_cuda_narrow(dcsr_i_cuda_stream *stream, const uint64_t *words, uint6
     dcsr_i_cuda_launch(stream, narrow, n, words, n, values, size);
 }
 
+/* ---- Entries of rows as a list ---- */
+
+namespace
+{
+struct gathered {
+    uint64_t column, word;
+};
+} // namespace
+
+static __global__ void DCSR_CUDA_WALK_BOUNDS list_entries(dcsr_i_cuda_walk walk, const uint32_t *names,
+                                                          uint64_t *keys, void *values)
+{
+    const uint32_t size = walk.rows.value_size;
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            gathered g = {walk.rows.columns[source.place], 0};
+            if (values) g.word = dcsr_i_cuda_load_word(walk.rows.values, size, source.place);
+            return g;
+        },
+        [&](const dcsr_i_cuda_entry &entry, const gathered &g) {
+            uint64_t row = names ? names[entry.i] : entry.i;
+            keys[entry.e] = row << 32 | g.column;
+            if (values) dcsr_i_cuda_store_word(values, size, entry.e, g.word);
+        });
+}
+
+void dcsr_i_cuda_list_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                              const uint32_t *names, uint64_t *keys, void *values)
+{
+    dcsr_i_cuda_launch_walk(stream, list_entries, entries, walk->count, *walk, names, keys, values);
+}
+
 /* ---- Keys of rows ----
  *
  * Bytes an entry: making keys reads it and writes 8, or 16 with its value; a pass of the sort (8 bits of the

@@ -22,6 +22,11 @@ void dcsr_i_cuda_widen(dcsr_i_cuda_stream *stream, const void *values, uint32_t 
 void dcsr_i_cuda_narrow(dcsr_i_cuda_stream *stream, const uint64_t *words, uint64_t n, void *values,
                         uint32_t size);
 
+/* The entries of a walk, to keys row << 32 | column and values (NULL: none). The row is names[i] for row i of the
+ * walk, or i where `names` is NULL. */
+void dcsr_i_cuda_list_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
+                              const uint32_t *names, uint64_t *keys, void *values);
+
 /* ---- Keys of rows, the column above the row: the first step to a transpose ---- */
 
 /* Keys of all entries of the rows, and their words (NULL: no values), as dcsr_i_cuda_turn() makes them: takes

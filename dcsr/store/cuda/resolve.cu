@@ -216,3 +216,22 @@ void dcsr_i_cuda_write_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewri
 {
     dcsr_i_cuda_launch(stream, write_group, group->n, *work, *group, words, rank);
 }
+
+static __global__ void list_group(dcsr_i_cuda_rewriting work, dcsr_i_cuda_group group, const uint64_t *words,
+                                  const uint64_t *rank, uint64_t *keys, void *values)
+{
+    const uint64_t column_mask = ((uint64_t)1 << work.column_bits) - 1;
+    for (uint64_t x = dcsr_i_cuda_first(); x < group.n; x += dcsr_i_cuda_step()) {
+        if (rank[x] == rank[x + 1]) continue;
+        uint64_t row = work.list[group.first + (group.keys[x] >> work.column_bits)];
+        keys[rank[x]] = row << 32 | (group.keys[x] & column_mask);
+        if (words) dcsr_i_cuda_store_word(values, work.rows.value_size, rank[x], words[x]);
+    }
+}
+
+void dcsr_i_cuda_list_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                            const dcsr_i_cuda_group *group, const uint64_t *words, const uint64_t *rank,
+                            uint64_t *keys, void *values)
+{
+    dcsr_i_cuda_launch(stream, list_group, group->n, *work, *group, words, rank, keys, values);
+}

@@ -49,18 +49,18 @@ void dcsr_i_cuda_count_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *
     dcsr_i_cuda_launch(stream, count_rows, count, *rows, list, first, count, sums, freed, shift);
 }
 
-static __global__ void touch_pages(const uint32_t *list, uint64_t count, uint8_t *touched)
+static __global__ void touch_pages(dcsr_i_cuda_rows rows, const uint32_t *list, uint64_t count,
+                                   const uint32_t *length, uint8_t *touched)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step()) {
-        uint32_t page = list[i] >> DCSR_CUDA_PAGE_SHIFT;
-        if (i == 0 || list[i - 1] >> DCSR_CUDA_PAGE_SHIFT != page) touched[page] = 1;
-    }
+    for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step())
+        if ((length && length[i]) || dcsr_i_cuda_length(rows, list[i]))
+            touched[list[i] >> DCSR_CUDA_PAGE_SHIFT] = 1;
 }
 
-void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const uint32_t *list, uint64_t count,
-                             uint8_t *touched)
+void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
+                             uint64_t count, const uint32_t *length, uint8_t *touched)
 {
-    dcsr_i_cuda_launch(stream, touch_pages, count, list, count, touched);
+    dcsr_i_cuda_launch(stream, touch_pages, count, *rows, list, count, length, touched);
 }
 
 /* ---- Planning ---- */
@@ -150,6 +150,37 @@ dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
     return DCSR_OK;
 }
 
+/* The first of n keys that is of this row, or of one behind it. */
+DCSR_CUDA_INLINE uint64_t find_row(const uint64_t *keys, uint64_t n, uint64_t row)
+{
+    uint64_t low = 0, high = n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (keys[middle] >> 32 < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static __global__ void place_keys(dcsr_i_cuda_rewriting work, const uint64_t *keys, uint64_t n)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < work.count; i += dcsr_i_cuda_step()) {
+        uint64_t from = find_row(keys, n, work.list[i]),
+                 to = i + 1 < work.count ? find_row(keys, n, work.list[i + 1]) : n;
+        work.begin[i] = work.start + from;
+        work.length[i] = (uint32_t)(to - from);
+        if (i + 1 == work.count) work.begin[work.count] = work.start + n;
+    }
+}
+
+void dcsr_i_cuda_place_keys(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                            const uint64_t *keys, uint64_t n)
+{
+    dcsr_i_cuda_launch(stream, place_keys, work->count, *work, keys, n);
+}
+
 /* ---- Entering ---- */
 
 static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *root,
@@ -158,7 +189,9 @@ static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *
 {
     uint64_t stored = 0;
     for (uint64_t i = dcsr_i_cuda_first(); i < work.count; i += dcsr_i_cuda_step()) {
-        dcsr_i_cuda_row_page *page = &row_page[root[work.list[i] >> DCSR_CUDA_PAGE_SHIFT]];
+        uint32_t slot = root[work.list[i] >> DCSR_CUDA_PAGE_SHIFT];
+        if (slot == DCSR_CUDA_NONE) continue;
+        dcsr_i_cuda_row_page *page = &row_page[slot];
         uint32_t r = work.list[i] & (DCSR_CUDA_PAGE_ROWS - 1), others = ~(1u << (r & 31));
         dcsr_i_cuda_segment_page *segments = &segment_page[page->segment[0]];
         page->length[r] = work.length[i];

@@ -1,13 +1,17 @@
 /* rewrite_cuda.c: moving rows into one segment each on a device, resolving them where need be: what rewrite.c
- * does.
+ * does; and replacing rows by those of a result: what result_patch.c does.
  *
  * Three steps, after each of which the host waits for numbers: which rows (select_rows.cu); what they take up, so
  * that places and pages can be had (rewrite.cu); resolving (resolve.cu) and moving (gather.cu) them. Rows are
  * resolved in groups, so that sorting takes no more memory than a group needs; a group's rows are placed
  * behind those of the group before, so that the places taken for the most there can be are used up without
- * gaps, and the rest is given back. */
+ * gaps, and the rest is given back.
+ *
+ * What a result replaces is surveyed and entered in the same way; its entries are there already, in order. */
+#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/store/cuda/rewrite_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
+#include "dcsr/store/maintained_transpose.h"
 
 /* Entries to resolve at once, which takes 36 bytes each; a longer row is a group of its own. */
 #ifdef DCSR_SIMT
@@ -29,8 +33,10 @@ typedef struct job {
     dcsr_i_cuda_sums was;     /* the first, on the host */
     uint64_t resolved, moved; /* entries */
     uint64_t pages, blocks;   /* of base, of the arena */
-    uint64_t begin;           /* the places taken: was.most of them */
+    uint64_t begin;           /* the places taken: `places` of them */
+    uint64_t places;
     bool taken;
+    bool replaces; /* by a result's rows, whose lengths are known */
 } job;
 
 static void *take(job *j, uint64_t count, size_t size)
@@ -62,7 +68,7 @@ static dcsr_status make_plan(job *j)
 /* What the host needs to know: numbers, then places freed by block, then pages touched. */
 typedef struct survey {
     dcsr_i_cuda_sums was;
-    uint64_t resolved, moved;
+    uint64_t resolved, moved; /* entries; of rows that are replaced, none are counted */
     uint32_t freed[];
 } survey;
 
@@ -79,10 +85,14 @@ static dcsr_status make_survey(job *j, survey **landing)
         dcsr_i_cuda_fill(j->stream, touched, 0, j->pages);
         dcsr_i_cuda_count_rows(j->stream, &work->rows, work->list, 0, work->count, j->sums, freed,
                                dcsr_i_arena_shift(&j->matrix->arena));
-        dcsr_i_cuda_touch_pages(j->stream, work->list, work->count, touched);
+        dcsr_i_cuda_touch_pages(j->stream, &work->rows, work->list, work->count,
+                                j->replaces ? work->length : NULL, touched);
         dcsr_i_cuda_copy(j->stream, &(*landing)->was, j->sums, sizeof *j->sums);
-        dcsr_i_cuda_copy(j->stream, &(*landing)->resolved, work->resolved + work->count, sizeof(uint64_t));
-        dcsr_i_cuda_copy(j->stream, &(*landing)->moved, work->moved + work->count, sizeof(uint64_t));
+        if (!j->replaces) {
+            dcsr_i_cuda_copy(j->stream, &(*landing)->resolved, work->resolved + work->count,
+                             sizeof(uint64_t));
+            dcsr_i_cuda_copy(j->stream, &(*landing)->moved, work->moved + work->count, sizeof(uint64_t));
+        }
         if (freed) dcsr_i_cuda_copy(j->stream, (*landing)->freed, freed, j->blocks * sizeof *freed);
         dcsr_i_cuda_copy(j->stream, (*landing)->freed + j->blocks, touched, j->pages);
         status = dcsr_i_cuda_wait(j->stream, moving);
@@ -94,15 +104,25 @@ static dcsr_status make_survey(job *j, survey **landing)
     return status;
 }
 
-static dcsr_status take_places(job *j, uint64_t version)
+static dcsr_status take_places(job *j, uint64_t places, uint64_t version)
 {
     dcsr_i_arena *arena = &j->matrix->arena;
     dcsr_status status = j->selection->for_view
-                             ? dcsr_i_arena_take_blocks(arena, j->was.most, version, true, &j->begin)
-                             : dcsr_i_arena_take(arena, j->was.most, version, &j->begin);
+                             ? dcsr_i_arena_take_blocks(arena, places, version, true, &j->begin)
+                             : dcsr_i_arena_take(arena, places, version, &j->begin);
+    j->places = places;
     j->taken = status == DCSR_OK;
     j->work.start = j->begin;
     return status;
+}
+
+/* The pages that have rows of the list. */
+static uint64_t count_pages(const job *j, const survey *landing)
+{
+    const uint8_t *touched = (const uint8_t *)(landing->freed + j->blocks);
+    uint64_t count = 0;
+    for (uint64_t p = 0; p < j->pages; p++) count += touched[p];
+    return count;
 }
 
 /* Makes the table, still with the old rows, and retires what it does not share with base. */
@@ -110,8 +130,7 @@ static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
 {
     dcsr_context *context = j->matrix->context;
     const uint8_t *touched = (const uint8_t *)(landing->freed + j->blocks);
-    uint64_t count = 0, further = 0;
-    for (uint64_t p = 0; p < j->pages; p++) count += touched[p];
+    uint64_t count = count_pages(j, landing), further = 0;
     for (uint64_t b = 0; b < j->blocks; b++) further += landing->freed[b] != 0;
     dcsr_i_cuda_page_need *needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *needs);
     if (!needs) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -139,6 +158,27 @@ static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group)
     return status;
 }
 
+/* For so many entries at most. To be closed, also after a failure. */
+static dcsr_status open_group(dcsr_i_cuda_group *group, job *j, uint64_t most)
+{
+    *group = (dcsr_i_cuda_group){.keys = take(j, most + 1, sizeof(uint64_t)),
+                                 .keys_spare = take(j, most + 1, sizeof(uint64_t)),
+                                 .from = take(j, most + 1, sizeof(uint64_t)),
+                                 .from_spare = take(j, most + 1, sizeof(uint64_t)),
+                                 .stays = take(j, most + 1, sizeof(uint32_t))};
+    bool made = group->keys && group->keys_spare && group->from && group->from_spare && group->stays;
+    return made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+static void close_group(dcsr_i_cuda_group *group, job *j, uint64_t most)
+{
+    drop(j, group->keys, most + 1, sizeof(uint64_t));
+    drop(j, group->keys_spare, most + 1, sizeof(uint64_t));
+    drop(j, group->from, most + 1, sizeof(uint64_t));
+    drop(j, group->from_spare, most + 1, sizeof(uint64_t));
+    drop(j, group->stays, most + 1, sizeof(uint32_t));
+}
+
 static dcsr_status rewrite_groups(job *j, const dcsr_i_cuda_border *borders, uint64_t groups)
 {
     uint64_t most = 0;
@@ -146,24 +186,15 @@ static dcsr_status rewrite_groups(job *j, const dcsr_i_cuda_border *borders, uin
         uint64_t n = borders[g + 1].entry - borders[g].entry;
         if (n > most) most = n;
     }
-    dcsr_i_cuda_group group = {.keys = take(j, most + 1, sizeof(uint64_t)),
-                               .keys_spare = take(j, most + 1, sizeof(uint64_t)),
-                               .from = take(j, most + 1, sizeof(uint64_t)),
-                               .from_spare = take(j, most + 1, sizeof(uint64_t)),
-                               .stays = take(j, most + 1, sizeof(uint32_t))};
-    bool made = group.keys && group.keys_spare && group.from && group.from_spare && group.stays;
-    dcsr_status status = made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_group group;
+    dcsr_status status = open_group(&group, j, most);
     for (uint64_t g = 0; g < groups && status == DCSR_OK; g++) {
         group.first = borders[g].row;
         group.end = borders[g + 1].row;
         group.n = borders[g + 1].entry - borders[g].entry;
         if (group.first != group.end) status = rewrite_group(j, &group);
     }
-    drop(j, group.keys, most + 1, sizeof(uint64_t));
-    drop(j, group.keys_spare, most + 1, sizeof(uint64_t));
-    drop(j, group.from, most + 1, sizeof(uint64_t));
-    drop(j, group.from_spare, most + 1, sizeof(uint64_t));
-    drop(j, group.stays, most + 1, sizeof(uint32_t));
+    close_group(&group, j, most);
     return status;
 }
 
@@ -201,11 +232,17 @@ static dcsr_status write_rows(job *j)
     dcsr_i_cuda_walk walk = {work->rows, work->list, work->count, work->moved};
     dcsr_i_cuda_gather(j->stream, &walk, j->moved, work->begin, j->matrix->arena.columns,
                        j->matrix->arena.values);
-    dcsr_i_cuda_store *store = j->matrix->cuda;
-    dcsr_i_cuda_enter_places(
-        j->stream, work, j->build.table->root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
-        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, j->selection->for_view, j->sums + 1);
     return DCSR_OK;
+}
+
+/* The rows are written. */
+static void enter_places(job *j)
+{
+    dcsr_i_cuda_store *store = j->matrix->cuda;
+    dcsr_i_cuda_enter_places(j->stream, &j->work, j->build.table->root->device,
+                             (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+                             (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start,
+                             j->selection->for_view, j->sums + 1);
 }
 
 /* Waits until all is written; notes what it comes to, and gives back the places that were not needed. */
@@ -225,7 +262,7 @@ static dcsr_status finish(job *j, dcsr_i_rewritten *result)
     table->duplicate_rows -= j->was.duplicates;
     table->tombstone_rows -= j->was.tombstones;
     uint64_t used = landing->end - j->begin;
-    dcsr_i_arena_give(&j->matrix->arena, j->begin + used, j->was.most - used);
+    dcsr_i_arena_give(&j->matrix->arena, j->begin + used, j->places - used);
     *result = (dcsr_i_rewritten){table, j->build.limbo, j->begin, used};
     dcsr_i_cuda_build_end(&j->build);
     return DCSR_OK;
@@ -257,34 +294,41 @@ static job job_of(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, const dcsr_i_
                  .blocks = selection->for_view ? 0 : dcsr_i_arena_blocks(&matrix->arena)};
 }
 
+/* Frees what it has taken, and after a failure what it has built. */
+static void end(job *j, dcsr_status status)
+{
+    const dcsr_i_cuda_rewriting *work = &j->work;
+    if (status != DCSR_OK) {
+        dcsr_i_cuda_build_undo(&j->build);
+        dcsr_i_cuda_wait(j->stream, moving);
+        if (j->taken) dcsr_i_arena_give(&j->matrix->arena, j->begin, j->places);
+    }
+    drop(j, work->resolved, work->count + 1, sizeof *work->resolved);
+    drop(j, work->moved, work->count + 1, sizeof *work->moved);
+    drop(j, work->begin, work->count + 1, sizeof *work->begin);
+    drop(j, work->length, work->count, sizeof *work->length);
+    drop(j, j->sums, 2, sizeof *j->sums);
+}
+
 static dcsr_status rewrite_list(dcsr_i_rewritten *result, job *j, uint64_t version, const uint32_t *list,
                                 uint64_t count)
 {
-    dcsr_i_cuda_rewriting *work = &j->work;
     survey *landing;
-    work->list = list;
-    work->count = count;
+    j->work.list = list;
+    j->work.count = count;
     dcsr_status status = make_plan(j);
     if (status == DCSR_OK) status = make_survey(j, &landing);
     if (status == DCSR_OK) {
         j->was = landing->was;
         j->resolved = landing->resolved;
         j->moved = landing->moved;
-        status = take_places(j, version);
+        status = take_places(j, j->was.most, version);
     }
     if (status == DCSR_OK) status = make_table(j, version, landing);
     if (status == DCSR_OK) status = write_rows(j);
+    if (status == DCSR_OK) enter_places(j);
     if (status == DCSR_OK) status = finish(j, result);
-    if (status != DCSR_OK) {
-        dcsr_i_cuda_build_undo(&j->build);
-        dcsr_i_cuda_wait(j->stream, moving);
-        if (j->taken) dcsr_i_arena_give(&j->matrix->arena, j->begin, j->was.most);
-    }
-    drop(j, work->resolved, count + 1, sizeof *work->resolved);
-    drop(j, work->moved, count + 1, sizeof *work->moved);
-    drop(j, work->begin, count + 1, sizeof *work->begin);
-    drop(j, work->length, count, sizeof *work->length);
-    drop(j, j->sums, 2, sizeof *j->sums);
+    end(j, status);
     return status;
 }
 
@@ -312,4 +356,132 @@ dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, c
     drop(&j, list, count, sizeof *list);
     if (selection->for_view) dcsr_i_stream_return(matrix->context, stream);
     return status;
+}
+
+/* ---- Rows that a result replaces ---- */
+
+static const dcsr_i_selection of_result = {.column_limit = DCSR_MAX_COLS, .sorted = true};
+
+static job job_of_rows(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count)
+{
+    job j = job_of(matrix, matrix->cuda->stream, matrix->versions.current, &of_result);
+    j.work.list = rows;
+    j.work.count = count;
+    j.replaces = true;
+    return j;
+}
+
+/* How many entries they have, and of which kinds. */
+static dcsr_status count_entries(job *j)
+{
+    dcsr_i_cuda_rewriting *work = &j->work;
+    work->resolved = take(j, work->count + 1, sizeof *work->resolved);
+    j->sums = take(j, 2, sizeof *j->sums);
+    if (!work->resolved || !j->sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
+    dcsr_i_cuda_count_rows(j->stream, &work->rows, work->list, 0, work->count, j->sums, NULL, 0);
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(j->stream, &work->rows, work->list, work->count, work->resolved));
+    return dcsr_i_cuda_read_back(j->stream, &j->was, j->sums, sizeof j->was, "reading rows");
+}
+
+static dcsr_status open_held(dcsr_i_cuda_held *held, job *j, uint64_t n)
+{
+    size_t size = j->matrix->value_size;
+    *held = (dcsr_i_cuda_held){.n = n, .keys = take(j, n, sizeof *held->keys)};
+    if (held->keys && size) held->values = take(j, n, size);
+    if (held->keys && (held->values || !size)) return DCSR_OK;
+    drop(j, held->keys, n, sizeof *held->keys);
+    *held = (dcsr_i_cuda_held){0};
+    return DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+static dcsr_status resolve_held(dcsr_i_cuda_held *held, job *j, dcsr_i_cuda_group *group)
+{
+    uint64_t n, *words, *rank;
+    DCSR_TRY(dcsr_i_cuda_resolve_group(j->stream, &j->work, group, &words, &rank));
+    DCSR_TRY(dcsr_i_cuda_read_back(j->stream, &n, rank + group->n, sizeof n, "resolving rows"));
+    DCSR_TRY(open_held(held, j, n));
+    dcsr_i_cuda_list_group(j->stream, &j->work, group, words, rank, held->keys, held->values);
+    held->resolved = true;
+    return DCSR_OK;
+}
+
+static dcsr_status read_held(dcsr_i_cuda_held *held, job *j)
+{
+    DCSR_TRY(count_entries(j));
+    if (j->was.duplicates || j->was.tombstones) {
+        dcsr_i_cuda_group group;
+        dcsr_status status = open_group(&group, j, j->was.stored);
+        group.end = j->work.count;
+        group.n = j->was.stored;
+        if (status == DCSR_OK) status = resolve_held(held, j, &group);
+        close_group(&group, j, j->was.stored);
+        return status;
+    }
+    const dcsr_i_cuda_walk walk = {j->work.rows, j->work.list, j->work.count, j->work.resolved};
+    DCSR_TRY(open_held(held, j, j->was.stored));
+    dcsr_i_cuda_list_entries(j->stream, &walk, held->n, j->work.list, held->keys, held->values);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, const uint32_t *rows,
+                                  uint64_t count)
+{
+    job j = job_of_rows(matrix, rows, count);
+    *held = (dcsr_i_cuda_held){0};
+    dcsr_status status = read_held(held, &j);
+    end(&j, status);
+    return status;
+}
+
+/* The rows' new lengths and places, and what they leave. */
+static dcsr_status survey_replaced(job *j, const dcsr_i_cuda_held *entries, survey **landing)
+{
+    dcsr_i_cuda_rewriting *work = &j->work;
+    DCSR_TRY(take_places(j, entries->n, j->base->version + 1));
+    work->begin = take(j, work->count + 1, sizeof *work->begin);
+    work->length = take(j, work->count, sizeof *work->length);
+    j->sums = take(j, 2, sizeof *j->sums);
+    if (!work->begin || !work->length || !j->sums) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_fill(j->stream, j->sums, 0, 2 * sizeof *j->sums);
+    dcsr_i_cuda_place_keys(j->stream, work, entries->keys, entries->n);
+    DCSR_TRY(make_survey(j, landing));
+    j->was = (*landing)->was;
+    return DCSR_OK;
+}
+
+static void write_entries(job *j, const dcsr_i_cuda_held *entries)
+{
+    const dcsr_i_arena *arena = &j->matrix->arena;
+    const size_t size = j->matrix->value_size;
+    dcsr_i_cuda_take_low(j->stream, entries->keys, entries->n, 32, arena->columns + j->begin);
+    if (size)
+        dcsr_i_cuda_copy(j->stream, arena->values + j->begin * size, entries->values, entries->n * size);
+}
+
+/* The table of the next version; none where the rows have no entries, nor had any. */
+static dcsr_status make_replaced(dcsr_i_rewritten *result, job *j, const dcsr_i_cuda_held *entries)
+{
+    survey *landing;
+    DCSR_TRY(survey_replaced(j, entries, &landing));
+    if (!count_pages(j, landing)) return DCSR_OK;
+    DCSR_TRY(make_table(j, j->base->version + 1, landing));
+    write_entries(j, entries);
+    enter_places(j);
+    return finish(j, result);
+}
+
+dcsr_status dcsr_i_cuda_replace_some(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count,
+                                     const dcsr_i_cuda_held *entries, bool strictly)
+{
+    job j = job_of_rows(matrix, rows, count);
+    dcsr_i_rewritten result = {0};
+    dcsr_status status = make_replaced(&result, &j, entries);
+    end(&j, status);
+    if (status != DCSR_OK || !result.table) return status;
+    _Atomic uint64_t *ascending = &matrix->versions.ascending;
+    if (strictly && atomic_load(ascending) == j.base->version) atomic_store(ascending, result.table->version);
+    dcsr_i_publish(matrix, result.table, result.limbo);
+    dcsr_i_changed(matrix, 0);
+    return DCSR_OK;
 }

@@ -62,9 +62,10 @@ typedef struct dcsr_i_cuda_sums {
 void dcsr_i_cuda_count_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
                             uint64_t first, uint64_t count, dcsr_i_cuda_sums *sums, uint32_t *freed,
                             int shift);
-/* touched[p] = 1 for each page p that has a row of the list, which ascends; the others are not written. */
-void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const uint32_t *list, uint64_t count,
-                             uint8_t *touched);
+/* touched[p] = 1 for each page p that has a row of the list with entries, or one that is to have length[i] of them
+ * (NULL: none is); the others are not written. */
+void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
+                             uint64_t count, const uint32_t *length, uint8_t *touched);
 
 /* What is done to the rows of a list. */
 typedef struct dcsr_i_cuda_rewriting {
@@ -98,7 +99,11 @@ void dcsr_i_cuda_find_borders(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewr
  * first + 1 places. OUT_OF_MEMORY. */
 dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
                                    uint64_t first, uint64_t end, const uint64_t *rank, uint64_t *scratch);
-/* Writes the rows into pages of their own; adds to sums->stored what is in them. */
+/* Gives the rows of the list the lengths and places that they have among n keys row << 32 | column, which ascend and
+ * are of these rows alone. */
+void dcsr_i_cuda_place_keys(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                            const uint64_t *keys, uint64_t n);
+/* Writes the rows into pages of their own, but for those of pages that have none; adds to sums->stored what is in them. */
 void dcsr_i_cuda_enter_places(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
                               const uint32_t *root, dcsr_i_cuda_row_page *row_page,
                               dcsr_i_cuda_segment_page *segment_page, bool for_view, dcsr_i_cuda_sums *sums);
@@ -121,6 +126,11 @@ dcsr_status dcsr_i_cuda_resolve_group(dcsr_i_cuda_stream *stream, const dcsr_i_c
 /* Writes them to where their rows have been placed. */
 void dcsr_i_cuda_write_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
                              const dcsr_i_cuda_group *group, const uint64_t *words, const uint64_t *rank);
+
+/* Or to a list: keys row << 32 | column, and values (NULL: none). */
+void dcsr_i_cuda_list_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
+                            const dcsr_i_cuda_group *group, const uint64_t *words, const uint64_t *rank,
+                            uint64_t *keys, void *values);
 
 /* ---- Rows one behind the other: compact.cu ---- */
 

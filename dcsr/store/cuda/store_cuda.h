@@ -152,6 +152,24 @@ void dcsr_i_cuda_sink_cut(dcsr_i_cuda_sink *sink, uint64_t used);
 /* Calls produce(), which puts its work on sink->stream, and publishes what it has made. Called like
  * dcsr_i_cuda_replace_entries(). */
 dcsr_status dcsr_i_cuda_replace_rows(dcsr_matrix *matrix, dcsr_i_cuda_produce *produce, void *user);
+
+/* Entries of some rows on the device: keys row << 32 | column in order of rows, and values, NULL for pattern. */
+typedef struct dcsr_i_cuda_held {
+    uint64_t n;
+    uint64_t *keys;
+    void *values;
+    bool resolved; /* of those that are read: they were, and ascend; else each stands as it was stored */
+} dcsr_i_cuda_held;
+/* What rows hold whose numbers are given in device memory, ascending; called like dcsr_i_cuda_replace_entries().
+ * Where one of them is unresolved all are resolved; equal keys are left of a policy that keeps duplicates alone.
+ * The arrays have room for n, and are the caller's to free (DCSR_I_SCRATCH). Waits. */
+dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, const uint32_t *rows,
+                                  uint64_t count);
+/* Makes entries, of these rows alone, all that they hold, and publishes that; keys ascend, and types are as with
+ * dcsr_i_cuda_replace_entries(), and so is the caller. The other rows stay what and where they are: pages without
+ * any of these are shared with the version before. If the rows are empty and have been, there is no new version. */
+dcsr_status dcsr_i_cuda_replace_some(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count,
+                                     const dcsr_i_cuda_held *entries, bool strictly);
 dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                                 uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
