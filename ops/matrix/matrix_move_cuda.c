@@ -265,7 +265,7 @@ static dcsr_status assign_scalar(const dcsr_i_matrix_output *out, const void *va
 typedef struct assignment {
     const dcsr_i_matrix_output *out;
     const dcsr_vector *mask, *u;
-    uint64_t line;
+    uint32_t line;
     bool column;         /* the line is one */
     uint64_t rows, cols; /* of C */
 } assignment;
@@ -298,12 +298,30 @@ static dcsr_status choose(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, con
     return status;
 }
 
+/* Whether any of what C has in the line may stay, or is accumulated with. */
+static bool is_held_wanted(const assignment *x)
+{
+    const dcsr_desc *desc = x->out->desc;
+    bool masked = x->mask || (desc && desc->mask_complement);
+    return x->out->accum || (masked && !(desc && desc->replace));
+}
+
+static dcsr_status read_row(dcsr_i_cuda_coo *held, dcsr_i_cuda_stream *stream, const assignment *x)
+{
+    uint32_t *row;
+    DCSR_TRY(bring(&row, stream, &x->line, 1));
+    dcsr_status status = dcsr_i_cuda_coo_of_held(held, NULL, x->out->C, row, 1);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, row, 1, sizeof *row);
+    return status;
+}
+
 /* What C has in the line, in its turn. */
 static dcsr_status read_held(dcsr_i_cuda_coo *held, dcsr_i_cuda_stream *stream, const assignment *x)
 {
     const dcsr_i_cuda_indices one = {.first = x->line, .n = 1}, rows = {.n = x->rows}, cols = {.n = x->cols};
     const dcsr_i_cuda_region line = {x->column ? rows : one, x->column ? one : cols};
     dcsr_view *view;
+    if (!x->column) return read_row(held, stream, x);
     DCSR_TRY(dcsr_view_create(&view, x->out->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED));
     dcsr_status status = dcsr_i_cuda_coo_of_view(held, stream, view, false);
     dcsr_view_destroy(view);
@@ -358,7 +376,7 @@ static dcsr_status compute_line(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream *stream, 
     dcsr_i_cuda_coo held = {0}, allowed = {0};
     DCSR_TRY(
         dcsr_i_check_shape(x->out->call, "C", current->rows, current->cols, "the result", x->rows, x->cols));
-    dcsr_status status = read_held(&held, stream, x);
+    dcsr_status status = is_held_wanted(x) ? read_held(&held, stream, x) : DCSR_OK;
     if (status == DCSR_OK) status = read_mask(&allowed, stream, x);
     if (status == DCSR_OK) status = list_of_vector(T, stream, x, x->u);
     if (status == DCSR_OK) status = write_through(T, stream, x, &held, &allowed);
@@ -374,7 +392,7 @@ static dcsr_status assign_line(const dcsr_i_matrix_output *out, const dcsr_vecto
     const dcsr_desc desc = {.report = out->desc ? out->desc->report : NULL};
     const dcsr_i_matrix_output to = {
         .call = out->call, .C = out->C, .desc = &desc, .region = out->region, .in_turn = true};
-    assignment x = {.out = out, .mask = mask, .u = u, .line = line, .column = column};
+    assignment x = {.out = out, .mask = mask, .u = u, .line = (uint32_t)line, .column = column};
     dcsr_i_shape_queued(out->C, &x.rows, &x.cols);
     return dcsr_i_cuda_matrix_run(&to, compute_line, &x, u->body.nvals);
 }

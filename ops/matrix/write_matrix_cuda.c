@@ -214,6 +214,13 @@ static dcsr_status put_duplicates_back(writing *w)
     return status == DCSR_OK ? dcsr_i_cuda_coo_append(&w->T, w->stream, &w->duplicates) : status;
 }
 
+/* Whether something may stay of what C has in the rows that can change. */
+static bool keeps_entries(const writing *w)
+{
+    const dcsr_i_matrix_output *out = w->out;
+    return !w->keep || out->accum || out->mask || out->region->cols.indices;
+}
+
 static dcsr_status make_content(writing *w)
 {
     const dcsr_i_matrix_output *out = w->out;
@@ -225,7 +232,7 @@ static dcsr_status make_content(writing *w)
     if (restricts) DCSR_TRY(restrict_to_mask(&w->T, w));
     if (keeps) DCSR_TRY(find_rows(w));
     if (w->keep && !w->count) return DCSR_OK;
-    if (keeps) DCSR_TRY(keep_old(w));
+    if (keeps && keeps_entries(w)) DCSR_TRY(keep_old(w));
     DCSR_TRY(dcsr_i_cuda_coo_cast(&w->T, w->stream, out->C->type));
     return w->duplicates.n ? put_duplicates_back(w) : DCSR_OK;
 }

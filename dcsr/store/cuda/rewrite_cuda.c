@@ -44,7 +44,7 @@ static void *take(job *j, uint64_t count, size_t size)
     return dcsr_i_cuda_alloc(j->stream, DCSR_I_SCRATCH, count, size);
 }
 
-static void drop(job *j, void *block, uint64_t count, size_t size)
+static void drop(const job *j, void *block, uint64_t count, size_t size)
 {
     dcsr_i_cuda_free(j->stream, DCSR_I_SCRATCH, block, count, size);
 }
@@ -471,12 +471,30 @@ static dcsr_status make_replaced(dcsr_i_rewritten *result, job *j, const dcsr_i_
     return finish(j, result);
 }
 
+/* The twin loses what the rows hold, and gets the new entries. */
+static void follow(const job *j, const dcsr_i_cuda_held *entries)
+{
+    dcsr_matrix *matrix = j->matrix, *twin = matrix->transpose.twin;
+    dcsr_i_cuda_held before;
+    if (!twin) return;
+    dcsr_i_cuda_enter(twin->cuda->stream);
+    dcsr_status status = dcsr_i_cuda_read_rows(&before, matrix, j->work.list, j->work.count);
+    dcsr_i_cuda_order(twin->cuda->stream, j->stream);
+    if (status == DCSR_OK) status = dcsr_i_cuda_apply_transposed(matrix, DCSR_I_REMOVE, &before);
+    if (status == DCSR_OK) status = dcsr_i_cuda_apply_transposed(matrix, DCSR_I_INSERT, entries);
+    dcsr_i_twin_follow(matrix, status);
+    drop(j, before.keys, before.n, sizeof *before.keys);
+    drop(j, before.values, before.n, matrix->value_size);
+    dcsr_i_cuda_leave(twin->cuda->stream);
+}
+
 dcsr_status dcsr_i_cuda_replace_some(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count,
                                      const dcsr_i_cuda_held *entries, bool strictly)
 {
     job j = job_of_rows(matrix, rows, count);
     dcsr_i_rewritten result = {0};
     dcsr_status status = make_replaced(&result, &j, entries);
+    if (status == DCSR_OK && result.table) follow(&j, entries);
     end(&j, status);
     if (status != DCSR_OK || !result.table) return status;
     _Atomic uint64_t *ascending = &matrix->versions.ascending;

@@ -165,11 +165,14 @@ typedef struct dcsr_i_cuda_held {
  * The arrays have room for n, and are the caller's to free (DCSR_I_SCRATCH). Waits. */
 dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, const uint32_t *rows,
                                   uint64_t count);
-/* Makes entries, of these rows alone, all that they hold, and publishes that; keys ascend, and types are as with
+/* Makes entries, of these rows alone, all that they hold, and publishes that; keys ascend, are overwritten, and types are as with
  * dcsr_i_cuda_replace_entries(), and so is the caller. The other rows stay what and where they are: pages without
  * any of these are shared with the version before. If the rows are empty and have been, there is no new version. */
 dcsr_status dcsr_i_cuda_replace_some(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count,
                                      const dcsr_i_cuda_held *entries, bool strictly);
+/* Inserts entries of rows of A into its twin, or removes them from it, on the twin's stream; keys are overwritten. */
+dcsr_status dcsr_i_cuda_apply_transposed(dcsr_matrix *matrix, dcsr_i_kind kind,
+                                         const dcsr_i_cuda_held *entries);
 dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                                 uint64_t version, const dcsr_i_selection *selection);
 /* The same for the rows whose numbers are given in device memory, ascending: for insertion, whose moving rows
