@@ -19,7 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ENTRY = 12, MOST_PRODUCTS = 1 << 30 };
+enum { ENTRY = 12, MOST_PRODUCTS = 1 << 30, FEW = 1000, FEW_ROWS = 100 };
 
 typedef struct contest {
     bench *b;
@@ -33,6 +33,8 @@ typedef struct contest {
     dcsr_view *p, *r;
     uint64_t coarse;
     uint64_t rows, cols;
+    dcsr_view *few;                   /* of A's shape, with FEW entries */
+    uint64_t row[FEW_ROWS], col[FEW]; /* FEW_ROWS of A's rows, and FEW of its columns */
     const peer_matrices *peer;
     void *self; /* the peer's */
     uint64_t entries;
@@ -69,6 +71,25 @@ static dcsr_status apply_masked(contest *c)
 static dcsr_status accumulate(contest *c)
 {
     return dcsr_matrix_apply(c->C, NULL, plus(), dcsr_unary_op_named("negate", DCSR_FP64), c->other, NULL);
+}
+
+/* The next three are of calls that change few rows of a C which holds A. */
+static dcsr_status accumulate_few(contest *c)
+{
+    return dcsr_matrix_apply(c->C, NULL, plus(), dcsr_unary_op_named("negate", DCSR_FP64), c->few, NULL);
+}
+
+static dcsr_status assign_few(contest *c)
+{
+    const double five = 5;
+    return dcsr_matrix_assign_scalar(c->C, NULL, NULL, &five, DCSR_FP64, &(dcsr_index_list){c->row, FEW_ROWS},
+                                     &(dcsr_index_list){c->col, FEW / FEW_ROWS}, NULL);
+}
+
+static dcsr_status apply_at_few(contest *c)
+{
+    return dcsr_matrix_apply(c->C, c->few, NULL, dcsr_unary_op_named("negate", DCSR_FP64), c->few,
+                             &(dcsr_desc){.mask_structure = true});
 }
 
 static dcsr_status select_lower(contest *c)
@@ -133,6 +154,7 @@ typedef struct call {
     dcsr_status (*run)(contest *c);
     bool reads_b;
     bool fresh; /* wants a view that has no transpose yet */
+    bool few;   /* changes few rows of C, which holds A before */
     bool products;
     bool coarse; /* C is R A P */
     bool has_peer;
@@ -145,6 +167,9 @@ static const call calls[] = {
     {.group = "apply", .run = apply},
     {.group = "apply_masked", .run = apply_masked, .reads_b = true},
     {.group = "apply_accum", .run = accumulate},
+    {.group = "accum_few", .run = accumulate_few, .few = true},
+    {.group = "assign_few", .run = assign_few, .few = true},
+    {.group = "mask_few", .run = apply_at_few, .few = true},
     {.group = "select", .run = select_lower},
     {.group = "transpose", .run = transpose, .fresh = true, .has_peer = true, .peer = PEER_TRANSPOSE},
     {.group = "extract_rows", .run = extract},
@@ -233,13 +258,16 @@ static void measure(contest *c, const call *k, const bench_csr *A, const bench_c
 {
     timed t = {c, k};
     const uint64_t rows = k->coarse ? c->coarse : k->run == extract ? c->rows : A->rows;
-    BENCH_OK(
-        dcsr_matrix_create(&c->C, c->b->context, DCSR_FP64, rows, k->coarse ? c->coarse : A->cols, NULL));
+    if (k->few)
+        c->C = matrix_of(c, A);
+    else
+        BENCH_OK(
+            dcsr_matrix_create(&c->C, c->b->context, DCSR_FP64, rows, k->coarse ? c->coarse : A->cols, NULL));
     const bench_stat time =
         k->fresh ? time_fresh(&t, A) : bench_repeat(run_ours, &t, 3, BENCH_SIZE(c->b, 0.05, 0.2));
     const double peer = time_peer(&t, A, B);
-    const double moved =
-        ENTRY * (double)((k->run == accumulate ? 0 : A->nnz) + (k->reads_b ? B->nnz : 0) + entries_of(c->C));
+    const double read = (double)(k->run == accumulate ? 0 : A->nnz) + (double)(k->reads_b ? B->nnz : 0),
+                 moved = k->few ? ENTRY * FEW : ENTRY * (read + (double)entries_of(c->C));
     bench_row(c->table, BENCH_LABELS(c->name, k->group, isnan(peer) ? "-" : c->peer->name), time.median,
               time.spread, 1e-9 * moved / time.median, peer, peer / time.median);
     dcsr_matrix_destroy(c->C);
@@ -276,6 +304,23 @@ static void make_aggregates(contest *c, const bench_csr *A)
     bench_csr_free(&csr);
 }
 
+/* FEW entries in FEW_ROWS rows, which are as far from one another as they can be. */
+static dcsr_matrix *few_entries(contest *c, const bench_csr *A)
+{
+    uint64_t rows[FEW], cols[FEW];
+    double values[FEW];
+    dcsr_matrix *matrix;
+    for (uint64_t k = 0; k < FEW_ROWS; k++) c->row[k] = k * A->rows / FEW_ROWS;
+    for (uint64_t k = 0; k < FEW; k++) {
+        c->col[k] = k * A->cols / FEW;
+        rows[k] = c->row[k % FEW_ROWS], cols[k] = c->col[k], values[k] = 1;
+    }
+    BENCH_OK(dcsr_matrix_create(&matrix, c->b->context, DCSR_FP64, A->rows, A->cols, NULL));
+    BENCH_OK(dcsr_matrix_insert(matrix, FEW, rows, cols, values, NULL));
+    BENCH_OK(dcsr_matrix_wait(matrix));
+    return matrix;
+}
+
 static void compete(bench *b, bench_table *table, const char *name)
 {
     bench_csr A = bench_csr_make(b, name), B = bench_csr_sibling(b, name, &A);
@@ -287,12 +332,15 @@ static void compete(bench *b, bench_table *table, const char *name)
     show(&c);
     make_aggregates(&c, &A);
     BENCH_OK(dcsr_view_create(&c.other, c.B, DCSR_LAYOUT_SEGMENTS, 0));
+    dcsr_matrix *few = few_entries(&c, &A);
+    BENCH_OK(dcsr_view_create(&c.few, few, DCSR_LAYOUT_SEGMENTS, 0));
     const bool multiplies = products_of(&A) <= MOST_PRODUCTS;
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
         if ((multiplies || !calls[k].products) && bench_has_time(b, name)) measure(&c, &calls[k], &A, &B);
-    dcsr_view_destroy(c.a), dcsr_view_destroy(c.other), dcsr_view_destroy(c.p), dcsr_view_destroy(c.r);
+    dcsr_view_destroy(c.a), dcsr_view_destroy(c.other), dcsr_view_destroy(c.few);
+    dcsr_view_destroy(c.p), dcsr_view_destroy(c.r);
     dcsr_matrix_destroy(c.P), dcsr_matrix_destroy(c.R);
-    dcsr_matrix_destroy(c.A), dcsr_matrix_destroy(c.B);
+    dcsr_matrix_destroy(c.A), dcsr_matrix_destroy(c.B), dcsr_matrix_destroy(few);
     free(c.third);
     bench_csr_free(&A), bench_csr_free(&B);
 }
@@ -306,6 +354,9 @@ void gpu_contest_matrices(bench *b, const char *const *matrices)
                   "has all prepared; "
                   "rap: R A P with aggregates of 8 rows, rap_twice: as two products");
     bench_note(b, "GB/s: entries that are read and written, 12 bytes each");
+    bench_note(
+        b, "few: 1000 entries in 100 rows, accumulated to a matrix that holds A, assigned to it, or written "
+           "through a mask of these");
     bench_table *table = bench_table_begin(
         b, "gpu", "operations on matrices beside cuSPARSE; ratio: the peer's time over ours",
         "matrix group peer | seconds:%.3g spread%:%.0f GB/s:%.1f peer_s:%.3g ratio:%.2f");

@@ -339,7 +339,7 @@ Test(write_rows_device, give_what_the_cpu_gives_where_it_does, .timeout = 300)
     open_device();
     NEEDS_GPU();
     uint64_t kept = 0;
-    test_seeds seeds = test_seeds_from_environment(TEST_EMULATOR ? TEST_VARIANT(16, 8, 4) : 30);
+    test_seeds seeds = test_seeds_from_environment(TEST_EMULATOR ? TEST_VARIANT(12, 6, 3) : 30);
     for (uint64_t i = 0; i < seeds.rounds; i++) {
         test_seed_begins(seeds.first + i);
         kept += compare(seeds.first + i, policies[i % 4], i % 3 == 1);
@@ -437,8 +437,8 @@ Test(write_rows_device, survive_lack_of_memory, .timeout = 300)
     open_device();
     NEEDS_GPU();
     for (const struct operation *o = operations; o->name; o++)
-        for (uint64_t seed = 1; seed < 4; seed++) {
-            run_short(dcsr_i_fail_allocations_after, o, seed == 3 ? DCSR_POLICY_KEEP : DCSR_POLICY_SUM, seed);
+        for (uint64_t seed = 1; seed < (TEST_EMULATOR ? 3 : 5); seed++) {
+            run_short(dcsr_i_fail_allocations_after, o, seed == 2 ? DCSR_POLICY_KEEP : DCSR_POLICY_SUM, seed);
 #ifdef DCSR_SIMT
             if (seed == 1) run_short(simt_fail_allocations_after, o, DCSR_POLICY_SUM, 7);
 #endif
