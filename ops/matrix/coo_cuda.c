@@ -146,19 +146,52 @@ static dcsr_status sort_and_combine(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *s
 
 /* ---- Out of views ---- */
 
-/* Opens the list for the entries of the walk, and puts them there. */
-static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk,
-                          uint64_t *offsets)
+/* A version of so many rows, few of which can have entries, is read by those that have some. */
+#ifdef DCSR_SIMT
+enum { MANY_ROWS = 1 << 8, ROWS_OF_ENTRY = 16 };
+#else
+enum { MANY_ROWS = 1 << 20, ROWS_OF_ENTRY = 64 };
+#endif
+
+static bool has_few_rows_in_use(const dcsr_i_cuda_rows *rows)
 {
-    const dcsr_i_cuda_rows *rows = &walk->rows;
-    uint64_t entries = rows->stored;
-    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, rows, walk->list, walk->count, offsets));
-    if (walk->list)
-        DCSR_TRY(dcsr_i_cuda_read_back(stream, &entries, offsets + walk->count, sizeof(uint64_t),
-                                       "counting entries"));
-    DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, (dcsr_type)rows->type, walk->count, rows->cols, entries));
-    dcsr_i_cuda_list_entries(stream, walk, entries, NULL, list->keys, list->values);
-    return DCSR_OK;
+    return rows->root && rows->rows > MANY_ROWS && rows->stored < rows->rows / ROWS_OF_ENTRY;
+}
+
+/* Opens the list for the entries of the walk, and puts them there; `named`: rows keep their numbers. */
+static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_i_cuda_walk walk,
+                          bool named)
+{
+    const dcsr_i_cuda_rows *rows = &walk.rows;
+    uint64_t entries = rows->stored,
+             *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    walk.offsets = offsets;
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, walk.list, walk.count, offsets);
+    if (status == DCSR_OK && walk.list && !named)
+        status =
+            dcsr_i_cuda_read_back(stream, &entries, offsets + walk.count, sizeof entries, "counting entries");
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_coo_open(list, stream, (dcsr_type)rows->type, named ? rows->rows : walk.count,
+                                      rows->cols, entries);
+    if (status == DCSR_OK)
+        dcsr_i_cuda_list_entries(stream, &walk, entries, named ? walk.list : NULL, list->keys, list->values);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
+    return status;
+}
+
+dcsr_status dcsr_i_cuda_coo_as_stored(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_cuda_rows *rows)
+{
+    uint32_t *in_use;
+    uint64_t count;
+    if (!has_few_rows_in_use(rows))
+        return gather(list, stream, (dcsr_i_cuda_walk){.rows = *rows, .count = rows->rows}, false);
+    DCSR_TRY(dcsr_i_cuda_rows_in_use(&in_use, &count, stream, rows));
+    dcsr_status status =
+        gather(list, stream, (dcsr_i_cuda_walk){.rows = *rows, .list = in_use, .count = count}, true);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, in_use, count, sizeof *in_use);
+    return status;
 }
 
 /* What one of the kernels that count adds up. */
@@ -240,16 +273,12 @@ static dcsr_status order_rows_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *du
 static dcsr_status read_rows(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates, dcsr_i_cuda_stream *stream,
                              dcsr_view *view, bool transposed, const uint32_t *rows, uint64_t count)
 {
-    dcsr_i_cuda_walk walk = {.rows = view->form[0].rows.device, .list = rows};
+    dcsr_i_cuda_walk walk = {.rows = view->form[0].rows.device, .list = rows, .count = count};
     *list = (dcsr_i_cuda_coo){0};
     if (duplicates) *duplicates = (dcsr_i_cuda_coo){0};
     if (transposed) DCSR_TRY(dcsr_i_cuda_view_transposed(&walk.rows, view));
-    walk.count = rows ? count : walk.rows.rows;
-    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, walk.count + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    walk.offsets = offsets;
-    dcsr_status status = gather(list, stream, &walk, offsets);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, walk.count + 1, sizeof *offsets);
+    dcsr_status status =
+        rows ? gather(list, stream, walk, false) : dcsr_i_cuda_coo_as_stored(list, stream, &walk.rows);
     if (status == DCSR_OK)
         status = order_rows_of_view(list, duplicates, stream, view, transposed, rows != NULL);
     if (status != DCSR_OK) {

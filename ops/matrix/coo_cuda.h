@@ -49,13 +49,16 @@ dcsr_status dcsr_i_cuda_coo_open(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stre
 /* Frees it; of a list of zeros it does nothing. */
 void dcsr_i_cuda_coo_close(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream);
 
+/* All entries of rows as they stand there, also duplicates that they have: those of a place in the order in which they
+ * were stored. May wait. */
+dcsr_status dcsr_i_cuda_coo_as_stored(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream,
+                                      const dcsr_i_cuda_rows *rows);
 /* The entries that a view shows, or those of the transpose. Duplicates that are there still are combined by
  * the matrix's policy, those of DCSR_POLICY_KEEP summed. Waits. */
 dcsr_status dcsr_i_cuda_coo_of_view(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, dcsr_view *view,
                                     bool transposed);
 /* The same for a matrix that is written (desc.h): where its policy keeps duplicates, *duplicates are the
- * entries of places that have several, equal keys in the order in which they were stored; else it is empty.
- */
+ * entries of places that have several, equal keys in the order in which they were stored; else it is empty. */
 dcsr_status dcsr_i_cuda_coo_of_output(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *duplicates,
                                       dcsr_i_cuda_stream *stream, dcsr_view *view);
 /* The same for some rows of what it holds in its turn, on its stream: `count` numbers in device memory, ascending. Rows

@@ -2,7 +2,6 @@
  * kernels of coo_apply.cu on them. */
 #include "ops/matrix/matrix_ops_cuda.h"
 #include "dcsr/base/runtime.h"
-#include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/store/store.h"
 #include "ops/matrix/coo_kernels_cuda.h"
 #include "ops/matrix/write_matrix.h"
@@ -216,21 +215,6 @@ static dcsr_status kronecker(const dcsr_i_matrix_output *out, const dcsr_binary_
 
 /* ---- C += B ---- */
 
-/* All entries as they stand, also duplicates that the view shows, with values of that type. */
-static dcsr_status gather(dcsr_i_cuda_coo *list, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
-                          dcsr_type type)
-{
-    dcsr_type there = type == DCSR_PATTERN ? type : (dcsr_type)rows->type;
-    DCSR_TRY(dcsr_i_cuda_coo_open(list, stream, there, rows->rows, rows->cols, rows->stored));
-    uint64_t *offsets = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets);
-    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, offsets);
-    const dcsr_i_cuda_walk walk = {*rows, NULL, rows->rows, offsets};
-    if (status == DCSR_OK) dcsr_i_cuda_list_entries(stream, &walk, list->n, NULL, list->keys, list->values);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
-    return status == DCSR_OK ? dcsr_i_cuda_coo_cast(list, stream, type) : status;
-}
-
 /* Queues the entries of a list, whose keys become row numbers. */
 static dcsr_status insert(dcsr_matrix *C, dcsr_i_cuda_stream *stream, const dcsr_i_cuda_coo *list,
                           dcsr_ticket **ticket)
@@ -249,7 +233,8 @@ static dcsr_status add(dcsr_matrix *C, dcsr_view *B, dcsr_ticket **ticket)
     dcsr_i_cuda_coo list = {0};
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(C->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = gather(&list, stream, &dcsr_i_view_rows(B)->device, C->type);
+    dcsr_status status = dcsr_i_cuda_coo_as_stored(&list, stream, &dcsr_i_view_rows(B)->device);
+    if (status == DCSR_OK) status = dcsr_i_cuda_coo_cast(&list, stream, C->type);
     if (status == DCSR_OK) status = insert(C, stream, &list, ticket);
     dcsr_i_cuda_coo_close(&list, stream);
     dcsr_status waited = dcsr_i_cuda_wait(stream, "matrix_add");

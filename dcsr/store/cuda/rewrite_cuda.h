@@ -18,7 +18,8 @@ struct dcsr_i_table;
 typedef enum dcsr_i_cuda_marks {
     DCSR_CUDA_MARKED_TOMBSTONES = 1,
     DCSR_CUDA_MARKED_DUPLICATES = 2,
-    DCSR_CUDA_MARKED_FRAGMENTED = 4
+    DCSR_CUDA_MARKED_FRAGMENTED = 4,
+    DCSR_CUDA_IN_USE = 8 /* it has entries */
 } dcsr_i_cuda_marks;
 
 static inline uint64_t dcsr_i_cuda_bitmap_words(uint64_t rows)

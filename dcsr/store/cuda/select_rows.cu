@@ -14,6 +14,8 @@ static __global__ void select_marked(dcsr_i_cuda_rows rows, uint64_t words, unsi
         if (page && marks & DCSR_CUDA_MARKED_TOMBSTONES) mask |= page->tombstones[in_page];
         if (page && marks & DCSR_CUDA_MARKED_DUPLICATES) mask |= page->duplicates[in_page];
         if (page && marks & DCSR_CUDA_MARKED_FRAGMENTED) mask |= page->fragmented[in_page];
+        for (uint32_t r = 0; page && marks & DCSR_CUDA_IN_USE && r < 32; r++)
+            mask |= (uint32_t)(page->length[in_page * 32 + r] != 0) << r;
         bitmap[w] = mask;
     }
 }

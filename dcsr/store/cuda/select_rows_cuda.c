@@ -47,30 +47,29 @@ static dcsr_status select_by_entries(uint32_t *bitmap, dcsr_i_cuda_stream *strea
     return status;
 }
 
-/* The bitmap, and how many of its bits are before each word. */
+/* The bitmap, and how many of its bits are before each word. Without a selection: of rows that have entries. */
 static dcsr_status fill_bitmap(uint32_t *bitmap, uint64_t *before, dcsr_i_cuda_stream *stream,
                                const dcsr_i_cuda_rows *rows, const dcsr_i_selection *selection)
 {
-    dcsr_i_cuda_select_marked(stream, rows, marks_of(selection->kind), bitmap);
-    if (reads_entries(selection->kind)) DCSR_TRY(select_by_entries(bitmap, stream, rows, selection));
+    dcsr_i_cuda_select_marked(stream, rows, selection ? marks_of(selection->kind) : DCSR_CUDA_IN_USE, bitmap);
+    if (selection && reads_entries(selection->kind))
+        DCSR_TRY(select_by_entries(bitmap, stream, rows, selection));
     return dcsr_i_cuda_count_bits(stream, bitmap, dcsr_i_cuda_bitmap_words(rows->rows), before);
 }
 
-dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
-                                    const dcsr_i_table *base, const dcsr_i_cuda_rows *rows,
-                                    const dcsr_i_selection *selection)
+static dcsr_status list_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                             const dcsr_i_cuda_rows *rows, const dcsr_i_selection *selection)
 {
     uint64_t words = dcsr_i_cuda_bitmap_words(rows->rows);
     *list = NULL;
     *count = 0;
-    if (!may_be_any(base, selection->kind)) return DCSR_OK;
     uint32_t *bitmap = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words, sizeof *bitmap);
     uint64_t *before = bitmap ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, words + 1, sizeof *before) : NULL;
     dcsr_status status =
         before ? fill_bitmap(bitmap, before, stream, rows, selection) : DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t *landing = status == DCSR_OK ? dcsr_i_cuda_landing(stream, sizeof *landing) : NULL;
     if (landing) dcsr_i_cuda_copy(stream, landing, before + words, sizeof *landing);
-    dcsr_status waited = dcsr_i_cuda_wait(stream, "looking for rows to move");
+    dcsr_status waited = dcsr_i_cuda_wait(stream, "looking for rows");
     if (status == DCSR_OK) status = waited;
     if (status == DCSR_OK && *landing) {
         *count = *landing;
@@ -83,4 +82,19 @@ dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cud
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, before, words + 1, sizeof *before);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, bitmap, words, sizeof *bitmap);
     return status;
+}
+
+dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                    const dcsr_i_table *base, const dcsr_i_cuda_rows *rows,
+                                    const dcsr_i_selection *selection)
+{
+    *list = NULL;
+    *count = 0;
+    return may_be_any(base, selection->kind) ? list_rows(list, count, stream, rows, selection) : DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_rows_in_use(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                    const dcsr_i_cuda_rows *rows)
+{
+    return list_rows(list, count, stream, rows, NULL);
 }

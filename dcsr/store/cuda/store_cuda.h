@@ -180,6 +180,10 @@ dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, c
 dcsr_status dcsr_i_cuda_rewrite_rows(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                                      uint64_t version, const dcsr_i_selection *selection,
                                      const uint32_t *rows, uint64_t count);
+/* Lists the rows of a version that have entries, ascending: *count of them in *list, which the caller frees
+ * (DCSR_I_SCRATCH), NULL for none. Takes 12 bytes for each 32 rows. Waits. select_rows_cuda.c. */
+dcsr_status dcsr_i_cuda_rows_in_use(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
+                                    const dcsr_i_cuda_rows *rows);
 dcsr_status dcsr_i_cuda_measure(dcsr_i_measures *result, dcsr_context *context, const dcsr_i_rows *rows);
 dcsr_status dcsr_i_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_policy policy, size_t n,
                                 const uint64_t *row, const uint64_t *col, void *values, bool *stored);
