@@ -10,8 +10,8 @@
  *
  * Errors: INVALID_ARGUMENT (an argument is NULL, or of another context than C's), DIMENSION_MISMATCH,
  * OUT_OF_MEMORY, CALLBACK (a user's operator returned false), CONTEXT_DESTROYED, DEVICE; C is then as it was.
- * Threads: any number may use one view; the call waits for what is queued on C. Cost: O(nnz(A)), and
- * O(nnz(C)) with accum or a mask, shared among threads.
+ * Threads: any number may use one view; the call waits for what is queued on C. Cost: O(nnz(A)), and with accum or a
+ * mask the entries of C's rows that can change, or of all where more than half can; shared among threads.
  *
  * In a cuda context this runs on the device, like the other operations whose result is a matrix, unless the
  * descriptor asks for the host (dcsr_desc.device) or an operator is a user's. All of C is then rewritten. */

@@ -15,8 +15,10 @@
  * without one, every position of the region gets an entry.
  *
  * Errors: INDEX_OUT_OF_RANGE naming the first offender, INVALID_ARGUMENT (an index is named twice); else, and
- * for threads, as in dcsr/apply.h. Cost: O(nnz(C) + nnz(A)): all of C is rewritten, as one version. To set
- * single entries use dcsr_matrix_insert(). On a device entries are sorted if a list does not ascend. */
+ * for threads, as in dcsr/apply.h. Cost: O(nnz(A)), and the entries of C's rows that are named, or of all
+ * where more than half are: what can change is rewritten, as one version. To set single entries use
+ * dcsr_matrix_insert(). On a device entries are sorted if a list does not ascend, and a column takes a look at all of
+ * C. */
 #ifndef DCSR_ASSIGN_H
 #define DCSR_ASSIGN_H
 

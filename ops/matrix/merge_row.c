@@ -46,6 +46,17 @@ uint64_t dcsr_i_region_rows(const dcsr_i_region *region, uint64_t first, unsigne
     return bits;
 }
 
+/* ---- Which rows of C change ---- */
+
+dcsr_i_change dcsr_i_change_of(const dcsr_i_matrix_output *out)
+{
+    const dcsr_desc *desc = out->desc;
+    if (out->mask && desc && desc->replace) return (dcsr_i_change){0};
+    return (dcsr_i_change){.in_T = out->accum != NULL,
+                           .in_mask = out->mask && !(desc && desc->mask_complement),
+                           .in_region = out->region && out->region->rows.indices};
+}
+
 /* ---- What C holds ---- */
 
 dcsr_status dcsr_i_old_open(dcsr_i_old *old, dcsr_matrix *C)

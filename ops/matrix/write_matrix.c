@@ -471,21 +471,11 @@ static void work(writing *j, int number)
     dcsr_i_turn_enter(before);
 }
 
-dcsr_i_change dcsr_i_change_of(const dcsr_i_matrix_output *out)
-{
-    const dcsr_desc *desc = out->desc;
-    if (out->mask && desc && desc->replace) return (dcsr_i_change){0};
-    return (dcsr_i_change){.in_T = out->accum != NULL,
-                           .in_mask = out->mask && !(desc && desc->mask_complement),
-                           .in_region = out->region && out->region->rows.indices};
-}
-
 /* How many rows of C may change, at most. */
 static uint64_t rows_that_change(const writing *j)
 {
     const dcsr_i_rowwise *op = j->op;
     uint64_t most = op->T.rows, named = most;
-    if (!j->old) return most;
     if (j->change.in_region) most = op->out.region->rows.n;
     if (j->change.in_mask) named = dcsr_i_rows_stored(j->mask);
     if (named < most) most = named;

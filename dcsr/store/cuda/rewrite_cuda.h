@@ -104,7 +104,8 @@ dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
  * are of these rows alone. */
 void dcsr_i_cuda_place_keys(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
                             const uint64_t *keys, uint64_t n);
-/* Writes the rows into pages of their own, but for those of pages that have none; adds to sums->stored what is in them. */
+/* Writes the rows into pages of their own, but for those of pages that have none; adds to sums->stored what is in
+ * them. */
 void dcsr_i_cuda_enter_places(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewriting *work,
                               const uint32_t *root, dcsr_i_cuda_row_page *row_page,
                               dcsr_i_cuda_segment_page *segment_page, bool for_view, dcsr_i_cuda_sums *sums);

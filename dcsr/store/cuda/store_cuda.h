@@ -4,7 +4,7 @@
  *      page_pool_cuda.c     slots for pages
  *      table_cuda.c     roots and pages, building a version; table.cu copies and cuts pages
  *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; plan.cu, scatter.cu
- *      rewrite_cuda.c   moves and resolves rows; rewrite.cu, resolve.cu
+ *      rewrite_cuda.c   moves and resolves rows, and replaces them by those of a result; rewrite.cu, resolve.cu
  *      compact_cuda.c     rows one behind the other: defragmentation, filling from CSR, CSR views; gather.cu
  *      resize_cuda.c    changes the dimensions
  *      read_cuda.c      single entries, rows, measures; read.cu
@@ -165,9 +165,10 @@ typedef struct dcsr_i_cuda_held {
  * The arrays have room for n, and are the caller's to free (DCSR_I_SCRATCH). Waits. */
 dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, const uint32_t *rows,
                                   uint64_t count);
-/* Makes entries, of these rows alone, all that they hold, and publishes that; keys ascend, are overwritten, and types are as with
- * dcsr_i_cuda_replace_entries(), and so is the caller. The other rows stay what and where they are: pages without
- * any of these are shared with the version before. If the rows are empty and have been, there is no new version. */
+/* Makes entries, which are of these rows alone, all that they hold, and publishes that; called like
+ * dcsr_i_cuda_replace_entries(), with such keys, which are overwritten. The other rows stay what and where they are:
+ * pages without any of these are shared with the version before. If the rows are empty and have been, there is no new
+ * version. */
 dcsr_status dcsr_i_cuda_replace_some(dcsr_matrix *matrix, const uint32_t *rows, uint64_t count,
                                      const dcsr_i_cuda_held *entries, bool strictly);
 /* Inserts entries of rows of A into its twin, or removes them from it, on the twin's stream; keys are overwritten. */
