@@ -319,7 +319,7 @@ dcsr_status dcsr_i_cuda_coo_of_held(dcsr_i_cuda_coo *list, dcsr_i_cuda_coo *dupl
     *list = (dcsr_i_cuda_coo){.rows = now->rows,
                               .cols = now->cols,
                               .n = held.n,
-                              .capacity = held.n,
+                              .capacity = held.capacity,
                               .type = matrix->type,
                               .keys = held.keys,
                               .values = held.values};

@@ -348,6 +348,36 @@ Test(write_rows_device, give_what_the_cpu_gives_where_it_does, .timeout = 300)
     close_device();
 }
 
+/* Rows that hold more duplicates than are resolved at once, and one that is a group of its own. */
+Test(write_rows_device, resolve_more_than_one_group)
+{
+    enum { LONG = TEST_EMULATOR ? 9000 : 300000, N = 3 * LONG, WIDE = N };
+    open_device();
+    NEEDS_GPU();
+    matrices C;
+    parity p;
+    parity_open(&p, 1);
+    uint64_t *row = test_allocate(N, sizeof *row), *col = test_allocate(N, sizeof *col);
+    for (uint64_t i = 0; i < N; i++) row[i] = i < N / 2 ? 70 : 9 + i % 40, col[i] = i * 7 % WIDE;
+    int32_t *value = parity_numbers(&p, DCSR_INT32, N);
+    for (int c = 0; c < PLACES; c++) {
+        C.in[c] = test_matrix(p.in[c], DCSR_INT32, ROWS, WIDE, DCSR_POLICY_SUM);
+        TEST_OK(dcsr_matrix_insert(C.in[c], N, row, col, value, NULL));
+        TEST_OK(dcsr_matrix_wait(C.in[c]));
+        TEST_OK(dcsr_matrix_insert(C.in[c], N, row, col, value, NULL));
+        TEST_OK(dcsr_matrix_remove(C.in[c], N / 3, row, col, NULL));
+        TEST_OK(dcsr_matrix_wait(C.in[c]));
+        const uint64_t rows[] = {70, 20, 300, 31, 9, 10, 11, 12}, cols[] = {7, 21, 22};
+        TEST_OK(dcsr_matrix_assign_scalar(C.in[c], NULL, NULL, &(double){4}, DCSR_FP64,
+                                          &(dcsr_index_list){rows, 8}, &(dcsr_index_list){cols, 3}, NULL));
+    }
+    assert_same(&(problem){.C = C}, "long rows");
+    for (int c = 0; c < PLACES; c++) dcsr_matrix_destroy(C.in[c]);
+    free(row), free(col), free(value);
+    parity_close(&p);
+    close_device();
+}
+
 /* ---- What it costs ---- */
 
 /* C of so many entries in each row, and a matrix with entries in two rows. */

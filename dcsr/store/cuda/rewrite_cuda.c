@@ -146,9 +146,10 @@ static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
 
 /* ---- Resolving and moving ---- */
 
-static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group)
+static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group, void *user)
 {
     uint64_t rows = group->end - group->first, *words, *rank, *scratch = take(j, rows + 1, sizeof *scratch);
+    (void)user;
     if (!scratch) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = dcsr_i_cuda_resolve_group(j->stream, &j->work, group, &words, &rank);
     if (status == DCSR_OK)
@@ -158,43 +159,35 @@ static dcsr_status rewrite_group(job *j, dcsr_i_cuda_group *group)
     return status;
 }
 
-/* For so many entries at most. To be closed, also after a failure. */
-static dcsr_status open_group(dcsr_i_cuda_group *group, job *j, uint64_t most)
-{
-    *group = (dcsr_i_cuda_group){.keys = take(j, most + 1, sizeof(uint64_t)),
-                                 .keys_spare = take(j, most + 1, sizeof(uint64_t)),
-                                 .from = take(j, most + 1, sizeof(uint64_t)),
-                                 .from_spare = take(j, most + 1, sizeof(uint64_t)),
-                                 .stays = take(j, most + 1, sizeof(uint32_t))};
-    bool made = group->keys && group->keys_spare && group->from && group->from_spare && group->stays;
-    return made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-}
+/* What is done with each group. */
+typedef dcsr_status do_group(job *j, dcsr_i_cuda_group *group, void *user);
 
-static void close_group(dcsr_i_cuda_group *group, job *j, uint64_t most)
-{
-    drop(j, group->keys, most + 1, sizeof(uint64_t));
-    drop(j, group->keys_spare, most + 1, sizeof(uint64_t));
-    drop(j, group->from, most + 1, sizeof(uint64_t));
-    drop(j, group->from_spare, most + 1, sizeof(uint64_t));
-    drop(j, group->stays, most + 1, sizeof(uint32_t));
-}
-
-static dcsr_status rewrite_groups(job *j, const dcsr_i_cuda_border *borders, uint64_t groups)
+static dcsr_status do_groups(job *j, const dcsr_i_cuda_border *borders, uint64_t groups, do_group *each,
+                             void *user)
 {
     uint64_t most = 0;
     for (uint64_t g = 0; g < groups; g++) {
         uint64_t n = borders[g + 1].entry - borders[g].entry;
         if (n > most) most = n;
     }
-    dcsr_i_cuda_group group;
-    dcsr_status status = open_group(&group, j, most);
+    dcsr_i_cuda_group group = {.keys = take(j, most + 1, sizeof(uint64_t)),
+                               .keys_spare = take(j, most + 1, sizeof(uint64_t)),
+                               .from = take(j, most + 1, sizeof(uint64_t)),
+                               .from_spare = take(j, most + 1, sizeof(uint64_t)),
+                               .stays = take(j, most + 1, sizeof(uint32_t))};
+    bool made = group.keys && group.keys_spare && group.from && group.from_spare && group.stays;
+    dcsr_status status = made ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t g = 0; g < groups && status == DCSR_OK; g++) {
         group.first = borders[g].row;
         group.end = borders[g + 1].row;
         group.n = borders[g + 1].entry - borders[g].entry;
-        if (group.first != group.end) status = rewrite_group(j, &group);
+        if (group.first != group.end) status = each(j, &group, user);
     }
-    close_group(&group, j, most);
+    drop(j, group.keys, most + 1, sizeof(uint64_t));
+    drop(j, group.keys_spare, most + 1, sizeof(uint64_t));
+    drop(j, group.from, most + 1, sizeof(uint64_t));
+    drop(j, group.from_spare, most + 1, sizeof(uint64_t));
+    drop(j, group.stays, most + 1, sizeof(uint32_t));
     return status;
 }
 
@@ -218,17 +211,23 @@ static dcsr_status find_borders(job *j, dcsr_i_cuda_border *borders, uint64_t gr
     return status;
 }
 
-static dcsr_status write_rows(job *j)
+/* The rows to be resolved, group by group. */
+static dcsr_status in_groups(job *j, do_group *each, void *user)
 {
-    const dcsr_i_cuda_rewriting *work = &j->work;
     uint64_t groups = j->resolved ? (j->resolved + GROUP_ENTRIES - 1) / GROUP_ENTRIES : 1;
     dcsr_context *context = j->matrix->context;
     dcsr_i_cuda_border *borders = dcsr_i_alloc(context, DCSR_I_SCRATCH, groups + 1, sizeof *borders);
     if (!borders) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = find_borders(j, borders, groups);
-    if (status == DCSR_OK) status = rewrite_groups(j, borders, groups);
+    if (status == DCSR_OK) status = do_groups(j, borders, groups, each, user);
     dcsr_i_free(context, DCSR_I_SCRATCH, borders, groups + 1, sizeof *borders);
-    if (status != DCSR_OK) return status;
+    return status;
+}
+
+static dcsr_status write_rows(job *j)
+{
+    const dcsr_i_cuda_rewriting *work = &j->work;
+    DCSR_TRY(in_groups(j, rewrite_group, NULL));
     dcsr_i_cuda_walk walk = {work->rows, work->list, work->count, work->moved};
     dcsr_i_cuda_gather(j->stream, &walk, j->moved, work->begin, j->matrix->arena.columns,
                        j->matrix->arena.values);
@@ -384,43 +383,46 @@ static dcsr_status count_entries(job *j)
     return dcsr_i_cuda_read_back(j->stream, &j->was, j->sums, sizeof j->was, "reading rows");
 }
 
-static dcsr_status open_held(dcsr_i_cuda_held *held, job *j, uint64_t n)
+static void close_held(dcsr_i_cuda_held *held, const job *j)
 {
-    size_t size = j->matrix->value_size;
-    *held = (dcsr_i_cuda_held){.n = n, .keys = take(j, n, sizeof *held->keys)};
-    if (held->keys && size) held->values = take(j, n, size);
-    if (held->keys && (held->values || !size)) return DCSR_OK;
-    drop(j, held->keys, n, sizeof *held->keys);
+    drop(j, held->keys, held->capacity, sizeof *held->keys);
+    drop(j, held->values, held->capacity, j->matrix->value_size);
     *held = (dcsr_i_cuda_held){0};
-    return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status resolve_held(dcsr_i_cuda_held *held, job *j, dcsr_i_cuda_group *group)
+static dcsr_status open_held(dcsr_i_cuda_held *held, job *j)
 {
+    uint64_t n = held->capacity = j->was.stored;
+    size_t size = j->matrix->value_size;
+    held->keys = take(j, n, sizeof *held->keys);
+    if (held->keys && size) held->values = take(j, n, size);
+    return held->keys && (held->values || !size) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
+/* Puts a group's entries behind those of the groups before. */
+static dcsr_status list_group(job *j, dcsr_i_cuda_group *group, void *user)
+{
+    dcsr_i_cuda_held *held = user;
+    const size_t size = j->matrix->value_size;
     uint64_t n, *words, *rank;
     DCSR_TRY(dcsr_i_cuda_resolve_group(j->stream, &j->work, group, &words, &rank));
+    dcsr_i_cuda_list_group(j->stream, &j->work, group, words, rank, held->keys + held->n,
+                           size ? (char *)held->values + held->n * size : NULL);
     DCSR_TRY(dcsr_i_cuda_read_back(j->stream, &n, rank + group->n, sizeof n, "resolving rows"));
-    DCSR_TRY(open_held(held, j, n));
-    dcsr_i_cuda_list_group(j->stream, &j->work, group, words, rank, held->keys, held->values);
-    held->resolved = true;
+    held->n += n;
     return DCSR_OK;
 }
 
 static dcsr_status read_held(dcsr_i_cuda_held *held, job *j)
 {
     DCSR_TRY(count_entries(j));
-    if (j->was.duplicates || j->was.tombstones) {
-        dcsr_i_cuda_group group;
-        dcsr_status status = open_group(&group, j, j->was.stored);
-        group.end = j->work.count;
-        group.n = j->was.stored;
-        if (status == DCSR_OK) status = resolve_held(held, j, &group);
-        close_group(&group, j, j->was.stored);
-        return status;
-    }
+    DCSR_TRY(open_held(held, j));
+    held->resolved = j->was.duplicates || j->was.tombstones;
+    j->resolved = j->was.stored;
+    if (held->resolved) return in_groups(j, list_group, held);
     const dcsr_i_cuda_walk walk = {j->work.rows, j->work.list, j->work.count, j->work.resolved};
-    DCSR_TRY(open_held(held, j, j->was.stored));
-    dcsr_i_cuda_list_entries(j->stream, &walk, held->n, j->work.list, held->keys, held->values);
+    dcsr_i_cuda_list_entries(j->stream, &walk, j->was.stored, j->work.list, held->keys, held->values);
+    held->n = j->was.stored;
     return DCSR_OK;
 }
 
@@ -430,6 +432,7 @@ dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, c
     job j = job_of_rows(matrix, rows, count);
     *held = (dcsr_i_cuda_held){0};
     dcsr_status status = read_held(held, &j);
+    if (status != DCSR_OK) close_held(held, &j);
     end(&j, status);
     return status;
 }
@@ -483,8 +486,7 @@ static void follow(const job *j, const dcsr_i_cuda_held *entries)
     if (status == DCSR_OK) status = dcsr_i_cuda_apply_transposed(matrix, DCSR_I_REMOVE, &before);
     if (status == DCSR_OK) status = dcsr_i_cuda_apply_transposed(matrix, DCSR_I_INSERT, entries);
     dcsr_i_twin_follow(matrix, status);
-    drop(j, before.keys, before.n, sizeof *before.keys);
-    drop(j, before.values, before.n, matrix->value_size);
+    close_held(&before, j);
     dcsr_i_cuda_leave(twin->cuda->stream);
 }
 

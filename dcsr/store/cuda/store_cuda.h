@@ -155,14 +155,14 @@ dcsr_status dcsr_i_cuda_replace_rows(dcsr_matrix *matrix, dcsr_i_cuda_produce *p
 
 /* Entries of some rows on the device: keys row << 32 | column in order of rows, and values, NULL for pattern. */
 typedef struct dcsr_i_cuda_held {
-    uint64_t n;
+    uint64_t n, capacity; /* entries, and those that there is room for */
     uint64_t *keys;
     void *values;
     bool resolved; /* of those that are read: they were, and ascend; else each stands as it was stored */
 } dcsr_i_cuda_held;
 /* What rows hold whose numbers are given in device memory, ascending; called like dcsr_i_cuda_replace_entries().
  * Where one of them is unresolved all are resolved; equal keys are left of a policy that keeps duplicates alone.
- * The arrays have room for n, and are the caller's to free (DCSR_I_SCRATCH). Waits. */
+ * The arrays are the caller's to free (DCSR_I_SCRATCH). Waits. */
 dcsr_status dcsr_i_cuda_read_rows(dcsr_i_cuda_held *held, dcsr_matrix *matrix, const uint32_t *rows,
                                   uint64_t count);
 /* Makes entries, which are of these rows alone, all that they hold, and publishes that; called like
