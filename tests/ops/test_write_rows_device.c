@@ -345,7 +345,7 @@ Test(write_rows_device, give_what_the_cpu_gives_where_it_does, .timeout = 300)
     open_device();
     NEEDS_GPU();
     uint64_t kept = 0;
-    test_seeds seeds = test_seeds_from_environment(TEST_EMULATOR ? TEST_VARIANT(16, 8, 4) : 100);
+    test_seeds seeds = test_seeds_from_environment(TEST_EMULATOR ? TEST_VARIANT(16, 4, 4) : 100);
     for (uint64_t i = 0; i < seeds.rounds; i++) {
         test_seed_begins(seeds.first + i);
         kept += compare(seeds.first + i, policies[i % 4], i % 3 == 1);
