@@ -374,11 +374,10 @@ static dcsr_status fill_page(writing *j, writer *t, uint64_t first, unsigned cou
 /* Whether there is nothing to write in a page. */
 static bool page_stays(const writing *j, uint64_t p, bool masked_out, bool no_source)
 {
-    const dcsr_i_rowwise *op = j->op;
     uint64_t first = p << DCSR_I_PAGE_SHIFT;
     if (j->keep && (masked_out || (j->change.in_T && no_source) ||
                     (j->change.in_region &&
-                     !dcsr_i_index_list_meets(&op->out.region->rows, first, first + DCSR_I_PAGE_ROWS))))
+                     !dcsr_i_index_list_meets(&j->op->out.region->rows, first, first + DCSR_I_PAGE_ROWS))))
         return true;
     return (masked_out || no_source) && (!j->old || dcsr_i_rows_are_empty(j->old, p, p + 1));
 }
