@@ -119,7 +119,7 @@ Test(rap_device, multiplies_twice_where_that_is_cheaper)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 2);
-    problem x = make(&p, DCSR_FP64, 400, 9, 3, 12);
+    problem x = make(&p, DCSR_FP64, 400, 9, 3, 25);
     cr_assert(!check(&x, (dcsr_desc){0}, "overlap"));
     free_problem(&x);
     x = make(&p, DCSR_INT64, 300, 6, 7, 0);
