@@ -4,13 +4,6 @@
 
 static const char operation[] = "multiplying matrices";
 
-/* Products of fewer rows are not worth the launches; nor those of which more than half of the rows are left. */
-#ifdef DCSR_SIMT
-enum { LEAST_ROWS = 48 };
-#else
-enum { LEAST_ROWS = 1 << 14 };
-#endif
-
 /* Each array with its length and the size of an element: to take them all, and to give them back. */
 typedef struct part {
     void **array;
@@ -96,7 +89,7 @@ dcsr_status dcsr_i_cuda_mxm_alike_open(dcsr_i_cuda_mxm_alike *alike, dcsr_i_cuda
     *alike = (dcsr_i_cuda_mxm_alike){.shared_bytes = shared_bytes,
                                      .most_entries = dcsr_i_cuda_mxm_most_entries(shared_bytes)};
     *are = false;
-    if (rows < LEAST_ROWS || !job->b.rows) return DCSR_OK;
+    if (rows < DCSR_CUDA_MXM_LEAST_ALIKE || !job->b.rows) return DCSR_OK;
     bool few;
     DCSR_TRY(find_kinds(alike, stream, job, &few));
     if (!few) return DCSR_OK;

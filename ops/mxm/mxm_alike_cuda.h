@@ -34,6 +34,13 @@ enum {
     DCSR_CUDA_MXM_SHARES = 16         /* that a program can be cut into, for warps */
 };
 
+/* Products of fewer rows are not worth the launches; nor are those of which more than half of the rows are left. */
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_MXM_LEAST_ALIKE = 48 };
+#else
+enum { DCSR_CUDA_MXM_LEAST_ALIKE = 1024 };
+#endif
+
 /* An open hash table of kinds. */
 typedef struct dcsr_i_cuda_mxm_kinds {
     uint32_t row[DCSR_CUDA_MXM_KINDS]; /* the row that the others are compared with; UINT32_MAX: none */

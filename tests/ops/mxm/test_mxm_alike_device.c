@@ -3,10 +3,13 @@
  * expected, bit for bit. */
 #include "dcsr/base/alloc.h"
 #include "dcsr/store/store.h"
+#include "ops/mxm/mxm_alike_cuda.h"
 #include "tests/support/support_triples.h"
 #include <dcsr/mxm.h>
 
 /* ---- Problems ---- */
+
+enum { LEAST = DCSR_CUDA_MXM_LEAST_ALIKE }; /* rows of which kinds are looked for */
 
 static const dcsr_semiring *plus_times(dcsr_type type)
 {
@@ -108,7 +111,7 @@ Test(mxm_alike_device, multiplies_stencils)
     static const struct {
         int side, depth;
         bool corners;
-    } grids[] = {{40, 1, false}, {40, 1, true}, {20, 6, false}, {20, 6, true}, {97, 2, true}, {10, 9, true}};
+    } grids[] = {{40, 1, false}, {40, 1, true}, {20, 6, false}, {20, 6, true}, {97, 2, true}, {10, 11, true}};
     open_device();
     NEEDS_GPU();
     parity p;
@@ -131,13 +134,13 @@ Test(mxm_alike_device, works_at_the_borders_of_kinds)
     } widths[] = {{1, 1, 1, 1},    {2, 1, 33, 1},   {31, 1, 32, 1},  {32, 1, 3, 1},   {33, 1, 3, 1},
                   {4, 2, 5, 3},    {16, 17, 16, 1}, {15, 17, 17, 1}, {16, 17, 17, 1}, {32, 40, 8, 1},
                   {8, 100, 32, 1}, {32, 1, 32, 7},  {3, 300, 2, 700}};
-    static const uint64_t lengths[] = {64, 65, 80, 81, 128, 200, 257};
+    static const uint64_t lengths[] = {0, 1, 16, 17, 64, 136, 193};
     open_device();
     NEEDS_GPU();
     parity p;
     parity_open(&p, 2);
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-        const uint64_t rows = lengths[w % (sizeof lengths / sizeof *lengths)];
+        const uint64_t rows = LEAST + lengths[w % (sizeof lengths / sizeof *lengths)];
         matrices a = make_band(&p, DCSR_FP64, rows, widths[w].a, widths[w].a_apart, 1);
         const uint64_t inner = rows + (widths[w].a - 1) * widths[w].a_apart;
         matrices b = make_band(&p, DCSR_FP64, inner, widths[w].b, widths[w].b_apart, 1);
@@ -176,7 +179,7 @@ Test(mxm_alike_device, takes_any_type_and_semiring)
 /* Rows in between that are others: an entry more, fewer, further away, or a row in several pieces; and rows of B. */
 Test(mxm_alike_device, leaves_out_other_rows)
 {
-    enum { ROWS = 400 };
+    enum { ROWS = 400 + LEAST };
     open_device();
     NEEDS_GPU();
     parity p;
@@ -214,8 +217,8 @@ Test(mxm_alike_device, reads_rows_in_pieces)
     parity p;
     parity_open(&p, 5);
     for (int batches = 2; batches <= 5; batches++) {
-        matrices a = make_band(&p, DCSR_INT64, 150, 10, 1, batches),
-                 b = make_band(&p, DCSR_INT64, 159, 12, 2, 6 - batches);
+        matrices a = make_band(&p, DCSR_INT64, 100 + LEAST, 10, 1, batches),
+                 b = make_band(&p, DCSR_INT64, 109 + LEAST, 12, 2, 6 - batches);
         check(&p, &a, &b, plus_times(DCSR_INT64), DCSR_INT64, "pieces");
         parity_free_matrix(&a), parity_free_matrix(&b);
     }
@@ -250,7 +253,7 @@ Test(mxm_alike_device, meets_many_kinds)
 /* Half of the rows have a kind, or just fewer; the others are too long, or empty. */
 Test(mxm_alike_device, leaves_half_of_the_rows)
 {
-    enum { ROWS = 300 };
+    enum { ROWS = (300 + LEAST) / 2 * 2 };
     open_device();
     NEEDS_GPU();
     parity p;
