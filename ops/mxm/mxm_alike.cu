@@ -1,7 +1,7 @@
 /* mxm_alike.cu: rows of a product by the program of their kind.
  *
- * A lane for each of 32 rows of one kind; the warps of a block share the program. Rows of a run read rows of A and of B
- * that follow one another in memory, and many of them in common: what a run reads of B's values is a few parts, one
+ * A lane for each of 32 rows of one kind; the warps of a block share the program. Rows of a strip read rows of A and of
+ * B that follow one another in memory, and many of them in common: what a strip reads of B's values is a few parts, one
  * for each group of neighbouring terms. They are brought to shared memory, each value once, where the loads of the
  * lanes stand in different banks if rows have an odd number of entries. No column of B is looked at, and of A those of
  * the first row. Loose rows read values of B in place.
@@ -33,8 +33,8 @@ struct layout {
     uint32_t steps;          /* of a program */
 };
 
-/* A step for the rows of a run, in 32 bits: what it multiplies are x[term] and values[at + length times the row]. */
-struct run_step {
+/* A step for the rows of a strip, in 32 bits: what it multiplies are x[term] and values[at + length times the row]. */
+struct strip_step {
     enum { AT_BITS = 16, TERM = AT_BITS, LENGTH = TERM + 5 };
     static __device__ uint32_t pack(uint32_t at, uint32_t step, uint32_t length)
     {
@@ -96,8 +96,8 @@ DCSR_CUDA_INLINE void run_steps(const Ring &ring, const dcsr_i_cuda_mxm_program 
 
 namespace
 {
-/* What a lane knows of a run's term: the entries of A of the run's rows that have this number. */
-struct run_terms {
+/* What a lane knows of a strip's term: the entries of A of the strip's rows that have this number. */
+struct strip_terms {
     uint64_t low;    /* where the row of B begins that the first row names; those of the others follow */
     uint32_t length; /* of each */
     uint32_t at;     /* where `low` is in shared memory */
@@ -107,13 +107,13 @@ struct run_terms {
 };
 } // namespace
 
-DCSR_CUDA_INLINE run_terms look_at_run(const dcsr_i_cuda_mxm_job &job, const dcsr_i_cuda_mxm_alike &alike,
-                                       uint64_t a, uint32_t terms, uint32_t rows)
+DCSR_CUDA_INLINE strip_terms look_at_strip(const dcsr_i_cuda_mxm_job &job, const dcsr_i_cuda_mxm_alike &alike,
+                                           uint64_t a, uint32_t terms, uint32_t rows)
 {
     const uint32_t lane = dcsr_i_cuda_lane();
     const uint32_t column = lane < terms ? job.a.columns[a + lane] : 0;
     const uint64_t head = lane < terms ? job.b_heads[column] : 0;
-    run_terms its;
+    strip_terms its;
     its.first = lane == 0 ? (uint32_t)(alike.shift[column] >> 32) : 0;
     its.first = __shfl_sync(DCSR_CUDA_ALL_LANES, its.first, 0);
     its.low = head >> 24;
@@ -163,10 +163,10 @@ template <class T> DCSR_CUDA_INLINE void bring_b(const dcsr_i_cuda_plus_times<T>
     copy_one(to, ring.b + place);
 }
 
-/* Brings the values that a run reads, and its steps. */
+/* Brings the values that a strip reads, and its steps. */
 template <class Ring>
 DCSR_CUDA_INLINE void bring_values(const dcsr_i_cuda_mxm_program &program, const Ring &ring,
-                                   const run_terms &its, uint64_t a, uint32_t values_of_a, bool with_b,
+                                   const strip_terms &its, uint64_t a, uint32_t values_of_a, bool with_b,
                                    const tile_memory<typename Ring::T> &memory)
 {
     const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32, lane = dcsr_i_cuda_lane();
@@ -189,16 +189,16 @@ DCSR_CUDA_INLINE void bring_values(const dcsr_i_cuda_mxm_program &program, const
         const int t = (int)(step >> 8 & 0xff);
         const uint32_t at = __shfl_sync(DCSR_CUDA_ALL_LANES, its.at, t) + (step & 0xff),
                        length = __shfl_sync(DCSR_CUDA_ALL_LANES, its.length, t);
-        if (k < steps) memory.step[k] = run_step::pack(at, step, length);
+        if (k < steps) memory.step[k] = strip_step::pack(at, step, length);
     }
     wait_for_copies();
     __syncthreads();
 }
 
 template <class Ring>
-DCSR_CUDA_INLINE void add_up_run(const Ring &ring, const dcsr_i_cuda_mxm_program &program,
-                                 const run_terms &its, uint64_t a, uint32_t rows, const layout &has,
-                                 const tile_memory<typename Ring::T> &memory)
+DCSR_CUDA_INLINE void add_up_strip(const Ring &ring, const dcsr_i_cuda_mxm_program &program,
+                                   const strip_terms &its, uint64_t a, uint32_t rows, const layout &has,
+                                   const tile_memory<typename Ring::T> &memory)
 {
     typedef typename Ring::T T;
     const uint32_t lane = dcsr_i_cuda_lane(), row = lane < rows ? lane : rows - 1;
@@ -207,8 +207,8 @@ DCSR_CUDA_INLINE void add_up_run(const Ring &ring, const dcsr_i_cuda_mxm_program
     const T *x_of_row = memory.x + row * program.terms;
     if (fits)
         run_steps(ring, program, memory.step, memory.out, [&](uint32_t step, T *x, T *y) {
-            *x = x_of_row[run_step::term(step)];
-            *y = memory.values[run_step::at(step) + run_step::length(step) * row];
+            *x = x_of_row[strip_step::term(step)];
+            *y = memory.values[strip_step::at(step) + strip_step::length(step) * row];
         });
     else
         run_steps(ring, program, program.step, memory.out, [&](uint32_t step, T *x, T *y) {
@@ -233,9 +233,9 @@ DCSR_CUDA_INLINE divided divide(uint32_t q, uint32_t entries)
 
 /* Writes rows that stand side by side, from place `to` on. */
 template <class Ring>
-DCSR_CUDA_INLINE void write_run(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
-                                const dcsr_i_cuda_mxm_program &program, uint32_t first, uint32_t rows,
-                                uint64_t to, const tile_memory<typename Ring::T> &memory)
+DCSR_CUDA_INLINE void write_strip(const dcsr_i_cuda_mxm_job &job, const Ring &ring,
+                                  const dcsr_i_cuda_mxm_program &program, uint32_t first, uint32_t rows,
+                                  uint64_t to, const tile_memory<typename Ring::T> &memory)
 {
     typedef typename Ring::T T;
     const uint32_t entries = program.entries, *columns = Ring::VALUES ? memory.column : program.column;
@@ -263,7 +263,7 @@ DCSR_CUDA_INLINE group_rows bring_rows(const dcsr_i_cuda_mxm_job &job, const dcs
     return {job.a_heads[row] >> 24, alike.begin[row], alike.kind[row]};
 }
 
-/* A block for 32 rows that follow one another, and the runs in them. */
+/* A block for 32 rows that follow one another, and the strips in them. */
 template <class Ring>
 static __global__ void __launch_bounds__(MOST_THREADS, 2)
     run_rows(dcsr_i_cuda_mxm_job job, dcsr_i_cuda_mxm_alike alike, layout has)
@@ -283,19 +283,19 @@ static __global__ void __launch_bounds__(MOST_THREADS, 2)
         const bool exists = row < job.a.rows;
         const uint32_t rows = (uint32_t)__popc(__ballot_sync(DCSR_CUDA_ALL_LANES, exists));
         if (threadIdx.x < 32 && exists && (word & 0xff) != NONE) job.begin[row] = c;
-        const uint32_t begins = dcsr_i_cuda_mxm_run_begins(word, exists);
+        const uint32_t begins = dcsr_i_cuda_mxm_strip_begins(word, exists);
         for (uint32_t rest = begins; rest; rest &= rest - 1) {
             const uint32_t first = (uint32_t)__ffs((int)rest) - 1,
-                           n = dcsr_i_cuda_mxm_run_length(begins, rows, first);
+                           n = dcsr_i_cuda_mxm_strip_length(begins, rows, first);
             const uint32_t kind = __shfl_sync(DCSR_CUDA_ALL_LANES, word, (int)first) & 0xff;
-            if (n < DCSR_CUDA_MXM_LEAST_RUN || kind == NONE) continue;
+            if (n < DCSR_CUDA_MXM_LEAST_STRIP || kind == NONE) continue;
             const dcsr_i_cuda_mxm_program &program = alike.program[kind];
             if (!program.steps) continue;
             const uint64_t its_a = __shfl_sync(DCSR_CUDA_ALL_LANES, a, (int)first),
                            its_c = __shfl_sync(DCSR_CUDA_ALL_LANES, c, (int)first);
-            const run_terms its = look_at_run(job, alike, its_a, program.terms, n);
-            if (Ring::VALUES) add_up_run(ring, program, its, its_a, n, has, memory);
-            write_run(job, ring, program, its.first, n, its_c, memory);
+            const strip_terms its = look_at_strip(job, alike, its_a, program.terms, n);
+            if (Ring::VALUES) add_up_strip(ring, program, its, its_a, n, has, memory);
+            write_strip(job, ring, program, its.first, n, its_c, memory);
         }
     }
 }
@@ -312,7 +312,7 @@ template <class T> static layout lay_out(const dcsr_i_cuda_mxm_alike *alike, boo
     /* Neighbouring terms have values in common: with 20 a step there is room for all in most cases. */
     uint64_t values = parts && fixed < most ? (most - fixed) / sizeof(T) : 0;
     if (values > (uint64_t)20 * plan->most_steps + 64) values = (uint64_t)20 * plan->most_steps + 64;
-    if (values >> run_step::AT_BITS) values = ((uint64_t)1 << run_step::AT_BITS) - 1;
+    if (values >> strip_step::AT_BITS) values = ((uint64_t)1 << strip_step::AT_BITS) - 1;
     has.values = (uint32_t)values;
     return has;
 }
@@ -344,7 +344,7 @@ DCSR_CUDA_INLINE uint32_t kind_of(const uint64_t *first_tile, uint64_t tile)
     return coarse * EACH + (uint32_t)__popc(__ballot_sync(DCSR_CUDA_ALL_LANES, before)) - 1;
 }
 
-/* A block for 32 loose rows of a kind. Where the rows of B begin stands where runs have values. */
+/* A block for 32 loose rows of a kind. Where the rows of B begin stands where strips have values. */
 template <class Ring>
 static __global__ void __launch_bounds__(MOST_THREADS)
     run_loose(dcsr_i_cuda_mxm_job job, dcsr_i_cuda_mxm_alike alike, layout has)

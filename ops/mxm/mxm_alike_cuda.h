@@ -9,7 +9,7 @@
  *      kinds of C's rows     by the kinds and shifts of the rows of B that they add up
  *      programs              the products of one row of each kind, by column
  *      lengths, begins       of all rows of C
- *      runs                  rows that follow one another, each shifted by one from the one      mxm_alike.cu
+ *      strips                  rows that follow one another, each shifted by one from the one      mxm_alike.cu
  *                            before; so are, in memory, the rows of A and of B that they read
  *      loose rows            all others, sorted by kind
  *

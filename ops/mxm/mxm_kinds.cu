@@ -364,8 +364,8 @@ static __global__ void measure_rows(dcsr_i_cuda_mxm_job job, dcsr_i_cuda_mxm_ali
         if (exists) job.length[row] = entries == EMPTY ? 0 : entries;
         if (entries != EMPTY) products += its->steps;
         left += exists && entries == EMPTY;
-        const bool in_run = dcsr_i_cuda_mxm_in_run(word, exists);
-        loose += exists && !in_run && entries != EMPTY;
+        const bool in_strip = dcsr_i_cuda_mxm_in_strip(word, exists);
+        loose += exists && !in_strip && entries != EMPTY;
     }
     products = dcsr_i_cuda_block_sum(products);
     loose = dcsr_i_cuda_block_sum(loose);
@@ -389,8 +389,8 @@ static __global__ void collect_loose(dcsr_i_cuda_mxm_job job, dcsr_i_cuda_mxm_al
          first += dcsr_i_cuda_warp_step() * 32) {
         const uint64_t row = first + lane;
         const uint32_t word = row < job.a.rows ? alike.kind[row] : (uint32_t)NONE;
-        const bool in_run = dcsr_i_cuda_mxm_in_run(word, row < job.a.rows),
-                   loose = !in_run && row < job.a.rows;
+        const bool in_strip = dcsr_i_cuda_mxm_in_strip(word, row < job.a.rows),
+                   loose = !in_strip && row < job.a.rows;
         const uint32_t all = __ballot_sync(DCSR_CUDA_ALL_LANES, loose);
         uint64_t at = 0;
         if (!all) continue;

@@ -1,5 +1,5 @@
 /* test_mxm_alike_device.c: products on a device whose rows are shifts of a few rows, and of which C has the pattern
- * already: every border of kinds and runs, rows between that are others, too many kinds. The cpu's product is what is
+ * already: every border of kinds and strips, rows between that are others, too many kinds. The cpu's product is what is
  * expected, bit for bit. */
 #include "dcsr/base/alloc.h"
 #include "dcsr/store/store.h"
@@ -104,7 +104,7 @@ static bool check(parity *p, const matrices *A, const matrices *B, const dcsr_se
     return in_order;
 }
 
-/* ---- Kinds and runs ---- */
+/* ---- Kinds and strips ---- */
 
 Test(mxm_alike_device, multiplies_stencils)
 {
