@@ -259,7 +259,8 @@ dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape)
                                .device = rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU,
                                .rows = rows->rows,
                                .cols = rows->cols,
-                               .nnz = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows)};
+                               .nnz = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows),
+                               .matrix = view->matrix->serial};
     return DCSR_OK;
 }
 

@@ -71,6 +71,8 @@ typedef struct dcsr_view_shape {
     dcsr_device device;    /* where the entries are: DCSR_DEVICE_CPU or _CUDA */
     uint64_t rows, cols;
     uint64_t nnz; /* entries the view shows */
+    uint64_t
+        matrix; /* a number that all views of the matrix have, and those of no other matrix of the process */
 } dcsr_view_shape;
 
 /* Fills *shape. Cost: O(1). */
