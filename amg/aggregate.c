@@ -133,8 +133,8 @@ dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarc
 {
     dcsr_i_amg_array keys = {0}, lists = {0};
     const uint64_t n = graph->count;
-    dcsr_status status = dcsr_i_amg_take(&keys, h->context, 2 * n, sizeof(uint64_t));
-    if (!status) status = dcsr_i_amg_take(&lists, h->context, 3 * n, sizeof(uint32_t));
+    dcsr_status status = dcsr_i_amg_borrow(&keys, h->pool, 2 * n, sizeof(uint64_t));
+    if (!status) status = dcsr_i_amg_borrow(&lists, h->pool, 3 * n, sizeof(uint32_t));
     if (!status) {
         selection s = {.graph = graph, .key = keys.data, .seed = (uint64_t)h->options.seed};
         s.least = s.key + n;
@@ -144,7 +144,7 @@ dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarc
         select_roots(&s, h);
         parts->count = number(parts->aggregate, s.open, s.near, &s, dcsr_context_threads(h->context, 8 * n));
     }
-    dcsr_i_amg_drop(&keys, h->context);
-    dcsr_i_amg_drop(&lists, h->context);
+    dcsr_i_amg_give(&keys, h->pool);
+    dcsr_i_amg_give(&lists, h->pool);
     return status;
 }

@@ -2,25 +2,11 @@
 #include "amg/amg_engine.h"
 #include "amg/cuda/amg_cuda.h"
 #include "amg/follow.h"
+#include "amg/products.h"
 #include "amg/rebuild.h"
-#include <dcsr/convert.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
-
-dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size)
-{
-    void *data = dcsr_context_allocate(context, count, size);
-    if (!data) return dcsr_thread_status();
-    *array = (dcsr_i_amg_array){data, count, size};
-    return DCSR_OK;
-}
-
-void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context)
-{
-    dcsr_context_free(context, array->data, array->count, array->size);
-    *array = (dcsr_i_amg_array){0};
-}
 
 double dcsr_i_amg_now(void)
 {
@@ -55,9 +41,9 @@ static void free_level(dcsr_i_amg_level *level, dcsr_i_amg_hierarchy *h)
                                         &level->T,
                                         &level->norms};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) h->engine->drop(arrays[a], h);
-    dcsr_i_amg_matrix_free(&level->A, h->context);
-    dcsr_i_amg_matrix_free(&level->P, h->context);
-    dcsr_i_amg_matrix_free(&level->R, h->context);
+    dcsr_i_amg_matrix_free(&level->A, h);
+    dcsr_i_amg_matrix_free(&level->P, h);
+    dcsr_i_amg_matrix_free(&level->R, h);
 }
 
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)
@@ -69,12 +55,13 @@ void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *h)
     dcsr_context_free(h->context, h, 1, sizeof *h);
 }
 
-dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg)
+dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, dcsr_amg *amg)
 {
     dcsr_i_amg_hierarchy *h = dcsr_context_allocate(amg->context, 1, sizeof *h);
     *hierarchy = h;
     if (!h) return dcsr_thread_status();
     h->context = amg->context;
+    h->pool = &amg->pool;
     h->engine = amg->engine;
     h->options = amg->options;
     return DCSR_OK;
@@ -91,6 +78,7 @@ dcsr_status dcsr_amg_create(dcsr_amg **amg, dcsr_context *context)
     made->context = context;
     made->engine = info.device == DCSR_DEVICE_CPU ? &dcsr_i_amg_cpu : dcsr_i_amg_device;
     dcsr_i_amg_options_default(&made->options);
+    dcsr_i_amg_pool_init(&made->pool, context);
     *amg = made;
     return DCSR_OK;
 }
@@ -103,6 +91,7 @@ void dcsr_amg_destroy(dcsr_amg *amg)
     dcsr_i_amg_drop(&amg->nullspace, amg->context);
     dcsr_i_amg_drop(&amg->residuals, amg->context);
     dcsr_i_amg_drop(&amg->residual_counts, amg->context);
+    dcsr_i_amg_pool_end(&amg->pool);
     dcsr_context_free(amg->context, amg, 1, sizeof *amg);
 }
 
@@ -128,6 +117,7 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
     dcsr_i_amg_rebuild_drop(amg);
     dcsr_i_amg_drop(&amg->nullspace, amg->context);
     amg->nullspace = rows;
+    if (amg->hierarchy) amg->hierarchy->other_vectors = true;
     amg->nullspace_rows = B ? B->rows : 0;
     amg->nullspace_cols = B ? B->cols : 0;
     return DCSR_OK;
@@ -145,7 +135,8 @@ static dcsr_status check_options(const dcsr_amg *amg)
         narrow ? "precision=fp32" : "smoother=gauss-seidel");
 }
 
-dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like)
+dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like,
+                               uint64_t *changed)
 {
     dcsr_i_amg_hierarchy *h;
     double start = dcsr_i_amg_now();
@@ -156,6 +147,8 @@ dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hie
     }
     dcsr_status status = h->engine->open(h);
     if (!status) status = dcsr_i_amg_adopt(h, A, amg, false);
+    if (!status && changed)
+        *changed = dcsr_i_amg_count_differing(&like->level[0].A.rows, &h->level[0].A.rows, h->context);
     if (!status) status = dcsr_i_amg_build(h, amg, like);
     dcsr_status closed = h->engine->close(h, "amg setup");
     if (!status) status = closed;
@@ -166,6 +159,7 @@ dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hie
     if (like) h->first_iterations = like->first_iterations;
     if (like) h->report.iterations = like->report.iterations;
     dcsr_i_amg_hierarchy_destroy(amg->hierarchy);
+    dcsr_i_amg_pool_turn(&amg->pool);
     amg->hierarchy = h;
     amg->view = A;
     h->report.setup_seconds = dcsr_i_amg_now() - start;
@@ -180,7 +174,7 @@ dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
     DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
     DCSR_I_AMG_TRY(check_options(amg));
     dcsr_i_amg_rebuild_drop(amg);
-    DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, NULL));
+    DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, NULL, NULL));
     if (report) *report = amg->hierarchy->report;
     return DCSR_OK;
 }
@@ -234,51 +228,14 @@ dcsr_status dcsr_amg_get_level(const dcsr_amg *amg, uint64_t number, dcsr_amg_le
     return DCSR_OK;
 }
 
-/* The rows as they are after updates, one after the other. */
-static dcsr_status gather(dcsr_matrix **made, dcsr_context *context, const dcsr_i_amg_rows *rows)
-{
-    dcsr_i_amg_array offsets = {0}, columns = {0}, values = {0};
-    dcsr_status status = dcsr_i_amg_take(&offsets, context, rows->rows + 1, sizeof(uint64_t));
-    if (!status) status = dcsr_i_amg_take(&columns, context, rows->nnz, sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&values, context, rows->nnz, sizeof(double));
-    if (!status) {
-        uint64_t *offset = offsets.data;
-        for (uint64_t i = 0; i < rows->rows; i++) {
-            const dcsr_i_amg_span row = dcsr_i_amg_span_of(rows, i);
-            memcpy((uint32_t *)columns.data + offset[i], row.columns, row.count * sizeof *row.columns);
-            memcpy((double *)values.data + offset[i], row.values, row.count * sizeof *row.values);
-            offset[i + 1] = offset[i] + row.count;
-        }
-        status = dcsr_matrix_from_csr(
-            made, context,
-            &(dcsr_csr){rows->rows, rows->cols, rows->nnz, DCSR_FP64, offset, columns.data, values.data},
-            NULL);
-    }
-    dcsr_i_amg_drop(&offsets, context);
-    dcsr_i_amg_drop(&columns, context);
-    dcsr_i_amg_drop(&values, context);
-    return status;
-}
-
-static dcsr_status show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_context *context)
-{
-    if (!view) return DCSR_OK;
-    *view = m->view;
-    if (!m->begins.data) return DCSR_OK;
-    if (!m->shown) DCSR_I_AMG_TRY(gather(&m->shown, context, &m->rows));
-    if (!m->shown_view) DCSR_I_AMG_TRY(dcsr_view_create(&m->shown_view, m->shown, DCSR_LAYOUT_CSR, 0));
-    *view = m->shown_view;
-    return DCSR_OK;
-}
-
 dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t number, dcsr_view **A, dcsr_view **P,
                                dcsr_view **R)
 {
     DCSR_I_AMG_TRY(find(amg, number, "views"));
     dcsr_i_amg_level *level = &amg->hierarchy->level[number];
-    DCSR_I_AMG_TRY(show(A, &level->A, amg->context));
-    DCSR_I_AMG_TRY(show(P, &level->P, amg->context));
-    return show(R, &level->R, amg->context);
+    if (A) DCSR_I_AMG_TRY(dcsr_i_amg_show(A, &level->A, amg->context));
+    if (P) DCSR_I_AMG_TRY(dcsr_i_amg_show(P, &level->P, amg->context));
+    return R ? dcsr_i_amg_show(R, &level->R, amg->context) : DCSR_OK;
 }
 
 dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column, uint64_t *count,

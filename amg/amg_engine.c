@@ -48,12 +48,12 @@ static dcsr_status close(dcsr_i_amg_hierarchy *h, const char *operation)
 
 static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size)
 {
-    return dcsr_i_amg_take(array, h->context, count, size);
+    return dcsr_i_amg_borrow_zeroed(array, h->pool, count, size);
 }
 
 static void drop(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h)
 {
-    dcsr_i_amg_drop(array, h->context);
+    dcsr_i_amg_give(array, h->pool);
 }
 
 static void put(dcsr_i_amg_hierarchy *h, void *to, const void *from, size_t bytes)

@@ -56,8 +56,8 @@ dcsr_status dcsr_i_amg_read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hier
                                      dcsr_i_amg_level *level)
 {
     const dcsr_i_amg_rows *A = &level->A.rows;
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->diagonal, h->context, A->rows, sizeof(double)));
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->scale, h->context, A->rows, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&level->diagonal, h->pool, A->rows, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&level->scale, h->pool, A->rows, sizeof(double)));
     double gershgorin = 0;
     const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
     const int threads = dcsr_context_threads(h->context, A->nnz);

@@ -14,6 +14,7 @@
 #include "amg/amg_random.h"
 #include <dcsr/amg.h>
 #include <dcsr/extend.h>
+#include <pthread.h>
 
 #define DCSR_I_AMG_TRY(expression)                   \
     do {                                             \
@@ -66,12 +67,28 @@ typedef struct dcsr_i_amg_array {
     void *data;
     uint64_t count;
     size_t size;
+    size_t bytes; /* of the host's memory, which may be more */
 } dcsr_i_amg_array;
+
+/* Memory of the host that was given back, for whoever asks next (memory.c). */
+enum { DCSR_I_AMG_MOST_BLOCKS = 192 };
+typedef struct dcsr_i_amg_block {
+    void *data;
+    size_t bytes;
+    uint64_t turn; /* in which it was given back */
+} dcsr_i_amg_block;
+typedef struct dcsr_i_amg_pool {
+    dcsr_context *context;
+    pthread_mutex_t mutex;
+    uint64_t turn; /* setups so far */
+    int count;
+    dcsr_i_amg_block block[DCSR_I_AMG_MOST_BLOCKS];
+} dcsr_i_amg_pool;
 
 /* The rows of a matrix, as all passes read them: row i has the entries begin[i] to end[i] - 1. Those below `fixed`
  * are in arrays that never change, as a setup leaves them; a row that an update changes moves behind them, to
  * moved_columns and moved_values, which are counted on from `fixed`. So a change costs what it changes. After a
- * setup `begin` and `end` are the offsets of a CSR view, and all arrays are lent by that. */
+ * setup `begin` and `end` are the offsets of a CSR view, or of a level. */
 typedef struct dcsr_i_amg_rows {
     uint64_t rows, cols, nnz;
     const uint64_t *begin, *end;
@@ -95,10 +112,12 @@ static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint6
     return (dcsr_i_amg_span){A->moved_columns + begin, A->moved_values + begin, count};
 }
 
-/* A matrix, its CSR view and the rows in that; and where an update moves rows to (undo.c). */
+/* A matrix: on a device, and where it is a copy that took an operation, with its CSR view; the caller's view alone; or
+ * offsets, columns and values of its own. And where an update moves rows to (undo.c). */
 typedef struct dcsr_i_amg_matrix {
-    dcsr_matrix *matrix; /* NULL: the view is the caller's */
+    dcsr_matrix *matrix; /* NULL: the view is the caller's, or there is none */
     dcsr_view *view;
+    dcsr_i_amg_array own[3];
     dcsr_i_amg_rows rows;
     dcsr_i_amg_array narrow, moved_narrow; /* what rows has of them */
     dcsr_i_amg_array begins, ends, columns, values;
@@ -146,12 +165,14 @@ typedef struct dcsr_i_amg_level {
 
 typedef struct dcsr_i_amg_hierarchy {
     dcsr_context *context;
+    dcsr_i_amg_pool *pool;                  /* the solver's */
     const struct dcsr_i_amg_engine *engine; /* amg_engine.h */
     void *stream;                           /* of a device, while a call works there */
     dcsr_status failed;                     /* there, first */
     dcsr_i_amg_options options;
     int level_count, width;
     dcsr_i_amg_level level[DCSR_I_AMG_MOST_LEVELS];
+    bool other_vectors;    /* the solver has got other near-nullspace vectors since the setup */
     bool symmetric;        /* level 0, as far as random vectors tell, with a positive diagonal */
     dcsr_i_amg_array sums; /* of blocks of rows, for kernels */
     dcsr_amg_report report;
@@ -172,14 +193,24 @@ struct dcsr_amg {
     dcsr_i_amg_rebuild *rebuild;     /* NULL: no setup is under way beside */
     /* Of the last solve: those of a column, then those of the next; how many each has. */
     dcsr_i_amg_array residuals, residual_counts;
+    dcsr_i_amg_pool pool;
 };
 
-/* ---- Memory of the host (amg.c); that of the engine is in amg_engine.h ---- */
+/* ---- Memory of the host (memory.c); that of the engine is in amg_engine.h ---- */
 
 dcsr_status dcsr_i_amg_take(dcsr_i_amg_array *array, dcsr_context *context, uint64_t count, size_t size);
 void dcsr_i_amg_drop(dcsr_i_amg_array *array, dcsr_context *context);
+/* The same from a pool and back to it; any array of the host may be given. What is borrowed has any content. */
+dcsr_status dcsr_i_amg_borrow(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool, uint64_t count, size_t size);
+dcsr_status dcsr_i_amg_borrow_zeroed(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool, uint64_t count,
+                                     size_t size);
+void dcsr_i_amg_give(dcsr_i_amg_array *array, dcsr_i_amg_pool *pool);
+void dcsr_i_amg_pool_init(dcsr_i_amg_pool *pool, dcsr_context *context);
+void dcsr_i_amg_pool_end(dcsr_i_amg_pool *pool);
+/* After a setup: frees what the last ones had no use for. */
+void dcsr_i_amg_pool_turn(dcsr_i_amg_pool *pool);
 /* An empty one, with the options of the solver. */
-dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, const dcsr_amg *amg);
+dcsr_status dcsr_i_amg_hierarchy_create(dcsr_i_amg_hierarchy **hierarchy, dcsr_amg *amg);
 void dcsr_i_amg_hierarchy_destroy(dcsr_i_amg_hierarchy *hierarchy);
 
 /* On the host: makes room for the sums of a pass over `rows` rows (kernels.c). */
@@ -241,6 +272,7 @@ void dcsr_i_amg_graph_free(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h);
 typedef struct dcsr_i_amg_partition {
     uint32_t *aggregate;
     uint64_t count;
+    const dcsr_i_amg_level *like; /* if not NULL: these are its aggregates, and T is its T */
 } dcsr_i_amg_partition;
 dcsr_status dcsr_i_amg_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hierarchy *h,
                                  const dcsr_i_amg_graph *graph);
@@ -277,11 +309,16 @@ dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *c
                                    const dcsr_i_amg_partition *parts, uint64_t vectors);
 /* coarse.c: the dense pseudo-inverse of the last level. */
 dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
-/* setup.c: takes a CSR view of the matrix, in which columns ascend; the rows of the view that there is. */
+/* rows.c: takes a CSR view of the matrix, in which columns ascend; the rows of the view that there is; a copy of a view
+ * of entries of a type. */
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
 dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m);
 dcsr_i_amg_rows dcsr_i_amg_rows_of(const dcsr_csr *csr);
-void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context);
+void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
+dcsr_status dcsr_i_amg_copy_view(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h, dcsr_view *A,
+                                 const dcsr_view_shape *shape, dcsr_type type);
+/* A CSR view of what the matrix is now; NULL: it was not made. */
+dcsr_status dcsr_i_amg_show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_context *context);
 
 /* setup.c: the report, from the levels. */
 void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h);

@@ -3,9 +3,9 @@
  * A_f is A without its weak entries, which are added to the diagonal, so that it maps constants to what A maps
  * them to. A row of P has entries in the aggregates of its node's strong neighbours: rows of P are counted by
  * the graph alone, then computed, each by one thread. */
-#include "amg/hierarchy.h"
-#include <dcsr/convert.h>
+#include "amg/products.h"
 #include <stdlib.h>
+#include <string.h>
 
 typedef dcsr_i_amg_reach reach;
 
@@ -16,6 +16,7 @@ typedef struct work {
     uint64_t *offsets;
     uint32_t *columns;
     double *values;
+    bool differs; /* a row has not as many entries as the offsets say */
 } work;
 
 static void add(reach *r, uint32_t a)
@@ -98,7 +99,7 @@ void dcsr_i_amg_smoothed_row(const dcsr_i_amg_smoothed *P, const dcsr_i_amg_reac
     add_row(P, r, to, 1 - factor * diagonal, row, node);
 }
 
-static void count_node(reach *r, const work *w, uint64_t node)
+static void count_node(reach *r, work *w, uint64_t node)
 {
     const uint64_t block = w->P.level->block;
     const dcsr_i_amg_graph *g = w->graph;
@@ -106,55 +107,82 @@ static void count_node(reach *r, const work *w, uint64_t node)
     for (uint64_t i = 0; i < block; i++) w->offsets[node * block + i + 1] = r->count * w->P.vectors;
 }
 
-static void fill_node(reach *r, const work *w, uint64_t node)
+static void fill_node(reach *r, work *w, uint64_t node)
 {
     const dcsr_i_amg_graph *g = w->graph;
-    const uint64_t block = w->P.level->block;
+    const uint64_t block = w->P.level->block, count = w->P.vectors;
     dcsr_i_amg_reach_from(r, &w->P, node, g->nodes + g->begin[node], g->length[node]);
-    for (uint64_t row = node * block; row < (node + 1) * block; row++)
-        dcsr_i_amg_smoothed_row(&w->P, r, row, node, w->columns + w->offsets[row],
-                                w->values + w->offsets[row]);
+    for (uint64_t row = node * block; row < (node + 1) * block; row++) {
+        const uint64_t begin = w->offsets[row];
+        if (w->offsets[row + 1] - begin != r->count * count) {
+            __atomic_store_n(&w->differs, true, __ATOMIC_RELAXED);
+            return;
+        }
+        memset(w->values + begin, 0, r->count * count * sizeof *w->values);
+        dcsr_i_amg_smoothed_row(&w->P, r, row, node, w->columns + begin, w->values + begin);
+    }
 }
 
 /* Calls `step` for all nodes. `arrays` has a reach for each thread. */
-static void each_node(void (*step)(reach *, const work *, uint64_t), const work *w, const uint32_t *arrays,
-                      uint64_t aggregates, int threads)
+static void each_node(void (*step)(reach *, work *, uint64_t), work *w, uint32_t *arrays, uint64_t aggregates,
+                      int threads)
 {
     const uint64_t nodes = w->graph->count;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
     for (int t = 0; t < threads; t++) {
-        uint32_t *own = (uint32_t *)arrays + (uint64_t)t * (2 * aggregates + nodes);
+        uint32_t *own = arrays + (uint64_t)t * (2 * aggregates + nodes);
         reach r = {own, own + aggregates, own + 2 * aggregates, 0, 0};
         uint64_t end = nodes * (uint64_t)(t + 1) / (uint64_t)threads;
         for (uint64_t node = nodes * (uint64_t)t / (uint64_t)threads; node < end; node++) step(&r, w, node);
     }
 }
 
-static dcsr_status make(dcsr_matrix **P, dcsr_i_amg_hierarchy *h, work *w, uint64_t aggregates)
+static dcsr_status fill(dcsr_i_amg_matrix *P, dcsr_i_amg_hierarchy *h, work *w, dcsr_i_amg_array *reaches,
+                        uint64_t aggregates, int threads)
 {
-    const uint64_t rows = w->P.level->rows, cols = aggregates * w->P.vectors;
-    const int threads = dcsr_context_threads(h->context, w->P.level->A.rows.nnz);
-    dcsr_i_amg_array reaches = {0}, offsets = {0}, columns = {0}, values = {0};
-    dcsr_status status = dcsr_i_amg_take(
-        &reaches, h->context, (uint64_t)threads * (2 * aggregates + w->graph->count), sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&offsets, h->context, rows + 1, sizeof(uint64_t));
-    if (status) goto done;
-    w->offsets = offsets.data;
-    each_node(count_node, w, reaches.data, aggregates, threads);
+    const uint64_t rows = w->P.level->rows;
     for (uint64_t i = 0; i < rows; i++) w->offsets[i + 1] += w->offsets[i];
-    status = dcsr_i_amg_take(&columns, h->context, w->offsets[rows], sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&values, h->context, w->offsets[rows], sizeof(double));
-    if (status) goto done;
-    w->columns = columns.data;
-    w->values = values.data;
-    each_node(fill_node, w, reaches.data, aggregates, threads);
-    const dcsr_csr csr = {rows, cols, w->offsets[rows], DCSR_FP64, w->offsets, w->columns, w->values};
-    status = dcsr_matrix_from_csr(P, h->context, &csr, NULL);
-done:
-    dcsr_i_amg_drop(&reaches, h->context);
-    dcsr_i_amg_drop(&offsets, h->context);
-    dcsr_i_amg_drop(&columns, h->context);
-    dcsr_i_amg_drop(&values, h->context);
+    DCSR_I_AMG_TRY(dcsr_i_amg_own_entries(P, h, rows, aggregates * w->P.vectors));
+    w->columns = P->own[1].data;
+    w->values = P->own[2].data;
+    memset(reaches->data, 0, reaches->count * reaches->size);
+    each_node(fill_node, w, reaches->data, aggregates, threads);
+    return DCSR_OK;
+}
+
+/* As long as the rows of another P. If they are not, false, and P has offsets alone. */
+static dcsr_status fill_like(bool *fits, dcsr_i_amg_matrix *P, dcsr_i_amg_hierarchy *h, work *w,
+                             dcsr_i_amg_array *reaches, const dcsr_i_amg_rows *like, uint64_t aggregates,
+                             int threads)
+{
+    for (uint64_t i = 0; i < like->rows; i++) w->offsets[i + 1] = like->end[i] - like->begin[i];
+    DCSR_I_AMG_TRY(fill(P, h, w, reaches, aggregates, threads));
+    *fits = !w->differs;
+    w->differs = false;
+    if (*fits) return DCSR_OK;
+    dcsr_i_amg_give(&P->own[1], h->pool);
+    dcsr_i_amg_give(&P->own[2], h->pool);
+    return DCSR_OK;
+}
+
+static dcsr_status make(dcsr_i_amg_matrix *P, dcsr_i_amg_hierarchy *h, work *w,
+                        const dcsr_i_amg_partition *parts)
+{
+    const int threads = dcsr_context_threads(h->context, w->P.level->A.rows.nnz);
+    const uint64_t aggregates = parts->count, numbers = 2 * aggregates + w->graph->count;
+    dcsr_i_amg_array reaches = {0};
+    bool done = false;
+    DCSR_I_AMG_TRY(dcsr_i_amg_own_offsets(P, h, w->P.level->rows));
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow(&reaches, h->pool, (uint64_t)threads * numbers, sizeof(uint32_t)));
+    w->offsets = P->own[0].data;
+    dcsr_status status = DCSR_OK;
+    if (parts->like) status = fill_like(&done, P, h, w, &reaches, &parts->like->P.rows, aggregates, threads);
+    if (!status && !done) {
+        memset(reaches.data, 0, reaches.count * reaches.size);
+        each_node(count_node, w, reaches.data, aggregates, threads);
+        status = fill(P, h, w, &reaches, aggregates, threads);
+    }
+    dcsr_i_amg_give(&reaches, h->pool);
     return status;
 }
 
@@ -162,8 +190,13 @@ dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *c
                                    dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                    const dcsr_i_amg_partition *parts, uint64_t vectors)
 {
-    DCSR_I_AMG_TRY(dcsr_i_amg_tentative(T, coarse, h, level, parts, vectors));
+    const dcsr_i_amg_level *like = parts->like;
+    if (like) {
+        memcpy(T, like->T.data, like->T.count * sizeof *T);
+        if (like[1].B.data) memcpy(coarse, like[1].B.data, like[1].B.count * sizeof *coarse);
+    } else {
+        DCSR_I_AMG_TRY(dcsr_i_amg_tentative(T, coarse, h, level, parts, vectors));
+    }
     work w = {.P = {level, parts->aggregate, T, vectors, h->options.omega / level->told.rho}, .graph = graph};
-    DCSR_I_AMG_TRY(make(&level->P.matrix, h, &w, parts->count));
-    return dcsr_i_amg_matrix_view(&level->P);
+    return make(&level->P, h, &w, parts);
 }

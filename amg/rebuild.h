@@ -11,7 +11,8 @@ dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const 
                                    uint64_t *count, const char **why);
 
 /* amg.c: levels for A in place of those that there are; `like` as in dcsr_i_amg_build(). */
-dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like);
+dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like,
+                               uint64_t *changed);
 
 /* Starts a setup for amg->view, unless there is one. */
 dcsr_status dcsr_i_amg_rebuild_start(dcsr_amg *amg);

@@ -3,6 +3,7 @@
  *      C = strength(A)  aggregates = MIS-2(C)  T, B' = QR(B)  P = smoothed T  R = P^T  A' = R (A P)
  */
 #include "amg/amg_engine.h"
+#include "amg/products.h"
 #include <dcsr/mxm.h>
 #include <dcsr/transpose.h>
 #include <math.h>
@@ -13,55 +14,16 @@ static const double LEAST_COARSENING = 0.8;
 /* A last level of so many rows is still inverted where coarsening came to an end before coarse_rows. */
 enum { MOST_DIRECT = 1000 };
 
-dcsr_i_amg_rows dcsr_i_amg_rows_of(const dcsr_csr *csr)
-{
-    return (dcsr_i_amg_rows){.rows = csr->rows,
-                             .cols = csr->cols,
-                             .nnz = csr->nnz,
-                             .begin = csr->offsets,
-                             .end = csr->offsets + 1,
-                             .columns = csr->col_indices,
-                             .values = csr->values,
-                             .fixed = UINT64_MAX};
-}
-
-dcsr_status dcsr_i_amg_matrix_rows(dcsr_i_amg_matrix *m)
-{
-    dcsr_csr csr;
-    DCSR_I_AMG_TRY(dcsr_view_get_csr(m->view, &csr));
-    m->rows = dcsr_i_amg_rows_of(&csr);
-    return DCSR_OK;
-}
-
-dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m)
-{
-    DCSR_I_AMG_TRY(dcsr_view_create(&m->view, m->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
-    return dcsr_i_amg_matrix_rows(m);
-}
-
-void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_context *context)
-{
-    dcsr_i_amg_array *const arrays[] = {&m->begins, &m->ends, &m->columns, &m->values};
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_drop(arrays[a], context);
-    dcsr_view_destroy(m->shown_view);
-    dcsr_matrix_destroy(m->shown);
-    if (m->matrix) dcsr_view_destroy(m->view);
-    dcsr_matrix_destroy(m->matrix);
-}
-
 /* The arrays of the caller's view, or a copy of what it shows. */
-static dcsr_status adopt(dcsr_i_amg_matrix *m, dcsr_view *A, const dcsr_view_shape *shape, bool copies)
+static dcsr_status adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_view_shape *shape, bool copies)
 {
     dcsr_view_info info;
+    dcsr_i_amg_matrix *m = &h->level[0].A;
     DCSR_I_AMG_TRY(dcsr_view_get_info(A, &info));
-    if (info.layout == DCSR_LAYOUT_CSR && info.type == DCSR_FP64 && !copies) {
-        m->view = A;
-        return dcsr_i_amg_matrix_rows(m);
-    }
-    const dcsr_desc copy = {.transpose_a = true};
-    DCSR_I_AMG_TRY(dcsr_matrix_create(&m->matrix, shape->context, DCSR_FP64, shape->rows, shape->cols, NULL));
-    DCSR_I_AMG_TRY(dcsr_matrix_transpose(m->matrix, NULL, NULL, A, &copy));
-    return dcsr_i_amg_matrix_view(m);
+    if (info.layout != DCSR_LAYOUT_CSR || info.type != DCSR_FP64 || copies)
+        return dcsr_i_amg_copy_view(m, h, A, shape, info.type);
+    m->view = A;
+    return dcsr_i_amg_matrix_rows(m);
 }
 
 static dcsr_status check(const dcsr_amg *amg, const dcsr_view_shape *shape)
@@ -118,11 +80,15 @@ static dcsr_status begin_level(dcsr_i_amg_hierarchy *h, int number, const dcsr_i
 }
 
 /* R = P^T and A' = R A P, into the next level. */
-static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_matrix *next)
+static dcsr_status multiply(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, const dcsr_i_amg_level *like)
 {
-    /* Where the matrices are, with the same bits each time. */
-    const dcsr_desc desc = {.deterministic = true,
-                            .device = h->engine->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_AUTO};
+    dcsr_i_amg_matrix *next = &level[1].A;
+    if (!h->engine->on_device) {
+        DCSR_I_AMG_TRY(dcsr_i_amg_transpose(&level->R, h, &level->P.rows));
+        return dcsr_i_amg_galerkin(next, h, level, like ? &like[1].A.rows : NULL);
+    }
+    /* There, with the same bits each time. */
+    const dcsr_desc desc = {.deterministic = true, .device = DCSR_DEVICE_CUDA};
     const uint64_t rows = level->rows, coarse = level->P.rows.cols;
     dcsr_status status = dcsr_matrix_create(&level->R.matrix, h->context, DCSR_FP64, coarse, rows, NULL);
     if (!status) status = dcsr_matrix_transpose(level->R.matrix, NULL, NULL, level->P.view, &desc);
@@ -165,16 +131,18 @@ static dcsr_status partition(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, u
 }
 
 /* Whether aggregates still are such: every node with strong neighbours has one of them in its own aggregate. */
-static bool hold_together(const dcsr_i_amg_graph *g, const uint32_t *aggregate)
+static bool hold_together(const dcsr_i_amg_graph *g, const uint32_t *aggregate, int threads)
 {
+    bool apart = false;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : apart)
     for (uint64_t node = 0; node < g->count; node++) {
         const uint32_t *next = g->nodes + g->begin[node];
-        if ((aggregate[node] == DCSR_I_AMG_NO_AGGREGATE) != !g->length[node]) return false;
         uint32_t k = 0;
         while (k < g->length[node] && aggregate[next[k]] != aggregate[node]) k++;
-        if (k && k == g->length[node]) return false;
+        apart = apart || (aggregate[node] == DCSR_I_AMG_NO_AGGREGATE) != !g->length[node] ||
+                (k && k == g->length[node]);
     }
-    return true;
+    return !apart;
 }
 
 /* The aggregates of another hierarchy; *kept is false where they do not do. */
@@ -184,10 +152,11 @@ static dcsr_status partition_like(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
 {
     double start = dcsr_i_amg_now();
     DCSR_I_AMG_TRY(h->engine->strength(graph, h, level, like->theta));
-    *kept = hold_together(graph, like->aggregate.data);
+    *kept = hold_together(graph, like->aggregate.data, dcsr_context_threads(h->context, 8 * graph->count));
     if (*kept) {
         memcpy(parts->aggregate, like->aggregate.data, graph->count * sizeof *parts->aggregate);
         parts->count = like->aggregates;
+        parts->like = h->other_vectors ? NULL : like;
         level->theta = like->theta;
     } else {
         dcsr_i_amg_graph_free(graph, h);
@@ -223,7 +192,7 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
     dcsr_i_amg_graph_free(&graph, h);
     level->told.prolongator_seconds = dcsr_i_amg_now() - start;
     start = dcsr_i_amg_now();
-    if (*made && !status) status = multiply(h, level, &level[1].A);
+    if (*made && !status) status = multiply(h, level, *kept ? like : NULL);
     level->told.product_seconds = dcsr_i_amg_now() - start;
     if (*made) {
         level->T = B->array;
@@ -295,7 +264,7 @@ dcsr_status dcsr_i_amg_adopt(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_a
     dcsr_view_shape shape;
     DCSR_I_AMG_TRY(dcsr_view_get_shape(A, &shape));
     DCSR_I_AMG_TRY(check(amg, &shape));
-    return adopt(&h->level[0].A, A, &shape, copies);
+    return adopt(h, A, &shape, copies);
 }
 
 dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const dcsr_i_amg_hierarchy *like)
@@ -305,10 +274,12 @@ dcsr_status dcsr_i_amg_build(dcsr_i_amg_hierarchy *h, const dcsr_amg *amg, const
     h->level_count = 1;
     h->level[0].block = (uint64_t)h->options.block;
     h->symmetric = !like || like->symmetric;
+    h->other_vectors = like && like->other_vectors;
     h->width = 1;
     dcsr_status status = h->engine->take_sums(h, rows);
     if (!status) status = first_vectors(&B, h, amg, rows);
     if (!status) status = make_levels(h, like, &B);
+    h->other_vectors = false;
     h->engine->drop(&B.array, h);
     if (!status) status = dcsr_i_amg_prepare(h);
     if (!status) dcsr_i_amg_tell(h);

@@ -78,9 +78,9 @@ static dcsr_status connect_all(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarc
     const uint64_t nodes = graph->count, blocks = level->block > 1 ? nodes : 0;
     dcsr_i_amg_array sums = {0};
     if (blocks && !level->norms.data)
-        DCSR_I_AMG_TRY(dcsr_i_amg_take(&level->norms, h->context, nodes, sizeof(double)));
+        DCSR_I_AMG_TRY(dcsr_i_amg_borrow_zeroed(&level->norms, h->pool, nodes, sizeof(double)));
     const dcsr_i_amg_measure m = {level, blocks ? level->norms.data : level->diagonal.data, theta};
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&sums, h->context, blocks * (uint64_t)threads, sizeof(double)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow_zeroed(&sums, h->pool, blocks * (uint64_t)threads, sizeof(double)));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (uint64_t node = 0; node < blocks; node++) dcsr_i_amg_weigh(level->norms.data, level, node);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1)
@@ -91,7 +91,7 @@ static dcsr_status connect_all(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarc
              node < end; node++)
             graph->length[node] = dcsr_i_amg_connect(graph->nodes + graph->begin[node], &m, node, sum);
     }
-    dcsr_i_amg_drop(&sums, h->context);
+    dcsr_i_amg_give(&sums, h->pool);
     return DCSR_OK;
 }
 
@@ -135,10 +135,10 @@ static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy 
     for (uint64_t node = 0; node < nodes; node++) edges += graph->length[node];
     dcsr_i_amg_graph both = {.count = nodes};
     dcsr_i_amg_array lasts = {0};
-    dcsr_status status = dcsr_i_amg_take(&both.lengths, h->context, nodes, sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&both.neighbours, h->context, 2 * edges, sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&both.begins, h->context, nodes, sizeof(uint64_t));
-    if (!status) status = dcsr_i_amg_take(&lasts, h->context, nodes, sizeof(uint64_t));
+    dcsr_status status = dcsr_i_amg_borrow_zeroed(&both.lengths, h->pool, nodes, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_borrow(&both.neighbours, h->pool, 2 * edges, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_borrow_zeroed(&both.begins, h->pool, nodes, sizeof(uint64_t));
+    if (!status) status = dcsr_i_amg_borrow_zeroed(&lasts, h->pool, nodes, sizeof(uint64_t));
     if (!status) {
         both.length = both.lengths.data;
         both.nodes = both.neighbours.data;
@@ -149,7 +149,7 @@ static dcsr_status make_symmetric(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy 
         both = before;
     }
     dcsr_i_amg_graph_free(&both, h);
-    dcsr_i_amg_drop(&lasts, h->context);
+    dcsr_i_amg_give(&lasts, h->pool);
     return status;
 }
 
@@ -160,7 +160,7 @@ static dcsr_status make_room(dcsr_i_amg_graph *graph, const dcsr_i_amg_hierarchy
     const dcsr_i_amg_rows *A = &level->A.rows;
     graph->begin = A->begin;
     if (level->block == 1 && A->fixed == UINT64_MAX) return DCSR_OK;
-    DCSR_I_AMG_TRY(dcsr_i_amg_take(&graph->begins, h->context, graph->count, sizeof(uint64_t)));
+    DCSR_I_AMG_TRY(dcsr_i_amg_borrow_zeroed(&graph->begins, h->pool, graph->count, sizeof(uint64_t)));
     uint64_t *begin = graph->begins.data, sum = 0;
     for (uint64_t node = 0; node < graph->count; node++) {
         begin[node] = sum;
@@ -177,8 +177,8 @@ dcsr_status dcsr_i_amg_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarchy *h
     const dcsr_i_amg_rows *A = &level->A.rows;
     const uint64_t nodes = A->rows / level->block;
     *graph = (dcsr_i_amg_graph){.count = nodes};
-    dcsr_status status = dcsr_i_amg_take(&graph->lengths, h->context, nodes, sizeof(uint32_t));
-    if (!status) status = dcsr_i_amg_take(&graph->neighbours, h->context, A->nnz, sizeof(uint32_t));
+    dcsr_status status = dcsr_i_amg_borrow_zeroed(&graph->lengths, h->pool, nodes, sizeof(uint32_t));
+    if (!status) status = dcsr_i_amg_borrow(&graph->neighbours, h->pool, A->nnz, sizeof(uint32_t));
     if (!status) status = make_room(graph, h, level);
     if (status) return status; /* the caller frees the graph */
     graph->length = graph->lengths.data;

@@ -75,8 +75,8 @@ dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, dcsr_i_amg_hierarchy
 {
     const uint64_t nodes = level->rows / level->block;
     dcsr_i_amg_array begins = {0}, lists = {0};
-    dcsr_status status = dcsr_i_amg_take(&begins, h->context, parts->count + 1, sizeof(uint64_t));
-    if (!status) status = dcsr_i_amg_take(&lists, h->context, nodes, sizeof(uint32_t));
+    dcsr_status status = dcsr_i_amg_borrow_zeroed(&begins, h->pool, parts->count + 1, sizeof(uint64_t));
+    if (!status) status = dcsr_i_amg_borrow(&lists, h->pool, nodes, sizeof(uint32_t));
     if (!status) {
         uint64_t *begin = begins.data;
         uint32_t *list = lists.data;
@@ -87,7 +87,7 @@ dcsr_status dcsr_i_amg_tentative(double *T, double *coarse, dcsr_i_amg_hierarchy
             dcsr_i_amg_factorise(T, coarse + a * vectors * vectors, list + begin[a], begin[a + 1] - begin[a],
                                  level->block, vectors);
     }
-    dcsr_i_amg_drop(&begins, h->context);
-    dcsr_i_amg_drop(&lists, h->context);
+    dcsr_i_amg_give(&begins, h->pool);
+    dcsr_i_amg_give(&lists, h->pool);
     return status;
 }

@@ -4,6 +4,7 @@
  * always are, at once: what follows are loops of the host. */
 #include "amg/amg_engine.h"
 #include "amg/follow.h"
+#include "amg/products.h"
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
 #include <dcsr/diff.h>
@@ -107,13 +108,13 @@ static dcsr_status own_first(dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_matrix *m = &h->level[0].A, own = {0};
     dcsr_csr csr;
-    if (m->matrix) return DCSR_OK;
+    if (m->matrix || !m->view) return DCSR_OK;
     DCSR_I_AMG_TRY(dcsr_view_get_csr(m->view, &csr));
     dcsr_status status = dcsr_matrix_from_csr(&own.matrix, h->context, &csr,
                                               &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM});
     if (!status) status = dcsr_i_amg_matrix_view(&own);
     if (status) {
-        dcsr_i_amg_matrix_free(&own, h->context);
+        dcsr_i_amg_matrix_free(&own, h);
         return status;
     }
     own.narrow = m->narrow; /* until it is made anew */
@@ -153,8 +154,7 @@ static bool are_many(const dcsr_amg *amg, uint64_t changed)
 static const char *reason(const dcsr_amg *amg, uint64_t changed)
 {
     const dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    if ((double)changed > MANY * (double)h->level[0].rows)
-        return "more than a tenth of the rows have changed";
+    if (are_many(amg, changed)) return "more than a tenth of the rows have changed";
     if (h->first_iterations && 5 * h->report.iterations > 6 * h->first_iterations)
         return "iterations have risen by more than a fifth since the last setup";
     return NULL;
@@ -168,25 +168,36 @@ static dcsr_status set_up_anew(dcsr_amg *amg, dcsr_view *A, const char *why, dcs
     return DCSR_OK;
 }
 
+/* Computes all, with the aggregates and rho that there are. */
+static dcsr_status recompute(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report *report)
+{
+    report->how = DCSR_AMG_RECOMPUTED;
+    DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, amg->hierarchy, &report->rows_changed));
+    for (int l = 0; l < amg->hierarchy->level_count; l++)
+        report->rows_touched += amg->hierarchy->level[l].rows;
+    return DCSR_OK;
+}
+
 /* Follows the rows, or computes all. *why: the levels have to be set up anew. */
 static dcsr_status follow(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *rows,
                           dcsr_amg_update_report *report, const char **why)
 {
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
     *why = NULL;
-    if (are_many(amg, rows->n) && h->symmetric) {
-        report->how = DCSR_AMG_RECOMPUTED;
-        DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, h));
-        for (int l = 0; l < amg->hierarchy->level_count; l++)
-            report->rows_touched += amg->hierarchy->level[l].rows;
-        return DCSR_OK;
-    }
+    if (are_many(amg, rows->n) && h->symmetric) return recompute(amg, A, report);
     DCSR_I_AMG_TRY(dcsr_i_amg_follow_list(h, A, rows, &report->rows_changed, why));
     if (*why) return DCSR_OK;
     amg->view = A;
     report->how = report->rows_changed ? DCSR_AMG_PATCHED : DCSR_AMG_UNCHANGED;
     for (int l = 0; l < h->level_count && rows->n; l++) report->rows_touched += h->level[l].told.rows_touched;
     return DCSR_OK;
+}
+
+static void begin_rebuild(dcsr_amg *amg, const char *wish, dcsr_amg_update_report *report)
+{
+    if (!wish || amg->options.rebuild != DCSR_I_AMG_WHEN_READY || dcsr_i_amg_rebuild_start(amg)) return;
+    report->how = DCSR_AMG_SETTING_UP;
+    report->why = wish;
 }
 
 static dcsr_status update(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *rows,
@@ -199,11 +210,25 @@ static dcsr_status update(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *ro
     DCSR_I_AMG_TRY(dcsr_i_amg_rebuild_log(amg, rows));
     DCSR_I_AMG_TRY(follow(amg, A, rows, report, &why));
     if (why) return set_up_anew(amg, A, why, report);
-    if (wish && amg->options.rebuild == DCSR_I_AMG_WHEN_READY && !dcsr_i_amg_rebuild_start(amg)) {
-        report->how = DCSR_AMG_SETTING_UP;
-        report->why = wish;
-    }
+    begin_rebuild(amg, wish, report);
     return DCSR_OK;
+}
+
+/* Where most rows have changed it takes longer to list them than to compute all; unless somebody needs the list. */
+static dcsr_status update_most(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report *report)
+{
+    DCSR_I_AMG_TRY(recompute(amg, A, report));
+    begin_rebuild(amg, reason(amg, report->rows_changed), report);
+    return DCSR_OK;
+}
+
+static bool have_most_changed(const dcsr_amg *amg, dcsr_view *A)
+{
+    const dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    dcsr_view_shape before, now;
+    if (amg->rebuild || amg->options.rebuild == DCSR_I_AMG_NOW || !h->symmetric) return false;
+    if (dcsr_view_get_shape(amg->view, &before) || dcsr_view_get_shape(A, &now)) return false;
+    return before.matrix == now.matrix && dcsr_i_amg_looks_new(&h->level[0].A.rows, A);
 }
 
 static dcsr_status check(const dcsr_amg *amg, dcsr_view *A, dcsr_view_shape *shape)
@@ -237,6 +262,8 @@ dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report 
         status = set_up_anew(amg, A, "A has other dimensions", &own);
     } else if (amg->engine->on_device) {
         status = set_up_anew(amg, A, "levels on a GPU do not follow", &own);
+    } else if (have_most_changed(amg, A)) {
+        status = update_most(amg, A, &own);
     } else {
         status = dcsr_view_diff(&diff, amg->view, A);
         if (!status) status = dcsr_diff_get_rows(diff, &rows);

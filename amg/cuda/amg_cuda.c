@@ -28,7 +28,7 @@ static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64
     void *data = dcsr_i_cuda_alloc(h->stream, DCSR_I_MATRIX, count, size);
     if (!data) return dcsr_thread_status();
     dcsr_i_cuda_fill(h->stream, data, 0, count * size);
-    *array = (dcsr_i_amg_array){data, count, size};
+    *array = (dcsr_i_amg_array){data, count, size, 0};
     return DCSR_OK;
 }
 

@@ -101,8 +101,10 @@ typedef struct dcsr_amg_report {
  * CONTEXT_DESTROYED.
  *
  * Cost: O(entries) for the usual matrices, some ten passes over A and two products of matrices per level.
- * Memory: P and R, A P while R A P is computed, five vectors, and the same with up to ten vectors for the
- * other levels, which have a tenth of the rows or less for most matrices. */
+ * Memory: P and R, five vectors, and the same with up to ten vectors for the other levels, which have a tenth of the
+ * rows or less for most matrices; on a GPU A P while R A P is computed. On the cpu what a setup has worked with, and
+ * the levels that it has replaced, are kept for the next one until dcsr_amg_destroy(); when a setup or update finds no
+ * other memory, they are given back first. */
 DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report);
 
 /* What an update did. */
@@ -198,7 +200,8 @@ DCSR_API dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column
                                             const double **residuals);
 
 /* For those who want to look at the method: views of A, P and R of a level, lent as long as the levels are;
- * P and R are NULL for the last one. Each pointer may be NULL. Errors: as dcsr_amg_get_level(). */
+ * P and R are NULL for the last one. Each pointer may be NULL. On the cpu the first call after a setup or update copies
+ * what it shows, unless that is the caller's own view. Errors: as dcsr_amg_get_level(), OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t level, dcsr_view **A, dcsr_view **P,
                                         dcsr_view **R);
 

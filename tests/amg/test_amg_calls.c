@@ -1,6 +1,7 @@
 /* test_amg_calls.c: the options of multigrid, what it refuses, and that failures leave things as they were. */
 #include "dcsr/base/alloc.h"
 #include "tests/amg/problems.h"
+#include <dcsr/convert.h>
 
 static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
 
@@ -185,5 +186,39 @@ Test(amg_calls, out_of_memory)
     dcsr_status made = dcsr_amg_create(&amg, p.context);
     dcsr_i_fail_allocations_after(-1);
     cr_assert(set == DCSR_ERROR_OUT_OF_MEMORY && made == DCSR_ERROR_OUT_OF_MEMORY && !amg);
+    problem_end(&p);
+}
+
+static uint64_t bytes_of(dcsr_context *context)
+{
+    dcsr_context_info info;
+    TEST_OK(dcsr_context_get_info(context, &info));
+    return info.matrix_bytes;
+}
+
+/* What a setup leaves serves the next; smaller problems do not keep it for ever, and the solver gives all back. */
+Test(amg_calls, memory_is_used_again)
+{
+    problem p = problem_generated(1, "poisson3d7:32"), small = problem_generated(1, "poisson3d7:8");
+    const uint64_t before = bytes_of(p.context);
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    uint64_t bytes[8], allocations[8];
+    for (int k = 0; k < 8; k++) {
+        allocations[k] = dcsr_i_allocations();
+        TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+        allocations[k] = dcsr_i_allocations() - allocations[k];
+        bytes[k] = bytes_of(p.context);
+    }
+    cr_assert_leq(bytes[7], bytes[3], "%llu bytes after 8 setups, %llu after 4", (unsigned long long)bytes[7],
+                  (unsigned long long)bytes[3]);
+    cr_assert_lt(allocations[7], allocations[0]);
+    TEST_OK(dcsr_matrix_from_csr(&matrix, p.context, &small.csr, NULL));
+    TEST_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0));
+    for (int k = 0; k < 4; k++) TEST_OK(dcsr_amg_setup(p.amg, view, NULL));
+    cr_assert_lt(bytes_of(p.context) - before, (bytes[7] - before) / 4);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    problem_end(&small);
     problem_end(&p);
 }

@@ -155,16 +155,17 @@ static void expect_stages(const changing *c, int l)
         memcpy(T.data, level->B.data, full.rows * v * sizeof(double));
     else
         for (uint64_t i = 0; i < full.rows; i++) ((double *)T.data)[i * v + i % v] = 1;
-    dcsr_i_amg_partition parts = {level->aggregate.data, level->aggregates};
+    dcsr_i_amg_partition parts = {level->aggregate.data, level->aggregates, NULL};
     for (uint64_t node = 0; node < graph.count; node++)
         cr_assert((parts.aggregate[node] == DCSR_I_AMG_NO_AGGREGATE) == !graph.length[node],
                   "node %llu of level %d", (unsigned long long)node, l);
     TEST_OK(dcsr_i_amg_prolongator(&full, T.data, coarse.data, h, &graph, &parts, v));
-    dcsr_view *P;
+    dcsr_view *P, *again;
     TEST_OK(dcsr_amg_get_views(c->p.amg, (uint64_t)l, NULL, &P, NULL));
-    expect_same(full.P.view, P, "P", l);
+    TEST_OK(dcsr_i_amg_show(&again, &full.P, c->p.context));
+    expect_same(again, P, "P", l);
     if (level[1].B.data) cr_assert(!memcmp(coarse.data, level[1].B.data, coarse.count * sizeof(double)));
-    dcsr_i_amg_matrix_free(&full.P, c->p.context);
+    dcsr_i_amg_matrix_free(&full.P, h);
     dcsr_i_amg_graph_free(&graph, h);
     dcsr_i_amg_array *const arrays[] = {&T, &coarse, &full.norms, &full.diagonal, &full.scale};
     for (int a = 0; a < 5; a++) dcsr_i_amg_drop(arrays[a], c->p.context);
@@ -445,6 +446,109 @@ Test(amg_update, many_rows_may_lose_symmetry)
     cr_assert_eq(report.how, DCSR_AMG_RECOMPUTED);
     cr_assert(!c.p.amg->hierarchy->symmetric);
     iterations_of(&c, c.p.amg);
+    expect_levels(&c);
+    changing_end(&c);
+}
+
+/* Gives entries a factor each: `between` where the nodes are of different aggregates and a number drawn says so. */
+static void scale_values(changing *c, double factor, double between)
+{
+    const uint64_t nnz = c->p.csr.nnz;
+    const uint32_t *aggregate = c->p.amg->hierarchy->level[0].aggregate.data;
+    const uint64_t block = c->p.amg->hierarchy->level[0].block;
+    uint64_t *rows = calloc(nnz, sizeof *rows), *cols = calloc(nnz, sizeof *cols);
+    double *values = calloc(nnz, sizeof *values);
+    for (uint64_t i = 0; i < c->p.csr.rows; i++)
+        for (uint64_t e = c->p.csr.offsets[i]; e < c->p.csr.offsets[i + 1]; e++) {
+            const uint64_t j = c->p.csr.col_indices[e], low = i < j ? i : j, high = i < j ? j : i;
+            const bool apart = aggregate[i / block] != aggregate[j / block];
+            const bool weak = apart && dcsr_i_amg_random(low, high) % 16 == 0;
+            rows[e] = i;
+            cols[e] = j;
+            values[e] = ((const double *)c->p.csr.values)[e] * (weak ? between : factor);
+        }
+    TEST_OK(dcsr_matrix_insert(c->matrix, nnz, rows, cols, values, NULL));
+    free(rows);
+    free(cols);
+    free(values);
+}
+
+/* All rows change, in values alone or so that P gets another pattern: each level is what the stages make of it. */
+static void recomputes(problem p, const char *settings)
+{
+    changing c = changing_of(p, true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, settings);
+    problem_set(&c.p, "rebuild=never coarse_rows=20");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    static const double between[] = {1.5, 0.75, 1e-9, 1e-9, 1, 2.5};
+    for (int step = 0; step < 6; step++) {
+        const uint64_t P = c.p.amg->hierarchy->level[0].P.rows.nnz;
+        scale_values(&c, 1.25 + step / 8.0, between[step]);
+        dcsr_amg_update_report report = follow(&c);
+        cr_assert_eq(report.how, DCSR_AMG_RECOMPUTED);
+        cr_assert_eq(report.rows_changed, c.p.csr.rows);
+        expect_levels(&c);
+        cr_assert((c.p.amg->hierarchy->level[0].P.rows.nnz != P) == (step == 2 || step == 4), "step %d",
+                  step);
+    }
+    set(&c, 5, 5, 40);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_PATCHED);
+    expect_levels(&c);
+    changing_end(&c);
+}
+
+Test(amg_update, all_values_may_change)
+{
+    recomputes(problem_generated(2, "poisson3d7:20"), "");
+    recomputes(problem_generated(1, "poisson2d5:30"), "");
+    recomputes(problem_generated(2, "poisson3d7:18"), "precision=fp32");
+}
+
+/* T is kept, unless it is to be made of other vectors. */
+Test(amg_update, other_vectors_are_taken_with_all_rows)
+{
+    changing c = changing_of(problem_generated(2, "poisson2d5:80"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "rebuild=never");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    for (uint64_t cols = 1; cols <= 2; cols++) {
+        dcsr_dense B = {.context = c.p.context, .rows = 6400, .cols = cols};
+        B.values = calloc(6400 * cols, sizeof *B.values);
+        for (uint64_t v = 0; v < 6400 * cols; v++) B.values[v] = 1 + (double)(v % 80) / 100 * (double)cols;
+        TEST_OK(dcsr_amg_set_nullspace(c.p.amg, &B));
+        scale_values(&c, 2 * (double)cols, 2 * (double)cols);
+        cr_assert_eq(follow(&c).how, DCSR_AMG_RECOMPUTED);
+        expect_levels(&c);
+        cr_assert_eq(c.p.amg->hierarchy->level[0].vectors, cols);
+        cr_assert(!memcmp(c.p.amg->hierarchy->level[0].B.data, B.values, 6400 * sizeof(double)) || cols > 1);
+        free(B.values);
+    }
+    scale_values(&c, 3, 3);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_RECOMPUTED);
+    expect_levels(&c);
+    changing_end(&c);
+}
+
+/* As below, where all rows have changed. */
+Test(amg_update, failures_of_recomputing_leave_the_levels_as_they_were)
+{
+    changing c = changing_of(problem_generated(1, "poisson2d5:66"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "rebuild=never");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    dcsr_view *view;
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    scale_values(&c, 2, 1e-9);
+    TEST_OK(dcsr_matrix_wait(c.matrix));
+    TEST_OK(dcsr_view_create(&view, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    for (long n = 0; status; n++) {
+        cr_assert_lt(n, 1000);
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_amg_update(c.p.amg, view, NULL);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY);
+        if (status && n % 16 == 0) expect_levels_of(&c, c.view);
+    }
+    dcsr_view_destroy(c.view);
+    c.view = view;
     expect_levels(&c);
     changing_end(&c);
 }
