@@ -126,13 +126,10 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
 /* What a device has no kernels for. */
 static dcsr_status check_options(const dcsr_amg *amg)
 {
-    const bool narrow = amg->options.precision == DCSR_I_AMG_FP32;
-    if (!amg->engine->on_device || (!narrow && amg->options.smoother != DCSR_I_AMG_GAUSS_SEIDEL))
-        return DCSR_OK;
-    return dcsr_thread_fail(
-        DCSR_ERROR_NOT_BUILT,
-        "amg setup: the option %s is not there on a GPU; choose another, or a context on the cpu",
-        narrow ? "precision=fp32" : "smoother=gauss-seidel");
+    if (!amg->engine->on_device || amg->options.smoother != DCSR_I_AMG_GAUSS_SEIDEL) return DCSR_OK;
+    return dcsr_thread_fail(DCSR_ERROR_NOT_BUILT,
+                            "amg setup: the option smoother=gauss-seidel is not there on a GPU; choose "
+                            "another, or a context on the cpu");
 }
 
 dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like,

@@ -1,5 +1,6 @@
 /* amg_engine.c: the cpu's engine: its memory, steps that are loops over a vector, and the table. */
 #include "amg/amg_engine.h"
+#include <math.h>
 #include <string.h>
 
 static void fill_constants(dcsr_i_amg_hierarchy *h, double *B, uint64_t rows, uint64_t block)
@@ -30,6 +31,37 @@ static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, d
         w[i] = next;
         r[i] = next * d[i];
     }
+}
+
+/* ---- Arguments ---- */
+
+static void gather(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
+{
+    const int width = f->width;
+    for (uint64_t i = 0; i < rows; i++)
+        for (int c = 0; c < width; c++)
+            to[i * (uint64_t)width + (uint64_t)c] = c < columns ? from[i + (uint64_t)c * rows] : 0;
+}
+
+static void scatter(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
+{
+    for (int c = 0; c < columns; c++)
+        for (uint64_t i = 0; i < rows; i++)
+            to[i + (uint64_t)c * rows] = from[i * (uint64_t)f->width + (uint64_t)c];
+}
+
+static uint64_t find_extreme(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double most,
+                             double least)
+{
+    (void)h;
+    const double *diagonal = level->diagonal.data;
+    for (uint64_t i = 0; i < level->rows; i++) {
+        const dcsr_i_amg_span row = dcsr_i_amg_span_of(&level->A.rows, i);
+        double largest = 0;
+        for (uint64_t e = 0; e < row.count; e++) largest = fmax(largest, fabs(row.values[e]));
+        if (largest > most || fabs(diagonal[i]) < least) return i;
+    }
+    return level->rows;
 }
 
 /* ---- The engine ---- */
@@ -83,4 +115,9 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .prolongator = dcsr_i_amg_prolongator,
                                           .lanczos_start = lanczos_start,
                                           .lanczos_step = lanczos_step,
-                                          .form_of = dcsr_i_amg_form_of};
+                                          .form_of = dcsr_i_amg_form_of,
+                                          .narrow = dcsr_i_amg_narrow,
+                                          .widen = dcsr_i_amg_widen,
+                                          .gather = gather,
+                                          .scatter = scatter,
+                                          .find_extreme = find_extreme};

@@ -48,10 +48,23 @@ typedef struct dcsr_i_amg_engine {
                          const double *v, double *w, double *r);
 
     /* ---- Passes over rows ---- */
-    /* The kernels for vectors of a type and of 1, 2, 4 or 8 columns; on a device fp64 and 1. */
+    /* The kernels for vectors of a type and of 1, 2, 4 or 8 columns. */
     dcsr_i_amg_form (*form_of)(dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
+    /* Of n rows of the form's width, whatever its type: y = x / norm in fp32, column by column; and back, y = norm x.
+     * A norm of 0 gives 0. */
+    void (*narrow)(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y);
+    void (*widen)(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y);
+    /* Columns one after the other to where they are side by side, those that are missing as 0; and back. */
+    void (*gather)(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns);
+    void (*scatter)(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns);
     /* Of a device: the first element that is not finite; n: all are. */
     uint64_t (*find_wild)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x);
+
+    /* ---- What cycles need besides the matrices ---- */
+    /* The first row of A with an entry beyond `most` or a diagonal below `least`, in absolute value; as many as there
+     * are: there is none. */
+    uint64_t (*find_extreme)(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double most,
+                             double least);
 } dcsr_i_amg_engine;
 
 extern const dcsr_i_amg_engine dcsr_i_amg_cpu; /* amg_engine.c */

@@ -47,7 +47,7 @@ struct dcsr_i_amg_kernels {
 
 /* Of the cpu; width: 1, 2, 4 or 8. */
 dcsr_i_amg_form dcsr_i_amg_form_of(dcsr_i_amg_hierarchy *h, dcsr_type type, int width);
-/* y = x / norm in fp32, column by column; and back, y = norm x. */
+/* Its ways to fp32 and back (amg_engine.h). */
 void dcsr_i_amg_narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y);
 void dcsr_i_amg_widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y);
 

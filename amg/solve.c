@@ -176,45 +176,33 @@ static int64_t choose(const dcsr_amg *amg)
     return amg->hierarchy->symmetric && fixed ? DCSR_I_AMG_CG : DCSR_I_AMG_FGMRES;
 }
 
-/* The columns of a group side by side, those that are missing as 0; and back. */
-static void gather(double *to, int width, const double *from, uint64_t rows, int columns)
+/* To where the method has x and b, their columns side by side, and x back: to and from a device by way of the method's
+ * vectors, which are not in use then. */
+static void bring_one(dcsr_i_amg_solve *s, void *to, const double *from, int columns)
 {
-    for (uint64_t i = 0; i < rows; i++)
-        for (int c = 0; c < width; c++)
-            to[i * (uint64_t)width + (uint64_t)c] = c < columns ? from[i + (uint64_t)c * rows] : 0;
+    if (s->h->engine->on_device) {
+        s->h->engine->put(s->h, s->vector[0], from, s->A->rows * (uint64_t)columns * sizeof *from);
+        from = s->vector[0];
+    }
+    s->h->engine->gather(&s->form, to, from, s->A->rows, columns);
 }
 
-static void scatter(double *to, uint64_t rows, int columns, const double *from, int width)
-{
-    for (int c = 0; c < columns; c++)
-        for (uint64_t i = 0; i < rows; i++)
-            to[i + (uint64_t)c * rows] = from[i * (uint64_t)width + (uint64_t)c];
-}
-
-/* To where the method has x and b, and x back. A device has one column at a time. */
 static void bring(dcsr_i_amg_solve *s, const room *m, double *x, const double *b, int columns)
 {
-    const uint64_t rows = s->A->rows;
-    const int width = s->form.width;
     s->x = m->x.data ? m->x.data : x;
     s->b = m->b.data ? m->b.data : b;
     if (!m->x.data) return;
-    if (s->h->engine->on_device) {
-        s->h->engine->put(s->h, m->x.data, x, rows * sizeof *x);
-        s->h->engine->put(s->h, m->b.data, b, rows * sizeof *b);
-        return;
-    }
-    gather(m->x.data, width, x, rows, columns);
-    gather(m->b.data, width, b, rows, columns);
+    bring_one(s, m->x.data, x, columns);
+    bring_one(s, m->b.data, b, columns);
 }
 
 static dcsr_status take_back(dcsr_i_amg_solve *s, const room *m, double *x, int columns)
 {
     const uint64_t rows = s->A->rows;
     if (s->h->failed || !m->x.data) return s->h->failed;
-    if (s->h->engine->on_device) return s->h->engine->get(s->h, x, m->x.data, rows * sizeof *x);
-    scatter(x, rows, columns, m->x.data, s->form.width);
-    return DCSR_OK;
+    double *to = s->h->engine->on_device ? s->vector[0] : x;
+    s->h->engine->scatter(&s->form, to, m->x.data, rows, columns);
+    return to == x ? DCSR_OK : s->h->engine->get(s->h, x, to, rows * (uint64_t)columns * sizeof *x);
 }
 
 /* Solves for so many columns from number `first` on, which the form is wide enough for. */
@@ -243,11 +231,10 @@ static void tell(dcsr_amg_report *report, const dcsr_i_amg_column *column, const
 }
 
 /* The least width for so many columns. */
-static int width_for(const dcsr_i_amg_hierarchy *h, uint64_t columns)
+static int width_for(uint64_t columns)
 {
-    const int most = h->engine->on_device ? 1 : DCSR_I_AMG_MOST_WIDTH;
     int width = 1;
-    while ((uint64_t)width < columns && width < most) width *= 2;
+    while ((uint64_t)width < columns && width < DCSR_I_AMG_MOST_WIDTH) width *= 2;
     return width;
 }
 
@@ -261,7 +248,7 @@ static dcsr_status solve(dcsr_amg *amg, double *x, const double *b, uint64_t col
     dcsr_i_amg_solve s = {.h = h, .A = &h->level[0].A.rows, .options = &amg->options};
     const method how = method_of(&amg->options, choose(amg));
     room m = {0};
-    s.form = h->engine->form_of(h, DCSR_FP64, width_for(h, columns));
+    s.form = h->engine->form_of(h, DCSR_FP64, width_for(columns));
     dcsr_status status =
         enter(&m, amg, &s, &how, columns, s.form.width > 1 || (h->engine->on_device && !there));
     for (uint64_t first = 0; first < columns && !status;) {

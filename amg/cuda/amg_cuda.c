@@ -74,73 +74,90 @@ static bool has(const dcsr_i_amg_hierarchy *h, const void *array)
 
 const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes)
 {
-    enum { MOST = 64 };
-    void *landing = dcsr_i_cuda_landing(h->stream, MOST);
+    void *landing = dcsr_i_cuda_landing(h->stream, DCSR_I_AMG_CUDA_READ);
     if (landing) dcsr_i_cuda_copy(h->stream, landing, there, bytes);
     return wait(h) ? NULL : landing;
 }
 
-/* The sums of the last pass. */
-static double read_sums(dcsr_i_amg_hierarchy *h, double *second)
+/* ---- Passes over rows ---- */
+
+static dcsr_i_amg_cuda_form there(const dcsr_i_amg_form *f)
 {
-    const double *sums = dcsr_i_amg_cuda_read(h, h->sums.data, 2 * sizeof *sums);
-    if (second) *second = sums ? sums[1] : NAN;
-    return sums ? sums[0] : NAN;
+    return (dcsr_i_amg_cuda_form){f->h->stream, f->type == DCSR_FP32, (unsigned)f->width, f->sums};
 }
 
-/* ---- Passes over rows: vectors of fp64, one column ---- */
+static dcsr_i_amg_cuda_factors factors_of(const dcsr_i_amg_form *f, const double *numbers)
+{
+    dcsr_i_amg_cuda_factors factors = {{0}};
+    memcpy(factors.column, numbers, (size_t)f->width * sizeof *numbers);
+    return factors;
+}
+
+/* The sums of the last pass; NULL for those that are not wanted. */
+static void read_sums(const dcsr_i_amg_form *f, double *first, double *second)
+{
+    const int width = f->width;
+    const double *sums =
+        dcsr_i_amg_cuda_read(f->h, f->sums, DCSR_AMG_CUDA_SUMS * (size_t)width * sizeof *sums);
+    for (int c = 0; c < width; c++) {
+        if (first) first[c] = sums ? sums[c] : NAN;
+        if (second) second[c] = sums ? sums[width + c] : NAN;
+    }
+}
+
+static void multiply_any(const dcsr_i_amg_form *f, const dcsr_i_amg_cuda_product *p)
+{
+    const dcsr_i_amg_cuda_form form = there(f);
+    dcsr_i_amg_cuda_multiply(&form, p);
+}
 
 static void multiply(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, void *y)
 {
-    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .y = y, .sign = 1};
-    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+    multiply_any(f, &(dcsr_i_amg_cuda_product){.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .y = y, .sign = 1});
 }
 
 static void add_product(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, const void *b,
                         void *y)
 {
-    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .b = b, .y = y, .sign = 1};
-    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
+    multiply_any(
+        f, &(dcsr_i_amg_cuda_product){.A = dcsr_i_amg_cuda_rows_of(A), .x = x, .b = b, .y = y, .sign = 1});
 }
 
 static void residual(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, const void *b,
                      void *r, double *squares)
 {
-    const dcsr_i_amg_cuda_product p = {.A = dcsr_i_amg_cuda_rows_of(A),
-                                       .x = x,
-                                       .b = b,
-                                       .w = r,
-                                       .y = r,
-                                       .sums = squares ? f->sums : NULL,
-                                       .sign = -1};
-    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
-    if (squares) *squares = read_sums(f->h, NULL);
+    multiply_any(
+        f,
+        &(dcsr_i_amg_cuda_product){
+            .A = dcsr_i_amg_cuda_rows_of(A), .x = x, .b = b, .w = r, .y = r, .summed = squares, .sign = -1});
+    if (squares) read_sums(f, squares, NULL);
 }
 
 static void multiply_dot(const dcsr_i_amg_form *f, const dcsr_i_amg_rows *A, const void *x, void *y,
                          const void *w, double *wy, double *yy)
 {
-    const dcsr_i_amg_cuda_product p = {
-        .A = dcsr_i_amg_cuda_rows_of(A), .x = x, .w = w, .y = y, .sums = f->sums, .sign = 1};
-    dcsr_i_amg_cuda_multiply(f->h->stream, &p);
-    *wy = read_sums(f->h, yy);
+    multiply_any(f, &(dcsr_i_amg_cuda_product){
+                        .A = dcsr_i_amg_cuda_rows_of(A), .x = x, .w = w, .y = y, .summed = true, .sign = 1});
+    read_sums(f, wy, yy);
 }
 
 static void smooth_first(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, double add, const void *b,
                          void *x)
 {
+    const dcsr_i_amg_cuda_form form = there(f);
     const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
                                     .b = b,
                                     .scale = level->scale.data,
                                     .d = level->d.data,
                                     .to = x,
                                     .add = add};
-    dcsr_i_amg_cuda_smooth(f->h->stream, &s);
+    dcsr_i_amg_cuda_smooth(&form, &s);
 }
 
 static void smooth_step(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
                         const dcsr_i_amg_smoothing *step, const void *b, const void *x, void *to)
 {
+    const dcsr_i_amg_cuda_form form = there(f);
     const dcsr_i_amg_cuda_step s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
                                     .x = x,
                                     .b = b,
@@ -149,35 +166,41 @@ static void smooth_step(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
                                     .to = to,
                                     .keep = step->keep,
                                     .add = step->add};
-    dcsr_i_amg_cuda_smooth(f->h->stream, &s);
+    dcsr_i_amg_cuda_smooth(&form, &s);
 }
 
 static void dense(const dcsr_i_amg_form *f, uint64_t n, const double *M, const void *x, void *y)
 {
-    dcsr_i_amg_cuda_multiply_dense(f->h->stream, n, M, x, y);
+    const dcsr_i_amg_cuda_form form = there(f);
+    dcsr_i_amg_cuda_multiply_dense(&form, n, M, x, y);
 }
 
 static void dot(const dcsr_i_amg_form *f, uint64_t n, const void *x, const void *y, double *xy)
 {
-    dcsr_i_amg_cuda_dot(f->h->stream, n, x, y, f->sums);
-    *xy = read_sums(f->h, NULL);
+    const dcsr_i_amg_cuda_form form = there(f);
+    dcsr_i_amg_cuda_dot(&form, n, x, y);
+    read_sums(f, xy, NULL);
 }
 
 static void combine(const dcsr_i_amg_form *f, uint64_t n, const double *a, const void *x, const double *b,
                     void *y)
 {
-    dcsr_i_amg_cuda_combine(f->h->stream, n, *a, x, *b, y);
+    const dcsr_i_amg_cuda_form form = there(f);
+    const dcsr_i_amg_cuda_factors as = factors_of(f, a), bs = factors_of(f, b);
+    dcsr_i_amg_cuda_combine(&form, n, &as, x, &bs, y);
 }
 
 static void add_norm(const dcsr_i_amg_form *f, uint64_t n, const double *a, const void *x, void *y,
                      double *squares)
 {
+    const dcsr_i_amg_cuda_form form = there(f);
+    const dcsr_i_amg_cuda_factors as = factors_of(f, a);
     if (!squares) {
-        dcsr_i_amg_cuda_combine(f->h->stream, n, *a, x, 1, y);
+        combine(f, n, a, x, dcsr_i_amg_one, y);
         return;
     }
-    dcsr_i_amg_cuda_add_norm(f->h->stream, n, *a, x, y, f->sums);
-    *squares = read_sums(f->h, NULL);
+    dcsr_i_amg_cuda_add_norm(&form, n, &as, x, y);
+    read_sums(f, squares, NULL);
 }
 
 static const dcsr_i_amg_kernels kernels = {.multiply = multiply,
@@ -197,13 +220,64 @@ static dcsr_i_amg_form form_of(dcsr_i_amg_hierarchy *h, dcsr_type type, int widt
         .h = h, .context = h->context, .sums = h->sums.data, .type = type, .width = width, .run = &kernels};
 }
 
+static void convert(const dcsr_i_amg_form *f, dcsr_type to, uint64_t n, const double *factors, const void *x,
+                    void *y)
+{
+    const dcsr_i_amg_cuda_factors by = factors_of(f, factors);
+    dcsr_i_amg_cuda_form form = there(f);
+    form.narrow = to == DCSR_FP32;
+    dcsr_i_amg_cuda_convert(&form, n, &by, x, y);
+}
+
+static void narrow(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const double *x, float *y)
+{
+    double inverse[DCSR_I_AMG_MOST_WIDTH];
+    for (int c = 0; c < f->width; c++) inverse[c] = norms[c] == 0 ? 0 : 1 / norms[c];
+    convert(f, DCSR_FP32, n, inverse, x, y);
+}
+
+static void widen(const dcsr_i_amg_form *f, uint64_t n, const double *norms, const float *x, double *y)
+{
+    convert(f, DCSR_FP64, n, norms, x, y);
+}
+
+static void gather(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
+{
+    const dcsr_i_amg_cuda_form form = there(f);
+    dcsr_i_amg_cuda_gather(&form, to, from, rows, (unsigned)columns);
+}
+
+static void scatter(const dcsr_i_amg_form *f, double *to, const double *from, uint64_t rows, int columns)
+{
+    const dcsr_i_amg_cuda_form form = there(f);
+    dcsr_i_amg_cuda_scatter(&form, to, from, rows, (unsigned)columns);
+}
+
+/* The least number that a kernel writes to h->sums; n: none. */
+static uint64_t *begin_find(dcsr_i_amg_hierarchy *h)
+{
+    dcsr_i_cuda_fill(h->stream, h->sums.data, 0xff, sizeof(uint64_t));
+    return h->sums.data;
+}
+
+static uint64_t end_find(dcsr_i_amg_hierarchy *h, uint64_t n)
+{
+    const uint64_t *first = dcsr_i_amg_cuda_read(h, h->sums.data, sizeof *first);
+    return first && *first < n ? *first : n;
+}
+
 static uint64_t find_wild(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x)
 {
-    uint64_t *there = h->sums.data;
-    dcsr_i_cuda_fill(h->stream, there, 0xff, sizeof *there);
-    dcsr_i_amg_cuda_find_wild(h->stream, n, x, there);
-    const uint64_t *first = dcsr_i_amg_cuda_read(h, there, sizeof *first);
-    return first && *first < n ? *first : n;
+    dcsr_i_amg_cuda_find_wild(h->stream, n, x, begin_find(h));
+    return end_find(h, n);
+}
+
+static uint64_t find_extreme(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double most,
+                             double least)
+{
+    const dcsr_i_amg_cuda_rows A = dcsr_i_amg_cuda_rows_of(&level->A.rows);
+    dcsr_i_amg_cuda_find_extreme(h->stream, &A, level->diagonal.data, most, least, begin_find(h));
+    return end_find(h, A.rows);
 }
 
 /* ---- For the setup ---- */
@@ -227,22 +301,22 @@ static void lanczos_step(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, d
 static dcsr_status read_diagonal(dcsr_i_amg_diagonal *found, dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
 {
     const dcsr_i_amg_cuda_rows A = dcsr_i_amg_cuda_rows_of(&level->A.rows);
-    dcsr_i_amg_cuda_found *there = dcsr_i_amg_cuda_take(h, 1, sizeof *there);
-    dcsr_status status = there ? take(&level->diagonal, h, A.rows, sizeof(double)) : dcsr_thread_status();
+    dcsr_i_amg_cuda_found *where = dcsr_i_amg_cuda_take(h, 1, sizeof *where);
+    dcsr_status status = where ? take(&level->diagonal, h, A.rows, sizeof(double)) : dcsr_thread_status();
     if (!status) status = take(&level->scale, h, A.rows, sizeof(double));
     if (!status) {
         const bool l1 = h->options.smoother == DCSR_I_AMG_L1;
-        dcsr_i_cuda_fill(h->stream, there, 0, sizeof *there);
-        dcsr_i_cuda_fill(h->stream, &there->wrong, 0xff, sizeof there->wrong);
-        dcsr_i_amg_cuda_read_diagonal(h->stream, &A, l1, level->diagonal.data, level->scale.data, there);
-        const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, there, sizeof *here);
+        dcsr_i_cuda_fill(h->stream, where, 0, sizeof *where);
+        dcsr_i_cuda_fill(h->stream, &where->wrong, 0xff, sizeof where->wrong);
+        dcsr_i_amg_cuda_read_diagonal(h->stream, &A, l1, level->diagonal.data, level->scale.data, where);
+        const dcsr_i_amg_cuda_found *here = dcsr_i_amg_cuda_read(h, where, sizeof *here);
         if (here) {
             *found = (dcsr_i_amg_diagonal){.positive = !here->negative, .wrong = here->wrong};
             memcpy(&found->gershgorin, &here->gershgorin, sizeof found->gershgorin);
         }
         status = h->failed;
     }
-    dcsr_i_amg_cuda_drop(h, there, 1, sizeof *there);
+    dcsr_i_amg_cuda_drop(h, where, 1, sizeof *where);
     return status;
 }
 
@@ -263,4 +337,9 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .lanczos_start = lanczos_start,
                                            .lanczos_step = lanczos_step,
                                            .form_of = form_of,
-                                           .find_wild = find_wild};
+                                           .narrow = narrow,
+                                           .widen = widen,
+                                           .gather = gather,
+                                           .scatter = scatter,
+                                           .find_wild = find_wild,
+                                           .find_extreme = find_extreme};

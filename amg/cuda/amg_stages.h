@@ -14,8 +14,9 @@ dcsr_status dcsr_i_amg_cuda_prolongator(dcsr_i_amg_level *level, double *T, doub
                                         dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                         const dcsr_i_amg_partition *parts, uint64_t vectors);
 
-/* amg_cuda.c: numbers from the device, `bytes` of them at most 64; waits for them. Valid until the next call. NULL with
+/* amg_cuda.c: numbers from the device, of so many bytes at most; waits for them. Valid until the next call. NULL with
  * h->failed set. */
+enum { DCSR_I_AMG_CUDA_READ = DCSR_AMG_CUDA_SUMS * DCSR_AMG_CUDA_WIDTH * sizeof(double) };
 const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes);
 
 /* Memory of a stage, in the order of the hierarchy's stream; not zeroed. */
@@ -40,7 +41,7 @@ static inline int dcsr_i_amg_cuda_bits(uint64_t most)
 /* A row that an update has moved is none that a device has. */
 static inline dcsr_i_amg_cuda_rows dcsr_i_amg_cuda_rows_of(const dcsr_i_amg_rows *A)
 {
-    return (dcsr_i_amg_cuda_rows){A->rows, A->nnz, A->begin, A->end, A->columns, A->values};
+    return (dcsr_i_amg_cuda_rows){A->rows, A->nnz, A->begin, A->end, A->columns, A->values, A->narrow};
 }
 static inline dcsr_i_amg_cuda_graph dcsr_i_amg_cuda_graph_of(const dcsr_i_amg_graph *graph)
 {

@@ -1,207 +1,345 @@
 /* passes.cu: passes over the rows of a level.
  *
- * A row is added up by `lanes` threads, 1 to 32 by the mean length of rows, whose loads are side by side; each adds
- * every lanes-th entry, then they fold. What is read of A is 12 bytes an entry and 16 a row. */
+ * A row is added up by a team of threads of one warp: `lanes` of them, 1 to 32 by the mean length of rows, for each
+ * column of the vectors. Neighbours have the columns of one entry, so that a team reads x in whole pieces and each
+ * entry of A once; each adds every lanes-th entry, then those of a column fold. What is read of A is 12 bytes an entry
+ * (8 in fp32) and 16 a row, for all columns together. Kernels are there for both types; the width is a number. */
 #include "amg/cuda/passes_cuda.h"
 #include "amg/amg_random.h"
 #include "dcsr/device/reduce.cuh"
 #include <math.h>
 
-enum { THREADS = 128, ROWS = DCSR_AMG_CUDA_ROWS, ELEMENTS = DCSR_AMG_CUDA_ELEMENTS };
+enum {
+    THREADS = 128,
+    MOST_WARPS = 8, /* of a block that sums */
+    ROWS = DCSR_AMG_CUDA_ROWS,
+    NUMBERS = DCSR_AMG_CUDA_NUMBERS,
+    WIDTH = DCSR_AMG_CUDA_WIDTH,
+    SUMS = DCSR_AMG_CUDA_SUMS,
+    TOTALS = WIDTH * SUMS
+};
 
-/* About two entries for each. */
-static unsigned lanes_of(const dcsr_i_amg_cuda_rows *A)
-{
-    unsigned lanes = 1;
-    while (lanes < 32 && 2 * lanes * A->rows <= A->nnz) lanes *= 2;
-    return lanes;
-}
+typedef dcsr_i_amg_cuda_form form;
+typedef dcsr_i_amg_cuda_rows matrix;
+typedef dcsr_i_amg_cuda_factors factors;
 
 static uint64_t blocks_of(uint64_t n, uint64_t size)
 {
     return (n + size - 1) / size;
 }
 
-uint64_t dcsr_i_amg_cuda_sums(uint64_t rows)
+static int threads_of(int wanted)
 {
-    return 2 + 2 * blocks_of(rows, ROWS);
+    return (int)dcsr_i_cuda_threads({wanted, 1});
 }
 
-/* (A x)_i, to all lanes of the row; 0 beyond the last. All lanes of the warp must call. */
-DCSR_CUDA_INLINE double times(const dcsr_i_amg_cuda_rows &A, uint64_t i, const double *x, unsigned lanes)
+/* ---- Teams ---- */
+
+typedef struct team {
+    unsigned width, lanes; /* powers of two; 32 threads at most */
+} team;
+
+/* About two entries for each lane. */
+static team team_of(const form *f, const matrix &A)
 {
-    double sum = 0;
-    if (i < A.rows) {
-        uint64_t end = A.end[i];
-        for (uint64_t e = A.begin[i] + threadIdx.x % lanes; e < end; e += lanes)
-            sum += A.values[e] * x[A.columns[e]];
-    }
-    for (unsigned distance = lanes / 2; distance; distance /= 2)
+    unsigned lanes = 1;
+    while (lanes * f->width < 32 && 2 * lanes * A.rows <= A.nnz) lanes *= 2;
+    return {f->width, lanes};
+}
+
+/* What a thread is in its block: of which column and lane, and of which team. */
+typedef struct place {
+    unsigned column, lane, team, teams;
+} place;
+
+DCSR_CUDA_INLINE place place_in(team t)
+{
+    unsigned size = t.width * t.lanes;
+    return {threadIdx.x % t.width, threadIdx.x / t.width % t.lanes, threadIdx.x / size, blockDim.x / size};
+}
+
+/* The sum over lanes, to all of them. All threads of the warp must call. */
+template <class T> DCSR_CUDA_INLINE T fold(T sum, team t)
+{
+    for (unsigned distance = t.width * t.lanes / 2; distance >= t.width; distance /= 2)
         sum += __shfl_xor_sync(DCSR_CUDA_ALL_LANES, sum, (int)distance);
     return sum;
 }
 
-/* The sums of a block of rows or elements, to where the second step reads them. */
-DCSR_CUDA_INLINE void store_sums(double *sums, uint64_t block, double first, double second)
+DCSR_CUDA_INLINE const double *values_of(const matrix &A, double)
 {
-    first = dcsr_i_cuda_block_sum(first);
-    second = dcsr_i_cuda_block_sum(second);
-    if (threadIdx.x) return;
-    sums[2 + 2 * block] = first;
-    sums[3 + 2 * block] = second;
+    return A.values;
+}
+DCSR_CUDA_INLINE const float *values_of(const matrix &A, float)
+{
+    return A.narrow;
 }
 
-static __global__ void add_sums(double *sums, uint64_t blocks)
+/* (A x)_i of the thread's column, to all lanes; 0 beyond the last row. All threads of the warp must call. */
+template <class T>
+DCSR_CUDA_INLINE T times(const matrix &A, uint64_t i, const T *x, team t, const place &here)
 {
-    double first = 0, second = 0;
-    for (uint64_t b = threadIdx.x; b < blocks; b += blockDim.x) {
-        first += sums[2 + 2 * b];
-        second += sums[3 + 2 * b];
+    T sum = 0;
+    if (i < A.rows) {
+        const T *values = values_of(A, T());
+        const uint64_t end = A.end[i];
+        for (uint64_t e = A.begin[i] + here.lane; e < end; e += t.lanes)
+            sum += values[e] * x[(uint64_t)A.columns[e] * t.width + here.column];
     }
-    first = dcsr_i_cuda_block_sum(first);
-    second = dcsr_i_cuda_block_sum(second);
-    if (threadIdx.x) return;
-    sums[0] = first;
-    sums[1] = second;
+    return fold(sum, t);
 }
 
-static void finish_sums(dcsr_i_cuda_stream *stream, double *sums, uint64_t blocks)
+/* ---- Sums ---- */
+
+/* Where they go: number k of all blocks stands together, behind the totals. */
+typedef struct sums_of {
+    double *sums; /* NULL: there are none */
+    uint64_t blocks;
+    unsigned width, count; /* count: 1 or 2 for each column */
+} sums_of;
+
+uint64_t dcsr_i_amg_cuda_sums(uint64_t rows)
 {
-    if (!blocks) dcsr_i_cuda_fill(stream, sums, 0, 2 * sizeof *sums);
-    dcsr_i_cuda_launch_blocks(stream, add_sums, blocks ? 1 : 0, (int)dcsr_i_cuda_threads({1024, 1}), 0, sums,
-                              blocks);
+    return TOTALS * (1 + blocks_of(rows, ROWS));
 }
 
-static int threads()
+/* The sums of a block of rows or numbers, of which each thread has those of column threadIdx.x % width. */
+DCSR_CUDA_INLINE void store_sums(const sums_of &s, uint64_t block, double first, double second)
 {
-    return (int)dcsr_i_cuda_threads({THREADS, 1});
+    SIMT_SHARED(double, of_warp, MOST_WARPS *TOTALS);
+    const unsigned lane = dcsr_i_cuda_lane(), warps = blockDim.x / 32;
+    const team columns = {s.width, 32 / s.width};
+    first = fold(first, columns);
+    second = fold(second, columns);
+    double *mine = of_warp + threadIdx.x / 32 * TOTALS;
+    if (lane < s.width) mine[lane] = first;
+    if (lane < s.width && s.count > 1) mine[s.width + lane] = second;
+    __syncthreads();
+    if (threadIdx.x < s.count * s.width) {
+        double sum = 0;
+        for (unsigned warp = 0; warp < warps; warp++) sum += of_warp[warp * TOTALS + threadIdx.x];
+        s.sums[TOTALS + threadIdx.x * s.blocks + block] = sum;
+    }
+    __syncthreads(); /* of_warp may be written again */
+}
+
+static __global__ void add_sums(sums_of s)
+{
+    for (uint64_t k = dcsr_i_cuda_first_block(); k < s.count * s.width; k += dcsr_i_cuda_block_step()) {
+        const double *of_block = s.sums + TOTALS + k * s.blocks;
+        double sum = 0;
+        for (uint64_t b = threadIdx.x; b < s.blocks; b += blockDim.x) sum += of_block[b];
+        sum = dcsr_i_cuda_block_sum(sum);
+        if (!threadIdx.x) s.sums[k] = sum;
+    }
+}
+
+static void finish_sums(const form *f, const sums_of &s)
+{
+    dcsr_i_cuda_launch_blocks(f->stream, add_sums, s.count * s.width, threads_of(1024), 0, s);
 }
 
 /* ---- Over rows ---- */
 
-static __global__ void multiply(dcsr_i_amg_cuda_product p, unsigned lanes, uint64_t blocks)
+template <class T>
+static __global__ void multiply(dcsr_i_amg_cuda_product p, team t, sums_of s, uint64_t blocks)
 {
-    const unsigned groups = blockDim.x / lanes;
+    const place here = place_in(t);
+    const T *x = (const T *)p.x, *b = (const T *)p.b, *w = (const T *)p.w, sign = (T)p.sign;
+    T *to = (T *)p.y;
     for (uint64_t block = dcsr_i_cuda_first_block(); block < blocks; block += dcsr_i_cuda_block_step()) {
         double wy = 0, yy = 0;
-        for (unsigned r = threadIdx.x / lanes; r < ROWS; r += groups) {
-            uint64_t i = block * ROWS + r;
-            double y = p.sign * times(p.A, i, p.x, lanes);
-            if (threadIdx.x % lanes || i >= p.A.rows) continue;
-            if (p.b) y += p.b[i];
-            p.y[i] = y;
-            if (!p.sums) continue;
-            wy += p.w[i] * y;
-            yy += y * y;
+        for (unsigned r = here.team; r < ROWS; r += here.teams) {
+            const uint64_t i = block * ROWS + r, at = i * t.width + here.column;
+            T y = sign * times(p.A, i, x, t, here);
+            if (here.lane || i >= p.A.rows) continue;
+            if (b) y += b[at];
+            to[at] = y;
+            if (!s.sums) continue;
+            wy += (double)w[at] * (double)y;
+            yy += (double)y * (double)y;
         }
-        if (p.sums) store_sums(p.sums, block, wy, yy);
+        if (s.sums) store_sums(s, block, wy, yy);
     }
 }
 
-void dcsr_i_amg_cuda_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_product *p)
+void dcsr_i_amg_cuda_multiply(const form *f, const dcsr_i_amg_cuda_product *p)
 {
-    uint64_t blocks = blocks_of(p->A.rows, ROWS);
-    dcsr_i_cuda_launch_blocks(stream, multiply, blocks, threads(), 0, *p, lanes_of(&p->A), blocks);
-    if (p->sums) finish_sums(stream, p->sums, blocks);
+    const uint64_t blocks = blocks_of(p->A.rows, ROWS);
+    const sums_of s = {p->summed ? f->sums : NULL, blocks, f->width, SUMS};
+    dcsr_i_cuda_launch_blocks(f->stream, f->narrow ? multiply<float> : multiply<double>, blocks,
+                              threads_of(THREADS), 0, *p, team_of(f, p->A), s, blocks);
+    if (p->summed) finish_sums(f, s);
 }
 
-static __global__ void smooth(dcsr_i_amg_cuda_step s, unsigned lanes, uint64_t blocks)
+template <class T> static __global__ void smooth(dcsr_i_amg_cuda_step s, team t, uint64_t blocks)
 {
-    const unsigned groups = blockDim.x / lanes;
+    const place here = place_in(t);
+    const T *x = (const T *)s.x, *b = (const T *)s.b, keep = (T)s.keep;
+    T *d = (T *)s.d, *to = (T *)s.to;
     for (uint64_t block = dcsr_i_cuda_first_block(); block < blocks; block += dcsr_i_cuda_block_step()) {
-        for (unsigned r = threadIdx.x / lanes; r < ROWS; r += groups) {
-            uint64_t i = block * ROWS + r;
-            double product = times(s.A, i, s.x, lanes);
-            if (threadIdx.x % lanes || i >= s.A.rows) continue;
-            double change = s.add * s.scale[i] * (s.b[i] - product);
-            if (s.keep != 0) change += s.keep * s.d[i];
-            s.d[i] = change;
-            s.to[i] = s.x[i] + change;
+        for (unsigned r = here.team; r < ROWS; r += here.teams) {
+            const uint64_t i = block * ROWS + r, at = i * t.width + here.column;
+            const T product = times(s.A, i, x, t, here);
+            if (here.lane || i >= s.A.rows) continue;
+            T change = (T)(s.add * s.scale[i]) * (b[at] - product);
+            if (keep != 0) change += keep * d[at];
+            d[at] = change;
+            to[at] = x[at] + change;
         }
     }
 }
 
-static __global__ void smooth_first(dcsr_i_amg_cuda_step s, uint64_t n)
+template <class T> static __global__ void smooth_first(dcsr_i_amg_cuda_step s, unsigned width)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step())
-        s.to[i] = s.d[i] = s.add * s.scale[i] * s.b[i];
+    const T *b = (const T *)s.b;
+    T *d = (T *)s.d, *to = (T *)s.to;
+    for (uint64_t k = dcsr_i_cuda_first(); k < s.A.rows * width; k += dcsr_i_cuda_step())
+        to[k] = d[k] = (T)(s.add * s.scale[k / width]) * b[k];
 }
 
-void dcsr_i_amg_cuda_smooth(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_step *s)
+void dcsr_i_amg_cuda_smooth(const form *f, const dcsr_i_amg_cuda_step *s)
 {
-    uint64_t blocks = blocks_of(s->A.rows, ROWS);
+    const uint64_t blocks = blocks_of(s->A.rows, ROWS);
     if (s->x)
-        dcsr_i_cuda_launch_blocks(stream, smooth, blocks, threads(), 0, *s, lanes_of(&s->A), blocks);
+        dcsr_i_cuda_launch_blocks(f->stream, f->narrow ? smooth<float> : smooth<double>, blocks,
+                                  threads_of(THREADS), 0, *s, team_of(f, s->A), blocks);
     else
-        dcsr_i_cuda_launch(stream, smooth_first, s->A.rows, *s, s->A.rows);
+        dcsr_i_cuda_launch(f->stream, f->narrow ? smooth_first<float> : smooth_first<double>,
+                           s->A.rows * f->width, *s, f->width);
 }
 
 /* A warp for each row. */
-static __global__ void multiply_dense(uint64_t n, const double *M, const double *x, double *y)
+template <class T>
+static __global__ void multiply_dense(uint64_t n, const double *M, const T *x, T *y, unsigned width)
 {
+    const team t = {width, 32 / width};
+    const unsigned lane = dcsr_i_cuda_lane();
     for (uint64_t i = dcsr_i_cuda_first_warp(); i < n; i += dcsr_i_cuda_warp_step()) {
-        double sum = 0;
-        for (uint64_t j = dcsr_i_cuda_lane(); j < n; j += 32) sum += M[i * n + j] * x[j];
-        sum = dcsr_i_cuda_warp_sum(sum);
-        if (dcsr_i_cuda_lane() == 0) y[i] = sum;
+        T sum = 0;
+        for (uint64_t j = lane / width; j < n; j += t.lanes)
+            sum += (T)M[i * n + j] * x[j * width + lane % width];
+        sum = fold(sum, t);
+        if (lane < width) y[i * width + lane] = sum;
     }
 }
 
-void dcsr_i_amg_cuda_multiply_dense(dcsr_i_cuda_stream *stream, uint64_t n, const double *M, const double *x,
-                                    double *y)
+void dcsr_i_amg_cuda_multiply_dense(const form *f, uint64_t n, const double *M, const void *x, void *y)
 {
-    dcsr_i_cuda_launch_warps(stream, multiply_dense, n, n, M, x, y);
+    if (f->narrow)
+        dcsr_i_cuda_launch_warps(f->stream, multiply_dense<float>, n, n, M, (const float *)x, (float *)y,
+                                 f->width);
+    else
+        dcsr_i_cuda_launch_warps(f->stream, multiply_dense<double>, n, n, M, (const double *)x, (double *)y,
+                                 f->width);
 }
 
-/* ---- Over elements ---- */
+/* ---- Over numbers: a thread has those of one column, as its steps are multiples of the width ---- */
 
-static __global__ void combine(uint64_t n, double a, const double *x, double b, double *y)
+template <class T>
+static __global__ void combine(uint64_t numbers, unsigned width, factors as, const T *x, factors bs, T *y)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step())
-        y[i] = b == 0 ? a * x[i] : a * x[i] + b * y[i];
+    const T a = (T)as.column[threadIdx.x % width], b = (T)bs.column[threadIdx.x % width];
+    for (uint64_t k = dcsr_i_cuda_first(); k < numbers; k += dcsr_i_cuda_step())
+        y[k] = b == 0 ? a * x[k] : a * x[k] + b * y[k];
 }
 
-void dcsr_i_amg_cuda_combine(dcsr_i_cuda_stream *stream, uint64_t n, double a, const double *x, double b,
-                             double *y)
+void dcsr_i_amg_cuda_combine(const form *f, uint64_t n, const factors *a, const void *x, const factors *b,
+                             void *y)
 {
-    dcsr_i_cuda_launch(stream, combine, n, n, a, x, b, y);
+    const uint64_t numbers = n * f->width;
+    if (f->narrow)
+        dcsr_i_cuda_launch(f->stream, combine<float>, numbers, numbers, f->width, *a, (const float *)x, *b,
+                           (float *)y);
+    else
+        dcsr_i_cuda_launch(f->stream, combine<double>, numbers, numbers, f->width, *a, (const double *)x, *b,
+                           (double *)y);
 }
 
-/* The sum of x_i y_i; if x is to be `added` to y, a times, of y_i y_i afterwards. */
-static __global__ void add_products(uint64_t n, bool added, double a, const double *x, double *y,
-                                    double *sums, uint64_t blocks)
+/* Sums of x_k y_k; if x is to be `added` to y, a times, of y_k y_k afterwards. */
+template <class T>
+static __global__ void add_products(uint64_t numbers, bool added, factors as, const T *x, T *y, sums_of s)
 {
-    for (uint64_t block = dcsr_i_cuda_first_block(); block < blocks; block += dcsr_i_cuda_block_step()) {
+    const T a = (T)as.column[threadIdx.x % s.width];
+    for (uint64_t block = dcsr_i_cuda_first_block(); block < s.blocks; block += dcsr_i_cuda_block_step()) {
+        const uint64_t begin = block * NUMBERS, end = begin + NUMBERS < numbers ? begin + NUMBERS : numbers;
         double sum = 0;
-        for (uint64_t i = block * ELEMENTS + threadIdx.x; i < n && i < (block + 1) * ELEMENTS;
-             i += blockDim.x) {
-            double here = y[i];
-            if (added) y[i] = here += a * x[i];
-            sum += here * (added ? here : x[i]);
+        for (uint64_t k = begin + threadIdx.x; k < end; k += blockDim.x) {
+            T here = y[k];
+            if (added) y[k] = here += a * x[k];
+            sum += (double)here * (double)(added ? here : x[k]);
         }
-        store_sums(sums, block, sum, 0);
+        store_sums(s, block, sum, 0);
     }
 }
 
-static void launch_products(dcsr_i_cuda_stream *stream, uint64_t n, bool added, double a, const double *x,
-                            double *y, double *sums)
+static void launch_products(const form *f, uint64_t n, bool added, const factors *a, const void *x, void *y)
 {
-    uint64_t blocks = blocks_of(n, ELEMENTS);
-    int block = (int)dcsr_i_cuda_threads({256, 1});
-    dcsr_i_cuda_launch_blocks(stream, add_products, blocks, block, 0, n, added, a, x, y, sums, blocks);
-    finish_sums(stream, sums, blocks);
+    const uint64_t numbers = n * f->width, blocks = blocks_of(numbers, NUMBERS);
+    const sums_of s = {f->sums, blocks, f->width, 1};
+    if (f->narrow)
+        dcsr_i_cuda_launch_blocks(f->stream, add_products<float>, blocks, threads_of(32 * MOST_WARPS), 0,
+                                  numbers, added, *a, (const float *)x, (float *)y, s);
+    else
+        dcsr_i_cuda_launch_blocks(f->stream, add_products<double>, blocks, threads_of(32 * MOST_WARPS), 0,
+                                  numbers, added, *a, (const double *)x, (double *)y, s);
+    finish_sums(f, s);
 }
 
-void dcsr_i_amg_cuda_dot(dcsr_i_cuda_stream *stream, uint64_t n, const double *x, const double *y,
-                         double *sums)
+void dcsr_i_amg_cuda_dot(const form *f, uint64_t n, const void *x, const void *y)
 {
-    launch_products(stream, n, false, 0, x, const_cast<double *>(y), sums);
+    const factors none = {{0}};
+    launch_products(f, n, false, &none, x, const_cast<void *>(y));
 }
 
-void dcsr_i_amg_cuda_add_norm(dcsr_i_cuda_stream *stream, uint64_t n, double a, const double *x, double *y,
-                              double *sums)
+void dcsr_i_amg_cuda_add_norm(const form *f, uint64_t n, const factors *a, const void *x, void *y)
 {
-    launch_products(stream, n, true, a, x, y, sums);
+    launch_products(f, n, true, a, x, y);
+}
+
+template <class From, class To>
+static __global__ void convert(uint64_t numbers, unsigned width, factors by, const From *x, To *y)
+{
+    const double factor = by.column[threadIdx.x % width];
+    for (uint64_t k = dcsr_i_cuda_first(); k < numbers; k += dcsr_i_cuda_step())
+        y[k] = (To)((double)x[k] * factor);
+}
+
+void dcsr_i_amg_cuda_convert(const form *f, uint64_t n, const factors *factor, const void *x, void *y)
+{
+    const uint64_t numbers = n * f->width;
+    if (f->narrow)
+        dcsr_i_cuda_launch(f->stream, convert<double, float>, numbers, numbers, f->width, *factor,
+                           (const double *)x, (float *)y);
+    else
+        dcsr_i_cuda_launch(f->stream, convert<float, double>, numbers, numbers, f->width, *factor,
+                           (const float *)x, (double *)y);
+}
+
+static __global__ void gather(uint64_t rows, unsigned width, unsigned columns, const double *from, double *to)
+{
+    const unsigned c = threadIdx.x % width;
+    for (uint64_t k = dcsr_i_cuda_first(); k < rows * width; k += dcsr_i_cuda_step())
+        to[k] = c < columns ? from[k / width + c * rows] : 0;
+}
+
+void dcsr_i_amg_cuda_gather(const form *f, double *to, const double *from, uint64_t rows, unsigned columns)
+{
+    dcsr_i_cuda_launch(f->stream, gather, rows * f->width, rows, f->width, columns, from, to);
+}
+
+static __global__ void scatter(uint64_t rows, unsigned width, unsigned columns, const double *from,
+                               double *to)
+{
+    const unsigned c = threadIdx.x % width;
+    if (c >= columns) return;
+    for (uint64_t k = dcsr_i_cuda_first(); k < rows * width; k += dcsr_i_cuda_step())
+        to[k / width + c * rows] = from[k];
+}
+
+void dcsr_i_amg_cuda_scatter(const form *f, double *to, const double *from, uint64_t rows, unsigned columns)
+{
+    dcsr_i_cuda_launch(f->stream, scatter, rows * f->width, rows, f->width, columns, from, to);
 }
 
 /* The least number, whoever comes first. */
@@ -214,6 +352,22 @@ static __global__ void find_wild(uint64_t n, const double *x, uint64_t *first)
 void dcsr_i_amg_cuda_find_wild(dcsr_i_cuda_stream *stream, uint64_t n, const double *x, uint64_t *first)
 {
     dcsr_i_cuda_launch(stream, find_wild, n, n, x, first);
+}
+
+static __global__ void find_extreme(matrix A, const double *diagonal, double most, double least,
+                                    uint64_t *first)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
+        bool extreme = fabs(diagonal[i]) < least;
+        for (uint64_t e = A.begin[i]; e < A.end[i] && !extreme; e++) extreme = fabs(A.values[e]) > most;
+        if (extreme) atomicMin((unsigned long long *)first, (unsigned long long)i);
+    }
+}
+
+void dcsr_i_amg_cuda_find_extreme(dcsr_i_cuda_stream *stream, const matrix *A, const double *diagonal,
+                                  double most, double least, uint64_t *first)
+{
+    dcsr_i_cuda_launch(stream, find_extreme, A->rows, *A, diagonal, most, least, first);
 }
 
 /* ---- For the setup ---- */

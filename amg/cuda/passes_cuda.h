@@ -1,8 +1,9 @@
 /* passes_cuda.h: passes over the rows of a level, on a device (internal; for C and for kernels' files).
  *
- * Each function puts its work on the stream and returns. Arrays are on the device. Sums are taken in blocks of
- * DCSR_AMG_CUDA_ROWS rows or of DCSR_AMG_CUDA_ELEMENTS elements, each by a block of threads in a fixed order, and then
- * of these by one block: so they are the same each time. */
+ * Each function puts its work on the stream and returns. Arrays are on the device. Vectors are of fp64 or fp32, with 1,
+ * 2, 4 or 8 columns side by side in each row, as the form says. Sums are taken in blocks of DCSR_AMG_CUDA_ROWS rows or
+ * of DCSR_AMG_CUDA_NUMBERS numbers, each by a block of threads in a fixed order, and then of these by one block for
+ * each column: so they are the same each time. */
 #ifndef DCSR_AMG_PASSES_CUDA_H
 #define DCSR_AMG_PASSES_CUDA_H
 
@@ -12,52 +13,84 @@
 extern "C" {
 #endif
 
-enum { DCSR_AMG_CUDA_ROWS = 128, DCSR_AMG_CUDA_ELEMENTS = 2048 };
+enum {
+    DCSR_AMG_CUDA_ROWS = 128,
+    DCSR_AMG_CUDA_NUMBERS = 2048,
+    DCSR_AMG_CUDA_WIDTH = 8, /* the most columns */
+    DCSR_AMG_CUDA_SUMS = 2   /* of a pass, for each column */
+};
 
-/* Row i has the entries begin[i] to end[i] - 1. */
+typedef struct dcsr_i_amg_cuda_form {
+    dcsr_i_cuda_stream *stream;
+    bool narrow; /* fp32 */
+    unsigned width;
+    double *
+        sums; /* room for them; those over all rows come first, of all columns, then the second ones of all */
+} dcsr_i_amg_cuda_form;
+
+/* Row i has the entries begin[i] to end[i] - 1; narrow: their values in fp32, for vectors of that. */
 typedef struct dcsr_i_amg_cuda_rows {
     uint64_t rows, nnz;
     const uint64_t *begin, *end;
     const uint32_t *columns;
     const double *values;
+    const float *narrow;
 } dcsr_i_amg_cuda_rows;
 
-/* How much room the sums of a pass over `rows` rows take; the two sums over all rows come first. */
+/* A number a column. */
+typedef struct dcsr_i_amg_cuda_factors {
+    double column[DCSR_AMG_CUDA_WIDTH];
+} dcsr_i_amg_cuda_factors;
+
+/* How many numbers the sums of a pass over `rows` rows take. */
 uint64_t dcsr_i_amg_cuda_sums(uint64_t rows);
 
-/* y = b + sign A x, where b is NULL for 0 and may be y. If there are sums: sums[0] = w^T y, sums[1] = y^T y; w may be
- * y. */
+/* y = b + sign A x, where b is NULL for 0 and may be y. If it is summed: sums w^T y and y^T y; w may be y. */
 typedef struct dcsr_i_amg_cuda_product {
     dcsr_i_amg_cuda_rows A;
-    const double *x, *b, *w;
-    double *y, *sums;
+    const void *x, *b, *w;
+    void *y;
     double sign;
+    bool summed;
 } dcsr_i_amg_cuda_product;
-void dcsr_i_amg_cuda_multiply(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_product *p);
+void dcsr_i_amg_cuda_multiply(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_product *p);
 
 /* d = keep d + add scale (b - A x), to = x + d; x NULL stands for 0, and no A is read then. */
 typedef struct dcsr_i_amg_cuda_step {
     dcsr_i_amg_cuda_rows A;
-    const double *x, *b, *scale;
-    double *d, *to;
+    const void *x, *b;
+    const double *scale;
+    void *d, *to;
     double keep, add;
 } dcsr_i_amg_cuda_step;
-void dcsr_i_amg_cuda_smooth(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_step *s);
+void dcsr_i_amg_cuda_smooth(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
 
 /* y = M x for a dense n x n matrix, row after row. */
-void dcsr_i_amg_cuda_multiply_dense(dcsr_i_cuda_stream *stream, uint64_t n, const double *M, const double *x,
-                                    double *y);
-/* y = a x + b y; whatever y is, where b is 0. */
-void dcsr_i_amg_cuda_combine(dcsr_i_cuda_stream *stream, uint64_t n, double a, const double *x, double b,
-                             double *y);
-/* sums[0] = x^T y */
-void dcsr_i_amg_cuda_dot(dcsr_i_cuda_stream *stream, uint64_t n, const double *x, const double *y,
-                         double *sums);
-/* y += a x, sums[0] = y^T y */
-void dcsr_i_amg_cuda_add_norm(dcsr_i_cuda_stream *stream, uint64_t n, double a, const double *x, double *y,
-                              double *sums);
+void dcsr_i_amg_cuda_multiply_dense(const dcsr_i_amg_cuda_form *f, uint64_t n, const double *M, const void *x,
+                                    void *y);
+/* y = a x + b y for n rows; whatever y is, where b is 0. */
+void dcsr_i_amg_cuda_combine(const dcsr_i_amg_cuda_form *f, uint64_t n, const dcsr_i_amg_cuda_factors *a,
+                             const void *x, const dcsr_i_amg_cuda_factors *b, void *y);
+/* sums x^T y */
+void dcsr_i_amg_cuda_dot(const dcsr_i_amg_cuda_form *f, uint64_t n, const void *x, const void *y);
+/* y += a x, sums y^T y */
+void dcsr_i_amg_cuda_add_norm(const dcsr_i_amg_cuda_form *f, uint64_t n, const dcsr_i_amg_cuda_factors *a,
+                              const void *x, void *y);
+/* y = factor x in the other type: y is of the form's. */
+void dcsr_i_amg_cuda_convert(const dcsr_i_amg_cuda_form *f, uint64_t n, const dcsr_i_amg_cuda_factors *factor,
+                             const void *x, void *y);
+/* Columns one after the other, `columns` of them, to where they are side by side in fp64, those that are missing as 0;
+ * and back. */
+void dcsr_i_amg_cuda_gather(const dcsr_i_amg_cuda_form *f, double *to, const double *from, uint64_t rows,
+                            unsigned columns);
+void dcsr_i_amg_cuda_scatter(const dcsr_i_amg_cuda_form *f, double *to, const double *from, uint64_t rows,
+                             unsigned columns);
+
 /* *first, UINT64_MAX before, becomes the number of the first element that is not finite. */
 void dcsr_i_amg_cuda_find_wild(dcsr_i_cuda_stream *stream, uint64_t n, const double *x, uint64_t *first);
+/* The same for the first row with an entry beyond `most` or a diagonal below `least`, in absolute value. */
+void dcsr_i_amg_cuda_find_extreme(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A,
+                                  const double *diagonal, double most, double least, uint64_t *first);
 
 /* B of one vector for each row of a node: ones. B is zero before. */
 void dcsr_i_amg_cuda_fill_constants(dcsr_i_cuda_stream *stream, double *B, uint64_t rows, uint64_t block);

@@ -97,14 +97,13 @@ typedef struct dcsr_amg_report {
  * Errors: INVALID_ARGUMENT (NULL; another context; a row without entries or with a zero diagonal, or a value
  * that is not finite: the message names the first such row), DIMENSION_MISMATCH (A is not square, its rows are
  * no multiple of the option block, or the near-nullspace vectors have other rows), TOO_LARGE (2^31 rows and
- * more), NOT_BUILT (on a GPU, the options precision=fp32 and smoother=gauss-seidel), OUT_OF_MEMORY,
- * CONTEXT_DESTROYED.
+ * more), NOT_BUILT (on a GPU, the option smoother=gauss-seidel), OUT_OF_MEMORY, CONTEXT_DESTROYED.
  *
  * Cost: O(entries) for the usual matrices, some ten passes over A and two products of matrices per level.
  * Memory: P and R, five vectors, and the same with up to ten vectors for the other levels, which have a tenth of the
- * rows or less for most matrices; on a GPU A P while R A P is computed. On the cpu what a setup has worked with, and
- * the levels that it has replaced, are kept for the next one until dcsr_amg_destroy(); when a setup or update finds no
- * other memory, they are given back first. */
+ * rows or less for most matrices; with precision=fp32 4 bytes an entry more; on a GPU A P while R A P is computed. On
+ * the cpu what a setup has worked with, and the levels that it has replaced, are kept for the next one until
+ * dcsr_amg_destroy(); when a setup or update finds no other memory, they are given back first. */
 DCSR_API dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report);
 
 /* What an update did. */
@@ -171,8 +170,8 @@ DCSR_API dcsr_status dcsr_amg_solve_device(dcsr_amg *amg, double *x, const doubl
 
 /* Solves A X = B for each column, as dcsr_amg_solve() does for one. X and B have the rows of A and as many
  * columns as each other, and do not overlap. reports may be NULL; else it has one report a column, each with the
- * seconds until its column was done. On the cpu up to eight columns share each pass over the levels, so that
- * several take clearly less than as many solves; a column that has its outcome no longer changes. Errors: as
+ * seconds until its column was done. Up to eight columns share each pass over the levels, so that several take
+ * clearly less than as many solves; a column that has its outcome no longer changes. Errors: as
  * dcsr_amg_solve(), and DIMENSION_MISMATCH. Memory: that of a solve times min(8, columns rounded up to a power of
  * 2), and as much for the vectors of the levels, which keep it. */
 DCSR_API dcsr_status dcsr_amg_solve_many(dcsr_amg *amg, dcsr_dense *X, const dcsr_dense *B,

@@ -1,13 +1,7 @@
 /* test_amg_device.c: multigrid on a GPU: the same levels as on the cpu, and the same answers. */
-#include "tests/amg/problems.h"
+#include "tests/amg/device.h"
 #include <dcsr/extend.h>
-#include "dcsr/base/cuda.h"
 #include "dcsr/base/runtime.h"
-
-#define NEEDS_GPU()                                                      \
-    do {                                                                 \
-        if (!dcsr_i_cuda_usable()) cr_skip_test("there is no GPU here"); \
-    } while (0)
 
 /* Of values that were added up in the same order, but for the contraction of products and sums. */
 static const double CLOSE = 1e-9;
@@ -74,25 +68,6 @@ static void compare_levels(problem *here, problem *there, const char *settings, 
     cr_assert(a.levels == b.levels && a.symmetric == b.symmetric, "%s: %llu levels, not %llu", settings,
               (unsigned long long)b.levels, (unsigned long long)a.levels);
     compare_made(here, there, a.levels);
-}
-
-/* Solves both, which takes the same iterations; x agrees where the problem is not singular. */
-static void compare_solutions(problem *here, problem *there, const char *settings, bool regular)
-{
-    problem *const both[] = {here, there};
-    for (int k = 0; k < 2; k++) problem_solve(both[k], settings, NULL);
-    cr_assert(here->report.outcome == there->report.outcome &&
-              !strcmp(here->report.solver, there->report.solver));
-    cr_assert(llabs((long long)here->report.iterations - (long long)there->report.iterations) <= 1,
-              "%s: %llu iterations, not %llu", settings, (unsigned long long)there->report.iterations,
-              (unsigned long long)here->report.iterations);
-    cr_assert(here->report.outcome != DCSR_AMG_CONVERGED || problem_residual(there) <= 1.1e-8,
-              "%s: residual %g", settings, problem_residual(there));
-    double most = 0;
-    for (uint64_t i = 0; i < here->csr.rows; i++) most = fmax(most, fabs(here->x[i]));
-    for (uint64_t i = 0; i < here->csr.rows && regular; i++)
-        cr_assert(fabs(here->x[i] - there->x[i]) <= 1e-6 * most, "%s: x[%llu] is %.17g, not %.17g", settings,
-                  (unsigned long long)i, there->x[i], here->x[i]);
 }
 
 /* ---- Levels ---- */
@@ -313,42 +288,6 @@ Test(amg_device, solves_what_has_one_row_or_none)
         cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && (!n || fabs(p.x[0] - 0.25) <= 1e-15));
         problem_end(&p);
     }
-}
-
-Test(amg_device, solves_for_several_columns)
-{
-    NEEDS_GPU();
-    problem p = problem_generated(ON_DEVICE, "poisson2d5:9");
-    const uint64_t n = p.csr.rows;
-    double *X = test_allocate(3 * n, sizeof *X), *B = test_allocate(3 * n, sizeof *B);
-    dcsr_amg_report reports[3];
-    for (uint64_t i = 0; i < n; i++) B[i] = 1, B[n + i] = 0, B[2 * n + i] = (double)(i % 5) - 1;
-    problem_solve(&p, "coarse_rows=20", NULL);
-    TEST_OK(dcsr_amg_solve_many(p.amg, &(dcsr_dense){.rows = n, .cols = 3, .values = X},
-                                &(dcsr_dense){.rows = n, .cols = 3, .values = B}, reports));
-    cr_assert(!memcmp(X, p.x, n * sizeof *X));
-    for (int c = 0; c < 3; c++) {
-        cr_assert(reports[c].outcome == DCSR_AMG_CONVERGED && (c != 1 || reports[c].iterations == 0));
-        memcpy(p.x, X + (uint64_t)c * n, n * sizeof *X);
-        memcpy(p.b, B + (uint64_t)c * n, n * sizeof *B);
-        cr_assert(c == 1 ? p.x[0] == 0 : problem_residual(&p) <= 1.1e-8);
-    }
-    free(X);
-    free(B);
-    problem_end(&p);
-}
-
-Test(amg_device, refuses_what_has_no_kernels)
-{
-    NEEDS_GPU();
-    problem p = problem_generated(ON_DEVICE, "poisson2d5:5");
-    problem_set(&p, "precision=fp32");
-    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "precision=fp32", dcsr_amg_setup(p.amg, p.A, NULL));
-    problem_set(&p, "precision=fp64 smoother=gauss-seidel");
-    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "smoother=gauss-seidel", dcsr_amg_setup(p.amg, p.A, NULL));
-    problem_set(&p, "smoother=jacobi");
-    TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
-    problem_end(&p);
 }
 
 Test(amg_device, is_another_call_on_the_cpu)

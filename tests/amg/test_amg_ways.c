@@ -1,90 +1,21 @@
 /* test_amg_ways.c: several right-hand sides at once, levels in fp32, Gauss-Seidel. */
-#include "amg/hierarchy.h"
 #include "dcsr/base/alloc.h"
-#include "tests/amg/problems.h"
+#include "tests/amg/ways.h"
 
 static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
-
-static dcsr_dense columns_of(const problem *p, uint64_t cols)
-{
-    dcsr_dense X = {.rows = p->csr.rows, .cols = cols};
-    X.values = test_allocate(X.rows * cols, sizeof *X.values);
-    memset(X.values, 0, X.rows * cols * sizeof *X.values);
-    return X;
-}
-
-/* Different for each column; column 2 is 0. */
-static void fill(dcsr_dense *B)
-{
-    for (uint64_t c = 0; c < B->cols; c++)
-        for (uint64_t i = 0; i < B->rows; i++)
-            B->values[i + c * B->rows] =
-                c == 2 ? 0 : (double)((i + 1) * (c + 3) * 2654435761u % 1000) - 300 * (double)c;
-}
-
-/* Each column as if it were alone, from its own x. */
-static void expect_as_alone(const char *generator, const char *settings, uint64_t cols)
-{
-    problem p = problem_generated(2, generator);
-    problem_set(&p, settings);
-    TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
-    dcsr_dense X = columns_of(&p, cols), B = columns_of(&p, cols);
-    dcsr_amg_report *reports = test_allocate(cols, sizeof *reports);
-    const uint64_t n = p.csr.rows;
-    fill(&B);
-    if (cols > 3) memcpy(X.values + 3 * n, B.values, n * sizeof *X.values);
-    TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
-    for (uint64_t c = 0; c < cols; c++) {
-        uint64_t count, alone;
-        const double *residuals;
-        double *x = X.values + c * n, difference = 0, size = 0;
-        TEST_OK(dcsr_amg_get_residuals(p.amg, c, &count, &residuals));
-        cr_assert(count == reports[c].iterations + 1 && residuals[count - 1] <= 1e-8);
-        memset(p.x, 0, n * sizeof *p.x);
-        if (c == 3) memcpy(p.x, B.values, n * sizeof *p.x);
-        problem one = p;
-        one.b = B.values + c * n;
-        TEST_OK(dcsr_amg_solve(p.amg, p.x, one.b, &p.report));
-        alone = p.report.iterations;
-        cr_assert(reports[c].outcome == DCSR_AMG_CONVERGED && reports[c].iterations == alone,
-                  "%s, column %d of %d: %d iterations, alone %d", settings, (int)c, (int)cols,
-                  (int)reports[c].iterations, (int)alone);
-        cr_assert_str_eq(reports[c].solver, p.report.solver);
-        for (uint64_t i = 0; i < n; i++) {
-            difference = fmax(difference, fabs(x[i] - p.x[i]));
-            size = fmax(size, fabs(p.x[i]));
-        }
-        cr_assert(difference <= 1e-9 * size, "%s, column %d: off by %g of %g", settings, (int)c, difference,
-                  size);
-        if (c != 3) cr_assert_leq(reports[c].residual, 1e-8);
-        TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports)); /* nothing is left to do */
-        cr_assert(reports[c].iterations == 0 && reports[c].outcome == DCSR_AMG_CONVERGED);
-        TEST_OK(dcsr_amg_get_residuals(p.amg, cols - 1, &count, &residuals));
-        cr_assert_eq(count, 1);
-        TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "columns",
-                     dcsr_amg_get_residuals(p.amg, cols, &count, &residuals));
-        memset(X.values, 0, n * cols * sizeof *X.values);
-        if (cols > 3) memcpy(X.values + 3 * n, B.values, n * sizeof *X.values);
-        TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
-    }
-    free(X.values);
-    free(B.values);
-    free(reports);
-    problem_end(&p);
-}
 
 Test(amg_ways, columns_are_solved_as_if_alone)
 {
     static const uint64_t cols[] = {1, 2, 3, 5, 8, 11};
     for (size_t k = 0; k < sizeof cols / sizeof *cols; k++)
-        expect_as_alone("poisson2d5:40", "solver=cg coarse_rows=20", cols[k]);
-    expect_as_alone("poisson2d9:40", "solver=bicgstab", 3);
-    expect_as_alone("poisson2d9:40", "solver=fgmres restart=4", 4);
-    expect_as_alone("poisson2d5:40", "solver=none smoother=l1", 5);
-    expect_as_alone("poisson3d7:14", "cycle=K coarse_rows=10", 4);
-    expect_as_alone("poisson3d7:14", "levels=1 smoother=gauss-seidel steps=3", 4);
-    expect_as_alone("poisson3d7:14", "precision=fp32 cycle=K coarse_rows=10", 4);
-    expect_as_alone("poisson3d7:14", "precision=fp32 smoother=gauss-seidel", 2);
+        expect_as_alone(2, "poisson2d5:40", "solver=cg coarse_rows=20", cols[k]);
+    expect_as_alone(2, "poisson2d9:40", "solver=bicgstab", 3);
+    expect_as_alone(2, "poisson2d9:40", "solver=fgmres restart=4", 4);
+    expect_as_alone(2, "poisson2d5:40", "solver=none smoother=l1", 5);
+    expect_as_alone(2, "poisson3d7:14", "cycle=K coarse_rows=10", 4);
+    expect_as_alone(2, "poisson3d7:14", "levels=1 smoother=gauss-seidel steps=3", 4);
+    expect_as_alone(2, "poisson3d7:14", "precision=fp32 cycle=K coarse_rows=10", 4);
+    expect_as_alone(2, "poisson3d7:14", "precision=fp32 smoother=gauss-seidel", 2);
 }
 
 /* One that cannot converge leaves the others alone. */
@@ -203,30 +134,12 @@ Test(amg_ways, fp32_has_a_range)
     problem_end(&p);
 }
 
-/* Every block of rows has a color, and no neighbour of the same. Returns how many colors there are. */
+/* Of the first level. Returns how many colors there are. */
 static uint64_t expect_colors(const problem *p)
 {
-    enum { TOGETHER = DCSR_I_AMG_TOGETHER };
     const dcsr_i_amg_level *level = &p->amg->hierarchy->level[0];
-    const uint64_t blocks = (p->csr.rows + TOGETHER - 1) / TOGETHER, colors = level->colors.count - 1;
-    const uint64_t *begin = level->colors.data;
-    const uint32_t *by_color = level->by_color.data;
-    uint64_t *color = test_allocate(blocks, sizeof *color);
-    for (uint64_t k = 0; k < blocks; k++) color[k] = UINT64_MAX;
-    cr_assert(begin[0] == 0 && begin[colors] == blocks);
-    for (uint64_t c = 0; c < colors; c++) {
-        cr_assert_lt(begin[c], begin[c + 1]);
-        for (uint64_t k = begin[c]; k < begin[c + 1]; k++) {
-            cr_assert_eq(color[by_color[k]], UINT64_MAX);
-            color[by_color[k]] = c;
-        }
-    }
-    for (uint64_t i = 0; i < p->csr.rows; i++)
-        for (uint64_t e = p->csr.offsets[i]; e < p->csr.offsets[i + 1]; e++) {
-            uint64_t here = i / TOGETHER, there = p->csr.col_indices[e] / TOGETHER;
-            cr_assert(here == there || color[here] != color[there]);
-        }
-    free(color);
+    const uint64_t colors = level->colors.count - 1;
+    expect_colors_of(p, DCSR_I_AMG_TOGETHER, level->by_color.data, level->colors.data, colors);
     return colors;
 }
 

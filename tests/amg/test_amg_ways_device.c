@@ -1,0 +1,230 @@
+/* test_amg_ways_device.c: several right-hand sides at once, levels in fp32, on a GPU. */
+#include "dcsr/base/runtime.h"
+#include "tests/amg/device.h"
+#include "tests/amg/ways.h"
+
+/* ---- Several right-hand sides ---- */
+
+Test(amg_ways_device, columns_are_solved_as_if_alone)
+{
+    NEEDS_GPU();
+    static const uint64_t cols[] = {1, 2, 3, 11};
+    for (size_t k = 0; k < sizeof cols / sizeof *cols; k++)
+        expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=cg coarse_rows=10", cols[k]);
+}
+
+Test(amg_ways_device, columns_share_every_method)
+{
+    NEEDS_GPU();
+    expect_as_alone(ON_DEVICE, "poisson2d9:7", "solver=bicgstab coarse_rows=10", 3);
+    expect_as_alone(ON_DEVICE, "poisson2d9:7", "solver=fgmres restart=4 coarse_rows=10", 2);
+    expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=none smoother=l1 coarse_rows=10", 2);
+    expect_as_alone(ON_DEVICE, "poisson3d7:4", "cycle=K coarse_rows=5", 2);
+    expect_as_alone(ON_DEVICE, "poisson3d7:4", "precision=fp32 cycle=K coarse_rows=5", 4);
+}
+
+/* The same columns on the cpu: what they are solved to, and in how many iterations. Long rows have many lanes. */
+static void compare_columns(problem *here, problem *there, const char *settings, uint64_t cols)
+{
+    problem *const both[] = {here, there};
+    dcsr_amg_report reports[2][DCSR_I_AMG_MOST_WIDTH];
+    dcsr_dense X[2], B = columns_of(here, cols);
+    const uint64_t n = here->csr.rows * cols;
+    double most = 0;
+    fill(&B);
+    for (int k = 0; k < 2; k++) {
+        X[k] = columns_of(both[k], cols);
+        problem_set(both[k], settings);
+        TEST_OK(dcsr_amg_setup(both[k]->amg, both[k]->A, NULL));
+        TEST_OK(dcsr_amg_solve_many(both[k]->amg, &X[k], &B, reports[k]));
+    }
+    for (uint64_t c = 0; c < cols; c++)
+        cr_assert(reports[0][c].outcome == DCSR_AMG_CONVERGED &&
+                      reports[1][c].outcome == DCSR_AMG_CONVERGED &&
+                      llabs((long long)reports[0][c].iterations - (long long)reports[1][c].iterations) <= 1,
+                  "%s, column %d: %d iterations, not %d", settings, (int)c, (int)reports[1][c].iterations,
+                  (int)reports[0][c].iterations);
+    for (uint64_t i = 0; i < n; i++) most = fmax(most, fabs(X[0].values[i]));
+    for (uint64_t i = 0; i < n; i++) cr_assert_leq(fabs(X[0].values[i] - X[1].values[i]), 1e-6 * most);
+    free(X[0].values);
+    free(X[1].values);
+    free(B.values);
+}
+
+Test(amg_ways_device, columns_are_those_of_the_cpu)
+{
+    NEEDS_GPU();
+    dcsr_dense B[2];
+    problem here = problem_elasticity(1, 5, 4, &B[0]), there = problem_elasticity(ON_DEVICE, 5, 4, &B[1]);
+    TEST_OK(dcsr_amg_set_nullspace(here.amg, &B[0]));
+    TEST_OK(dcsr_amg_set_nullspace(there.amg, &B[1]));
+    compare_columns(&here, &there, "block=2 coarse_rows=10", 5);
+    compare_columns(&here, &there, "cycle=V smoother=jacobi", 2);
+    compare_columns(&here, &there, "precision=fp32", 4);
+    problem_end(&here);
+    problem_end(&there);
+    free(B[0].values);
+    free(B[1].values);
+}
+
+/* One that cannot converge leaves the others alone. */
+Test(amg_ways_device, columns_end_differently)
+{
+    NEEDS_GPU();
+    problem p = problem_diffusion(ON_DEVICE, 9, everywhere, 0, 0);
+    dcsr_dense X = columns_of(&p, 3), B = columns_of(&p, 3);
+    dcsr_amg_report reports[3];
+    const uint64_t n = p.csr.rows;
+    problem_in_range(&p);
+    for (uint64_t i = 0; i < n; i++) {
+        B.values[i] = p.b[i];
+        B.values[i + n] = 1; /* not in the range of a Neumann problem */
+        B.values[i + 2 * n] = -2 * p.b[i];
+    }
+    problem_set(&p, "solver=cg coarse_rows=10");
+    TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+    TEST_OK(dcsr_amg_solve_many(p.amg, &X, &B, reports));
+    cr_assert(reports[0].outcome == DCSR_AMG_CONVERGED && reports[2].outcome == DCSR_AMG_CONVERGED);
+    cr_assert(reports[1].outcome != DCSR_AMG_CONVERGED && reports[1].residual > 0.9);
+    cr_assert_eq(reports[0].iterations, reports[2].iterations);
+    memcpy(p.x, X.values, n * sizeof *p.x);
+    cr_assert_leq(problem_residual(&p), 1.1e-8);
+    free(X.values);
+    free(B.values);
+    problem_end(&p);
+}
+
+/* ---- Levels in fp32 ---- */
+
+static void compare_both(const char *generator, const char *const *settings, size_t count)
+{
+    problem here = problem_generated(1, generator), there = problem_generated(ON_DEVICE, generator);
+    for (size_t s = 0; s < count; s++) compare_solutions(&here, &there, settings[s], true);
+    problem_end(&here);
+    problem_end(&there);
+}
+
+Test(amg_ways_device, levels_in_fp32)
+{
+    NEEDS_GPU();
+    static const char *const settings[] = {
+        "precision=fp32 coarse_rows=8",
+        "cycle=K",
+        "cycle=V solver=bicgstab steps=3",
+        "cycle=W solver=fgmres steps=1",
+        "smoother=l1",
+        "smoother=jacobi",
+        "smoother=chebyshev levels=1",
+        "solver=none levels=20",
+    };
+    compare_both("poisson2d5:9", settings, sizeof settings / sizeof *settings);
+}
+
+Test(amg_ways_device, fp32_below_its_range)
+{
+    NEEDS_GPU();
+    problem p = problem_generated(ON_DEVICE, "poisson2d5:9");
+    for (uint64_t i = 0; i < p.csr.rows; i++) p.b[i] *= 1e-60;
+    SOLVES(&p, "precision=fp32 coarse_rows=10", NULL, 20);
+    problem_end(&p);
+}
+
+/* A matrix whose values fp32 cannot hold is refused, and the levels before are as they were. */
+Test(amg_ways_device, fp32_has_a_range)
+{
+    NEEDS_GPU();
+    problem p = problem_generated(ON_DEVICE, "poisson2d5:6");
+    SOLVES(&p, "precision=fp32", NULL, 20);
+    for (int small = 0; small < 2; small++) {
+        list l = list_of(p.context, 36, 40);
+        for (uint64_t i = 0; i < 36; i++) put(&l, i, i, i == 5 ? small ? 1e-50 : 1e50 : 1);
+        dcsr_matrix *matrix;
+        dcsr_view *view;
+        TEST_OK(dcsr_coo_resize(&l.coo, l.used));
+        TEST_OK(dcsr_matrix_from_coo(&matrix, p.context, &l.coo, NULL));
+        TEST_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 0));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "row 5 of A has values that are too large or too small",
+                     dcsr_amg_setup(p.amg, view, NULL));
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+        dcsr_coo_free(&l.coo);
+    }
+    memset(p.x, 0, p.csr.rows * sizeof *p.x);
+    TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));
+    cr_assert_eq(p.report.outcome, DCSR_AMG_CONVERGED);
+    problem_end(&p);
+}
+
+Test(amg_ways_device, refuses_what_has_no_kernels)
+{
+    NEEDS_GPU();
+    problem p = problem_generated(ON_DEVICE, "poisson2d5:5");
+    problem_set(&p, "smoother=gauss-seidel");
+    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "smoother=gauss-seidel", dcsr_amg_setup(p.amg, p.A, NULL));
+    problem_end(&p);
+}
+
+/* ---- Memory ---- */
+
+/* Whatever allocation fails, nothing is lost: the levels of before, X, and what a next call needs. */
+Test(amg_ways_device, may_lack_memory)
+{
+    NEEDS_GPU();
+    static const char *const settings[] = {"precision=fp32 coarse_rows=10", "cycle=V coarse_rows=10"};
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        problem p = problem_generated(ON_DEVICE, "poisson2d5:6");
+        dcsr_dense X = columns_of(&p, 3), B = columns_of(&p, 3);
+        dcsr_amg_report reports[3];
+        problem_solve(&p, "cycle=K", NULL);
+        problem_set(&p, settings[s]);
+        fill(&B);
+        dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+        for (int first = 0; status; first += 1 + first / 16) {
+            dcsr_i_fail_allocations_after(first);
+            status = dcsr_amg_setup(p.amg, p.A, NULL);
+            dcsr_i_fail_allocations_after(-1);
+            cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+            cr_assert(first < 5000);
+        }
+        status = DCSR_ERROR_OUT_OF_MEMORY;
+        for (int first = 0; status; first++) {
+            dcsr_i_fail_allocations_after(first);
+            status = dcsr_amg_solve_many(p.amg, &X, &B, reports);
+            dcsr_i_fail_allocations_after(-1);
+            cr_assert(!status || (status == DCSR_ERROR_OUT_OF_MEMORY && X.values[0] == 0), "%s",
+                      dcsr_thread_error());
+            cr_assert(first < 100);
+        }
+        for (int c = 0; c < 3; c++) cr_assert_eq(reports[c].outcome, DCSR_AMG_CONVERGED);
+        free(X.values);
+        free(B.values);
+        problem_end(&p);
+    }
+}
+
+/* What cycles have besides the matrices is that of the levels that an update makes. */
+Test(amg_ways_device, updates_reach_copies_and_colors)
+{
+    NEEDS_GPU();
+    static const char *const settings[] = {"precision=fp32", "precision=fp64"};
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+        problem p = problem_generated(ON_DEVICE, "poisson2d5:15");
+        SOLVES(&p, settings[s], NULL, 20);
+        const uint64_t rows[] = {7, 200, 123, 7, 200}, cols[] = {200, 7, 123, 7, 200};
+        const double values[] = {-50, -50, 9, 54, 54};
+        dcsr_view *later;
+        TEST_OK(dcsr_matrix_insert(p.matrix, 5, rows, cols, values, NULL)); /* added: the policy is sum */
+        TEST_OK(dcsr_matrix_wait(p.matrix));
+        TEST_OK(dcsr_view_create(&later, p.matrix, DCSR_LAYOUT_CSR, 0));
+        TEST_OK(dcsr_amg_update(p.amg, later, NULL));
+        dcsr_view_destroy(p.A);
+        p.A = later;
+        TEST_OK(dcsr_view_get_csr_on_host(p.A, &p.csr));
+        memset(p.x, 0, p.csr.rows * sizeof *p.x);
+        TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));
+        cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= 20 &&
+                      problem_residual(&p) <= 1.1e-8,
+                  "%s: %d iterations", settings[s], (int)p.report.iterations);
+        problem_end(&p);
+    }
+}
