@@ -123,15 +123,6 @@ dcsr_status dcsr_amg_set_nullspace(dcsr_amg *amg, const dcsr_dense *B)
     return DCSR_OK;
 }
 
-/* What a device has no kernels for. */
-static dcsr_status check_options(const dcsr_amg *amg)
-{
-    if (!amg->engine->on_device || amg->options.smoother != DCSR_I_AMG_GAUSS_SEIDEL) return DCSR_OK;
-    return dcsr_thread_fail(DCSR_ERROR_NOT_BUILT,
-                            "amg setup: the option smoother=gauss-seidel is not there on a GPU; choose "
-                            "another, or a context on the cpu");
-}
-
 dcsr_status dcsr_i_amg_replace(dcsr_amg *amg, dcsr_view *A, const dcsr_i_amg_hierarchy *like,
                                uint64_t *changed)
 {
@@ -169,7 +160,6 @@ dcsr_status dcsr_amg_setup(dcsr_amg *amg, dcsr_view *A, dcsr_amg_report *report)
     if (!amg || !A)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "amg setup: %s is NULL", !amg ? "amg" : "A");
     DCSR_I_AMG_TRY(dcsr_context_get_info(amg->context, &info));
-    DCSR_I_AMG_TRY(check_options(amg));
     dcsr_i_amg_rebuild_drop(amg);
     DCSR_I_AMG_TRY(dcsr_i_amg_replace(amg, A, NULL, NULL));
     if (report) *report = amg->hierarchy->report;

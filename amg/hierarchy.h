@@ -51,7 +51,7 @@ enum {
     DCSR_I_AMG_MOST_STEPS = 10,
     DCSR_I_AMG_MOST_VECTORS = 64,
     DCSR_I_AMG_MOST_WIDTH = 8, /* right-hand sides that are solved for at a time */
-    DCSR_I_AMG_TOGETHER = 64   /* rows of a block that Gauss-Seidel goes through one by one */
+    DCSR_I_AMG_TOGETHER = 64   /* rows of a block that Gauss-Seidel goes through one by one; on a device 1 */
 };
 
 /* Numbers are kept as doubles and int64_t, so that one table (amg_options.c) reads and checks them all. */
@@ -149,7 +149,7 @@ typedef struct dcsr_i_amg_level {
     dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
     int step_count;
     bool prepared; /* the next two, and matrices in fp32, belong to A, P and R as they are (prepare.c) */
-    dcsr_i_amg_array by_color, colors; /* for Gauss-Seidel: blocks of rows, and where each color begins */
+    dcsr_i_amg_array by_color, colors; /* for Gauss-Seidel: blocks (rows), and where each color begins */
     dcsr_i_amg_array x, b, r, d, y;    /* a cycle's, and the setup's in between; of h->width columns */
     dcsr_i_amg_array best[3];          /* of cycles that visit the level twice */
     dcsr_i_amg_array inverse;          /* of the last level, row after row; none: smoothing must do */

@@ -169,6 +169,21 @@ static void smooth_step(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
     dcsr_i_amg_cuda_smooth(&form, &s);
 }
 
+static void sweep(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool backward, const void *b,
+                  void *x)
+{
+    const dcsr_i_amg_cuda_form form = there(f);
+    const dcsr_i_amg_cuda_sweep s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
+                                     .by_color = level->by_color.data,
+                                     .begin = level->colors.data,
+                                     .colors = level->colors.count - 1,
+                                     .scale = level->scale.data,
+                                     .b = b,
+                                     .x = x,
+                                     .backward = backward};
+    dcsr_i_amg_cuda_gauss_seidel(&form, &s);
+}
+
 static void dense(const dcsr_i_amg_form *f, uint64_t n, const double *M, const void *x, void *y)
 {
     const dcsr_i_amg_cuda_form form = there(f);
@@ -209,6 +224,7 @@ static const dcsr_i_amg_kernels kernels = {.multiply = multiply,
                                            .multiply_dot = multiply_dot,
                                            .smooth_first = smooth_first,
                                            .smooth_step = smooth_step,
+                                           .sweep = sweep,
                                            .dot = dot,
                                            .combine = combine,
                                            .add_norm = add_norm,
@@ -341,5 +357,6 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .widen = widen,
                                            .gather = gather,
                                            .scatter = scatter,
+                                           .color = dcsr_i_amg_cuda_color,
                                            .find_wild = find_wild,
                                            .find_extreme = find_extreme};

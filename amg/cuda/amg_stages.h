@@ -13,6 +13,7 @@ dcsr_status dcsr_i_amg_cuda_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hi
 dcsr_status dcsr_i_amg_cuda_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
                                         dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                         const dcsr_i_amg_partition *parts, uint64_t vectors);
+dcsr_status dcsr_i_amg_cuda_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 
 /* amg_cuda.c: numbers from the device, of so many bytes at most; waits for them. Valid until the next call. NULL with
  * h->failed set. */

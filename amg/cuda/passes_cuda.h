@@ -65,6 +65,20 @@ typedef struct dcsr_i_amg_cuda_step {
 } dcsr_i_amg_cuda_step;
 void dcsr_i_amg_cuda_smooth(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
 
+/* x_i += scale_i (b - A x)_i, for the rows of one color after those of another: those of color c are by_color[begin[c]]
+ * to by_color[begin[c + 1] - 1], and have no entry in each other's columns. backward: from the last color on. */
+typedef struct dcsr_i_amg_cuda_sweep {
+    dcsr_i_amg_cuda_rows A;
+    const uint32_t *by_color;
+    const uint64_t *begin;
+    uint64_t colors;
+    const double *scale;
+    const void *b;
+    void *x;
+    bool backward;
+} dcsr_i_amg_cuda_sweep;
+void dcsr_i_amg_cuda_gauss_seidel(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_sweep *s);
+
 /* y = M x for a dense n x n matrix, row after row. */
 void dcsr_i_amg_cuda_multiply_dense(const dcsr_i_amg_cuda_form *f, uint64_t n, const double *M, const void *x,
                                     void *y);

@@ -97,7 +97,7 @@ typedef struct dcsr_amg_report {
  * Errors: INVALID_ARGUMENT (NULL; another context; a row without entries or with a zero diagonal, or a value
  * that is not finite: the message names the first such row), DIMENSION_MISMATCH (A is not square, its rows are
  * no multiple of the option block, or the near-nullspace vectors have other rows), TOO_LARGE (2^31 rows and
- * more), NOT_BUILT (on a GPU, the option smoother=gauss-seidel), OUT_OF_MEMORY, CONTEXT_DESTROYED.
+ * more), OUT_OF_MEMORY, CONTEXT_DESTROYED.
  *
  * Cost: O(entries) for the usual matrices, some ten passes over A and two products of matrices per level.
  * Memory: P and R, five vectors, and the same with up to ten vectors for the other levels, which have a tenth of the

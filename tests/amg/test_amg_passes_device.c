@@ -1,5 +1,5 @@
 /* test_amg_passes_device.c: each pass over the rows of a level on a GPU, beside the cpu's, for both types and all
- * widths. */
+ * widths; and sweeps beside a loop. */
 #include "amg/amg_engine.h"
 #include "tests/amg/device.h"
 
@@ -234,4 +234,64 @@ Test(amg_passes_device, passes_over_long_rows_are_those_of_the_cpu)
     compare_passes(&here, &there, "block=2 precision=fp32 coarse_rows=60");
     free(B[0].values);
     free(B[1].values);
+}
+
+/* ---- Sweeps ---- */
+
+/* The same in a loop over rows, color after color; y begins as y, for right-hand sides b. */
+static double *expected_sweep(const problem *p, work *w, bool backward)
+{
+    const uint64_t n = w->rows, colors = w->level->colors.count - 1, width = (uint64_t)w->form.width;
+    uint32_t *by_color = test_allocate(n, sizeof *by_color);
+    uint64_t *begins = test_allocate(colors + 1, sizeof *begins);
+    const size_t size = size_of(w->form.type);
+    void *values = test_allocate(2 * n * width, size);
+    double *x = test_allocate(2 * n * width, sizeof *x), *b = x + n * width;
+    TEST_OK(w->h->engine->get(w->h, by_color, w->level->by_color.data, n * sizeof *by_color));
+    TEST_OK(w->h->engine->get(w->h, begins, w->level->colors.data, (colors + 1) * sizeof *begins));
+    TEST_OK(w->h->engine->get(w->h, values, y_of(w), n * width * size));
+    TEST_OK(w->h->engine->get(w->h, (char *)values + n * width * size, b_of(w), n * width * size));
+    for (uint64_t k = 0; k < 2 * n * width; k++)
+        x[k] = w->form.type == DCSR_FP32 ? (double)((float *)values)[k] : ((double *)values)[k];
+    for (uint64_t k = 0; k < colors; k++) {
+        const uint64_t color = backward ? colors - 1 - k : k;
+        for (uint64_t at = begins[color]; at < begins[color + 1]; at++)
+            for (uint64_t c = 0; c < width; c++) {
+                const uint64_t i = by_color[at];
+                double left = b[i * width + c], diagonal = 0;
+                for (uint64_t e = p->csr.offsets[i]; e < p->csr.offsets[i + 1]; e++) {
+                    const double value = ((const double *)p->csr.values)[e];
+                    left -= value * x[p->csr.col_indices[e] * width + c];
+                    if (p->csr.col_indices[e] == i) diagonal += value;
+                }
+                x[i * width + c] += left / diagonal;
+            }
+    }
+    free(by_color);
+    free(begins);
+    free(values);
+    return x;
+}
+
+/* Eight columns of the larger one are more than one launch does. */
+Test(amg_passes_device, sweeps_go_through_colors_in_order)
+{
+    NEEDS_GPU();
+    static const char *const matrices[] = {"poisson2d5:9", "poisson2d9:25"};
+    for (int m = 0; m < 2; m++) {
+        problem p = problem_generated(ON_DEVICE, matrices[m]);
+        problem_set(&p, "smoother=gauss-seidel precision=fp32 levels=2 coarse_rows=20");
+        TEST_OK(dcsr_amg_setup(p.amg, p.A, NULL));
+        for (int form = 0; form < 8; form++)
+            for (int backward = 0; backward < 2; backward++) {
+                work w = begin(&p, form % 2 ? DCSR_FP32 : DCSR_FP64, 1 << form / 2);
+                double *expected = expected_sweep(&p, &w, backward);
+                w.form.run->sweep(&w.form, w.level, backward, b_of(&w), y_of(&w));
+                double *y = end(&w);
+                compare(backward ? "backward" : "forward", &w, &w, expected, y);
+                free(expected);
+                free(y);
+            }
+        problem_end(&p);
+    }
 }

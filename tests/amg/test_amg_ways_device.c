@@ -1,4 +1,4 @@
-/* test_amg_ways_device.c: several right-hand sides at once, levels in fp32, on a GPU. */
+/* test_amg_ways_device.c: several right-hand sides at once, levels in fp32, Gauss-Seidel, on a GPU. */
 #include "dcsr/base/runtime.h"
 #include "tests/amg/device.h"
 #include "tests/amg/ways.h"
@@ -13,6 +13,7 @@ Test(amg_ways_device, columns_are_solved_as_if_alone)
         expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=cg coarse_rows=10", cols[k]);
 }
 
+/* Sweeps over four columns of a matrix of this size are a launch for each color, those over one a single launch. */
 Test(amg_ways_device, columns_share_every_method)
 {
     NEEDS_GPU();
@@ -20,7 +21,9 @@ Test(amg_ways_device, columns_share_every_method)
     expect_as_alone(ON_DEVICE, "poisson2d9:7", "solver=fgmres restart=4 coarse_rows=10", 2);
     expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=none smoother=l1 coarse_rows=10", 2);
     expect_as_alone(ON_DEVICE, "poisson3d7:4", "cycle=K coarse_rows=5", 2);
+    expect_as_alone(ON_DEVICE, "poisson3d7:11", "levels=1 smoother=gauss-seidel tolerance=1e-9", 4);
     expect_as_alone(ON_DEVICE, "poisson3d7:4", "precision=fp32 cycle=K coarse_rows=5", 4);
+    expect_as_alone(ON_DEVICE, "poisson3d7:4", "precision=fp32 smoother=gauss-seidel coarse_rows=5", 8);
 }
 
 /* The same columns on the cpu: what they are solved to, and in how many iterations. Long rows have many lanes. */
@@ -155,13 +158,97 @@ Test(amg_ways_device, fp32_has_a_range)
     problem_end(&p);
 }
 
-Test(amg_ways_device, refuses_what_has_no_kernels)
+/* ---- Gauss-Seidel ---- */
+
+/* Of rows, on the first level. Returns how many colors there are. */
+static uint64_t expect_colors(const problem *p)
+{
+    const dcsr_i_amg_level *level = &p->amg->hierarchy->level[0];
+    const uint64_t n = level->by_color.count, colors = level->colors.count - 1;
+    uint32_t *by_color = test_allocate(n, sizeof *by_color);
+    uint64_t *begin = test_allocate(colors + 1, sizeof *begin);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(p->context);
+    dcsr_i_cuda_copy(stream, by_color, level->by_color.data, n * sizeof *by_color);
+    dcsr_i_cuda_copy(stream, begin, level->colors.data, (colors + 1) * sizeof *begin);
+    TEST_OK(dcsr_i_cuda_wait(stream, "colors"));
+    dcsr_i_stream_return(p->context, stream);
+    expect_colors_of(p, 1, by_color, begin, colors);
+    free(by_color);
+    free(begin);
+    return colors;
+}
+
+/* Colors are of rows here and of blocks on the cpu: iterations are nearly the same. */
+static void compare_sweeps(problem *here, problem *there, const char *settings, bool singular)
+{
+    problem *const both[] = {here, there};
+    for (int k = 0; k < 2; k++) {
+        if (singular) problem_in_range(both[k]);
+        SOLVES(both[k], settings, NULL, 60);
+    }
+    cr_assert_leq(there->report.iterations, here->report.iterations + here->report.iterations / 4 + 1,
+                  "%s: %d iterations, on the cpu %d", settings, (int)there->report.iterations,
+                  (int)here->report.iterations);
+    expect_colors(there);
+}
+
+static void end_both(problem *here, problem *there)
+{
+    problem_end(here);
+    problem_end(there);
+}
+
+Test(amg_ways_device, gauss_seidel)
 {
     NEEDS_GPU();
-    problem p = problem_generated(ON_DEVICE, "poisson2d5:5");
-    problem_set(&p, "smoother=gauss-seidel");
-    TEST_REFUSED(DCSR_ERROR_NOT_BUILT, "smoother=gauss-seidel", dcsr_amg_setup(p.amg, p.A, NULL));
-    problem_end(&p);
+    static const char *const settings[] = {"smoother=gauss-seidel", "smoother=gauss-seidel coarse_rows=10",
+                                           "smoother=gauss-seidel coarse_rows=10 steps=1 cycle=V",
+                                           "smoother=gauss-seidel coarse_rows=10 solver=none",
+                                           "smoother=gauss-seidel coarse_rows=10 cycle=K precision=fp32"};
+    problem here = problem_generated(1, "poisson2d5:16"),
+            there = problem_generated(ON_DEVICE, "poisson2d5:16");
+    for (size_t s = 0; s < sizeof settings / sizeof *settings; s++)
+        compare_sweeps(&here, &there, settings[s], false);
+    end_both(&here, &there);
+}
+
+Test(amg_ways_device, gauss_seidel_for_difficult_matrices)
+{
+    NEEDS_GPU();
+    problem here = problem_diffusion(1, 16, everywhere, 1, 5),
+            there = problem_diffusion(ON_DEVICE, 16, everywhere, 1, 5); /* not symmetric */
+    compare_sweeps(&here, &there, "smoother=gauss-seidel coarse_rows=20", false);
+    end_both(&here, &there);
+    here = problem_diffusion(1, 16, everywhere, 0, 0);
+    there = problem_diffusion(ON_DEVICE, 16, everywhere, 0, 0);
+    compare_sweeps(&here, &there, "smoother=gauss-seidel coarse_rows=20", true);
+    end_both(&here, &there);
+    dcsr_dense B[2];
+    here = problem_elasticity(1, 8, 4, &B[0]);
+    there = problem_elasticity(ON_DEVICE, 8, 4, &B[1]);
+    TEST_OK(dcsr_amg_set_nullspace(here.amg, &B[0]));
+    TEST_OK(dcsr_amg_set_nullspace(there.amg, &B[1]));
+    compare_sweeps(&here, &there, "smoother=gauss-seidel block=2 coarse_rows=20", false);
+    end_both(&here, &there);
+    free(B[0].values);
+    free(B[1].values);
+}
+
+/* More colors than a word has bits, and entries whose mirror is not stored. */
+Test(amg_ways_device, many_colors)
+{
+    NEEDS_GPU();
+    for (int half = 0; half < 2; half++) {
+        enum { ROWS = 90 };
+        dcsr_context *context = context_with(ON_DEVICE);
+        list l = list_of(context, ROWS, ROWS * ROWS);
+        for (uint64_t i = 0; i < ROWS; i++)
+            for (uint64_t j = 0; j < (half ? i + 1 : ROWS); j++) put(&l, i, j, i == j ? 200 : -1);
+        problem p = problem_listed(context, &l);
+        SOLVES(&p, "smoother=gauss-seidel levels=2 coarse_rows=20", NULL, 20);
+        cr_assert_eq(expect_colors(&p), ROWS);
+        problem_end(&p);
+    }
 }
 
 /* ---- Memory ---- */
@@ -170,7 +257,8 @@ Test(amg_ways_device, refuses_what_has_no_kernels)
 Test(amg_ways_device, may_lack_memory)
 {
     NEEDS_GPU();
-    static const char *const settings[] = {"precision=fp32 coarse_rows=10", "cycle=V coarse_rows=10"};
+    static const char *const settings[] = {"precision=fp32 coarse_rows=10",
+                                           "smoother=gauss-seidel coarse_rows=10"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         problem p = problem_generated(ON_DEVICE, "poisson2d5:6");
         dcsr_dense X = columns_of(&p, 3), B = columns_of(&p, 3);
@@ -206,7 +294,7 @@ Test(amg_ways_device, may_lack_memory)
 Test(amg_ways_device, updates_reach_copies_and_colors)
 {
     NEEDS_GPU();
-    static const char *const settings[] = {"precision=fp32", "precision=fp64"};
+    static const char *const settings[] = {"precision=fp32", "smoother=gauss-seidel"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         problem p = problem_generated(ON_DEVICE, "poisson2d5:15");
         SOLVES(&p, settings[s], NULL, 20);
@@ -225,6 +313,7 @@ Test(amg_ways_device, updates_reach_copies_and_colors)
         cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= 20 &&
                       problem_residual(&p) <= 1.1e-8,
                   "%s: %d iterations", settings[s], (int)p.report.iterations);
+        if (strstr(settings[s], "gauss")) expect_colors(&p);
         problem_end(&p);
     }
 }
