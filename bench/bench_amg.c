@@ -4,7 +4,7 @@
  * A x = b with b = 1 from x = 0 until |b - A x| <= 1e-8 |b|, by conjugate gradients. The peers run in as many
  * processes as we have threads (bench/mpi/amg_petsc.c, by mpirun), on the same matrix, one after the other; the
  * residual is computed anew from x for each. Seconds are medians. Table `columns`: several right-hand sides at
- * once. */
+ * once. On a GPU x and b come from the host's memory. */
 #include "bench/amg_problem.h"
 #include "bench/harness.h"
 #include <dcsr/amg.h>
@@ -51,13 +51,14 @@ static void put(contest *c, const char *solver, outcome *o)
     bench_samples_free(&o->solve);
 }
 
-static dcsr_amg *solver_of(const contest *c, const char *precision)
+/* With one option that is not the default; NULL: none. */
+static dcsr_amg *solver_of(const contest *c, const char *option, const char *value)
 {
     dcsr_amg *amg;
     char block[16];
     snprintf(block, sizeof block, "%d", c->block);
-    BENCH_OK(dcsr_amg_create(&amg, c->b->host));
-    BENCH_OK(dcsr_amg_set(amg, "precision", precision));
+    BENCH_OK(dcsr_amg_create(&amg, c->b->context));
+    if (option) BENCH_OK(dcsr_amg_set(amg, option, value));
     BENCH_OK(dcsr_amg_set(amg, "block", block));
     if (c->nullspace) {
         dcsr_dense B;
@@ -73,7 +74,7 @@ static void fill(double *x, uint64_t n, double value)
     for (uint64_t i = 0; i < n; i++) x[i] = value;
 }
 
-static void measure(contest *c, const char *solver, const char *precision)
+static void measure(contest *c, const char *solver, const char *option, const char *value)
 {
     const uint64_t n = c->shape.rows;
     double *x = bench_alloc(n, sizeof *x), *b = bench_alloc(n, sizeof *b);
@@ -82,7 +83,7 @@ static void measure(contest *c, const char *solver, const char *precision)
     const int times = repetitions(c);
     for (int k = c->nnz > 3e7 ? 0 : -1; k < times; k++) { /* the first warms up */
         dcsr_amg_report report;
-        dcsr_amg *amg = solver_of(c, precision);
+        dcsr_amg *amg = solver_of(c, option, value);
         fill(x, n, 0);
         BENCH_OK(dcsr_amg_setup(amg, c->A, NULL));
         BENCH_OK(dcsr_amg_solve(amg, x, b, &report));
@@ -132,7 +133,7 @@ static void load(contest *c)
     dcsr_coo coo;
     dcsr_csr csr;
     BENCH_OK(amg_problem_read(&coo, c->b->host, c->name));
-    BENCH_OK(dcsr_matrix_from_coo(&c->matrix, c->b->host, &coo,
+    BENCH_OK(dcsr_matrix_from_coo(&c->matrix, c->b->context, &coo,
                                   &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM}));
     dcsr_coo_free(&coo);
     BENCH_OK(dcsr_view_create(&c->A, c->matrix, DCSR_LAYOUT_CSR, 0));
@@ -150,8 +151,9 @@ static void unload(contest *c)
 static void on_problem(contest c)
 {
     load(&c);
-    measure(&c, "dcsr", "fp64");
-    measure(&c, "dcsr_fp32", "fp32");
+    measure(&c, "dcsr", NULL, NULL);
+    measure(&c, "dcsr_fp32", "precision", "fp32");
+    if (c.b->gpu) measure(&c, "dcsr_gauss_seidel", "smoother", "gauss-seidel");
     if (program) {
         measure_peer(&c, "petsc_gamg", "gamg");
         measure_peer(&c, "hypre", "boomeramg");
@@ -169,7 +171,7 @@ static void several_columns(bench *b, const char *name)
                           "problem | columns:%.0f seconds:%.3f alone_s:%.3f ratio:%.2f iterations:%.0f");
     contest c = {.b = b, .name = name, .label = name, .block = 1};
     load(&c);
-    dcsr_amg *amg = solver_of(&c, "fp64");
+    dcsr_amg *amg = solver_of(&c, NULL, NULL);
     BENCH_OK(dcsr_amg_setup(amg, c.A, NULL));
     const uint64_t n = c.shape.rows;
     dcsr_dense X = {.rows = n}, B = {.rows = n};
