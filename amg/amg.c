@@ -220,9 +220,10 @@ dcsr_status dcsr_amg_get_views(const dcsr_amg *amg, uint64_t number, dcsr_view *
 {
     DCSR_I_AMG_TRY(find(amg, number, "views"));
     dcsr_i_amg_level *level = &amg->hierarchy->level[number];
-    if (A) DCSR_I_AMG_TRY(dcsr_i_amg_show(A, &level->A, amg->context));
-    if (P) DCSR_I_AMG_TRY(dcsr_i_amg_show(P, &level->P, amg->context));
-    return R ? dcsr_i_amg_show(R, &level->R, amg->context) : DCSR_OK;
+    dcsr_i_amg_hierarchy *h = amg->hierarchy;
+    if (A) DCSR_I_AMG_TRY(dcsr_i_amg_show(A, &level->A, h));
+    if (P) DCSR_I_AMG_TRY(dcsr_i_amg_show(P, &level->P, h));
+    return R ? dcsr_i_amg_show(R, &level->R, h) : DCSR_OK;
 }
 
 dcsr_status dcsr_amg_get_residuals(const dcsr_amg *amg, uint64_t column, uint64_t *count,

@@ -1,5 +1,6 @@
 /* amg_engine.c: the cpu's engine: its memory, steps that are loops over a vector, and the table. */
 #include "amg/amg_engine.h"
+#include "amg/follow.h"
 #include <math.h>
 #include <string.h>
 
@@ -113,6 +114,9 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .strength = dcsr_i_amg_strength,
                                           .aggregate = dcsr_i_amg_aggregate,
                                           .prolongator = dcsr_i_amg_prolongator,
+                                          .tidy = dcsr_i_amg_tidy,
+                                          .collect = dcsr_i_amg_collect,
+                                          .bring_dense = dcsr_i_amg_bring_dense,
                                           .lanczos_start = lanczos_start,
                                           .lanczos_step = lanczos_step,
                                           .form_of = dcsr_i_amg_form_of,

@@ -10,6 +10,7 @@
 #define DCSR_AMG_ENGINE_H
 
 #include "amg/kernels.h"
+#include <dcsr/desc.h>
 
 typedef struct dcsr_i_amg_engine {
     bool on_device;
@@ -46,6 +47,17 @@ typedef struct dcsr_i_amg_engine {
     /* w = w / d - alpha v - beta r, r = d w */
     void (*lanczos_step)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *d, double alpha, double beta,
                          const double *v, double *w, double *r);
+
+    /* ---- Rows that move (follow.h) ---- */
+    /* Of a device: follows rows of A, as dcsr_i_amg_follow_list() does. */
+    dcsr_status (*follow)(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_index_list *rows, uint64_t *count,
+                          const char **why);
+    /* Closes the gaps that rows have left, if they are many. */
+    void (*tidy)(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
+    /* The rows as they are after updates, one after the other. */
+    dcsr_status (*collect)(dcsr_matrix **made, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
+    /* To the host: a square matrix, column after column; `dense` comes as zeros. */
+    dcsr_status (*bring_dense)(double *dense, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
 
     /* ---- Passes over rows ---- */
     /* The kernels for vectors of a type and of 1, 2, 4 or 8 columns. */

@@ -8,13 +8,14 @@
 
 static const double SINGULAR = 1e-12; /* relative */
 
-static void fill(double *dense, double *identity, const dcsr_i_amg_rows *A)
+dcsr_status dcsr_i_amg_bring_dense(double *dense, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *A)
 {
+    (void)h;
     for (uint64_t i = 0; i < A->rows; i++) {
-        identity[i * A->rows + i] = 1;
         const dcsr_i_amg_span row = dcsr_i_amg_span_of(A, i);
         for (uint64_t e = 0; e < row.count; e++) dense[row.columns[e] * A->rows + i] += row.values[e];
     }
+    return DCSR_OK;
 }
 
 /* Of n x n; `inverse` comes as the identity. */
@@ -51,18 +52,6 @@ static void transpose(double *square, uint64_t n)
     }
 }
 
-/* On a device, from there and back. */
-static dcsr_status bring_rows(dcsr_i_amg_rows *rows, const dcsr_i_amg_hierarchy *h,
-                              const dcsr_i_amg_level *level)
-{
-    dcsr_csr csr;
-    *rows = level->A.rows;
-    if (!h->engine->on_device) return DCSR_OK;
-    DCSR_I_AMG_TRY(dcsr_view_get_csr_on_host(level->A.view, &csr));
-    *rows = dcsr_i_amg_rows_of(&csr);
-    return DCSR_OK;
-}
-
 static dcsr_status put_inverse(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_array *inverse)
 {
     if (!h->engine->on_device) {
@@ -79,13 +68,12 @@ dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level)
 {
     uint64_t n = level->rows;
     dcsr_i_amg_array dense = {0}, inverse = {0};
-    dcsr_i_amg_rows rows;
     if (!n) return DCSR_OK;
-    dcsr_status status = bring_rows(&rows, h, level);
-    if (!status) status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
+    dcsr_status status = dcsr_i_amg_take(&dense, h->context, n * n, sizeof(double));
     if (!status) status = dcsr_i_amg_take(&inverse, h->context, n * n, sizeof(double));
+    if (!status) status = h->engine->bring_dense(dense.data, h, &level->A.rows);
     if (!status) {
-        fill(dense.data, inverse.data, &rows);
+        for (uint64_t i = 0; i < n; i++) ((double *)inverse.data)[i * n + i] = 1;
         status = solve(h->context, (int)n, dense.data, inverse.data);
     }
     if (!status) transpose(inverse.data, n);

@@ -1,4 +1,5 @@
 /* follow.c: the levels, from the rows of A that differ on (follow.h has the steps). */
+#include "amg/amg_engine.h"
 #include "amg/follow.h"
 #include <math.h>
 #include <stdlib.h>
@@ -313,19 +314,18 @@ static dcsr_status follow_level(dcsr_i_amg_follow *f, dcsr_i_amg_made *dirty, co
     return multiply_again(f, dirty, next);
 }
 
-/* The last level's inverse. Nothing can fail after it. */
-static dcsr_status invert_again(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *last)
+dcsr_status dcsr_i_amg_invert_again(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *last)
 {
     if (!last->told.direct) return DCSR_OK;
     dcsr_i_amg_array before = last->inverse;
     last->inverse = (dcsr_i_amg_array){0};
     dcsr_status status = dcsr_i_amg_invert(h, last);
     if (status) {
-        dcsr_i_amg_drop(&last->inverse, h->context);
+        h->engine->drop(&last->inverse, h);
         last->inverse = before;
         return status;
     }
-    dcsr_i_amg_drop(&before, h->context);
+    h->engine->drop(&before, h);
     return DCSR_OK;
 }
 
@@ -344,7 +344,7 @@ static dcsr_status follow_levels(dcsr_i_amg_follow *f, dcsr_i_amg_made *rows, co
         if (dirty.count || in->count) {
             status = follow_level(f, &dirty, in, &next, out, why);
             if (!status && !*why && dirty.count && l + 1 == h->level_count)
-                status = invert_again(h, f->level);
+                status = dcsr_i_amg_invert_again(h, f->level);
         }
         clear(f, WEIGHED, PARTS);
         f->level->told.rows_touched = dirty.count;
@@ -360,14 +360,13 @@ static dcsr_status follow_levels(dcsr_i_amg_follow *f, dcsr_i_amg_made *rows, co
     return status;
 }
 
-/* What an update leaves: gaps are closed, and what was shown of a level, or prepared, is that no more. */
-static void settle(dcsr_i_amg_hierarchy *h)
+void dcsr_i_amg_settle(dcsr_i_amg_hierarchy *h)
 {
     for (int l = 0; l < h->level_count; l++) {
         dcsr_i_amg_level *level = &h->level[l];
         dcsr_i_amg_matrix *const all[] = {&level->A, &level->P, &level->R};
         for (int m = 0; m < 3; m++) {
-            dcsr_i_amg_tidy(all[m], h->context);
+            h->engine->tidy(all[m], h);
             dcsr_view_destroy(all[m]->shown_view);
             dcsr_matrix_destroy(all[m]->shown);
             all[m]->shown_view = NULL;
@@ -390,7 +389,7 @@ dcsr_status dcsr_i_amg_follow_rows(dcsr_i_amg_hierarchy *h, dcsr_i_amg_made *row
     if (status || *why)
         dcsr_i_amg_take_back(undo);
     else
-        settle(h);
+        dcsr_i_amg_settle(h);
     undo->used = 0;
     return status;
 }

@@ -13,7 +13,8 @@
  *
  * Of all these only what differs, bit by bit, goes on. rho of each level is kept, as it would change all of P. So
  * each level is, bit for bit, what the stages of a setup make of A with these aggregates and rho. What reads a row is
- * told by the row itself if A is symmetric, else by a pass over all rows. */
+ * told by the row itself if A is symmetric, else by a pass over all rows. The same steps on a device are in
+ * cuda/follow_cuda.c. */
 #ifndef DCSR_AMG_FOLLOW_H
 #define DCSR_AMG_FOLLOW_H
 
@@ -39,7 +40,7 @@ dcsr_status dcsr_i_amg_grow(dcsr_i_amg_array *array, dcsr_context *context, uint
 dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_undo *undo, uint64_t count,
                                  const uint32_t *rows, const dcsr_i_amg_span *spans);
 /* Closes the gaps, if there are many; to be called when nothing can fail any more. */
-void dcsr_i_amg_tidy(dcsr_i_amg_matrix *m, dcsr_context *context);
+void dcsr_i_amg_tidy(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
 
 /* ---- made.c: sets of numbers, and rows that are computed ---- */
 
@@ -138,6 +139,11 @@ dcsr_status dcsr_i_amg_retent(dcsr_i_amg_follow *f, dcsr_i_amg_set *parts, dcsr_
 
 /* follow_products.c: rows of A P, and of R times them. */
 dcsr_i_amg_maker dcsr_i_amg_make_ap, dcsr_i_amg_make_rap;
+
+/* follow.c, for all devices: the last level's inverse; nothing can fail after it. */
+dcsr_status dcsr_i_amg_invert_again(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *last);
+/* What an update leaves: gaps are closed, and what was shown of a level, or prepared, is that no more. */
+void dcsr_i_amg_settle(dcsr_i_amg_hierarchy *h);
 
 /* follow.c: all levels, from the rows of A that may differ on; of these, those that do are left. *why is NULL, or the
  * sentence that tells why the hierarchy has to be set up anew. On failure, and then, it is as it was. */

@@ -113,7 +113,9 @@ static inline dcsr_i_amg_span dcsr_i_amg_span_of(const dcsr_i_amg_rows *A, uint6
 }
 
 /* A matrix: on a device, and where it is a copy that took an operation, with its CSR view; the caller's view alone; or
- * offsets, columns and values of its own. And where an update moves rows to (undo.c). */
+ * offsets, columns and values of its own. And where an update moves rows to (undo.c): on a device, which reads every
+ * row in `columns` and `values`, these have all entries from the first update on, and matrix and view are gone
+ * (cuda/follow_memory_cuda.c). */
 typedef struct dcsr_i_amg_matrix {
     dcsr_matrix *matrix; /* NULL: the view is the caller's, or there is none */
     dcsr_view *view;
@@ -309,6 +311,9 @@ dcsr_status dcsr_i_amg_prolongator(dcsr_i_amg_level *level, double *T, double *c
                                    const dcsr_i_amg_partition *parts, uint64_t vectors);
 /* coarse.c: the dense pseudo-inverse of the last level. */
 dcsr_status dcsr_i_amg_invert(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+/* Of the host, for its engine: coarse.c and rows.c. */
+dcsr_status dcsr_i_amg_bring_dense(double *dense, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
+dcsr_status dcsr_i_amg_collect(dcsr_matrix **made, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
 /* rows.c: takes a CSR view of the matrix, in which columns ascend; the rows of the view that there is; a copy of a view
  * of entries of a type. */
 dcsr_status dcsr_i_amg_matrix_view(dcsr_i_amg_matrix *m);
@@ -318,7 +323,7 @@ void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
 dcsr_status dcsr_i_amg_copy_view(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h, dcsr_view *A,
                                  const dcsr_view_shape *shape, dcsr_type type);
 /* A CSR view of what the matrix is now; NULL: it was not made. */
-dcsr_status dcsr_i_amg_show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_context *context);
+dcsr_status dcsr_i_amg_show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
 
 /* setup.c: the report, from the levels. */
 void dcsr_i_amg_tell(dcsr_i_amg_hierarchy *h);

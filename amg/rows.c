@@ -1,4 +1,5 @@
 /* rows.c: the matrices of levels: the caller's, lent by a view; copies, and what the setup computes. */
+#include "amg/amg_engine.h"
 #include "amg/products.h"
 #include <dcsr/convert.h>
 #include <dcsr/transpose.h>
@@ -34,7 +35,7 @@ void dcsr_i_amg_matrix_free(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_array *const arrays[] = {&m->begins, &m->ends,   &m->columns, &m->values,
                                         &m->own[0], &m->own[1], &m->own[2]};
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) dcsr_i_amg_give(arrays[a], h->pool);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) h->engine->drop(arrays[a], h);
     dcsr_view_destroy(m->shown_view);
     dcsr_matrix_destroy(m->shown);
     if (m->matrix) dcsr_view_destroy(m->view);
@@ -178,9 +179,9 @@ bool dcsr_i_amg_looks_new(const dcsr_i_amg_rows *rows, dcsr_view *A)
 
 /* ---- Views of levels ---- */
 
-/* The rows as they are now, one after the other. */
-static dcsr_status gather(dcsr_matrix **made, dcsr_context *context, const dcsr_i_amg_rows *rows)
+dcsr_status dcsr_i_amg_collect(dcsr_matrix **made, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows)
 {
+    dcsr_context *context = h->context;
     dcsr_i_amg_array offsets = {0}, columns = {0}, values = {0};
     dcsr_status status = dcsr_i_amg_take(&offsets, context, rows->rows + 1, sizeof(uint64_t));
     if (!status) status = dcsr_i_amg_take(&columns, context, rows->nnz, sizeof(uint32_t));
@@ -204,11 +205,16 @@ static dcsr_status gather(dcsr_matrix **made, dcsr_context *context, const dcsr_
     return status;
 }
 
-dcsr_status dcsr_i_amg_show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_context *context)
+dcsr_status dcsr_i_amg_show(dcsr_view **view, dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h)
 {
     *view = m->view;
     if (!m->begins.data && (m->view || !m->rows.begin)) return DCSR_OK;
-    if (!m->shown) DCSR_I_AMG_TRY(gather(&m->shown, context, &m->rows));
+    if (!m->shown) {
+        DCSR_I_AMG_TRY(h->engine->open(h));
+        dcsr_status status = h->engine->collect(&m->shown, h, &m->rows);
+        dcsr_status closed = h->engine->close(h, "amg get views");
+        if (status || closed) return status ? status : closed;
+    }
     if (!m->shown_view) DCSR_I_AMG_TRY(dcsr_view_create(&m->shown_view, m->shown, DCSR_LAYOUT_CSR, 0));
     *view = m->shown_view;
     return DCSR_OK;

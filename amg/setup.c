@@ -198,7 +198,7 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
         level->T = B->array;
         *B = coarse;
     }
-    if (h->engine->on_device) { /* where updates set up all anew */
+    if (h->engine->on_device && !h->symmetric) { /* where updates set up all anew */
         h->engine->drop(&level->T, h);
         h->engine->drop(&level->aggregate, h);
     }

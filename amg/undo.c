@@ -101,8 +101,9 @@ dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_undo *undo, ui
     return DCSR_OK;
 }
 
-void dcsr_i_amg_tidy(dcsr_i_amg_matrix *m, dcsr_context *context)
+void dcsr_i_amg_tidy(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h)
 {
+    dcsr_context *context = h->context;
     enum { FEW = 4096 };
     dcsr_i_amg_array columns = {0}, values = {0};
     const uint64_t kept = m->used - m->given_up, room = kept + kept / 2;

@@ -1,7 +1,7 @@
 /* update.c: dcsr_amg_update(): the levels follow a later version of their matrix. The rows that differ are found by the
  * store, read, and followed (follow.c). Where that is not enough the levels are set up anew: at once, or by a thread
- * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready. On a device they
- * always are, at once: what follows are loops of the host. */
+ * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready; on a device, whose
+ * time that would take, at once. */
 #include "amg/amg_engine.h"
 #include "amg/follow.h"
 #include "amg/products.h"
@@ -131,6 +131,7 @@ dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const 
     extract e = {0};
     *why = NULL;
     *count = 0;
+    if (h->engine->on_device) return h->engine->follow(h, A, rows, count, why);
     DCSR_I_AMG_TRY(own_first(h));
     if (!rows->n) return DCSR_OK;
     dcsr_status status = dcsr_view_get_shape(A, &shape);
@@ -144,6 +145,7 @@ dcsr_status dcsr_i_amg_follow_list(dcsr_i_amg_hierarchy *h, dcsr_view *A, const 
 /* ---- The call ---- */
 
 static const double MANY = 0.1; /* rows, of all: following them takes longer than computing all */
+static const char TENTH[] = "more than a tenth of the rows have changed";
 
 static bool are_many(const dcsr_amg *amg, uint64_t changed)
 {
@@ -154,7 +156,7 @@ static bool are_many(const dcsr_amg *amg, uint64_t changed)
 static const char *reason(const dcsr_amg *amg, uint64_t changed)
 {
     const dcsr_i_amg_hierarchy *h = amg->hierarchy;
-    if (are_many(amg, changed)) return "more than a tenth of the rows have changed";
+    if (are_many(amg, changed)) return TENTH;
     if (h->first_iterations && 5 * h->report.iterations > 6 * h->first_iterations)
         return "iterations have risen by more than a fifth since the last setup";
     return NULL;
@@ -184,6 +186,10 @@ static dcsr_status follow(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *ro
 {
     dcsr_i_amg_hierarchy *h = amg->hierarchy;
     *why = NULL;
+    if (are_many(amg, rows->n) && amg->engine->on_device) {
+        *why = TENTH;
+        return DCSR_OK;
+    }
     if (are_many(amg, rows->n) && h->symmetric) return recompute(amg, A, report);
     DCSR_I_AMG_TRY(dcsr_i_amg_follow_list(h, A, rows, &report->rows_changed, why));
     if (*why) return DCSR_OK;
@@ -206,7 +212,9 @@ static dcsr_status update(dcsr_amg *amg, dcsr_view *A, const dcsr_index_list *ro
     const char *why, *wish;
     report->rows_changed = rows->n;
     wish = reason(amg, rows->n);
-    if (wish && amg->options.rebuild == DCSR_I_AMG_NOW) return set_up_anew(amg, A, wish, report);
+    if (wish && (amg->options.rebuild == DCSR_I_AMG_NOW || amg->engine->on_device) &&
+        amg->options.rebuild != DCSR_I_AMG_NEVER)
+        return set_up_anew(amg, A, wish, report);
     DCSR_I_AMG_TRY(dcsr_i_amg_rebuild_log(amg, rows));
     DCSR_I_AMG_TRY(follow(amg, A, rows, report, &why));
     if (why) return set_up_anew(amg, A, why, report);
@@ -226,7 +234,8 @@ static bool have_most_changed(const dcsr_amg *amg, dcsr_view *A)
 {
     const dcsr_i_amg_hierarchy *h = amg->hierarchy;
     dcsr_view_shape before, now;
-    if (amg->rebuild || amg->options.rebuild == DCSR_I_AMG_NOW || !h->symmetric) return false;
+    if (amg->engine->on_device || amg->rebuild || amg->options.rebuild == DCSR_I_AMG_NOW || !h->symmetric)
+        return false;
     if (dcsr_view_get_shape(amg->view, &before) || dcsr_view_get_shape(A, &now)) return false;
     return before.matrix == now.matrix && dcsr_i_amg_looks_new(&h->level[0].A.rows, A);
 }
@@ -260,8 +269,6 @@ dcsr_status dcsr_amg_update(dcsr_amg *amg, dcsr_view *A, dcsr_amg_update_report 
     dcsr_status status = DCSR_OK;
     if (shape.rows != amg->hierarchy->level[0].rows || shape.cols != shape.rows) {
         status = set_up_anew(amg, A, "A has other dimensions", &own);
-    } else if (amg->engine->on_device) {
-        status = set_up_anew(amg, A, "levels on a GPU do not follow", &own);
     } else if (have_most_changed(amg, A)) {
         status = update_most(amg, A, &own);
     } else {

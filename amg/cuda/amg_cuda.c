@@ -1,6 +1,6 @@
 /* amg_cuda.c: the engine of a GPU: its memory, the numbers that come back, and the table. */
 #include "amg/cuda/amg_cuda.h"
-#include "amg/cuda/amg_stages.h"
+#include "amg/cuda/follow_stages.h"
 #include "dcsr/base/runtime.h"
 #include <math.h>
 #include <string.h>
@@ -350,6 +350,10 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .strength = dcsr_i_amg_cuda_strength,
                                            .aggregate = dcsr_i_amg_cuda_aggregate,
                                            .prolongator = dcsr_i_amg_cuda_prolongator,
+                                           .follow = dcsr_i_amg_cuda_follow_rows,
+                                           .tidy = dcsr_i_amg_cuda_tidy,
+                                           .collect = dcsr_i_amg_cuda_collect,
+                                           .bring_dense = dcsr_i_amg_cuda_bring_dense,
                                            .lanczos_start = lanczos_start,
                                            .lanczos_step = lanczos_step,
                                            .form_of = form_of,

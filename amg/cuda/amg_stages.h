@@ -17,7 +17,7 @@ dcsr_status dcsr_i_amg_cuda_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
 
 /* amg_cuda.c: numbers from the device, of so many bytes at most; waits for them. Valid until the next call. NULL with
  * h->failed set. */
-enum { DCSR_I_AMG_CUDA_READ = DCSR_AMG_CUDA_SUMS * DCSR_AMG_CUDA_WIDTH * sizeof(double) };
+enum { DCSR_I_AMG_CUDA_READ = 256 };
 const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes);
 
 /* Memory of a stage, in the order of the hierarchy's stream; not zeroed. */
@@ -39,14 +39,14 @@ static inline int dcsr_i_amg_cuda_bits(uint64_t most)
     return bits;
 }
 
-/* A row that an update has moved is none that a device has. */
+/* Rows that an update has moved are in the same arrays. */
 static inline dcsr_i_amg_cuda_rows dcsr_i_amg_cuda_rows_of(const dcsr_i_amg_rows *A)
 {
     return (dcsr_i_amg_cuda_rows){A->rows, A->nnz, A->begin, A->end, A->columns, A->values, A->narrow};
 }
 static inline dcsr_i_amg_cuda_graph dcsr_i_amg_cuda_graph_of(const dcsr_i_amg_graph *graph)
 {
-    return (dcsr_i_amg_cuda_graph){graph->count, graph->begin, graph->length, graph->nodes};
+    return (dcsr_i_amg_cuda_graph){graph->count, graph->begin, graph->length, graph->nodes, NULL};
 }
 
 #endif

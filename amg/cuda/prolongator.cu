@@ -98,12 +98,13 @@ DCSR_CUDA_INLINE uint32_t add(uint32_t *list, uint32_t count, uint32_t aggregate
 static __global__ void reach(prolongation p)
 {
     const dcsr_i_amg_cuda_graph &g = p.graph;
-    for (uint64_t node = dcsr_i_cuda_first(); node < g.count; node += dcsr_i_cuda_step()) {
-        const uint32_t *next = g.nodes + g.begin[node];
-        uint32_t *list = p.reached + g.begin[node] + node, count = add(list, 0, p.aggregate[node]);
-        for (uint32_t k = 0; k < g.length[node] && p.factor != 0; k++)
+    for (uint64_t place = dcsr_i_cuda_first(); place < g.count; place += dcsr_i_cuda_step()) {
+        const uint32_t *next = g.nodes + g.begin[place];
+        uint64_t node = g.list ? g.list[place] : place;
+        uint32_t *list = p.reached + g.begin[place] + place, count = add(list, 0, p.aggregate[node]);
+        for (uint32_t k = 0; k < g.length[place] && p.factor != 0; k++)
             count = add(list, count, p.aggregate[next[k]]);
-        p.counts[node] = count;
+        p.counts[place] = count;
     }
 }
 
@@ -136,10 +137,9 @@ DCSR_CUDA_INLINE void add_row(const prolongation &p, const row_of_P &row, double
 }
 
 /* Entries mostly come in the order of the strong neighbours: the next one is looked for from *at on. */
-DCSR_CUDA_INLINE bool is_strong(const dcsr_i_amg_cuda_graph &g, uint64_t node, uint64_t other, uint32_t *at)
+DCSR_CUDA_INLINE bool is_strong(const dcsr_i_amg_cuda_graph &g, uint64_t place, uint64_t other, uint32_t *at)
 {
-    const uint32_t *next = g.nodes + g.begin[node], length = g.length[node];
-    if (other == node) return true;
+    const uint32_t *next = g.nodes + g.begin[place], length = g.length[place];
     for (uint32_t looked = 0; looked < length; looked++) {
         uint32_t here = *at + looked < length ? *at + looked : *at + looked - length;
         if (next[here] != other) continue;
@@ -151,14 +151,16 @@ DCSR_CUDA_INLINE bool is_strong(const dcsr_i_amg_cuda_graph &g, uint64_t node, u
 
 static __global__ void fill_rows(prolongation p)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < p.A.rows; i += dcsr_i_cuda_step()) {
-        uint64_t node = p.block == 1 ? i : i / p.block;
-        row_of_P row = {p.reached + p.graph.begin[node] + node, p.counts[node], nullptr};
-        uint64_t width = row.count * p.vectors, begin = (p.sums[node] * p.block) * p.vectors;
-        begin += (i - node * p.block) * width;
+    const uint64_t rows = p.graph.count * p.block;
+    for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step()) {
+        uint64_t place = p.block == 1 ? r : r / p.block, node = p.graph.list ? p.graph.list[place] : place,
+                 i = r + (node - place) * p.block;
+        row_of_P row = {p.reached + p.graph.begin[place] + place, p.counts[place], nullptr};
+        uint64_t width = row.count * p.vectors, begin = (p.sums[place] * p.block) * p.vectors;
+        begin += (r - place * p.block) * width;
         row.values = p.values + begin;
-        p.offsets[i] = begin;
-        if (i + 1 == p.A.rows) p.offsets[i + 1] = begin + width;
+        p.offsets[r] = begin;
+        if (r + 1 == rows) p.offsets[r + 1] = begin + width;
         for (uint64_t k = 0; k < width; k++) {
             p.columns[begin + k] = (uint32_t)(row.list[k / p.vectors] * p.vectors + k % p.vectors);
             row.values[k] = 0;
@@ -168,7 +170,7 @@ static __global__ void fill_rows(prolongation p)
         for (uint64_t e = p.A.begin[i]; e < p.A.end[i] && factor != 0; e++) {
             uint32_t j = p.A.columns[e];
             uint64_t other = p.block == 1 ? j : j / p.block;
-            if (j != i && is_strong(p.graph, node, other, &at))
+            if (j != i && (other == node || is_strong(p.graph, place, other, &at)))
                 add_row(p, row, -factor * p.A.values[e], j, other);
             else
                 diagonal += p.A.values[e];
@@ -179,5 +181,5 @@ static __global__ void fill_rows(prolongation p)
 
 void dcsr_i_amg_cuda_fill_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_prolongation *p)
 {
-    dcsr_i_cuda_launch(stream, fill_rows, p->A.rows, *p);
+    dcsr_i_cuda_launch(stream, fill_rows, p->graph.count * p->block, *p);
 }

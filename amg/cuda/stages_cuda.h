@@ -11,22 +11,26 @@
 extern "C" {
 #endif
 
-/* As dcsr_i_amg_graph. */
+/* As dcsr_i_amg_graph; or of some nodes alone, list[k] at place k, for the functions that say so. */
 typedef struct dcsr_i_amg_cuda_graph {
     uint64_t count;
     const uint64_t *begin;
     uint32_t *length, *nodes;
+    const uint32_t *list; /* NULL: all */
 } dcsr_i_amg_cuda_graph;
 
 /* ---- strength.cu ---- */
 
-/* Nodes of single rows: fills length and nodes. theta2 is the square of the threshold. */
+/* Nodes of single rows, all or some: fills length and nodes. theta2 is the square of the threshold. */
 void dcsr_i_amg_cuda_connect_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
                                   const dcsr_i_amg_cuda_rows *A, const double *diagonal, double theta2);
-/* Nodes of `block` rows: also fills begin. norm has room for a number a node, sum for one an entry. */
+/* Nodes of `block` rows: the squares of the norms of their diagonal blocks, and begin, of all. */
+void dcsr_i_amg_cuda_read_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A, uint64_t block,
+                                 double *norm, uint64_t *begin);
+/* The same as connect_rows for them; sum has room for a number an entry. */
 void dcsr_i_amg_cuda_connect_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
-                                   const dcsr_i_amg_cuda_rows *A, uint64_t block, double theta2, double *norm,
-                                   double *sum);
+                                   const dcsr_i_amg_cuda_rows *A, uint64_t block, double theta2,
+                                   const double *norm, double *sum);
 /* Each edge from both ends, as a key to be sorted, stably, by its bits from DCSR_I_AMG_CUDA_GROUP on. offsets are the
  * sums of lengths; there are offsets[count] edges. */
 enum { DCSR_I_AMG_CUDA_GROUP = 31, DCSR_I_AMG_CUDA_NODE = 33 };
@@ -73,15 +77,16 @@ typedef struct dcsr_i_amg_cuda_pieces {
 void dcsr_i_amg_cuda_factorise(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_pieces *pieces, double *T,
                                double *R);
 
-/* P, row by row. */
+/* P, row by row, of all nodes of the graph or of some. */
 typedef struct dcsr_i_amg_cuda_prolongation {
     dcsr_i_amg_cuda_rows A;
     dcsr_i_amg_cuda_graph graph;
     const uint32_t *aggregate;
     const double *T, *diagonal;
     uint64_t block, vectors;
-    double factor;        /* omega / rho */
-    uint32_t *reached;    /* the aggregates that node i reaches, ascending, from graph.begin[i] + i on */
+    double factor; /* omega / rho */
+    uint32_t
+        *reached; /* the aggregates that node i reaches, ascending, from graph.begin[k] + k on, at place k */
     uint32_t *counts;     /* how many aggregates each node reaches */
     const uint64_t *sums; /* of the counts */
     uint64_t *offsets;

@@ -1,6 +1,6 @@
 /* strength.cu: which nodes of a level are strongly connected: what strength.c does. */
+#include "amg/cuda/blocks.cuh"
 #include "amg/cuda/stages_cuda.h"
-#include "dcsr/device/stream.cuh"
 #include <math.h>
 
 typedef dcsr_i_amg_cuda_graph graph_of_nodes;
@@ -8,35 +8,37 @@ typedef dcsr_i_amg_cuda_rows level_rows;
 
 static __global__ void connect_rows(graph_of_nodes g, level_rows A, const double *diagonal, double theta2)
 {
-    for (uint64_t i = dcsr_i_cuda_first(); i < A.rows; i += dcsr_i_cuda_step()) {
-        uint32_t *strong = g.nodes + g.begin[i], length = 0;
+    for (uint64_t k = dcsr_i_cuda_first(); k < g.count; k += dcsr_i_cuda_step()) {
+        uint64_t i = g.list ? g.list[k] : k;
+        uint32_t *strong = g.nodes + g.begin[k], length = 0;
         double own = diagonal[i];
         for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
             uint32_t j = A.columns[e];
             if (j != i && A.values[e] * A.values[e] > theta2 * fabs(own * diagonal[j])) strong[length++] = j;
         }
-        g.length[i] = length;
+        g.length[k] = length;
     }
 }
 
 void dcsr_i_amg_cuda_connect_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
                                   const dcsr_i_amg_cuda_rows *A, const double *diagonal, double theta2)
 {
-    dcsr_i_cuda_launch(stream, connect_rows, A->rows, *graph, *A, diagonal, theta2);
+    dcsr_i_cuda_launch(stream, connect_rows, graph->count, *graph, *A, diagonal, theta2);
 }
 
-/* The squares of the norms of the diagonal blocks, and where the nodes begin. */
 static __global__ void read_blocks(level_rows A, uint64_t block, uint64_t nodes, double *norm,
                                    uint64_t *begin)
 {
     for (uint64_t node = dcsr_i_cuda_first(); node < nodes; node += dcsr_i_cuda_step()) {
-        double sum = 0;
-        for (uint64_t i = node * block; i < (node + 1) * block; i++)
-            for (uint64_t e = A.begin[i]; e < A.end[i]; e++)
-                if (A.columns[e] / block == node) sum += A.values[e] * A.values[e];
-        norm[node] = sum;
+        norm[node] = dcsr_i_amg_cuda_norm(A, node, block);
         begin[node] = A.begin[node * block];
     }
+}
+
+void dcsr_i_amg_cuda_read_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_rows *A, uint64_t block,
+                                 double *norm, uint64_t *begin)
+{
+    dcsr_i_cuda_launch(stream, read_blocks, A->rows / block, *A, block, A->rows / block, norm, begin);
 }
 
 /* The neighbours that are found have their sums beside them. Rows of a node mostly have entries in the same blocks, in
@@ -44,9 +46,10 @@ static __global__ void read_blocks(level_rows A, uint64_t block, uint64_t nodes,
 static __global__ void connect_nodes(graph_of_nodes g, level_rows A, uint64_t block, const double *norm,
                                      double theta2, double *sums)
 {
-    for (uint64_t node = dcsr_i_cuda_first(); node < g.count; node += dcsr_i_cuda_step()) {
-        uint32_t *strong = g.nodes + g.begin[node], found = 0, length = 0, at = 0;
-        double *sum = sums + g.begin[node];
+    for (uint64_t place = dcsr_i_cuda_first(); place < g.count; place += dcsr_i_cuda_step()) {
+        uint64_t node = g.list ? g.list[place] : place;
+        uint32_t *strong = g.nodes + g.begin[place], found = 0, length = 0, at = 0;
+        double *sum = sums + g.begin[place];
         for (uint64_t i = node * block; i < (node + 1) * block; i++) {
             for (uint64_t e = A.begin[i]; e < A.end[i]; e++) {
                 uint32_t other = A.columns[e] / (uint32_t)block, looked = 0;
@@ -63,16 +66,14 @@ static __global__ void connect_nodes(graph_of_nodes g, level_rows A, uint64_t bl
         }
         for (uint32_t k = 0; k < found; k++)
             if (sum[k] > theta2 * sqrt(norm[node] * norm[strong[k]])) strong[length++] = strong[k];
-        g.length[node] = length;
+        g.length[place] = length;
     }
 }
 
 void dcsr_i_amg_cuda_connect_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_graph *graph,
-                                   const dcsr_i_amg_cuda_rows *A, uint64_t block, double theta2, double *norm,
-                                   double *sum)
+                                   const dcsr_i_amg_cuda_rows *A, uint64_t block, double theta2,
+                                   const double *norm, double *sum)
 {
-    uint64_t *begin = const_cast<uint64_t *>(graph->begin);
-    dcsr_i_cuda_launch(stream, read_blocks, graph->count, *A, block, graph->count, norm, begin);
     dcsr_i_cuda_launch(stream, connect_nodes, graph->count, *graph, *A, block, norm, theta2, sum);
 }
 

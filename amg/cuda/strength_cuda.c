@@ -2,13 +2,17 @@
 #include "amg/cuda/amg_stages.h"
 #include "dcsr/device/prim_cuda.h"
 
-static dcsr_status connect_nodes(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_cuda_graph *graph,
-                                 const dcsr_i_amg_cuda_rows *A, uint64_t block, double theta2)
+/* The norms are kept for updates. */
+static dcsr_status connect_nodes(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, dcsr_i_amg_graph *graph,
+                                 const dcsr_i_amg_cuda_rows *A, double theta2)
 {
-    double *norm = dcsr_i_amg_cuda_take(h, graph->count, sizeof *norm),
-           *sum = norm ? dcsr_i_amg_cuda_take(h, A->nnz, sizeof *sum) : NULL;
-    if (sum) dcsr_i_amg_cuda_connect_nodes(h->stream, graph, A, block, theta2, norm, sum);
-    dcsr_i_amg_cuda_drop(h, norm, graph->count, sizeof *norm);
+    const dcsr_i_amg_cuda_graph made = dcsr_i_amg_cuda_graph_of(graph);
+    if (!level->norms.data) DCSR_I_AMG_TRY(h->engine->take(&level->norms, h, graph->count, sizeof(double)));
+    double *sum = dcsr_i_amg_cuda_take(h, A->nnz, sizeof *sum);
+    if (sum) {
+        dcsr_i_amg_cuda_read_blocks(h->stream, A, level->block, level->norms.data, graph->begins.data);
+        dcsr_i_amg_cuda_connect_nodes(h->stream, &made, A, level->block, theta2, level->norms.data, sum);
+    }
     dcsr_i_amg_cuda_drop(h, sum, A->nnz, sizeof *sum);
     return sum ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
@@ -93,6 +97,6 @@ dcsr_status dcsr_i_amg_cuda_strength(dcsr_i_amg_graph *graph, dcsr_i_amg_hierarc
     if (block == 1)
         dcsr_i_amg_cuda_connect_rows(h->stream, &made, &A, level->diagonal.data, theta * theta);
     else
-        status = connect_nodes(h, &made, &A, block, theta * theta);
+        status = connect_nodes(h, level, graph, &A, theta * theta);
     return status || h->symmetric ? status : make_symmetric(graph, h);
 }

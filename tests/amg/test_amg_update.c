@@ -2,87 +2,12 @@
 #include "amg/follow.h"
 #include "amg/rebuild.h"
 #include "dcsr/base/alloc.h"
-#include "tests/amg/problems.h"
+#include "tests/amg/changing.h"
 #include <dcsr/convert.h>
 #include <dcsr/mxm.h>
 #include <dcsr/transpose.h>
 
 static const dcsr_status bad = DCSR_ERROR_INVALID_ARGUMENT;
-
-/* A problem whose matrix changes: inserting replaces. Its views are of segments. */
-typedef struct changing {
-    problem p;
-    dcsr_matrix *matrix;
-    dcsr_view *view;
-    bool symmetric;
-    uint64_t seed;
-} changing;
-
-static changing changing_of(problem p, bool symmetric, dcsr_layout layout)
-{
-    changing c = {.p = p, .symmetric = symmetric};
-    TEST_OK(dcsr_matrix_from_csr(&c.matrix, p.context, &p.csr,
-                                 &(dcsr_matrix_options){.policy = DCSR_POLICY_LAST}));
-    TEST_OK(dcsr_view_create(&c.view, c.matrix, layout, 0));
-    return c;
-}
-
-static void changing_end(changing *c)
-{
-    dcsr_amg_destroy(c->p.amg);
-    c->p.amg = NULL;
-    dcsr_view_destroy(c->view);
-    dcsr_matrix_destroy(c->matrix);
-    problem_end(&c->p);
-}
-
-static uint64_t draw(changing *c, uint64_t below)
-{
-    return dcsr_i_amg_random(7, c->seed++) % below;
-}
-
-static void set(changing *c, uint64_t i, uint64_t j, double value)
-{
-    TEST_OK(dcsr_matrix_insert(c->matrix, 1, &i, &j, &value, NULL));
-    if (c->symmetric && i != j) TEST_OK(dcsr_matrix_insert(c->matrix, 1, &j, &i, &value, NULL));
-}
-
-static void unset(changing *c, uint64_t i, uint64_t j)
-{
-    TEST_OK(dcsr_matrix_remove(c->matrix, 1, &i, &j, NULL));
-    if (c->symmetric) TEST_OK(dcsr_matrix_remove(c->matrix, 1, &j, &i, NULL));
-}
-
-/* Another value, a new entry, one less, a row that is the diagonal alone, a diagonal. Rows stay dominant enough. */
-static void change_once(changing *c)
-{
-    uint32_t cols[2000];
-    double values[2000];
-    uint64_t length, i = draw(c, c->p.csr.rows), kind = draw(c, 5);
-    TEST_OK(dcsr_matrix_wait(c->matrix));
-    dcsr_view *view;
-    TEST_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    TEST_OK(dcsr_view_get_row(view, i, 2000, cols, values, &length));
-    dcsr_view_destroy(view);
-    uint64_t e = draw(c, length), far = draw(c, c->p.csr.rows);
-    double diagonal = 1;
-    for (uint64_t k = 0; k < length; k++)
-        if (cols[k] == i) diagonal = values[k];
-    if (kind == 0 && cols[e] != i) set(c, i, cols[e], values[e] * (double)(draw(c, 1000) + 1) / 1000);
-    if (kind == 1 && far != i) {
-        double value = draw(c, 2) ? -diagonal * 1e-3 : -diagonal / 4;
-        set(c, i, far, value);
-        set(c, i, i, diagonal - 2 * value);
-        double other = 0;
-        bool stored;
-        TEST_OK(dcsr_matrix_get(c->matrix, far, far, &other, &stored));
-        set(c, far, far, other - 2 * value);
-    }
-    if (kind == 2 && cols[e] != i) unset(c, i, cols[e]);
-    for (uint64_t k = 0; k < length && kind == 3; k++)
-        if (cols[k] != i) unset(c, i, cols[k]);
-    if (kind == 4) set(c, i, i, diagonal * (1 + (double)draw(c, 1000) / 100));
-}
 
 /* ---- What a hierarchy has to be ---- */
 
@@ -162,7 +87,7 @@ static void expect_stages(const changing *c, int l)
     TEST_OK(dcsr_i_amg_prolongator(&full, T.data, coarse.data, h, &graph, &parts, v));
     dcsr_view *P, *again;
     TEST_OK(dcsr_amg_get_views(c->p.amg, (uint64_t)l, NULL, &P, NULL));
-    TEST_OK(dcsr_i_amg_show(&again, &full.P, c->p.context));
+    TEST_OK(dcsr_i_amg_show(&again, &full.P, h));
     expect_same(again, P, "P", l);
     if (level[1].B.data) cr_assert(!memcmp(coarse.data, level[1].B.data, coarse.count * sizeof(double)));
     dcsr_i_amg_matrix_free(&full.P, h);
@@ -193,28 +118,6 @@ static void expect_levels_of(const changing *c, dcsr_view *view)
 static void expect_levels(const changing *c)
 {
     expect_levels_of(c, c->view);
-}
-
-static uint64_t iterations_of(changing *c, dcsr_amg *amg)
-{
-    dcsr_amg_report report;
-    memset(c->p.x, 0, c->p.csr.rows * sizeof *c->p.x);
-    TEST_OK(dcsr_amg_solve(amg, c->p.x, c->p.b, &report));
-    cr_assert_eq(report.outcome, DCSR_AMG_CONVERGED, "%s", dcsr_amg_outcome_text(report.outcome));
-    return report.iterations;
-}
-
-/* Takes the version that the matrix has now. */
-static dcsr_amg_update_report follow(changing *c)
-{
-    dcsr_amg_update_report report;
-    dcsr_view *view;
-    TEST_OK(dcsr_matrix_wait(c->matrix));
-    TEST_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
-    TEST_OK(dcsr_amg_update(c->p.amg, view, &report));
-    dcsr_view_destroy(c->view);
-    c->view = view;
-    return report;
 }
 
 /* Random changes, some at a time. Iterations are compared with those of levels that are made anew. */

@@ -1,0 +1,63 @@
+/* follow_stages.h: what an update on a device works with (internal). */
+#ifndef DCSR_AMG_FOLLOW_STAGES_H
+#define DCSR_AMG_FOLLOW_STAGES_H
+
+#include "amg/cuda/amg_stages.h"
+#include "amg/cuda/follow_cuda.h"
+
+/* Rows that were computed, and how many entries they have at most; held by these arrays, or by others. */
+typedef struct dcsr_i_amg_cuda_rows_made {
+    dcsr_i_amg_cuda_made rows;
+    uint64_t entries;
+    dcsr_i_amg_array node, begin, end, columns, values;
+} dcsr_i_amg_cuda_rows_made;
+
+enum { DCSR_I_AMG_CUDA_SCRATCH = 24 };
+typedef struct dcsr_i_amg_cuda_follow {
+    dcsr_i_amg_hierarchy *h;
+    dcsr_i_amg_level *level;
+    const char *why; /* the levels have to be set up anew, if it is not NULL */
+    /* What was written, at most log_bound words of it; and what A, P and R of each level had. */
+    dcsr_i_amg_array where, what, log_count;
+    uint64_t log_bound;
+    struct dcsr_i_amg_cuda_before {
+        bool moved;
+        uint64_t used, nnz;
+    } before[DCSR_I_AMG_MOST_LEVELS][3];
+    /* Of one level: memory that is given back behind it. */
+    dcsr_i_amg_array scratch[DCSR_I_AMG_CUDA_SCRATCH];
+    int scratch_count;
+    uint32_t *bits, *lists;
+    uint64_t *counters; /* on the device; */
+    uint64_t at[32];    /* as they were when they were read last */
+} dcsr_i_amg_cuda_follow;
+
+/* ---- follow_memory_cuda.c ---- */
+
+/* Memory until the level is done; not zeroed. NULL: there is none. */
+void *dcsr_i_amg_cuda_scratch(dcsr_i_amg_cuda_follow *f, uint64_t count, size_t size);
+void dcsr_i_amg_cuda_scratch_end(dcsr_i_amg_cuda_follow *f);
+/* The same until dcsr_i_amg_cuda_release(). */
+dcsr_status dcsr_i_amg_cuda_hold(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count,
+                                 size_t size);
+void dcsr_i_amg_cuda_release(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h);
+
+/* Room for `more` words in the log. */
+dcsr_status dcsr_i_amg_cuda_log_room(dcsr_i_amg_cuda_follow *f, uint64_t more);
+dcsr_i_amg_cuda_log dcsr_i_amg_cuda_log_of(const dcsr_i_amg_cuda_follow *f);
+
+/* Makes a matrix one whose rows move, with room for so many entries more. */
+dcsr_status dcsr_i_amg_cuda_loosen(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h, uint64_t more);
+/* Closes the gaps, if they are many; where there is no memory for it, another time. */
+void dcsr_i_amg_cuda_tidy(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
+/* The rows as a matrix. */
+dcsr_status dcsr_i_amg_cuda_collect(dcsr_matrix **made, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
+/* To the host: n x n, column after column; `dense` comes as zeros. */
+dcsr_status dcsr_i_amg_cuda_bring_dense(double *dense, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
+
+/* ---- follow_cuda.c ---- */
+
+dcsr_status dcsr_i_amg_cuda_follow_rows(dcsr_i_amg_hierarchy *h, dcsr_view *A, const dcsr_index_list *rows,
+                                        uint64_t *count, const char **why);
+
+#endif
