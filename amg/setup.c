@@ -183,9 +183,9 @@ static dcsr_status coarsen(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level, con
     level->aggregates = parts.count;
     double start = dcsr_i_amg_now();
     if (*made) status = h->engine->take(&coarse.array, h, parts.count * B->count * B->count, sizeof(double));
-    if (*made && !status && !B->constant && !h->engine->on_device) {
-        status = dcsr_i_amg_take(&level->B, h->context, B->array.count, sizeof(double));
-        if (!status) memcpy(level->B.data, B->array.data, B->array.count * sizeof(double));
+    if (*made && !status && !B->constant && (!h->engine->on_device || B->count == 1)) {
+        status = h->engine->take(&level->B, h, B->array.count, sizeof(double));
+        if (!status) h->engine->put(h, level->B.data, B->array.data, B->array.count * sizeof(double));
     }
     if (*made && !status)
         status = h->engine->prolongator(level, B->array.data, coarse.array.data, h, &graph, &parts, B->count);

@@ -1,10 +1,8 @@
 /* follow.cu: rows that differ, what they reach, and rows of R: what follow.c does. */
 #include "amg/cuda/blocks.cuh"
-#include "amg/cuda/follow_cuda.h"
-#include "dcsr/device/reduce.cuh"
+#include "amg/cuda/sets.cuh"
 #include <math.h>
 
-#define NO UINT32_MAX
 #define SAME \
     1e-8 /* how different two values may be that are equal but for rounding, relative to their diagonals */
 
@@ -15,34 +13,13 @@ typedef dcsr_i_amg_cuda_log undo_log;
 typedef dcsr_i_amg_cuda_made made_rows;
 typedef dcsr_i_amg_cuda_moving moving;
 
-DCSR_CUDA_INLINE uint64_t add_to(uint64_t *counter, uint64_t n)
-{
-    return atomicAdd((word *)counter, (word)n);
-}
-
-DCSR_CUDA_INLINE bool has(const set &s, uint64_t i)
-{
-    return s.bits[i / 32] >> i % 32 & 1;
-}
-
-DCSR_CUDA_INLINE void add(const set &s, uint64_t i)
-{
-    const uint32_t bit = 1u << i % 32;
-    if (!(atomicOr(&s.bits[i / 32], bit) & bit)) s.list[add_to(s.count, 1)] = (uint32_t)i;
-}
-
-/* T has 64 bits. */
-template <class T> DCSR_CUDA_INLINE void keep(const undo_log &log, T *at)
-{
-    const uint64_t k = add_to(log.count, 1);
-    log.where[k] = (uint64_t *)at;
-    log.what[k] = *(const uint64_t *)at;
-}
-
 static __global__ void take_back(undo_log log)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < *log.count; k += dcsr_i_cuda_step())
-        *log.where[k] = log.what[k];
+        if ((uintptr_t)log.where[k] & 1)
+            *(uint32_t *)((char *)log.where[k] - 1) = (uint32_t)log.what[k];
+        else
+            *log.where[k] = log.what[k];
 }
 
 void dcsr_i_amg_cuda_take_back(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_log *log, uint64_t bound)
@@ -94,12 +71,13 @@ DCSR_CUDA_INLINE void touch(const dcsr_i_amg_cuda_touched &t, const moving &to, 
                             uint64_t i, uint64_t k)
 {
     const uint64_t then = to.begin[i], then_end = to.end[i];
-    for (uint64_t e = then + dcsr_i_cuda_lane(); e < then_end; e += 32) add(t.columns, to.columns[e]);
+    for (uint64_t e = then + dcsr_i_cuda_lane(); e < then_end; e += 32)
+        dcsr_i_amg_cuda_add(t.columns, to.columns[e]);
     for (uint64_t e = m.begin[k] + dcsr_i_cuda_lane(); e < m.end[k]; e += 32) {
         const uint32_t c = m.columns[e];
-        add(t.columns, c);
+        dcsr_i_amg_cuda_add(t.columns, c);
         if (place_of(to.columns, then, then_end, c) == then_end)
-            t.keys[add_to(t.key_count, 1)] = (uint64_t)c << 32 | i;
+            t.keys[dcsr_i_amg_cuda_count(t.key_count, 1)] = (uint64_t)c << 32 | i;
     }
 }
 
@@ -111,18 +89,17 @@ static __global__ void move_rows(moving to, made_rows m, undo_log log, set chang
         const uint64_t i = row_of(m, k), begin = m.begin[k], count = m.end[k] - begin;
         if (!differs(to, m, i, k)) continue;
         if (touching) touch(touched, to, m, i, k);
-        uint64_t place = dcsr_i_cuda_lane() ? 0 : to.used + add_to(to.placed, count);
-        place = __shfl_sync(DCSR_CUDA_ALL_LANES, place, 0);
+        const uint64_t place = to.used + dcsr_i_amg_cuda_place(to.placed, count);
         for (uint64_t e = dcsr_i_cuda_lane(); e < count; e += 32) {
             to.columns[place + e] = m.columns[begin + e];
             to.values[place + e] = m.values[begin + e];
         }
         __syncwarp();
         if (dcsr_i_cuda_lane()) continue;
-        add(changed, i);
-        add_to(to.gone, to.end[i] - to.begin[i]);
-        keep(log, to.begin + i);
-        keep(log, to.end + i);
+        dcsr_i_amg_cuda_add(changed, i);
+        dcsr_i_amg_cuda_count(to.gone, to.end[i] - to.begin[i]);
+        dcsr_i_amg_cuda_keep(log, to.begin + i);
+        dcsr_i_amg_cuda_keep(log, to.end + i);
         to.begin[i] = place;
         to.end[i] = place + count;
     }
@@ -186,8 +163,10 @@ static __global__ void add_columns(set to, level_rows A, set of, uint64_t block,
     const uint64_t count = *of.count * block;
     for (uint64_t k = dcsr_i_cuda_first_warp(); k < count; k += dcsr_i_cuda_warp_step()) {
         const uint64_t i = block == 1 ? of.list[k] : of.list[k / block] * block + k % block;
-        for (uint64_t e = A.begin[i] + dcsr_i_cuda_lane(); e < A.end[i]; e += 32)
-            add(to, width == 1 ? A.columns[e] : A.columns[e] / width);
+        for (uint64_t first = A.begin[i], end = A.end[i]; first < end; first += 32) {
+            const uint64_t e = first + dcsr_i_cuda_lane(), column = e < end ? A.columns[e] : 0;
+            dcsr_i_amg_cuda_add_all(to, e < end, width == 1 ? column : column / width);
+        }
     }
 }
 
@@ -212,12 +191,12 @@ static __global__ void read_rows(dcsr_i_amg_cuda_weighing w)
         const bool usable = sum != 0 && isfinite(absolute);
         const uint64_t why = w.A.begin[i] == w.A.end[i] ? 0 : isfinite(absolute) ? 2 : 1;
         if (!usable) atomicMax((word *)w.wrong, (word)(UINT64_MAX - (i * 4 + why)));
-        keep(w.log, w.diagonal + i);
-        keep(w.log, w.scale + i);
+        dcsr_i_amg_cuda_keep(w.log, w.diagonal + i);
+        dcsr_i_amg_cuda_keep(w.log, w.scale + i);
         w.diagonal[i] = sum;
         w.scale[i] = usable ? 1 / (w.l1 ? copysign(absolute, sum) : sum) : 0;
-        add(w.looked, node);
-        if (w.block == 1 && before != sum) add(w.weighed, i);
+        dcsr_i_amg_cuda_add(w.looked, node);
+        if (w.block == 1 && before != sum) dcsr_i_amg_cuda_add(w.weighed, i);
     }
 }
 
@@ -227,9 +206,9 @@ static __global__ void weigh_nodes(dcsr_i_amg_cuda_weighing w)
         const uint64_t node = w.looked.list[k];
         const double norm = dcsr_i_amg_cuda_norm(w.A, node, w.block);
         if (norm == w.norms[node]) continue;
-        keep(w.log, w.norms + node);
+        dcsr_i_amg_cuda_keep(w.log, w.norms + node);
         w.norms[node] = norm;
-        add(w.weighed, node);
+        dcsr_i_amg_cuda_add(w.weighed, node);
     }
 }
 
@@ -258,7 +237,7 @@ DCSR_CUDA_INLINE bool is_symmetric(const dcsr_i_amg_cuda_weighing &w, uint64_t i
 static __global__ void compare_sides(dcsr_i_amg_cuda_weighing w)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < *w.dirty.count; k += dcsr_i_cuda_step())
-        if (!is_symmetric(w, w.dirty.list[k])) add_to(w.lopsided, 1);
+        if (!is_symmetric(w, w.dirty.list[k])) dcsr_i_amg_cuda_count(w.lopsided, 1);
 }
 
 void dcsr_i_amg_cuda_weigh(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_weighing *w, uint64_t bound)
@@ -274,7 +253,7 @@ static __global__ void place_nodes(set nodes, level_rows A, uint64_t block, uint
         const uint64_t first = nodes.list[k] * block;
         uint64_t entries = 0;
         for (uint64_t i = first; i < first + block; i++) entries += A.end[i] - A.begin[i];
-        begin[k] = add_to(total, entries);
+        begin[k] = dcsr_i_amg_cuda_count(total, entries);
     }
 }
 
@@ -288,46 +267,13 @@ void dcsr_i_amg_cuda_place_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cu
 static __global__ void add_lengths(set rows, level_rows A, uint64_t *total)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < *rows.count; k += dcsr_i_cuda_step())
-        add_to(total, A.end[rows.list[k]] - A.begin[rows.list[k]]);
+        dcsr_i_amg_cuda_count(total, A.end[rows.list[k]] - A.begin[rows.list[k]]);
 }
 
 void dcsr_i_amg_cuda_add_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_set *rows,
                                  const dcsr_i_amg_cuda_rows *A, uint64_t *total, uint64_t bound)
 {
     dcsr_i_cuda_launch(stream, add_lengths, bound, *rows, *A, total);
-}
-
-/* ---- Aggregates ---- */
-
-typedef dcsr_i_amg_cuda_prolongation prolongation;
-
-DCSR_CUDA_INLINE bool is_alone(const prolongation &p, const level_rows &R, uint64_t node, uint32_t a)
-{
-    const uint64_t row = a * p.vectors;
-    for (uint64_t e = R.begin[row]; e < R.end[row]; e++) {
-        const uint64_t other = R.columns[e] / p.block;
-        if (other != node && p.aggregate[other] == a) return false;
-    }
-    return true;
-}
-
-static __global__ void check_aggregates(prolongation p, level_rows R, uint64_t *broken)
-{
-    const dcsr_i_amg_cuda_graph &g = p.graph;
-    for (uint64_t k = dcsr_i_cuda_first(); k < g.count; k += dcsr_i_cuda_step()) {
-        const uint64_t node = g.list[k];
-        const uint32_t *next = g.nodes + g.begin[k], length = g.length[k], a = p.aggregate[node];
-        bool stays = a == NO ? !length : false;
-        for (uint32_t e = 0; e < length && a != NO && !stays; e++) stays = p.aggregate[next[e]] == a;
-        if (!stays && a != NO && length) stays = is_alone(p, R, node, a);
-        if (!stays) add_to(broken, 1);
-    }
-}
-
-void dcsr_i_amg_cuda_check_aggregates(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_prolongation *p,
-                                      const dcsr_i_amg_cuda_rows *R, uint64_t *broken)
-{
-    dcsr_i_cuda_launch(stream, check_aggregates, p->graph.count, *p, *R, broken);
 }
 
 /* ---- R ---- */
@@ -339,7 +285,7 @@ DCSR_CUDA_INLINE bool is_left(const turning &t, uint64_t e, uint32_t column, dou
 {
     const uint32_t row = t.R.columns[e];
     *value = t.R.values[e];
-    if (!has(t.smoothed, row)) return true;
+    if (!dcsr_i_amg_cuda_has(t.smoothed, row)) return true;
     const uint64_t at = place_of(t.P.columns, t.P.begin[row], t.P.end[row], column);
     if (at == t.P.end[row]) return false;
     *value = t.P.values[at];
@@ -401,8 +347,7 @@ static __global__ void turn_rows(turning t)
         const uint64_t first = below(t, (uint64_t)column << 32),
                        last = below(t, ((uint64_t)column + 1) << 32),
                        most = t.R.end[column] - t.R.begin[column] + last - first;
-        uint64_t to = dcsr_i_cuda_lane() ? 0 : add_to(t.used, most);
-        to = __shfl_sync(DCSR_CUDA_ALL_LANES, to, 0);
+        const uint64_t to = dcsr_i_amg_cuda_place(t.used, most);
         const uint64_t kept = take_left(t, column, first, last > first, to);
         for (uint64_t n = first; n < last; n++) {
             const uint32_t row = (uint32_t)t.keys[n];

@@ -1,5 +1,4 @@
-/* follow_cuda.c: levels on a device that follow their matrix: what follow.c does, where A is symmetric and aggregates
- * hold together.
+/* follow_cuda.c: levels on a device that follow their matrix: what follow.c does, where A is symmetric.
  *
  * Work follows the rows that are reached; the host learns how many these are, five times a level, for the room that
  * the next step takes. Nothing is kept between updates but what a setup leaves. */
@@ -13,36 +12,10 @@ typedef dcsr_i_amg_cuda_follow follow;
 typedef dcsr_i_amg_cuda_rows_made rows_made;
 
 enum { A, P, R, MATRICES };
-/* Sets; then other counters. */
-enum { WEIGHED, LOOKED, DIRTY, SMOOTHED, COLUMNS, COARSE, SOURCES, SETS };
-enum {
-    PLACED = SETS,
-    GONE = PLACED + MATRICES,
-    ENTRIES = GONE + MATRICES,
-    REACHED,
-    KEYS,
-    BROKEN,
-    WRONG,
-    LOPSIDED,
-    ROOM,
-    TURNED,
-    AP_USED,
-    AP_FULL,
-    RAP_USED,
-    RAP_FULL,
-    COUNTERS
-};
 
 static dcsr_status out_of_memory(void)
 {
     return DCSR_ERROR_OUT_OF_MEMORY; /* whoever took memory has said so */
-}
-
-static dcsr_i_amg_cuda_set set_of(const follow *f, int number)
-{
-    const uint64_t rows = f->level->rows, words = rows / 32 + 1;
-    return (dcsr_i_amg_cuda_set){f->bits + (uint64_t)number * words, f->lists + (uint64_t)number * rows,
-                                 f->counters + number};
 }
 
 static dcsr_i_amg_cuda_rows rows_of(const follow *f, int which)
@@ -53,23 +26,16 @@ static dcsr_i_amg_cuda_rows rows_of(const follow *f, int which)
                                                 : &level->R.rows);
 }
 
-static dcsr_status read_counters(follow *f)
-{
-    const uint64_t *here = dcsr_i_amg_cuda_read(f->h, f->counters, COUNTERS * sizeof *here);
-    if (here) memcpy(f->at, here, COUNTERS * sizeof *here);
-    return f->h->failed;
-}
-
 static dcsr_status begin_level(follow *f, int number)
 {
     f->level = &f->h->level[number];
     const uint64_t rows = f->level->rows, words = rows / 32 + 1;
-    f->counters = dcsr_i_amg_cuda_scratch(f, COUNTERS, sizeof *f->counters);
-    if (f->counters) f->bits = dcsr_i_amg_cuda_scratch(f, SETS * words, sizeof *f->bits);
-    if (f->counters && f->bits) f->lists = dcsr_i_amg_cuda_scratch(f, SETS * rows, sizeof *f->lists);
+    f->counters = dcsr_i_amg_cuda_scratch(f, DCSR_I_COUNTERS, sizeof *f->counters);
+    if (f->counters) f->bits = dcsr_i_amg_cuda_scratch(f, DCSR_I_SETS * words, sizeof *f->bits);
+    if (f->counters && f->bits) f->lists = dcsr_i_amg_cuda_scratch(f, DCSR_I_SETS * rows, sizeof *f->lists);
     if (!f->counters || !f->bits || !f->lists) return out_of_memory();
-    dcsr_i_cuda_fill(f->h->stream, f->counters, 0, COUNTERS * sizeof *f->counters);
-    dcsr_i_cuda_fill(f->h->stream, f->bits, 0, SETS * words * sizeof *f->bits);
+    dcsr_i_cuda_fill(f->h->stream, f->counters, 0, DCSR_I_COUNTERS * sizeof *f->counters);
+    dcsr_i_cuda_fill(f->h->stream, f->bits, 0, DCSR_I_SETS * words * sizeof *f->bits);
     return DCSR_OK;
 }
 
@@ -92,10 +58,10 @@ static dcsr_status move(follow *f, int which, const rows_made *made, int changed
                                        .columns = m->columns.data,
                                        .values = m->values.data,
                                        .used = m->used,
-                                       .placed = f->counters + PLACED + which,
-                                       .gone = f->counters + GONE + which};
+                                       .placed = f->counters + DCSR_I_PLACED + which,
+                                       .gone = f->counters + DCSR_I_GONE + which};
     const dcsr_i_amg_cuda_log log = dcsr_i_amg_cuda_log_of(f);
-    const dcsr_i_amg_cuda_set set = set_of(f, changed);
+    const dcsr_i_amg_cuda_set set = dcsr_i_amg_cuda_set_of(f, changed);
     dcsr_i_amg_cuda_move_rows(f->h->stream, &to, &made->rows, &log, &set, touched);
     return DCSR_OK;
 }
@@ -104,8 +70,8 @@ static dcsr_status move(follow *f, int which, const rows_made *made, int changed
 static void have_moved(follow *f, int which)
 {
     dcsr_i_amg_matrix *m = matrix_of(f, which);
-    m->used += f->at[PLACED + which];
-    m->rows.nnz += f->at[PLACED + which] - f->at[GONE + which];
+    m->used += f->at[DCSR_I_PLACED + which];
+    m->rows.nnz += f->at[DCSR_I_PLACED + which] - f->at[DCSR_I_GONE + which];
 }
 
 /* A, diagonals, norms; LOOKED gets the nodes whose strong neighbours may differ, with room for these in begin. */
@@ -114,12 +80,13 @@ static dcsr_status take_rows(follow *f, const rows_made *made, uint64_t *begin)
     dcsr_i_amg_level *level = f->level;
     const bool first = level == f->h->level;
     const uint64_t bound = made->rows.count;
-    DCSR_I_AMG_TRY(move(f, A, made, DIRTY, NULL));
+    DCSR_I_AMG_TRY(move(f, A, made, DCSR_I_DIRTY, NULL));
     DCSR_I_AMG_TRY(dcsr_i_amg_cuda_log_room(f, 3 * bound));
     const dcsr_i_amg_cuda_rows rows = rows_of(f, A);
-    const dcsr_i_amg_cuda_set weighed = set_of(f, WEIGHED), looked = set_of(f, LOOKED);
+    const dcsr_i_amg_cuda_set weighed = dcsr_i_amg_cuda_set_of(f, DCSR_I_WEIGHED),
+                              looked = dcsr_i_amg_cuda_set_of(f, DCSR_I_LOOKED);
     const dcsr_i_amg_cuda_weighing w = {.A = rows,
-                                        .dirty = set_of(f, DIRTY),
+                                        .dirty = dcsr_i_amg_cuda_set_of(f, DCSR_I_DIRTY),
                                         .block = level->block,
                                         .l1 = f->h->options.smoother == DCSR_I_AMG_L1,
                                         .diagonal = level->diagonal.data,
@@ -128,16 +95,17 @@ static dcsr_status take_rows(follow *f, const rows_made *made, uint64_t *begin)
                                         .log = dcsr_i_amg_cuda_log_of(f),
                                         .looked = looked,
                                         .weighed = weighed,
-                                        .wrong = f->counters + WRONG,
-                                        .lopsided = first ? f->counters + LOPSIDED : NULL};
+                                        .wrong = f->counters + DCSR_I_WRONG,
+                                        .lopsided = first ? f->counters + DCSR_I_LOPSIDED : NULL};
     dcsr_i_amg_cuda_weigh(f->h->stream, &w, bound);
     dcsr_i_amg_cuda_add_columns(f->h->stream, &looked, &rows, &weighed, level->block, level->block, bound);
-    dcsr_i_amg_cuda_place_nodes(f->h->stream, &looked, &rows, level->block, begin, f->counters + ENTRIES,
-                                level->rows / level->block);
-    DCSR_I_AMG_TRY(read_counters(f));
+    dcsr_i_amg_cuda_place_nodes(f->h->stream, &looked, &rows, level->block, begin,
+                                f->counters + DCSR_I_ENTRIES, level->rows / level->block);
+    DCSR_I_AMG_TRY(dcsr_i_amg_cuda_read_counters(f));
     have_moved(f, A);
-    if (first && f->at[WRONG]) return dcsr_i_amg_refuse("amg update", UINT64_MAX - f->at[WRONG]);
-    if (first && f->at[LOPSIDED]) f->why = "A is not symmetric any more";
+    if (first && f->at[DCSR_I_WRONG])
+        return dcsr_i_amg_refuse("amg update", UINT64_MAX - f->at[DCSR_I_WRONG]);
+    if (first && f->at[DCSR_I_LOPSIDED]) f->why = "A is not symmetric any more";
     return DCSR_OK;
 }
 
@@ -148,10 +116,13 @@ static dcsr_status connect(follow *f, dcsr_i_amg_cuda_prolongation *p, const uin
 {
     const dcsr_i_amg_level *level = f->level;
     dcsr_i_amg_cuda_graph *g = &p->graph;
-    const uint64_t entries = f->at[ENTRIES], nodes = f->at[LOOKED];
+    const uint64_t entries = f->at[DCSR_I_ENTRIES], nodes = f->at[DCSR_I_LOOKED];
+    const dcsr_i_amg_cuda_set moved = dcsr_i_amg_cuda_set_of(f, DCSR_I_MOVED),
+                              parts = dcsr_i_amg_cuda_set_of(f, DCSR_I_PARTS);
     uint64_t *sums = NULL;
     double *norms = NULL;
-    *g = (dcsr_i_amg_cuda_graph){.count = nodes, .begin = begin, .list = set_of(f, LOOKED).list};
+    *g = (dcsr_i_amg_cuda_graph){
+        .count = nodes, .begin = begin, .list = dcsr_i_amg_cuda_set_of(f, DCSR_I_LOOKED).list};
     g->length = dcsr_i_amg_cuda_scratch(f, nodes, sizeof *g->length);
     if (g->length) g->nodes = dcsr_i_amg_cuda_scratch(f, entries, sizeof *g->nodes);
     if (g->nodes) p->reached = dcsr_i_amg_cuda_scratch(f, entries + nodes, sizeof *p->reached);
@@ -165,18 +136,17 @@ static dcsr_status connect(follow *f, dcsr_i_amg_cuda_prolongation *p, const uin
         dcsr_i_amg_cuda_connect_rows(f->h->stream, g, &rows, level->diagonal.data, theta2);
     else
         dcsr_i_amg_cuda_connect_nodes(f->h->stream, g, &rows, level->block, theta2, level->norms.data, norms);
-    dcsr_i_amg_cuda_check_aggregates(f->h->stream, p, &turned, f->counters + BROKEN);
+    dcsr_i_amg_cuda_check_aggregates(f->h->stream, p, &turned, &moved, &parts);
     dcsr_i_amg_cuda_reach(f->h->stream, p);
     DCSR_I_AMG_TRY(dcsr_i_cuda_scan_u32(f->h->stream, p->counts, sums, nodes));
-    dcsr_i_cuda_copy(f->h->stream, f->counters + REACHED, sums + nodes, sizeof *sums);
-    DCSR_I_AMG_TRY(read_counters(f));
-    if (f->at[BROKEN]) f->why = "aggregates do not hold together any more";
+    dcsr_i_cuda_copy(f->h->stream, f->counters + DCSR_I_REACHED, sums + nodes, sizeof *sums);
+    DCSR_I_AMG_TRY(dcsr_i_amg_cuda_read_counters(f));
     return DCSR_OK;
 }
 
 static dcsr_status fill_rows(follow *f, dcsr_i_amg_cuda_prolongation *p, rows_made *made)
 {
-    const uint64_t count = p->graph.count * p->block, entries = f->at[REACHED] * p->block * p->vectors;
+    const uint64_t count = p->graph.count * p->block, entries = f->at[DCSR_I_REACHED] * p->block * p->vectors;
     p->offsets = dcsr_i_amg_cuda_scratch(f, count + 1, sizeof *p->offsets);
     if (p->offsets) p->columns = dcsr_i_amg_cuda_scratch(f, entries, sizeof *p->columns);
     if (p->columns) p->values = dcsr_i_amg_cuda_scratch(f, entries, sizeof *p->values);
@@ -189,7 +159,7 @@ static dcsr_status fill_rows(follow *f, dcsr_i_amg_cuda_prolongation *p, rows_ma
 }
 
 /* Rows of P of the nodes LOOKED. SMOOTHED gets those that differ, COLUMNS their columns; `keys` what is new. */
-static dcsr_status smooth_again(follow *f, const uint64_t *begin, uint64_t **keys, uint64_t **spare)
+static dcsr_status smooth_again(follow *f, uint64_t *begin, uint64_t **keys, uint64_t **spare)
 {
     const dcsr_i_amg_level *level = f->level;
     dcsr_i_amg_cuda_prolongation p = {.A = rows_of(f, A),
@@ -201,16 +171,22 @@ static dcsr_status smooth_again(follow *f, const uint64_t *begin, uint64_t **key
                                       .factor = f->h->options.omega / level->told.rho};
     rows_made made;
     DCSR_I_AMG_TRY(connect(f, &p, begin));
-    if (f->why) return DCSR_OK;
+    if (f->at[DCSR_I_MOVED] || f->at[DCSR_I_PARTS] || f->vectors.count) {
+        DCSR_I_AMG_TRY(dcsr_i_amg_cuda_regroup(f, begin));
+        if (f->why) return DCSR_OK;
+        DCSR_I_AMG_TRY(connect(f, &p, begin));
+    }
     DCSR_I_AMG_TRY(fill_rows(f, &p, &made));
     *keys = dcsr_i_amg_cuda_scratch(f, made.entries, sizeof **keys);
     if (*keys) *spare = dcsr_i_amg_cuda_scratch(f, made.entries, sizeof **keys);
     if (!*spare) return out_of_memory();
-    const dcsr_i_amg_cuda_touched touched = {set_of(f, COLUMNS), *keys, f->counters + KEYS};
-    DCSR_I_AMG_TRY(move(f, P, &made, SMOOTHED, &touched));
+    const dcsr_i_amg_cuda_touched touched = {dcsr_i_amg_cuda_set_of(f, DCSR_I_COLUMNS), *keys,
+                                             f->counters + DCSR_I_KEYS};
+    DCSR_I_AMG_TRY(move(f, P, &made, DCSR_I_SMOOTHED, &touched));
     const dcsr_i_amg_cuda_rows turned = rows_of(f, R);
-    dcsr_i_amg_cuda_add_lengths(f->h->stream, &touched.columns, &turned, f->counters + ROOM, turned.rows);
-    DCSR_I_AMG_TRY(read_counters(f));
+    dcsr_i_amg_cuda_add_lengths(f->h->stream, &touched.columns, &turned, f->counters + DCSR_I_ROOM,
+                                turned.rows);
+    DCSR_I_AMG_TRY(dcsr_i_amg_cuda_read_counters(f));
     have_moved(f, P);
     return DCSR_OK;
 }
@@ -220,16 +196,16 @@ static dcsr_status smooth_again(follow *f, const uint64_t *begin, uint64_t **key
 /* Its rows COLUMNS; COARSE gets those that differ. */
 static dcsr_status restrict_again(follow *f, uint64_t *keys, uint64_t *spare)
 {
-    const uint64_t count = f->at[COLUMNS], entries = f->at[ROOM] + f->at[KEYS];
-    dcsr_i_amg_cuda_turning t = {.columns = set_of(f, COLUMNS),
-                                 .smoothed = set_of(f, SMOOTHED),
+    const uint64_t count = f->at[DCSR_I_COLUMNS], entries = f->at[DCSR_I_ROOM] + f->at[DCSR_I_KEYS];
+    dcsr_i_amg_cuda_turning t = {.columns = dcsr_i_amg_cuda_set_of(f, DCSR_I_COLUMNS),
+                                 .smoothed = dcsr_i_amg_cuda_set_of(f, DCSR_I_SMOOTHED),
                                  .P = rows_of(f, P),
                                  .R = rows_of(f, R),
                                  .count = count,
-                                 .key_count = f->at[KEYS],
-                                 .used = f->counters + TURNED};
-    if (f->at[KEYS])
-        DCSR_I_AMG_TRY(dcsr_i_cuda_sort(f->h->stream, &keys, &spare, NULL, NULL, f->at[KEYS], 0,
+                                 .key_count = f->at[DCSR_I_KEYS],
+                                 .used = f->counters + DCSR_I_TURNED};
+    if (f->at[DCSR_I_KEYS])
+        DCSR_I_AMG_TRY(dcsr_i_cuda_sort(f->h->stream, &keys, &spare, NULL, NULL, f->at[DCSR_I_KEYS], 0,
                                         32 + dcsr_i_amg_cuda_bits(t.R.rows)));
     t.keys = keys;
     t.begin = dcsr_i_amg_cuda_scratch(f, count, sizeof *t.begin);
@@ -240,7 +216,7 @@ static dcsr_status restrict_again(follow *f, uint64_t *keys, uint64_t *spare)
     dcsr_i_amg_cuda_turn_rows(f->h->stream, &t);
     const rows_made made = {.rows = {count, 1, t.columns.list, t.begin, t.end, t.made_columns, t.made_values},
                             .entries = entries};
-    return move(f, R, &made, COARSE, NULL);
+    return move(f, R, &made, DCSR_I_COARSE, NULL);
 }
 
 /* ---- R A P ---- */
@@ -285,7 +261,7 @@ static int bits_for(uint64_t length)
 
 static dcsr_i_amg_cuda_terms terms_of(const follow *f, int set, const rows_made *made, int used, int bits)
 {
-    return (dcsr_i_amg_cuda_terms){.list = set_of(f, set).list,
+    return (dcsr_i_amg_cuda_terms){.list = dcsr_i_amg_cuda_set_of(f, set).list,
                                    .count = f->at[set],
                                    .room = made->entries,
                                    .used = f->counters + used,
@@ -299,11 +275,11 @@ static dcsr_i_amg_cuda_terms terms_of(const follow *f, int set, const rows_made 
 
 static dcsr_status multiply(follow *f, products *p, rows_made *next)
 {
-    DCSR_I_AMG_TRY(made_take(&p->ap, f->h, f->at[SOURCES], p->ap_room));
-    DCSR_I_AMG_TRY(made_take(next, f->h, f->at[COARSE], p->rap_room));
+    DCSR_I_AMG_TRY(made_take(&p->ap, f->h, f->at[DCSR_I_SOURCES], p->ap_room));
+    DCSR_I_AMG_TRY(made_take(next, f->h, f->at[DCSR_I_COARSE], p->rap_room));
     const dcsr_i_amg_cuda_rows prolongation = rows_of(f, P);
-    dcsr_i_amg_cuda_terms ap = terms_of(f, SOURCES, &p->ap, AP_USED, p->ap_bits),
-                          rap = terms_of(f, COARSE, next, RAP_USED, p->rap_bits);
+    dcsr_i_amg_cuda_terms ap = terms_of(f, DCSR_I_SOURCES, &p->ap, DCSR_I_AP_USED, p->ap_bits),
+                          rap = terms_of(f, DCSR_I_COARSE, next, DCSR_I_RAP_USED, p->rap_bits);
     ap.X = rows_of(f, A);
     ap.begin = prolongation.begin;
     ap.end = prolongation.end;
@@ -317,11 +293,11 @@ static dcsr_status multiply(follow *f, products *p, rows_made *next)
     rap.slot = p->slot;
     rap.ordered = true;
     rap.before = dcsr_i_amg_cuda_rows_of(&f->level[1].A.rows);
-    dcsr_i_cuda_fill(f->h->stream, f->counters + AP_USED, 0, 4 * sizeof *f->counters);
+    dcsr_i_cuda_fill(f->h->stream, f->counters + DCSR_I_AP_USED, 0, 4 * sizeof *f->counters);
     dcsr_i_cuda_copy(f->h->stream, next->node.data, rap.list, rap.count * sizeof *rap.list);
     dcsr_i_amg_cuda_multiply_rows(f->h->stream, &ap);
     dcsr_i_amg_cuda_multiply_rows(f->h->stream, &rap);
-    return read_counters(f);
+    return dcsr_i_amg_cuda_read_counters(f);
 }
 
 /* Again with larger tables and more room, until all rows are there. */
@@ -329,18 +305,18 @@ static dcsr_status multiply_all(follow *f, products *p, rows_made *next)
 {
     for (;;) {
         DCSR_I_AMG_TRY(multiply(f, p, next));
-        const bool full = f->at[AP_FULL] || f->at[RAP_FULL];
-        if (!full && f->at[AP_USED] <= p->ap_room && f->at[RAP_USED] <= p->rap_room) break;
-        int *bits = f->at[AP_FULL] ? &p->ap_bits : &p->rap_bits;
+        const bool full = f->at[DCSR_I_AP_FULL] || f->at[DCSR_I_RAP_FULL];
+        if (!full && f->at[DCSR_I_AP_USED] <= p->ap_room && f->at[DCSR_I_RAP_USED] <= p->rap_room) break;
+        int *bits = f->at[DCSR_I_AP_FULL] ? &p->ap_bits : &p->rap_bits;
         if (full && *bits == DCSR_I_AMG_CUDA_MOST_BITS) {
             f->why = "rows of a level have too many entries to be followed on a GPU";
             return DCSR_OK;
         }
         *bits += full;
-        if (f->at[AP_USED] > p->ap_room) p->ap_room = f->at[AP_USED];
-        if (f->at[RAP_USED] > p->rap_room) p->rap_room = f->at[RAP_USED];
+        if (f->at[DCSR_I_AP_USED] > p->ap_room) p->ap_room = f->at[DCSR_I_AP_USED];
+        if (f->at[DCSR_I_RAP_USED] > p->rap_room) p->rap_room = f->at[DCSR_I_RAP_USED];
     }
-    next->entries = f->at[RAP_USED];
+    next->entries = f->at[DCSR_I_RAP_USED];
     return DCSR_OK;
 }
 
@@ -354,21 +330,23 @@ static dcsr_status multiply_again(follow *f, rows_made *next)
 {
     const dcsr_i_amg_level *level = f->level;
     const dcsr_i_amg_cuda_rows rows = rows_of(f, A), prolongation = rows_of(f, P), turned = rows_of(f, R);
-    const dcsr_i_amg_cuda_set dirty = set_of(f, DIRTY), smoothed = set_of(f, SMOOTHED),
-                              coarse = set_of(f, COARSE), sources = set_of(f, SOURCES);
+    const dcsr_i_amg_cuda_set dirty = dcsr_i_amg_cuda_set_of(f, DCSR_I_DIRTY),
+                              smoothed = dcsr_i_amg_cuda_set_of(f, DCSR_I_SMOOTHED),
+                              coarse = dcsr_i_amg_cuda_set_of(f, DCSR_I_COARSE),
+                              sources = dcsr_i_amg_cuda_set_of(f, DCSR_I_SOURCES);
     const uint64_t mean = mean_length(&level[1].A.rows), wide = mean_length(&level->A.rows);
     products p = {.ap_bits = bits_for(mean), .rap_bits = bits_for(mean)};
-    dcsr_i_amg_cuda_add_columns(f->h->stream, &dirty, &rows, &smoothed, 1, 1, f->at[SMOOTHED]);
+    dcsr_i_amg_cuda_add_columns(f->h->stream, &dirty, &rows, &smoothed, 1, 1, f->at[DCSR_I_SMOOTHED]);
     dcsr_i_amg_cuda_add_columns(f->h->stream, &coarse, &prolongation, &dirty, 1, 1, level->rows);
     dcsr_i_amg_cuda_add_columns(f->h->stream, &sources, &turned, &coarse, 1, 1, turned.rows);
-    DCSR_I_AMG_TRY(read_counters(f));
-    if (f->at[SMOOTHED]) have_moved(f, R);
-    if (!f->at[COARSE]) return DCSR_OK;
-    p.ap_room = f->at[SOURCES] * (mean > wide ? mean : wide) + 1024;
-    p.rap_room = f->at[COARSE] * 2 * mean + 1024;
+    DCSR_I_AMG_TRY(dcsr_i_amg_cuda_read_counters(f));
+    if (f->at[DCSR_I_SMOOTHED]) have_moved(f, R);
+    if (!f->at[DCSR_I_COARSE]) return DCSR_OK;
+    p.ap_room = f->at[DCSR_I_SOURCES] * (mean > wide ? mean : wide) + 1024;
+    p.rap_room = f->at[DCSR_I_COARSE] * 2 * mean + 1024;
     p.slot = dcsr_i_amg_cuda_scratch(f, level->rows, sizeof *p.slot);
     if (!p.slot) return out_of_memory();
-    dcsr_i_amg_cuda_number(f->h->stream, sources.list, f->at[SOURCES], p.slot);
+    dcsr_i_amg_cuda_number(f->h->stream, sources.list, f->at[DCSR_I_SOURCES], p.slot);
     dcsr_status status = multiply_all(f, &p, next);
     made_free(&p.ap, f->h);
     return status;
@@ -384,12 +362,12 @@ static dcsr_status follow_level(follow *f, const rows_made *made, rows_made *nex
              *keys = NULL, *spare = NULL;
     if (!begin) return out_of_memory();
     DCSR_I_AMG_TRY(take_rows(f, made, begin));
-    *touched = f->at[DIRTY];
-    if (f->why || !*touched) return DCSR_OK;
-    if (last) return dcsr_i_amg_invert_again(h, f->level);
+    *touched = f->at[DCSR_I_DIRTY];
+    if (f->why || (!*touched && !f->vectors.count)) return DCSR_OK;
+    if (last) return *touched ? dcsr_i_amg_invert_again(h, f->level) : DCSR_OK;
     DCSR_I_AMG_TRY(smooth_again(f, begin, &keys, &spare));
     if (f->why) return DCSR_OK;
-    if (f->at[SMOOTHED]) DCSR_I_AMG_TRY(restrict_again(f, keys, spare));
+    if (f->at[DCSR_I_SMOOTHED]) DCSR_I_AMG_TRY(restrict_again(f, keys, spare));
     return multiply_again(f, next);
 }
 
@@ -401,12 +379,15 @@ static dcsr_status follow_levels(follow *f, rows_made *first)
     dcsr_status status = dcsr_i_amg_cuda_hold(&f->log_count, h, 1, sizeof(uint64_t));
     f->where.size = f->what.size = sizeof(uint64_t);
     if (!status) dcsr_i_cuda_fill(h->stream, f->log_count.data, 0, sizeof(uint64_t));
-    for (int l = 0; l < h->level_count && !status && !f->why && made->rows.count; l++) {
+    for (int l = 0; l < h->level_count && !status && !f->why && (made->rows.count || f->vectors.count); l++) {
         double start = dcsr_i_amg_now();
         uint64_t touched = 0;
         status = begin_level(f, l);
         if (!status) status = follow_level(f, made, &next, &touched);
         dcsr_i_amg_cuda_scratch_end(f);
+        dcsr_i_amg_cuda_release(&f->vectors, h);
+        f->vectors = f->next_vectors;
+        f->next_vectors = (dcsr_i_amg_array){0};
         h->level[l].told.rows_touched = touched;
         h->level[l].told.update_seconds = dcsr_i_amg_now() - start;
         made_free(&own, h);
@@ -415,6 +396,7 @@ static dcsr_status follow_levels(follow *f, rows_made *first)
         made = &own;
     }
     made_free(&own, h);
+    dcsr_i_amg_cuda_release(&f->vectors, h);
     return status;
 }
 

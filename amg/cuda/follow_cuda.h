@@ -87,11 +87,6 @@ void dcsr_i_amg_cuda_place_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cu
 /* *total gets how many entries the rows of a set have. */
 void dcsr_i_amg_cuda_add_lengths(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_set *rows,
                                  const dcsr_i_amg_cuda_rows *A, uint64_t *total, uint64_t bound);
-/* *broken gets how many nodes of the graph have to leave their aggregate, or have none and need one. R tells who is in
- * an aggregate. */
-void dcsr_i_amg_cuda_check_aggregates(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_prolongation *p,
-                                      const dcsr_i_amg_cuda_rows *R, uint64_t *broken);
-
 /* Rows `columns` of R, of the rows before and of the keys, sorted: entries of rows `smoothed` are those of P now. */
 typedef struct dcsr_i_amg_cuda_turning {
     dcsr_i_amg_cuda_rows P, R;
@@ -104,6 +99,49 @@ typedef struct dcsr_i_amg_cuda_turning {
     double *made_values;
 } dcsr_i_amg_cuda_turning;
 void dcsr_i_amg_cuda_turn_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_turning *t);
+
+/* ---- regroup.cu ---- */
+
+/* Nodes of the graph that have no aggregate and need one; aggregates that nodes of it have to leave. R tells who is in
+ * an aggregate. */
+void dcsr_i_amg_cuda_check_aggregates(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_prolongation *p,
+                                      const dcsr_i_amg_cuda_rows *R, const dcsr_i_amg_cuda_set *moved,
+                                      const dcsr_i_amg_cuda_set *parts);
+
+/* A level of nodes of single rows: `moved` are nodes that get another aggregate or another T, `parts` aggregates that
+ * get or lose one or whose vectors differ, `members` the nodes of these, `vectors` those whose vectors on the next
+ * level do. */
+typedef struct dcsr_i_amg_cuda_regrouping {
+    dcsr_i_amg_cuda_rows A, R;
+    const double *diagonal, *B; /* B: NULL for ones */
+    double theta2;
+    uint32_t *aggregate;
+    double *T, *coarse; /* coarse: B of the next level, NULL if it keeps none */
+    dcsr_i_amg_cuda_log log;
+    dcsr_i_amg_cuda_set moved, parts, members, vectors;
+} dcsr_i_amg_cuda_regrouping;
+/* Who has to leave `parts`, the first ones of the set, does. The first of `moved` have no aggregate, `wanting` one. */
+void dcsr_i_amg_cuda_dissolve(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g,
+                              uint64_t wanting, uint64_t parts);
+/* A round: each of the `moved` nodes without an aggregate joins that of its first strong neighbour that has one; *left
+ * gets how many found none. `joined` has room for a number each. */
+void dcsr_i_amg_cuda_join(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g, uint64_t moved,
+                          uint32_t *joined, uint64_t *left);
+/* Adds the aggregates of some nodes to the parts; then lists the members. */
+void dcsr_i_amg_cuda_list_members(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g,
+                                  const uint32_t *nodes, uint64_t count);
+/* keys[k] = place of its aggregate << 32 | node */
+void dcsr_i_amg_cuda_key_members(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g,
+                                 uint64_t count, const uint32_t *slot, uint64_t *keys);
+/* T of the members becomes B; `before` gets what it was. */
+void dcsr_i_amg_cuda_restore(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g,
+                             const uint64_t *keys, uint64_t count, double *before);
+/* Once T is orthonormal in the pieces, with these factors: what differs. */
+void dcsr_i_amg_cuda_compare_vectors(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_regrouping *g,
+                                     const dcsr_i_amg_cuda_pieces *pieces, uint64_t members,
+                                     const double *before, const double *factors);
+void dcsr_i_amg_cuda_add_list(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_set *to,
+                              const dcsr_i_amg_cuda_set *of, uint64_t bound);
 
 /* ---- follow_products.cu ---- */
 

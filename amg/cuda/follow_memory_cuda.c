@@ -6,6 +6,7 @@
 #include "dcsr/device/prim_cuda.h"
 #include <dcsr/convert.h>
 #include <dcsr/view.h>
+#include <string.h>
 
 enum { LEAST_ROOM = 4096 };
 
@@ -63,6 +64,20 @@ dcsr_status dcsr_i_amg_cuda_log_room(dcsr_i_amg_cuda_follow *f, uint64_t more)
 dcsr_i_amg_cuda_log dcsr_i_amg_cuda_log_of(const dcsr_i_amg_cuda_follow *f)
 {
     return (dcsr_i_amg_cuda_log){f->where.data, f->what.data, f->log_count.data};
+}
+
+dcsr_i_amg_cuda_set dcsr_i_amg_cuda_set_of(const dcsr_i_amg_cuda_follow *f, int number)
+{
+    const uint64_t rows = f->level->rows, words = rows / 32 + 1;
+    return (dcsr_i_amg_cuda_set){f->bits + (uint64_t)number * words, f->lists + (uint64_t)number * rows,
+                                 f->counters + number};
+}
+
+dcsr_status dcsr_i_amg_cuda_read_counters(dcsr_i_amg_cuda_follow *f)
+{
+    const uint64_t *here = dcsr_i_amg_cuda_read(f->h, f->counters, sizeof f->at);
+    if (here) memcpy(f->at, here, sizeof f->at);
+    return f->h->failed;
 }
 
 /* ---- Matrices ---- */

@@ -4,8 +4,7 @@
  * a lane for each entry of a term, so that sums come out in the order of the terms. Before the next row the table is
  * packed in place, and entries get their places by counting those with lower columns; mostly a row has the columns
  * that it had, and they are looked up instead. */
-#include "amg/cuda/follow_cuda.h"
-#include "dcsr/device/reduce.cuh"
+#include "amg/cuda/sets.cuh"
 
 #define EMPTY UINT32_MAX
 
@@ -58,7 +57,7 @@ DCSR_CUDA_INLINE uint32_t add_row(const terms &p, const table &t, uint32_t count
     for (uint64_t first = begin; first < end; first += 32) {
         const uint64_t e = first + dcsr_i_cuda_lane();
         bool is_new = false;
-        if (count + 32 > t.slots / 4 * 3 + 32) return EMPTY;
+        if (count > t.slots / 4 * 3) return EMPTY;
         if (e < end) {
             const uint32_t s = slot_of(t, p.columns[e], &is_new);
             t.sums[s] += a * p.values[e];
@@ -156,11 +155,9 @@ static __global__ void multiply_rows(terms p)
         const uint64_t row = p.list[k];
         clear(t);
         uint32_t count = add_up(p, t, row);
-        if (count == EMPTY && dcsr_i_cuda_lane() == 0) atomicAdd((unsigned long long *)p.full, 1ull);
+        if (count == EMPTY && dcsr_i_cuda_lane() == 0) dcsr_i_amg_cuda_count(p.full, 1);
         if (count == EMPTY) count = 0;
-        uint64_t to =
-            dcsr_i_cuda_lane() ? 0 : atomicAdd((unsigned long long *)p.used, (unsigned long long)count);
-        to = __shfl_sync(DCSR_CUDA_ALL_LANES, to, 0);
+        const uint64_t to = dcsr_i_amg_cuda_place(p.used, count);
         const bool fits = to + count <= p.room;
         if (fits) write(p, t, row, count, to);
         if (dcsr_i_cuda_lane() == 0) {

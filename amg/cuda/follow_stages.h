@@ -12,7 +12,39 @@ typedef struct dcsr_i_amg_cuda_rows_made {
     dcsr_i_amg_array node, begin, end, columns, values;
 } dcsr_i_amg_cuda_rows_made;
 
-enum { DCSR_I_AMG_CUDA_SCRATCH = 24 };
+/* Sets of a level, by the names that follow.c has for them; then counters: entries of A, P and R that have moved, and
+ * that these rows had; and numbers of one step each. */
+enum {
+    DCSR_I_WEIGHED,
+    DCSR_I_LOOKED,
+    DCSR_I_DIRTY,
+    DCSR_I_SMOOTHED,
+    DCSR_I_COLUMNS,
+    DCSR_I_COARSE,
+    DCSR_I_SOURCES,
+    DCSR_I_MOVED,
+    DCSR_I_PARTS,
+    DCSR_I_MEMBERS,
+    DCSR_I_VECTORS,
+    DCSR_I_SETS,
+    DCSR_I_PLACED = DCSR_I_SETS,
+    DCSR_I_GONE = DCSR_I_PLACED + 3,
+    DCSR_I_ENTRIES = DCSR_I_GONE + 3,
+    DCSR_I_REACHED,
+    DCSR_I_KEYS,
+    DCSR_I_WRONG,
+    DCSR_I_LOPSIDED,
+    DCSR_I_ROOM,
+    DCSR_I_TURNED,
+    DCSR_I_AP_USED,
+    DCSR_I_AP_FULL,
+    DCSR_I_RAP_USED,
+    DCSR_I_RAP_FULL,
+    DCSR_I_LEFT,
+    DCSR_I_COUNTERS
+};
+
+enum { DCSR_I_AMG_CUDA_SCRATCH = 48 };
 typedef struct dcsr_i_amg_cuda_follow {
     dcsr_i_amg_hierarchy *h;
     dcsr_i_amg_level *level;
@@ -28,8 +60,10 @@ typedef struct dcsr_i_amg_cuda_follow {
     dcsr_i_amg_array scratch[DCSR_I_AMG_CUDA_SCRATCH];
     int scratch_count;
     uint32_t *bits, *lists;
-    uint64_t *counters; /* on the device; */
-    uint64_t at[32];    /* as they were when they were read last */
+    uint64_t *counters;           /* on the device; */
+    uint64_t at[DCSR_I_COUNTERS]; /* as they were when they were read last */
+    dcsr_i_amg_array vectors,
+        next_vectors; /* nodes whose near-nullspace vectors differ; those of the next level */
 } dcsr_i_amg_cuda_follow;
 
 /* ---- follow_memory_cuda.c ---- */
@@ -54,6 +88,16 @@ void dcsr_i_amg_cuda_tidy(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);
 dcsr_status dcsr_i_amg_cuda_collect(dcsr_matrix **made, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
 /* To the host: n x n, column after column; `dense` comes as zeros. */
 dcsr_status dcsr_i_amg_cuda_bring_dense(double *dense, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows);
+
+dcsr_i_amg_cuda_set dcsr_i_amg_cuda_set_of(const dcsr_i_amg_cuda_follow *f, int number);
+dcsr_status dcsr_i_amg_cuda_read_counters(dcsr_i_amg_cuda_follow *f);
+
+/* ---- regroup_cuda.c ---- */
+
+/* Gives nodes of LOOKED aggregates where they need others, and makes T of the aggregates that get or lose nodes, or
+ * have nodes whose vectors differ. LOOKED gets all whose rows of P this reaches, with room for their entries in
+ * `begin`. */
+dcsr_status dcsr_i_amg_cuda_regroup(dcsr_i_amg_cuda_follow *f, uint64_t *begin);
 
 /* ---- follow_cuda.c ---- */
 

@@ -144,9 +144,10 @@ typedef struct dcsr_amg_update_report {
  * set up at once: A has other dimensions or is not symmetric any more, or rows became connected that no aggregate is
  * near. report may be NULL.
  *
- * On a GPU levels follow in the same way where A is symmetric and all aggregates hold together. Else they are set up
- * at once, as they are where more than a tenth of the rows have changed; and with rebuild=auto they are set up at
- * once, not beside. Values agree with those of a setup but for the contraction of products and sums.
+ * On a GPU levels follow in the same way where A is symmetric; nodes of several rows must all be able to stay in their
+ * aggregates, and an aggregate that has lost all its nodes is not taken by others. Else levels are set up at once, as
+ * they are where more than a tenth of the rows have changed; and with rebuild=auto they are set up at once, not
+ * beside. Values agree with those of a setup but for the contraction of products and sums.
  *
  * Errors: as dcsr_amg_setup(); INVALID_ARGUMENT also if there was no setup, or A is a view of another matrix. The
  * levels are then as they were, and go on to solve with the version before.
