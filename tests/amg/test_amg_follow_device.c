@@ -236,6 +236,31 @@ Test(amg_follow_device, follows_nodes_of_several_rows)
     free(B.values);
 }
 
+/* A row with entries in most aggregates: tables grow until it fits. */
+Test(amg_follow_device, follows_a_long_row)
+{
+    NEEDS_GPU();
+    changing c = changing_of(problem_generated(ON_DEVICE, "poisson2d5:50"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "rebuild=never coarse_rows=20");
+    uint64_t rows[800], cols[800];
+    double values[800];
+    for (uint64_t k = 0; k < 400; k++) {
+        rows[k] = cols[k + 400] = 1275;
+        cols[k] = rows[k + 400] = 6 * k;
+        values[k] = values[k + 400] = -1e-3;
+    }
+    TEST_OK(dcsr_matrix_insert(c.matrix, 800, rows, cols, values, NULL));
+    TEST_OK(dcsr_matrix_wait(c.matrix));
+    dcsr_view_destroy(c.view);
+    TEST_OK(dcsr_view_create(&c.view, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    set(&c, 1275, 1275, 5);
+    const dcsr_amg_update_report report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_PATCHED && report.rows_changed == 1, "%s", report.why);
+    expect_levels_of(&c, c.view);
+    changing_end(&c);
+}
+
 /* ---- What goes wrong ---- */
 
 /* Out of memory at any allocation: the levels are as they were, and follow when there is memory again. */
@@ -322,5 +347,39 @@ Test(amg_follow_device, closes_gaps)
     }
     cr_assert_gt(tidied, 0);
     expect_levels_of(&c, c.view);
+    changing_end(&c);
+}
+
+/* Where the levels cannot follow they are set up anew. */
+Test(amg_follow_device, sets_up_anew_where_it_has_to)
+{
+    NEEDS_GPU();
+    changing c = changing_of(problem_generated(ON_DEVICE, "poisson2d5:12"), true, DCSR_LAYOUT_SEGMENTS);
+    problem_set(&c.p, "coarse_rows=10");
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    for (uint64_t i = 0; i < 20; i++) set(&c, i, i, 5);
+    dcsr_amg_update_report report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && report.rows_changed == 20 && strstr(report.why, "tenth"));
+    /* Two rows that were alone, and are beside each other and nothing else. */
+    for (uint64_t i = 0; i < 2; i++) {
+        if (!i) unset(&c, 0, 1);
+        unset(&c, i, i + 12);
+    }
+    unset(&c, 1, 2);
+    cr_assert_eq(follow(&c).how, DCSR_AMG_PATCHED);
+    expect_levels_of(&c, c.view);
+    TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+    set(&c, 0, 1, -1);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "no aggregate is near"), "%s", report.why);
+    c.symmetric = false;
+    set(&c, 50, 51, -3);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "not symmetric any more"), "%s",
+              report.why);
+    set(&c, 50, 50, 9);
+    report = follow(&c);
+    cr_assert(report.how == DCSR_AMG_SET_UP && strstr(report.why, "symmetric matrices alone"), "%s",
+              report.why);
     changing_end(&c);
 }
