@@ -286,7 +286,7 @@ Test(amg_follow_device, failures_leave_the_levels_as_they_were)
         status = dcsr_amg_update(c.p.amg, view, &report);
         dcsr_i_fail_allocations_after(-1);
         cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
-        if (status && n % 16 == 0) {
+        if (status && n % 48 == 0) {
             cr_assert_eq(iterations_of(&c, c.p.amg), iterations);
             expect_levels_of(&c, c.view);
         }
