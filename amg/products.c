@@ -367,13 +367,14 @@ dcsr_status dcsr_i_amg_galerkin(dcsr_i_amg_matrix *next, dcsr_i_amg_hierarchy *h
     worker *w = workers.data;
     dcsr_status status = DCSR_OK;
     for (int t = 0; t < threads && !status; t++) status = take_worker(&w[t], &p);
-    bool failed = false;
+    bool failed = status;
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (threads > 1) reduction(|| : failed)
     for (int t = 0; t < threads; t++) {
-        failed = status;
+        dcsr_status made = status;
         w[t].first = part_begin(p.R, (uint64_t)t, (uint64_t)threads);
         w[t].end = part_begin(p.R, (uint64_t)t + 1, (uint64_t)threads);
-        for (uint64_t row = w[t].first; row < w[t].end && !failed; row++) failed = make_row(&w[t], &p, row);
+        for (uint64_t row = w[t].first; row < w[t].end && !made; row++) made = make_row(&w[t], &p, row);
+        failed = failed || made;
     }
     if (!status && failed)
         status = dcsr_thread_fail(DCSR_ERROR_OUT_OF_MEMORY,
