@@ -1,5 +1,7 @@
 /* test_amg_ways_device.c: several right-hand sides at once, levels in fp32, Gauss-Seidel, on a GPU. */
+#include "amg/amg_engine.h"
 #include "dcsr/base/runtime.h"
+#include "tests/amg/changing.h"
 #include "tests/amg/device.h"
 #include "tests/amg/ways.h"
 
@@ -290,30 +292,87 @@ Test(amg_ways_device, may_lack_memory)
     }
 }
 
-/* What cycles have besides the matrices is that of the levels that an update makes. */
+/* ---- After updates ---- */
+
+/* Three columns, and one of them alone, are solved for as by levels that are set up for the matrix as it is now. */
+static void expect_as_set_up(const changing *c, const char *settings)
+{
+    dcsr_amg_report reports[2][4];
+    dcsr_dense X[2], B = columns_of(&c->p, 3);
+    const uint64_t n = 3 * c->p.csr.rows;
+    problem other = c->p;
+    double most = 0;
+    fill(&B);
+    TEST_OK(dcsr_amg_create(&other.amg, c->p.context));
+    problem_set(&other, settings);
+    TEST_OK(dcsr_amg_setup(other.amg, c->view, NULL));
+    for (int k = 0; k < 2; k++) {
+        dcsr_amg *amg = k ? other.amg : c->p.amg;
+        X[k] = columns_of(&c->p, 3);
+        TEST_OK(dcsr_amg_solve_many(amg, &X[k], &B, reports[k]));
+        memset(c->p.x, 0, c->p.csr.rows * sizeof *c->p.x);
+        TEST_OK(dcsr_amg_solve(amg, c->p.x, B.values, &reports[k][3]));
+        for (uint64_t i = 0; i < c->p.csr.rows; i++)
+            cr_assert_leq(fabs(c->p.x[i] - X[k].values[i]), 1e-6 * (1 + fabs(c->p.x[i])));
+    }
+    for (int s = 0; s < 4; s++)
+        cr_assert(reports[0][s].outcome == DCSR_AMG_CONVERGED &&
+                      llabs((long long)reports[0][s].iterations - (long long)reports[1][s].iterations) <= 1,
+                  "%s, solve %d: %d iterations, set up anew %d", settings, s, (int)reports[0][s].iterations,
+                  (int)reports[1][s].iterations);
+    for (uint64_t i = 0; i < n; i++) most = fmax(most, fabs(X[1].values[i]));
+    for (uint64_t i = 0; i < n; i++) cr_assert_leq(fabs(X[0].values[i] - X[1].values[i]), 1e-6 * most);
+    dcsr_amg_destroy(other.amg);
+    free(X[0].values);
+    free(X[1].values);
+    free(B.values);
+}
+
+/* The copies in fp32 and the colors are those of the rows as they are now, wherever these have moved to. */
+static void expect_prepared(const changing *c)
+{
+    dcsr_i_amg_hierarchy *h = c->p.amg->hierarchy;
+    dcsr_view *A;
+    problem now = c->p;
+    TEST_OK(dcsr_amg_get_views(c->p.amg, 0, &A, NULL, NULL));
+    TEST_OK(dcsr_view_get_csr_on_host(A, &now.csr));
+    if (h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL) expect_colors(&now);
+    for (int l = 0; l < h->level_count && h->options.precision == DCSR_I_AMG_FP32; l++) {
+        const dcsr_i_amg_matrix *m = &h->level[l].A;
+        const uint64_t places = m->begins.data ? m->used : m->rows.nnz;
+        double *values = test_allocate(places, sizeof *values);
+        float *narrow = test_allocate(places, sizeof *narrow);
+        TEST_OK(h->engine->open(h));
+        TEST_OK(h->engine->get(h, values, m->rows.values, places * sizeof *values));
+        TEST_OK(h->engine->get(h, narrow, m->rows.narrow, places * sizeof *narrow));
+        TEST_OK(h->engine->close(h, "comparing"));
+        for (uint64_t e = 0; e < places; e++) cr_assert_eq(narrow[e], (float)values[e]);
+        free(values);
+        free(narrow);
+    }
+}
+
+/* Values, a new entry, and one that goes. */
 Test(amg_ways_device, updates_reach_copies_and_colors)
 {
     NEEDS_GPU();
-    static const char *const settings[] = {"precision=fp32", "smoother=gauss-seidel"};
+    static const char *const settings[] = {"coarse_rows=12", "coarse_rows=12 precision=fp32",
+                                           "coarse_rows=12 smoother=gauss-seidel",
+                                           "coarse_rows=12 smoother=gauss-seidel precision=fp32"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
-        problem p = problem_generated(ON_DEVICE, "poisson2d5:15");
-        SOLVES(&p, settings[s], NULL, 20);
-        const uint64_t rows[] = {7, 200, 123, 7, 200}, cols[] = {200, 7, 123, 7, 200};
-        const double values[] = {-50, -50, 9, 54, 54};
-        dcsr_view *later;
-        TEST_OK(dcsr_matrix_insert(p.matrix, 5, rows, cols, values, NULL)); /* added: the policy is sum */
-        TEST_OK(dcsr_matrix_wait(p.matrix));
-        TEST_OK(dcsr_view_create(&later, p.matrix, DCSR_LAYOUT_CSR, 0));
-        TEST_OK(dcsr_amg_update(p.amg, later, NULL));
-        dcsr_view_destroy(p.A);
-        p.A = later;
-        TEST_OK(dcsr_view_get_csr_on_host(p.A, &p.csr));
-        memset(p.x, 0, p.csr.rows * sizeof *p.x);
-        TEST_OK(dcsr_amg_solve(p.amg, p.x, p.b, &p.report));
-        cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= 20 &&
-                      problem_residual(&p) <= 1.1e-8,
-                  "%s: %d iterations", settings[s], (int)p.report.iterations);
-        if (strstr(settings[s], "gauss")) expect_colors(&p);
-        problem_end(&p);
+        changing c = changing_of(problem_generated(ON_DEVICE, "poisson2d5:15"), true, DCSR_LAYOUT_SEGMENTS);
+        problem_set(&c.p, settings[s]);
+        problem_set(&c.p, "rebuild=never");
+        TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
+        for (int step = 0; step < 3; step++) {
+            if (step == 0) set(&c, 100, 101, -30), set(&c, 100, 100, 34), set(&c, 101, 101, 34);
+            if (step == 1) set(&c, 7, 200, -50), set(&c, 7, 7, 54), set(&c, 200, 200, 54);
+            if (step == 2) unset(&c, 112, 113);
+            const dcsr_amg_update_report report = follow(&c);
+            cr_assert(report.how == DCSR_AMG_PATCHED && report.rows_changed <= 2, "%s", report.why);
+            expect_as_set_up(&c, settings[s]);
+            expect_prepared(&c);
+        }
+        changing_end(&c);
     }
 }
