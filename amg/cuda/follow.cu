@@ -247,11 +247,12 @@ void dcsr_i_amg_cuda_weigh(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_wei
     if (w->lopsided) dcsr_i_cuda_launch(stream, compare_sides, bound, *w);
 }
 
+/* Nodes come in any order, so the room for one more neighbour, for what P reaches, is in their places. */
 static __global__ void place_nodes(set nodes, level_rows A, uint64_t block, uint64_t *begin, uint64_t *total)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < *nodes.count; k += dcsr_i_cuda_step()) {
         const uint64_t first = nodes.list[k] * block;
-        uint64_t entries = 0;
+        uint64_t entries = 1;
         for (uint64_t i = first; i < first + block; i++) entries += A.end[i] - A.begin[i];
         begin[k] = dcsr_i_amg_cuda_count(total, entries);
     }

@@ -80,7 +80,7 @@ typedef struct dcsr_i_amg_cuda_weighing {
 } dcsr_i_amg_cuda_weighing;
 void dcsr_i_amg_cuda_weigh(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_weighing *w, uint64_t bound);
 
-/* begin[k]: room for the entries of the nodes of a set, in no order; *entries gets how many they have. */
+/* begin[k]: room for the entries of the nodes of a set, and one more for each, in no order; *entries gets how much. */
 void dcsr_i_amg_cuda_place_nodes(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_set *nodes,
                                  const dcsr_i_amg_cuda_rows *A, uint64_t block, uint64_t *begin,
                                  uint64_t *entries, uint64_t bound);

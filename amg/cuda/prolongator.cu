@@ -95,13 +95,19 @@ DCSR_CUDA_INLINE uint32_t add(uint32_t *list, uint32_t count, uint32_t aggregate
     return count + 1;
 }
 
+/* What the node at a place reaches: one aggregate more than it has neighbours, at most. */
+DCSR_CUDA_INLINE uint32_t *reached_at(const prolongation &p, uint64_t place)
+{
+    return p.reached + p.graph.begin[place] + (p.graph.list ? 0 : place);
+}
+
 static __global__ void reach(prolongation p)
 {
     const dcsr_i_amg_cuda_graph &g = p.graph;
     for (uint64_t place = dcsr_i_cuda_first(); place < g.count; place += dcsr_i_cuda_step()) {
         const uint32_t *next = g.nodes + g.begin[place];
         uint64_t node = g.list ? g.list[place] : place;
-        uint32_t *list = p.reached + g.begin[place] + place, count = add(list, 0, p.aggregate[node]);
+        uint32_t *list = reached_at(p, place), count = add(list, 0, p.aggregate[node]);
         for (uint32_t k = 0; k < g.length[place] && p.factor != 0; k++)
             count = add(list, count, p.aggregate[next[k]]);
         p.counts[place] = count;
@@ -155,7 +161,7 @@ static __global__ void fill_rows(prolongation p)
     for (uint64_t r = dcsr_i_cuda_first(); r < rows; r += dcsr_i_cuda_step()) {
         uint64_t place = p.block == 1 ? r : r / p.block, node = p.graph.list ? p.graph.list[place] : place,
                  i = r + (node - place) * p.block;
-        row_of_P row = {p.reached + p.graph.begin[place] + place, p.counts[place], nullptr};
+        row_of_P row = {reached_at(p, place), p.counts[place], nullptr};
         uint64_t width = row.count * p.vectors, begin = (p.sums[place] * p.block) * p.vectors;
         begin += (r - place * p.block) * width;
         row.values = p.values + begin;

@@ -85,8 +85,9 @@ typedef struct dcsr_i_amg_cuda_prolongation {
     const double *T, *diagonal;
     uint64_t block, vectors;
     double factor; /* omega / rho */
-    uint32_t
-        *reached; /* the aggregates that node i reaches, ascending, from graph.begin[k] + k on, at place k */
+    /* The aggregates that node i reaches, ascending, from graph.begin[i] + i on; of some nodes, at place k, from
+     * graph.begin[k] on, which leaves room for one more than there are neighbours. */
+    uint32_t *reached;
     uint32_t *counts;     /* how many aggregates each node reaches */
     const uint64_t *sums; /* of the counts */
     uint64_t *offsets;
