@@ -23,12 +23,19 @@ static dcsr_status close(dcsr_i_amg_hierarchy *h, const char *operation)
 
 /* ---- Memory ---- */
 
-static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size)
+dcsr_status dcsr_i_amg_cuda_hold(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count,
+                                 size_t size)
 {
     void *data = dcsr_i_cuda_alloc(h->stream, DCSR_I_MATRIX, count, size);
     if (!data) return dcsr_thread_status();
-    dcsr_i_cuda_fill(h->stream, data, 0, count * size);
     *array = (dcsr_i_amg_array){data, count, size, 0};
+    return DCSR_OK;
+}
+
+static dcsr_status take(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count, size_t size)
+{
+    DCSR_I_AMG_TRY(dcsr_i_amg_cuda_hold(array, h, count, size));
+    dcsr_i_cuda_fill(h->stream, array->data, 0, count * size);
     return DCSR_OK;
 }
 

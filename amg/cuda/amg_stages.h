@@ -20,6 +20,10 @@ dcsr_status dcsr_i_amg_cuda_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *lev
 enum { DCSR_I_AMG_CUDA_READ = 256 };
 const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes);
 
+/* The engine's take(), but not zeroed. */
+dcsr_status dcsr_i_amg_cuda_hold(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count,
+                                 size_t size);
+
 /* Memory of a stage, in the order of the hierarchy's stream; not zeroed. */
 static inline void *dcsr_i_amg_cuda_take(const dcsr_i_amg_hierarchy *h, uint64_t count, size_t size)
 {

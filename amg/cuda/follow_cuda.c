@@ -125,7 +125,7 @@ static dcsr_status connect(follow *f, dcsr_i_amg_cuda_prolongation *p, const uin
         .count = nodes, .begin = begin, .list = dcsr_i_amg_cuda_set_of(f, DCSR_I_LOOKED).list};
     g->length = dcsr_i_amg_cuda_scratch(f, nodes, sizeof *g->length);
     if (g->length) g->nodes = dcsr_i_amg_cuda_scratch(f, entries, sizeof *g->nodes);
-    if (g->nodes) p->reached = dcsr_i_amg_cuda_scratch(f, entries + nodes, sizeof *p->reached);
+    if (g->nodes) p->reached = dcsr_i_amg_cuda_scratch(f, entries, sizeof *p->reached);
     if (p->reached) p->counts = dcsr_i_amg_cuda_scratch(f, nodes, sizeof *p->counts);
     if (p->counts) p->sums = sums = dcsr_i_amg_cuda_scratch(f, nodes + 1, sizeof *sums);
     if (sums && level->block > 1) norms = dcsr_i_amg_cuda_scratch(f, entries, sizeof *norms);
@@ -224,7 +224,7 @@ static dcsr_status restrict_again(follow *f, uint64_t *keys, uint64_t *spare)
 static void made_free(rows_made *made, dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_array *const all[] = {&made->node, &made->begin, &made->end, &made->columns, &made->values};
-    for (int a = 0; a < 5; a++) dcsr_i_amg_cuda_release(all[a], h);
+    for (int a = 0; a < 5; a++) h->engine->drop(all[a], h);
     *made = (rows_made){0};
 }
 
@@ -385,7 +385,7 @@ static dcsr_status follow_levels(follow *f, rows_made *first)
         status = begin_level(f, l);
         if (!status) status = follow_level(f, made, &next, &touched);
         dcsr_i_amg_cuda_scratch_end(f);
-        dcsr_i_amg_cuda_release(&f->vectors, h);
+        h->engine->drop(&f->vectors, h);
         f->vectors = f->next_vectors;
         f->next_vectors = (dcsr_i_amg_array){0};
         h->level[l].told.rows_touched = touched;
@@ -396,7 +396,7 @@ static dcsr_status follow_levels(follow *f, rows_made *first)
         made = &own;
     }
     made_free(&own, h);
-    dcsr_i_amg_cuda_release(&f->vectors, h);
+    h->engine->drop(&f->vectors, h);
     return status;
 }
 
@@ -429,7 +429,7 @@ static dcsr_status follow_rows(dcsr_i_amg_hierarchy *h, rows_made *rows, const c
     else
         dcsr_i_amg_settle(h);
     dcsr_i_amg_array *const all[] = {&f.where, &f.what, &f.log_count};
-    for (int a = 0; a < 3; a++) dcsr_i_amg_cuda_release(all[a], h);
+    for (int a = 0; a < 3; a++) h->engine->drop(all[a], h);
     return status;
 }
 

@@ -12,20 +12,6 @@ enum { LEAST_ROOM = 4096 };
 
 /* ---- What an update takes ---- */
 
-dcsr_status dcsr_i_amg_cuda_hold(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count,
-                                 size_t size)
-{
-    void *data = dcsr_i_cuda_alloc(h->stream, DCSR_I_MATRIX, count, size);
-    if (!data) return dcsr_thread_status();
-    *array = (dcsr_i_amg_array){data, count, size, 0};
-    return DCSR_OK;
-}
-
-void dcsr_i_amg_cuda_release(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h)
-{
-    h->engine->drop(array, h);
-}
-
 void *dcsr_i_amg_cuda_scratch(dcsr_i_amg_cuda_follow *f, uint64_t count, size_t size)
 {
     dcsr_i_amg_array *to = &f->scratch[f->scratch_count];
@@ -36,7 +22,7 @@ void *dcsr_i_amg_cuda_scratch(dcsr_i_amg_cuda_follow *f, uint64_t count, size_t 
 
 void dcsr_i_amg_cuda_scratch_end(dcsr_i_amg_cuda_follow *f)
 {
-    while (f->scratch_count) dcsr_i_amg_cuda_release(&f->scratch[--f->scratch_count], f->h);
+    while (f->scratch_count) f->h->engine->drop(&f->scratch[--f->scratch_count], f->h);
 }
 
 /* Another array with the first `used` elements of one, which is dropped. */
@@ -45,7 +31,7 @@ static dcsr_status enlarge(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uin
     dcsr_i_amg_array larger;
     DCSR_I_AMG_TRY(dcsr_i_amg_cuda_hold(&larger, h, count, array->size));
     dcsr_i_cuda_copy(h->stream, larger.data, array->data, used * array->size);
-    dcsr_i_amg_cuda_release(array, h);
+    h->engine->drop(array, h);
     *array = larger;
     return DCSR_OK;
 }
@@ -109,7 +95,7 @@ static dcsr_status own(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h, uint64_t r
     if (!status) status = dcsr_i_amg_cuda_hold(&values, h, room, sizeof(double));
     if (status) {
         dcsr_i_amg_array *const all[] = {&begins, &ends, &columns};
-        for (int a = 0; a < 3; a++) dcsr_i_amg_cuda_release(all[a], h);
+        for (int a = 0; a < 3; a++) h->engine->drop(all[a], h);
         return status;
     }
     dcsr_i_cuda_copy(h->stream, columns.data, A->columns, A->nnz * sizeof *A->columns);
@@ -144,7 +130,7 @@ typedef struct packed {
 static void packed_free(packed *p, dcsr_i_amg_hierarchy *h)
 {
     dcsr_i_amg_array *const all[] = {&p->lengths, &p->offsets, &p->columns, &p->values};
-    for (int a = 0; a < 4; a++) dcsr_i_amg_cuda_release(all[a], h);
+    for (int a = 0; a < 4; a++) h->engine->drop(all[a], h);
 }
 
 static dcsr_status pack(packed *p, dcsr_i_amg_hierarchy *h, const dcsr_i_amg_rows *rows, uint64_t more)

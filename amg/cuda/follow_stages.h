@@ -71,10 +71,6 @@ typedef struct dcsr_i_amg_cuda_follow {
 /* Memory until the level is done; not zeroed. NULL: there is none. */
 void *dcsr_i_amg_cuda_scratch(dcsr_i_amg_cuda_follow *f, uint64_t count, size_t size);
 void dcsr_i_amg_cuda_scratch_end(dcsr_i_amg_cuda_follow *f);
-/* The same until dcsr_i_amg_cuda_release(). */
-dcsr_status dcsr_i_amg_cuda_hold(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h, uint64_t count,
-                                 size_t size);
-void dcsr_i_amg_cuda_release(dcsr_i_amg_array *array, dcsr_i_amg_hierarchy *h);
 
 /* Room for `more` words in the log. */
 dcsr_status dcsr_i_amg_cuda_log_room(dcsr_i_amg_cuda_follow *f, uint64_t more);
