@@ -23,7 +23,7 @@ Test(amg_ways_device, columns_share_every_method)
     expect_as_alone(ON_DEVICE, "poisson2d9:7", "solver=fgmres restart=4 coarse_rows=10", 2);
     expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=none smoother=l1 coarse_rows=10", 2);
     expect_as_alone(ON_DEVICE, "poisson3d7:4", "cycle=K coarse_rows=5", 2);
-    expect_as_alone(ON_DEVICE, "poisson3d7:11", "levels=1 smoother=gauss-seidel tolerance=1e-9", 4);
+    expect_as_alone(ON_DEVICE, "poisson3d7:11", "levels=1 smoother=gauss-seidel", 4);
     expect_as_alone(ON_DEVICE, "poisson3d7:4", "precision=fp32 cycle=K coarse_rows=5", 4);
     expect_as_alone(ON_DEVICE, "poisson3d7:4", "precision=fp32 smoother=gauss-seidel coarse_rows=5", 8);
 }
@@ -356,18 +356,17 @@ static void expect_prepared(const changing *c)
 Test(amg_ways_device, updates_reach_copies_and_colors)
 {
     NEEDS_GPU();
-    static const char *const settings[] = {"coarse_rows=12", "coarse_rows=12 precision=fp32",
-                                           "coarse_rows=12 smoother=gauss-seidel",
-                                           "coarse_rows=12 smoother=gauss-seidel precision=fp32"};
+    static const char *const settings[] = {"coarse_rows=12 precision=fp32",
+                                           "coarse_rows=12 smoother=gauss-seidel"};
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
-        changing c = changing_of(problem_generated(ON_DEVICE, "poisson2d5:15"), true, DCSR_LAYOUT_SEGMENTS);
+        changing c = changing_of(problem_generated(ON_DEVICE, "poisson2d5:10"), true, DCSR_LAYOUT_SEGMENTS);
         problem_set(&c.p, settings[s]);
         problem_set(&c.p, "rebuild=never");
         TEST_OK(dcsr_amg_setup(c.p.amg, c.view, NULL));
         for (int step = 0; step < 3; step++) {
-            if (step == 0) set(&c, 100, 101, -30), set(&c, 100, 100, 34), set(&c, 101, 101, 34);
-            if (step == 1) set(&c, 7, 200, -50), set(&c, 7, 7, 54), set(&c, 200, 200, 54);
-            if (step == 2) unset(&c, 112, 113);
+            if (step == 0) set(&c, 44, 45, -30), set(&c, 44, 44, 34), set(&c, 45, 45, 34);
+            if (step == 1) set(&c, 7, 62, -50), set(&c, 7, 7, 54), set(&c, 62, 62, 54);
+            if (step == 2) unset(&c, 72, 73);
             const dcsr_amg_update_report report = follow(&c);
             cr_assert(report.how == DCSR_AMG_PATCHED && report.rows_changed <= 2, "%s", report.why);
             expect_as_set_up(&c, settings[s]);
