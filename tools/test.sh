@@ -22,7 +22,7 @@ jobs=${TEST_JOBS:-$(($(nproc) < 8 ? $(nproc) : 8))}
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 seeded='test_model test_threads test_view test_matrix test_defragment test_device test_prim test_insert_device'
-seeded+=' test_stage_device test_amg_follow_device test_simt'
+seeded+=' test_stage_device test_amg_follow_device test_mxm_alike_device test_simt'
 for program in "$@"; do
     if [[ $program == */fuzz/* ]]; then fuzzers=$((fuzzers + 1)); fi
 done

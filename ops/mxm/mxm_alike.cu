@@ -181,8 +181,6 @@ DCSR_CUDA_INLINE void bring_values(const dcsr_i_cuda_mxm_program &program, const
         for (uint32_t k = lane; k < end - at; k += 32) bring_b(ring, memory.values + at + k, from + k);
     }
     for (uint32_t k = threadIdx.x; k < values_of_a; k += blockDim.x) bring_a(ring, memory.x + k, a + k);
-    for (uint32_t k = threadIdx.x; k < program.entries; k += blockDim.x)
-        copy_one(memory.column + k, program.column + k);
     const uint32_t steps = (program.end[program.shares - 1] + AT_ONCE - 1u) / AT_ONCE * AT_ONCE;
     for (uint32_t first = 0; first < steps; first += blockDim.x) {
         const uint32_t k = first + threadIdx.x, step = k < steps ? program.step[k] : 0;
@@ -204,6 +202,9 @@ DCSR_CUDA_INLINE void add_up_strip(const Ring &ring, const dcsr_i_cuda_mxm_progr
     const uint32_t lane = dcsr_i_cuda_lane(), row = lane < rows ? lane : rows - 1;
     const bool fits = __shfl_sync(DCSR_CUDA_ALL_LANES, its.up_to, 31) <= has.values;
     bring_values(program, ring, its, a, rows * program.terms, fits, memory);
+    /* Not before the barrier, as other warps may still have been writing the strip before. */
+    for (uint32_t k = threadIdx.x; k < program.entries; k += blockDim.x)
+        copy_one(memory.column + k, program.column + k);
     const T *x_of_row = memory.x + row * program.terms;
     if (fits)
         run_steps(ring, program, memory.step, memory.out, [&](uint32_t step, T *x, T *y) {
@@ -217,6 +218,7 @@ DCSR_CUDA_INLINE void add_up_strip(const Ring &ring, const dcsr_i_cuda_mxm_progr
             *x = x_of_row[t];
             *y = ring.of_b(__shfl_sync(DCSR_CUDA_ALL_LANES, its.low, t) + (step & 0xff) + length * row);
         });
+    wait_for_copies();
     __syncthreads();
 }
 

@@ -278,6 +278,7 @@ static __global__ void __launch_bounds__(128, 5)
             __syncwarp();
             bool full = add_three(job, ring, ring_of_r, table, row, {0, 1, (unsigned)how.lanes});
             full = __any_sync(DCSR_CUDA_ALL_LANES, full);
+            __syncwarp();
             const uint64_t at = place_row(to, row, *table.count, full);
             table.take_out(to, ring, at, at != UINT64_MAX, lane, 32);
             __syncwarp();

@@ -130,7 +130,7 @@ Test(rap_device, multiplies_twice_where_that_is_cheaper)
     TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "memory_limit", multiply(&x, THERE, &too_little));
     compare(&x, "after a failure");
     free_problem(&x);
-    x = make(&p, DCSR_INT64, 300, 16, 100, 0);
+    x = make(&p, DCSR_INT64, TEST_EMULATOR ? 300 : 3000, TEST_EMULATOR ? 16 : 120, 100, 0);
     cr_assert(!check(&x, (dcsr_desc){0}, "too many terms"));
     free_problem(&x);
     parity_close(&p);
