@@ -321,6 +321,44 @@ static dcsr_matrix *few_entries(contest *c, const bench_csr *A)
     return matrix;
 }
 
+/* The most memory that A A takes, its result included, over the bytes of that as a CSR with 32-bit offsets; ours is
+ * of a context that has nothing but A. */
+static void measure_memory(bench *b, bench_table *table, const char *name)
+{
+    contest c = {.b = b, .peer = peer_matrix_operations()};
+    bench_csr A = bench_csr_make(b, name);
+    if (products_of(&A) > MOST_PRODUCTS) {
+        bench_csr_free(&A);
+        return;
+    }
+    dcsr_context *context;
+    dcsr_context_info before, after;
+    BENCH_OK(dcsr_context_create(&context, &(dcsr_context_options){.device = DCSR_DEVICE_CUDA}));
+    const dcsr_csr arrays = {A.rows, A.cols, A.nnz, DCSR_FP64, A.offsets, A.columns, A.values};
+    BENCH_OK(dcsr_matrix_from_csr(&c.A, context, &arrays, NULL));
+    BENCH_OK(dcsr_matrix_create(&c.C, context, DCSR_FP64, A.rows, A.cols, NULL));
+    BENCH_OK(dcsr_view_create(&c.a, c.A, DCSR_LAYOUT_SEGMENTS, 0));
+    BENCH_OK(dcsr_context_get_info(context, &before));
+    BENCH_OK(multiply(&c));
+    BENCH_OK(dcsr_context_get_info(context, &after));
+    const double result = ENTRY * (double)entries_of(c.C) + 4 * (double)A.rows;
+    const double ours = (double)(after.peak_bytes - before.matrix_bytes - before.scratch_bytes);
+    dcsr_view_destroy(c.a);
+    dcsr_matrix_destroy(c.A), dcsr_matrix_destroy(c.C);
+    dcsr_context_destroy(context);
+    double peer = NAN;
+    if (c.peer && c.peer->bytes) {
+        void *self = c.peer->create(PEER_MULTIPLY, &A, &A);
+        c.peer->run(self);
+        bench_finish(b);
+        peer = (double)c.peer->bytes(self);
+        c.peer->destroy(self);
+    }
+    bench_row(table, BENCH_LABELS(name, isnan(peer) ? "-" : c.peer->name), 1e-6 * result, ours / result,
+              peer / result);
+    bench_csr_free(&A);
+}
+
 static void compete(bench *b, bench_table *table, const char *name)
 {
     bench_csr A = bench_csr_make(b, name), B = bench_csr_sibling(b, name, &A);
@@ -360,5 +398,10 @@ void gpu_contest_matrices(bench *b, const char *const *matrices)
     bench_table *table = bench_table_begin(
         b, "gpu", "operations on matrices beside cuSPARSE; ratio: the peer's time over ours",
         "matrix group peer | seconds:%.3g spread%:%.0f GB/s:%.1f peer_s:%.3g ratio:%.2f");
-    for (; *matrices; matrices++) compete(b, table, *matrices);
+    for (const char *const *name = matrices; *name; name++) compete(b, table, *name);
+    table = bench_table_begin(b, "gpu_memory",
+                              "the most memory of A A and its result, over the bytes of that as a CSR; peer: "
+                              "buffers and result",
+                              "matrix peer | result_MB:%.0f ours:%.2f peer:%.2f");
+    for (; *matrices; matrices++) measure_memory(b, table, *matrices);
 }

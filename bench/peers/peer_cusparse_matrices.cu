@@ -201,10 +201,19 @@ void destroy_operation(void *self)
     for (room *r : {&o->offsets, &o->columns, &o->values, &o->first, &o->second}) bench_gpu_free(r->block);
     delete o;
 }
+
+uint64_t bytes_of_operation(void *self)
+{
+    const operation *o = static_cast<const operation *>(self);
+    uint64_t bytes = 0;
+    for (const room *r : {&o->offsets, &o->columns, &o->values, &o->first, &o->second}) bytes += r->bytes;
+    for (const room &r : o->kept) bytes += r.bytes;
+    return bytes;
+}
 } // namespace
 
-extern "C" const peer_matrices peer_cusparse_matrices = {"cusparse", product_version, create_operation,
-                                                         run_operation, destroy_operation};
+extern "C" const peer_matrices peer_cusparse_matrices = {
+    "cusparse", product_version, create_operation, run_operation, destroy_operation, bytes_of_operation};
 #else
 extern "C" const peer_matrices peer_cusparse_matrices = {"cusparse"};
 #endif

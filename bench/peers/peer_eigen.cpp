@@ -79,10 +79,10 @@ const char *product_version()
 
 extern "C" const peer_product peer_eigen_product = {
     "eigen", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
-extern "C" const peer_matrices peer_eigen_matrices = {"eigen", product_version, square_create, square_run,
-                                                      square_destroy};
+extern "C" const peer_matrices peer_eigen_matrices = {"eigen",    product_version, square_create,
+                                                      square_run, square_destroy,  nullptr};
 #else
 extern "C" const peer_product peer_eigen_product = {"eigen", false,   DCSR_FP64, nullptr,
                                                     nullptr, nullptr, nullptr};
-extern "C" const peer_matrices peer_eigen_matrices = {"eigen", nullptr, nullptr, nullptr, nullptr};
+extern "C" const peer_matrices peer_eigen_matrices = {"eigen", nullptr, nullptr, nullptr, nullptr, nullptr};
 #endif

@@ -65,6 +65,7 @@ typedef struct peer_matrices {
     /* On a GPU puts it on the stream of gpu.h; returns how many entries the result has. */
     uint64_t (*run)(void *self);
     void (*destroy)(void *self);
+    uint64_t (*bytes)(void *self); /* on a GPU: the memory that run() has taken, for the result too */
 } peer_matrices;
 /* On a GPU. NULL where there is none. */
 const peer_matrices *peer_matrix_operations(void);
