@@ -1,6 +1,7 @@
 /* follow.cu: rows that differ, what they reach, and rows of R: what follow.c does. */
 #include "amg/cuda/blocks.cuh"
 #include "amg/cuda/sets.cuh"
+#include "dcsr/base/search.h"
 #include <math.h>
 
 #define SAME \
@@ -30,15 +31,8 @@ void dcsr_i_amg_cuda_take_back(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda
 /* The place of a column in a row whose columns ascend, from `low` to `high`; `high`: it is not there. */
 DCSR_CUDA_INLINE uint64_t place_of(const uint32_t *columns, uint64_t low, uint64_t high, uint32_t column)
 {
-    const uint64_t none = high;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (columns[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < none && columns[low] == column ? low : none;
+    const uint64_t at = dcsr_i_list_find(columns, low, high, column);
+    return at < high && columns[at] == column ? at : high;
 }
 
 /* ---- Rows that move ---- */
@@ -293,20 +287,6 @@ DCSR_CUDA_INLINE bool is_left(const turning &t, uint64_t e, uint32_t column, dou
     return true;
 }
 
-/* How many keys are below. */
-DCSR_CUDA_INLINE uint64_t below(const turning &t, uint64_t key)
-{
-    uint64_t low = 0, high = t.key_count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (t.keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* What is left of the row before, each behind the new ones with lower columns. A warp calls; returns how many. */
 DCSR_CUDA_INLINE uint64_t take_left(const turning &t, uint32_t column, uint64_t first_key, bool is_new,
                                     uint64_t to)
@@ -321,7 +301,8 @@ DCSR_CUDA_INLINE uint64_t take_left(const turning &t, uint32_t column, uint64_t 
         if (left) {
             const uint32_t row = t.R.columns[e];
             uint64_t at = to + kept + (uint64_t)__popc(all & ((1u << dcsr_i_cuda_lane()) - 1));
-            if (is_new) at += below(t, (uint64_t)column << 32 | row) - first_key;
+            if (is_new)
+                at += dcsr_i_keys_below(t.keys, t.key_count, (uint64_t)column << 32 | row) - first_key;
             t.made_columns[at] = row;
             t.made_values[at] = value;
         }
@@ -345,8 +326,8 @@ static __global__ void turn_rows(turning t)
 {
     for (uint64_t k = dcsr_i_cuda_first_warp(); k < t.count; k += dcsr_i_cuda_warp_step()) {
         const uint32_t column = t.columns.list[k];
-        const uint64_t first = below(t, (uint64_t)column << 32),
-                       last = below(t, ((uint64_t)column + 1) << 32),
+        const uint64_t first = dcsr_i_keys_below(t.keys, t.key_count, (uint64_t)column << 32),
+                       last = dcsr_i_keys_below(t.keys, t.key_count, ((uint64_t)column + 1) << 32),
                        most = t.R.end[column] - t.R.begin[column] + last - first;
         const uint64_t to = dcsr_i_amg_cuda_place(t.used, most);
         const uint64_t kept = take_left(t, column, first, last > first, to);

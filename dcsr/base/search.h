@@ -38,4 +38,18 @@ static inline uint64_t dcsr_i_list_find_near(const uint32_t *list, uint64_t from
     return dcsr_i_list_find(list, from, at < n ? at : n, number);
 }
 
+/* How many of n keys, which ascend, are below `key`. */
+static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_keys_below(const uint64_t *keys, uint64_t n, uint64_t key)
+{
+    uint64_t from = 0;
+    while (from < n) {
+        uint64_t middle = from + (n - from) / 2;
+        if (keys[middle] < key)
+            from = middle + 1;
+        else
+            n = middle;
+    }
+    return from;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* list.cu: kernels that look at the order of lists of entries and choose from them.
  *
  * Bytes an entry: checking the order reads the key; choosing reads 4 + 8 beside the entry and writes it. */
+#include "dcsr/base/search.h"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "ops/matrix/coo_kernels_cuda.h"
@@ -112,15 +113,8 @@ void dcsr_i_cuda_coo_mark_duplicates(dcsr_i_cuda_stream *stream, const dcsr_i_cu
 
 DCSR_CUDA_INLINE bool has_key(const dcsr_i_cuda_coo &list, uint64_t key)
 {
-    uint64_t low = 0, high = list.n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (list.keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list.n && list.keys[low] == key;
+    const uint64_t at = dcsr_i_keys_below(list.keys, list.n, key);
+    return at < list.n && list.keys[at] == key;
 }
 
 static __global__ void mark_missing(dcsr_i_cuda_coo list, dcsr_i_cuda_coo other, uint32_t *keep)

@@ -2,6 +2,7 @@
 #ifndef DCSR_VECTOR_ELEMENTS_CUH
 #define DCSR_VECTOR_ELEMENTS_CUH
 
+#include "dcsr/base/search.h"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/device/value_word.cuh"
 #include "ops/algebra/operators.cuh"
@@ -34,16 +35,9 @@ DCSR_CUDA_INLINE bool dcsr_i_cuda_find(const dcsr_i_cuda_write_source &source, u
         *place = k;
         return true;
     case DCSR_CUDA_BY_SEARCH: {
-        uint64_t low = 0, n = source.count ? *source.count : source.n, high = n;
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (source.indices[middle] < i)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        *place = low;
-        return low < n && source.indices[low] == i;
+        const uint64_t n = source.count ? *source.count : source.n;
+        *place = dcsr_i_list_find(source.indices, 0, n, i);
+        return *place < n && source.indices[*place] == i;
     }
     case DCSR_CUDA_BY_NUMBER:
         *place = source.number[i] - 1;
