@@ -116,7 +116,7 @@ Test(mxm_alike_device, multiplies_stencils)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 1);
-    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g += TEST_VARIANT(1, 2, 2)) {
         matrices a = make_stencil(&p, DCSR_FP64, grids[g].side, grids[g].depth, grids[g].corners);
         cr_assert(check(&p, &a, &a, plus_times(DCSR_FP64), DCSR_FP64, "stencil"), "%d", (int)g);
         parity_free_matrix(&a);
@@ -139,7 +139,7 @@ Test(mxm_alike_device, works_at_the_borders_of_kinds)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 2);
-    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w += TEST_VARIANT(1, 2, 2)) {
         const uint64_t rows = LEAST + lengths[w % (sizeof lengths / sizeof *lengths)];
         matrices a = make_band(&p, DCSR_FP64, rows, widths[w].a, widths[w].a_apart, 1);
         const uint64_t inner = rows + (widths[w].a - 1) * widths[w].a_apart;
@@ -234,7 +234,7 @@ Test(mxm_alike_device, meets_many_kinds)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 10);
-    for (int kinds = 50; kinds <= 800; kinds *= 2)
+    for (int kinds = 50; kinds <= 800; kinds *= TEST_VARIANT(2, 4, 4))
         for (int by_turns = 0; by_turns < 2; by_turns++) {
             triples t = {.rows = ROWS, .cols = ROWS};
             for (int i = 0; i < ROWS; i++) {
