@@ -3,6 +3,7 @@
  * A thread per row. For each, its length, marks and segments are read (some 20 bytes, 12 more per further
  * segment), 44 bytes of plan are written and read again, and 24 bytes entered. Sums are taken per block
  * before they meet. */
+#include "dcsr/base/search.h"
 #include "dcsr/store/cuda/arena_slots.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/reduce.cuh"
@@ -49,12 +50,22 @@ void dcsr_i_cuda_count_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *
     dcsr_i_cuda_launch(stream, count_rows, count, *rows, list, first, count, sums, freed, shift);
 }
 
+/* Threads may set the same flag. */
+DCSR_CUDA_INLINE void set_flag(uint8_t *flag)
+{
+#ifdef DCSR_SIMT
+    __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+#else
+    *(volatile uint8_t *)flag = 1;
+#endif
+}
+
 static __global__ void touch_pages(dcsr_i_cuda_rows rows, const uint32_t *list, uint64_t count,
                                    const uint32_t *length, uint8_t *touched)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < count; i += dcsr_i_cuda_step())
         if ((length && length[i]) || dcsr_i_cuda_length(rows, list[i]))
-            touched[list[i] >> DCSR_CUDA_PAGE_SHIFT] = 1;
+            set_flag(&touched[list[i] >> DCSR_CUDA_PAGE_SHIFT]);
 }
 
 void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, const uint32_t *list,
@@ -150,25 +161,11 @@ dcsr_status dcsr_i_cuda_place_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
     return DCSR_OK;
 }
 
-/* The first of n keys that is of this row, or of one behind it. */
-DCSR_CUDA_INLINE uint64_t find_row(const uint64_t *keys, uint64_t n, uint64_t row)
-{
-    uint64_t low = 0, high = n;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (keys[middle] >> 32 < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static __global__ void place_keys(dcsr_i_cuda_rewriting work, const uint64_t *keys, uint64_t n)
 {
     for (uint64_t i = dcsr_i_cuda_first(); i < work.count; i += dcsr_i_cuda_step()) {
-        uint64_t from = find_row(keys, n, work.list[i]),
-                 to = i + 1 < work.count ? find_row(keys, n, work.list[i + 1]) : n;
+        uint64_t from = dcsr_i_keys_below(keys, n, (uint64_t)work.list[i] << 32),
+                 to = i + 1 < work.count ? dcsr_i_keys_below(keys, n, (uint64_t)work.list[i + 1] << 32) : n;
         work.begin[i] = work.start + from;
         work.length[i] = (uint32_t)(to - from);
         if (i + 1 == work.count) work.begin[work.count] = work.start + n;
