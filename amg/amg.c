@@ -2,7 +2,6 @@
 #include "amg/amg_engine.h"
 #include "amg/cuda/amg_cuda.h"
 #include "amg/follow.h"
-#include "amg/products.h"
 #include "amg/rebuild.h"
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * is never stored, and A, P and R are read once where rows that are near each other have near numbers; where they have
  * not, rows that the ring has lost are computed again. Each sum is added in the order of its terms' columns and begins
  * with 0, as in two calls of dcsr_mxm(): the bits are the same. */
-#include "amg/products.h"
+#include "amg/hierarchy.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +154,7 @@ static inline void add(sum *s, double a, dcsr_i_amg_span row)
     s->count = count;
 }
 
-/* The ring gets room for rows of so many entries; what was in it is lost. */
+/* Enlarges the ring, for rows of up to `entries` entries. What was in it is lost. */
 static dcsr_status widen_ring(worker *w, dcsr_i_amg_pool *pool, uint64_t entries)
 {
     uint64_t room = OF_LINE * (w->lines_mask + 1);

@@ -3,7 +3,7 @@
  * A_f is A without its weak entries, which are added to the diagonal, so that it maps constants to what A maps
  * them to. A row of P has entries in the aggregates of its node's strong neighbours: rows of P are counted by
  * the graph alone, then computed, each by one thread. */
-#include "amg/products.h"
+#include "amg/hierarchy.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* rows.c: the matrices of levels: the caller's, lent by a view; copies, and what the setup computes. */
 #include "amg/amg_engine.h"
-#include "amg/products.h"
 #include <dcsr/convert.h>
 #include <dcsr/transpose.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  *      C = strength(A)  aggregates = MIS-2(C)  T, B' = QR(B)  P = smoothed T  R = P^T  A' = R (A P)
  */
 #include "amg/amg_engine.h"
-#include "amg/products.h"
 #include <dcsr/mxm.h>
 #include <dcsr/transpose.h>
 #include <math.h>

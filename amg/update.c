@@ -4,7 +4,6 @@
  * time that would take, at once. */
 #include "amg/amg_engine.h"
 #include "amg/follow.h"
-#include "amg/products.h"
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
 #include <dcsr/diff.h>

@@ -15,8 +15,8 @@ dcsr_status dcsr_i_amg_cuda_prolongator(dcsr_i_amg_level *level, double *T, doub
                                         const dcsr_i_amg_partition *parts, uint64_t vectors);
 dcsr_status dcsr_i_amg_cuda_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 
-/* amg_cuda.c: numbers from the device, of so many bytes at most; waits for them. Valid until the next call. NULL with
- * h->failed set. */
+/* amg_cuda.c: brings up to DCSR_I_AMG_CUDA_READ bytes from the device, and waits for them. Valid until the next call.
+ * NULL where that failed, with h->failed set. */
 enum { DCSR_I_AMG_CUDA_READ = 256 };
 const void *dcsr_i_amg_cuda_read(dcsr_i_amg_hierarchy *h, const void *there, size_t bytes);
 

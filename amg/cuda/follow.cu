@@ -1,5 +1,4 @@
 /* follow.cu: rows that differ, what they reach, and rows of R: what follow.c does. */
-#include "amg/cuda/blocks.cuh"
 #include "amg/cuda/sets.cuh"
 #include "dcsr/base/search.h"
 #include <math.h>

@@ -251,7 +251,7 @@ typedef struct products {
     int ap_bits, rap_bits;
 } products;
 
-/* For rows of about so many columns, some of them twice as long. */
+/* The size of a table for rows of `length` columns on average, where some rows are twice as long. */
 static int bits_for(uint64_t length)
 {
     int bits = DCSR_I_AMG_CUDA_LEAST_BITS;

@@ -122,7 +122,7 @@ dcsr_status dcsr_i_amg_cuda_loosen(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h
     return DCSR_OK;
 }
 
-/* The rows one after the other: offsets, and arrays with room for so many entries more. */
+/* A matrix whose rows stand one after the other; its arrays may have spare room at their end. */
 typedef struct packed {
     dcsr_i_amg_array lengths, offsets, columns, values;
 } packed;

@@ -76,7 +76,7 @@ void dcsr_i_amg_cuda_scratch_end(dcsr_i_amg_cuda_follow *f);
 dcsr_status dcsr_i_amg_cuda_log_room(dcsr_i_amg_cuda_follow *f, uint64_t more);
 dcsr_i_amg_cuda_log dcsr_i_amg_cuda_log_of(const dcsr_i_amg_cuda_follow *f);
 
-/* Makes a matrix one whose rows move, with room for so many entries more. */
+/* Gives a matrix arrays of its own into which rows can move, with room for `more` entries. */
 dcsr_status dcsr_i_amg_cuda_loosen(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h, uint64_t more);
 /* Closes the gaps, if they are many; where there is no memory for it, another time. */
 void dcsr_i_amg_cuda_tidy(dcsr_i_amg_matrix *m, dcsr_i_amg_hierarchy *h);

@@ -1,9 +1,19 @@
-/* sets.cuh: sets, counters and the log of an update, in kernels (internal). */
+/* sets.cuh: what kernels read of the nodes of a level; sets, counters and the log of an update (internal). */
 #ifndef DCSR_AMG_SETS_CUH
 #define DCSR_AMG_SETS_CUH
 
 #include "amg/cuda/follow_cuda.h"
 #include "dcsr/device/reduce.cuh"
+
+/* The square of the norm of a node's diagonal block. */
+DCSR_CUDA_INLINE double dcsr_i_amg_cuda_norm(const dcsr_i_amg_cuda_rows &A, uint64_t node, uint64_t block)
+{
+    double sum = 0;
+    for (uint64_t i = node * block; i < (node + 1) * block; i++)
+        for (uint64_t e = A.begin[i]; e < A.end[i]; e++)
+            if (A.columns[e] / block == node) sum += A.values[e] * A.values[e];
+    return sum;
+}
 
 DCSR_CUDA_INLINE uint64_t dcsr_i_amg_cuda_count(uint64_t *counter, uint64_t n)
 {
@@ -54,7 +64,7 @@ template <class T> DCSR_CUDA_INLINE void dcsr_i_amg_cuda_keep(const dcsr_i_amg_c
     log.what[k] = *(const uint64_t *)at;
 }
 
-/* One of 32 bits: its address is told by its last bit. */
+/* The same for a word of 32 bits. Its address is noted with the lowest bit set, which tells it from the others. */
 DCSR_CUDA_INLINE void dcsr_i_amg_cuda_keep_half(const dcsr_i_amg_cuda_log &log, uint32_t *at)
 {
     const uint64_t k = dcsr_i_amg_cuda_count(log.count, 1);

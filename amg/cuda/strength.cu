@@ -1,5 +1,5 @@
 /* strength.cu: which nodes of a level are strongly connected: what strength.c does. */
-#include "amg/cuda/blocks.cuh"
+#include "amg/cuda/sets.cuh"
 #include "amg/cuda/stages_cuda.h"
 #include <math.h>
 
