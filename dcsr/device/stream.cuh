@@ -51,6 +51,13 @@ void dcsr_i_cuda_launch(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64
     dcsr_i_cuda_launch_with(dcsr_i_cuda_policy{256, 1}, stream, kernel, work, arguments...);
 }
 
+/* Some devices let a block have more shared memory than others. */
+template <class... P> void dcsr_i_cuda_ask_for_shared(void (*kernel)(P...), size_t shared_bytes)
+{
+    if (shared_bytes > DCSR_CUDA_SHARED_BYTES)
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+}
+
 /* Runs the kernel with a warp for each of `items` (dcsr_i_cuda_first_warp), or with a block of exactly
  * `threads` threads, a multiple of 32, and `shared_bytes` of dynamic shared memory for each
  * (dcsr_i_cuda_first_block). */
@@ -66,8 +73,7 @@ void dcsr_i_cuda_launch_blocks(dcsr_i_cuda_stream *stream, void (*kernel)(P...),
 {
     if (!items) return;
     dcsr_i_cuda_policy one_block_each = {1, 1};
-    if (shared_bytes > DCSR_CUDA_SHARED_BYTES)
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+    dcsr_i_cuda_ask_for_shared(kernel, shared_bytes);
     simt::launch(kernel, dim3(dcsr_i_cuda_blocks(stream, items, one_block_each)), dim3((unsigned)threads),
                  shared_bytes, dcsr_i_cuda_raw(stream), arguments...);
     dcsr_i_cuda_launched(stream);
@@ -79,8 +85,7 @@ template <class... P, class... A>
 void dcsr_i_cuda_launch_resident(dcsr_i_cuda_stream *stream, void (*kernel)(P...), uint64_t items,
                                  int threads, size_t shared_bytes, A... arguments)
 {
-    if (shared_bytes > DCSR_CUDA_SHARED_BYTES)
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+    dcsr_i_cuda_ask_for_shared(kernel, shared_bytes);
     int most = 1;
 #ifndef DCSR_SIMT
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel, threads, shared_bytes);

@@ -69,6 +69,7 @@ static void drop_of(dcsr_matrix *matrix, void *part, size_t size)
     atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
 }
+
 /* A spare part begins with its size. */
 static void drop(dcsr_matrix *matrix, void *spare)
 {
@@ -422,7 +423,6 @@ static unsigned first_row_in(uint64_t page, uint64_t row)
     return page == row >> DCSR_I_PAGE_SHIFT ? (unsigned)(row & (DCSR_I_PAGE_ROWS - 1)) : 0;
 }
 
-/* A table from a row on, and its root. */
 /* Asks for what is behind the lengths of a page some pages ahead, where it is of the same directory. */
 static void prefetch_behind(const dcsr_i_table *table, uint64_t p)
 {
@@ -433,6 +433,7 @@ static void prefetch_behind(const dcsr_i_table *table, uint64_t p)
         __builtin_prefetch(&directory->page[slot]->fragmented);
 }
 
+/* A table from a row on, and its root. */
 static void retire_from(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row,
                         bool places)
 {
