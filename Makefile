@@ -73,7 +73,7 @@ SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c te
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
-              test_convert test_spmv test_bfs test_traverse test_twin_model test_result test_result_keep \
+              test_convert test_spmv test_bfs test_traverse test_twin_model test_result test_result_patch \
               test_vector_ops test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm \
               test_mxm test_mxm_calls test_algebra_vectors test_algebra_products test_algebra_matrices \
               test_result_small test_snapshot test_durable test_durable_log test_durable_damage test_durable_kill \
