@@ -357,12 +357,12 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     const Ring ring(job);
     const tile_memory<T> memory(bytes, has);
     const uint32_t lane = dcsr_i_cuda_lane();
-    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < alike.plan->tile[KINDS];
+    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < alike.first_tile[KINDS];
          tile += dcsr_i_cuda_block_step()) {
-        const uint32_t kind = kind_of(alike.plan->tile, tile);
+        const uint32_t kind = kind_of(alike.first_tile, tile);
         const dcsr_i_cuda_mxm_program &program = alike.program[kind];
         if (!program.steps) continue;
-        const uint64_t at = alike.first_loose[kind] + (tile - alike.plan->tile[kind]) * ROWS,
+        const uint64_t at = alike.first_loose[kind] + (tile - alike.first_tile[kind]) * ROWS,
                        left = alike.first_loose[kind + 1] - at;
         const uint32_t rows = left < ROWS ? (uint32_t)left : (uint32_t)ROWS, terms = program.terms;
         const uint64_t row = alike.loose_row[at + (lane < rows ? lane : rows - 1)];

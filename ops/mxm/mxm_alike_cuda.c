@@ -11,7 +11,7 @@ typedef struct part {
     size_t size;
 } part;
 /* The first ones are for finding out whether there are few kinds; the last ones wait for the number of loose rows. */
-enum { FIRST = 3, THEN = FIRST + 3, PARTS = THEN + 5 };
+enum { FIRST = 3, THEN = FIRST + 3, PARTS = THEN + 6 };
 
 static void list_parts(part parts[PARTS], dcsr_i_cuda_mxm_alike *x, const dcsr_i_cuda_mxm_job *job)
 {
@@ -28,6 +28,7 @@ static void list_parts(part parts[PARTS], dcsr_i_cuda_mxm_alike *x, const dcsr_i
         {(void **)&x->loose_row, loose, sizeof *x->loose_row},
         {(void **)&x->row_spare, loose, sizeof *x->row_spare},
         {(void **)&x->first_loose, DCSR_CUDA_MXM_KINDS + 2, sizeof *x->first_loose},
+        {(void **)&x->first_tile, DCSR_CUDA_MXM_KINDS + 1, sizeof *x->first_tile},
     };
     for (int k = 0; k < PARTS; k++) parts[k] = all[k];
 }

@@ -71,8 +71,6 @@ typedef struct dcsr_i_cuda_mxm_plan {
     uint64_t collected;                            /* of these two so far */
     uint64_t entries;                              /* of C */
     uint32_t most_terms, most_steps, most_entries; /* of a program */
-    uint64_t
-        tile[DCSR_CUDA_MXM_KINDS + 1]; /* of the loose rows of each kind the first; at the end their number */
 } dcsr_i_cuda_mxm_plan;
 
 /* What is known of rows, all on the device. */
@@ -86,6 +84,7 @@ typedef struct dcsr_i_cuda_mxm_alike {
     /* Loose rows and those that are left, sorted by kind. */
     uint32_t *loose_kind, *kind_spare, *loose_row, *row_spare;
     uint64_t *first_loose; /* of each kind; two more for what follows the last */
+    uint64_t *first_tile;  /* of the loose rows of each kind; one more for their number */
     size_t shared_bytes;   /* that a block may have */
     uint32_t most_entries; /* of a row of C, for which these suffice */
 } dcsr_i_cuda_mxm_alike;
@@ -117,7 +116,7 @@ void dcsr_i_cuda_mxm_measure_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
 /* loose_row and loose_kind, in no order. */
 void dcsr_i_cuda_mxm_collect_loose(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_job *job,
                                    const dcsr_i_cuda_mxm_alike *alike);
-/* The plan's tiles, from first_loose. */
+/* first_tile, from first_loose. */
 void dcsr_i_cuda_mxm_plan_tiles(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_alike *alike);
 
 /* ---- mxm_alike.cu ---- */

@@ -1,8 +1,10 @@
 /* mxm_factors_cuda.c: what all products of sparse matrices on a device ask of their factors and their limit. */
 #include "ops/mxm/mxm_rows_cuda.h"
+#include "dcsr/store/cuda/store_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "ops/matrix/write_matrix.h"
+#include <string.h>
 
 dcsr_status dcsr_i_cuda_mxm_limit(const dcsr_i_matrix_output *out, uint64_t bytes, uint64_t *left)
 {
@@ -56,4 +58,18 @@ int dcsr_i_cuda_mxm_lanes(double mean)
     int lanes = 4;
     while (lanes < 32 && lanes < mean) lanes *= 2;
     return lanes;
+}
+
+dcsr_status dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
+                                      const uint32_t *products, const dcsr_i_cuda_mxm_census *census,
+                                      unsigned long long *next, uint32_t *list)
+{
+    unsigned long long begin[DCSR_CUDA_MXM_CLASSES], at = 0;
+    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += census->rows[k++]) begin[k] = at;
+    void *landing = dcsr_i_cuda_landing(stream, sizeof begin);
+    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
+    memcpy(landing, begin, sizeof begin);
+    dcsr_i_cuda_copy(stream, next, landing, sizeof begin);
+    dcsr_i_cuda_mxm_place_by_class(stream, row, count, products, next, list);
+    return DCSR_OK;
 }

@@ -421,7 +421,7 @@ static __global__ void plan_tiles(dcsr_i_cuda_mxm_alike alike)
     }
     uint64_t at = dcsr_i_cuda_scan_warp(all);
     for (uint32_t k = 0; k < EACH; at += tiles[k++])
-        if (first + k <= KINDS) alike.plan->tile[first + k] = at;
+        if (first + k <= KINDS) alike.first_tile[first + k] = at;
 }
 
 void dcsr_i_cuda_mxm_plan_tiles(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_alike *alike)

@@ -4,7 +4,6 @@
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/view/view_data.h"
 #include "ops/matrix/write_matrix.h"
-#include <string.h>
 
 static const char operation[] = "multiplying matrices";
 
@@ -159,23 +158,22 @@ static dcsr_i_cuda_mxm_table table_for(const multiplication *m, int class)
 static dcsr_status compute_by_tables(multiplication *m)
 {
     dcsr_i_cuda_mxm_census known;
-    uint64_t begin[DCSR_CUDA_MXM_CLASSES], at = 0, rows = m->job.a.rows;
+    const uint64_t rows = m->job.a.rows;
+    uint64_t end = rows; /* in the list, of the classes that are not done yet */
     dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
     dcsr_i_cuda_mxm_recount(m->stream, NULL, rows, m->size, m->census);
     DCSR_TRY(dcsr_i_cuda_read_back(m->stream, &known, m->census, sizeof known, operation));
-    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += known.rows[k++]) begin[k] = at;
-    void *landing = dcsr_i_cuda_landing(m->stream, sizeof begin);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    memcpy(landing, begin, sizeof begin);
-    dcsr_i_cuda_copy(m->stream, m->counters + BY_CLASS, landing, sizeof begin);
-    dcsr_i_cuda_mxm_sort_rows(m->stream, NULL, rows, m->size, m->counters + BY_CLASS, m->list);
+    DCSR_TRY(
+        dcsr_i_cuda_mxm_sort_rows(m->stream, NULL, rows, m->size, &known, m->counters + BY_CLASS, m->list));
+    end -= known.rows[BY_DOTS];
     if (known.rows[BY_DOTS]) compute_dots(m, false);
     for (int k = BY_DOTS - 1; k > 0;) {
         const dcsr_i_cuda_mxm_table table = table_for(m, k);
         uint64_t count = 0;
         do count += known.rows[k--];
         while (k > 0 && table_for(m, k).bits == table.bits);
-        m->job.row = m->list + begin[k + 1];
+        end -= count;
+        m->job.row = m->list + end;
         m->job.count = count;
         dcsr_i_cuda_fill(m->stream, m->counters + TICKET, 0, sizeof *m->counters);
         dcsr_i_cuda_mxm_place_rows(m->stream, &m->job, &m->places, &table, table.bits > WARP_BITS);

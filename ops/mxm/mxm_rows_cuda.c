@@ -11,14 +11,14 @@
 
 static const char operation[] = "multiplying matrices";
 
-/* ---- What is chosen ----
- *
- * A table is to be filled to a third by what is expected. Tables are powers of two, from LEAST to BLOCK bits; those
- * up to WARP bits are a warp's. */
+/* ---- What is chosen ---- */
+
+/* A table is to be filled to a third by what is expected. */
+enum { TIMES_EXPECTED = 3 };
 #ifdef DCSR_SIMT
-enum { LEAST_BITS = 5, WARP_BITS = 6, BLOCK_BITS = 8, WARPS = 2, BLOCK_WARPS = 2, SAMPLED_ROWS = 16 };
+enum { BLOCK_WARPS = 2 };
 #else
-enum { LEAST_BITS = 7, WARP_BITS = 10, BLOCK_BITS = 13, WARPS = 4, BLOCK_WARPS = 16, SAMPLED_ROWS = 2048 };
+enum { BLOCK_WARPS = 16 };
 #endif
 /* A bin whose rows are fewer than one in so many of those with the next larger table joins these. */
 enum { FEW_ROWS = 8 };
@@ -34,10 +34,10 @@ typedef struct choice {
 
 static choice choose(double expected, int block_bits)
 {
-    double wanted = expected * 3;
-    int bits = LEAST_BITS;
+    double wanted = expected * TIMES_EXPECTED;
+    int bits = DCSR_CUDA_MXM_LEAST_BITS;
     while ((double)((uint64_t)1 << bits) < wanted && bits < 40) bits++;
-    method how = bits <= WARP_BITS ? WARP : bits <= block_bits ? BLOCK : LONG;
+    method how = bits <= DCSR_CUDA_MXM_WARP_BITS ? WARP : bits <= block_bits ? BLOCK : LONG;
     return (choice){how, how == LONG ? 0 : bits};
 }
 
@@ -90,7 +90,7 @@ static dcsr_status open_product(multiplication *m)
 {
     /* Kernels have some of it besides what they are launched with. */
     m->shared_bytes = dcsr_i_cuda_describe(dcsr_i_cuda_device_of(m->stream))->shared_bytes - 1024;
-    m->block_bits = BLOCK_BITS;
+    m->block_bits = DCSR_CUDA_MXM_BLOCK_BITS;
     while (dcsr_i_cuda_mxm_block_bytes(
                &(dcsr_i_cuda_mxm_table){.bits = m->block_bits, .warps = BLOCK_WARPS}) > m->shared_bytes)
         m->block_bits--;
@@ -131,7 +131,7 @@ static void close_product(multiplication *m)
 
 static dcsr_status count_products(multiplication *m)
 {
-    uint64_t rows = m->job.a.rows, step = rows / SAMPLED_ROWS + 1;
+    uint64_t rows = m->job.a.rows, step = rows / DCSR_CUDA_MXM_SAMPLED_ROWS + 1;
     dcsr_i_cuda_fill(m->stream, m->census, 0, sizeof *m->census);
     dcsr_i_cuda_mxm_products(m->stream, &m->job, m->products, m->census);
     dcsr_i_cuda_mxm_sample(m->stream, &m->job, m->products, step, 32, m->census);
@@ -258,7 +258,7 @@ static dcsr_status take_room(multiplication *m, bool most)
 static void run_bin(multiplication *m, const bin *b)
 {
     dcsr_i_cuda_mxm_job *job = &m->job;
-    dcsr_i_cuda_mxm_table table = {.bits = b->how.bits, .warps = WARPS};
+    dcsr_i_cuda_mxm_table table = {.bits = b->how.bits, .warps = DCSR_CUDA_MXM_WARPS};
     table.lanes = dcsr_i_cuda_mxm_lanes((double)job->b.stored / (double)(job->b.rows ? job->b.rows : 1));
     job->count = b->count;
     dcsr_i_cuda_fill(m->stream, m->counters + TICKET, 0, sizeof *m->counters);
@@ -293,15 +293,10 @@ static dcsr_status run_in_order(multiplication *m, bin *b)
 /* Rows by class, of all or of those in `from`. */
 static dcsr_status list_rows(multiplication *m, const uint32_t *from, uint64_t count)
 {
-    uint64_t begin[DCSR_CUDA_MXM_CLASSES], at = 0;
-    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += m->known.rows[k++]) begin[k] = at;
-    void *landing = dcsr_i_cuda_landing(m->stream, sizeof begin);
     if (!m->list) m->list = allocate(m, m->job.a.rows, sizeof *m->list);
-    if (!m->list || !landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    memcpy(landing, begin, sizeof begin);
-    dcsr_i_cuda_copy(m->stream, m->counters + BY_CLASS, landing, sizeof begin);
-    dcsr_i_cuda_mxm_sort_rows(m->stream, from, count, m->products, m->counters + BY_CLASS, m->list);
-    return DCSR_OK;
+    if (!m->list) return DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_cuda_mxm_sort_rows(m->stream, from, count, m->products, &m->known, m->counters + BY_CLASS,
+                                     m->list);
 }
 
 /* ---- Slices ---- */

@@ -50,6 +50,26 @@ dcsr_status dcsr_i_cuda_mxm_rows_as_list(dcsr_i_cuda_coo *T, dcsr_i_cuda_stream 
 
 /* ---- For kernels ---- */
 
+/* Tables of products row by row are of 2^LEAST_BITS to 2^BLOCK_BITS slots; those up to WARP_BITS are a warp's, with
+ * WARPS of them in a block. So many rows are sampled. */
+#ifdef DCSR_SIMT
+enum {
+    DCSR_CUDA_MXM_LEAST_BITS = 5,
+    DCSR_CUDA_MXM_WARP_BITS = 6,
+    DCSR_CUDA_MXM_BLOCK_BITS = 8,
+    DCSR_CUDA_MXM_WARPS = 2,
+    DCSR_CUDA_MXM_SAMPLED_ROWS = 16
+};
+#else
+enum {
+    DCSR_CUDA_MXM_LEAST_BITS = 7,
+    DCSR_CUDA_MXM_WARP_BITS = 10,
+    DCSR_CUDA_MXM_BLOCK_BITS = 13,
+    DCSR_CUDA_MXM_WARPS = 4,
+    DCSR_CUDA_MXM_SAMPLED_ROWS = 2048
+};
+#endif
+
 /* Class 0: no products; class k: 2^(k-1) to 2^k - 1. */
 enum { DCSR_CUDA_MXM_CLASSES = 33 };
 
@@ -98,6 +118,11 @@ dcsr_status dcsr_i_cuda_mxm_fail_row(const dcsr_i_matrix_output *out, uint64_t r
                                      uint64_t left);
 /* 4 to 32 lanes for rows of B, by their mean length. */
 int dcsr_i_cuda_mxm_lanes(double mean);
+/* The rows, `count` that are listed or all (NULL), in order of their classes, of which the census tells; next[k] counts
+ * for each class. Errors: OUT_OF_MEMORY. */
+dcsr_status dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
+                                      const uint32_t *products, const dcsr_i_cuda_mxm_census *census,
+                                      unsigned long long *next, uint32_t *list);
 
 /* ---- mxm_count.cu ---- */
 
@@ -111,8 +136,8 @@ void dcsr_i_cuda_mxm_sample(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_mxm_jo
                             const uint32_t *products, uint64_t step, int most,
                             dcsr_i_cuda_mxm_census *census);
 /* The rows by class: those of class k from list[next[k]] on; next[k] is moved on. */
-void dcsr_i_cuda_mxm_sort_rows(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
-                               const uint32_t *products, unsigned long long *next, uint32_t *list);
+void dcsr_i_cuda_mxm_place_by_class(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
+                                    const uint32_t *products, unsigned long long *next, uint32_t *list);
 /* The census of listed rows, or of all, whose products are known. */
 void dcsr_i_cuda_mxm_recount(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
                              const uint32_t *products, dcsr_i_cuda_mxm_census *census);

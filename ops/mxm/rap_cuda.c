@@ -5,15 +5,13 @@
 #include "dcsr/store/result.h"
 #include "dcsr/view/view_data.h"
 #include "ops/matrix/write_matrix.h"
-#include <string.h>
 
 static const char operation[] = "multiplying three matrices";
 
-/* Tables are at most half full: of 2^(k + 1) slots for the rows of class k. Up to WARP_BITS they are a warp's. */
 #ifdef DCSR_SIMT
-enum { LEAST_BITS = 5, WARP_BITS = 6, BLOCK_BITS = 8, WARPS = 2, BLOCK_WARPS = 2, SAMPLED_ROWS = 16 };
+enum { BLOCK_WARPS = 2 };
 #else
-enum { LEAST_BITS = 7, WARP_BITS = 10, BLOCK_BITS = 13, WARPS = 4, BLOCK_WARPS = 8, SAMPLED_ROWS = 2048 };
+enum { BLOCK_WARPS = 8 };
 #endif
 
 /* Counters that kernels write, in one array. */
@@ -86,7 +84,7 @@ static void close_triple(triple *t)
 static dcsr_status count_terms(triple *t)
 {
     const dcsr_i_cuda_mxm_job *inner = &t->job.inner;
-    const uint64_t step = inner->a.rows / SAMPLED_ROWS + 1;
+    const uint64_t step = inner->a.rows / DCSR_CUDA_MXM_SAMPLED_ROWS + 1;
     dcsr_i_cuda_fill(t->stream, t->census, 0, sizeof *t->census);
     dcsr_i_cuda_mxm_products(t->stream, inner, t->products, t->census);
     dcsr_i_cuda_mxm_sample(t->stream, inner, t->products, step, 32, t->census);
@@ -97,9 +95,10 @@ static dcsr_status count_terms(triple *t)
     return dcsr_i_cuda_read_back(t->stream, &t->outer, t->census, sizeof t->outer, operation);
 }
 
+/* Tables are at most half full: of 2^(k + 1) slots for the rows of class k. */
 static int bits_of(int k)
 {
-    return k + 1 < LEAST_BITS ? LEAST_BITS : k + 1;
+    return k + 1 < DCSR_CUDA_MXM_LEAST_BITS ? DCSR_CUDA_MXM_LEAST_BITS : k + 1;
 }
 
 /* Whether the terms cost less than the products of two calls, of which the first stores its result: some 24 bytes are
@@ -113,7 +112,7 @@ static bool is_cheaper(triple *t)
         entries += t->inner.sampled_outputs[k];
         products += t->inner.products[k];
         t->work += t->outer.products[k];
-        if (t->outer.rows[k] && bits_of(k) > BLOCK_BITS) return false;
+        if (t->outer.rows[k] && bits_of(k) > DCSR_CUDA_MXM_BLOCK_BITS) return false;
     }
     const double kept = sampled ? (double)entries / (double)sampled : 1;
     return (double)t->work <= (double)products * (1 + storing * kept) + (double)t->work * kept;
@@ -125,22 +124,20 @@ static dcsr_status run_bins(triple *t, dcsr_i_cuda_stream *stream)
 {
     dcsr_i_cuda_mxm_job *job = &t->job.inner;
     const dcsr_i_cuda_rows *a = &job->a;
-    uint64_t begin[DCSR_CUDA_MXM_CLASSES], at = 0;
-    for (int k = 0; k < DCSR_CUDA_MXM_CLASSES; at += t->outer.rows[k++]) begin[k] = at;
-    void *landing = dcsr_i_cuda_landing(stream, sizeof begin);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    memcpy(landing, begin, sizeof begin);
+    const uint64_t rows = t->job.outer.a.rows;
+    uint64_t end = rows; /* in the list, of the classes that are not done yet */
     dcsr_i_cuda_fill(stream, t->counters, 0, BY_CLASS * sizeof *t->counters);
-    dcsr_i_cuda_copy(stream, t->counters + BY_CLASS, landing, sizeof begin);
-    dcsr_i_cuda_mxm_sort_rows(stream, NULL, t->job.outer.a.rows, t->terms, t->counters + BY_CLASS, t->list);
+    DCSR_TRY(
+        dcsr_i_cuda_mxm_sort_rows(stream, NULL, rows, t->terms, &t->outer, t->counters + BY_CLASS, t->list));
     for (int k = DCSR_CUDA_MXM_CLASSES - 1, next; k > 0; k = next) {
         dcsr_i_cuda_mxm_table table = {.bits = bits_of(k)};
-        const bool by_blocks = table.bits > WARP_BITS;
-        table.warps = by_blocks ? BLOCK_WARPS : WARPS;
+        const bool by_blocks = table.bits > DCSR_CUDA_MXM_WARP_BITS;
+        table.warps = by_blocks ? BLOCK_WARPS : DCSR_CUDA_MXM_WARPS;
         table.lanes = dcsr_i_cuda_mxm_lanes((double)a->stored / (double)a->rows);
         job->count = 0;
         for (next = k; next > 0 && bits_of(next) == table.bits; next--) job->count += t->outer.rows[next];
-        job->row = t->list + begin[next + 1];
+        end -= job->count;
+        job->row = t->list + end;
         dcsr_i_cuda_fill(stream, t->counters + TICKET, 0, sizeof *t->counters);
         if (job->count) dcsr_i_cuda_rap_rows(stream, &t->job, &table, by_blocks);
     }
