@@ -5,6 +5,7 @@
 #include "amg/amg_random.h"
 #include "tests/amg/problems.h"
 #include <dcsr/convert.h>
+#include <math.h>
 
 /* A problem whose matrix changes: inserting replaces. Its views are of segments. */
 typedef struct changing {
@@ -101,6 +102,28 @@ static inline dcsr_amg_update_report follow(changing *c)
     dcsr_view_destroy(c->view);
     c->view = view;
     return report;
+}
+
+/* Two matrices of a level have the same entries, and values that differ by so much of the largest; 0: the same bits. */
+static inline void expect_level(dcsr_view *wanted, dcsr_view *view, double tolerance, const char *what,
+                                int level)
+{
+    dcsr_csr x, y;
+    TEST_OK(dcsr_view_get_csr_on_host(wanted, &x));
+    TEST_OK(dcsr_view_get_csr_on_host(view, &y));
+    cr_assert(x.rows == y.rows && x.cols == y.cols && x.nnz == y.nnz &&
+                  !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
+                  !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices),
+              "%s of level %d: %llu entries, not %llu, or others", what, level, (unsigned long long)y.nnz,
+              (unsigned long long)x.nnz);
+    const double *expected = x.values, *value = y.values;
+    double most = 0;
+    for (uint64_t e = 0; e < x.nnz; e++) most = fmax(most, fabs(expected[e]));
+    for (uint64_t e = 0; e < x.nnz; e++)
+        cr_assert(tolerance > 0 ? fabs(expected[e] - value[e]) <= tolerance * most
+                                : !memcmp(&expected[e], &value[e], sizeof *value),
+                  "%s of level %d: entry %llu is %.17g, not %.17g", what, level, (unsigned long long)e,
+                  value[e], expected[e]);
 }
 
 #endif

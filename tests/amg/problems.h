@@ -4,6 +4,7 @@
 
 #include <dcsr/amg.h>
 #include <dcsr/generate.h>
+#include "dcsr/base/alloc.h"
 #include "tests/support/support.h"
 #include <math.h>
 #include <stdio.h>
@@ -244,6 +245,19 @@ static inline problem problem_elasticity(int threads, uint64_t nx, uint64_t ny, 
         modes[4 * points + 2 * p + 1] = x;
     }
     return problem_listed(context, &l);
+}
+
+/* Sets up while one allocation fails after another, until none does. */
+static inline void problem_set_up_short_of_memory(problem *p)
+{
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    for (int first = 0; status; first += 1 + first / 8) {
+        dcsr_i_fail_allocations_after(first);
+        status = dcsr_amg_setup(p->amg, p->A, NULL);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        cr_assert(first < 5000);
+    }
 }
 
 #endif

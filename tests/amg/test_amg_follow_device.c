@@ -1,5 +1,5 @@
 /* test_amg_follow_device.c: after updates on a GPU each level is what the stages and products of a setup there make of
- * it. */
+ * it (follow.cu, follow_products.cu, regroup.cu). */
 #include "amg/amg_engine.h"
 #include "dcsr/base/alloc.h"
 #include "tests/amg/changing.h"
@@ -11,25 +11,6 @@
 static const double CLOSE = 1e-12;
 
 /* ---- What a hierarchy has to be ---- */
-
-static void expect_same(dcsr_view *a, dcsr_view *b, const char *what, int level)
-{
-    dcsr_csr x, y;
-    TEST_OK(dcsr_view_get_csr_on_host(a, &x));
-    TEST_OK(dcsr_view_get_csr_on_host(b, &y));
-    cr_assert(x.rows == y.rows && x.cols == y.cols && x.nnz == y.nnz &&
-                  !memcmp(x.offsets, y.offsets, (x.rows + 1) * sizeof *x.offsets) &&
-                  !memcmp(x.col_indices, y.col_indices, x.nnz * sizeof *x.col_indices),
-              "%s of level %d: %llu entries, not %llu, or others", what, level, (unsigned long long)y.nnz,
-              (unsigned long long)x.nnz);
-    const double *expected = x.values, *value = y.values;
-    double most = 0;
-    for (uint64_t e = 0; e < x.nnz; e++) most = fmax(most, fabs(expected[e]));
-    for (uint64_t e = 0; e < x.nnz; e++)
-        cr_assert(fabs(expected[e] - value[e]) <= CLOSE * most,
-                  "%s of level %d: entry %llu is %.17g, not %.17g", what, level, (unsigned long long)e,
-                  value[e], expected[e]);
-}
 
 static dcsr_view *sorted(dcsr_matrix *m)
 {
@@ -53,8 +34,8 @@ static void expect_products(const changing *c, int l)
     dcsr_view *T = sorted(t);
     TEST_OK(dcsr_rap(rap, T, A, P, &desc));
     dcsr_view *RAP = sorted(rap);
-    expect_same(T, R, "R", l);
-    expect_same(RAP, next, "R A P", l);
+    expect_level(T, R, CLOSE, "R", l);
+    expect_level(RAP, next, CLOSE, "R A P", l);
     dcsr_view_destroy(T);
     dcsr_view_destroy(RAP);
     dcsr_matrix_destroy(t);
@@ -128,7 +109,7 @@ static void expect_stages(const changing *c, int l)
         h->engine->fill_constants(h, B.data, full.rows, full.block);
     dcsr_i_amg_partition parts = {level->aggregate.data, level->aggregates, NULL};
     TEST_OK(h->engine->prolongator(&full, B.data, coarse.data, h, &graph, &parts, v));
-    expect_same(full.P.view, P, "P", l);
+    expect_level(full.P.view, P, CLOSE, "P", l);
     if (v == 1) {
         forget_others(h, level, &B);
         expect_array(h, &B, &level->T, "T");
@@ -151,7 +132,7 @@ static void expect_levels_of(const changing *c, dcsr_view *view)
     TEST_OK(dcsr_matrix_create(&copy, c->p.context, DCSR_FP64, shape.rows, shape.rows, NULL));
     TEST_OK(dcsr_matrix_transpose(copy, NULL, NULL, view, &(dcsr_desc){.transpose_a = true}));
     dcsr_view *now = sorted(copy);
-    expect_same(now, A, "A", 0);
+    expect_level(now, A, CLOSE, "A", 0);
     dcsr_view_destroy(now);
     dcsr_matrix_destroy(copy);
     for (int l = 0; l + 1 < c->p.amg->hierarchy->level_count; l++) {

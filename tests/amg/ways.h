@@ -36,6 +36,30 @@ static inline void expect_done(problem *p, dcsr_dense *X, const dcsr_dense *B, d
                  dcsr_amg_get_residuals(p->amg, X->cols, &count, &residuals));
 }
 
+/* A column that cannot converge leaves the others alone. */
+static inline void expect_ends(problem *neumann, const char *settings)
+{
+    dcsr_dense X = columns_of(neumann, 3), B = columns_of(neumann, 3);
+    dcsr_amg_report reports[3];
+    const uint64_t n = neumann->csr.rows;
+    problem_in_range(neumann);
+    for (uint64_t i = 0; i < n; i++) {
+        B.values[i] = neumann->b[i];
+        B.values[i + n] = 1; /* not in the range of a Neumann problem */
+        B.values[i + 2 * n] = -2 * neumann->b[i];
+    }
+    problem_set(neumann, settings);
+    TEST_OK(dcsr_amg_setup(neumann->amg, neumann->A, NULL));
+    TEST_OK(dcsr_amg_solve_many(neumann->amg, &X, &B, reports));
+    cr_assert(reports[0].outcome == DCSR_AMG_CONVERGED && reports[2].outcome == DCSR_AMG_CONVERGED);
+    cr_assert(reports[1].outcome != DCSR_AMG_CONVERGED && reports[1].residual > 0.9);
+    cr_assert_eq(reports[0].iterations, reports[2].iterations);
+    memcpy(neumann->x, X.values, n * sizeof *neumann->x);
+    cr_assert_leq(problem_residual(neumann), 1.1e-8);
+    free(X.values);
+    free(B.values);
+}
+
 /* Each column as if it were alone, from its own x. */
 static inline void expect_as_alone(int threads, const char *generator, const char *settings, uint64_t cols)
 {
