@@ -235,7 +235,7 @@ static __global__ void sort_rows(const uint32_t *row, uint64_t count, const uint
 }
 
 void dcsr_i_cuda_mxm_place_by_class(dcsr_i_cuda_stream *stream, const uint32_t *row, uint64_t count,
-                               const uint32_t *products, unsigned long long *next, uint32_t *list)
+                                    const uint32_t *products, unsigned long long *next, uint32_t *list)
 {
     dcsr_i_cuda_launch(stream, sort_rows, count, row, count, products, next, list);
 }
