@@ -97,8 +97,11 @@ check_folders() {
             complain "$folder: ${#files[@]} files; at most $MOST_FILES, so merge or split"
         fi
         case $folder in include/* | tests* | bench* | tools) continue ;; esac
+        head -n 1 "$folder/README.md" | grep -q '^# [A-Z]' || complain "$folder/README.md:1: it has no title"
         for file in "${files[@]}"; do
-            grep -qF "\`$file\`" "$folder/README.md" || complain "$folder/README.md: $file is not named"
+            # In a row of the table: elsewhere the table is broken.
+            grep '^|.*|$' "$folder/README.md" | grep -qF "\`$file\`" ||
+                complain "$folder/README.md: $file is not named in its table"
         done
         while read -r file; do
             [ -f "$folder/$file" ] || complain "$folder/README.md: there is no $file"
