@@ -146,6 +146,24 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
     if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries) dcsr_i_queue_look_later(matrix);
 }
 
+/* A reader that asks once may ask again: as many of the next batches are resolved as they are inserted. */
+enum { FRESH_BATCHES = 8 };
+
+void dcsr_i_wanted_fresh(dcsr_matrix *matrix)
+{
+    if (atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) != FRESH_BATCHES)
+        atomic_store_explicit(&matrix->due.fresh, FRESH_BATCHES, memory_order_relaxed);
+}
+
+bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix)
+{
+    if (matrix->resolve != DCSR_RESOLVE_AUTO) return matrix->resolve == DCSR_RESOLVE_ON_INSERT;
+    int fresh = atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed);
+    /* A reader may set it anew meanwhile, which must not be lost. */
+    if (fresh > 0) atomic_compare_exchange_strong(&matrix->due.fresh, &fresh, fresh - 1);
+    return fresh > 0;
+}
+
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)
 {
     atomic_fetch_add(&matrix->due.deletions, deletions);

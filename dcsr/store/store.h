@@ -195,6 +195,7 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t deletions;     /* tombstones written */
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
+    _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
 } dcsr_i_due;
 
 struct dcsr_matrix {
@@ -209,6 +210,7 @@ struct dcsr_matrix {
     dcsr_policy policy;
     int segments_per_row;
     dcsr_defragmentation defragmentation;
+    dcsr_resolution resolve;
 
     dcsr_i_arena arena;
     _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
@@ -257,6 +259,10 @@ void dcsr_i_maintain(dcsr_matrix *matrix);
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 /* A reader has had to resolve rows of so many entries. */
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
+/* A reader has asked for a version without duplicates and tombstones. */
+void dcsr_i_wanted_fresh(dcsr_matrix *matrix);
+/* In the matrix's turn, once a batch: whether it is to be resolved as it is inserted. */
+bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix);
 /* In the matrix's turn: a change has been applied, with so many deletions. */
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 

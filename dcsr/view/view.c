@@ -165,6 +165,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
             (int)layout, flags);
     dcsr_i_held_version *hold = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    if (!(flags & DCSR_VIEW_DUPLICATES)) dcsr_i_wanted_fresh(matrix);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     dcsr_status status = created ? dcsr_i_held_version_create(&hold, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_use_set_aside(before);
