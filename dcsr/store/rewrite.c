@@ -47,8 +47,8 @@ static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_ro
     case DCSR_I_UNRESOLVED_OR_SPLIT_ROWS:
         return mask | page->fragmented;
     case DCSR_I_UNSORTED_ROWS:
-        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
-            if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
+        for (uint64_t left = ~mask & (~page->ascending | page->fragmented); left; left &= left - 1)
+            if (!row_ascends(rows, page, (unsigned)__builtin_ctzll(left))) mask |= left & -left;
         return mask;
     case DCSR_I_ROWS_BEYOND:
         mask = 0;
@@ -202,12 +202,17 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(work->old, r, pieces);
         uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        bool ascends = work->old->ascending >> r & 1;
         if (must_sort(j, work, r)) {
-            left = dcsr_i_resolve_row(resolver, j->matrix, pieces, count, j->selection->column_limit, to);
+            left = dcsr_i_resolve_row(resolver, j->matrix, &(dcsr_i_stretch){pieces, count, ascends},
+                                      j->selection->column_limit, to);
+            ascends = j->matrix->policy != DCSR_POLICY_KEEP;
         } else {
             for (int k = 0; k < count; left += pieces[k++].length)
                 dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
+            ascends &= count < 2;
         }
+        fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
         uint64_t planned = capacity;
         if (j->selection->slack) {
             capacity = row_capacity(j->selection, left);

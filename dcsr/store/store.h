@@ -325,6 +325,7 @@ static inline uint64_t dcsr_i_slack(uint64_t length)
 typedef struct dcsr_i_resolver {
     dcsr_context *context;
     uint64_t *keys, *spare;
+    uint32_t *columns;
     uint64_t capacity;
 } dcsr_i_resolver;
 dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
@@ -332,10 +333,17 @@ void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
 /* Sorts the keys column << 32 | position of a row's entries, mostly a few ascending runs, one per batch. Returns which
  * of the two arrays holds the result. */
 uint64_t *dcsr_i_keys_sort(uint64_t *keys, uint64_t *spare, uint64_t n);
-/* Resolves the entries of the pieces, which are in order of insertion, into the arena from place `to` on,
- * which must not overlap them; returns how many are left. */
-uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
-                            int count, uint64_t column_limit, uint64_t to);
+/* A stored row: its pieces, in order of insertion, and whether the first one ascends strictly, as far as is
+ * known. */
+typedef struct dcsr_i_stretch {
+    const dcsr_i_piece *pieces;
+    int count;
+    bool ascends;
+} dcsr_i_stretch;
+/* Resolves a row into the arena from place `to` on, where there is room for all its entries, and which must not
+ * overlap them; returns how many are left. */
+uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
+                            uint64_t column_limit, uint64_t to);
 /* How many entries of a row would be left if it were resolved. Needs no memory, but is faster with some if
  * the row is long and does not ascend. */
 uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
@@ -387,6 +395,8 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
 /* A copy of a segment page, with capacities; `from` may be NULL, or packed, with the lengths given. */
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
                                                 const uint32_t *packed_lengths);
+/* One without capacities, whose begins are yet to be written. */
+dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix);
 /* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
  * yet to be written; all or none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };
