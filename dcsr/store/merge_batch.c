@@ -99,13 +99,18 @@ static bool comes_behind(const dcsr_i_batch *b, const dcsr_i_row_page *page, uns
     return column_of(b, i) > b->matrix->arena.columns[page->segment[0]->begin[r] + page->length[r] - 1];
 }
 
-static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t n)
+/* Whether so few entries come for a row that each is looked for. */
+static bool is_searched(uint64_t length, uint64_t n)
+{
+    return length > SHORT && length > FEW * n;
+}
+
+static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
 {
     const dcsr_i_row_page *page = g->old;
     const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-    const uint64_t length = page ? page->length[r] : 0;
+    const uint64_t length = page ? page->length[r] : 0, n = b->growth[i].entries;
     dcsr_i_growth grows = {.entries = (uint32_t)n, .way = DCSR_I_MERGE};
-    DCSR_TRY(dcsr_i_check_length(b, i, length + n));
     const bool ascends = length && (page->ascending & ~page->duplicates & ~page->tombstones) >> r & 1;
     if (page) dcsr_i_find_room(b, page, r, &grows);
     if (!length && b->mark) {
@@ -119,24 +124,26 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
             grows.capacity = 0;
             memset(b->known + i, 0, n * sizeof *b->known);
         }
-    } else if (!ascends || length <= SHORT || length <= FEW * n || !search_row(b, page, r, i, &grows)) {
+    } else if (!ascends || !is_searched(length, n) || !search_row(b, page, r, i, &grows)) {
         grows.way = DCSR_I_MERGE;
         grows.capacity = (uint32_t)(length + (b->mark ? 0 : n));
     }
     grows.moves = grows.way == DCSR_I_MERGE && grows.segments;
     b->growth[i] = grows;
-    return DCSR_OK;
 }
 
-/* Notes the places of a range, part by part where they were born in different versions, from `to` on, unless that
- * is NULL. Returns how many parts there are. */
+/* Notes the places of a range, part by part where they were born in different versions, from `to` on; returns how
+ * many parts there are. Where `to` is NULL, returns how many there are at most: one for each block. */
 static uint64_t leave(const dcsr_i_batch *b, dcsr_i_piece range, dcsr_i_retired *to)
 {
+    dcsr_i_arena *arena = &b->matrix->arena;
+    const int shift = dcsr_i_arena_shift(arena);
     uint64_t parts = 0;
+    if (!to && range.length)
+        return ((range.begin + range.length - 1) >> shift) - (range.begin >> shift) + 1;
     for (; range.length; parts++) {
-        uint64_t born, size = dcsr_i_arena_run(&b->matrix->arena, range.begin, range.length, &born);
-        if (to)
-            *to++ = (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = born, .begin = range.begin, .size = size};
+        uint64_t born, size = dcsr_i_arena_run(arena, range.begin, range.length, &born);
+        *to++ = (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = born, .begin = range.begin, .size = size};
         range.begin += size;
         range.length -= size;
     }
@@ -173,35 +180,75 @@ static bool make_whole(const dcsr_i_batch *b, dcsr_i_row_page *fresh)
     return fresh->packed;
 }
 
+/* Finds the rows of the group, and asks for where those end that may grow there. */
+static dcsr_status find_rows(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t *longest)
+{
+    const dcsr_i_row_page *old = g->old;
+    for (uint64_t i = g->first, end; i < g->end; i = end) {
+        const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        const uint64_t length = old ? old->length[r] : 0;
+        end = dcsr_i_row_end(b, g, i);
+        DCSR_TRY(dcsr_i_check_length(b, i, length + (end - i)));
+        b->growth[i].entries = (uint32_t)(end - i);
+        if (!length) continue;
+        __builtin_prefetch(b->matrix->arena.columns + old->segment[0]->begin[r] + length - 1);
+        const bool sorts = (~old->ascending | old->fragmented) >> r & 1;
+        if (sorts && length + (end - i) > *longest) *longest = length + (end - i);
+    }
+    return DCSR_OK;
+}
+
+/* Whether all rows of a page move: most entries are in rows that are merged, and the first of these does not grow at
+ * its end, for which it would need slack. */
+static bool moves_whole(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    uint64_t merged = 0, all = 0;
+    if (!old) return true;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) all += old->length[r];
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        const uint64_t length = old->length[r];
+        if (!length || is_searched(length, b->growth[i].entries)) continue;
+        if (!merged && old->ascending >> r & 1 && comes_behind(b, old, r, i)) return false;
+        merged += length;
+    }
+    return merged && 2 * merged >= all;
+}
+
+/* Plans row by row. */
+static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
+{
+    unsigned levels = 0;
+    bool moves = false;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        plan_row(b, g, i);
+        const dcsr_i_growth *grows = &b->growth[i];
+        const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        g->needed += grows->capacity;
+        moves |= grows->moves;
+        if (grows->moves) g->ranges += leave_segments(b, g->old, (uint64_t)1 << r, NULL);
+        if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
+    }
+    return dcsr_i_make_segment_pages(b, g, moves, levels);
+}
+
+static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g)
+{
+    for (unsigned r = 0; g->old && r < DCSR_I_PAGE_ROWS; r++) g->needed += g->old->length[r];
+    if (!b->mark) g->needed += g->end - g->first;
+    if (g->old) g->ranges = leave_segments(b, g->old, UINT64_MAX, NULL);
+    return make_whole(b, g->fresh);
+}
+
 dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
 {
     const dcsr_i_row_page *old = g->old;
-    uint64_t moved = 0, all = 0;
-    unsigned levels = 0;
-    bool moves = false;
-    for (uint64_t i = g->first, end; i < g->end; i = end) {
-        end = dcsr_i_row_end(b, g, i);
-        DCSR_TRY(plan_row(b, g, i, end - i));
-        const dcsr_i_growth *grows = &b->growth[i];
-        const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        const uint64_t length = old ? old->length[r] : 0;
-        g->needed += grows->capacity;
-        moves |= grows->moves;
-        if (grows->moves) g->ranges += leave_segments(b, old, (uint64_t)1 << r, NULL);
-        if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
-        if (grows->way == DCSR_I_MERGE && !grows->slack) moved += length;
-        const bool sorts = length && (~old->ascending | old->fragmented) >> r & 1;
-        if (sorts && length + (end - i) > *longest) *longest = length + (end - i);
-    }
-    for (unsigned r = 0; old && r < DCSR_I_PAGE_ROWS; r++) all += old->length[r];
-    g->whole = !old || (moved && 2 * moved >= all);
-    if (g->whole) g->needed = all + (b->mark ? 0 : g->end - g->first);
-    if (g->whole ? !make_whole(b, g->fresh) : !dcsr_i_make_segment_pages(b, g, moves, levels))
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!old) return DCSR_OK;
-    if (g->whole) g->ranges = leave_segments(b, old, UINT64_MAX, NULL);
-    g->replaced = g->ranges + 1;
-    for (int k = 0; k < b->matrix->segments_per_row; k++)
+    DCSR_TRY(find_rows(b, g, longest));
+    g->whole = moves_whole(b, g);
+    if (g->whole ? !plan_whole(b, g) : !plan_rows(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
+    g->replaced = g->ranges + (old != NULL);
+    for (int k = 0; old && k < b->matrix->segments_per_row; k++)
         g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
     return DCSR_OK;
 }
