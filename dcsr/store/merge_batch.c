@@ -14,13 +14,13 @@
 #include "dcsr/base/search.h"
 #include "dcsr/store/merge.h"
 
-/* Rows up to SHORT entries are merged: that is done before each entry has been looked for. So are longer ones of
- * which less than so many entries come for each new one. A tail is searched at the cost of reading it, eight
+/* Rows up to SHORT entries have no tail. An entry is looked for only where a row has so many entries, or if it is
+ * short so many, for each new one: else merging takes no longer. A tail is searched at the cost of reading it, eight
  * columns at a time, which may take as long as merging. A segment of a tail is for this share of the row. */
-#ifdef DCSR_SIMT
-enum { SHORT = 16, FEW = 2, SEARCHED = 8, TAIL_SHARE = 16 }; /* small, to be tried by small tests */
+#ifdef DCSR_SIMT /* small, to be tried by small tests */
+enum { SHORT = 16, FEW_OF_LONG = 2, FEW_OF_SHORT = 3, SEARCHED = 8, TAIL_SHARE = 16 };
 #else
-enum { SHORT = 1024, FEW = 16, SEARCHED = 8, TAIL_SHARE = 16 };
+enum { SHORT = 1024, FEW_OF_LONG = 16, FEW_OF_SHORT = 64, SEARCHED = 8, TAIL_SHARE = 16 };
 #endif
 
 /* ---- Planning ---- */
@@ -81,6 +81,7 @@ static bool search_row(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsig
     }
     grows->way = DCSR_I_LEAVE;
     if (!absent || b->mark) return true;
+    if (page->length[r] <= SHORT) return false;
     /* The first segment must stay as it is, so there is no tail behind one that has room. */
     if (count == 1 && grows->room) return false;
     if (absent > grows->room) {
@@ -102,7 +103,7 @@ static bool comes_behind(const dcsr_i_batch *b, const dcsr_i_row_page *page, uns
 /* Whether so few entries come for a row that each is looked for. */
 static bool is_searched(uint64_t length, uint64_t n)
 {
-    return length > SHORT && length > FEW * n;
+    return length > (length > SHORT ? FEW_OF_LONG : FEW_OF_SHORT) * n;
 }
 
 static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
@@ -198,27 +199,43 @@ static dcsr_status find_rows(const dcsr_i_batch *b, const dcsr_i_group *g, uint6
     return DCSR_OK;
 }
 
-/* Whether all rows of a page move: most entries are in rows that are merged, and the first of these does not grow at
- * its end, for which it would need slack. */
-static bool moves_whole(const dcsr_i_batch *b, const dcsr_i_group *g)
+static uint64_t all_entries(const dcsr_i_row_page *page)
+{
+    uint64_t all = 0;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) all += page->length[r];
+    return all;
+}
+
+/* Whether it is clear without a look at the rows that all of them move: many entries come, most entries are in rows
+ * that are merged, and the first of these does not grow at its end, for which it would need slack. */
+static bool is_dense(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t all)
 {
     const dcsr_i_row_page *old = g->old;
-    uint64_t merged = 0, all = 0;
+    uint64_t merged = 0;
     if (!old) return true;
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) all += old->length[r];
+    if ((g->end - g->first) * FEW_OF_SHORT < all) return false;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         const uint64_t length = old->length[r];
-        if (!length || is_searched(length, b->growth[i].entries)) continue;
+        if (!length || (length > SHORT && is_searched(length, b->growth[i].entries))) continue;
         if (!merged && old->ascending >> r & 1 && comes_behind(b, old, r, i)) return false;
         merged += length;
     }
     return merged && 2 * merged >= all;
 }
 
-/* Plans row by row. */
-static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
+static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t all)
 {
+    g->whole = true;
+    g->needed = all + (b->mark ? 0 : g->end - g->first);
+    g->ranges = g->old ? leave_segments(b, g->old, UINT64_MAX, NULL) : 0;
+    return make_whole(b, g->fresh);
+}
+
+/* Plans row by row. */
+static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t all)
+{
+    uint64_t merged = 0;
     unsigned levels = 0;
     bool moves = false;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
@@ -229,24 +246,18 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
         moves |= grows->moves;
         if (grows->moves) g->ranges += leave_segments(b, g->old, (uint64_t)1 << r, NULL);
         if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
+        if (grows->moves && !grows->slack) merged += g->old->length[r];
     }
+    if (merged && 2 * merged >= all) return plan_whole(b, g, all);
     return dcsr_i_make_segment_pages(b, g, moves, levels);
-}
-
-static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g)
-{
-    for (unsigned r = 0; g->old && r < DCSR_I_PAGE_ROWS; r++) g->needed += g->old->length[r];
-    if (!b->mark) g->needed += g->end - g->first;
-    if (g->old) g->ranges = leave_segments(b, g->old, UINT64_MAX, NULL);
-    return make_whole(b, g->fresh);
 }
 
 dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
 {
     const dcsr_i_row_page *old = g->old;
     DCSR_TRY(find_rows(b, g, longest));
-    g->whole = moves_whole(b, g);
-    if (g->whole ? !plan_whole(b, g) : !plan_rows(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
+    const uint64_t all = old ? all_entries(old) : 0;
+    if (is_dense(b, g, all) ? !plan_whole(b, g, all) : !plan_rows(b, g, all)) return DCSR_ERROR_OUT_OF_MEMORY;
     g->replaced = g->ranges + (old != NULL);
     for (int k = 0; old && k < b->matrix->segments_per_row; k++)
         g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
@@ -426,11 +437,26 @@ static void share_old(const dcsr_i_batch *b, dcsr_i_group *g)
     if (g->whole) dcsr_i_arena_give(&b->matrix->arena, g->places, g->needed);
 }
 
+/* Asks for the beginnings of the rows that will be merged. */
+static inline void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    const uint32_t *columns = b->matrix->arena.columns;
+    if (!g->old || g->whole) return;
+    for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
+        if (b->growth[i].way != DCSR_I_MERGE || !b->growth[i].segments) continue;
+        const uint64_t begin = g->old->segment[0]->begin[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
+        __builtin_prefetch(columns + begin);
+        __builtin_prefetch(columns + begin + 16);
+        if (b->stride > 1) __builtin_prefetch(b->matrix->arena.values + begin * b->matrix->value_size);
+    }
+}
+
 void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
                         dcsr_i_table_change *sum)
 {
     dcsr_i_table_change change = {0};
     uint64_t moved = 0;
+    if (g + DCSR_I_SEGMENTS_AHEAD < b->groups + b->group_count) fetch_rows(b, g + DCSR_I_SEGMENTS_AHEAD);
     bool changed = g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
     dcsr_i_retired *to = &b->limbo->retired[g->retired], *end = to + g->replaced;
     if (changed) {
