@@ -9,7 +9,7 @@ typedef struct dcsr_i_group {
     uint64_t page;
     uint64_t first, end; /* entries */
     const dcsr_i_row_page *old;
-    dcsr_i_row_page *fresh;
+    dcsr_i_row_page *fresh; /* NULL once it is known that nothing of the page changes */
     dcsr_i_row_page **slot; /* of the next version, where the fresh page is */
     uint64_t needed;        /* places */
     uint64_t places;        /* where they begin */
@@ -109,6 +109,6 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */
-enum { DCSR_I_PAGES_AHEAD = 12, DCSR_I_SEGMENTS_AHEAD = 5, DCSR_I_ENTRIES_AHEAD = 8 };
+enum { DCSR_I_PAGES_AHEAD = 12, DCSR_I_SEGMENTS_AHEAD = 5, DCSR_I_COLUMNS_AHEAD = 3, DCSR_I_ENTRIES_AHEAD = 8 };
 
 #endif

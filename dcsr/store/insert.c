@@ -90,11 +90,12 @@ static dcsr_status allocate(dcsr_i_batch *b)
     uint64_t retired = 0;
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
+        this->retired = retired;
+        if (!this->fresh) continue;
         dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, b->base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = this->fresh;
         this->slot = slot;
-        this->retired = retired;
         retired += this->replaced;
     }
     b->limbo = dcsr_i_limbo_create(matrix, retired + dcsr_i_count_replaced(b->base, b->next) + 1);

@@ -14,9 +14,9 @@
 #include "dcsr/base/search.h"
 #include "dcsr/store/merge.h"
 
-/* Rows up to SHORT entries have no tail. An entry is looked for only where a row has so many entries, or if it is
- * short so many, for each new one: else merging takes no longer. A tail is searched at the cost of reading it, eight
- * columns at a time, which may take as long as merging. A segment of a tail is for this share of the row. */
+/* Rows up to SHORT entries have no tail. Entries are looked for only where a row gets one, or has so many entries, or
+ * if it is short so many, for each new one: else merging takes no longer. A tail is searched at the cost of reading
+ * it, eight columns at a time, which may take as long as merging. A segment of a tail is for this share of the row. */
 #ifdef DCSR_SIMT /* small, to be tried by small tests */
 enum { SHORT = 16, FEW_OF_LONG = 2, FEW_OF_SHORT = 3, SEARCHED = 8, TAIL_SHARE = 16 };
 #else
@@ -103,7 +103,7 @@ static bool comes_behind(const dcsr_i_batch *b, const dcsr_i_row_page *page, uns
 /* Whether so few entries come for a row that each is looked for. */
 static bool is_searched(uint64_t length, uint64_t n)
 {
-    return length > (length > SHORT ? FEW_OF_LONG : FEW_OF_SHORT) * n;
+    return n == 1 || length > (length > SHORT ? FEW_OF_LONG : FEW_OF_SHORT) * n;
 }
 
 static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
@@ -181,7 +181,7 @@ static bool make_whole(const dcsr_i_batch *b, dcsr_i_row_page *fresh)
     return fresh->packed;
 }
 
-/* Finds the rows of the group, and asks for where those end that may grow there. */
+/* Finds the rows of the group. */
 static dcsr_status find_rows(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t *longest)
 {
     const dcsr_i_row_page *old = g->old;
@@ -192,7 +192,6 @@ static dcsr_status find_rows(const dcsr_i_batch *b, const dcsr_i_group *g, uint6
         DCSR_TRY(dcsr_i_check_length(b, i, length + (end - i)));
         b->growth[i].entries = (uint32_t)(end - i);
         if (!length) continue;
-        __builtin_prefetch(b->matrix->arena.columns + old->segment[0]->begin[r] + length - 1);
         const bool sorts = (~old->ascending | old->fragmented) >> r & 1;
         if (sorts && length + (end - i) > *longest) *longest = length + (end - i);
     }
@@ -237,18 +236,24 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t all)
 {
     uint64_t merged = 0;
     unsigned levels = 0;
-    bool moves = false;
+    bool moves = false, stays = true;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         plan_row(b, g, i);
         const dcsr_i_growth *grows = &b->growth[i];
         const unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         g->needed += grows->capacity;
         moves |= grows->moves;
+        stays &= grows->way == DCSR_I_LEAVE;
         if (grows->moves) g->ranges += leave_segments(b, g->old, (uint64_t)1 << r, NULL);
         if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
         if (grows->moves && !grows->slack) merged += g->old->length[r];
     }
     if (merged && 2 * merged >= all) return plan_whole(b, g, all);
+    if (stays) {
+        dcsr_i_row_page_free(b->matrix, g->fresh);
+        g->fresh = NULL;
+        return true;
+    }
     return dcsr_i_make_segment_pages(b, g, moves, levels);
 }
 
@@ -258,6 +263,7 @@ dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t
     DCSR_TRY(find_rows(b, g, longest));
     const uint64_t all = old ? all_entries(old) : 0;
     if (is_dense(b, g, all) ? !plan_whole(b, g, all) : !plan_rows(b, g, all)) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!g->fresh) return DCSR_OK;
     g->replaced = g->ranges + (old != NULL);
     for (int k = 0; old && k < b->matrix->segments_per_row; k++)
         g->replaced += old->segment[k] && old->segment[k] != g->fresh->segment[k];
@@ -457,6 +463,7 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
     dcsr_i_table_change change = {0};
     uint64_t moved = 0;
     if (g + DCSR_I_SEGMENTS_AHEAD < b->groups + b->group_count) fetch_rows(b, g + DCSR_I_SEGMENTS_AHEAD);
+    if (!g->fresh) return;
     bool changed = g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
     dcsr_i_retired *to = &b->limbo->retired[g->retired], *end = to + g->replaced;
     if (changed) {

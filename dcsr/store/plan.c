@@ -118,6 +118,21 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
     }
 }
 
+/* Where entries are looked for in rows, and whether they come behind these. */
+static inline void fetch_columns(const dcsr_i_batch *b, uint64_t g)
+{
+    if (g + DCSR_I_COLUMNS_AHEAD >= b->group_count) return;
+    const dcsr_i_group *soon = &b->groups[g + DCSR_I_COLUMNS_AHEAD];
+    const dcsr_i_row_page *page = soon->old;
+    for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
+        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        if (!page->length[r]) continue;
+        const uint32_t *columns = b->matrix->arena.columns + page->segment[0]->begin[r];
+        __builtin_prefetch(columns);
+        __builtin_prefetch(columns + page->length[r] - 1);
+    }
+}
+
 dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
     dcsr_status status = DCSR_OK;
@@ -129,6 +144,7 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
               : longest) if (b->threads > 1)
     for (uint64_t g = 0; g < b->group_count; g++) {
         fetch_ahead(b, g);
+        if (b->merges) fetch_columns(b, g);
         dcsr_status here = plan_group(b, &b->groups[g], &longest);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)
