@@ -5,24 +5,47 @@
  *      worker             looks at the counts, decides what is due, and does it */
 #include "dcsr/store/maintained_transpose.h"
 
-/* Rewrites the rows of a kind, with slack, as a change. */
-static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+/* Rewrites the selected rows, as a change. */
+static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection *selection)
 {
-    dcsr_i_selection selection = {.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true};
     dcsr_i_rewritten result;
     const dcsr_i_table *base = matrix->versions.current;
-    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
+    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, selection));
     if (!result.table) return DCSR_OK;
     dcsr_i_twin_stays(matrix);
     dcsr_i_publish(matrix, result.table, result.limbo);
     return DCSR_OK;
 }
 
+/* Those of a kind, with slack. */
+static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+{
+    return rewrite_selected(
+        matrix, &(dcsr_i_selection){.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true});
+}
+
+/* All rows are resolved. */
+static void forget_unresolved(dcsr_matrix *matrix)
+{
+    atomic_store(&matrix->due.resolve_reads, 0);
+    atomic_store(&matrix->due.deletions, 0);
+}
+
 static dcsr_status resolve(dcsr_matrix *matrix)
 {
     DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
-    atomic_store(&matrix->due.resolve_reads, 0);
-    atomic_store(&matrix->due.deletions, 0);
+    forget_unresolved(matrix);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *selection)
+{
+    dcsr_i_selection with_slack = *selection;
+    with_slack.for_view = false;
+    with_slack.slack = matrix->resolve == DCSR_RESOLVE_ON_READ;
+    DCSR_TRY(rewrite_selected(matrix, &with_slack));
+    forget_unresolved(matrix);
+    if (matrix->transpose.owner) dcsr_i_twin_show(matrix->transpose.owner);
     return DCSR_OK;
 }
 
@@ -146,18 +169,26 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
     if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries) dcsr_i_queue_look_later(matrix);
 }
 
-/* A reader that asks once may ask again: as many of the next batches are resolved as they are inserted. */
-enum { FRESH_BATCHES = 8 };
+/* A reader that comes after no more batches than OFTEN comes as soon again: the next batches are resolved as they are
+ * inserted, until so many have come without one. After more batches it may be the first of several reads, or one
+ * that does not come again: one batch will tell. */
+enum { OFTEN = 4 };
 
 void dcsr_i_wanted_fresh(dcsr_matrix *matrix)
 {
-    if (atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) != FRESH_BATCHES)
-        atomic_store_explicit(&matrix->due.fresh, FRESH_BATCHES, memory_order_relaxed);
+    /* Relaxed: a number that is one off costs a batch that is resolved, or is not. */
+    int batches = atomic_load_explicit(&matrix->due.unread, memory_order_relaxed);
+    if (!batches) return;
+    atomic_store_explicit(&matrix->due.unread, 0, memory_order_relaxed);
+    atomic_store_explicit(&matrix->due.fresh, batches <= OFTEN ? OFTEN : 1, memory_order_relaxed);
 }
 
 bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix)
 {
-    if (matrix->resolve != DCSR_RESOLVE_AUTO) return matrix->resolve == DCSR_RESOLVE_ON_INSERT;
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    int batches = atomic_load_explicit(&matrix->due.unread, memory_order_relaxed);
+    if (batches <= OFTEN) atomic_fetch_add_explicit(&matrix->due.unread, 1, memory_order_relaxed);
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
     int fresh = atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed);
     /* A reader may set it anew meanwhile, which must not be lost. */
     if (fresh > 0) atomic_compare_exchange_strong(&matrix->due.fresh, &fresh, fresh - 1);

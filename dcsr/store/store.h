@@ -195,6 +195,7 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t deletions;     /* tombstones written */
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
+    _Atomic int unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
     _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
 } dcsr_i_due;
 
@@ -252,6 +253,8 @@ typedef struct dcsr_i_rewritten {
 /* ---- maintenance.c: changes that leave the entries as they are. ---- */
 /* By the worker: defragments the matrix and its twin, as a call asks for. */
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
+/* In the matrix's turn: rewrites rows that a view wants resolved, for all views. Of a twin in its owner's turn. */
+dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *selection);
 /* By the worker: does what is due, in the matrix and in its twin, or builds the twin that is wanted. */
 void dcsr_i_maintain(dcsr_matrix *matrix);
 /* These count, and have the worker look when that may be due: */
