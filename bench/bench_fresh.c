@@ -87,7 +87,8 @@ static void on_size(contest *c, bench_table *table, size_t size, size_t rounds)
     for (kind what = APPEND; what < KINDS; what++) {
         const peer_way way = c->peer ? better_way(c, what) : PEER_SET;
         const double n = (double)size, ours = bench_median(&c->ours[what]),
-                     theirs = bench_median(&c->theirs[what][way]), worst = bench_percentile(&c->ours[what], 1);
+                     theirs = bench_median(&c->theirs[what][way]),
+                     worst = bench_percentile(&c->ours[what], 1);
         bench_row(table, BENCH_LABELS(kind_name[what], c->peer ? way_name[way] : "none"), n, (double)rounds,
                   1e-6 * n / ours, 1e3 * ours, 1e3 * worst, worst / ours, 1e-6 * n / theirs, 1e3 * theirs,
                   1e3 * bench_percentile(&c->theirs[what][way], 1), theirs / ours);
@@ -113,7 +114,8 @@ static void compete(bench *b, dcsr_type type, const bench_csr *graph, const benc
         c.peer = peer_graph_create(graph->rows, graph->cols, type == DCSR_PATTERN, all, b->threads);
     bench_table *table = bench_table_begin(
         b, dcsr_type_name(type), "a batch and a view without duplicates; ratio: GraphBLAS over dcsr",
-        "round peer_way | batch:%.0f rounds:%.0f dcsr_meps:%.3g median_ms:%.3g worst_ms:%.3g worst/median:%.2f "
+        "round peer_way | batch:%.0f rounds:%.0f dcsr_meps:%.3g median_ms:%.3g worst_ms:%.3g "
+        "worst/median:%.2f "
         "peer_meps:%.3g peer_ms:%.3g peer_worst_ms:%.3g ratio:%.2f");
     const size_t rounds[] = {40, 30, 10}, sizes[] = {BENCH_SIZE(b, 1000, 10000), BENCH_SIZE(b, 5000, 100000),
                                                      BENCH_SIZE(b, 20000, 1000000)};

@@ -14,9 +14,9 @@ typedef struct dcsr_i_group {
     uint64_t needed;        /* places */
     uint64_t places;        /* where they begin */
     uint64_t ranges;        /* segments that moved rows leave behind, at most */
-    uint64_t replaced; /* how much of the old page is, at most */
-    uint64_t retired;  /* where in the limbo list that goes */
-    bool whole;       /* merging: all rows of the page move, one behind the other */
+    uint64_t replaced;      /* how much of the old page is, at most */
+    uint64_t retired;       /* where in the limbo list that goes */
+    bool whole;             /* merging: all rows of the page move, one behind the other */
 } dcsr_i_group;
 
 /* How a row that is kept resolved takes up its entries: it is as if they had come already; they are merged into
@@ -43,11 +43,11 @@ typedef struct dcsr_i_batch {
     uint64_t *entries; /* sorted: the operation's or the spare array */
     uint64_t n;        /* after combining */
     int stride, column_bits;
-    uint32_t mark;         /* DCSR_I_TOMBSTONE or 0 */
-    bool bulk;             /* into an empty matrix: rows are laid out tight */
-    bool merges;           /* the rows that it touches are resolved (merge_batch.c) */
-    bool *known;           /* merging: of the entries of rows with DCSR_I_APPEND, whether the row has it */
-    uint32_t *columns;     /* merging: room for the columns and values of its entries */
+    uint32_t mark;     /* DCSR_I_TOMBSTONE or 0 */
+    bool bulk;         /* into an empty matrix: rows are laid out tight */
+    bool merges;       /* the rows that it touches are resolved (merge_batch.c) */
+    bool *known;       /* merging: of the entries of rows with DCSR_I_APPEND, whether the row has it */
+    uint32_t *columns; /* merging: room for the columns and values of its entries */
     char *values;
     dcsr_i_growth *growth; /* n of them, of which those at the first entry of a row are used */
     dcsr_i_group *groups;
@@ -109,6 +109,11 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */
-enum { DCSR_I_PAGES_AHEAD = 12, DCSR_I_SEGMENTS_AHEAD = 5, DCSR_I_COLUMNS_AHEAD = 3, DCSR_I_ENTRIES_AHEAD = 8 };
+enum {
+    DCSR_I_PAGES_AHEAD = 12,
+    DCSR_I_SEGMENTS_AHEAD = 5,
+    DCSR_I_COLUMNS_AHEAD = 3,
+    DCSR_I_ENTRIES_AHEAD = 8
+};
 
 #endif

@@ -168,7 +168,8 @@ static bool prepare_merging(dcsr_i_batch *b, uint64_t n)
     if (!b->merges) return true;
     b->known = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->known);
     b->columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->columns);
-    b->values = b->matrix->value_size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, n, b->matrix->value_size) : NULL;
+    b->values =
+        b->matrix->value_size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, n, b->matrix->value_size) : NULL;
     return b->known && b->columns && (b->values || !b->matrix->value_size);
 }
 

@@ -20,8 +20,8 @@ static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection 
 /* Those of a kind, with slack. */
 static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
 {
-    return rewrite_selected(
-        matrix, &(dcsr_i_selection){.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true});
+    return rewrite_selected(matrix,
+                            &(dcsr_i_selection){.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true});
 }
 
 /* All rows are resolved. */

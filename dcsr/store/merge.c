@@ -59,7 +59,8 @@ static inline uint64_t join(const dcsr_i_merge_job *m, uint64_t group, uint64_t 
 }
 
 /* `size` is m->size, as a constant. */
-static inline __attribute__((always_inline)) dcsr_i_merge_result merge(const dcsr_i_merge_job *m, const size_t size)
+static inline __attribute__((always_inline)) dcsr_i_merge_result merge(const dcsr_i_merge_job *m,
+                                                                       const size_t size)
 {
     dcsr_i_merge_result merged = {0};
     const uint32_t *head = m->head_columns, *later = m->later.columns;

@@ -33,7 +33,7 @@ dcsr_i_merge_result dcsr_i_merge(const dcsr_i_merge_job *m);
 
 /* resolve.c: the same for a stored row, which is resolved on the way if it is not. From place `to` on there is
  * room for its entries and for those of `more` that do not delete; the resolver has room for all of these. */
-dcsr_i_merge_result dcsr_i_resolve_with(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
-                               const dcsr_i_later *more, uint64_t to);
+dcsr_i_merge_result dcsr_i_resolve_with(dcsr_i_resolver *resolver, dcsr_matrix *matrix,
+                                        const dcsr_i_stretch *stretch, const dcsr_i_later *more, uint64_t to);
 
 #endif

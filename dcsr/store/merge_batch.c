@@ -140,8 +140,7 @@ static uint64_t leave(const dcsr_i_batch *b, dcsr_i_piece range, dcsr_i_retired 
     dcsr_i_arena *arena = &b->matrix->arena;
     const int shift = dcsr_i_arena_shift(arena);
     uint64_t parts = 0;
-    if (!to && range.length)
-        return ((range.begin + range.length - 1) >> shift) - (range.begin >> shift) + 1;
+    if (!to && range.length) return ((range.begin + range.length - 1) >> shift) - (range.begin >> shift) + 1;
     for (; range.length; parts++) {
         uint64_t born, size = dcsr_i_arena_run(arena, range.begin, range.length, &born);
         *to++ = (dcsr_i_retired){.kind = DCSR_I_RANGE, .born = born, .begin = range.begin, .size = size};
@@ -395,8 +394,8 @@ static void append_row(const dcsr_i_batch *b, dcsr_i_group *g, unsigned r, uint6
 }
 
 /* Row r moves to place `to`, unless nothing changes; returns whether it has. */
-static bool move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r, uint64_t i,
-                     uint64_t to, dcsr_i_table_change *sum)
+static bool move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
+                     uint64_t i, uint64_t to, dcsr_i_table_change *sum)
 {
     dcsr_i_row_page *page = g->fresh;
     const dcsr_i_growth *grows = &b->growth[i];
@@ -464,7 +463,8 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
     uint64_t moved = 0;
     if (g + DCSR_I_SEGMENTS_AHEAD < b->groups + b->group_count) fetch_rows(b, g + DCSR_I_SEGMENTS_AHEAD);
     if (!g->fresh) return;
-    bool changed = g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
+    bool changed =
+        g->whole ? merge_whole(b, g, resolver, &change) : merge_rows(b, g, resolver, &moved, &change) != 0;
     dcsr_i_retired *to = &b->limbo->retired[g->retired], *end = to + g->replaced;
     if (changed) {
         sum->stored += change.stored, sum->extra += change.extra, sum->duplicates += change.duplicates;

@@ -199,8 +199,8 @@ static dcsr_i_later sorted_rest(dcsr_i_resolver *resolver, const row *w, const d
                   (char *)(keys == resolver->keys ? resolver->spare : resolver->keys));
 }
 
-dcsr_i_merge_result dcsr_i_resolve_with(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
-                               const dcsr_i_later *more, uint64_t to)
+dcsr_i_merge_result dcsr_i_resolve_with(dcsr_i_resolver *resolver, dcsr_matrix *matrix,
+                                        const dcsr_i_stretch *stretch, const dcsr_i_later *more, uint64_t to)
 {
     const bool keep = matrix->policy == DCSR_POLICY_KEEP;
     const size_t size = matrix->value_size;

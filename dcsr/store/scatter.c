@@ -40,8 +40,9 @@ static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
     int count = dcsr_i_row_pieces(page, r, pieces);
     uint64_t length = page->length[r], left = 0, bit = (uint64_t)1 << r;
     if ((page->duplicates | page->tombstones) & bit) {
-        left = dcsr_i_resolve_row(resolver, b->matrix,
-                                  &(dcsr_i_stretch){pieces, count, page->ascending >> r & 1}, DCSR_MAX_COLS, to);
+        left =
+            dcsr_i_resolve_row(resolver, b->matrix,
+                               &(dcsr_i_stretch){pieces, count, page->ascending >> r & 1}, DCSR_MAX_COLS, to);
         sum->duplicates -= page->duplicates >> r & 1;
         sum->tombstones -= page->tombstones >> r & 1;
         page->duplicates &= ~bit;
@@ -109,7 +110,8 @@ static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
 
 /* Two passes, so that the cache lines of the rows' ends, which lie anywhere in the arena, are on their way
  * before they are written. */
-static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, dcsr_i_table_change *sum)
+static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
+                          dcsr_i_table_change *sum)
 {
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
         if (b->growth[i].room) fetch_tail(b, b->growth[i].tail);

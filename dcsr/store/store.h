@@ -195,7 +195,8 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t deletions;     /* tombstones written */
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
-    _Atomic int unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
+    _Atomic int
+        unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
     _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
 } dcsr_i_due;
 
