@@ -369,6 +369,14 @@ uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries,
     return end - begin < entries ? end - begin : entries;
 }
 
+bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block)
+{
+    pthread_mutex_lock(&arena->lock);
+    bool sparse = arena->block[block].live < (3u << arena->shift) / 4;
+    pthread_mutex_unlock(&arena->lock);
+    return sparse;
+}
+
 void dcsr_i_arena_trim(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);

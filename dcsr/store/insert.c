@@ -139,6 +139,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
         b->next->first = b->groups[0].places;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
+        atomic_fetch_add(&b->matrix->due.taken, needed_places(b) + b->n);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
         dcsr_i_publish(b->matrix, b->next, b->limbo);
     }

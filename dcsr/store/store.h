@@ -195,6 +195,8 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t deletions;     /* tombstones written */
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
+    _Atomic uint64_t taken;         /* places that batches took since rows were last tidied */
+    uint64_t next_page;             /* from which on to tidy next; in the matrix's turn */
     _Atomic int
         unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
     _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
@@ -232,7 +234,9 @@ typedef enum dcsr_i_rows_kind {
     DCSR_I_TOMBSTONE_ROWS,
     DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, /* unresolved ones and those of several segments */
     DCSR_I_UNSORTED_ROWS,            /* unresolved ones and those whose columns do not ascend */
-    DCSR_I_ROWS_BEYOND               /* with a column from column_limit on */
+    DCSR_I_ROWS_BEYOND,              /* with a column from column_limit on */
+    DCSR_I_UNTIDY_ROWS /* unresolved ones, those of several segments or with much more room than they
+                                        need, and those in blocks of which less than most is in use; on the cpu */
 } dcsr_i_rows_kind;
 
 /* Rows to be rewritten into one segment each; those that may hold duplicates or tombstones are also
@@ -243,12 +247,16 @@ typedef struct dcsr_i_selection {
     bool sorted;           /* sort the columns even of rows that need no resolving */
     bool slack;            /* leave room for growth */
     bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
+    uint64_t first_page,
+        most; /* DCSR_I_UNTIDY_ROWS: from this page on, until so many entries are selected, or a
+                                  share of the pages have been looked at */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {
     dcsr_i_table *table;     /* NULL when no row was selected */
     dcsr_i_limbo *limbo;     /* what it no longer needs of base, unless for_view; room for one more */
     uint64_t begin, entries; /* the places taken */
+    uint64_t next_page;      /* DCSR_I_UNTIDY_ROWS: where to go on; 0: that was the last page */
 } dcsr_i_rewritten;          /* all zero on failure */
 
 /* ---- maintenance.c: changes that leave the entries as they are. ---- */

@@ -64,9 +64,9 @@ typedef enum dcsr_policy {
 DCSR_API const char *dcsr_policy_name(dcsr_policy policy);
 
 typedef enum dcsr_defragmentation {
-    /* The worker maintains the matrix by itself: it moves rows when reading their extra segments has cost
-       more than moving them would, resolves rows when views had to do so twice or a quarter of what is stored
-       is tombstones, and moves everything when the arena holds three times what is stored. */
+    /* The matrix is maintained by itself: the worker moves rows when reading their extra segments has cost more than
+       moving them would, and a portion of them behind each change where many tombstones are stored, or the arena
+       holds much more than is stored; what a view has to resolve is resolved for later ones too. */
     DCSR_DEFRAGMENT_AUTO = 0,
     DCSR_DEFRAGMENT_OFF /* only when dcsr_matrix_defragment() is called */
 } dcsr_defragmentation;
@@ -74,7 +74,8 @@ typedef enum dcsr_defragmentation {
 /* When entries that are stored more than once are combined, and deletions applied. Views show the same in all
  * cases; what differs is who pays for it, and when. */
 typedef enum dcsr_resolution {
-    /* With insertion while readers ask for views without duplicates, else when somebody reads. */
+    /* With insertion while readers ask for views without duplicates after every few batches, else when somebody
+       reads. */
     DCSR_RESOLVE_AUTO = 0,
     DCSR_RESOLVE_ON_INSERT, /* each batch is merged into the rows that it touches, so that any view is free */
     DCSR_RESOLVE_ON_READ    /* batches are appended, and views resolve the rows that they have touched */
