@@ -9,11 +9,19 @@ typedef struct dcsr_i_group {
     uint64_t page;
     uint64_t first, end; /* entries */
     const dcsr_i_row_page *old;
-    dcsr_i_row_page *fresh;
-    uint64_t places;  /* needed, then where they begin */
-    uint64_t ranges;  /* segments that moved rows leave behind */
-    uint64_t retired; /* how much of the old page is replaced, then where in the limbo list that goes */
+    dcsr_i_row_page *fresh; /* NULL once it is known that nothing of the page changes */
+    dcsr_i_row_page **slot; /* of the next version, where the fresh page is */
+    uint64_t needed;        /* places */
+    uint64_t places;        /* where they begin */
+    uint64_t ranges;        /* segments that moved rows leave behind, at most */
+    uint64_t replaced;      /* how much of the old page is, at most */
+    uint64_t retired;       /* where in the limbo list that goes */
+    bool whole;             /* merging: all rows of the page move, one behind the other */
 } dcsr_i_group;
+
+/* How a row that is kept resolved takes up its entries: it is as if they had come already; they are merged into
+ * it at a new place; those that it does not have are appended, where readers of older versions do not look. */
+typedef enum dcsr_i_way { DCSR_I_LEAVE, DCSR_I_MERGE, DCSR_I_APPEND } dcsr_i_way;
 
 /* How a row takes up its entries. */
 typedef struct dcsr_i_growth {
@@ -21,7 +29,10 @@ typedef struct dcsr_i_growth {
     uint32_t room;     /* how many there are */
     uint32_t entries;  /* of the batch for this row */
     uint32_t capacity; /* of the new segment that it needs; of the moved row; 0: there is room */
+    uint32_t absent;   /* DCSR_I_APPEND: entries that it does not have */
     uint8_t segments;  /* that it has */
+    uint8_t way;       /* merging: dcsr_i_way */
+    bool slack;        /* merging: with room to grow, since it grows at its end */
     bool moves;        /* its segments have run out: into one new segment */
     bool skipped;      /* nothing is to be deleted from an empty row */
 } dcsr_i_growth;
@@ -32,18 +43,27 @@ typedef struct dcsr_i_batch {
     uint64_t *entries; /* sorted: the operation's or the spare array */
     uint64_t n;        /* after combining */
     int stride, column_bits;
-    uint32_t mark;         /* DCSR_I_TOMBSTONE or 0 */
-    bool bulk;             /* into an empty matrix: rows are laid out tight */
+    uint32_t mark;     /* DCSR_I_TOMBSTONE or 0 */
+    bool bulk;         /* into an empty matrix: rows are laid out tight */
+    bool merges;       /* the rows that it touches are resolved (merge_batch.c) */
+    bool *known;       /* merging: of the entries of rows with DCSR_I_APPEND, whether the row has it */
+    uint32_t *columns; /* merging: room for the columns and values of its entries */
+    char *values;
     dcsr_i_growth *growth; /* n of them, of which those at the first entry of a row are used */
     dcsr_i_group *groups;
     uint64_t group_count, group_capacity;
     uint64_t placed;  /* groups whose pages the next version has */
+    uint64_t housed;  /* groups that have their places */
     uint64_t longest; /* rows that move */
     int threads;
     dcsr_i_table *next;
     dcsr_i_limbo *limbo;
-    uint64_t begin, places;
 } dcsr_i_batch;
+
+/* What changes in a table. */
+typedef struct dcsr_i_table_change {
+    uint64_t stored, extra, duplicates, tombstones, rewrites;
+} dcsr_i_table_change;
 
 static inline uint64_t dcsr_i_key_at(const dcsr_i_batch *b, uint64_t i)
 {
@@ -58,12 +78,42 @@ static inline unsigned dcsr_i_row_in_page(const dcsr_i_batch *b, uint64_t key)
 /* Fills in, for each group, its fresh page and how many places its rows need. Nothing that a reader sees
  * changes. */
 dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b);
-/* Writes entries, table entries and lengths, as planned; b->begin is where the new places are. `resolvers`:
- * one per thread. */
+/* Writes entries, table entries and lengths, as planned. `resolvers`: one per thread. */
 void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers);
+
+/* What planning and scattering share with merging. The end of the entries of the row that entry i is of. */
+static inline uint64_t dcsr_i_row_end(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
+{
+    uint64_t row = dcsr_i_key_at(b, i) >> b->column_bits;
+    do i++;
+    while (i < g->end && dcsr_i_key_at(b, i) >> b->column_bits == row);
+    return i;
+}
+/* TOO_LARGE, if the row of entry i cannot be so long. */
+dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t length);
+/* Where row r of a page that is there has room, and how much. */
+void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows);
+/* Gives the fresh page the segment pages that it cannot share: all of them when a row moves, or when the first
+ * has no capacities yet; and those that no row of the page had before. */
+bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels);
+/* Writes n of the batch's entries, from the i-th on, to place `to`. */
+void dcsr_i_store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_t to);
+/* Notes the old row page, and those of its segment pages that were replaced, from `to` on; returns where they
+ * end. */
+dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g, dcsr_i_retired *to);
+
+/* merge_batch.c: planning and scattering a group whose rows are kept resolved. */
+dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest);
+void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
+                        dcsr_i_table_change *sum);
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */
-enum { DCSR_I_PAGES_AHEAD = 12, DCSR_I_SEGMENTS_AHEAD = 5, DCSR_I_ENTRIES_AHEAD = 8 };
+enum {
+    DCSR_I_PAGES_AHEAD = 12,
+    DCSR_I_SEGMENTS_AHEAD = 5,
+    DCSR_I_COLUMNS_AHEAD = 3,
+    DCSR_I_ENTRIES_AHEAD = 8
+};
 
 #endif

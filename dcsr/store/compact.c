@@ -178,6 +178,7 @@ static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const 
     for (uint64_t r = 0; row + r < last; r++)
         if (may_repeat(csr->col_indices, csr->offsets[row + r], csr->offsets[row + r + 1]))
             page->duplicates |= (uint64_t)1 << r;
+    page->ascending = ~page->duplicates;
     return (uint64_t)__builtin_popcountll(page->duplicates);
 }
 

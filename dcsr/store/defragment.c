@@ -38,6 +38,7 @@ static void move_page(const job *j, uint64_t p)
     const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
     if (!fresh) return; /* the page has no entries any more */
     uint64_t to = fresh->segment[0]->begin[0], from = 0, joined = 0;
+    ((dcsr_i_row_page *)fresh)->ascending = old->ascending & ~old->fragmented;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(old, r, pieces);

@@ -4,7 +4,7 @@
  *        | sort by (row, column), combine equal places          sort.c, combine.c
  *        v
  *      groups: the entries of one page of 64 rows
- *        | plan: is there room in the row's last segment?       plan.c
+ *        | plan: is there room in the row's last segment?       plan.c (merge_batch.c, if rows are kept resolved)
  *        |       else how large a new one? or is the row
  *        |       to be moved, because its segments ran out?
  *        | allocate: one prefix sum over groups, one bump
@@ -57,30 +57,51 @@ static void combine_and_group(dcsr_i_batch *b)
 
 /* ---- Allocate ---- */
 
+/* Places for all groups: in one piece into an empty matrix, else in portions, for which there is room where
+ * blocks are free here and there. */
+static dcsr_status take_places(dcsr_i_batch *b)
+{
+    enum { PORTION = 1 << 20 };
+    while (b->housed < b->group_count) {
+        uint64_t end = b->housed, needed = 0, begin;
+        while (end < b->group_count && (b->bulk || needed < PORTION)) needed += b->groups[end++].needed;
+        DCSR_TRY(dcsr_i_arena_take(&b->matrix->arena, needed, b->next->version, &begin));
+        for (; b->housed < end; b->housed++) {
+            b->groups[b->housed].places = begin;
+            begin += b->groups[b->housed].needed;
+        }
+    }
+    return DCSR_OK;
+}
+
+static uint64_t needed_places(const dcsr_i_batch *b)
+{
+    uint64_t needed = 0;
+    for (uint64_t g = 0; g < b->group_count; g++) needed += b->groups[g].needed;
+    return needed;
+}
+
 /* The root and the directories of the next version, and the limbo list. */
 static dcsr_status allocate(dcsr_i_batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
     b->next = dcsr_i_table_copy(matrix, b->base, b->base->rows, b->base->cols);
     if (!b->next) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t retired = 0, needed = 0;
+    uint64_t retired = 0;
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
+        this->retired = retired;
+        if (!this->fresh) continue;
         dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, b->base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = this->fresh;
-        uint64_t places = this->places, replaced = this->retired;
-        this->places = needed;
-        this->retired = retired;
-        needed += places;
-        retired += replaced;
+        this->slot = slot;
+        retired += this->replaced;
     }
     b->limbo = dcsr_i_limbo_create(matrix, retired + dcsr_i_count_replaced(b->base, b->next) + 1);
     if (!b->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     b->limbo->count = retired; /* written by dcsr_i_scatter_batch() */
-    DCSR_TRY(dcsr_i_arena_take(&matrix->arena, needed, b->next->version, &b->begin));
-    b->places = needed;
-    return DCSR_OK;
+    return take_places(b);
 }
 
 /* Frees what a failed batch has made: the pages that are in the table, and the others. */
@@ -91,10 +112,17 @@ static void undo(dcsr_i_batch *b)
         dcsr_i_page_free(matrix, b->groups[g].fresh, b->groups[g].old);
     dcsr_i_free_unshared(matrix, b->next, b->base);
     dcsr_i_limbo_free(matrix, b->limbo);
-    dcsr_i_arena_give(&matrix->arena, b->begin, b->places);
+    for (uint64_t g = 0; g < b->housed; g++)
+        dcsr_i_arena_give(&matrix->arena, b->groups[g].places, b->groups[g].needed);
 }
 
 /* ---- The whole ---- */
+
+static int threads_for(const dcsr_context *context, uint64_t work)
+{
+    int threads = dcsr_i_threads(context, work);
+    return threads < DCSR_I_MAX_BATCH_THREADS ? threads : DCSR_I_MAX_BATCH_THREADS;
+}
 
 static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *operation)
 {
@@ -102,14 +130,16 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
     dcsr_i_resolver resolver[DCSR_I_MAX_BATCH_THREADS];
     int ready = 0;
     dcsr_status status = DCSR_OK;
+    if (b->merges) b->threads = threads_for(context, b->n * WORK_PER_ENTRY + needed_places(b));
     while (ready < b->threads && status == DCSR_OK)
         status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
     if (status == DCSR_OK) {
         dcsr_i_retire_replaced(b->limbo, b->base, b->next);
         dcsr_i_scatter_batch(b, resolver);
-        b->next->contiguous = b->bulk && b->places == b->n;
-        b->next->first = b->begin;
+        b->next->contiguous = b->bulk && needed_places(b) == b->n;
+        b->next->first = b->groups[0].places;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
+        atomic_fetch_add(&b->matrix->due.taken, needed_places(b) + b->n);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
         dcsr_i_publish(b->matrix, b->next, b->limbo);
     }
@@ -132,6 +162,18 @@ static dcsr_status check_again(const dcsr_i_packed *batch, const dcsr_i_table *t
     return DCSR_OK;
 }
 
+/* Room that only merging needs; false if there is no memory. */
+static bool prepare_merging(dcsr_i_batch *b, uint64_t n)
+{
+    dcsr_context *context = b->matrix->context;
+    if (!b->merges) return true;
+    b->known = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->known);
+    b->columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, n, sizeof *b->columns);
+    b->values =
+        b->matrix->value_size ? dcsr_i_alloc(context, DCSR_I_SCRATCH, n, b->matrix->value_size) : NULL;
+    return b->known && b->columns && (b->values || !b->matrix->value_size);
+}
+
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     const dcsr_i_packed *batch = &operation->batch;
@@ -144,9 +186,10 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                       .stride = batch->stride,
                       .column_bits = batch->column_bits,
                       .mark = operation->kind == DCSR_I_REMOVE ? DCSR_I_TOMBSTONE : 0};
-    b.threads = dcsr_i_threads(context, b.n * WORK_PER_ENTRY);
-    if (b.threads > DCSR_I_MAX_BATCH_THREADS) b.threads = DCSR_I_MAX_BATCH_THREADS;
+    b.threads = threads_for(context, b.n * WORK_PER_ENTRY);
     b.bulk = b.base->stored == 0 && !b.mark;
+    b.merges = dcsr_i_resolves_on_insert(matrix) && !b.bulk &&
+               (matrix->policy != DCSR_POLICY_KEEP || b.mark || b.base->tombstone_rows);
     uint64_t words = b.n * (uint64_t)b.stride, *spare = NULL;
     dcsr_status status = DCSR_OK;
     if (!batch->ascending) {
@@ -160,18 +203,21 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     b.group_capacity = b.n < pages ? b.n : pages;
     b.groups = dcsr_i_alloc(context, DCSR_I_SCRATCH, b.group_capacity, sizeof *b.groups);
     b.growth = dcsr_i_alloc(context, DCSR_I_SCRATCH, batch->n, sizeof *b.growth);
-    if (b.groups && b.growth) {
+    if (b.groups && b.growth && prepare_merging(&b, batch->n)) {
         combine_and_group(&b);
         status = dcsr_i_plan_batch(&b);
         if (status == DCSR_OK) status = allocate(&b);
         if (status == DCSR_OK) status = scatter_and_publish(&b, operation);
         if (status == DCSR_OK)
-            dcsr_i_changed(matrix, b.mark ? b.n : 0);
+            dcsr_i_changed(matrix, b.mark && !b.merges ? b.n : 0);
         else
             undo(&b);
     } else {
         status = DCSR_ERROR_OUT_OF_MEMORY;
     }
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.known, batch->n, sizeof *b.known);
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.columns, batch->n, sizeof *b.columns);
+    dcsr_i_free(context, DCSR_I_SCRATCH, b.values, batch->n, matrix->value_size);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.growth, batch->n, sizeof *b.growth);
     dcsr_i_free(context, DCSR_I_SCRATCH, b.groups, b.group_capacity, sizeof *b.groups);
     dcsr_i_free(context, DCSR_I_SCRATCH, spare, words, sizeof *spare);

@@ -5,24 +5,48 @@
  *      worker             looks at the counts, decides what is due, and does it */
 #include "dcsr/store/maintained_transpose.h"
 
-/* Rewrites the rows of a kind, with slack, as a change. */
-static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+/* Rewrites the selected rows, as a change. */
+static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection *selection)
 {
-    dcsr_i_selection selection = {.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true};
     dcsr_i_rewritten result;
     const dcsr_i_table *base = matrix->versions.current;
-    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, &selection));
+    DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, selection));
+    if (selection->kind == DCSR_I_UNTIDY_ROWS) matrix->due.next_page = result.next_page;
     if (!result.table) return DCSR_OK;
     dcsr_i_twin_stays(matrix);
     dcsr_i_publish(matrix, result.table, result.limbo);
     return DCSR_OK;
 }
 
+/* Those of a kind, with slack. */
+static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+{
+    return rewrite_selected(matrix,
+                            &(dcsr_i_selection){.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true});
+}
+
+/* All rows are resolved. */
+static void forget_unresolved(dcsr_matrix *matrix)
+{
+    atomic_store(&matrix->due.resolve_reads, 0);
+    atomic_store(&matrix->due.deletions, 0);
+}
+
 static dcsr_status resolve(dcsr_matrix *matrix)
 {
     DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
-    atomic_store(&matrix->due.resolve_reads, 0);
-    atomic_store(&matrix->due.deletions, 0);
+    forget_unresolved(matrix);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *selection)
+{
+    dcsr_i_selection with_slack = *selection;
+    with_slack.for_view = false;
+    with_slack.slack = matrix->resolve == DCSR_RESOLVE_ON_READ;
+    DCSR_TRY(rewrite_selected(matrix, &with_slack));
+    forget_unresolved(matrix);
+    if (matrix->transpose.owner) dcsr_i_twin_show(matrix->transpose.owner);
     return DCSR_OK;
 }
 
@@ -63,14 +87,15 @@ dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope s
  * not knowing the future. */
 enum { JUMP_COST = 12, MOVE_COST = 4 };
 
-/* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to this
- * many times what is stored, beyond a small matrix's worth. */
-enum { MOST_SPACE = 3, SMALL_SPACE = 1 << 18 };
+/* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to so many halves
+ * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
+ * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
+ * what is stored, so that small ones are not delayed, and twice as much as they have taken, so that it keeps up. A
+ * device moves all rows at once, and later. */
+enum { MOST_HALVES = 3, SMALL_SPACE = 1 << 18, TOMBSTONE_SHARE = 6, PORTIONS = 64 };
+enum { MOST_HALVES_ON_DEVICE = 6, TOMBSTONE_SHARE_ON_DEVICE = 4 };
 
-/* Of what is stored, one in this many may be a tombstone. */
-enum { TOMBSTONE_SHARE = 4 };
-
-typedef enum due { NOTHING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
+typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
 
 /* Whether readers have paid enough: `table` is the version that they have read, or the current one. */
 static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
@@ -83,15 +108,43 @@ static due what_is_due(dcsr_matrix *matrix)
 {
     const dcsr_i_table *table = matrix->versions.current;
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return NOTHING;
-    if (dcsr_i_arena_held(&matrix->arena) > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
     /* With few rows fragmented only those are moved. */
+    const bool device = matrix->context->cuda;
+    const uint64_t halves = device ? MOST_HALVES_ON_DEVICE : MOST_HALVES;
+    const bool space = dcsr_i_arena_held(&matrix->arena) > halves * table->stored / 2 + SMALL_SPACE;
+    if (space && device) return MOVING_ALL;
     if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))
         return table->extra_segments * 8 < table->rows ? MOVING_SELECTED : MOVING_ALL;
     uint64_t deletions = atomic_load(&matrix->due.deletions), last = atomic_load(&matrix->due.resolved_last);
-    bool tombstones = deletions > SMALL_SPACE / 16 && deletions > table->stored / TOMBSTONE_SHARE;
+    bool tombstones = deletions > SMALL_SPACE / 16 &&
+                      deletions > table->stored / (device ? TOMBSTONE_SHARE_ON_DEVICE : TOMBSTONE_SHARE);
     /* The second view that has to do the same work is one too many: the store should. */
     bool twice = last && atomic_load(&matrix->due.resolve_reads) / 2 >= last;
-    return tombstones || twice ? RESOLVING : NOTHING;
+    if (twice || (tombstones && device)) return RESOLVING;
+    const bool portion = atomic_load(&matrix->due.taken) > table->stored / PORTIONS;
+    return portion && (tombstones || space) ? TIDYING : NOTHING;
+}
+
+/* Whether batches are resolved as they come. */
+static bool is_read_fresh(const dcsr_matrix *matrix)
+{
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
+    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
+}
+
+/* Moves a portion of the rows that lie apart, are unresolved, or have much room left. */
+static dcsr_status tidy(dcsr_matrix *matrix)
+{
+    const dcsr_i_selection selection = {.kind = DCSR_I_UNTIDY_ROWS,
+                                        .column_limit = DCSR_MAX_COLS,
+                                        .slack = !is_read_fresh(matrix),
+                                        .first_page = matrix->due.next_page,
+                                        .most = 2 * atomic_exchange(&matrix->due.taken, 0)};
+    DCSR_TRY(rewrite_selected(matrix, &selection));
+    /* Tombstones that have come since the first page was tidied are for the next time. */
+    if (!matrix->due.next_page) forget_unresolved(matrix);
+    return DCSR_OK;
 }
 
 /* Returns whether that has made another version. What fails leaves the matrix as it was, and is due still. */
@@ -104,6 +157,9 @@ static bool do_what_is_due(dcsr_matrix *matrix)
             forget_reads(matrix);
         else
             atomic_store(&matrix->due.reads_seen, atomic_load(&matrix->due.extra_reads));
+        break;
+    case TIDYING:
+        tidy(matrix);
         break;
     case RESOLVING:
         resolve(matrix);
@@ -144,6 +200,32 @@ void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries)
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return;
     atomic_store(&matrix->due.resolved_last, entries);
     if (atomic_fetch_add(&matrix->due.resolve_reads, entries) >= entries) dcsr_i_queue_look_later(matrix);
+}
+
+/* A reader that comes after no more batches than OFTEN comes as soon again: the next batches are resolved as they are
+ * inserted, until so many have come without one. After more batches it may be the first of several reads, or one
+ * that does not come again: one batch will tell. */
+enum { OFTEN = 4 };
+
+void dcsr_i_wanted_fresh(dcsr_matrix *matrix)
+{
+    /* Relaxed: a number that is one off costs a batch that is resolved, or is not. */
+    int batches = atomic_load_explicit(&matrix->due.unread, memory_order_relaxed);
+    if (!batches) return;
+    atomic_store_explicit(&matrix->due.unread, 0, memory_order_relaxed);
+    atomic_store_explicit(&matrix->due.fresh, batches <= OFTEN ? OFTEN : 1, memory_order_relaxed);
+}
+
+bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix)
+{
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    int batches = atomic_load_explicit(&matrix->due.unread, memory_order_relaxed);
+    if (batches <= OFTEN) atomic_fetch_add_explicit(&matrix->due.unread, 1, memory_order_relaxed);
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
+    int fresh = atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed);
+    /* A reader may set it anew meanwhile, which must not be lost. */
+    if (fresh > 0) atomic_compare_exchange_strong(&matrix->due.fresh, &fresh, fresh - 1);
+    return fresh > 0;
 }
 
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions)

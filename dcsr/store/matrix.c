@@ -93,6 +93,10 @@ static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_ma
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: options.defragmentation is %d; use DCSR_DEFRAGMENT_AUTO or _OFF", call,
                            (int)options->defragmentation);
+    if ((unsigned)options->resolve > DCSR_RESOLVE_ON_READ)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: options.resolve is %d; use one of DCSR_RESOLVE_*", call,
+                           (int)options->resolve);
     return DCSR_OK;
 }
 
@@ -121,6 +125,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->policy = options->policy;
     created->segments_per_row = options->segments;
     created->defragmentation = options->defragmentation;
+    created->resolve = options->resolve;
     created->queue.limit = options->queue_limit;
     created->queue.refuse_when_full = options->refuse_when_full;
     created->transpose.maintained = options->maintain_transpose;
@@ -149,8 +154,10 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
 dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
                                      uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation)
 {
-    dcsr_matrix_options options = {
-        .policy = policy, .segments = matrix->segments_per_row, .defragmentation = defragmentation};
+    dcsr_matrix_options options = {.policy = policy,
+                                   .segments = matrix->segments_per_row,
+                                   .defragmentation = defragmentation,
+                                   .resolve = matrix->resolve};
     return open_matrix(inner, matrix->context, matrix->type, rows, cols, &options);
 }
 

@@ -2,9 +2,7 @@
 #include "dcsr/store/batch.h"
 #include <string.h>
 
-/* Gives the fresh page the segment pages that it cannot share: all of them when a row moves, or when the
- * first has no capacities yet; and those that no row of the page had before. */
-static bool make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
+bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
 {
     bool packed = g->old && g->old->packed;
     if (moves || packed) g->fresh->moved = b->base->version + 1;
@@ -21,18 +19,7 @@ static bool make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
     return true;
 }
 
-/* The end of the entries of the row that entry i is of. */
-static inline uint64_t row_end(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
-{
-    uint64_t row = dcsr_i_key_at(b, i) >> b->column_bits;
-    do i++;
-    while (i < g->end && dcsr_i_key_at(b, i) >> b->column_bits == row);
-    return i;
-}
-
-/* Where row r of a page that is there has room, and how much. */
-static inline void find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r,
-                             dcsr_i_growth *grows)
+void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
 {
     if (page->packed) {
         grows->segments = page->length[r] != 0;
@@ -51,19 +38,23 @@ static inline void find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page,
     grows->room = (uint32_t)(total - page->length[r]);
 }
 
+dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t length)
+{
+    if (length <= UINT32_MAX / 2) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                       "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
+                       (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
+}
+
 static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i, uint64_t end)
 {
     dcsr_i_growth grows = {0};
     unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
     uint64_t length = g->old ? g->old->length[r] : 0, n = end - i;
-    if (length + n > UINT32_MAX / 2)
-        return dcsr_i_fail(
-            DCSR_ERROR_TOO_LARGE,
-            "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
-            (unsigned long long)(dcsr_i_key_at(b, i) >> b->column_bits));
+    DCSR_TRY(dcsr_i_check_length(b, i, length + n));
     grows.entries = (uint32_t)n;
     grows.skipped = b->mark && !length;
-    if (!grows.skipped && g->old) find_room(b, g->old, r, &grows);
+    if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
     if (!grows.skipped && n > grows.room) {
         uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n);
         grows.moves = grows.segments == b->matrix->segments_per_row;
@@ -80,13 +71,14 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
     else
         dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->base->version + 1);
     if (!g->fresh) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (b->merges) return dcsr_i_plan_merging(b, g, longest);
     unsigned levels = 0;
     bool moves = false;
     for (uint64_t i = g->first, end; i < g->end; i = end) {
-        end = row_end(b, g, i);
+        end = dcsr_i_row_end(b, g, i);
         DCSR_TRY(plan_row(b, g, i, end));
         const dcsr_i_growth *grows = &b->growth[i];
-        g->places += grows->capacity;
+        g->needed += grows->capacity;
         if (grows->moves) {
             uint64_t length = g->old->length[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
             moves = true;
@@ -96,10 +88,10 @@ static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *
             levels |= 1u << grows->segments;
         }
     }
-    if (!make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
-    g->retired = g->ranges + (g->old != NULL);
+    if (!dcsr_i_make_segment_pages(b, g, moves, levels)) return DCSR_ERROR_OUT_OF_MEMORY;
+    g->replaced = g->ranges + (g->old != NULL);
     for (int k = 0; g->old && k < b->matrix->segments_per_row; k++)
-        g->retired += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
+        g->replaced += g->old->segment[k] && g->old->segment[k] != g->fresh->segment[k];
     return DCSR_OK;
 }
 
@@ -126,6 +118,21 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
     }
 }
 
+/* Where entries are looked for in rows, and whether they come behind these. */
+static inline void fetch_columns(const dcsr_i_batch *b, uint64_t g)
+{
+    if (g + DCSR_I_COLUMNS_AHEAD >= b->group_count) return;
+    const dcsr_i_group *soon = &b->groups[g + DCSR_I_COLUMNS_AHEAD];
+    const dcsr_i_row_page *page = soon->old;
+    for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
+        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
+        if (!page->length[r]) continue;
+        const uint32_t *columns = b->matrix->arena.columns + page->segment[0]->begin[r];
+        __builtin_prefetch(columns);
+        __builtin_prefetch(columns + page->length[r] - 1);
+    }
+}
+
 dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
     dcsr_status status = DCSR_OK;
@@ -137,6 +144,7 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
               : longest) if (b->threads > 1)
     for (uint64_t g = 0; g < b->group_count; g++) {
         fetch_ahead(b, g);
+        if (b->merges) fetch_columns(b, g);
         dcsr_status here = plan_group(b, &b->groups[g], &longest);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)

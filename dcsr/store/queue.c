@@ -320,13 +320,13 @@ static dcsr_matrix *queue_of(dcsr_matrix *matrix)
     return matrix->transpose.owner ? matrix->transpose.owner : matrix;
 }
 
-bool dcsr_i_queue_is_idle(dcsr_matrix *matrix)
+bool dcsr_i_queue_is_asleep(dcsr_matrix *matrix)
 {
     dcsr_matrix *owner = queue_of(matrix);
     pthread_mutex_lock(&owner->queue.lock);
-    bool idle = !dcsr_i_queue_has_work(&owner->queue) && !owner->queue.running;
+    bool asleep = !dcsr_i_queue_has_work(&owner->queue) && !owner->queue.running && !owner->queue.worker_runs;
     pthread_mutex_unlock(&owner->queue.lock);
-    return idle;
+    return asleep;
 }
 
 dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)

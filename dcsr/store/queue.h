@@ -143,8 +143,8 @@ dcsr_status dcsr_i_queue_wait_until_told(dcsr_matrix *matrix, const char *call);
 /* Stops the worker: with `finish` once the queue is empty, else after the running operation, cancelling the
  * rest. What was applied has then been reported. The caller ensures that this ends (turn.h). */
 void dcsr_i_queue_stop(dcsr_matrix *matrix, bool finish);
-/* Whether nothing is queued and nothing is being applied. */
-bool dcsr_i_queue_is_idle(dcsr_matrix *matrix);
+/* Whether nothing is queued, nothing is being applied, and no worker runs, which would trim the matrix. */
+bool dcsr_i_queue_is_asleep(dcsr_matrix *matrix);
 /* Has the worker look what maintenance is due (dcsr_i_maintain()), behind what is queued now; starts one where
  * none runs. Where that has been asked for already, it costs one load. */
 void dcsr_i_queue_look_later(dcsr_matrix *matrix);

@@ -1,9 +1,10 @@
 /* resolve.c: combining the duplicates and applying the tombstones of one row.
  *
  * A row is mostly an ascending stretch that was resolved before and a few entries that have come since. Those
- * are sorted by column, stably, so that each column's entries stay in order of time, and folded into the
- * stretch with the matrix's policy. */
-#include "dcsr/store/store.h"
+ * are sorted by column, stably, so that each column's entries stay in order of time, and merged into the
+ * stretch with the matrix's policy (merge.c). */
+#include "dcsr/store/merge.h"
+#include "dcsr/base/search.h"
 #include <assert.h>
 #include <string.h>
 
@@ -19,18 +20,21 @@ dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *contex
     resolver->keys = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *resolver->keys);
     if (resolver->keys)
         resolver->spare = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *resolver->keys);
-    if (resolver->spare) return DCSR_OK;
+    if (resolver->spare)
+        resolver->columns = dcsr_i_alloc(context, DCSR_I_SCRATCH, capacity, sizeof *resolver->columns);
+    if (resolver->columns) return DCSR_OK;
     dcsr_i_resolver_free(resolver);
     return DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 void dcsr_i_resolver_free(dcsr_i_resolver *resolver)
 {
-    dcsr_i_free(resolver->context, DCSR_I_SCRATCH, resolver->keys, resolver->capacity,
-                sizeof *resolver->keys);
-    dcsr_i_free(resolver->context, DCSR_I_SCRATCH, resolver->spare, resolver->capacity,
-                sizeof *resolver->keys);
+    const uint64_t capacity = resolver->capacity;
+    dcsr_i_free(resolver->context, DCSR_I_SCRATCH, resolver->keys, capacity, sizeof *resolver->keys);
+    dcsr_i_free(resolver->context, DCSR_I_SCRATCH, resolver->spare, capacity, sizeof *resolver->keys);
+    dcsr_i_free(resolver->context, DCSR_I_SCRATCH, resolver->columns, capacity, sizeof *resolver->columns);
     resolver->keys = resolver->spare = NULL;
+    resolver->columns = NULL;
 }
 
 static void insertion_sort(uint64_t *keys, uint64_t n)
@@ -90,14 +94,13 @@ uint64_t *dcsr_i_keys_sort(uint64_t *keys, uint64_t *spare, uint64_t n)
     return merge_runs(keys, spare, ends, runs);
 }
 
-/* A row being resolved: where its entries are, by position along the row, and where the result goes. */
+/* A row being resolved: where its entries are, by position along the row. */
 typedef struct row {
     dcsr_matrix *matrix;
     const dcsr_i_piece *pieces;
     uint64_t ends[DCSR_MAX_SEGMENTS]; /* position behind each piece */
     uint64_t length;
     uint64_t head; /* entries of the ascending beginning */
-    uint64_t out;  /* the next place of the result */
 } row;
 
 /* The arena index of a position. */
@@ -127,18 +130,6 @@ static uint64_t ascending_head(const row *w, bool keep)
     return position;
 }
 
-/* Copies the entries at positions first to end - 1 of the head to the result. */
-static void copy_head(row *w, uint64_t first, uint64_t end)
-{
-    for (int k = 0; first < end; k++) {
-        if (first >= w->ends[k]) continue;
-        uint64_t stop = w->ends[k] < end ? w->ends[k] : end;
-        dcsr_i_copy_entries(w->matrix, w->out, place_of(w, first), stop - first);
-        w->out += stop - first;
-        first = stop;
-    }
-}
-
 /* The first position from `from` on in the head whose column is not below `column`, by doubling steps and
  * bisection: the next one is mostly near. */
 static uint64_t seek(const row *w, uint64_t from, uint64_t column)
@@ -160,23 +151,6 @@ static uint64_t seek(const row *w, uint64_t from, uint64_t column)
     return low;
 }
 
-/* Adds the entry at arena index `at` to the result, whose entries of the same column begin at `group`. */
-static inline void fold(row *w, uint64_t group, uint64_t at, uint32_t column, dcsr_i_combine combine,
-                        bool keep)
-{
-    size_t size = w->matrix->value_size;
-    char *values = w->matrix->arena.values;
-    if (w->matrix->arena.columns[at] & DCSR_I_TOMBSTONE) {
-        w->out = group;
-    } else if (w->out > group && !keep) {
-        if (combine) combine(values + group * size, values + at * size);
-    } else {
-        w->matrix->arena.columns[w->out] = column;
-        if (size) memcpy(values + w->out * size, values + at * size, size);
-        w->out++;
-    }
-}
-
 static row row_of(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count, bool keep)
 {
     row w = {.matrix = matrix, .pieces = pieces};
@@ -194,31 +168,71 @@ static uint64_t tail_keys(const row *w, uint64_t *keys)
     return tail;
 }
 
-/* The ascending head is copied in stretches; only what came after it is sorted, and folded in where its
- * columns belong. */
-uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
-                            int count, uint64_t column_limit, uint64_t to)
-{
-    bool keep = matrix->policy == DCSR_POLICY_KEEP;
-    dcsr_i_combine combine = dcsr_i_combiner(matrix->type, matrix->policy);
-    row w = row_of(matrix, pieces, count, keep);
-    assert(w.length <= resolver->capacity);
-    w.out = to;
-    const uint64_t tail = tail_keys(&w, resolver->keys),
-                   *keys = dcsr_i_keys_sort(resolver->keys, resolver->spare, tail);
+/* ---- Merging ---- */
 
-    uint64_t next = 0; /* of the head */
-    for (uint64_t i = 0; i < tail && keys[i] >> 32 < column_limit;) {
-        uint64_t column = keys[i] >> 32, found = seek(&w, next, column);
-        copy_head(&w, next, found);
-        uint64_t group = w.out;
-        for (next = found; next < w.head && column_at(&w, next) == column; next++)
-            fold(&w, group, place_of(&w, next), (uint32_t)column, combine, keep);
-        for (; i < tail && keys[i] >> 32 == column; i++)
-            fold(&w, group, place_of(&w, keys[i] & UINT32_MAX), (uint32_t)column, combine, keep);
+/* The columns and values of `n` sorted keys: stored entries, by their position, and behind those of the row the
+ * ones of `more`. The values are written into the array that sorting has left free. */
+static dcsr_i_later gather(const row *w, const uint64_t *keys, uint64_t n, const dcsr_i_later *more,
+                           uint32_t *columns, char *values)
+{
+    const size_t size = w->matrix->value_size;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t position = keys[i] & UINT32_MAX;
+        bool stored = position < w->length;
+        uint64_t at = stored ? place_of(w, position) : position - w->length;
+        columns[i] = stored ? w->matrix->arena.columns[at] : more->columns[at];
+        if (size)
+            memcpy(values + i * size, (stored ? w->matrix->arena.values : more->values) + at * size, size);
     }
-    copy_head(&w, next, column_limit < DCSR_MAX_COLS ? seek(&w, next, column_limit) : w.head);
-    return w.out - to;
+    return (dcsr_i_later){columns, values, n};
+}
+
+/* What comes after the head, sorted: entries of the row and those of `more`. */
+static dcsr_i_later sorted_rest(dcsr_i_resolver *resolver, const row *w, const dcsr_i_later *more)
+{
+    uint64_t n = tail_keys(w, resolver->keys);
+    for (uint64_t i = 0; i < more->n; i++)
+        resolver->keys[n++] = (uint64_t)(more->columns[i] & ~DCSR_I_TOMBSTONE) << 32 | (w->length + i);
+    assert(n <= resolver->capacity);
+    const uint64_t *keys = dcsr_i_keys_sort(resolver->keys, resolver->spare, n);
+    return gather(w, keys, n, more, resolver->columns,
+                  (char *)(keys == resolver->keys ? resolver->spare : resolver->keys));
+}
+
+dcsr_i_merge_result dcsr_i_resolve_with(dcsr_i_resolver *resolver, dcsr_matrix *matrix,
+                                        const dcsr_i_stretch *stretch, const dcsr_i_later *more, uint64_t to)
+{
+    const bool keep = matrix->policy == DCSR_POLICY_KEEP;
+    const size_t size = matrix->value_size;
+    const uint64_t begin = stretch->count ? stretch->pieces[0].begin : 0;
+    row w = {.matrix = matrix, .pieces = stretch->pieces};
+    for (int k = 0; k < stretch->count; k++) w.ends[k] = w.length += stretch->pieces[k].length;
+    if (stretch->count) w.head = stretch->ascends ? w.ends[0] : ascending_head(&w, keep);
+    if (stretch->count && w.head > w.ends[0]) w.head = w.ends[0];
+    return dcsr_i_merge(&(dcsr_i_merge_job){
+        .head_columns = matrix->arena.columns + begin,
+        .head_values = matrix->arena.values + begin * size,
+        .head = w.head,
+        .later = w.head < w.length ? sorted_rest(resolver, &w, more) : *more,
+        .columns = matrix->arena.columns + to,
+        .values = matrix->arena.values + to * size,
+        .size = size,
+        .combine = dcsr_i_combiner(matrix->type, matrix->policy),
+        .keep = keep,
+    });
+}
+
+/* How many entries of a row that ascends have a column below the limit. */
+static uint64_t below(const uint32_t *columns, uint64_t n, uint64_t limit)
+{
+    return limit < DCSR_MAX_COLS ? dcsr_i_list_find(columns, 0, n, limit) : n;
+}
+
+uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
+                            uint64_t column_limit, uint64_t to)
+{
+    uint64_t left = dcsr_i_resolve_with(resolver, matrix, stretch, &(dcsr_i_later){0}, to).length;
+    return below(matrix->arena.columns + to, left, column_limit);
 }
 
 /* ---- Counting ---- */

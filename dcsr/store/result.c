@@ -31,22 +31,24 @@ static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, 
     return status;
 }
 
-dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *replace, void *user)
+/* Takes the turn of a matrix whose queue is idle; with a journal only for what that does not keep. */
+static bool take_turn(dcsr_matrix *matrix, bool journaled)
 {
-    dcsr_i_turn_wait wait;
-    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue.lock);
     bool here = !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping &&
-                !matrix->queue.journal;
+                !(journaled && matrix->queue.journal);
     if (here) {
         matrix->queue.running = true;
         matrix->queue.queued++;
     }
     pthread_mutex_unlock(&matrix->queue.lock);
-    dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
-    dcsr_i_turn_wait_end(&wait);
-    if (!here) return status;
-    status = dcsr_i_queue_replace(matrix, replace, user);
+    return here;
+}
+
+/* In the turn that the calling thread has taken, which then ends. */
+static dcsr_status use_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+{
+    dcsr_status status = dcsr_i_queue_replace(matrix, replace, user);
     pthread_mutex_lock(&matrix->queue.lock);
     matrix->queue.running = false;
     matrix->queue.applied++;
@@ -54,6 +56,21 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
     dcsr_i_queue_trim_later(matrix);
     pthread_mutex_unlock(&matrix->queue.lock);
     return status;
+}
+
+dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *replace, void *user)
+{
+    dcsr_i_turn_wait wait;
+    DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
+    bool here = take_turn(matrix, true);
+    dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
+    dcsr_i_turn_wait_end(&wait);
+    return here ? use_turn(matrix, replace, user) : status;
+}
+
+dcsr_status dcsr_i_idle_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void *user)
+{
+    return take_turn(matrix, false) ? use_turn(matrix, replace, user) : DCSR_OK;
 }
 
 /* ---- The old content ---- */

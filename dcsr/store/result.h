@@ -87,6 +87,9 @@ typedef struct dcsr_i_result {
  * thread and makes no operation; but of a durable matrix, whose journal wants one, and elsewhere the worker
  * does it. */
 dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_replace *compute, void *user);
+/* The same for what leaves the entries as they are, if the queue is idle; else compute() is not called, and DCSR_OK
+ * returned. Never waits. */
+dcsr_status dcsr_i_idle_turn(dcsr_matrix *matrix, dcsr_i_replace *compute, void *user);
 
 /* Begins a result that `threads` threads, numbered from 0, add rows to, of some `expected` entries: a guess
  * that decides in which portions room is taken. `keep`: rows that are not added stay as they are; not for a

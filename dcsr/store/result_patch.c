@@ -87,6 +87,7 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
     memcpy(page->segment[0]->begin, old->segment[0]->begin, sizeof page->segment[0]->begin);
     page->duplicates = old->duplicates;
     page->tombstones = old->tombstones;
+    page->ascending = old->ascending;
     return DCSR_OK;
 }
 
@@ -112,6 +113,7 @@ static void place_row(const dcsr_matrix *matrix, dcsr_i_row_page *page, unsigned
     page->fragmented &= ~bit;
     page->duplicates &= ~bit;
     page->tombstones &= ~bit;
+    page->ascending &= ~bit;
     page->segment[0]->begin[r] = begin;
     if (page->packed) return;
     page->segment[0]->capacity[r] = length;

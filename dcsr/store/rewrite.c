@@ -34,6 +34,30 @@ static bool row_reaches(const dcsr_i_rows *rows, const dcsr_i_row_page *page, un
     return false;
 }
 
+/* Whether a row should be brought together with others: one that has more than twice the room that it would be
+ * given, or a segment in a block of which much is not in use. What fills whole blocks leaves whole blocks. */
+static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r)
+{
+    dcsr_i_arena *arena = (dcsr_i_arena *)&matrix->arena;
+    const int shift = dcsr_i_arena_shift(arena);
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    uint64_t room = 0;
+    bool sparse = false;
+    const int count = dcsr_i_segments_of(matrix, page, r, pieces);
+    for (int k = 0; k < count; room += pieces[k++].length)
+        if (!sparse && !(pieces[k].length >> shift))
+            sparse = dcsr_i_arena_is_sparse(arena, pieces[k].begin >> shift);
+    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(page->length[r]));
+}
+
+static uint64_t untidy_rows(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+{
+    uint64_t mask = page->duplicates | page->tombstones;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+        if (page->length[r] && !(mask >> r & 1) && is_untidy(matrix, page, r)) mask |= (uint64_t)1 << r;
+    return mask;
+}
+
 /* The mask of the rows of a page that are meant. */
 static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_rows *rows,
                               const dcsr_i_row_page *page)
@@ -47,14 +71,16 @@ static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_ro
     case DCSR_I_UNRESOLVED_OR_SPLIT_ROWS:
         return mask | page->fragmented;
     case DCSR_I_UNSORTED_ROWS:
-        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
-            if (!(mask >> r & 1) && !row_ascends(rows, page, r)) mask |= (uint64_t)1 << r;
+        for (uint64_t left = ~mask & (~page->ascending | page->fragmented); left; left &= left - 1)
+            if (!row_ascends(rows, page, (unsigned)__builtin_ctzll(left))) mask |= left & -left;
         return mask;
     case DCSR_I_ROWS_BEYOND:
         mask = 0;
         for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
             if (row_reaches(rows, page, r, selection->column_limit)) mask |= (uint64_t)1 << r;
         return mask;
+    case DCSR_I_UNTIDY_ROWS:
+        break; /* select_untidy_rows() */
     }
     return 0;
 }
@@ -119,10 +145,41 @@ static dcsr_status select_rows(job *j)
     return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
+static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
+{
+    uint64_t entries = 0;
+    for (; mask; mask &= mask - 1) entries += page->length[__builtin_ctzll(mask)];
+    return entries;
+}
+
+/* A portion of the untidy rows. */
+static dcsr_status select_untidy_rows(job *j, uint64_t *next_page)
+{
+    enum { SHARE = 8, FEW = 256 };
+    const uint64_t pages = dcsr_i_page_count(j->base);
+    uint64_t entries = 0, p = j->selection->first_page < pages ? j->selection->first_page : 0;
+    const dcsr_i_row_page *page;
+    j->capacity = pages / SHARE + FEW;
+    j->work = dcsr_i_calloc(j->matrix->context, DCSR_I_SCRATCH, j->capacity, sizeof *j->work);
+    if (!j->work) return DCSR_ERROR_OUT_OF_MEMORY;
+    for (uint64_t looks = 0; looks < j->capacity && entries < j->selection->most; looks++, p++) {
+        page = dcsr_i_next_page(j->base, &p);
+        if (!page) break;
+        const uint64_t mask = untidy_rows(j->matrix, page);
+        if (mask) j->work[j->pages++] = (page_work){.page = p, .mask = mask, .old = page};
+        entries += entries_of(page, mask);
+    }
+    *next_page = p < pages ? p : 0;
+    return DCSR_OK;
+}
+
 static bool must_sort(const job *j, const page_work *work, unsigned r)
 {
-    return j->selection->sorted || j->selection->column_limit < DCSR_MAX_COLS ||
-           ((work->old->duplicates | work->old->tombstones) >> r & 1);
+    const dcsr_i_row_page *old = work->old;
+    /* A row whose entries come behind its ascending first segment stays one that ascends. */
+    const bool tail = old->ascending & old->fragmented & (uint64_t)1 << r && !j->selection->slack;
+    return tail || j->selection->sorted || j->selection->column_limit < DCSR_MAX_COLS ||
+           ((old->duplicates | old->tombstones) >> r & 1);
 }
 
 static void measure(job *j)
@@ -202,12 +259,17 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(work->old, r, pieces);
         uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        bool ascends = work->old->ascending >> r & 1;
         if (must_sort(j, work, r)) {
-            left = dcsr_i_resolve_row(resolver, j->matrix, pieces, count, j->selection->column_limit, to);
+            left = dcsr_i_resolve_row(resolver, j->matrix, &(dcsr_i_stretch){pieces, count, ascends},
+                                      j->selection->column_limit, to);
+            ascends = j->matrix->policy != DCSR_POLICY_KEEP;
         } else {
             for (int k = 0; k < count; left += pieces[k++].length)
                 dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
+            ascends &= count < 2;
         }
+        fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
         uint64_t planned = capacity;
         if (j->selection->slack) {
             capacity = row_capacity(j->selection, left);
@@ -307,7 +369,8 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
 {
     *result = (dcsr_i_rewritten){0};
     job j = {.matrix = matrix, .selection = selection, .base = base, .version = version};
-    dcsr_status status = select_rows(&j);
+    dcsr_status status =
+        selection->kind == DCSR_I_UNTIDY_ROWS ? select_untidy_rows(&j, &result->next_page) : select_rows(&j);
     if (status == DCSR_OK && j.pages) {
         measure(&j);
         status = make_table(&j, &result->table);

@@ -54,6 +54,9 @@ typedef struct dcsr_i_row_page {
     uint64_t fragmented; /* bit r: row r has entries in more than one segment */
     uint64_t duplicates; /* bit r: row r may hold a column more than once */
     uint64_t tombstones; /* bit r: row r holds a tombstone */
+    uint64_t
+        ascending; /* bit r: what row r has in its first segment ascends strictly, and deletes nothing; 0: it is
+                            not known. Of an empty row it says nothing. */
     uint64_t moved;      /* no segment page of this page is older than this version */
     uint64_t born : 63;  /* the version that this page was made for */
     uint64_t packed : 1; /* segment 0 has no capacities (they equal the lengths); there are no others */

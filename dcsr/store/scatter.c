@@ -3,8 +3,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* Writes n of the batch's entries, from the i-th on, to place `to`. */
-static void store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_t to)
+void dcsr_i_store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_t to)
 {
     uint32_t *columns = b->matrix->arena.columns + to;
     uint64_t column_mask = ((uint64_t)1 << b->column_bits) - 1;
@@ -31,21 +30,19 @@ static void store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_
     }
 }
 
-typedef struct change {
-    uint64_t stored, extra, duplicates, tombstones, rewrites;
-} change;
-
 /* Moves row r of the page to place `to`, resolved if it was marked. Its old places stay as they are for older
  * versions. */
 static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
-                     uint64_t to, change *sum)
+                     uint64_t to, dcsr_i_table_change *sum)
 {
     dcsr_i_row_page *page = g->fresh;
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     int count = dcsr_i_row_pieces(page, r, pieces);
     uint64_t length = page->length[r], left = 0, bit = (uint64_t)1 << r;
     if ((page->duplicates | page->tombstones) & bit) {
-        left = dcsr_i_resolve_row(resolver, b->matrix, pieces, count, DCSR_MAX_COLS, to);
+        left =
+            dcsr_i_resolve_row(resolver, b->matrix,
+                               &(dcsr_i_stretch){pieces, count, page->ascending >> r & 1}, DCSR_MAX_COLS, to);
         sum->duplicates -= page->duplicates >> r & 1;
         sum->tombstones -= page->tombstones >> r & 1;
         page->duplicates &= ~bit;
@@ -54,6 +51,7 @@ static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
         for (int k = 0; k < count; left += pieces[k++].length)
             dcsr_i_copy_entries(b->matrix, to + left, pieces[k].begin, pieces[k].length);
     }
+    page->ascending &= ~bit;
     for (int k = 0; k < b->matrix->segments_per_row; k++) page->segment[k]->capacity[r] = 0;
     sum->extra -= (uint64_t)count - 1;
     sum->stored -= length - left;
@@ -64,7 +62,7 @@ static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
 
 /* Row r takes up its entries, from the i-th on; new places are from `to` on. */
 static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, unsigned r,
-                        uint64_t i, uint64_t to, change *sum)
+                        uint64_t i, uint64_t to, dcsr_i_table_change *sum)
 {
     dcsr_i_row_page *page = g->fresh;
     const dcsr_i_growth *grows = &b->growth[i];
@@ -77,15 +75,18 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
         page->segment[0]->begin[r] = to;
         page->segment[0]->capacity[r] = (uint32_t)capacity;
-        store_entries(b, i, n, to + page->length[r]);
+        dcsr_i_store_entries(b, i, n, to + page->length[r]);
     } else {
         uint64_t fits = n < grows->room ? n : grows->room;
-        store_entries(b, i, fits, grows->tail);
+        /* Combined, the entries of a batch ascend. */
+        if (!page->length[r] || (fits && grows->segments == 1)) page->ascending &= ~bit;
+        if (!page->length[r] && !b->mark && b->matrix->policy != DCSR_POLICY_KEEP) page->ascending |= bit;
+        dcsr_i_store_entries(b, i, fits, grows->tail);
         if (fits < n) {
             int k = grows->segments;
             page->segment[k]->begin[r] = to;
             page->segment[k]->capacity[r] = grows->capacity;
-            store_entries(b, i + fits, n - fits, to);
+            dcsr_i_store_entries(b, i + fits, n - fits, to);
             if (k) page->fragmented |= bit;
             sum->extra += k != 0;
         }
@@ -109,11 +110,12 @@ static inline void fetch_tail(const dcsr_i_batch *b, uint64_t tail)
 
 /* Two passes, so that the cache lines of the rows' ends, which lie anywhere in the arena, are on their way
  * before they are written. */
-static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver, change *sum)
+static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
+                          dcsr_i_table_change *sum)
 {
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries)
         if (b->growth[i].room) fetch_tail(b, b->growth[i].tail);
-    uint64_t to = b->begin + g->places;
+    uint64_t to = g->places;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (b->growth[i].skipped) continue;
         scatter_row(b, g, resolver, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)), i, to, sum);
@@ -121,18 +123,24 @@ static void scatter_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolve
     }
 }
 
-/* Notes what the group replaces in its part of the limbo list. */
-static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g, dcsr_i_retired *to)
 {
     const dcsr_i_row_page *old = g->old;
-    if (!old) return;
-    dcsr_i_retired *to = &b->limbo->retired[g->retired];
     for (int k = 0; k < b->matrix->segments_per_row; k++)
         if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
             *to++ = (dcsr_i_retired){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
                                      .born = old->moved,
                                      .pointer = old->segment[k]};
     *to++ = (dcsr_i_retired){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
+    return to;
+}
+
+/* Notes what the group replaces in its part of the limbo list. */
+static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
+{
+    const dcsr_i_row_page *old = g->old;
+    if (!old) return;
+    dcsr_i_retired *to = dcsr_i_retire_pages(b, g, &b->limbo->retired[g->retired]);
     if (!g->ranges) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (!b->growth[i].moves) continue;
@@ -154,12 +162,16 @@ void dcsr_i_scatter_batch(dcsr_i_batch *b, dcsr_i_resolver *resolvers)
 #pragma omp parallel num_threads(b->threads) reduction(+ : stored, extra, duplicates, tombstones, rewrites) \
     if (b->threads > 1)
     {
-        change sum = {0};
+        dcsr_i_table_change sum = {0};
         dcsr_i_resolver *resolver = &resolvers[b->threads > 1 ? omp_get_thread_num() : 0];
-#pragma omp for schedule(dynamic, 64)
+#pragma omp for schedule(dynamic, 16)
         for (uint64_t g = 0; g < b->group_count; g++) {
-            if (g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
+            if (!b->merges && g + DCSR_I_SEGMENTS_AHEAD < b->group_count)
                 fetch_tail(b, b->growth[b->groups[g + DCSR_I_SEGMENTS_AHEAD].first].tail);
+            if (b->merges) {
+                dcsr_i_merge_group(b, &b->groups[g], resolver, &sum);
+                continue;
+            }
             scatter_group(b, &b->groups[g], resolver, &sum);
             retire_group(b, &b->groups[g]);
         }

@@ -195,6 +195,11 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t deletions;     /* tombstones written */
     _Atomic uint64_t resolve_reads; /* entries that views have had to resolve */
     _Atomic uint64_t resolved_last; /* by the last of these views */
+    _Atomic uint64_t taken;         /* places that batches took since rows were last tidied */
+    uint64_t next_page;             /* from which on to tidy next; in the matrix's turn */
+    _Atomic int
+        unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
+    _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
 } dcsr_i_due;
 
 struct dcsr_matrix {
@@ -209,6 +214,7 @@ struct dcsr_matrix {
     dcsr_policy policy;
     int segments_per_row;
     dcsr_defragmentation defragmentation;
+    dcsr_resolution resolve;
 
     dcsr_i_arena arena;
     _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
@@ -228,7 +234,9 @@ typedef enum dcsr_i_rows_kind {
     DCSR_I_TOMBSTONE_ROWS,
     DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, /* unresolved ones and those of several segments */
     DCSR_I_UNSORTED_ROWS,            /* unresolved ones and those whose columns do not ascend */
-    DCSR_I_ROWS_BEYOND               /* with a column from column_limit on */
+    DCSR_I_ROWS_BEYOND,              /* with a column from column_limit on */
+    DCSR_I_UNTIDY_ROWS /* unresolved ones, those of several segments or with much more room than they
+                                        need, and those in blocks of which less than most is in use; on the cpu */
 } dcsr_i_rows_kind;
 
 /* Rows to be rewritten into one segment each; those that may hold duplicates or tombstones are also
@@ -239,17 +247,23 @@ typedef struct dcsr_i_selection {
     bool sorted;           /* sort the columns even of rows that need no resolving */
     bool slack;            /* leave room for growth */
     bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
+    uint64_t first_page,
+        most; /* DCSR_I_UNTIDY_ROWS: from this page on, until so many entries are selected, or a
+                                  share of the pages have been looked at */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {
     dcsr_i_table *table;     /* NULL when no row was selected */
     dcsr_i_limbo *limbo;     /* what it no longer needs of base, unless for_view; room for one more */
     uint64_t begin, entries; /* the places taken */
+    uint64_t next_page;      /* DCSR_I_UNTIDY_ROWS: where to go on; 0: that was the last page */
 } dcsr_i_rewritten;          /* all zero on failure */
 
 /* ---- maintenance.c: changes that leave the entries as they are. ---- */
 /* By the worker: defragments the matrix and its twin, as a call asks for. */
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope);
+/* In the matrix's turn: rewrites rows that a view wants resolved, for all views. Of a twin in its owner's turn. */
+dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *selection);
 /* By the worker: does what is due, in the matrix and in its twin, or builds the twin that is wanted. */
 void dcsr_i_maintain(dcsr_matrix *matrix);
 /* These count, and have the worker look when that may be due: */
@@ -257,6 +271,10 @@ void dcsr_i_maintain(dcsr_matrix *matrix);
 void dcsr_i_was_read(dcsr_matrix *matrix, const dcsr_i_table *table);
 /* A reader has had to resolve rows of so many entries. */
 void dcsr_i_was_resolved(dcsr_matrix *matrix, uint64_t entries);
+/* A reader has asked for a version without duplicates and tombstones. */
+void dcsr_i_wanted_fresh(dcsr_matrix *matrix);
+/* In the matrix's turn, once a batch: whether it is to be resolved as it is inserted. */
+bool dcsr_i_resolves_on_insert(dcsr_matrix *matrix);
 /* In the matrix's turn: a change has been applied, with so many deletions. */
 void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 
@@ -319,6 +337,7 @@ static inline uint64_t dcsr_i_slack(uint64_t length)
 typedef struct dcsr_i_resolver {
     dcsr_context *context;
     uint64_t *keys, *spare;
+    uint32_t *columns;
     uint64_t capacity;
 } dcsr_i_resolver;
 dcsr_status dcsr_i_resolver_init(dcsr_i_resolver *resolver, dcsr_context *context, uint64_t capacity);
@@ -326,10 +345,17 @@ void dcsr_i_resolver_free(dcsr_i_resolver *resolver);
 /* Sorts the keys column << 32 | position of a row's entries, mostly a few ascending runs, one per batch. Returns which
  * of the two arrays holds the result. */
 uint64_t *dcsr_i_keys_sort(uint64_t *keys, uint64_t *spare, uint64_t n);
-/* Resolves the entries of the pieces, which are in order of insertion, into the arena from place `to` on,
- * which must not overlap them; returns how many are left. */
-uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_piece *pieces,
-                            int count, uint64_t column_limit, uint64_t to);
+/* A stored row: its pieces, in order of insertion, and whether the first one ascends strictly, as far as is
+ * known. */
+typedef struct dcsr_i_stretch {
+    const dcsr_i_piece *pieces;
+    int count;
+    bool ascends;
+} dcsr_i_stretch;
+/* Resolves a row into the arena from place `to` on, where there is room for all its entries, and which must not
+ * overlap them; returns how many are left. */
+uint64_t dcsr_i_resolve_row(dcsr_i_resolver *resolver, dcsr_matrix *matrix, const dcsr_i_stretch *stretch,
+                            uint64_t column_limit, uint64_t to);
 /* How many entries of a row would be left if it were resolved. Needs no memory, but is faster with some if
  * the row is long and does not ascend. */
 uint64_t dcsr_i_count_row(dcsr_matrix *matrix, const dcsr_i_piece *pieces, int count);
@@ -381,6 +407,8 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
 /* A copy of a segment page, with capacities; `from` may be NULL, or packed, with the lengths given. */
 dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
                                                 const uint32_t *packed_lengths);
+/* One without capacities, whose begins are yet to be written. */
+dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix);
 /* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
  * yet to be written; all or none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };

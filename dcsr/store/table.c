@@ -289,6 +289,11 @@ dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_
     return page;
 }
 
+dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix)
+{
+    return dcsr_i_part_create(matrix, segment_page_size(true));
+}
+
 bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
 {
     void *segments[DCSR_I_PAGES_AT_ONCE], *rows[DCSR_I_PAGES_AT_ONCE];

@@ -239,8 +239,8 @@ void dcsr_i_held_version_close(dcsr_i_held_version *hold)
     pthread_mutex_lock(&matrix->versions.lock);
     bool freed = unpin_locked(matrix, hold->version) || hold->own;
     pthread_mutex_unlock(&matrix->versions.lock);
-    /* A worker that has work will use the space again; one that is idle has had its chance to return it. */
-    if (freed && dcsr_i_queue_is_idle(matrix)) dcsr_i_matrix_trim(matrix);
+    /* The next change will use the space again; where none comes the worker returns it, while it runs. */
+    if (freed && dcsr_i_queue_is_asleep(matrix)) dcsr_i_matrix_trim(matrix);
     dcsr_i_held_version_release(hold->twin);
 }
 

@@ -1,4 +1,5 @@
 /* view.c: creating, reading and destroying views. */
+#include "dcsr/store/result.h"
 #include "dcsr/view/view_data.h"
 #include <math.h>
 
@@ -128,6 +129,32 @@ static bool rows_to_resolve(const dcsr_matrix *matrix, const dcsr_i_table *table
     return flags & DCSR_VIEW_SORTED || duplicates || table->tombstone_rows;
 }
 
+/* A version that is to be resolved for all views: which rows, and in the end the hold on the version that is. */
+typedef struct resolving {
+    const dcsr_i_held_version *plain;
+    const dcsr_i_selection *selection;
+    dcsr_i_held_version *hold; /* NULL: it could not be done, or something has changed meanwhile */
+} resolving;
+
+static dcsr_status resolve_for_all(dcsr_matrix *owner, void *user)
+{
+    resolving *job = user;
+    dcsr_matrix *matrix = job->plain->matrix;
+    (void)owner;
+    if (matrix->versions.current != job->plain->base) return DCSR_OK;
+    dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    dcsr_status status = dcsr_i_resolve_for_all(matrix, job->selection);
+    if (status == DCSR_OK) status = dcsr_i_held_version_create(&job->hold, matrix);
+    dcsr_i_use_set_aside(before);
+    return status;
+}
+
+/* Whether the store itself may be resolved: views of later versions then need not do the work again. */
+static bool may_resolve_for_all(const dcsr_matrix *matrix)
+{
+    return matrix->defragmentation == DCSR_DEFRAGMENT_AUTO && !matrix->context->cuda;
+}
+
 dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix *matrix, unsigned flags)
 {
     dcsr_i_held_version *plain = *hold;
@@ -135,6 +162,12 @@ dcsr_status dcsr_i_held_version_resolve(dcsr_i_held_version **hold, dcsr_matrix 
         .column_limit = DCSR_MAX_COLS, .sorted = flags & DCSR_VIEW_SORTED, .for_view = true};
     if (!rows_to_resolve(matrix, plain->base, flags, &selection.kind)) return DCSR_OK;
     dcsr_i_held_version *shared = share_resolved(matrix, plain->version, flags);
+    if (!shared && may_resolve_for_all(matrix)) {
+        /* Where that fails, there may be memory for the rows of this view alone. */
+        resolving job = {.plain = plain, .selection = &selection};
+        dcsr_i_idle_turn(matrix->transpose.owner ? matrix->transpose.owner : matrix, resolve_for_all, &job);
+        shared = job.hold;
+    }
     if (shared) {
         dcsr_i_held_version_release(plain);
         *hold = shared;
@@ -165,6 +198,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
             (int)layout, flags);
     dcsr_i_held_version *hold = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
+    if (!(flags & DCSR_VIEW_DUPLICATES)) dcsr_i_wanted_fresh(matrix);
     dcsr_view *created = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *created);
     dcsr_status status = created ? dcsr_i_held_version_create(&hold, matrix) : DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_use_set_aside(before);

@@ -64,12 +64,22 @@ typedef enum dcsr_policy {
 DCSR_API const char *dcsr_policy_name(dcsr_policy policy);
 
 typedef enum dcsr_defragmentation {
-    /* The worker maintains the matrix by itself: it moves rows when reading their extra segments has cost
-       more than moving them would, resolves rows when views had to do so twice or a quarter of what is stored
-       is tombstones, and moves everything when the arena holds three times what is stored. */
+    /* The matrix is maintained by itself: the worker moves rows when reading their extra segments has cost more than
+       moving them would, and a portion of them behind each change where many tombstones are stored, or the arena
+       holds much more than is stored; what a view has to resolve is resolved for later ones too. */
     DCSR_DEFRAGMENT_AUTO = 0,
     DCSR_DEFRAGMENT_OFF /* only when dcsr_matrix_defragment() is called */
 } dcsr_defragmentation;
+
+/* When entries that are stored more than once are combined, and deletions applied. Views show the same in all
+ * cases; what differs is who pays for it, and when. */
+typedef enum dcsr_resolution {
+    /* With insertion while readers ask for views without duplicates after every few batches, else when somebody
+       reads. */
+    DCSR_RESOLVE_AUTO = 0,
+    DCSR_RESOLVE_ON_INSERT, /* each batch is merged into the rows that it touches, so that any view is free */
+    DCSR_RESOLVE_ON_READ    /* batches are appended, and views resolve the rows that they have touched */
+} dcsr_resolution;
 
 /* The largest matrix: a column is stored in 31 bits, a row number in 32. */
 #define DCSR_MAX_ROWS ((uint64_t)1 << 32)
@@ -84,6 +94,7 @@ typedef struct dcsr_matrix_options {
     dcsr_policy policy;
     int segments; /* K: segments per row before the row is rewritten into one; 0: DCSR_DEFAULT_SEGMENTS */
     dcsr_defragmentation defragmentation;
+    dcsr_resolution resolve;
     uint64_t queue_limit;  /* bytes of waiting batches; at that limit inserting waits. 0: 512 MiB */
     bool refuse_when_full; /* return DCSR_ERROR_BUSY instead of waiting for room */
     /* The matrix also maintains its transpose, from the same batches, so that views have both at once and

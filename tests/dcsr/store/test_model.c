@@ -347,6 +347,7 @@ static void begin(sequence *s, uint64_t seed)
     dcsr_type type = (dcsr_type)below(s, DCSR_TYPE_COUNT);
     options.segments = below(s, 3) ? DCSR_MIN_SEGMENTS + (int)below(s, 7) : 0;
     options.defragmentation = (dcsr_defragmentation)below(s, 2);
+    options.resolve = (dcsr_resolution)below(s, 3);
     options.queue_limit = below(s, 3) ? 0 : 1 + below(s, 4096);
     s->segments = options.segments ? options.segments : DCSR_DEFAULT_SEGMENTS;
     uint64_t rows = random_dimension(s, false), cols = random_dimension(s, true);

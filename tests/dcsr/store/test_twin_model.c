@@ -140,6 +140,7 @@ static void run(sequence *s, dcsr_context *context, int steps)
                                    .segments = (int)(2 + below(s, 3)),
                                    .defragmentation =
                                        below(s, 2) ? DCSR_DEFRAGMENT_AUTO : DCSR_DEFRAGMENT_OFF,
+                                   .resolve = (dcsr_resolution)below(s, 3),
                                    .maintain_transpose = true};
     uint64_t rows = 1 + below(s, 200), cols = 1 + below(s, 200);
     CHECK_OK(s, dcsr_matrix_create(&s->matrix, context, type, rows, cols, &options));

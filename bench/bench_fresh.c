@@ -1,0 +1,159 @@
+/* bench_fresh.c: reading a graph as it now is after each batch, each edge once, beside SuiteSparse:GraphBLAS.
+ *
+ * The graph is R-MAT (a=.5, b=c=.1), symmetrised. A round is a batch and then a view without duplicates: from
+ * the call that queues the batch until the view is there. `append` puts in new edges alone, one batch after
+ * the other. `new`, `existing` and `remove` take turns with one batch of distinct new edges: it is inserted,
+ * inserted once more, and removed. Nothing is waited for but the view's own version, so what the matrix tidies
+ * by itself is in the times of the rounds that it delays. GraphBLAS has finished its pending work when its clock
+ * stops; it has two ways to change a matrix, of which the better one is reported. */
+#include "bench/peers/peers.h"
+#include <dcsr/view.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef enum kind { APPEND, NEW, EXISTING, REMOVE, KINDS } kind;
+static const char *const kind_name[] = {"append", "new", "existing", "remove"};
+static const char *const way_name[] = {"set", "build"};
+
+typedef struct contest {
+    bench *b;
+    dcsr_type type;
+    bench_entries pool; /* distinct new edges */
+    size_t used;        /* of the pool, by the batches that were appended */
+    dcsr_matrix *matrix;
+    peer_graph *peer; /* NULL: none */
+    bench_samples ours[KINDS], theirs[KINDS][PEER_WAYS];
+} contest;
+
+/* One round on our side; the view is destroyed before the next batch, as by a reader that is done. */
+static void change(contest *c, kind what, const bench_entries *batch)
+{
+    dcsr_ticket *ticket;
+    dcsr_view *view;
+    const double before = bench_now();
+    if (what == REMOVE)
+        BENCH_OK(dcsr_matrix_remove(c->matrix, batch->n, batch->row, batch->col, &ticket));
+    else
+        BENCH_OK(dcsr_matrix_insert(c->matrix, batch->n, batch->row, batch->col,
+                                    c->type == DCSR_PATTERN ? NULL : batch->value, &ticket));
+    BENCH_OK(dcsr_ticket_wait(ticket));
+    BENCH_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    bench_samples_add(&c->ours[what], bench_now() - before);
+    dcsr_view_destroy(view);
+    dcsr_ticket_destroy(ticket);
+}
+
+static void change_peer(contest *c, kind what, const bench_entries *batch, peer_way way)
+{
+    const double before = bench_now();
+    if (what == REMOVE)
+        peer_graph_remove(c->peer, batch, way);
+    else
+        peer_graph_insert(c->peer, batch, way);
+    bench_samples_add(&c->theirs[what][way], bench_now() - before);
+}
+
+static peer_way better_way(contest *c, kind what)
+{
+    return bench_median(&c->theirs[what][PEER_BUILD]) < bench_median(&c->theirs[what][PEER_SET]) ? PEER_BUILD
+                                                                                                 : PEER_SET;
+}
+
+/* So many batches are appended, then as many take turns; the peer's first two rounds try both ways. */
+static void on_size(contest *c, bench_table *table, size_t size, size_t rounds)
+{
+    for (size_t k = 0; k < rounds; k++) {
+        bench_entries batch = bench_entries_slice(&c->pool, c->used + k * size, size);
+        change(c, APPEND, &batch);
+    }
+    for (size_t k = 0; c->peer && k < rounds; k++) {
+        bench_entries batch = bench_entries_slice(&c->pool, c->used + k * size, size);
+        change_peer(c, APPEND, &batch, k < PEER_WAYS ? (peer_way)k : better_way(c, APPEND));
+    }
+    c->used += rounds * size;
+    const size_t left = (c->pool.n - c->used) / size;
+    for (size_t k = 0; k < rounds; k++) {
+        bench_entries batch = bench_entries_slice(&c->pool, c->used + k % left * size, size);
+        for (kind what = NEW; what < KINDS; what++) change(c, what, &batch);
+    }
+    const size_t few = rounds < 12 ? rounds : 12;
+    for (size_t k = 0; c->peer && k < few; k++) {
+        bench_entries batch = bench_entries_slice(&c->pool, c->used + k % left * size, size);
+        for (kind what = NEW; what < KINDS; what++)
+            change_peer(c, what, &batch, k < PEER_WAYS ? (peer_way)k : better_way(c, what));
+    }
+    for (kind what = APPEND; what < KINDS; what++) {
+        const peer_way way = c->peer ? better_way(c, what) : PEER_SET;
+        const double n = (double)size, ours = bench_median(&c->ours[what]),
+                     theirs = bench_median(&c->theirs[what][way]),
+                     worst = bench_percentile(&c->ours[what], 1);
+        bench_row(table, BENCH_LABELS(kind_name[what], c->peer ? way_name[way] : "none"), n, (double)rounds,
+                  1e-6 * n / ours, 1e3 * ours, 1e3 * worst, worst / ours, 1e-6 * n / theirs, 1e3 * theirs,
+                  1e3 * bench_percentile(&c->theirs[what][way], 1), theirs / ours);
+        bench_samples_free(&c->ours[what]);
+        for (peer_way w = PEER_SET; w < PEER_WAYS; w++) bench_samples_free(&c->theirs[what][w]);
+    }
+}
+
+static void check_size(contest *c, uint64_t expected)
+{
+    uint64_t nnz;
+    BENCH_OK(dcsr_matrix_get_nnz(c->matrix, &nnz));
+    if (nnz != expected || (c->peer && peer_graph_nnz(c->peer) != expected))
+        bench_die("%llu entries are left, not %llu", (unsigned long long)nnz, (unsigned long long)expected);
+}
+
+static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
+                    const bench_entries *pool)
+{
+    contest c = {.b = b, .type = type, .pool = *pool};
+    c.matrix = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, NULL);
+    if (!b->gpu && peer_graph_available())
+        c.peer = peer_graph_create(graph->rows, graph->cols, type == DCSR_PATTERN, all, b->threads);
+    bench_table *table = bench_table_begin(
+        b, dcsr_type_name(type), "a batch and a view without duplicates; ratio: GraphBLAS over dcsr",
+        "round peer_way | batch:%.0f rounds:%.0f dcsr_meps:%.3g median_ms:%.3g worst_ms:%.3g "
+        "worst/median:%.2f "
+        "peer_meps:%.3g peer_ms:%.3g peer_worst_ms:%.3g ratio:%.2f");
+    const size_t rounds[] = {40, 30, 10}, sizes[] = {BENCH_SIZE(b, 1000, 10000), BENCH_SIZE(b, 5000, 100000),
+                                                     BENCH_SIZE(b, 20000, 1000000)};
+    for (int s = 0; s < 3; s++) {
+        char what[64];
+        snprintf(what, sizeof what, "%s, batches of %zu", dcsr_type_name(type), sizes[s]);
+        if (bench_has_time(b, what)) on_size(&c, table, sizes[s], BENCH_SIZE(b, 3, rounds[s]));
+    }
+    check_size(&c, graph->nnz + c.used);
+    dcsr_matrix_info info;
+    BENCH_OK(dcsr_matrix_get_info(c.matrix, &info));
+    bench_note(b, "%s: %.1f bytes for each edge at the end", dcsr_type_name(type),
+               (double)info.bytes / (double)(graph->nnz + c.used));
+    dcsr_matrix_destroy(c.matrix);
+    if (c.peer) peer_graph_destroy(c.peer);
+}
+
+int main(int argc, char **argv)
+{
+    bench b;
+    bench_begin(&b, argc, argv, "fresh", "How fast is a graph read as it now is after each batch?");
+    const int scale = BENCH_SIZE(&b, 14, 20);
+    const uint64_t size = (uint64_t)1 << scale;
+    bench_entries edges = bench_entries_rmat(&b, scale, 0, 16 * size, 1);
+    bench_entries_symmetrise(&edges);
+    bench_csr graph = bench_csr_from_entries(&edges, size, size);
+    bench_entries_free(&edges);
+    /* More than are needed, since some exist already or come twice. */
+    const size_t most = BENCH_SIZE(&b, 100000, 16000000);
+    bench_entries pool = bench_entries_rmat(&b, scale, 16 * size, 2 * most, 1);
+    bench_entries_only_new(&pool, &graph, 1);
+    if (pool.n < most) bench_die("only %zu new edges", pool.n);
+    edges = bench_entries_from_csr(&graph);
+    bench_note(&b, "the graph: R-MAT scale %d, %llu edges", scale, (unsigned long long)graph.nnz);
+    compete(&b, DCSR_PATTERN, &graph, &edges, &pool);
+    compete(&b, DCSR_FP64, &graph, &edges, &pool);
+    bench_entries_free(&edges);
+    bench_entries_free(&pool);
+    bench_csr_free(&graph);
+    return bench_end(&b);
+}
