@@ -141,13 +141,13 @@ dcsr_status dcsr_i_each_names(const dcsr_store *store, MDB_txn *txn, const char 
 
 /* ---- Writing ---- */
 
-/* How many names from id `begin` on a record takes, of those before `end`. */
-static uint64_t names_that_fit(const dcsr_names *names, uint64_t begin, uint64_t end)
+/* How many names from id `begin` on a record of up to so many bytes takes, of those before `end`; one at least. */
+static uint64_t names_that_fit(const dcsr_names *names, uint64_t begin, uint64_t end, uint64_t bytes)
 {
     uint64_t fit = 1, most = end - begin;
     while (fit < most) {
         uint64_t middle = fit + (most - fit + 1) / 2;
-        if (record_size(middle, names->offset[begin + middle] - names->offset[begin]) <= RECORD_BYTES)
+        if (record_size(middle, names->offset[begin + middle] - names->offset[begin]) <= bytes)
             fit = middle;
         else
             most = middle - 1;
@@ -209,7 +209,9 @@ dcsr_status dcsr_i_names_put(const dcsr_store *store, MDB_txn *txn, const char *
     DCSR_TRY(find_end(store, txn, matrix, &begin));
     *put = end - matrix->more.names;
     for (; begin < end && bytes < dcsr_i_store_transaction_bytes; begin = matrix->more.names) {
-        dcsr_i_names_record record = {.first = begin, .names = names_that_fit(kept->names, begin, end)};
+        uint64_t left = dcsr_i_store_transaction_bytes - bytes;
+        dcsr_i_names_record record = {.first = begin};
+        record.names = names_that_fit(kept->names, begin, end, left < RECORD_BYTES ? left : RECORD_BYTES);
         record.bytes = kept->names->offset[begin + record.names] - kept->names->offset[begin];
         DCSR_TRY(put_record(store, txn, matrix->more.dictionary, kept->names, &record));
         bytes += record_size(record.names, record.bytes);
