@@ -249,7 +249,6 @@ static dcsr_status load(const loading *l, MDB_txn *txn)
     dcsr_i_matrix_record matrix;
     dcsr_names *names = l->names;
     dcsr_status status = dcsr_i_matrix_record_get(l->store, txn, l->name, &matrix);
-    if (status == DCSR_ERROR_NOT_FOUND && !l->store->read_only) return DCSR_OK;
     if (status == DCSR_ERROR_NOT_FOUND)
         return dcsr_i_fail(status, "%s: there is no matrix '%s'", l->store->path, l->name);
     DCSR_TRY(status);
@@ -338,6 +337,22 @@ static dcsr_names *share(dcsr_store *store, const char *name)
     return kept ? kept->names : NULL;
 }
 
+/* The same for writing: of a matrix that is to be made it is empty. */
+static dcsr_status load_or_begin(dcsr_store *store, const char *name, dcsr_names *names)
+{
+    MDB_txn *txn;
+    dcsr_status status = load_now(store, name, names);
+    if (status != DCSR_ERROR_NOT_FOUND || store->read_only) return status;
+    dcsr_i_store_begin_writing(store);
+    status = dcsr_i_txn_begin(&txn, store, false);
+    if (status == DCSR_OK) {
+        status = dcsr_i_store_check_new(store, txn, name);
+        dcsr_i_txn_abort(txn, store);
+    }
+    dcsr_i_store_end_writing(store);
+    return status;
+}
+
 /* With `changing`, so that it is read and kept once. */
 static dcsr_status open_names(dcsr_names **names, dcsr_context *context, dcsr_store *store, const char *name)
 {
@@ -345,7 +360,7 @@ static dcsr_status open_names(dcsr_names **names, dcsr_context *context, dcsr_st
     if (!opened) {
         DCSR_TRY(dcsr_names_create(&opened, context));
         if (store->read_only) opened->refusal = "the dictionary is of a store that is open for reading only";
-        dcsr_status status = load_now(store, name, opened);
+        dcsr_status status = load_or_begin(store, name, opened);
         if (status == DCSR_OK && !store->read_only) status = keep(store, name, opened);
         if (status != DCSR_OK) {
             dcsr_names_destroy(opened);
