@@ -47,15 +47,14 @@ static uint64_t count_of(void)
 
 static dcsr_status add_range(uint64_t first, uint64_t n, uint64_t *ids)
 {
-    dcsr_text *texts = malloc(n * sizeof *texts);
-    char **rooms = malloc(n * sizeof *rooms);
+    static char room[DCSR_NAMES_LONGEST];
+    dcsr_text *texts = calloc(n, sizeof *texts);
     for (uint64_t i = 0; i < n; i++) {
-        rooms[i] = malloc(DCSR_NAMES_LONGEST);
-        texts[i] = text_of(first + i, rooms[i]);
+        texts[i] = text_of(first + i, room);
+        texts[i].bytes = test_copy(room, texts[i].length);
     }
     dcsr_status status = dcsr_names_add(names, n, texts, ids);
-    for (uint64_t i = 0; i < n; i++) free(rooms[i]);
-    free(rooms);
+    for (uint64_t i = 0; i < n; i++) free((char *)texts[i].bytes);
     free(texts);
     return status;
 }
