@@ -212,6 +212,7 @@ dcsr_status dcsr_i_names_put(const dcsr_store *store, MDB_txn *txn, const char *
         uint64_t left = dcsr_i_store_transaction_bytes - bytes;
         dcsr_i_names_record record = {.first = begin};
         record.names = names_that_fit(kept->names, begin, end, left < RECORD_BYTES ? left : RECORD_BYTES);
+        if (begin + record.names <= matrix->more.names) continue; /* the small record can take no more */
         record.bytes = kept->names->offset[begin + record.names] - kept->names->offset[begin];
         DCSR_TRY(put_record(store, txn, matrix->more.dictionary, kept->names, &record));
         bytes += record_size(record.names, record.bytes);

@@ -173,6 +173,28 @@ Test(store_names, many_go_into_several_records)
     }
 }
 
+/* Where a transaction has no room for what it should write again, it goes on behind that. */
+Test(store_names, go_on_in_transactions_of_any_size, .timeout = 60)
+{
+    uint64_t usual = dcsr_i_store_transaction_bytes;
+    for (uint64_t bytes = 1; bytes < 20000; bytes *= 5) {
+        durable_place p = durable_open_place();
+        dcsr_matrix *matrix = durable_open_small(&p, "a", NULL);
+        dcsr_names *names = open_names(&p, "a");
+        dcsr_i_store_transaction_bytes = bytes;
+        for (uint64_t i = 0; i < 120; i += 6) {
+            add_names(names, i, i + 6);
+            insert_one(matrix, DCSR_OK);
+            cr_assert_eq(stored_names(&p, "a"), i + 6);
+        }
+        dcsr_i_store_transaction_bytes = usual;
+        dcsr_names_destroy(names);
+        dcsr_matrix_destroy(matrix);
+        expect_stored(&p, 120, 120);
+        durable_close_place(&p);
+    }
+}
+
 /* One name a batch: they share records. */
 Test(store_names, few_at_a_time_share_records)
 {
