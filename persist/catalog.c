@@ -79,8 +79,8 @@ dcsr_version_info dcsr_i_version_describe(const dcsr_i_matrix_record *matrix,
 static bool has_version(const MDB_val *value)
 {
     dcsr_i_matrix_record record;
-    if (value->mv_size != sizeof record) return true; /* it is damaged, and there */
-    memcpy(&record, value->mv_data, sizeof record);
+    if (value->mv_size < DCSR_I_SHORT_MATRIX_RECORD) return true; /* it is damaged, and there */
+    memcpy(&record, value->mv_data, DCSR_I_SHORT_MATRIX_RECORD);
     return record.newest != 0;
 }
 
@@ -207,6 +207,24 @@ dcsr_status dcsr_store_get_versions(dcsr_store *store, const char *name, dcsr_ve
 void dcsr_store_list_free(void *list)
 {
     free(list);
+}
+
+dcsr_status dcsr_store_get_tag(dcsr_store *store, const char *name, dcsr_tag *tag, bool *known)
+{
+    DCSR_TRY(dcsr_i_store_check("dcsr_store_get_tag", store, false));
+    DCSR_TRY(dcsr_i_store_check_name("dcsr_store_get_tag", name));
+    if (!tag || !known)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_store_get_tag: %s is NULL",
+                           tag ? "known" : "tag");
+    MDB_txn *txn;
+    dcsr_i_version newest;
+    DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
+    dcsr_status status = dcsr_i_version_get(store, txn, name, 0, &newest);
+    *known = status == DCSR_OK && newest.matrix.more.flags & DCSR_I_MATRIX_TAGGED;
+    *tag = *known ? newest.matrix.more.tag : (dcsr_tag){0};
+    dcsr_i_version_free(&newest);
+    dcsr_i_txn_abort(txn, store);
+    return status;
 }
 
 dcsr_status dcsr_store_find(dcsr_store *store, const char *name, uint64_t version, dcsr_version_info *info)

@@ -32,6 +32,12 @@ dcsr_status dcsr_i_things_delete(const dcsr_store *store, MDB_txn *txn, dcsr_i_d
     return delete_from(store, txn, database, matrix, 0, &(deletion){.before = before});
 }
 
+static dcsr_status delete_names(const dcsr_store *store, MDB_txn *txn, const dcsr_i_matrix_record *record)
+{
+    if (!record->more.dictionary) return DCSR_OK;
+    return dcsr_i_things_delete(store, txn, DCSR_I_DB_CHUNKS, record->more.dictionary, UINT64_MAX);
+}
+
 /* ---- What snapshots have left ---- */
 
 /* *record is that of the matrix, and says what it is then. */
@@ -43,6 +49,7 @@ static dcsr_status sweep_matrix(const dcsr_store *store, MDB_txn *txn, const cha
     DCSR_TRY(delete_from(store, txn, DCSR_I_DB_CHUNKS, record->number, record->named_chunks, &all));
     record->next_chunk = record->named_chunks;
     if (record->newest) return dcsr_i_matrix_record_put(store, txn, name, record);
+    DCSR_TRY(delete_names(store, txn, record));
     MDB_val key = {strlen(name), (void *)name};
     int code = mdb_del(txn, store->database[DCSR_I_DB_MATRICES], &key, NULL);
     return code ? dcsr_i_store_fail(store, code, "deleting an unfinished matrix") : DCSR_OK;
@@ -191,6 +198,7 @@ static dcsr_status delete_all(dcsr_store *store, MDB_txn *txn, const char *name)
     static const dcsr_i_database databases[] = {DCSR_I_DB_VERSIONS, DCSR_I_DB_CHUNKS, DCSR_I_DB_LOG};
     for (size_t d = 0; d < sizeof databases / sizeof *databases; d++)
         DCSR_TRY(dcsr_i_things_delete(store, txn, databases[d], record.number, UINT64_MAX));
+    DCSR_TRY(delete_names(store, txn, &record));
     MDB_val key = {strlen(name), (void *)name};
     int code = mdb_del(txn, store->database[DCSR_I_DB_MATRICES], &key, NULL);
     return code ? dcsr_i_store_fail(store, code, "deleting a matrix") : DCSR_OK;
@@ -215,6 +223,9 @@ dcsr_status dcsr_store_delete(dcsr_store *store, const char *name)
         dcsr_i_journal_matrix(store, name)
             ? dcsr_i_fail(DCSR_ERROR_BUSY, "%s#%s: it is open as a durable matrix; destroy that first",
                           store->path, name)
+        : dcsr_i_names_are_open(store, name)
+            ? dcsr_i_fail(DCSR_ERROR_BUSY, "%s#%s: its dictionary is open; destroy that first", store->path,
+                          name)
             : dcsr_i_store_with_room(store, delete_matrix, (void *)name);
     dcsr_i_store_unlock(store);
     return status;

@@ -270,6 +270,7 @@ void dcsr_i_durable_close(dcsr_i_durable *durable)
         dcsr_i_durable **link = &store->durable;
         while (*link != durable) link = &(*link)->next;
         *link = durable->next;
+        dcsr_i_names_let_go(store, durable->name);
         dcsr_i_store_end_writing(store);
     }
     let_go(durable->log);

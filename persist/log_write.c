@@ -78,7 +78,29 @@ static dcsr_status put_group(const dcsr_store *store, MDB_txn *txn, dcsr_i_durab
         DCSR_TRY(put_operation(store, txn, &matrix, o));
         if (seen && o->journal.version <= snapshot->version) durable->group_seen = matrix.next_position - 1;
     }
+    const dcsr_i_operation *last = durable->group_last;
+    dcsr_i_matrix_record_tag(&matrix, last->journal.tagged ? &last->journal.tag : NULL);
     return dcsr_i_matrix_record_put(store, txn, durable->name, &matrix);
+}
+
+/* Writes names that the group may need; where they are many, by transactions of their own, of which *txn is
+ * the last, still open. */
+static dcsr_status put_names(const dcsr_store *store, MDB_txn **txn, const dcsr_i_durable *durable)
+{
+    for (bool all = false; !all;) {
+        dcsr_i_matrix_record matrix;
+        uint64_t put;
+        DCSR_TRY(dcsr_i_matrix_record_again(store, *txn, durable->name, &matrix));
+        DCSR_TRY(dcsr_i_names_put(store, *txn, durable->name, &matrix, &put, &all));
+        if (put) DCSR_TRY(dcsr_i_matrix_record_put(store, *txn, durable->name, &matrix));
+        if (all) break;
+        MDB_txn *full = *txn;
+        *txn = NULL;
+        DCSR_TRY(dcsr_i_txn_commit_early(full, store));
+        DCSR_I_POINT("log: names committed");
+        DCSR_TRY(dcsr_i_txn_begin(txn, store, true));
+    }
+    return DCSR_OK;
 }
 
 static dcsr_status write_groups(dcsr_store *store, void *user)
@@ -87,6 +109,9 @@ static dcsr_status write_groups(dcsr_store *store, void *user)
     MDB_txn *txn;
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, true));
     dcsr_status status = DCSR_OK;
+    /* All names first: what of the groups has been put may not be committed before the rest. */
+    for (const dcsr_i_durable *d = store->durable; d && status == DCSR_OK; d = d->next)
+        if (d->group && dcsr_i_names_are_open(store, d->name)) status = put_names(store, &txn, d);
     for (dcsr_i_durable *d = store->durable; d && status == DCSR_OK; d = d->next)
         if (d->group) status = put_group(store, txn, d);
     if (status != DCSR_OK) {

@@ -19,7 +19,7 @@ static dcsr_status make_databases(dcsr_store *store, MDB_txn *txn)
         int code = mdb_dbi_open(txn, dcsr_i_database_names[d], MDB_CREATE, &store->database[d]);
         if (code) return dcsr_i_store_fail(store, code, "making its databases");
     }
-    dcsr_i_store_record record = {.format = DCSR_I_STORE_FORMAT,
+    dcsr_i_store_record record = {.format = DCSR_I_FIRST_FORMAT,
                                   .compression = (uint32_t)store->compression,
                                   .chunk_bytes = store->chunk_bytes,
                                   .next_matrix = 1};

@@ -437,6 +437,7 @@ void dcsr_store_close(dcsr_store *store)
     /* In a forked child the environment, its threads and its locks are the parent's. A lock that the parent
      * has belongs to its children as well, until it gives it up in so many words. */
     if (ours && dcsr_i_journal_close(store) != DCSR_OK) return;
+    dcsr_i_names_close(store);
     if (ours) dcsr_i_writeback_close(store);
     dcsr_i_readers_free(store, ours);
     if (ours && store->env) mdb_env_close(store->env);

@@ -56,6 +56,12 @@ dcsr_i_chunk_layout dcsr_i_chunk_layout_of(uint64_t rows, uint64_t entries, size
     return layout;
 }
 
+void dcsr_i_matrix_record_tag(dcsr_i_matrix_record *record, const dcsr_tag *tag)
+{
+    record->more.flags = tag ? DCSR_I_MATRIX_TAGGED : 0;
+    record->more.tag = tag ? *tag : (dcsr_tag){0};
+}
+
 static const char *wrong_chunks(const dcsr_i_version_record *version, const dcsr_i_chunk *chunks)
 {
     uint64_t row = 0, entries = 0;

@@ -14,8 +14,10 @@
 #error "the format of a store is that of little-endian machines"
 #endif
 
-#define DCSR_I_STORE_MAGIC  "dcsr\0st1"
-#define DCSR_I_STORE_FORMAT 1u
+#define DCSR_I_STORE_MAGIC "dcsr\0st1"
+/* A store has the first version of the format until it gets a dictionary or a tag, then the second. */
+#define DCSR_I_FIRST_FORMAT 1u
+#define DCSR_I_STORE_FORMAT 2u
 
 typedef struct dcsr_i_store_record {
     char magic[8];
@@ -27,6 +29,15 @@ typedef struct dcsr_i_store_record {
     uint64_t checksum;
 } dcsr_i_store_record;
 
+/* What a matrix may have besides. */
+typedef struct dcsr_i_matrix_more {
+    uint32_t dictionary; /* its number, in keys of chunks; 0: there is none */
+    uint32_t flags;
+    uint64_t names; /* of the dictionary */
+    dcsr_tag tag;   /* of the matrix that recovery gives */
+} dcsr_i_matrix_more;
+enum { DCSR_I_MATRIX_TAGGED = 1 };
+
 typedef struct dcsr_i_matrix_record {
     uint32_t number;
     uint32_t unused;
@@ -36,18 +47,35 @@ typedef struct dcsr_i_matrix_record {
     uint64_t created;
     uint64_t named_chunks; /* chunks from this number on are named by no version */
     uint64_t unused2;
+    dcsr_i_matrix_more more;
     uint64_t checksum;
 } dcsr_i_matrix_record;
+/* Without `more`, where all of that is zero. */
+enum { DCSR_I_SHORT_MATRIX_RECORD = 64 };
+
+/* Before the names of a record of a dictionary: the length of each in two bytes, their bytes, zeros up to a
+ * multiple of eight, and the checksum. */
+typedef struct dcsr_i_names_record {
+    uint64_t first; /* id */
+    uint64_t names, bytes;
+    uint64_t flags; /* none yet */
+} dcsr_i_names_record;
 
 /* Before the chunks of a version record, which a checksum follows. */
 typedef struct dcsr_i_version_record {
     uint64_t version, rows, cols, nnz, created, log_position, chunks, written;
     uint32_t type, policy, segments, flags;
     uint64_t queue_limit;
-    uint8_t unused[32];
+    dcsr_tag tag;
+    uint8_t unused[16];
     uint64_t stored;
 } dcsr_i_version_record;
-enum { DCSR_I_DEFRAGMENT_ON_DEMAND = 1, DCSR_I_REFUSE_WHEN_FULL = 2, DCSR_I_MAINTAIN_TRANSPOSE = 4 };
+enum {
+    DCSR_I_DEFRAGMENT_ON_DEMAND = 1,
+    DCSR_I_REFUSE_WHEN_FULL = 2,
+    DCSR_I_MAINTAIN_TRANSPOSE = 4,
+    DCSR_I_VERSION_TAGGED = 8
+};
 
 typedef struct dcsr_i_chunk {
     uint64_t number, first_row, rows, entries;
@@ -68,7 +96,8 @@ enum { DCSR_I_LOG_INSERT = 1, DCSR_I_LOG_REMOVE = 2, DCSR_I_LOG_RESIZE = 3 };
 enum { DCSR_I_BATCH_GOES_ON = 1 };
 
 static_assert(sizeof(dcsr_i_store_record) == 40, "as in docs/FORMAT.md");
-static_assert(sizeof(dcsr_i_matrix_record) == 64, "as in docs/FORMAT.md");
+static_assert(sizeof(dcsr_i_matrix_record) == 96, "as in docs/FORMAT.md");
+static_assert(sizeof(dcsr_i_names_record) == 32, "as in docs/FORMAT.md");
 static_assert(sizeof(dcsr_i_version_record) == 128, "as in docs/FORMAT.md");
 static_assert(sizeof(dcsr_i_chunk) == 56, "as in docs/FORMAT.md");
 static_assert(sizeof(dcsr_i_log_record) == 48, "as in docs/FORMAT.md");
@@ -95,6 +124,9 @@ typedef struct dcsr_i_chunk_layout {
     uint64_t columns, values, bytes;
 } dcsr_i_chunk_layout;
 dcsr_i_chunk_layout dcsr_i_chunk_layout_of(uint64_t rows, uint64_t entries, size_t value_size);
+
+/* The tag of a matrix; NULL: it has none. */
+void dcsr_i_matrix_record_tag(dcsr_i_matrix_record *record, const dcsr_tag *tag);
 
 /* Whether a record says what cannot be; *why says it then. `chunks` follow the version's record. */
 bool dcsr_i_version_is_wrong(const dcsr_i_version_record *version, const dcsr_i_chunk *chunks,

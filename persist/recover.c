@@ -119,6 +119,8 @@ static dcsr_status restore(recovery *r, dcsr_context *context, dcsr_i_stored *ne
     DCSR_I_POINT("recovery: restored");
     dcsr_status status = replay(r, newest->version.record.log_position);
     dcsr_i_operation_release(r->operation);
+    if (status == DCSR_OK && r->record.more.flags & DCSR_I_MATRIX_TAGGED)
+        dcsr_i_matrix_tag(r->matrix, &r->record.more.tag);
     DCSR_I_POINT("recovery: replayed");
     return status;
 }

@@ -254,6 +254,8 @@ dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_c
     dcsr_matrix_options own = options_of(&stored->version.record);
     dcsr_status status = (context->device == DCSR_DEVICE_CPU ? restore_host : restore_device)(
         matrix, call, context, stored, options ? options : &own);
+    if (status == DCSR_OK && stored->version.record.flags & DCSR_I_VERSION_TAGGED)
+        dcsr_i_matrix_tag(*matrix, &stored->version.record.tag);
     free_chunks(stored);
     return status;
 }

@@ -109,7 +109,7 @@ void dcsr_i_base_forget(dcsr_store *store, uint32_t number)
 }
 
 static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_rows *rows,
-                                      uint64_t log_position)
+                                      const dcsr_tag *tag, uint64_t log_position)
 {
     const dcsr_matrix *matrix = s->matrix;
     dcsr_i_version_record record = {.version = s->record.newest + 1,
@@ -126,6 +126,10 @@ static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) record.flags |= DCSR_I_DEFRAGMENT_ON_DEMAND;
     if (matrix->queue.refuse_when_full) record.flags |= DCSR_I_REFUSE_WHEN_FULL;
     if (matrix->transpose.maintained) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
+    if (tag) {
+        record.flags |= DCSR_I_VERSION_TAGGED;
+        record.tag = *tag;
+    }
     for (uint64_t c = 0; c < s->plan.count; c++) {
         record.nnz += s->plan.chunks[c].chunk.entries;
         record.stored += s->plan.chunks[c].chunk.stored;
@@ -177,6 +181,27 @@ static uint64_t entries_to_pack(const dcsr_i_chunk_plan *plan)
     return entries;
 }
 
+/* Writes the names that the version may need, and more; *put is how many of them are not committed yet. */
+static dcsr_status put_names(dcsr_i_new_version *s, uint64_t *put)
+{
+    bool all;
+    DCSR_TRY(dcsr_i_names_put(s->store, s->txn, s->name, &s->record, put, &all));
+    while (!all) {
+        DCSR_TRY(dcsr_i_turn_transaction(s));
+        DCSR_TRY(dcsr_i_names_put(s->store, s->txn, s->name, &s->record, put, &all));
+    }
+    return DCSR_OK;
+}
+
+/* Nothing but names is new. */
+static dcsr_status commit_names(dcsr_i_new_version *s)
+{
+    DCSR_TRY(dcsr_i_matrix_record_put(s->store, s->txn, s->name, &s->record));
+    MDB_txn *txn = s->txn;
+    s->txn = NULL;
+    return dcsr_i_txn_commit_early(txn, s->store);
+}
+
 static dcsr_status write_view(dcsr_i_new_version *s, dcsr_view *view, dcsr_version_info *info)
 {
     const dcsr_i_rows *rows;
@@ -190,12 +215,17 @@ static dcsr_status write_view(dcsr_i_new_version *s, dcsr_view *view, dcsr_versi
                               rows == dcsr_i_view_rows(view) ? known_version(s) : 0));
     s->threads = dcsr_i_threads(s->matrix->context, entries_to_pack(&s->plan));
     DCSR_TRY(dcsr_i_write_chunks(s));
-    uint64_t position = s->store->on_its_way.position;
-    dcsr_i_version_record record = describe(s, rows, position);
+    uint64_t position, names;
+    DCSR_TRY(put_names(s, &names));
+    position = s->store->on_its_way.position;
+    const dcsr_tag *tag = dcsr_i_view_tag(view);
+    dcsr_i_version_record record = describe(s, rows, tag, position);
     if (is_base(s, &record)) {
+        if (names) DCSR_TRY(commit_names(s));
         *info = dcsr_i_version_describe(&s->record, &s->base.record);
         info->written_bytes = 0;
     } else {
+        if (position + 1 == s->record.next_position) dcsr_i_matrix_record_tag(&s->record, tag);
         DCSR_TRY(put_version(s, &record));
         DCSR_TRY(dcsr_i_things_delete(s->store, s->txn, DCSR_I_DB_LOG, s->record.number, position + 1));
         MDB_txn *txn = s->txn;

@@ -17,6 +17,9 @@ typedef struct dcsr_i_new_version {
     uint64_t written, chunks_written; /* bytes, chunks: by all of them */
 } dcsr_i_new_version;
 
+/* Commits what is there of a large snapshot, and begins the next transaction once the log has had its turn.
+ */
+dcsr_status dcsr_i_turn_transaction(dcsr_i_new_version *s);
 /* Writes those chunks of the plan that the store does not have, and notes in the plan where they are. On
  * success a transaction is open. */
 dcsr_status dcsr_i_write_chunks(dcsr_i_new_version *s);

@@ -119,9 +119,7 @@ static void pack(const dcsr_i_new_version *s, parcel *p)
 
 /* ---- Into the store ---- */
 
-/* Commits what is there of a large snapshot, and begins the next transaction once the log has had its turn.
- */
-static dcsr_status turn_transaction(dcsr_i_new_version *s)
+dcsr_status dcsr_i_turn_transaction(dcsr_i_new_version *s)
 {
     dcsr_i_matrix_record now;
     DCSR_TRY(dcsr_i_matrix_record_put(s->store, s->txn, s->name, &s->record));
@@ -136,6 +134,7 @@ static dcsr_status turn_transaction(dcsr_i_new_version *s)
     DCSR_TRY(dcsr_i_txn_begin(&s->txn, s->store, true));
     DCSR_TRY(dcsr_i_matrix_record_again(s->store, s->txn, s->name, &now));
     s->record.next_position = now.next_position;
+    s->record.more = now.more;
     return DCSR_OK;
 }
 
@@ -181,7 +180,7 @@ static dcsr_status write_group(dcsr_i_new_version *s, group *g)
     static const uint64_t large = (uint64_t)4 << 20;
     if (g->bytes >= large) dcsr_i_writeback_start(s->store);
     if (s->in_transaction && s->in_transaction + g->bytes > most_in_transaction(s->store))
-        DCSR_TRY(turn_transaction(s));
+        DCSR_TRY(dcsr_i_turn_transaction(s));
     for (uint64_t i = 0; i < g->count; i++) {
         parcel *p = &g->parcels[i];
         if (p->in_place) DCSR_TRY(reserve(s, &p->planned->chunk, p->bytes, &p->data));

@@ -12,6 +12,7 @@
  *      restore.c    a version becomes a matrix; stored_view.c: a view; stored_chunk.c reads and checks
  *      journal.c    durable matrices, and the threads of their log; log_write.c writes it,
  *                   log_record.c has its records, recover.c replays it
+ *      store_names.c   dictionaries: their records, and who has them open
  *      verify.c     reads everything; pages.c: LMDB's own pages
  *      copy.c       a checked copy of all that there is; backup.c puts it in place, or elsewhere
  *      store_info.c what a store tells about itself: size, readers
@@ -84,6 +85,7 @@ struct dcsr_store {
     bool names_are_whole;               /* each name and record of a matrix was; under `writing` */
     dcsr_i_on_its_way on_its_way;       /* under `writing` */
     struct dcsr_i_durable *durable;     /* matrices that are open for durable work; under `writing` */
+    struct dcsr_i_kept_names *names;    /* dictionaries that are open; under `writing` */
     struct dcsr_i_log_writer *log;      /* its threads; NULL before the first durable matrix */
     struct dcsr_i_writeback *writeback; /* NULL before the first large snapshot */
 };
@@ -192,7 +194,7 @@ dcsr_status dcsr_i_store_record_put(const dcsr_store *store, MDB_txn *txn, dcsr_
 dcsr_status dcsr_i_matrix_record_get(const dcsr_store *store, MDB_txn *txn, const char *name,
                                      dcsr_i_matrix_record *record);
 dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
-                                     dcsr_i_matrix_record *record);
+                                     const dcsr_i_matrix_record *record);
 /* The same of one that has to be there: CORRUPT when it is not. */
 dcsr_status dcsr_i_matrix_record_again(const dcsr_store *store, MDB_txn *txn, const char *name,
                                        dcsr_i_matrix_record *record);
@@ -266,6 +268,26 @@ dcsr_status dcsr_i_store_write_version(dcsr_store *store, const char *name, dcsr
                                        dcsr_version_info *info);
 /* Of a matrix that is deleted. With `writing`. */
 void dcsr_i_base_forget(dcsr_store *store, uint32_t number);
+
+/* ---- store_names.c: all but the first with `writing` ---- */
+
+/* Gives each record of a dictionary to `visit`, once it has been found to be in order: `first` is the id of
+ * its first name. Errors: CORRUPT, also where there are more or fewer names than the matrix's record says. */
+typedef dcsr_status (*dcsr_i_names_visitor)(void *user, const dcsr_i_names_record *record,
+                                            const uint16_t *lengths, const char *bytes);
+dcsr_status dcsr_i_each_names(const dcsr_store *store, MDB_txn *txn, const char *name,
+                              const dcsr_i_matrix_record *matrix, dcsr_i_names_visitor visit, void *user);
+/* Writes names that the open dictionary of that name has and the store does not, and notes them in the
+ * matrix's record, which the caller writes: *all where they were not too many for one transaction, else the
+ * caller commits, and calls it again. *put is how many. */
+dcsr_status dcsr_i_names_put(const dcsr_store *store, MDB_txn *txn, const char *name,
+                             dcsr_i_matrix_record *matrix, uint64_t *put, bool *all);
+/* Whether a dictionary of that name is open. */
+bool dcsr_i_names_are_open(const dcsr_store *store, const char *name);
+/* A durable matrix has gone: its dictionary need not be kept any more where no caller has it. */
+void dcsr_i_names_let_go(dcsr_store *store, const char *name);
+/* The store is closed. */
+void dcsr_i_names_close(dcsr_store *store);
 
 /* ---- copy.c, verify.c ---- */
 

@@ -36,7 +36,9 @@ dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
         return dcsr_i_fail(DCSR_ERROR_IO, "%s/data.mdb: %s", store->path, strerror(errno));
     DCSR_TRY(dcsr_i_txn_begin(&txn, store, false));
     mdb_env_stat(store->env, &stat);
-    dcsr_status status = dcsr_i_store_count(store, txn, &matrices);
+    dcsr_i_store_record record;
+    dcsr_status status = dcsr_i_store_record_get(store, txn, &record);
+    if (status == DCSR_OK) status = dcsr_i_store_count(store, txn, &matrices);
     uint64_t pages = free_pages(txn, 0, UINT64_MAX);
     dcsr_i_txn_abort(txn, store);
     DCSR_TRY(status);
@@ -46,7 +48,7 @@ dcsr_status dcsr_store_get_info(dcsr_store *store, dcsr_store_info *info)
                               .chunk_bytes = store->chunk_bytes,
                               .compression = store->compression,
                               .read_only = store->read_only,
-                              .format = DCSR_I_STORE_FORMAT};
+                              .format = record.format};
     return DCSR_OK;
 }
 

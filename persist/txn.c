@@ -135,12 +135,12 @@ dcsr_status dcsr_i_store_record_get(const dcsr_store *store, MDB_txn *txn, dcsr_
         memcmp(value.mv_data, DCSR_I_STORE_MAGIC, sizeof record->magic) != 0)
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: this is not a store of matrices", store->path);
     memcpy(record, value.mv_data, sizeof *record);
-    if (record->format != DCSR_I_STORE_FORMAT &&
+    if ((record->format < DCSR_I_FIRST_FORMAT || record->format > DCSR_I_STORE_FORMAT) &&
         dcsr_i_is_sealed(value.mv_data, value.mv_size, key.mv_data, key.mv_size))
         return dcsr_i_fail(
             DCSR_ERROR_FORMAT,
-            "%s: the store has version %u of the format, and this library knows version %u; use a "
-            "newer library",
+            "%s: the store has version %u of the format, and this library knows those up to %u; use a newer "
+            "library",
             store->path, record->format, DCSR_I_STORE_FORMAT);
     if (value.mv_size != sizeof *record ||
         !dcsr_i_is_sealed(record, sizeof *record, key.mv_data, key.mv_size))
@@ -177,16 +177,21 @@ static int has_from(bool *has, const dcsr_store *store, MDB_txn *txn, dcsr_i_dat
 static dcsr_status check_age(const dcsr_store *store, MDB_txn *txn, const char *name,
                              const dcsr_i_matrix_record *record)
 {
-    bool version, log = false;
+    bool version, log = false, names = false;
     int code = has_from(&version, store, txn, DCSR_I_DB_VERSIONS, record->number, record->newest + 1);
     if (!code && !version)
         code = has_from(&log, store, txn, DCSR_I_DB_LOG, record->number, record->next_position);
+    if (!code && record->more.dictionary)
+        code = has_from(&names, store, txn, DCSR_I_DB_CHUNKS, record->more.dictionary, record->more.names);
     if (code) return dcsr_i_store_fail(store, code, "reading the record of a matrix");
-    if (!version && !log) return DCSR_OK;
+    if (!version && !log && !names) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_CORRUPT,
                        "%s#%s: the record of the matrix is older than the last of its %s; versions can be "
                        "restored by their numbers, or the store from a backup",
-                       store->path, name, version ? "versions" : "records in the log");
+                       store->path, name,
+                       version ? "versions"
+                       : log   ? "records in the log"
+                               : "names");
 }
 
 /* A record that may be too old. */
@@ -197,11 +202,12 @@ static dcsr_status read_matrix_record(const dcsr_store *store, MDB_txn *txn, con
     int code = mdb_get(txn, store->database[DCSR_I_DB_MATRICES], &key, &value);
     if (code == MDB_NOTFOUND) return DCSR_ERROR_NOT_FOUND;
     if (code) return dcsr_i_store_fail(store, code, "reading the record of a matrix");
-    if (value.mv_size != sizeof *record ||
+    if ((value.mv_size != sizeof *record && value.mv_size != DCSR_I_SHORT_MATRIX_RECORD) ||
         !dcsr_i_is_sealed(value.mv_data, value.mv_size, name, strlen(name)))
         return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is damaged", store->path,
                            name);
-    memcpy(record, value.mv_data, sizeof *record);
+    *record = (dcsr_i_matrix_record){0};
+    memcpy(record, value.mv_data, value.mv_size - sizeof record->checksum);
     return DCSR_OK;
 }
 
@@ -220,11 +226,26 @@ dcsr_status dcsr_i_matrix_record_again(const dcsr_store *store, MDB_txn *txn, co
     return dcsr_i_fail(DCSR_ERROR_CORRUPT, "%s#%s: the record of the matrix is gone", store->path, name);
 }
 
-dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
-                                     dcsr_i_matrix_record *record)
+/* A program that does not know what the transaction writes would lose it. */
+static dcsr_status use_newest_format(const dcsr_store *store, MDB_txn *txn)
 {
-    dcsr_i_seal(record, sizeof *record, name, strlen(name));
-    MDB_val key = {strlen(name), (void *)name}, value = {sizeof *record, record};
+    dcsr_i_store_record record;
+    DCSR_TRY(dcsr_i_store_record_get(store, txn, &record));
+    if (record.format == DCSR_I_STORE_FORMAT) return DCSR_OK;
+    record.format = DCSR_I_STORE_FORMAT;
+    return dcsr_i_store_record_put(store, txn, &record);
+}
+
+dcsr_status dcsr_i_matrix_record_put(const dcsr_store *store, MDB_txn *txn, const char *name,
+                                     const dcsr_i_matrix_record *record)
+{
+    static const dcsr_i_matrix_more nothing;
+    bool more = memcmp(&record->more, &nothing, sizeof nothing) != 0;
+    if (more) DCSR_TRY(use_newest_format(store, txn));
+    dcsr_i_matrix_record sealed = *record;
+    MDB_val key = {strlen(name), (void *)name},
+            value = {more ? sizeof sealed : DCSR_I_SHORT_MATRIX_RECORD, &sealed};
+    dcsr_i_seal(&sealed, value.mv_size, name, strlen(name));
     int code = mdb_put(txn, store->database[DCSR_I_DB_MATRICES], &key, &value, 0);
     return code ? dcsr_i_store_fail(store, code, "writing the record of a matrix") : DCSR_OK;
 }

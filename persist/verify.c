@@ -108,6 +108,16 @@ static dcsr_status check_log(void *user, MDB_cursor *cursor, uint64_t number, co
                                c->store->path, c->name, (unsigned long long)number, why));
 }
 
+static dcsr_status check_names(void *user, const dcsr_i_names_record *record, const uint16_t *lengths,
+                               const char *bytes)
+{
+    (void)lengths, (void)bytes;
+    checking *c = user;
+    c->check->names += record->names;
+    count_bytes(c, record->bytes);
+    return DCSR_OK;
+}
+
 /* Whether what the record of the matrix counts is there. */
 static dcsr_status check_counts(checking *c, uint64_t log_records)
 {
@@ -135,6 +145,7 @@ static dcsr_status check_matrix(void *user, const dcsr_store *store, MDB_txn *tx
     if (status != DCSR_OK) return note(c, status);
     DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_VERSIONS, c->record.number, 0, check_version, c));
     DCSR_TRY(dcsr_i_each_thing(store, txn, DCSR_I_DB_LOG, c->record.number, 0, check_log, c));
+    DCSR_TRY(note(c, dcsr_i_each_names(c->store, c->txn, name, &c->record, check_names, c)));
     return check_counts(c, c->check->log_records - log_before);
 }
 

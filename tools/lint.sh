@@ -25,6 +25,7 @@ declare -A MAY_INCLUDE=(
     [dcsr/store/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda'
     [dcsr/view]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda dcsr/view'
     [dcsr/vector]='dcsr/base dcsr/device dcsr/vector'
+    [dcsr/names]='dcsr/base dcsr/names'
     [dcsr/io]='dcsr/base dcsr/store dcsr/io'
     [ops/algebra]='dcsr ops/algebra'
     [ops/rows]='dcsr ops/algebra ops/rows'

@@ -24,10 +24,11 @@ static dcsr_status reserve_pages(dcsr_i_mapping *mapping)
     mapping->reserved = dcsr_i_round_up(mapping->length, HUGE_PAGE) + HUGE_PAGE;
     char *base = mmap(NULL, mapping->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
-                           "creating a matrix: cannot reserve %zu bytes of address space; raise the limit "
-                           "(ulimit -v) or destroy matrices that are not needed",
-                           mapping->reserved);
+        return dcsr_i_fail(
+            DCSR_ERROR_OUT_OF_MEMORY,
+            "cannot reserve %zu bytes of address space; raise the limit (ulimit -v), or destroy "
+            "matrices and dictionaries that are not needed",
+            mapping->reserved);
     mapping->base = base;
     mapping->start = (char *)dcsr_i_round_up((uintptr_t)base, HUGE_PAGE);
     if (mapping->length > HUGE_PAGE)
@@ -46,7 +47,7 @@ static dcsr_status make_accessible(dcsr_i_mapping *mapping, uint64_t begin, uint
     uint64_t end = dcsr_i_round_up(begin + bytes, HUGE_PAGE), more = end - mapping->accessible;
     if (end <= mapping->accessible) return DCSR_OK;
     if (mprotect(mapping->start + mapping->accessible, more, PROT_READ | PROT_WRITE) != 0)
-        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "growing a matrix: the system refused %llu bytes",
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "the system refused %llu bytes of memory",
                            (unsigned long long)more);
     mapping->accessible = end;
     return DCSR_OK;
@@ -159,12 +160,25 @@ static dcsr_status make_room_for_marks(dcsr_i_mapping *mapping, uint64_t units)
 /* -- What mapping.h says
  * ----------------------------------------------------------------------------------------- */
 
+static dcsr_status reserve(dcsr_i_mapping *mapping, dcsr_context *context, const dcsr_i_mapping_kind *kind,
+                           size_t length, size_t unit)
+{
+    *mapping =
+        (dcsr_i_mapping){.context = context, .kind = kind, .length = length, .unit = unit, .small = SIZE_MAX};
+    return kind->reserve(mapping);
+}
+
 dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *context, size_t length, size_t unit)
 {
-    *mapping = (dcsr_i_mapping){
-        .context = context, .kind = &on_cpu, .length = length, .unit = unit, .small = SIZE_MAX};
-    if (context->cuda) mapping->kind = DCSR_I_IN_CUDA(dcsr_i_mapping_on_device);
-    return mapping->kind->reserve(mapping);
+    const dcsr_i_mapping_kind *kind = &on_cpu;
+    if (context->cuda) kind = DCSR_I_IN_CUDA(dcsr_i_mapping_on_device);
+    return reserve(mapping, context, kind, length, unit);
+}
+
+dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
+                                           size_t unit)
+{
+    return reserve(mapping, context, &on_cpu, length, unit);
 }
 
 void dcsr_i_mapping_release(dcsr_i_mapping *mapping)

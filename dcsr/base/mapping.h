@@ -64,6 +64,9 @@ static inline uint64_t dcsr_i_round_up(uint64_t value, uint64_t step)
  * much address space. */
 dcsr_status dcsr_i_mapping_reserve(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
                                    size_t unit);
+/* The same in memory of the host, where the context has a device, too. */
+dcsr_status dcsr_i_mapping_reserve_on_host(dcsr_i_mapping *mapping, dcsr_context *context, size_t length,
+                                           size_t unit);
 /* Gives everything back. A zeroed mapping is fine. */
 void dcsr_i_mapping_release(dcsr_i_mapping *mapping);
 

@@ -78,6 +78,7 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
         dcsr_ticket_destroy(created);
         return status;
     }
+    dcsr_i_operation_tag(last, e->tag);
     if (ticket) *ticket = created;
     /* A ticket reports a failure; a caller that asked for none learns of it from dcsr_matrix_wait(). */
     last->outcome.watched = last->outcome.watched && ticket;
@@ -200,6 +201,32 @@ dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, uint64_t n, const uint64_t *
 {
     dcsr_i_entries e = {
         .call = "dcsr_matrix_remove", .kind = DCSR_I_REMOVE, .n = n, .rows = rows, .cols = cols};
+    return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_matrix_insert_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                      const uint64_t *cols, const void *values, const dcsr_tag *tag,
+                                      dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {.call = "dcsr_matrix_insert_tagged",
+                        .kind = DCSR_I_INSERT,
+                        .n = n,
+                        .rows = rows,
+                        .cols = cols,
+                        .values = values,
+                        .tag = tag};
+    return queue_entries(matrix, &e, ticket);
+}
+
+dcsr_status dcsr_matrix_remove_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                      const uint64_t *cols, const dcsr_tag *tag, dcsr_ticket **ticket)
+{
+    dcsr_i_entries e = {.call = "dcsr_matrix_remove_tagged",
+                        .kind = DCSR_I_REMOVE,
+                        .n = n,
+                        .rows = rows,
+                        .cols = cols,
+                        .tag = tag};
     return queue_entries(matrix, &e, ticket);
 }
 

@@ -182,6 +182,7 @@ dcsr_status dcsr_i_entries_operation(dcsr_i_operation **operation, dcsr_matrix *
     batch->row_bits = dcsr_i_bits_for(rows);
     batch->column_bits = dcsr_i_bits_for(cols);
     batch->ascending = true;
+    dcsr_i_operation_tag(created, e->tag);
     *operation = created;
     return DCSR_OK;
 }

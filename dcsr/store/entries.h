@@ -10,8 +10,9 @@ typedef struct dcsr_i_entries {
     dcsr_i_kind kind;
     size_t n;
     const uint64_t *rows, *cols;
-    const void *values; /* NULL: none to pack */
-    bool on_device;     /* the arrays are there, to be read in the order of this stream: */
+    const void *values;  /* NULL: none to pack */
+    const dcsr_tag *tag; /* NULL: none */
+    bool on_device;      /* the arrays are there, to be read in the order of this stream: */
     void *stream;
 } dcsr_i_entries;
 

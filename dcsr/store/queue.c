@@ -149,6 +149,8 @@ static dcsr_status hand_over(dcsr_matrix *matrix, dcsr_i_journal *journal, dcsr_
 {
     dcsr_i_operation_drop_entries(operation);
     operation->journal.version = matrix->versions.current->version;
+    operation->journal.tagged = matrix->versions.current->tagged;
+    operation->journal.tag = matrix->versions.current->tag;
     DCSR_TRY(journal->applied(journal, operation));
     matrix->queue.journaled++;
     return DCSR_OK;
@@ -177,7 +179,9 @@ static dcsr_status apply_timed(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     uint64_t start = dcsr_i_nanoseconds();
     dcsr_i_set_aside before = dcsr_i_use_set_aside(part_for(matrix, operation));
+    matrix->versions.tag = operation->tagged ? &operation->tag : NULL;
     dcsr_status status = apply(matrix, operation);
+    matrix->versions.tag = NULL;
     dcsr_i_use_set_aside(before);
     atomic_fetch_add(&matrix->counts.busy_nanoseconds, dcsr_i_nanoseconds() - start);
     return status;

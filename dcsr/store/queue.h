@@ -71,6 +71,8 @@ typedef struct dcsr_i_operation {
     _Atomic uint32_t references;
 
     dcsr_i_kind kind;
+    bool tagged;
+    dcsr_tag tag;        /* of the last call that gave one */
     dcsr_i_packed batch; /* insert, remove */
     struct {
         uint64_t rows, cols; /* the new dimensions */
@@ -83,11 +85,13 @@ typedef struct dcsr_i_operation {
         void *user;
     } replace;
 
-    /* In a durable matrix: its record, and the version of the matrix that shows it. */
+    /* In a durable matrix: its record, and the version of the matrix that shows it, with its tag. */
     struct {
         void *record;
         size_t bytes;
         uint64_t version;
+        bool tagged;
+        dcsr_tag tag;
     } journal;
     dcsr_i_outcome outcome;
 } dcsr_i_operation;
@@ -110,6 +114,14 @@ static inline char *dcsr_i_values(const dcsr_i_packed *batch)
 static inline uint64_t dcsr_i_operation_bytes(const dcsr_i_operation *operation)
 {
     return operation->batch.n * (uint64_t)operation->batch.entry_bytes;
+}
+
+/* NULL leaves the tag as it is. */
+static inline void dcsr_i_operation_tag(dcsr_i_operation *operation, const dcsr_tag *tag)
+{
+    if (!tag) return;
+    operation->tagged = true;
+    operation->tag = *tag;
 }
 
 /* NULL: OUT_OF_MEMORY. */

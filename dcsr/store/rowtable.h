@@ -75,6 +75,8 @@ typedef struct dcsr_i_shelf {
 
 typedef struct dcsr_i_table {
     uint64_t version;
+    bool tagged;
+    dcsr_tag tag; /* of the last batch that had one */
     uint64_t rows, cols;
     uint64_t stored;         /* entries, duplicates and tombstones included */
     uint64_t extra_segments; /* segments in use beyond the first of each row */
@@ -240,6 +242,8 @@ dcsr_layout dcsr_i_view_layout(const dcsr_view *view);
 dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view);
 /* The version of the matrix that the view shows; unlike dcsr_view_get_info() it counts nothing. */
 uint64_t dcsr_i_view_version(const dcsr_view *view);
+/* The tag of that version, of a view of segments; NULL: it has none. */
+const dcsr_tag *dcsr_i_view_tag(const dcsr_view *view);
 /* The entries that the view shows, wherever they are. */
 const dcsr_i_rows *dcsr_i_view_rows(const dcsr_view *view);
 /* The same in host memory: a view on a device gets a copy as CSR, which it keeps. */

@@ -121,6 +121,8 @@ enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
 typedef struct dcsr_i_versions {
     pthread_mutex_t lock;
     dcsr_i_table *current;
+    const dcsr_tag
+        *tag;         /* of the batch that is being applied; NULL: the next version has that of the current */
     dcsr_i_pin *pins; /* ascending by version; in few_pins while these suffice: asking takes no memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
@@ -461,6 +463,9 @@ void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, ui
  * no hold can see it. The first limbo list must have room for one more object, unless it has the old
  * table. Cannot fail. */
 void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo);
+
+/* Gives the current version a tag. */
+void dcsr_i_matrix_tag(dcsr_matrix *matrix, const dcsr_tag *tag);
 
 /* Holds the current version for the time of a call, in the caller's memory; without the twin's. */
 dcsr_status dcsr_i_held_version_open(dcsr_i_held_version *hold, dcsr_matrix *matrix);

@@ -54,10 +54,12 @@ void dcsr_i_operation_release(dcsr_i_operation *operation)
     dcsr_i_context_release(context);
 }
 
+/* Those with a tag go alone, since the version that they make gets it, and others may fail. */
 static bool go_together(const dcsr_i_operation *a, const dcsr_i_operation *b)
 {
-    return a->kind == b->kind && (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) &&
-           a->batch.rows == b->batch.rows && a->batch.cols == b->batch.cols;
+    return !a->tagged && !b->tagged && a->kind == b->kind &&
+           (a->kind == DCSR_I_INSERT || a->kind == DCSR_I_REMOVE) && a->batch.rows == b->batch.rows &&
+           a->batch.cols == b->batch.cols;
 }
 
 void dcsr_i_operation_join(dcsr_i_operation *operation, dcsr_i_operation **list)

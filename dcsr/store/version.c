@@ -155,6 +155,9 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     pthread_mutex_lock(&matrix->versions.lock);
     dcsr_i_table *old = matrix->versions.current;
     if (!limbo->has_root) dcsr_i_retire(limbo, DCSR_I_TABLE, old->version, old, 0);
+    const dcsr_tag *tag = matrix->versions.tag;
+    next->tagged = tag || old->tagged;
+    next->tag = tag ? *tag : old->tag;
     matrix->versions.current = next;
     dcsr_i_csr *cached[DCSR_I_CACHED];
     memcpy(cached, matrix->versions.cached, sizeof cached);
@@ -174,6 +177,14 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_held_version_release(shown);
     dcsr_i_twin_leave(lost);
+}
+
+void dcsr_i_matrix_tag(dcsr_matrix *matrix, const dcsr_tag *tag)
+{
+    pthread_mutex_lock(&matrix->versions.lock);
+    matrix->versions.current->tagged = true;
+    matrix->versions.current->tag = *tag;
+    pthread_mutex_unlock(&matrix->versions.lock);
 }
 
 dcsr_i_held_version *dcsr_i_held_version_hold(dcsr_i_held_version *hold)

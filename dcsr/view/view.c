@@ -28,6 +28,12 @@ uint64_t dcsr_i_view_version(const dcsr_view *view)
     return view->version;
 }
 
+const dcsr_tag *dcsr_i_view_tag(const dcsr_view *view)
+{
+    const dcsr_i_table *table = view->form[0].hold->base;
+    return table->tagged ? &table->tag : NULL;
+}
+
 dcsr_matrix *dcsr_i_view_matrix(const dcsr_view *view)
 {
     return view->matrix;

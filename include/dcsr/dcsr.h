@@ -5,6 +5,7 @@
 #include <dcsr/status.h>
 #include <dcsr/context.h>
 #include <dcsr/matrix.h>
+#include <dcsr/names.h>
 #include <dcsr/vector.h>
 #include <dcsr/view.h>
 #include <dcsr/diff.h>

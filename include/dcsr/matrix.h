@@ -138,7 +138,25 @@ DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const u
 DCSR_API dcsr_status dcsr_matrix_remove(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                         const uint64_t *cols, dcsr_ticket **ticket);
 
-/* The same for arrays in the memory of the context's GPU. They are read in the order of the caller's `stream`
+/* How far a caller has come in what it reads its batches from: two numbers of its own. */
+typedef struct dcsr_tag {
+    uint64_t position, mark;
+} dcsr_tag;
+
+/* The same with a tag, which the version that has the batch gets, and all after it until another is given. A
+ * store keeps it with what it belongs to: in a durable matrix the log has batch and tag or neither, and each
+ * snapshot has the tag of the version that it shows (dcsr_store_get_tag()). So who reads a file into a matrix
+ * goes on, however it ended, behind the last batch that was kept. A batch that fails moves no tag, but a later
+ * one may. Batches that are joined have the last one's tag. n may be 0: that moves the tag alone. tag may be
+ * NULL: then these are the calls above. */
+DCSR_API dcsr_status dcsr_matrix_insert_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                               const uint64_t *cols, const void *values, const dcsr_tag *tag,
+                                               dcsr_ticket **ticket);
+DCSR_API dcsr_status dcsr_matrix_remove_tagged(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                               const uint64_t *cols, const dcsr_tag *tag,
+                                               dcsr_ticket **ticket);
+
+/* The two without a tag for arrays in the memory of the context's GPU, read in the order of the caller's `stream`
  * (a cudaStream_t that is not being captured into a graph; NULL is the legacy default stream): after the work
  * that is on the stream when the call is made, and before work that is put on it later. So the arrays need
  * not be ready yet, and may be overwritten or freed, in the order of the stream, as soon as the call returns.

@@ -42,6 +42,7 @@
 #ifndef DCSR_PERSIST_H
 #define DCSR_PERSIST_H
 
+#include <dcsr/names.h>
 #include <dcsr/view.h>
 
 #ifdef __cplusplus
@@ -182,6 +183,7 @@ typedef void (*dcsr_store_damage)(void *user, const char *text);
 typedef struct dcsr_store_check {
     uint64_t matrices, versions, chunks, log_records, bytes; /* that were read */
     uint64_t corrupt;                                        /* damaged items */
+    uint64_t names;                                          /* in dictionaries */
 } dcsr_store_check;
 /* Reads everything and compares every checksum. Returns DCSR_OK if that was possible; *check says what was
  * found. damage may be NULL. Errors: IO, OUT_OF_MEMORY; CORRUPT only if the damage is such that nothing can
@@ -287,6 +289,43 @@ DCSR_API dcsr_status dcsr_store_open_matrix(dcsr_matrix **matrix, dcsr_context *
 DCSR_API dcsr_status dcsr_store_recover(dcsr_matrix **matrix, dcsr_context *context, dcsr_store *store,
                                         const char *name, const dcsr_matrix_options *options,
                                         dcsr_recovery *report);
+
+/* Sets *tag to that of the matrix which dcsr_store_open_matrix() and dcsr_store_recover() would give now: the
+ * last that was given to dcsr_matrix_insert_tagged() or dcsr_matrix_remove_tagged() with a batch that is in it.
+ * *known tells whether there was one. Who reads a file into the matrix goes on behind that position. Errors:
+ * NOT_FOUND, CORRUPT. */
+DCSR_API dcsr_status dcsr_store_get_tag(dcsr_store *store, const char *name, dcsr_tag *tag, bool *known);
+
+/* ---- Names of rows and columns ---- */
+
+/* Opens the dictionary (dcsr/names.h) that is kept beside the matrix of that name, which need not be there yet,
+ * and reads it into memory. It is empty if there is none.
+ *
+ * What is added to it is written by the same transaction as the next batch of the durable matrix of that name
+ * that is queued afterwards, or by the next snapshot under the name, even if that makes no version. So whenever
+ * the process is killed, every id below the number of its names that the stored matrix holds has its name; of
+ * names that no stored batch needs, the last may be missing. dcsr_names_add() itself writes nothing. Many
+ * names (more than 32 MiB) are written by several transactions before the batch's.
+ *
+ * A dictionary that is open for writing is open once: every call gives the same one, which each caller
+ * destroys. It lives in the first one's context. While it is open the matrix cannot be deleted. If it is
+ * destroyed while batches wait that need its names they are written still. In a store that is open read_only
+ * nothing can be added to it, and it has the names of one state of the store; open it after the matrix
+ * (dcsr_store_recover()), and it has all of its names. *names is NULL on failure. Errors: NOT_FOUND
+ * (read_only, and there is no such matrix), CORRUPT, OUT_OF_MEMORY. Cost: its bytes are read once, in order;
+ * some 100 ns a name. Snapshots wait meanwhile. */
+DCSR_API dcsr_status dcsr_store_open_names(dcsr_names **names, dcsr_context *context, dcsr_store *store,
+                                           const char *name);
+
+/* Adds what other processes have written since to a dictionary that dcsr_store_open_names() has opened in this
+ * store, which is read_only; in others there is nothing to be added. Errors: NOT_FOUND (the matrix was
+ * deleted: open the dictionary of the new one), CORRUPT, OUT_OF_MEMORY; the dictionary then has the names
+ * that it had, or some more. Cost: what is added, and reading up to 1 MiB. */
+DCSR_API dcsr_status dcsr_store_follow_names(dcsr_store *store, const char *name, dcsr_names *names);
+
+/* Sets *names to the number of names that the store has for a matrix; 0: it has no dictionary. Errors:
+ * NOT_FOUND, CORRUPT. */
+DCSR_API dcsr_status dcsr_store_get_name_count(dcsr_store *store, const char *name, uint64_t *names);
 
 #ifdef __cplusplus
 }

@@ -55,7 +55,7 @@ Test(catalog, lists_matrices_and_versions)
     dcsr_store_info info;
     TEST_OK(dcsr_store_get_info(store, &info));
     cr_assert_eq(info.matrices, 2);
-    cr_assert_eq(info.format, DCSR_I_STORE_FORMAT);
+    cr_assert_eq(info.format, DCSR_I_FIRST_FORMAT);
     cr_assert_gt(info.file_bytes, info.free_bytes);
     dcsr_matrix_destroy(matrix);
     dcsr_store_close(store);

@@ -168,12 +168,12 @@ Test(durable_damage, of_any_record_is_found)
 static void age_record(durable_place *p, uint64_t versions, uint64_t positions)
 {
     dcsr_i_matrix_record record;
-    MDB_val key = {1, "a"}, value = {sizeof record, &record};
+    MDB_val key = {1, "a"}, value = {DCSR_I_SHORT_MATRIX_RECORD, &record};
     raw r = open_raw(p, "matrices", &key);
-    memcpy(&record, r.value.mv_data, sizeof record);
+    memcpy(&record, r.value.mv_data, DCSR_I_SHORT_MATRIX_RECORD);
     record.newest -= versions;
     record.next_position -= positions;
-    dcsr_i_seal(&record, sizeof record, "a", 1);
+    dcsr_i_seal(&record, DCSR_I_SHORT_MATRIX_RECORD, "a", 1);
     cr_assert(!mdb_put(r.txn, r.database, &key, &value, 0));
     close_raw(p, &r);
 }

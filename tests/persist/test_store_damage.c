@@ -28,6 +28,31 @@ typedef struct damage_test {
 
 /* ---- The store ---- */
 
+/* Names of "first": some with each batch, so many in all, some of them long; and what its tag is then. */
+enum { NAMES_A_BATCH = 5, NAMES = LOGGED * NAMES_A_BATCH, LONGEST_NAME = 3000 };
+static const dcsr_tag last_tag = {LOGGED, UINT64_MAX - LOGGED};
+
+static dcsr_text name_of(uint64_t i, char room[LONGEST_NAME])
+{
+    size_t length = (size_t)snprintf(room, 40, "vertex %llu", (unsigned long long)i);
+    if (i % 9 != 4) return (dcsr_text){room, length};
+    memset(room + length, 'x', LONGEST_NAME - length);
+    return (dcsr_text){room, LONGEST_NAME};
+}
+
+/* Batch j of "first", with its names and a tag. */
+static void insert_named(store_child *child, dcsr_matrix *first, dcsr_names *names, uint64_t j)
+{
+    char room[LONGEST_NAME];
+    for (uint64_t i = j * NAMES_A_BATCH, id; i < (j + 1) * NAMES_A_BATCH; i++) {
+        dcsr_text text = name_of(i, room);
+        STORE_OK(child, dcsr_names_add(names, 1, &text, &id));
+    }
+    STORE_OK(child, work_queue(first, 0, j, j + 1));
+    STORE_OK(child, dcsr_matrix_insert_tagged(first, 0, NULL, NULL, NULL,
+                                              &(dcsr_tag){j + 1, UINT64_MAX - j - 1}, NULL));
+}
+
 static void make_store(void *user, store_child *child)
 {
     damage_test *test = user;
@@ -50,12 +75,15 @@ static void make_store(void *user, store_child *child)
                                                                    .cols = WORK_COLS,
                                                                    .matrix = {.policy = work_policies[0]}},
                                            NULL));
-    STORE_OK(child, work_queue(first, 0, 0, SNAPSHOT));
+    dcsr_names *names;
+    STORE_OK(child, dcsr_store_open_names(&names, context, store, work_names[0]));
+    for (uint64_t j = 0; j < SNAPSHOT; j++) insert_named(child, first, names, j);
     STORE_OK(child, dcsr_store_snapshot(store, work_names[0], first, NULL));
     for (uint64_t j = SNAPSHOT; j < LOGGED; j++) {
-        STORE_OK(child, work_queue(first, 0, j, j + 1));
+        insert_named(child, first, names, j);
         STORE_OK(child, dcsr_matrix_wait(first));
     }
+    dcsr_names_destroy(names);
     dcsr_matrix_destroy(first);
     dcsr_matrix_destroy(plain);
     dcsr_store_close(store);
@@ -83,7 +111,7 @@ static void expect_right(damage_test *test, store_child *child, const char *what
 {
     char why[TEST_WHY];
     if (status == DCSR_OK) {
-        if (!test_matrix_matches(matrix, model, why)) complain(child, what, why);
+        if (matrix && !test_matrix_matches(matrix, model, why)) complain(child, what, why);
         dcsr_matrix_destroy(matrix);
     } else if (!is_refusal(status) && status != DCSR_ERROR_NOT_FOUND) {
         complain(child, what, dcsr_thread_error());
@@ -91,6 +119,30 @@ static void expect_right(damage_test *test, store_child *child, const char *what
         snprintf(why, sizeof why, "verify has seen nothing, but: %.200s", dcsr_thread_error());
         complain(child, what, why);
     }
+}
+
+/* The same of names and tag. */
+static void expect_names(damage_test *test, store_child *child, dcsr_store *store)
+{
+    static char room[LONGEST_NAME];
+    dcsr_names *names;
+    dcsr_tag tag;
+    bool known;
+    dcsr_status status = dcsr_store_get_tag(store, work_names[0], &tag, &known);
+    expect_right(test, child, "the tag", status, NULL, NULL);
+    if (status == DCSR_OK && (!known || tag.position != last_tag.position || tag.mark != last_tag.mark))
+        complain(child, "the tag", "it is another");
+    status = dcsr_store_open_names(&names, test->context, store, work_names[0]);
+    expect_right(test, child, "the names", status, NULL, NULL);
+    if (status != DCSR_OK) return;
+    for (uint64_t id = 0, count; id < NAMES; id++) {
+        dcsr_text text = name_of(id, room), got = {0};
+        STORE_OK(child, dcsr_names_get_count(names, &count));
+        if (count != NAMES || dcsr_names_get(names, 1, &id, &got) != DCSR_OK || got.length != text.length ||
+            memcmp(got.bytes, text.bytes, text.length) != 0)
+            complain(child, "the names", "they are others");
+    }
+    dcsr_names_destroy(names);
 }
 
 static void restore_all(damage_test *test, store_child *child, dcsr_store *store)
@@ -103,6 +155,7 @@ static void restore_all(damage_test *test, store_child *child, dcsr_store *store
     }
     status = dcsr_store_restore(&matrix, test->context, store, work_names[WORK_PLAIN], 0, NULL);
     expect_right(test, child, "the newest version", status, matrix, &test->version[VERSIONS - 1]);
+    expect_names(test, child, store);
     if (test->read_only) return;
     /* Were it gone without a trace, it would now be made. */
     status = dcsr_store_open_matrix(
@@ -226,6 +279,10 @@ static void flip_keys(void *user, store_child *child)
     for (unsigned char txn = 1; txn < 32; txn++) { /* those of lists of free pages, behind their length */
         const unsigned char key[10] = {8, 0, txn};
         flip_places(test, child, key, sizeof key);
+    }
+    for (uint64_t id = 1; id < NAMES; id++) { /* those of records; the zeros of the first stand everywhere */
+        dcsr_i_numbers key = dcsr_i_numbers_key(3, id);
+        flip_places(test, child, &key, sizeof key);
     }
     for (uint64_t position = SNAPSHOT + 1; position <= LOGGED; position += 3) {
         dcsr_i_numbers key = dcsr_i_numbers_key(2, position);

@@ -86,6 +86,25 @@ static dcsr_status queue_batch(dcsr_matrix *matrix, const batch *b, dcsr_ticket 
     return dcsr_matrix_insert(matrix, b->n, b->rows, b->cols, b->values, ticket);
 }
 
+/* The same with a tag, its number; but for resizes, which have none. */
+static dcsr_status queue_tagged(dcsr_matrix *matrix, const batch *b, uint64_t j, dcsr_ticket **ticket)
+{
+    const dcsr_tag tag = {j, ~j};
+    if (b->kind == RESIZE) return queue_batch(matrix, b, ticket);
+    if (b->kind == REMOVE) return dcsr_matrix_remove_tagged(matrix, b->n, b->rows, b->cols, &tag, ticket);
+    return dcsr_matrix_insert_tagged(matrix, b->n, b->rows, b->cols, b->values, &tag, ticket);
+}
+
+/* The name that comes with batch j, with the id j - 1: now and then one of several pages. */
+enum { LONGEST_NAME = 5000 };
+static dcsr_text name_of(int which, uint64_t j, char room[LONGEST_NAME])
+{
+    size_t length = (size_t)snprintf(room, 40, "%d, %llu", which, (unsigned long long)j);
+    if (j % 40 != 7) return (dcsr_text){room, length};
+    memset(room + length, 'x', LONGEST_NAME - length);
+    return (dcsr_text){room, LONGEST_NAME};
+}
+
 static void apply_batch(oracle *model, const batch *b)
 {
     if (b->kind == RESIZE)
@@ -127,6 +146,7 @@ typedef struct work {
     dcsr_context *context;
     dcsr_store *store;
     dcsr_matrix *matrix[WORK_DURABLE + 1];
+    dcsr_names *names[WORK_DURABLE];
     atomic_bool done;
 } work;
 
@@ -151,7 +171,8 @@ static void *insert_durably(void *argument)
     durable_thread *t = argument;
     work *w = t->work;
     test_random random = {w->state.round * 2 + (uint64_t)t->which};
-    uint64_t j = w->state.acknowledged[t->which];
+    uint64_t j = w->state.acknowledged[t->which], id;
+    char room[LONGEST_NAME];
     while (!atomic_load(&w->done)) {
         dcsr_ticket *tickets[MOST_AT_ONCE];
         uint64_t n = 1 + test_random_below(&random, MOST_AT_ONCE);
@@ -159,7 +180,11 @@ static void *insert_durably(void *argument)
         for (uint64_t k = 0; k < n; k++) {
             batch b;
             draw_batch(&b, t->which, j + k + 1);
-            STORE_OK(w->child, queue_batch(w->matrix[t->which], &b, &tickets[k]));
+            dcsr_text name = name_of(t->which, j + k + 1, room);
+            STORE_OK(w->child, dcsr_names_add(w->names[t->which], 1, &name, &id));
+            if (id != j + k)
+                store_child_fail(w->child, "name %llu has another id", (unsigned long long)(j + k));
+            STORE_OK(w->child, queue_tagged(w->matrix[t->which], &b, j + k + 1, &tickets[k]));
         }
         for (uint64_t k = 0; k < n; k++) {
             STORE_OK(w->child, dcsr_ticket_wait(tickets[k]));
@@ -272,7 +297,10 @@ static void open_all(work *w)
     snprintf(path, sizeof path, "%s/store", w->folder);
     w->context = store_context(w->child, 2);
     STORE_OK(w->child, dcsr_store_open(&w->store, path, &settings[w->state.round / 8 % 2]));
-    for (int d = 0; d < WORK_DURABLE; d++) w->matrix[d] = open_durable(w, d);
+    for (int d = 0; d < WORK_DURABLE; d++) {
+        w->matrix[d] = open_durable(w, d);
+        STORE_OK(w->child, dcsr_store_open_names(&w->names[d], w->context, w->store, work_names[d]));
+    }
     if (w->state.version)
         STORE_OK(w->child,
                  dcsr_store_restore(&w->matrix[PLAIN], w->context, w->store, work_names[PLAIN], 0, NULL));
@@ -283,6 +311,7 @@ static void open_all(work *w)
 
 static void close_all(work *w)
 {
+    for (int d = 0; d < WORK_DURABLE; d++) dcsr_names_destroy(w->names[d]);
     for (int m = 0; m <= WORK_DURABLE; m++) dcsr_matrix_destroy(w->matrix[m]);
     dcsr_store_close(w->store);
     dcsr_context_destroy(w->context);
@@ -350,10 +379,53 @@ static uint64_t find_batches(work *w, dcsr_matrix *matrix, int which, uint64_t l
                      w->child->now, work_names[which], (long long)counted, why);
 }
 
+static bool is_after(dcsr_matrix *matrix, int which, uint64_t j)
+{
+    char why[TEST_WHY];
+    oracle model;
+    work_make_oracle(&model, which, j);
+    bool same = test_matrix_matches(matrix, &model, why);
+    oracle_destroy(&model);
+    return same;
+}
+
+/* The matrix is after as many batches as its tag says, or one more that has none, and so many have names. Returns
+ * how many, where it is at j, or one that leaves it the same. */
+static uint64_t check_tag_and_names(work *w, dcsr_matrix *matrix, int d, uint64_t j)
+{
+    dcsr_tag tag;
+    dcsr_names *names;
+    bool known;
+    char room[LONGEST_NAME];
+    uint64_t count;
+    STORE_OK(w->child, dcsr_store_get_tag(w->store, work_names[d], &tag, &known));
+    if (tag.mark != (known ? ~tag.position : 0) ||
+        (!is_after(matrix, d, tag.position) &&
+         (batch_kind_of(tag.position + 1) != RESIZE || !is_after(matrix, d, tag.position + 1))))
+        store_child_fail(w->child, "%s: '%s' is not as after %llu batches, which its tag says", w->child->now,
+                         work_names[d], (unsigned long long)tag.position);
+    if (j < tag.position) j = tag.position;
+    STORE_OK(w->child, dcsr_store_open_names(&names, w->context, w->store, work_names[d]));
+    STORE_OK(w->child, dcsr_names_get_count(names, &count));
+    if (count < tag.position)
+        store_child_fail(w->child, "%s: '%s' has %llu names of %llu", w->child->now, work_names[d],
+                         (unsigned long long)count, (unsigned long long)tag.position);
+    for (uint64_t id = 0; id < count; id++) {
+        dcsr_text name = name_of(d, id + 1, room), got;
+        STORE_OK(w->child, dcsr_names_get(names, 1, &id, &got));
+        if (got.length != name.length || memcmp(got.bytes, name.bytes, name.length) != 0)
+            store_child_fail(w->child, "%s: '%s': name %llu is another", w->child->now, work_names[d],
+                             (unsigned long long)id);
+    }
+    dcsr_names_destroy(names);
+    return j;
+}
+
 static void check_durable(work *w, int d)
 {
     dcsr_matrix *matrix = open_durable(w, d);
     uint64_t j = find_batches(w, matrix, d, w->state.acknowledged[d], w->state.issued[d]);
+    j = check_tag_and_names(w, matrix, d, j);
     w->state.acknowledged[d] = w->state.issued[d] = j;
     dcsr_matrix_destroy(matrix);
 }
@@ -416,7 +488,9 @@ static void check_backup(work *w)
     }
     for (int d = 0; d < WORK_DURABLE; d++) {
         dcsr_matrix *matrix = open_durable(w, d);
-        find_batches(w, matrix, d, w->state.backup ? w->state.backed_up[d] : 0, w->state.issued[d]);
+        uint64_t j =
+            find_batches(w, matrix, d, w->state.backup ? w->state.backed_up[d] : 0, w->state.issued[d]);
+        check_tag_and_names(w, matrix, d, j);
         dcsr_matrix_destroy(matrix);
     }
     dcsr_store_close(w->store);

@@ -4,8 +4,9 @@
  * each with a thread that inserts. Batch j of a matrix is drawn from the number j alone, so that the oracle
  * of the matrix after j batches can be made anew at any time. Each batch that inserts counts at place (0, 0),
  * which so says how many a stored matrix has seen; policies are sum and last, so that a batch that is
- * missing, is there twice or out of its turn shows. From time to time the store is backed up to
- * FOLDER/backup, and closed, compacted and opened again.
+ * missing, is there twice or out of its turn shows. The durable ones have dictionaries, to which each batch adds
+ * a name, and tags, which are its number. From time to time the store is backed up to FOLDER/backup, and closed,
+ * compacted and opened again.
  *
  * What is about to be done, and what has been acknowledged by the library, is written into a file beside the
  * store, FOLDER/acknowledged, with a write for each change. The check compares with it:

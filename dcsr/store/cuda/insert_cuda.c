@@ -256,7 +256,10 @@ static dcsr_status resolve_moving(batch *b)
     DCSR_TRY(
         dcsr_i_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
     dcsr_i_twin_stays(b->matrix);
+    const dcsr_tag *tag = b->matrix->versions.tag; /* of the batch, which this version does not have yet */
+    b->matrix->versions.tag = NULL;
     dcsr_i_publish(b->matrix, result.table, result.limbo);
+    b->matrix->versions.tag = tag;
     atomic_fetch_add(&b->matrix->counts.row_rewrites, count);
     return DCSR_OK;
 }
