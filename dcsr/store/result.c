@@ -36,22 +36,14 @@ dcsr_status dcsr_i_result_turn(dcsr_matrix *matrix, const char *call, dcsr_i_rep
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue.lock);
-    bool here = !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping &&
-                !matrix->queue.journal;
-    if (here) {
-        matrix->queue.running = true;
-        matrix->queue.queued++;
-    }
+    bool here = dcsr_i_queue_begin_turn(matrix, NULL);
     pthread_mutex_unlock(&matrix->queue.lock);
     dcsr_status status = here ? DCSR_OK : turn_of_worker(matrix, replace, user);
     dcsr_i_turn_wait_end(&wait);
     if (!here) return status;
     status = dcsr_i_queue_replace(matrix, replace, user);
     pthread_mutex_lock(&matrix->queue.lock);
-    matrix->queue.running = false;
-    matrix->queue.applied++;
-    pthread_cond_broadcast(&matrix->queue.changed);
-    dcsr_i_queue_trim_later(matrix);
+    dcsr_i_queue_end_turn(matrix);
     pthread_mutex_unlock(&matrix->queue.lock);
     return status;
 }

@@ -170,6 +170,18 @@ static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
     return k;
 }
 
+/* The first place from `i` on, before `end`, that has the column, be it as a tombstone; `end` where there is none. */
+static inline uint64_t dcsr_i_find_column(const uint32_t *columns, uint64_t i, uint64_t end, uint32_t column)
+{
+    enum { AT_ONCE = 16 };
+    for (uint32_t hits = 0; end - i >= AT_ONCE; i += AT_ONCE) {
+        for (int j = 0; j < AT_ONCE; j++) hits |= (columns[i + j] & ~DCSR_I_TOMBSTONE) == column;
+        if (hits) break;
+    }
+    while (i < end && (columns[i] & ~DCSR_I_TOMBSTONE) != column) i++;
+    return i;
+}
+
 /* The pieces of any row, whatever the layout. */
 static inline int dcsr_i_rows_pieces(const dcsr_i_rows *rows, uint64_t row,
                                      dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])

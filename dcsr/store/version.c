@@ -188,6 +188,7 @@ static dcsr_status open_snapshot(dcsr_i_held_version *hold, dcsr_matrix *matrix,
 {
     *hold = (dcsr_i_held_version){.matrix = matrix};
     atomic_init(&hold->references, 1);
+    dcsr_i_queue_is_awaited(&matrix->queue);
     pthread_mutex_lock(&matrix->versions.lock);
     hold->base = held ? held->base : matrix->versions.current;
     hold->version = hold->base->version;
