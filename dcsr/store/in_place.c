@@ -227,6 +227,7 @@ static bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, change *does,
         at.page->born = ++at.table->version;
         memcpy(cached, matrix->versions.cached, sizeof cached);
         memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+        dcsr_i_arena_drop_left(&matrix->arena);
     }
     pthread_mutex_unlock(&matrix->versions.lock);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);

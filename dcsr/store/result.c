@@ -101,6 +101,7 @@ static dcsr_status begin(dcsr_i_result *result)
     if (!result->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     for (int t = 0; t < result->threads; t++) result->thread[t].number = UINT64_MAX;
     if (dcsr_i_result_collects(matrix)) return dcsr_i_collect_begin(result);
+    if (result->threads > 1) DCSR_TRY(dcsr_i_arena_leave_heap(&matrix->arena));
     if (result->keeps) return dcsr_i_patch_begin(result);
     DCSR_TRY(retire_home(result));
     result->table = dcsr_i_table_create(matrix, base->rows, base->cols, base->version + 1);
@@ -140,15 +141,13 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
 {
     dcsr_i_result_thread *t = &result->thread[thread];
     dcsr_matrix *matrix = result->matrix;
-    uint32_t *columns = matrix->arena.columns;
-    char *values = matrix->arena.values;
-    if (dcsr_i_result_collects(matrix)) {
+    const bool collects = dcsr_i_result_collects(matrix);
+    if (collects)
         DCSR_TRY(dcsr_i_collect_room(result, thread, entries));
-        columns = t->columns;
-        values = t->values;
-    } else if (t->end - t->next < entries) {
+    else if (t->end - t->next < entries)
         DCSR_TRY(take_places(result, t, entries));
-    }
+    uint32_t *columns = collects ? t->columns : matrix->arena.columns;
+    char *values = collects ? t->values : matrix->arena.values;
     *room =
         (dcsr_i_room){columns + t->next, matrix->value_size ? values + t->next * matrix->value_size : NULL};
     return DCSR_OK;

@@ -84,6 +84,8 @@ typedef struct dcsr_i_table {
     uint64_t given; /* of a replaced version: what it dropped of the arena has been freed, except for what
                        this version or an earlier one may see; guarded by the lock of the spare parts */
     struct dcsr_i_cuda_root *root; /* of a table on a device, which has no shelves */
+    struct dcsr_i_home
+        *home; /* of a view's table whose entries are not in the arena (rewrite.c), else NULL */
     /* A single shelf is part of the root: it ends with the table's last directory, and has no `born`. */
     dcsr_i_shelf *shelf[];
 } dcsr_i_table;

@@ -181,7 +181,9 @@ dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, 
 
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
 {
-    if (table) dcsr_i_part_free(matrix, table, table_size(table->directories));
+    if (!table) return;
+    dcsr_i_home_free(matrix->context, table->home, matrix->value_size);
+    dcsr_i_part_free(matrix, table, table_size(table->directories));
 }
 
 static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from, uint64_t version)
@@ -514,8 +516,8 @@ dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
                          .rows = table->rows,
                          .cols = table->cols,
                          .table = table,
-                         .columns = matrix->arena.columns,
-                         .values = matrix->arena.values};
+                         .columns = table->home ? table->home->columns : matrix->arena.columns,
+                         .values = table->home ? table->home->values : matrix->arena.values};
 }
 
 /* With its pages, but for what another, which may be NULL, has too. */

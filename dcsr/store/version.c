@@ -170,7 +170,10 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     pthread_mutex_unlock(&matrix->versions.lock);
     /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
      * lock. */
-    if (!pinned) hand_down(matrix, limbo, 0);
+    if (!pinned) {
+        hand_down(matrix, limbo, 0);
+        dcsr_i_arena_drop_left(&matrix->arena);
+    }
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_held_version_release(shown);
     dcsr_i_twin_leave(lost);
@@ -234,8 +237,8 @@ void dcsr_i_held_version_close(dcsr_i_held_version *hold)
 {
     dcsr_matrix *matrix = hold->matrix;
     if (hold->own) {
+        if (!hold->own->home) dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
         matrix->engine->free_unshared(matrix, hold->own, hold->base);
-        dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
     }
     pthread_mutex_lock(&matrix->versions.lock);
     bool freed = unpin_locked(matrix, hold->version) || hold->own;
