@@ -328,7 +328,10 @@ dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
     DCSR_TRY(dcsr_i_queue_wait_until_told(matrix, "dcsr_matrix_wait"));
     pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = matrix->queue.unwatched;
-    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->queue.unwatched_message);
+    if (status != DCSR_OK)
+        dcsr_i_fail(status, "%s",
+                    matrix->queue.unwatched_message ? matrix->queue.unwatched_message
+                                                    : "a change failed for lack of memory");
     matrix->queue.unwatched = DCSR_OK;
     pthread_mutex_unlock(&matrix->queue.lock);
     return status;

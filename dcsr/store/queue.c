@@ -113,13 +113,20 @@ static void take_back_dimensions(dcsr_matrix *matrix)
     matrix->queue.cols = matrix->versions.current->cols;
 }
 
+/* Keeps the sentence of a failure for whoever waits next; without memory, none. */
+static void keep_message(dcsr_matrix *matrix, const char *message)
+{
+    char **kept = &matrix->queue.unwatched_message;
+    if (!*kept) *kept = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, DCSR_I_MESSAGE, 1);
+    if (*kept) dcsr_i_error_format(*kept, DCSR_I_MESSAGE, "%s", message);
+}
+
 /* Tells what has become of an operation; takes the reference. With the lock. */
 static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
 {
     if (status != DCSR_OK && !operation->outcome.watched && matrix->queue.unwatched == DCSR_OK) {
         matrix->queue.unwatched = status;
-        dcsr_i_error_format(matrix->queue.unwatched_message, sizeof matrix->queue.unwatched_message, "%s",
-                            message);
+        keep_message(matrix, message);
     }
     matrix->queue.pending_bytes -= dcsr_i_operation_bytes(operation);
     pthread_cond_broadcast(&matrix->queue.changed);

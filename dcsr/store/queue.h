@@ -50,6 +50,8 @@ typedef struct dcsr_i_packed {
     dcsr_i_arrival arrival;
 } dcsr_i_packed;
 
+enum { DCSR_I_MESSAGE = 400 };
+
 /* What becomes of an operation, for those who wait for it. */
 typedef struct dcsr_i_outcome {
     bool watched; /* a ticket is held, which will report a failure */
@@ -57,7 +59,7 @@ typedef struct dcsr_i_outcome {
     pthread_cond_t finished;
     atomic_bool done;
     dcsr_status status;
-    char message[400];
+    char message[DCSR_I_MESSAGE];
 } dcsr_i_outcome;
 
 /* One requested change. Consecutive small batches of the same kind that wait share an operation. Its

@@ -12,7 +12,8 @@
  *                                                                 +----------------+
  *
  * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
- * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So the
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be, and so is a
+ * table's only directory. So the
  * cost of a change depends on the pages that it touches, and the memory of a table on the pages in use, not
  * on the number of rows. Segment pages are appended to in place: a version in which the row's length ends
  * before segment k never reads that segment's slot. Only moving a row (rewriting, defragmentation) copies the
@@ -62,7 +63,8 @@ typedef struct dcsr_i_row_page {
 
 typedef struct dcsr_i_directory {
     uint64_t born;
-    dcsr_i_row_page *page[DCSR_I_DIRECTORY_PAGES];
+    uint64_t pages; /* of its table at least; all 512 where the table has other directories */
+    dcsr_i_row_page *page[];
 } dcsr_i_directory;
 
 typedef struct dcsr_i_shelf {

@@ -176,8 +176,8 @@ typedef struct dcsr_i_queue {
     /* Not 0: the worker is to look what maintenance is due, as the queued thing of this number. Changed under
      * the lock. */
     _Atomic uint64_t look;
-    dcsr_status unwatched; /* the first failure that no ticket reports */
-    char unwatched_message[400];
+    dcsr_status unwatched;   /* the first failure that no ticket reports */
+    char *unwatched_message; /* of DCSR_I_MESSAGE bytes; NULL: there has been none, or no memory for it */
 } dcsr_i_queue;
 
 /* Whether the worker has something to do. With the lock. */
@@ -389,8 +389,11 @@ dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, con
                                    uint64_t p, dcsr_i_limbo *limbo);
 /* The shelves and directories of base that the table does not share: counts them, and puts them into the
  * limbo list. */
-uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
-void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
+uint64_t dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
+static inline uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table)
+{
+    return dcsr_i_retire_replaced(NULL, base, table);
+}
 /* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
 /* For many at once: makes room for n spare pages; takes up to n of them into pages[0], pages[stride bytes
