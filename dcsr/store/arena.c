@@ -13,6 +13,9 @@ enum { CPU_SHIFT = 12, CUDA_SHIFT = 12 };
 enum { CPU_SHIFT = 12, CUDA_SHIFT = 16 };
 #endif
 
+/* Places of the first home and of the last one, which is less than a block. */
+enum { FIRST_HOME = 64, LAST_HOME = 512 };
+
 /* Of `blocks` blocks, in each of the two arrays. */
 static uint64_t column_bytes(const dcsr_i_arena *arena, uint64_t blocks)
 {
@@ -31,12 +34,14 @@ static uint64_t blocks_for(const dcsr_i_arena *arena, uint64_t entries)
 /* Places that are not handed out may not be touched. */
 static void forbid(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
+    if (arena->in_heap) return;
     dcsr_i_mapping_forbid(&arena->column_memory, begin * sizeof *arena->columns,
                           entries * sizeof *arena->columns);
     dcsr_i_mapping_forbid(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
 }
 static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
+    if (arena->in_heap) return;
     dcsr_i_mapping_allow(&arena->column_memory, begin * sizeof *arena->columns,
                          entries * sizeof *arena->columns);
     dcsr_i_mapping_allow(&arena->value_memory, begin * arena->value_size, entries * arena->value_size);
@@ -61,28 +66,44 @@ static dcsr_status reserve(dcsr_i_arena *arena, uint64_t blocks)
     return status;
 }
 
-dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size)
+/* A process near its address-space limit gets a smaller reservation rather than none. */
+static dcsr_status reserve_some(dcsr_i_arena *arena)
 {
     enum { FEW = 1 << 24 }; /* entries */
+    for (dcsr_status status; (status = reserve(arena, arena->limit)) != DCSR_OK; arena->limit /= 2)
+        if (arena->limit << arena->shift < FEW) return status;
+    return DCSR_OK;
+}
+
+static void use_mapping(dcsr_i_arena *arena)
+{
+    arena->columns = (uint32_t *)arena->column_memory.start;
+    arena->values = arena->value_memory.start;
+}
+
+dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size)
+{
     memset(arena, 0, sizeof *arena);
     arena->context = context;
     arena->value_size = value_size;
     arena->shift = context->cuda ? CUDA_SHIFT : CPU_SHIFT;
-    uint64_t blocks = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
-    if (blocks < 1) blocks = 1;
-    /* A process near its address-space limit gets a smaller reservation rather than none. */
-    for (dcsr_status status; (status = reserve(arena, blocks)) != DCSR_OK; blocks /= 2)
-        if (blocks << arena->shift < FEW) return status;
-    arena->columns = (uint32_t *)arena->column_memory.start;
-    arena->values = arena->value_memory.start;
-    arena->limit = blocks;
+    arena->in_heap = !context->cuda;
+    arena->limit = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
+    if (arena->limit < 1) arena->limit = 1;
+    if (!arena->in_heap) {
+        DCSR_TRY(reserve_some(arena));
+        use_mapping(arena);
+    }
     pthread_mutex_init(&arena->lock, NULL);
     return DCSR_OK;
 }
 
 void dcsr_i_arena_destroy(dcsr_i_arena *arena)
 {
-    if (!arena->columns) return;
+    if (!arena->context || (!arena->columns && !arena->in_heap)) return;
+    dcsr_i_arena_drop_left(arena);
+    dcsr_i_home_free(arena->context, arena->home, arena->value_size);
+    arena->in_heap = false;
     dcsr_i_free(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity, sizeof *arena->block);
     dcsr_i_mapping_release(&arena->column_memory);
     dcsr_i_mapping_release(&arena->value_memory);
@@ -100,7 +121,7 @@ static dcsr_status grow(dcsr_i_arena *arena, uint64_t top)
             "larger reserve_bytes",
             (unsigned long long)(arena->column_memory.length + arena->value_memory.length));
     if (top <= arena->block_capacity) return DCSR_OK;
-    uint64_t capacity = arena->block_capacity ? 2 * arena->block_capacity : 16;
+    uint64_t capacity = arena->in_heap ? 1 : arena->block_capacity > 8 ? 2 * arena->block_capacity : 16;
     if (capacity < top) capacity = top;
     dcsr_i_block *block = dcsr_i_realloc(arena->context, DCSR_I_MATRIX, arena->block, arena->block_capacity,
                                          capacity, sizeof *block);
@@ -129,6 +150,109 @@ static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
     return status;
 }
 
+/* ---- In the heap ---- */
+
+static size_t home_bytes(uint64_t places, size_t value_size)
+{
+    return sizeof(dcsr_i_home) + places * (value_size + sizeof(uint32_t));
+}
+
+dcsr_i_home *dcsr_i_home_create(dcsr_context *context, uint64_t places, size_t value_size)
+{
+    dcsr_i_home *home = dcsr_i_alloc(context, DCSR_I_MATRIX, 1, home_bytes(places, value_size));
+    if (!home) return NULL;
+    char *values = (char *)(home + 1);
+    *home = (dcsr_i_home){.places = places,
+                          .values = value_size ? values : NULL,
+                          .columns = (uint32_t *)(values + places * value_size)};
+    return home;
+}
+
+void dcsr_i_home_free(dcsr_context *context, dcsr_i_home *home, size_t value_size)
+{
+    if (home) dcsr_i_free(context, DCSR_I_MATRIX, home, 1, home_bytes(home->places, value_size));
+}
+
+/* Copies all that is at home to new arrays, and goes there. */
+static void move_to(dcsr_i_arena *arena, uint32_t *columns, char *values)
+{
+    const dcsr_i_home *home = arena->home;
+    if (home) memcpy(columns, home->columns, home->places * sizeof *columns);
+    if (home && arena->value_size) memcpy(values, home->values, home->places * arena->value_size);
+    arena->columns = columns;
+    arena->values = values;
+}
+
+static void leave_home(dcsr_i_arena *arena)
+{
+    if (!arena->home) return;
+    arena->home->next = arena->left;
+    arena->left = arena->home;
+    arena->home = NULL;
+}
+
+static dcsr_status leave_heap(dcsr_i_arena *arena)
+{
+    if (!arena->in_heap) return DCSR_OK;
+    DCSR_TRY(reserve_some(arena));
+    dcsr_status status = populate(arena, 0, arena->top);
+    if (status != DCSR_OK) {
+        dcsr_i_mapping_release(&arena->column_memory);
+        dcsr_i_mapping_release(&arena->value_memory);
+        return status;
+    }
+    move_to(arena, (uint32_t *)arena->column_memory.start, arena->value_memory.start);
+    arena->in_heap = false;
+    leave_home(arena);
+    forbid(arena, arena->open, arena->open_end - arena->open);
+    return DCSR_OK;
+}
+
+/* Makes the home large enough for places up to `end`, or leaves the heap. */
+static dcsr_status make_home(dcsr_i_arena *arena, uint64_t end)
+{
+    uint64_t places = arena->home ? arena->home->places : FIRST_HOME;
+    while (places < end) places *= 2;
+    if (places > LAST_HOME) return leave_heap(arena);
+    if (arena->home && places == arena->home->places) return DCSR_OK;
+    dcsr_i_home *home = dcsr_i_home_create(arena->context, places, arena->value_size);
+    if (!home) return DCSR_ERROR_OUT_OF_MEMORY;
+    move_to(arena, home->columns, home->values);
+    leave_home(arena);
+    arena->home = home;
+    arena->heap_bytes += home_bytes(places, arena->value_size);
+    return DCSR_OK;
+}
+
+/* All that was handed out of the home has been given back. */
+static void begin_again(dcsr_i_arena *arena)
+{
+    arena->block[0].live += (uint32_t)arena->open;
+    arena->used += arena->open;
+    arena->open = 0;
+}
+
+dcsr_status dcsr_i_arena_leave_heap(dcsr_i_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    dcsr_status status = leave_heap(arena);
+    pthread_mutex_unlock(&arena->lock);
+    return status;
+}
+
+void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
+{
+    if (!arena->left) return;
+    pthread_mutex_lock(&arena->lock);
+    while (arena->left) {
+        dcsr_i_home *home = arena->left;
+        arena->left = home->next;
+        arena->heap_bytes -= home_bytes(home->places, arena->value_size);
+        dcsr_i_home_free(arena->context, home, arena->value_size);
+    }
+    pthread_mutex_unlock(&arena->lock);
+}
+
 /* Next fit among free blocks below top; UINT64_MAX when there is no extent of `count`. */
 static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
 {
@@ -149,6 +273,7 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
 /* Returns the memory of free blocks to the system. Behind the last block nothing is in use either. */
 static void trim_locked(dcsr_i_arena *arena)
 {
+    if (arena->in_heap) return;
     for (uint64_t b = 0, first; b < arena->top; b++) {
         if (!is_free(&arena->block[b])) continue;
         for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
@@ -172,7 +297,9 @@ static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t count, uint64_t ve
         while (b > 0 && is_free(&arena->block[b - 1])) b--;
         DCSR_TRY(grow(arena, b + count));
     }
-    if (populate(arena, b, count) != DCSR_OK) {
+    /* In the heap the first block gets memory as it is handed out. */
+    if (b + count > 1) DCSR_TRY(leave_heap(arena));
+    if (!arena->in_heap && populate(arena, b, count) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
         trim_locked(arena);
         DCSR_TRY(populate(arena, b, count));
@@ -238,6 +365,10 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
             arena->open_end = (first + blocks) << arena->shift;
         }
     }
+    if (status == DCSR_OK && arena->in_heap && entries) {
+        if (arena->used == arena->open_end - arena->open) begin_again(arena);
+        status = make_home(arena, arena->open + entries);
+    }
     if (status == DCSR_OK) {
         *begin = arena->open;
         arena->open += entries;
@@ -256,9 +387,11 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
         return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY,
                            "moving %llu entries: more than the matrix's address space",
                            (unsigned long long)entries);
+    if (arena->in_heap && !dcsr_i_arena_used(arena)) return dcsr_i_arena_take(arena, entries, version, begin);
     pthread_mutex_lock(&arena->lock);
     uint64_t blocks = blocks_for(arena, entries), first = 0;
-    dcsr_status status = claim_extent(arena, blocks, version, foreign, &first);
+    dcsr_status status = leave_heap(arena);
+    if (status == DCSR_OK) status = claim_extent(arena, blocks, version, foreign, &first);
     if (status == DCSR_OK) {
         *begin = first << arena->shift;
         give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
@@ -396,7 +529,7 @@ uint64_t dcsr_i_arena_bytes(dcsr_i_arena *arena)
 {
     pthread_mutex_lock(&arena->lock);
     uint64_t bytes = dcsr_i_mapping_bytes(&arena->column_memory) +
-                     dcsr_i_mapping_bytes(&arena->value_memory) +
+                     dcsr_i_mapping_bytes(&arena->value_memory) + arena->heap_bytes +
                      arena->block_capacity * sizeof *arena->block;
     pthread_mutex_unlock(&arena->lock);
     return bytes;

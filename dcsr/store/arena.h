@@ -14,6 +14,16 @@
  * and serves again. Nothing smaller than a block is reused: what a moved row leaves behind waits for its
  * neighbours or for defragmentation.
  *
+ * A small matrix has its first places in the heap, in a home that grows by doubling; when it has to hold more than a
+ * few kilobytes the arena moves out, for good, into the reserved address space, which is not even reserved before:
+ *
+ *      home of 64 places  -->  of 128  ...  of 512  -->  the mapping
+ *
+ * Entries keep their places. Those that somebody reads in the home before stay there as they are, until a change finds
+ * that no version is held; so a reader may take the arrays' addresses at any time after it has pinned its version, and
+ * keep them as long. Only the one who changes the matrix takes places in the heap, one thread at a time, and has not
+ * kept an address from before; views that resolve rows for themselves have a home of their own (rewrite.c).
+ *
  * All functions may be called by any thread; a mutex guards the bookkeeping, never the entries. On a device,
  * places are given back only when no work that uses them is under way. */
 #ifndef DCSR_ARENA_H
@@ -34,15 +44,26 @@ typedef struct dcsr_i_extent {
     uint64_t born;         /* of all of them */
 } dcsr_i_extent;
 
+/* Entries in the heap, in one piece of memory with this. */
+typedef struct dcsr_i_home {
+    struct dcsr_i_home *next; /* of those that were left */
+    uint64_t places;
+    uint32_t *columns;
+    char *values;
+} dcsr_i_home;
+
 typedef struct dcsr_i_arena {
     dcsr_context *context;
     pthread_mutex_t lock;
-    uint32_t *columns;
-    char *values;
+    uint32_t *_Atomic columns; /* the two change together only for who changes the matrix */
+    char *_Atomic values;
     size_t value_size;
-    int shift;      /* a block is 2^shift entries */
-    uint64_t limit; /* blocks that fit the reservation */
-    uint64_t top;   /* blocks ever used */
+    _Atomic bool in_heap;
+    dcsr_i_home *home, *left; /* where it is in the heap, or NULL; where it was, and somebody may read */
+    uint64_t heap_bytes;      /* of both */
+    int shift;                /* a block is 2^shift entries */
+    uint64_t limit;           /* blocks that fit the reservation */
+    uint64_t top;             /* blocks ever used */
     dcsr_i_mapping column_memory, value_memory;
     dcsr_i_block *block; /* `block_capacity` of them */
     uint64_t block_capacity;
@@ -52,8 +73,16 @@ typedef struct dcsr_i_arena {
     uint64_t used;           /* entries handed out, slack included */
 } dcsr_i_arena;
 
+/* A home, counted as memory of matrices; NULL: no memory. */
+dcsr_i_home *dcsr_i_home_create(dcsr_context *context, uint64_t places, size_t value_size);
+void dcsr_i_home_free(dcsr_context *context, dcsr_i_home *home, size_t value_size);
+
 dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t value_size);
 void dcsr_i_arena_destroy(dcsr_i_arena *arena);
+/* Moves out of the heap, so that several threads may take places at once, and write them. By who changes the matrix. */
+dcsr_status dcsr_i_arena_leave_heap(dcsr_i_arena *arena);
+/* Frees the homes that were left: nobody reads there any more. Likewise. */
+void dcsr_i_arena_drop_left(dcsr_i_arena *arena);
 
 /* Hands out `entries` places in one piece, for a change that makes `version`. One bump, or a new extent of
  * blocks. */

@@ -1,5 +1,5 @@
 /* change.c: the calls that change a matrix: what they ask for is checked and put into its queue. */
-#include "dcsr/store/entries.h"
+#include "dcsr/store/in_place.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
 
@@ -10,6 +10,11 @@ enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
 #else
 enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
 #endif
+
+/* A change of so many entries is applied by the thread that asks for it where the queue is free: that costs less than
+ * waking the worker and waiting for it. But a thread that goes on inserting without waiting or reading would do alone
+ * what the worker does beside it, many batches at once: so many are applied until somebody waits or reads. */
+enum { APPLIED_HERE = 1024, APPLIED_UNREAD = 8 };
 
 /* ---- The queue ---- */
 
@@ -48,9 +53,29 @@ static dcsr_i_operation *joinable(dcsr_matrix *matrix, const dcsr_i_entries *e)
     return last;
 }
 
-/* Puts an operation that the caller made, or one that the entries join, into the queue; gives out a ticket.
- * With the queue's lock. */
-static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_ticket **ticket)
+/* Whether somebody waits or reads now and then, for all that can be told. */
+static bool is_awaited(const dcsr_matrix *matrix)
+{
+    return atomic_load_explicit(&matrix->queue.unread, memory_order_relaxed) < APPLIED_UNREAD;
+}
+
+/* Whether the operation is little enough for its caller to apply it, now. */
+static bool is_for_caller(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    const dcsr_i_table *current = matrix->versions.current;
+    if (!matrix->engine->in_place || matrix->queue.journal || !is_awaited(matrix) ||
+        !dcsr_i_queue_is_free(&matrix->queue))
+        return false;
+    if (operation->kind == DCSR_I_RESIZE)
+        return current->stored <= APPLIED_HERE ||
+               (operation->resize.rows >= current->rows && operation->resize.cols >= current->cols);
+    return operation->kind != DCSR_I_DEFRAGMENT && operation->batch.n <= APPLIED_HERE;
+}
+
+/* Puts an operation that the caller made into the queue, or takes the turn for it: then it is in *here, for the
+ * caller to apply it once the lock is free. Gives out a ticket. With the queue's lock. */
+static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_ticket **ticket,
+                          dcsr_i_operation **here)
 {
     dcsr_ticket *created = NULL;
     if (ticket) {
@@ -58,6 +83,12 @@ static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
         if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
         operation->outcome.watched = true;
         *ticket = created;
+    }
+    if (is_for_caller(matrix, operation)) {
+        dcsr_i_queue_begin_turn(matrix, operation);
+        atomic_fetch_add_explicit(&matrix->queue.unread, 1, memory_order_relaxed);
+        *here = operation;
+        return DCSR_OK;
     }
     dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
     if (status != DCSR_OK && ticket) {
@@ -87,12 +118,13 @@ static dcsr_status join(dcsr_matrix *matrix, dcsr_i_operation *last, const dcsr_
 }
 
 /* A small batch: checked and packed under the lock. */
-static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
+                               dcsr_i_operation **here)
 {
     dcsr_i_operation *operation;
     DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
     dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
-    if (status == DCSR_OK) status = submit(matrix, operation, ticket);
+    if (status == DCSR_OK) status = submit(matrix, operation, ticket, here);
     if (status != DCSR_OK) dcsr_i_operation_release(operation);
     return status;
 }
@@ -119,7 +151,8 @@ static void discard(const dcsr_matrix *matrix, dcsr_i_operation *operation)
 
 /* A large batch: checked and packed without the lock, again if the dimensions have changed meanwhile. Called
  * and returns with the lock. */
-static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
+                               dcsr_i_operation **here)
 {
     dcsr_i_operation *operation = NULL;
     dcsr_status status = DCSR_OK;
@@ -133,20 +166,21 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
         pthread_mutex_lock(&matrix->queue.lock);
     } while (status == DCSR_OK &&
              (operation->batch.rows != matrix->queue.rows || operation->batch.cols != matrix->queue.cols));
-    if (status == DCSR_OK) status = submit(matrix, operation, ticket);
+    if (status == DCSR_OK) status = submit(matrix, operation, ticket, here);
     if (status != DCSR_OK) discard(matrix, operation);
     return status;
 }
 
 /* A batch whose arrays are on the device: the work that reads them is put behind what the caller's stream
  * holds, and finds out what the host cannot look at. With the lock. */
-static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
+                                dcsr_i_operation **here)
 {
     dcsr_i_operation *operation;
     DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
     dcsr_status status = matrix->engine->expect(matrix, operation, e);
     if (status == DCSR_OK) {
-        status = submit(matrix, operation, ticket);
+        status = submit(matrix, operation, ticket, here);
         matrix->engine->arrive(matrix, operation, e, status == DCSR_OK);
     }
     if (status != DCSR_OK) dcsr_i_operation_release(operation);
@@ -154,12 +188,14 @@ static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dc
 }
 
 /* Called and returns with the lock. */
-static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
+                         dcsr_i_operation **here)
 {
-    if (e->on_device && e->n) return queue_device(matrix, e, ticket);
+    if (e->on_device && e->n) return queue_device(matrix, e, ticket, here);
+    if (e->n == 1 && !ticket && is_awaited(matrix) && dcsr_i_apply_in_place(matrix, e)) return DCSR_OK;
     dcsr_i_operation *last = is_staged(matrix, e) ? NULL : joinable(matrix, e);
     if (last) return join(matrix, last, e, ticket);
-    return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket) : queue_large(matrix, e, ticket);
+    return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket, here) : queue_large(matrix, e, ticket, here);
 }
 
 static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
@@ -174,10 +210,12 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
+    dcsr_i_operation *here = NULL;
     pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = wait_for_room(matrix, e);
-    if (status == DCSR_OK) status = queue(matrix, e, ticket);
+    if (status == DCSR_OK) status = queue(matrix, e, ticket, &here);
     pthread_mutex_unlock(&matrix->queue.lock);
+    if (here) dcsr_i_queue_apply_here(matrix, here);
     dcsr_i_use_set_aside(before);
     return status;
 }
@@ -274,17 +312,19 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
     /* To be queued it takes little; what it may take to be applied depends on what it does (queue.c). */
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_ALL_SET_ASIDE);
     dcsr_i_operation *operation = dcsr_i_operation_create(matrix, change->kind);
+    dcsr_i_operation *here = NULL;
     dcsr_status status = operation ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) {
         operation->resize = change->resize;
         operation->defragment = change->defragment;
         pthread_mutex_lock(&matrix->queue.lock);
-        status = submit(matrix, operation, ticket);
+        status = submit(matrix, operation, ticket, &here);
         if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
             matrix->queue.rows = change->resize.rows;
             matrix->queue.cols = change->resize.cols;
         }
         pthread_mutex_unlock(&matrix->queue.lock);
+        if (here) dcsr_i_queue_apply_here(matrix, here);
         if (status != DCSR_OK) dcsr_i_operation_release(operation);
     }
     dcsr_i_use_set_aside(before);
@@ -316,7 +356,10 @@ dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix)
     DCSR_TRY(dcsr_i_queue_wait_until_told(matrix, "dcsr_matrix_wait"));
     pthread_mutex_lock(&matrix->queue.lock);
     dcsr_status status = matrix->queue.unwatched;
-    if (status != DCSR_OK) dcsr_i_fail(status, "%s", matrix->queue.unwatched_message);
+    if (status != DCSR_OK)
+        dcsr_i_fail(status, "%s",
+                    matrix->queue.unwatched_message ? matrix->queue.unwatched_message
+                                                    : "a change failed for lack of memory");
     matrix->queue.unwatched = DCSR_OK;
     pthread_mutex_unlock(&matrix->queue.lock);
     return status;

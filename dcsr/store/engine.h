@@ -48,6 +48,7 @@ typedef struct dcsr_i_engine {
      * applied together. check_arrays(): whether a call's arrays are where the call reads them. */
     dcsr_i_pool entries_pool;
     bool values_apart, joins;
+    bool in_place; /* entries are in host memory: a small change may be made by the thread that asks for it */
     uint64_t most_entries;
     dcsr_status (*check_arrays)(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
     /* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the

@@ -1,5 +1,5 @@
 /* lookup.c: single entries. A row is scanned in order of time and what stands in the wanted column is folded,
- * so that nothing needs to be resolved first. */
+ * so that nothing needs to be resolved first; where its first piece is known to ascend, by bisection. */
 #include "dcsr/store/store.h"
 #include <string.h>
 
@@ -14,9 +14,11 @@ static bool look_up(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, u
         dcsr_i_combiner(rows->type, policy == DCSR_POLICY_KEEP ? DCSR_POLICY_LAST : policy);
     bool stored = false;
     uint64_t folded = 0;
-    for (int k = 0; k < count; k++)
-        for (uint64_t i = pieces[k].begin; i < pieces[k].begin + pieces[k].length; i++) {
-            if ((rows->columns[i] & ~DCSR_I_TOMBSTONE) != column) continue;
+    for (int k = 0; k < count; k++) {
+        const uint64_t end = pieces[k].begin + pieces[k].length;
+        const bool ascends = !k && dcsr_i_row_ascends(rows->table, row);
+        for (uint64_t i = dcsr_i_first_place(rows->columns, &pieces[k], ascends, column);
+             (i = dcsr_i_find_column(rows->columns, i, end, column)) < end; i++) {
             const char *here = rows->values ? (const char *)rows->values + i * size : NULL;
             if (rows->columns[i] & DCSR_I_TOMBSTONE)
                 stored = false;
@@ -26,6 +28,7 @@ static bool look_up(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, u
                 combine(&folded, here);
             if (!(rows->columns[i] & DCSR_I_TOMBSTONE)) stored = true;
         }
+    }
     if (stored && value) memcpy(value, &folded, size);
     return stored;
 }
@@ -93,6 +96,22 @@ static dcsr_status look_up_latest(dcsr_matrix *matrix, const places *p)
     return status;
 }
 
+/* One position of a matrix in host memory, under the lock that those take who begin to read: nothing is held, and
+ * nothing changes in place meanwhile. False: its row is too long for that. */
+static bool look_up_one(dcsr_status *status, dcsr_matrix *matrix, const places *p)
+{
+    enum { SHORT_ROW = 4096 };
+    dcsr_i_queue_is_awaited(&matrix->queue);
+    pthread_mutex_lock(&matrix->versions.lock);
+    dcsr_i_rows of = dcsr_i_rows_of(matrix, matrix->versions.current);
+    bool here = *p->row >= of.rows || dcsr_i_rows_length(&of, *p->row) <= SHORT_ROW;
+    if (here) *status = check_places(p->call, &of, 1, p->row, p->col);
+    if (here && *status == DCSR_OK)
+        *p->stored = look_up(&of, matrix->policy, *p->row, (uint32_t)*p->col, p->values);
+    pthread_mutex_unlock(&matrix->versions.lock);
+    return here;
+}
+
 dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows, const uint64_t *cols,
                                  void *values, bool *stored)
 {
@@ -101,7 +120,12 @@ dcsr_status dcsr_matrix_get_many(dcsr_matrix *matrix, uint64_t n, const uint64_t
 
 dcsr_status dcsr_matrix_get(dcsr_matrix *matrix, uint64_t row, uint64_t col, void *value, bool *stored)
 {
-    return look_up_latest(matrix, &(places){"dcsr_matrix_get", 1, &row, &col, value, stored});
+    const places one = {"dcsr_matrix_get", 1, &row, &col, value, stored};
+    dcsr_status status;
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (!matrix->engine->in_place || !stored) return look_up_latest(matrix, &one);
+    DCSR_TRY(dcsr_i_queue_wait(matrix, one.call));
+    return look_up_one(&status, matrix, &one) ? status : look_up_latest(matrix, &one);
 }
 
 dcsr_status dcsr_view_get_many(dcsr_view *view, uint64_t n, const uint64_t *rows, const uint64_t *cols,

@@ -27,6 +27,7 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     if (matrix->versions.pins != matrix->versions.few_pins)
         dcsr_i_free(context, DCSR_I_MATRIX, matrix->versions.pins, matrix->versions.pin_capacity,
                     sizeof *matrix->versions.pins);
+    dcsr_i_free(context, DCSR_I_MATRIX, matrix->queue.unwatched_message, DCSR_I_MESSAGE, 1);
     pthread_mutex_destroy(&matrix->spare.lock);
     pthread_cond_destroy(&matrix->queue.filled);
     pthread_cond_destroy(&matrix->queue.changed);

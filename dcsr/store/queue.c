@@ -2,7 +2,7 @@
  *
  * The worker is started by the first operation and ends when it has been idle for a while, so that a process
  * may have thousands of matrices at rest. The owner of the matrix stops it before letting go, so it needs no
- * reference of its own. */
+ * reference of its own. Where the queue is free a caller takes the turn itself for a small change (change.c). */
 #include "dcsr/store/journal.h"
 #include "dcsr/base/turn.h"
 #include "dcsr/store/maintained_transpose.h"
@@ -113,13 +113,20 @@ static void take_back_dimensions(dcsr_matrix *matrix)
     matrix->queue.cols = matrix->versions.current->cols;
 }
 
+/* Keeps the sentence of a failure for whoever waits next; without memory, none. */
+static void keep_message(dcsr_matrix *matrix, const char *message)
+{
+    char **kept = &matrix->queue.unwatched_message;
+    if (!*kept) *kept = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, DCSR_I_MESSAGE, 1);
+    if (*kept) dcsr_i_error_format(*kept, DCSR_I_MESSAGE, "%s", message);
+}
+
 /* Tells what has become of an operation; takes the reference. With the lock. */
 static void tell(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr_status status, const char *message)
 {
     if (status != DCSR_OK && !operation->outcome.watched && matrix->queue.unwatched == DCSR_OK) {
         matrix->queue.unwatched = status;
-        dcsr_i_error_format(matrix->queue.unwatched_message, sizeof matrix->queue.unwatched_message, "%s",
-                            message);
+        keep_message(matrix, message);
     }
     matrix->queue.pending_bytes -= dcsr_i_operation_bytes(operation);
     pthread_cond_broadcast(&matrix->queue.changed);
@@ -221,6 +228,40 @@ static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
     }
 }
 
+/* An operation, or what needs none, is to be applied. */
+static void add_to_counts(dcsr_i_queue *queue, const dcsr_i_operation *operation)
+{
+    queue->pending_bytes += operation ? dcsr_i_operation_bytes(operation) : 0;
+    queue->resizes += operation && operation->kind == DCSR_I_RESIZE;
+    queue->queued++;
+}
+
+bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation)
+{
+    if (!dcsr_i_queue_is_free(&matrix->queue)) return false;
+    matrix->queue.running = true;
+    add_to_counts(&matrix->queue, operation);
+    return true;
+}
+
+void dcsr_i_queue_end_turn(dcsr_matrix *matrix)
+{
+    matrix->queue.running = false;
+    matrix->queue.applied++;
+    pthread_cond_broadcast(&matrix->queue.changed);
+    dcsr_i_queue_trim_later(matrix);
+}
+
+void dcsr_i_queue_apply_here(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    dcsr_status status = apply_timed(matrix, operation);
+    pthread_mutex_lock(&matrix->queue.lock);
+    matrix->queue.running = false;
+    end_operation(matrix, operation, status, NULL);
+    dcsr_i_queue_trim_later(matrix);
+    pthread_mutex_unlock(&matrix->queue.lock);
+}
+
 /* Whether all that was queued before it has been applied. With the lock. */
 static bool is_time_to_look(const dcsr_matrix *matrix)
 {
@@ -304,9 +345,7 @@ dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operati
     else
         matrix->queue.first = operation;
     matrix->queue.last = operation;
-    matrix->queue.pending_bytes += dcsr_i_operation_bytes(operation);
-    matrix->queue.resizes += operation->kind == DCSR_I_RESIZE;
-    matrix->queue.queued++;
+    add_to_counts(&matrix->queue, operation);
     pthread_cond_signal(&matrix->queue.filled);
     return DCSR_OK;
 }
@@ -336,9 +375,11 @@ bool dcsr_i_queue_is_asleep(dcsr_matrix *matrix)
 dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call)
 {
     dcsr_i_turn_wait wait;
+    uint64_t target = atomic_load(&matrix->queue.queued);
+    dcsr_i_queue_is_awaited(&matrix->queue);
+    if (atomic_load(&matrix->queue.applied) >= target) return DCSR_OK;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, call, matrix->serial));
     pthread_mutex_lock(&matrix->queue.lock);
-    uint64_t target = matrix->queue.queued;
     while (matrix->queue.applied < target) pthread_cond_wait(&matrix->queue.changed, &matrix->queue.lock);
     pthread_mutex_unlock(&matrix->queue.lock);
     dcsr_i_turn_wait_end(&wait);

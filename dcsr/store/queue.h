@@ -50,6 +50,8 @@ typedef struct dcsr_i_packed {
     dcsr_i_arrival arrival;
 } dcsr_i_packed;
 
+enum { DCSR_I_MESSAGE = 400 };
+
 /* What becomes of an operation, for those who wait for it. */
 typedef struct dcsr_i_outcome {
     bool watched; /* a ticket is held, which will report a failure */
@@ -57,7 +59,7 @@ typedef struct dcsr_i_outcome {
     pthread_cond_t finished;
     atomic_bool done;
     dcsr_status status;
-    char message[400];
+    char message[DCSR_I_MESSAGE];
 } dcsr_i_outcome;
 
 /* One requested change. Consecutive small batches of the same kind that wait share an operation. Its
@@ -139,6 +141,13 @@ void dcsr_i_operation_finish(dcsr_i_operation *operation, dcsr_status status, co
 /* Appends; takes the reference. With ticket not NULL, *ticket holds the operation. The caller holds the
  * queue's lock. */
 dcsr_status dcsr_i_enqueue_locked(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* Takes the worker's turn for the calling thread where the queue is free, perhaps for an operation that has not been
+ * queued; end_turn() gives it back. Both with the queue's lock. */
+bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation);
+void dcsr_i_queue_end_turn(dcsr_matrix *matrix);
+/* Applies an operation in the calling thread, which has the turn, tells what has become of it, and gives back the turn.
+ * Takes the reference. Called without the queue's lock. */
+void dcsr_i_queue_apply_here(dcsr_matrix *matrix, dcsr_i_operation *operation);
 /* Starts a worker, unless one runs, to return to the system what a caller that had the worker's turn has
  * freed in the arena; nothing else would. Small matrices keep it. The caller holds the queue's lock. */
 void dcsr_i_queue_trim_later(dcsr_matrix *matrix);

@@ -57,7 +57,7 @@ static dcsr_status cut_table(dcsr_i_table *next, dcsr_matrix *matrix, const dcsr
     const dcsr_i_row_page *old = first ? dcsr_i_page(base, p) : NULL;
     dcsr_i_row_page **place = dcsr_i_page_slot(matrix, next, base, p, NULL);
     if (!place) return DCSR_ERROR_OUT_OF_MEMORY;
-    memset(place, 0, (DCSR_I_DIRECTORY_PAGES - slot) * sizeof *place);
+    memset(place, 0, (dcsr_i_directory_of(next, p)->pages - slot) * sizeof *place);
     return old ? cut_page(place, matrix, old, first, next->version) : DCSR_OK;
 }
 
@@ -90,6 +90,7 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
     dcsr_status status = limbo ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK && shrinks) status = shrink_rows(next, limbo, matrix, base);
     if (!shrinks) {
+        if (limbo) dcsr_i_retire_replaced(limbo, base, next);
         next->contiguous = base->contiguous;
         next->first = base->first;
     }

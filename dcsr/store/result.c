@@ -35,12 +35,7 @@ static dcsr_status turn_of_worker(dcsr_matrix *matrix, dcsr_i_replace *replace, 
 static bool take_turn(dcsr_matrix *matrix, bool journaled)
 {
     pthread_mutex_lock(&matrix->queue.lock);
-    bool here = !dcsr_i_queue_has_work(&matrix->queue) && !matrix->queue.running && !matrix->queue.stopping &&
-                !(journaled && matrix->queue.journal);
-    if (here) {
-        matrix->queue.running = true;
-        matrix->queue.queued++;
-    }
+    bool here = !(journaled && matrix->queue.journal) && dcsr_i_queue_begin_turn(matrix, NULL);
     pthread_mutex_unlock(&matrix->queue.lock);
     return here;
 }
@@ -50,10 +45,7 @@ static dcsr_status use_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void *
 {
     dcsr_status status = dcsr_i_queue_replace(matrix, replace, user);
     pthread_mutex_lock(&matrix->queue.lock);
-    matrix->queue.running = false;
-    matrix->queue.applied++;
-    pthread_cond_broadcast(&matrix->queue.changed);
-    dcsr_i_queue_trim_later(matrix);
+    dcsr_i_queue_end_turn(matrix);
     pthread_mutex_unlock(&matrix->queue.lock);
     return status;
 }
@@ -126,6 +118,7 @@ static dcsr_status begin(dcsr_i_result *result)
     if (!result->thread) return DCSR_ERROR_OUT_OF_MEMORY;
     for (int t = 0; t < result->threads; t++) result->thread[t].number = UINT64_MAX;
     if (dcsr_i_result_collects(matrix)) return dcsr_i_collect_begin(result);
+    if (result->threads > 1) DCSR_TRY(dcsr_i_arena_leave_heap(&matrix->arena));
     if (result->keeps) return dcsr_i_patch_begin(result);
     DCSR_TRY(retire_home(result));
     result->table = dcsr_i_table_create(matrix, base->rows, base->cols, base->version + 1);
@@ -165,15 +158,13 @@ dcsr_status dcsr_i_result_room(dcsr_i_result *result, int thread, uint64_t entri
 {
     dcsr_i_result_thread *t = &result->thread[thread];
     dcsr_matrix *matrix = result->matrix;
-    uint32_t *columns = matrix->arena.columns;
-    char *values = matrix->arena.values;
-    if (dcsr_i_result_collects(matrix)) {
+    const bool collects = dcsr_i_result_collects(matrix);
+    if (collects)
         DCSR_TRY(dcsr_i_collect_room(result, thread, entries));
-        columns = t->columns;
-        values = t->values;
-    } else if (t->end - t->next < entries) {
+    else if (t->end - t->next < entries)
         DCSR_TRY(take_places(result, t, entries));
-    }
+    uint32_t *columns = collects ? t->columns : matrix->arena.columns;
+    char *values = collects ? t->values : matrix->arena.values;
     *room =
         (dcsr_i_room){columns + t->next, matrix->value_size ? values + t->next * matrix->value_size : NULL};
     return DCSR_OK;

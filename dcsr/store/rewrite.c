@@ -104,6 +104,7 @@ typedef struct page_work {
 
 typedef struct job {
     dcsr_matrix *matrix;
+    dcsr_matrix *into; /* whose arena has the entries: the matrix, or its stand-in (below) */
     const dcsr_i_selection *selection;
     const dcsr_i_table *base;
     uint64_t version;
@@ -111,6 +112,7 @@ typedef struct job {
     uint64_t pages, capacity; /* of work */
     uint64_t entries;         /* in the selected rows */
     uint64_t longest;         /* of those that must be sorted */
+    bool apart;               /* the rows get a home of their own */
 } job;
 
 static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
@@ -261,12 +263,12 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
         bool ascends = work->old->ascending >> r & 1;
         if (must_sort(j, work, r)) {
-            left = dcsr_i_resolve_row(resolver, j->matrix, &(dcsr_i_stretch){pieces, count, ascends},
+            left = dcsr_i_resolve_row(resolver, j->into, &(dcsr_i_stretch){pieces, count, ascends},
                                       j->selection->column_limit, to);
             ascends = j->matrix->policy != DCSR_POLICY_KEEP;
         } else {
             for (int k = 0; k < count; left += pieces[k++].length)
-                dcsr_i_copy_entries(j->matrix, to + left, pieces[k].begin, pieces[k].length);
+                dcsr_i_copy_entries(j->into, to + left, pieces[k].begin, pieces[k].length);
             ascends &= count < 2;
         }
         fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
@@ -343,12 +345,66 @@ static dcsr_status retire(const job *j, const dcsr_i_table *table, dcsr_i_limbo 
     return DCSR_OK;
 }
 
+/* ---- Apart ----
+ *
+ * Where the arena is in the heap only the one who changes the matrix may take places in it, since it moves as it grows
+ * (arena.h). There a view that resolves rows for itself has a home of its own: with what the version's rows hold, at
+ * the same places, and behind that the rows that are resolved. */
+
+/* Visits the pieces of a version: the place behind the last of them; with a home, copies them there. */
+static uint64_t visit_pieces(const dcsr_matrix *matrix, const dcsr_i_table *base, dcsr_i_home *home)
+{
+    const dcsr_i_rows rows = dcsr_i_rows_of(matrix, base);
+    const size_t size = matrix->value_size;
+    const dcsr_i_row_page *page;
+    uint64_t end = 0;
+    for (uint64_t p = 0; (page = dcsr_i_next_page(base, &p)); p++)
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+            dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+            for (int k = dcsr_i_row_pieces(page, r, pieces); k-- > 0;) {
+                uint64_t begin = pieces[k].begin, n = pieces[k].length;
+                if (begin + n > end) end = begin + n;
+                if (!home) continue;
+                memcpy(home->columns + begin, rows.columns + begin, n * sizeof *rows.columns);
+                if (size)
+                    memcpy(home->values + begin * size, (const char *)rows.values + begin * size, n * size);
+            }
+        }
+    return end;
+}
+
+/* Gives a view's table, which is like `base`, a home of its own for what that holds and so many entries more, which are
+ * to be written from place *begin on. */
+static dcsr_status set_apart(dcsr_i_table *table, dcsr_matrix *matrix, const dcsr_i_table *base,
+                             uint64_t entries, uint64_t *begin)
+{
+    *begin = visit_pieces(matrix, base, NULL);
+    table->home = dcsr_i_home_create(matrix->context, *begin + entries, matrix->value_size);
+    if (!table->home) return DCSR_ERROR_OUT_OF_MEMORY;
+    visit_pieces(matrix, base, table->home);
+    return DCSR_OK;
+}
+
+/* Something like the matrix whose arena is that home, to resolve rows in; it has nothing else. */
+static dcsr_matrix *make_stand_in(dcsr_matrix *stand_in, const dcsr_matrix *matrix, const dcsr_i_home *home)
+{
+    *stand_in = (dcsr_matrix){.context = matrix->context,
+                              .type = matrix->type,
+                              .value_size = matrix->value_size,
+                              .policy = matrix->policy,
+                              .arena = {.columns = home->columns, .values = home->values}};
+    return stand_in;
+}
+
+/* ---- The whole ---- */
+
 static dcsr_status take_places(job *j, dcsr_i_rewritten *result)
 {
     for (uint64_t w = 0; w < j->pages; w++) result->entries += j->work[w].places;
     dcsr_i_arena *arena = &j->matrix->arena;
     dcsr_status status =
-        j->selection->for_view
+        j->apart ? set_apart(result->table, j->matrix, j->base, result->entries, &result->begin)
+        : j->selection->for_view
             ? dcsr_i_arena_take_blocks(arena, result->entries, j->version, true, &result->begin)
             : dcsr_i_arena_take(arena, result->entries, j->version, &result->begin);
     if (status != DCSR_OK) {
@@ -368,7 +424,8 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
                            uint64_t version, const dcsr_i_selection *selection)
 {
     *result = (dcsr_i_rewritten){0};
-    job j = {.matrix = matrix, .selection = selection, .base = base, .version = version};
+    job j = {.matrix = matrix, .into = matrix, .selection = selection, .base = base, .version = version};
+    j.apart = selection->for_view && matrix->arena.in_heap;
     dcsr_status status =
         selection->kind == DCSR_I_UNTIDY_ROWS ? select_untidy_rows(&j, &result->next_page) : select_rows(&j);
     if (status == DCSR_OK && j.pages) {
@@ -376,12 +433,14 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
         status = make_table(&j, &result->table);
         if (status == DCSR_OK) status = take_places(&j, result);
         if (status == DCSR_OK && !selection->for_view) status = retire(&j, result->table, &result->limbo);
+        dcsr_matrix stand_in;
+        if (status == DCSR_OK && j.apart) j.into = make_stand_in(&stand_in, matrix, result->table->home);
         if (status == DCSR_OK) status = rewrite(&j, result->table);
     }
     if (status != DCSR_OK) {
         dcsr_i_free_unshared(matrix, result->table, base);
         dcsr_i_limbo_free(matrix, result->limbo);
-        dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
+        if (!j.apart) dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
         *result = (dcsr_i_rewritten){0};
     }
     dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.work, j.capacity, sizeof *j.work);

@@ -12,7 +12,8 @@
  *                                                                 +----------------+
  *
  * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
- * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be. So the
+ * table of up to 16 million rows has one shelf, which is part of the root and as long as it has to be, and so is a
+ * table's only directory. So the
  * cost of a change depends on the pages that it touches, and the memory of a table on the pages in use, not
  * on the number of rows. Segment pages are appended to in place: a version in which the row's length ends
  * before segment k never reads that segment's slot. Only moving a row (rewriting, defragmentation) copies the
@@ -28,6 +29,7 @@
 #define DCSR_ROWTABLE_H
 
 #include "dcsr/store/rowtable_cuda.h"
+#include "dcsr/base/search.h"
 #include "dcsr/base/threads.h"
 #include <dcsr/view.h>
 
@@ -65,7 +67,8 @@ typedef struct dcsr_i_row_page {
 
 typedef struct dcsr_i_directory {
     uint64_t born;
-    dcsr_i_row_page *page[DCSR_I_DIRECTORY_PAGES];
+    uint64_t pages; /* of its table at least; all 512 where the table has other directories */
+    dcsr_i_row_page *page[];
 } dcsr_i_directory;
 
 typedef struct dcsr_i_shelf {
@@ -89,6 +92,8 @@ typedef struct dcsr_i_table {
     uint64_t given; /* of a replaced version: what it dropped of the arena has been freed, except for what
                        this version or an earlier one may see; guarded by the lock of the spare parts */
     struct dcsr_i_cuda_root *root; /* of a table on a device, which has no shelves */
+    struct dcsr_i_home
+        *home; /* of a view's table whose entries are not in the arena (rewrite.c), else NULL */
     /* A single shelf is part of the root: it ends with the table's last directory, and has no `born`. */
     dcsr_i_shelf *shelf[];
 } dcsr_i_table;
@@ -173,6 +178,35 @@ static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
         left -= take;
     }
     return k;
+}
+
+/* The first place from `i` on, before `end`, that has the column, be it as a tombstone; `end` where there is none. */
+static inline uint64_t dcsr_i_find_column(const uint32_t *columns, uint64_t i, uint64_t end, uint32_t column)
+{
+    enum { AT_ONCE = 16 };
+    for (uint32_t hits = 0; end - i >= AT_ONCE; i += AT_ONCE) {
+        for (int j = 0; j < AT_ONCE; j++) hits |= (columns[i + j] & ~DCSR_I_TOMBSTONE) == column;
+        if (hits) break;
+    }
+    while (i < end && (columns[i] & ~DCSR_I_TOMBSTONE) != column) i++;
+    return i;
+}
+
+/* Where to begin to look for a column in a row's first piece: where it is, or behind the piece, if that ascends and
+ * deletes nothing. */
+static inline uint64_t dcsr_i_first_place(const uint32_t *columns, const dcsr_i_piece *piece, bool ascends,
+                                          uint32_t column)
+{
+    if (!ascends) return piece->begin;
+    const uint64_t at = dcsr_i_list_find(columns + piece->begin, 0, piece->length, column);
+    return piece->begin + (at < piece->length && columns[piece->begin + at] == column ? at : piece->length);
+}
+
+/* Whether it is known of a row that its first piece ascends and deletes nothing. */
+static inline bool dcsr_i_row_ascends(const dcsr_i_table *table, uint64_t row)
+{
+    const dcsr_i_row_page *page = table ? dcsr_i_page(table, row >> DCSR_I_PAGE_SHIFT) : NULL;
+    return page && (page->ascending >> (row & (DCSR_I_PAGE_ROWS - 1)) & 1);
 }
 
 /* The pieces of any row, whatever the layout. */

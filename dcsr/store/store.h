@@ -12,12 +12,13 @@
  *      resize.c       changes the dimensions
  *      table.c        makes and frees the parts of row tables
  *      version.c      publishes versions, pins them, frees what no version can see any more
- *      lookup.c       single entries
+ *      lookup.c       single entries: reading; single.c: setting and removing, with an answer
+ *      in_place.c     changes one entry of a version that nobody holds
  *      maintained_transpose.c  the transpose, if the matrix maintains it
  *
- * Every change builds a new table beside the published one, which stays as it is (rowtable.h says what is
- * shared), allocates all that it needs before it writes anything that others can see, and publishes at the
- * end. So a change that fails leaves no trace. */
+ * Every change but those of in_place.c builds a new table beside the published one, which stays as it is
+ * (rowtable.h says what is shared), allocates all that it needs before it writes anything that others can see, and
+ * publishes at the end. So a change that fails leaves no trace. */
 #ifndef DCSR_STORE_H
 #define DCSR_STORE_H
 
@@ -163,9 +164,11 @@ typedef struct dcsr_i_queue {
     pthread_cond_t changed; /* something has been applied or reported, or the matrix stops */
     pthread_cond_t filled;  /* what an idle worker waits for: an operation, or that the matrix stops */
     dcsr_i_operation *first, *last;
-    bool running;            /* a thread has the worker's turn, and applies an operation */
-    _Atomic uint64_t queued; /* operations, and looks, ever; changed under the lock */
-    uint64_t applied;
+    bool running;             /* a thread has the worker's turn, and applies an operation */
+    _Atomic uint64_t queued;  /* operations, and looks, ever; changed under the lock */
+    _Atomic uint64_t applied; /* of them; changed under the lock */
+    /* Batches that callers have applied themselves since somebody last waited for the queue or held a version. */
+    _Atomic unsigned unread;
     struct dcsr_i_journal *journal; /* of a durable matrix, else NULL */
     uint64_t journaled, reported;   /* operations given to the journal; those of them that it has reported */
     uint64_t pending_bytes;         /* of operations that have not been reported */
@@ -175,14 +178,28 @@ typedef struct dcsr_i_queue {
     /* Not 0: the worker is to look what maintenance is due, as the queued thing of this number. Changed under
      * the lock. */
     _Atomic uint64_t look;
-    dcsr_status unwatched; /* the first failure that no ticket reports */
-    char unwatched_message[400];
+    dcsr_status unwatched;   /* the first failure that no ticket reports */
+    char *unwatched_message; /* of DCSR_I_MESSAGE bytes; NULL: there has been none, or no memory for it */
 } dcsr_i_queue;
 
 /* Whether the worker has something to do. With the lock. */
 static inline bool dcsr_i_queue_has_work(const dcsr_i_queue *queue)
 {
     return queue->first || atomic_load(&queue->look);
+}
+
+/* Whether a caller may change the matrix itself, without a turn while it has the lock, or with the worker's: nothing
+ * waits, nobody has the turn, and no journal wants an operation. With the lock. */
+static inline bool dcsr_i_queue_is_free(const dcsr_i_queue *queue)
+{
+    return !queue->running && !queue->stopping && !dcsr_i_queue_has_work(queue);
+}
+
+/* Somebody waits for what has been queued, or reads. */
+static inline void dcsr_i_queue_is_awaited(dcsr_i_queue *queue)
+{
+    if (atomic_load_explicit(&queue->unread, memory_order_relaxed))
+        atomic_store_explicit(&queue->unread, 0, memory_order_relaxed);
 }
 
 /* Totals for dcsr_matrix_get_info(). */
@@ -394,8 +411,11 @@ dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, con
                                    uint64_t p, dcsr_i_limbo *limbo);
 /* The shelves and directories of base that the table does not share: counts them, and puts them into the
  * limbo list. */
-uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table);
-void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
+uint64_t dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table);
+static inline uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table)
+{
+    return dcsr_i_retire_replaced(NULL, base, table);
+}
 /* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
 /* For many at once: makes room for n spare pages; takes up to n of them into pages[0], pages[stride bytes

@@ -143,6 +143,46 @@ static dcsr_i_shelf *shelf_create(dcsr_matrix *matrix, const dcsr_i_shelf *from,
     return shelf;
 }
 
+static size_t directory_size(uint64_t pages)
+{
+    return offsetof(dcsr_i_directory, page) + pages * sizeof(dcsr_i_row_page *);
+}
+
+/* How many pages the directories of a table have: an only one gets some, doubling, so that rows may be added. */
+static uint64_t directory_pages(const dcsr_i_table *table)
+{
+    uint64_t pages = 8;
+    if (table->directories > 1) return DCSR_I_DIRECTORY_PAGES;
+    while (pages < dcsr_i_page_count(table)) pages *= 2;
+    return pages;
+}
+
+/* A directory for a table, with the pages of another that has as many, more or fewer, or is NULL. */
+static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_table *table,
+                                          const dcsr_i_directory *from)
+{
+    uint64_t pages = directory_pages(table), shared = from && from->pages < pages ? from->pages : pages;
+    dcsr_i_directory *directory = dcsr_i_part_create(matrix, directory_size(pages));
+    if (!directory) return NULL;
+    if (!from) shared = 0;
+    if (shared) memcpy(directory->page, from->page, shared * sizeof from->page[0]);
+    memset(directory->page + shared, 0, (pages - shared) * sizeof directory->page[0]);
+    directory->born = from ? from->born : table->version;
+    directory->pages = pages;
+    return directory;
+}
+
+/* Where an only directory is shorter than the table needs, which has more rows than the one it shares it with, it is
+ * replaced by a longer one. */
+static bool lengthen_directory(dcsr_matrix *matrix, dcsr_i_table *table)
+{
+    dcsr_i_directory **first = table->directories && table->shelf[0] ? &table->shelf[0]->directory[0] : NULL;
+    if (!first || !*first || (*first)->pages >= directory_pages(table)) return true;
+    dcsr_i_directory *longer = directory_create(matrix, table, *first);
+    if (longer) *first = longer;
+    return longer != NULL;
+}
+
 /* Shares the directories that both have room for: whole shelves, but for one that is part of a root, or has
  * directories behind the copy's last one. */
 static bool share_directories(dcsr_matrix *matrix, dcsr_i_table *copy, const dcsr_i_table *table)
@@ -174,26 +214,16 @@ dcsr_i_table *dcsr_i_table_copy(dcsr_matrix *matrix, const dcsr_i_table *table, 
     copy->extra_segments = table->extra_segments;
     copy->duplicate_rows = table->duplicate_rows;
     copy->tombstone_rows = table->tombstone_rows;
-    if (share_directories(matrix, copy, table)) return copy;
-    dcsr_i_table_free(matrix, copy);
+    if (share_directories(matrix, copy, table) && lengthen_directory(matrix, copy)) return copy;
+    dcsr_i_free_unshared(matrix, copy, table);
     return NULL;
 }
 
 void dcsr_i_table_free(dcsr_matrix *matrix, dcsr_i_table *table)
 {
-    if (table) dcsr_i_part_free(matrix, table, table_size(table->directories));
-}
-
-static dcsr_i_directory *directory_create(dcsr_matrix *matrix, const dcsr_i_directory *from, uint64_t version)
-{
-    dcsr_i_directory *directory = dcsr_i_part_create(matrix, sizeof *directory);
-    if (!directory) return NULL;
-    if (from)
-        *directory = *from;
-    else
-        memset(directory, 0, sizeof *directory);
-    directory->born = version;
-    return directory;
+    if (!table) return;
+    dcsr_i_home_free(matrix->context, table->home, matrix->value_size);
+    dcsr_i_part_free(matrix, table, table_size(table->directories));
 }
 
 dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, const dcsr_i_table *base,
@@ -209,8 +239,9 @@ dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, con
     }
     dcsr_i_directory *directory = shelf->directory[d], *before = directory_on(base, s, d);
     if (!directory || directory == before) {
-        directory = directory_create(matrix, before, table->version);
+        directory = directory_create(matrix, table, before);
         if (!directory) return NULL;
+        directory->born = table->version;
         if (before && limbo) dcsr_i_retire(limbo, DCSR_I_DIRECTORY, before->born, before, 0);
         shelf->directory[d] = directory;
     }
@@ -313,7 +344,7 @@ bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page *
 
 static void directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
 {
-    dcsr_i_part_free(matrix, directory, sizeof *directory);
+    if (directory) dcsr_i_part_free(matrix, directory, directory_size(directory->pages));
 }
 
 static void shelf_free(dcsr_matrix *matrix, dcsr_i_shelf *shelf)
@@ -366,9 +397,7 @@ void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_r
 
 /* ---- Retiring ---- */
 
-/* Visits the shelves and directories of base that the table, which may be NULL, does not share; retires them,
- * or counts them where the limbo list is NULL. */
-static uint64_t retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
+uint64_t dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
 {
     uint64_t count = 0;
     for (uint64_t s = 0; s < base->shelves; s++) {
@@ -385,16 +414,6 @@ static uint64_t retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, c
         count++;
     }
     return count;
-}
-
-uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcsr_i_table *table)
-{
-    return retire_replaced(NULL, base, table);
-}
-
-void dcsr_i_retire_replaced(dcsr_i_limbo *limbo, const dcsr_i_table *base, const dcsr_i_table *table)
-{
-    retire_replaced(limbo, base, table);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -434,7 +453,7 @@ static void prefetch_behind(const dcsr_i_table *table, uint64_t p)
     enum { AHEAD = 16 };
     const dcsr_i_directory *directory = dcsr_i_directory_of(table, p);
     uint64_t slot = (p & (DCSR_I_DIRECTORY_PAGES - 1)) + AHEAD;
-    if (slot < DCSR_I_DIRECTORY_PAGES && directory->page[slot])
+    if (directory && slot < directory->pages && directory->page[slot])
         __builtin_prefetch(&directory->page[slot]->fragmented);
 }
 
@@ -513,22 +532,12 @@ static void free_tail(dcsr_matrix *matrix, dcsr_i_table *table, uint64_t row)
     dcsr_i_table_free(matrix, table);
 }
 
-dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
-{
-    return (dcsr_i_rows){.type = matrix->type,
-                         .rows = table->rows,
-                         .cols = table->cols,
-                         .table = table,
-                         .columns = matrix->arena.columns,
-                         .values = matrix->arena.values};
-}
-
 /* With its pages, but for what another, which may be NULL, has too. */
 static void free_directory(dcsr_matrix *matrix, dcsr_i_directory *directory, const dcsr_i_directory *other)
 {
     if (!directory || directory == other) return;
-    for (int p = 0; p < DCSR_I_DIRECTORY_PAGES; p++) {
-        const dcsr_i_row_page *old = other ? other->page[p] : NULL;
+    for (uint64_t p = 0; p < directory->pages; p++) {
+        const dcsr_i_row_page *old = other && p < other->pages ? other->page[p] : NULL;
         if (directory->page[p] && directory->page[p] != old)
             dcsr_i_page_free(matrix, directory->page[p], old);
     }
@@ -545,20 +554,6 @@ void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_t
         if (!has_shelf_inside(own->directories)) shelf_free(matrix, shelf);
     }
     dcsr_i_table_free(matrix, own);
-}
-
-int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
-                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
-{
-    if (page->packed) {
-        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
-        return page->length[r] != 0;
-    }
-    int count = 0;
-    for (; count < matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
-         count++)
-        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
-    return count;
 }
 
 void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)

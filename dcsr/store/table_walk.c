@@ -38,6 +38,12 @@ static const dcsr_i_directory *directory_at(const dcsr_i_table *table, uint64_t 
     return p >> DCSR_I_DIRECTORY_SHIFT < table->directories ? dcsr_i_directory_of(table, p) : NULL;
 }
 
+/* A page of a directory that may be NULL, or end before it. */
+static const dcsr_i_row_page *page_in(const dcsr_i_directory *directory, uint64_t i)
+{
+    return directory && i < directory->pages ? directory->page[i] : NULL;
+}
+
 /* The first page behind the shelf or the directory, as the shift says, that has page p. */
 static uint64_t behind(uint64_t p, int shift)
 {
@@ -57,7 +63,7 @@ uint64_t dcsr_i_next_unshared_page(const dcsr_i_table *a, const dcsr_i_table *b,
         const uint64_t end = behind(p, DCSR_I_DIRECTORY_SHIFT);
         for (; of_a != of_b && p < end; p++) {
             uint64_t i = p & (DCSR_I_DIRECTORY_PAGES - 1);
-            if ((of_a ? of_a->page[i] : NULL) != (of_b ? of_b->page[i] : NULL)) return p;
+            if (page_in(of_a, i) != page_in(of_b, i)) return p;
         }
         p = end;
     }
@@ -101,4 +107,28 @@ dcsr_status dcsr_i_page_list_create(dcsr_i_page_list *list, dcsr_context *contex
 void dcsr_i_page_list_free(dcsr_i_page_list *list, dcsr_context *context)
 {
     dcsr_i_free(context, DCSR_I_SCRATCH, list->page, list->capacity, sizeof *list->page);
+}
+
+dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
+{
+    return (dcsr_i_rows){.type = matrix->type,
+                         .rows = table->rows,
+                         .cols = table->cols,
+                         .table = table,
+                         .columns = table->home ? table->home->columns : matrix->arena.columns,
+                         .values = table->home ? table->home->values : matrix->arena.values};
+}
+
+int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
+                       dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
+{
+    if (page->packed) {
+        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
+        return page->length[r] != 0;
+    }
+    int count = 0;
+    for (; count < matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
+         count++)
+        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
+    return count;
 }

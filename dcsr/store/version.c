@@ -173,7 +173,10 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     pthread_mutex_unlock(&matrix->versions.lock);
     /* Nobody holds an older version and nobody can get at one any more, so the common case frees outside the
      * lock. */
-    if (!pinned) hand_down(matrix, limbo, 0);
+    if (!pinned) {
+        hand_down(matrix, limbo, 0);
+        dcsr_i_arena_drop_left(&matrix->arena);
+    }
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     dcsr_i_held_version_release(shown);
     dcsr_i_twin_leave(lost);
@@ -199,6 +202,7 @@ static dcsr_status open_snapshot(dcsr_i_held_version *hold, dcsr_matrix *matrix,
 {
     *hold = (dcsr_i_held_version){.matrix = matrix};
     atomic_init(&hold->references, 1);
+    dcsr_i_queue_is_awaited(&matrix->queue);
     pthread_mutex_lock(&matrix->versions.lock);
     hold->base = held ? held->base : matrix->versions.current;
     hold->version = hold->base->version;
@@ -244,8 +248,8 @@ void dcsr_i_held_version_close(dcsr_i_held_version *hold)
 {
     dcsr_matrix *matrix = hold->matrix;
     if (hold->own) {
+        if (!hold->own->home) dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
         matrix->engine->free_unshared(matrix, hold->own, hold->base);
-        dcsr_i_arena_give(&matrix->arena, hold->own_begin, hold->own_entries);
     }
     pthread_mutex_lock(&matrix->versions.lock);
     bool freed = unpin_locked(matrix, hold->version) || hold->own;

@@ -3,7 +3,8 @@
  * A matrix of rows x cols is changed by inserting, removing, resizing and defragmenting. Each such call
  * checks its arguments, copies what it needs, queues the change and returns; a worker thread of the matrix
  * applies the queue in order and publishes a new version after each step. A caller that needs to know when a
- * change has been applied asks for a ticket.
+ * change has been applied asks for a ticket. (On the cpu the calling thread itself applies a small change that finds
+ * the queue empty, before it returns; what is promised is the same.)
  *
  *      caller --insert--> [ queue ] --worker--> sort, combine, plan, allocate, scatter --> version v+1
  *                                                                                             |
@@ -199,6 +200,23 @@ DCSR_API dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment
  * safe on the disk. Returns the first failure since the last wait of a change that has no ticket, or
  * DCSR_OK. */
 DCSR_API dcsr_status dcsr_matrix_wait(dcsr_matrix *matrix);
+
+/* One entry, with an answer. These calls return when the change has been applied (in a durable matrix: when it is safe
+ * on the disk), behind all that has been queued before, and report their own failures; a failed call leaves the
+ * matrix as it was. They are for programs that set and get entries by turns: where no view or other reader holds a
+ * version they change the entry where it is, which takes a fraction of a microsecond and no memory; where one does,
+ * the row is copied as for any change. Each makes a version, like an insertion of one entry. On a device each takes a
+ * turn of the matrix's queue, as long as a small batch: batches are for many entries. Any thread may call them. */
+
+/* Makes the value at (row, col) `value` (of the matrix's type; NULL for a pattern-only matrix), whatever the policy:
+ * what was stored there, duplicates kept by DCSR_POLICY_KEEP included, is replaced; where nothing was, the entry is
+ * inserted. In a durable matrix, or on a device, of a policy other than LAST (or, without values, of KEEP) an entry
+ * that is stored is removed and then inserted, which are two versions. Errors: INDEX_OUT_OF_RANGE, TYPE_MISMATCH,
+ * OUT_OF_MEMORY, DEADLOCK (called by an operator of an operation into this matrix). Cost: O(length of the row). */
+DCSR_API dcsr_status dcsr_matrix_set(dcsr_matrix *matrix, uint64_t row, uint64_t col, const void *value);
+/* Removes the entry at (row, col), with all duplicates. *removed, unless NULL, gets whether there was one; where there
+ * was none nothing happens. Errors and cost: as dcsr_matrix_set(), but for values. */
+DCSR_API dcsr_status dcsr_matrix_remove_one(dcsr_matrix *matrix, uint64_t row, uint64_t col, bool *removed);
 
 /* Tickets. A ticket outlives its matrix and its context. */
 

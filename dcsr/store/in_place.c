@@ -1,0 +1,290 @@
+/* in_place.c: changing one entry of a version that nobody holds. */
+#include "dcsr/store/in_place.h"
+#include <string.h>
+
+/* An insertion looks for its column in a row of so many entries at most, or in one that ascends, and combines; in others
+ * it is appended unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a tombstone costs
+ * less. Other changes have to look, and do so here up to the last number: the locks are held. */
+enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOST_LOOKED_THROUGH = 1 << 16 };
+
+/* The row of an entry. */
+typedef struct place {
+    dcsr_matrix *matrix;
+    dcsr_i_table *table;
+    dcsr_i_row_page *page;
+    unsigned r;
+    uint64_t bit; /* of the row in masks */
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    int count;
+    uint64_t length;
+    bool stays; /* there was nothing to change, and no version is made */
+} place;
+
+/* The entries of a column: how many, whether any is a tombstone, and where the first is and the last one. */
+typedef struct found {
+    uint64_t count, first, last; /* places */
+    bool tombstones;
+} found;
+
+/* ---- Looking ---- */
+
+static found find(const place *at, uint32_t column)
+{
+    found result = {0};
+    const uint32_t *columns = at->matrix->arena.columns;
+    const bool resolved =
+        at->matrix->policy != DCSR_POLICY_KEEP && !((at->page->duplicates | at->page->tombstones) & at->bit);
+    for (int k = 0; k < at->count; k++) {
+        const uint64_t end = at->pieces[k].begin + at->pieces[k].length;
+        uint64_t i =
+            dcsr_i_first_place(columns, &at->pieces[k], !k && (at->page->ascending & at->bit), column);
+        for (; (i = dcsr_i_find_column(columns, i, end, column)) < end; i++) {
+            if (!result.count++) result.first = i;
+            result.last = i;
+            result.tombstones |= (columns[i] & DCSR_I_TOMBSTONE) != 0;
+            if (resolved) return result;
+        }
+    }
+    return result;
+}
+
+/* ---- The row grows ---- */
+
+/* A column comes behind the others of the row's first segment, or as the first of all. */
+static void note_order(place *at, uint64_t to, uint32_t column)
+{
+    const bool keep = at->matrix->policy == DCSR_POLICY_KEEP;
+    if (!at->length && !keep)
+        at->page->ascending |= at->bit;
+    else if (!at->length || at->matrix->arena.columns[to - 1] >= column)
+        at->page->ascending &= ~at->bit;
+}
+
+/* Room in a segment for one entry behind the row's last; false: there is none that can be had here. */
+static bool make_room(place *at, uint32_t column, uint64_t *to)
+{
+    dcsr_i_row_page *page = at->page;
+    uint64_t total = 0;
+    if (page->packed) return false;
+    for (int k = 0; k < at->matrix->segments_per_row && page->segment[k]; k++) {
+        dcsr_i_segment_page *segment = page->segment[k];
+        if (!segment->capacity[at->r]) {
+            uint64_t capacity = 1 + dcsr_i_slack(at->length + 1);
+            if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1,
+                                  &segment->begin[at->r]) != DCSR_OK)
+                return false;
+            segment->capacity[at->r] = (uint32_t)capacity;
+        }
+        if (at->length < total + segment->capacity[at->r]) {
+            *to = segment->begin[at->r] + at->length - total;
+            if (!k) note_order(at, *to, column);
+            if (k && at->length == total) {
+                page->fragmented |= at->bit;
+                at->table->extra_segments++;
+            }
+            return true;
+        }
+        total += segment->capacity[at->r];
+    }
+    return false;
+}
+
+static void write_value(const place *at, uint64_t to, const void *value)
+{
+    size_t size = at->matrix->value_size;
+    if (value) memcpy(at->matrix->arena.values + to * size, value, size);
+}
+
+static bool append(place *at, uint32_t column, const void *value)
+{
+    uint64_t to;
+    if (!make_room(at, column, &to)) return false;
+    at->matrix->arena.columns[to] = column;
+    write_value(at, to, value);
+    at->page->length[at->r]++;
+    at->table->stored++;
+    at->table->contiguous = false;
+    return true;
+}
+
+static void note_duplicates(place *at)
+{
+    at->table->duplicate_rows += !(at->page->duplicates & at->bit);
+    at->page->duplicates |= at->bit;
+}
+
+/* A row without entries holds neither. */
+static void note_emptiness(place *at)
+{
+    at->table->duplicate_rows -= (at->page->duplicates & at->bit) != 0;
+    at->table->tombstone_rows -= (at->page->tombstones & at->bit) != 0;
+    at->page->duplicates &= ~at->bit;
+    at->page->tombstones &= ~at->bit;
+}
+
+/* ---- The row shrinks ---- */
+
+/* Moves entries that follow one another in a segment; the ranges may overlap. */
+static void move_entries(const dcsr_matrix *matrix, uint64_t to, uint64_t from, uint64_t entries)
+{
+    size_t size = matrix->value_size;
+    memmove(matrix->arena.columns + to, matrix->arena.columns + from,
+            entries * sizeof *matrix->arena.columns);
+    if (size) memmove(matrix->arena.values + to * size, matrix->arena.values + from * size, entries * size);
+}
+
+/* Takes out one entry: those behind it move up, so that they stay in the order in which they came. A last segment that
+ * becomes empty is given back. */
+static void take_out(place *at, uint64_t i)
+{
+    dcsr_i_arena *arena = &at->matrix->arena;
+    dcsr_i_row_page *page = at->page;
+    int k = 0, last = at->count - 1;
+    while (i < at->pieces[k].begin || i >= at->pieces[k].begin + at->pieces[k].length) k++;
+    for (;; k++, i = at->pieces[k].begin) {
+        uint64_t end = at->pieces[k].begin + at->pieces[k].length - 1;
+        move_entries(at->matrix, i, i + 1, end - i);
+        if (k == last) break;
+        move_entries(at->matrix, end, at->pieces[k + 1].begin, 1);
+        at->page->ascending &= ~at->bit;
+    }
+    at->length = --page->length[at->r];
+    at->table->stored--;
+    at->table->contiguous = false;
+    uint64_t begin = at->pieces[last].begin, left = --at->pieces[last].length;
+    if (page->packed) dcsr_i_arena_give(arena, begin + left, 1);
+    if (left) return;
+    at->count--;
+    if (!last) return;
+    dcsr_i_arena_give(arena, begin, page->segment[last]->capacity[at->r]);
+    page->segment[last]->capacity[at->r] = 0;
+    at->table->extra_segments--;
+    if (last == 1) page->fragmented &= ~at->bit;
+}
+
+/* Takes out all entries of a column but the first `keep`. */
+static void take_out_all(place *at, uint32_t column, uint64_t keep)
+{
+    for (found f; (f = find(at, column)).count > keep;) take_out(at, f.last);
+    if (!at->length) note_emptiness(at);
+}
+
+/* ---- The changes ---- */
+
+/* Finds the row, with both locks; false where it is not to be changed here. */
+static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
+{
+    dcsr_i_table *table = matrix->versions.current;
+    if (matrix->versions.pin_count || row >= table->rows || col >= table->cols) return false;
+    dcsr_i_directory *directory = dcsr_i_directory_of(table, row >> DCSR_I_PAGE_SHIFT);
+    dcsr_i_row_page *page =
+        directory ? directory->page[row >> DCSR_I_PAGE_SHIFT & (DCSR_I_DIRECTORY_PAGES - 1)] : NULL;
+    if (!page) return false;
+    unsigned r = row & (DCSR_I_PAGE_ROWS - 1);
+    *at = (place){.matrix = matrix, .table = table, .page = page, .r = r, .bit = (uint64_t)1 << r};
+    at->length = page->length[r];
+    at->count = dcsr_i_row_pieces(page, r, at->pieces);
+    return at->length < MOST_LOOKED_THROUGH;
+}
+
+static bool insert(place *at, uint32_t column, const void *value)
+{
+    const dcsr_policy policy = at->matrix->policy;
+    const bool looks = policy != DCSR_POLICY_KEEP && at->matrix->resolve != DCSR_RESOLVE_ON_READ;
+    const bool bisects = at->count == 1 && (at->page->ascending & at->bit);
+    if (looks && (bisects || at->length <= LOOKED_THROUGH)) {
+        found f = find(at, column);
+        if (!f.count) return append(at, column, value);
+        if (f.count == 1 && !f.tombstones) {
+            dcsr_i_combine combine = dcsr_i_combiner(at->matrix->type, policy);
+            if (combine) combine(at->matrix->arena.values + f.first * at->matrix->value_size, value);
+            return true;
+        }
+    } else if (looks && at->matrix->resolve == DCSR_RESOLVE_ON_INSERT) {
+        return false;
+    }
+    const bool first = !at->length;
+    if (!append(at, column, value)) return false;
+    if (policy != DCSR_POLICY_KEEP && !first) note_duplicates(at);
+    return true;
+}
+
+static bool set(place *at, uint32_t column, const void *value)
+{
+    found f = find(at, column);
+    if (!f.count) return append(at, column, value);
+    at->matrix->arena.columns[f.first] = column;
+    write_value(at, f.first, value);
+    if (f.count > 1) take_out_all(at, column, 1);
+    return true;
+}
+
+static bool removes(place *at, uint32_t column, bool *was_there)
+{
+    found f = find(at, column);
+    *was_there = f.count && !(at->matrix->arena.columns[f.last] & DCSR_I_TOMBSTONE);
+    take_out_all(at, column, 0);
+    return true;
+}
+
+/* The locks, and what is shared with publishing a version (version.c). */
+typedef bool change(place *at, void *user);
+
+static bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, change *does, void *user)
+{
+    if (!matrix->engine->in_place || matrix->transpose.maintained || matrix->queue.journal ||
+        !dcsr_i_queue_is_free(&matrix->queue))
+        return false;
+    dcsr_i_csr *cached[DCSR_I_CACHED] = {0};
+    place at;
+    pthread_mutex_lock(&matrix->versions.lock);
+    bool done = open(&at, matrix, row, col) && does(&at, user);
+    if (done && !at.stays) {
+        at.page->born = ++at.table->version;
+        memcpy(cached, matrix->versions.cached, sizeof cached);
+        memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+        dcsr_i_arena_drop_left(&matrix->arena);
+    }
+    pthread_mutex_unlock(&matrix->versions.lock);
+    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+    return done;
+}
+
+static bool apply_batch(place *at, void *user)
+{
+    const dcsr_i_entries *e = user;
+    bool was_there;
+    if (e->kind == DCSR_I_INSERT) return insert(at, (uint32_t)*e->cols, e->values);
+    return at->length <= REMOVED_FROM && removes(at, (uint32_t)*e->cols, &was_there);
+}
+
+static bool apply_single(place *at, void *user)
+{
+    dcsr_i_single *one = user;
+    if (!one->removes) return set(at, (uint32_t)one->col, one->value);
+    const uint64_t before = at->length;
+    bool done = removes(at, (uint32_t)one->col, &one->was_there);
+    at->stays = at->length == before;
+    return done;
+}
+
+bool dcsr_i_apply_in_place(dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    if (!apply(matrix, *e->rows, *e->cols, apply_batch, (void *)e)) return false;
+    atomic_fetch_add(&matrix->counts.batches, 1);
+    atomic_fetch_add(e->kind == DCSR_I_INSERT ? &matrix->counts.inserted : &matrix->counts.removed, 1);
+    return true;
+}
+
+void dcsr_i_count_single(dcsr_matrix *matrix, const dcsr_i_single *one)
+{
+    atomic_fetch_add(&matrix->counts.batches, 1);
+    atomic_fetch_add(one->removes ? &matrix->counts.removed : &matrix->counts.inserted, 1);
+}
+
+bool dcsr_i_set_in_place(dcsr_matrix *matrix, dcsr_i_single *one)
+{
+    if (!apply(matrix, one->row, one->col, apply_single, one)) return false;
+    dcsr_i_count_single(matrix, one);
+    return true;
+}
