@@ -7,6 +7,7 @@
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      maintenance.c  resolving and defragmentation, and when they are worth it
  *      defragment.c   moves all rows together
+ *      bulk.c         fills an empty matrix with triples
  *      compact.c      lays out rows contiguously; fills a matrix from CSR
  *      result.c       writes the result of an operation, which replaces the content: all, or some rows
  *      resize.c       changes the dimensions
@@ -302,7 +303,7 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
                                const dcsr_i_lengths *of);
 
 /* Rows without duplicates, to fill an empty matrix that no other thread has access to: copy() writes their
- * entries in order, with so many threads; their lengths are read after that. */
+ * entries in order, with so many threads, `entries` at most; their lengths are read after that. */
 typedef struct dcsr_i_filling {
     uint64_t entries;
     dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
