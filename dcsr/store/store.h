@@ -481,6 +481,8 @@ void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                  dcsr_type type, uint64_t rows, uint64_t cols,
                                  const dcsr_matrix_options *options);
+/* Whether the arrays of a CSR in host memory, whose type is one, are there and fit its dimensions. */
+dcsr_status dcsr_i_csr_check(const dcsr_csr *csr, dcsr_context *context);
 dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                    const dcsr_csr *csr, const dcsr_matrix_options *options);
 dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,
