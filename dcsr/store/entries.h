@@ -13,6 +13,7 @@ typedef struct dcsr_i_entries {
     const void *values; /* NULL: none to pack */
     bool on_device;     /* the arrays are there, to be read in the order of this stream: */
     void *stream;
+    uint64_t rows_needed, cols_needed; /* of the matrix, which may grow for these entries; 0: it stays */
 } dcsr_i_entries;
 
 /* Whether the arrays are given, fit the matrix's type, and are where the call expects them. */

@@ -212,6 +212,7 @@ struct dcsr_matrix {
     int segments_per_row;
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
+    bool grow; /* for insertions */
 
     dcsr_i_arena arena;
     _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
@@ -271,6 +272,16 @@ void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+/* Growing, for any engine. How many rows and columns the entries need, where the matrix grows for them: written to *e;
+ * INDEX_OUT_OF_RANGE where no matrix has them. */
+dcsr_status dcsr_i_grow_for(const dcsr_matrix *matrix, struct dcsr_i_entries *e);
+/* The dimensions that a batch is packed for: those that the queue leads to, or what it needs beyond. With the queue's
+ * lock. */
+void dcsr_i_grown(const dcsr_matrix *matrix, const struct dcsr_i_entries *e, uint64_t *rows, uint64_t *cols);
+/* Queues, ahead of a batch, what makes the matrix as large as the batch was packed for. With the queue's lock. */
+dcsr_status dcsr_i_grow_ahead(dcsr_matrix *matrix, const dcsr_i_packed *batch);
+/* In the matrix's turn: a resize that only grows leaves what is larger already. */
+void dcsr_i_settle_growth(const dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,

@@ -102,6 +102,10 @@ typedef struct dcsr_matrix_options {
        the transpose, a change is applied all the same; the transpose is then given up, and built again in the
        background when something next needs it. At most 2^31 rows. */
     bool maintain_transpose;
+    /* An insertion with indices outside makes the matrix larger, as dcsr_matrix_grow() does, to the largest row and
+       column in it, plus one. Removing and reading outside stay errors, and so does inserting arrays on a device,
+       whose indices the host does not see: grow first. A durable matrix grows likewise, if it is opened with this. */
+    bool grow;
 } dcsr_matrix_options;
 
 /* Creates an empty matrix. rows and cols may be 0. options may be NULL. *matrix is NULL on failure.
@@ -126,7 +130,8 @@ DCSR_API void dcsr_matrix_destroy(dcsr_matrix *matrix);
  * ticket may be NULL; otherwise *ticket is the caller's, to be destroyed with dcsr_ticket_destroy(), and is
  * NULL on failure. Errors: INDEX_OUT_OF_RANGE (the message names the first offender; nothing is queued),
  * TYPE_MISMATCH, BUSY, OUT_OF_MEMORY. The bounds are those that the matrix will have after the resizes queued
- * before. Cost: one copy here; O(n) radix passes and O(n + touched rows) later on the worker, whatever the
+ * before; with dcsr_matrix_options.grow there are none but the largest matrix's, and what the matrix lacks is queued
+ * just ahead of the batch, as a change of its own. Cost: one copy here; O(n) radix passes and O(n + touched rows) later on the worker, whatever the
  * matrix's size (on a device its root is copied too: 4 bytes for each 1024 rows). */
 DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                         const uint64_t *cols, const void *values, dcsr_ticket **ticket);
@@ -161,6 +166,12 @@ DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, 
  * bound. */
 DCSR_API dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                         dcsr_ticket **ticket);
+
+/* Queues a change that makes the matrix at least this large: dimensions that are larger already stay. So threads may grow
+ * a matrix at the same time, which resizing would shrink where one of them has seen it smaller. Errors and cost: as
+ * resizing to larger dimensions. */
+DCSR_API dcsr_status dcsr_matrix_grow(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
+                                      dcsr_ticket **ticket);
 
 typedef enum dcsr_defragment_scope {
     /* Every row into one segment without slack, rows in order: a CSR view then lends the store's arrays. */
