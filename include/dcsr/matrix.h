@@ -204,7 +204,7 @@ DCSR_API dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket);
 DCSR_API void dcsr_ticket_destroy(dcsr_ticket *ticket);
 
 /* Reading single entries. These calls wait for what has been queued so far, so a thread reads what it wrote.
- * To read many entries without waiting, create a view. */
+ * To read many entries create a view, which waits if it is asked to (DCSR_VIEW_LATEST). */
 
 /* Sets *stored to whether (row, col) is stored. If it is and value is not NULL, *value gets its value (of the
  * matrix's type; nothing is written for a pattern-only matrix). Of duplicates kept by DCSR_POLICY_KEEP it is
