@@ -47,7 +47,12 @@ typedef struct dcsr_i_version_record {
     uint8_t unused[32];
     uint64_t stored;
 } dcsr_i_version_record;
-enum { DCSR_I_DEFRAGMENT_ON_DEMAND = 1, DCSR_I_REFUSE_WHEN_FULL = 2, DCSR_I_MAINTAIN_TRANSPOSE = 4 };
+enum {
+    DCSR_I_DEFRAGMENT_ON_DEMAND = 1,
+    DCSR_I_REFUSE_WHEN_FULL = 2,
+    DCSR_I_MAINTAIN_TRANSPOSE = 4,
+    DCSR_I_GROW = 16 /* 8 is free */
+};
 
 typedef struct dcsr_i_chunk {
     uint64_t number, first_row, rows, entries;

@@ -420,6 +420,7 @@ dcsr_status dcsr_i_fill_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, bo
     if (!*filled) return DCSR_OK;
     if (matrix->policy != DCSR_POLICY_KEEP)
         atomic_store(&matrix->versions.ascending, matrix->versions.current->version);
+    dcsr_i_arena_trim(&matrix->arena); /* of what combining has left over */
     atomic_fetch_add(&matrix->counts.inserted, e->n);
     atomic_fetch_add(&matrix->counts.batches, 1);
     dcsr_i_request_twin(matrix);

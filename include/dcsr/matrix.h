@@ -104,7 +104,7 @@ typedef struct dcsr_matrix_options {
     bool maintain_transpose;
     /* An insertion with indices outside makes the matrix larger, as dcsr_matrix_grow() does, to the largest row and
        column in it, plus one. Removing and reading outside stay errors, and so does inserting arrays on a device,
-       whose indices the host does not see: grow first. A durable matrix grows likewise, if it is opened with this. */
+       whose indices the host does not see: grow first. */
     bool grow;
 } dcsr_matrix_options;
 
