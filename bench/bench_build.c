@@ -106,7 +106,7 @@ int main(int argc, char **argv)
                           "triples of threads | n:%.0f nnz:%.0f seconds:%.2e ns:%.1f bytes:%.1f");
     const uint64_t side = BENCH_SIZE(&b, 15, 45), scale = BENCH_SIZE(&b, 14, 18), rows = (uint64_t)1 << scale;
     contest(&b, table, "mesh", assemble(side), (side + 1) * (side + 1) * (side + 1));
-    bench_csr csr = bench_csr_make(&b, BENCH_SIZE(&b, "er:14,16", "er:18,16"));
+    bench_csr csr = bench_csr_make(&b, BENCH_SIZE(&b, "er:16384,262144", "er:262144,4194304"));
     contest(&b, table, "rows", bench_entries_from_csr(&csr), csr.rows);
     bench_csr_free(&csr);
     contest(&b, table, "scattered", bench_entries_rmat(&b, (int)scale, 0, rows * 16, 1), rows);

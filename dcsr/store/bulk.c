@@ -51,23 +51,72 @@ typedef struct workspace {
     dcsr_context *context;
     size_t value_size;
     dcsr_i_combine combine;
+    bool adds_doubles; /* which is what that does */
     uint64_t capacity, rows;
-    struct {
-        uint32_t next; /* how many entries; where the next one goes; where the row ends */
-        uint32_t last; /* column, plus 1 */
-    } * row;
-    uint32_t *row_of;       /* of each entry, within its bucket */
-    uint64_t *keys, *spare; /* column << 32 | entry of the bucket */
-    void *fetched;          /* values in the order given; */
-    uint32_t *columns;      /* columns and values by row */
+    uint32_t *next; /* of each row: how many entries; where the next one goes; where the row ends */
+    uint64_t *entries,
+        *spare; /* keys column << 32 | row in the bucket, each followed by its value, if there are any */
+    uint32_t *columns; /* columns and values by row */
     void *values;
 } workspace;
+
+/* Words of an entry. */
+static uint64_t words_of(const workspace *w)
+{
+    return w->value_size ? 2 : 1;
+}
 
 /* The first entry of a thread; the number of entries behind the last. */
 static uint64_t first_of(const bulk *b, int thread)
 {
     uint64_t first = (b->e->n / (unsigned)b->threads + 1) * (unsigned)thread;
     return first < b->e->n ? first : b->e->n;
+}
+
+/* What is known of a bucket's entries, in the order given. */
+typedef struct seen {
+    uint32_t least, most; /* columns */
+    uint64_t last;        /* row << 32 | column, plus 1 */
+    bool ascends;         /* these, strictly */
+} seen;
+
+/* Writes the key of an entry to word `at`. */
+static inline void take(workspace *w, seen *s, uint64_t at, uint32_t row, uint32_t column)
+{
+    const uint64_t position = (uint64_t)row << 32 | column;
+    w->entries[at] = (uint64_t)column << 32 | row;
+    w->next[row]++;
+    s->ascends &= position >= s->last;
+    s->last = position + 1;
+    s->least = column < s->least ? column : s->least;
+    s->most = column > s->most ? column : s->most;
+}
+
+/* From how many entries each row has to where they go. */
+static void sum_rows(workspace *w)
+{
+    uint32_t sum = 0;
+    for (uint64_t r = 0; r < w->rows; r++) {
+        uint32_t length = w->next[r];
+        w->next[r] = sum;
+        sum += length;
+    }
+}
+
+/* The lengths of a bucket's rows, in order, where nothing is combined. */
+static void tell_lengths(const workspace *w, uint32_t *lengths, uint64_t rows)
+{
+    for (uint64_t r = 0; r < rows; r++) lengths[r] = w->next[r] - (r ? w->next[r - 1] : 0);
+}
+
+/* The most frequent of all combinations, in place of a call. */
+static inline void add_doubles(void *into, const void *value)
+{
+    double a, b;
+    memcpy(&a, into, sizeof a);
+    memcpy(&b, value, sizeof b);
+    a += b;
+    memcpy(into, &a, sizeof a);
 }
 
 #define NAME(x) x##_of_0
@@ -96,48 +145,43 @@ static uint64_t first_of(const bulk *b, int thread)
 
 typedef struct passes {
     void (*move)(const bulk *b, int thread);
-    void (*fetch)(const bulk *b, workspace *w, uint64_t first, uint64_t n);
-    void (*place)(workspace *w, const uint64_t *keys, uint64_t n);
-    uint64_t (*fold)(workspace *w, uint32_t *lengths, uint64_t rows);
+    uint64_t (*order)(const bulk *b, workspace *w, uint64_t bucket);
 } passes;
 
 static const passes *passes_of(size_t value_size)
 {
-    static const passes all[] = {[0] = {move_of_0, fetch_of_0, place_of_0, fold_of_0},
-                                 [1] = {move_of_1, fetch_of_1, place_of_1, fold_of_1},
-                                 [2] = {move_of_2, fetch_of_2, place_of_2, fold_of_2},
-                                 [4] = {move_of_4, fetch_of_4, place_of_4, fold_of_4},
-                                 [8] = {move_of_8, fetch_of_8, place_of_8, fold_of_8}};
+    static const passes all[] = {[0] = {move_of_0, order_of_0},
+                                 [1] = {move_of_1, order_of_1},
+                                 [2] = {move_of_2, order_of_2},
+                                 [4] = {move_of_4, order_of_4},
+                                 [8] = {move_of_8, order_of_8}};
     return &all[value_size];
 }
 
 /* ---- Workspaces ---- */
 
-/* Arrays of one element an entry: room for `capacity` of them, or none. */
+/* Room for `capacity` entries, or none. */
 static void workspace_drop(workspace *w)
 {
     dcsr_i_free(w->context, DCSR_I_SCRATCH, w->values, w->capacity, w->value_size);
     dcsr_i_free(w->context, DCSR_I_SCRATCH, w->columns, w->capacity, sizeof *w->columns);
-    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->fetched, w->capacity, w->value_size);
-    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->spare, w->capacity, sizeof *w->spare);
-    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->keys, w->capacity, sizeof *w->keys);
-    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->row_of, w->capacity, sizeof *w->row_of);
-    w->values = w->fetched = NULL;
-    w->columns = w->row_of = NULL;
-    w->keys = w->spare = NULL;
+    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->spare, w->capacity * words_of(w), sizeof *w->spare);
+    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->entries, w->capacity * words_of(w), sizeof *w->entries);
+    w->values = NULL;
+    w->columns = NULL;
+    w->entries = w->spare = NULL;
     w->capacity = 0;
 }
 
 static bool workspace_fits(workspace *w, uint64_t entries)
 {
+    const uint64_t words = entries * words_of(w);
     if (w->capacity >= entries) return true;
     workspace_drop(w);
     w->capacity = entries;
-    w->row_of = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, sizeof *w->row_of);
-    if (w->row_of) w->keys = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, sizeof *w->keys);
-    if (w->keys) w->spare = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, sizeof *w->spare);
-    if (w->spare) w->fetched = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, w->value_size);
-    if (w->fetched) w->columns = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, sizeof *w->columns);
+    w->entries = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, words, sizeof *w->entries);
+    if (w->entries) w->spare = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, words, sizeof *w->spare);
+    if (w->spare) w->columns = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, sizeof *w->columns);
     if (w->columns) w->values = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, entries, w->value_size);
     if (w->values) return true;
     workspace_drop(w);
@@ -149,15 +193,16 @@ static bool workspace_open(workspace *w, const bulk *b)
     *w = (workspace){.context = b->matrix->context,
                      .value_size = b->matrix->value_size,
                      .combine = dcsr_i_combiner(b->matrix->type, b->matrix->policy),
+                     .adds_doubles = b->matrix->type == DCSR_FP64 && b->matrix->policy == DCSR_POLICY_SUM,
                      .rows = (uint64_t)1 << b->shift};
-    w->row = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, w->rows, sizeof *w->row);
-    return w->row != NULL;
+    w->next = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, w->rows, sizeof *w->next);
+    return w->next != NULL;
 }
 
 static void workspace_close(workspace *w)
 {
     workspace_drop(w);
-    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->row, w->rows, sizeof *w->row);
+    dcsr_i_free(w->context, DCSR_I_SCRATCH, w->next, w->rows, sizeof *w->next);
 }
 
 /* ---- Spreading ---- */
@@ -167,13 +212,17 @@ static bool count(const bulk *b, int thread)
 {
     const uint64_t *rows = b->e->rows, *cols = b->e->cols;
     uint64_t *counts = b->next + (uint64_t)thread * b->buckets;
-    bool outside = false;
+    uint64_t outside = 0, bucket = 0, run = 0; /* entries of one bucket that follow one another */
     memset(counts, 0, b->buckets * sizeof *counts);
-    for (uint64_t i = first_of(b, thread), end = first_of(b, thread + 1); i < end; i++) {
+    for (uint64_t i = first_of(b, thread), end = first_of(b, thread + 1); i < end; i++, run++) {
         outside |= cols[i] >= b->cols;
         if (rows[i] >= b->rows) return false;
-        counts[rows[i] >> b->shift]++;
+        if (rows[i] >> b->shift == bucket) continue;
+        counts[bucket] += run;
+        bucket = rows[i] >> b->shift;
+        run = 0;
     }
+    counts[bucket] += run;
     return !outside;
 }
 
@@ -196,9 +245,15 @@ static uint64_t sum_counts(const bulk *b)
 
 static void spread(const bulk *b, int thread)
 {
-    uint64_t *next = b->next + (uint64_t)thread * b->buckets;
-    for (uint64_t i = first_of(b, thread), end = first_of(b, thread + 1); i < end; i++)
-        b->number[next[b->e->rows[i] >> b->shift]++] = (uint32_t)i;
+    uint64_t *next = b->next + (uint64_t)thread * b->buckets, bucket = 0, at = *next;
+    for (uint64_t i = first_of(b, thread), end = first_of(b, thread + 1); i < end; i++) {
+        if (b->e->rows[i] >> b->shift != bucket) {
+            next[bucket] = at;
+            bucket = b->e->rows[i] >> b->shift;
+            at = next[bucket];
+        }
+        b->number[at++] = (uint32_t)i;
+    }
 }
 
 /* Whether neighbouring entries are mostly of different buckets, by a sample. */
@@ -206,95 +261,13 @@ static bool is_scattered(const bulk *b)
 {
     enum { SAMPLES = 1024 };
     const uint64_t *rows = b->e->rows, step = b->e->n / SAMPLES + 1;
-    uint64_t same = 0, seen = 0;
-    for (uint64_t i = 1; i < b->e->n; i += step, seen++)
+    uint64_t same = 0, sampled = 0;
+    for (uint64_t i = 1; i < b->e->n; i += step, sampled++)
         same += rows[i] >> b->shift == rows[i - 1] >> b->shift;
-    return same < seen / 2;
+    return same < sampled / 2;
 }
 
-/* ---- Ordering a bucket ---- */
-
-/* What is known of a bucket's columns. */
-typedef struct seen {
-    uint32_t least, most;
-    bool ascends; /* strictly, in each row */
-} seen;
-
-static inline void take(workspace *w, seen *s, uint64_t k, uint32_t row, uint32_t column)
-{
-    w->row_of[k] = row;
-    w->keys[k] = (uint64_t)column << 32 | k;
-    w->row[row].next++;
-    s->ascends &= column >= w->row[row].last;
-    w->row[row].last = column + 1;
-    s->least = column < s->least ? column : s->least;
-    s->most = column > s->most ? column : s->most;
-}
-
-/* Fetches a bucket's n entries, from its first on, but for their values, and counts them by row. */
-static seen fetch_indices(const bulk *b, workspace *w, uint64_t first, uint64_t n)
-{
-    const uint64_t *rows = b->e->rows, *cols = b->e->cols, mask = w->rows - 1;
-    const uint32_t *number = b->number + first, *columns = b->columns + first;
-    seen s = {.least = UINT32_MAX, .ascends = true};
-    memset(w->row, 0, w->rows * sizeof *w->row);
-    if (b->moves)
-        for (uint64_t k = 0; k < n; k++) take(w, &s, k, number[k], columns[k]);
-    else
-        for (uint64_t k = 0; k < n; k++)
-            take(w, &s, k, (uint32_t)(rows[number[k]] & mask), (uint32_t)cols[number[k]]);
-    return s;
-}
-
-/* From how many entries each row has to where they go. */
-static void sum_rows(workspace *w)
-{
-    uint32_t sum = 0;
-    for (uint64_t r = 0; r < w->rows; r++) {
-        uint32_t length = w->row[r].next;
-        w->row[r].next = sum;
-        sum += length;
-    }
-}
-
-/* The keys by column, equal ones as they come. */
-static const uint64_t *by_column(workspace *w, uint64_t n, const seen *s)
-{
-    const uint64_t least = s->least, range = s->most - least + 1;
-    uint32_t *next = w->columns, sum = 0; /* of no other use yet */
-    if (range > n) return dcsr_i_sort(w->keys, w->spare, n, 1, 32, dcsr_i_bits_for((uint64_t)s->most + 1), 1);
-    memset(next, 0, range * sizeof *next);
-    for (uint64_t k = 0; k < n; k++) next[(w->keys[k] >> 32) - least]++;
-    for (uint64_t c = 0; c < range; c++) {
-        uint32_t entries = next[c];
-        next[c] = sum;
-        sum += entries;
-    }
-    for (uint64_t k = 0; k < n; k++) w->spare[next[(w->keys[k] >> 32) - least]++] = w->keys[k];
-    return w->spare;
-}
-
-/* The lengths of a bucket's rows, in order, where nothing is combined. */
-static void tell_lengths(const workspace *w, uint32_t *lengths, uint64_t rows)
-{
-    for (uint64_t r = 0; r < rows; r++) lengths[r] = w->row[r].next - (r ? w->row[r - 1].next : 0);
-}
-
-/* Brings the entries of a bucket into order; returns how many are left. */
-static uint64_t order(const bulk *b, workspace *w, uint64_t bucket)
-{
-    const passes *pass = passes_of(w->value_size);
-    const uint64_t first = b->begin[bucket], n = b->begin[bucket + 1] - first, low = bucket << b->shift;
-    const uint64_t rows = b->rows - low < w->rows ? b->rows - low : w->rows;
-    uint32_t *lengths = b->lengths + low;
-    const seen s = fetch_indices(b, w, first, n);
-    sum_rows(w);
-    pass->fetch(b, w, first, n);
-    pass->place(w, s.ascends ? w->keys : by_column(w, n, &s), n);
-    if (!s.ascends && b->matrix->policy != DCSR_POLICY_KEEP) return pass->fold(w, lengths, rows);
-    tell_lengths(w, lengths, rows);
-    return n;
-}
+/* ---- Ordering buckets ---- */
 
 /* Waits until those before it have their places, and gives a bucket the next ones. */
 static uint64_t places_for(bulk *b, uint64_t bucket, uint64_t entries)
@@ -309,6 +282,7 @@ static uint64_t places_for(bulk *b, uint64_t bucket, uint64_t entries)
 /* Orders buckets, one by one, until there are no more; whether there was memory for all. */
 static bool order_some(bulk *b)
 {
+    uint64_t (*order)(const bulk *, workspace *, uint64_t) = passes_of(b->matrix->value_size)->order;
     workspace w;
     bool ready = workspace_open(&w, b);
     for (uint64_t bucket; (bucket = atomic_fetch_add(&b->taken, 1)) < b->buckets;) {

@@ -43,12 +43,14 @@ DCSR_API dcsr_status dcsr_matrix_assign_column(dcsr_matrix *C, const dcsr_vector
                                                uint64_t col, const dcsr_desc *desc);
 
 /* Replaces whole rows: row rows[i] gets row i of the CSR, which is in host memory and has n rows, the matrix's columns
- * and its type; what the row held is gone. The row numbers may come in any order; one that comes twice is refused. Within
- * a row of the CSR columns may come in any order, and entries of one position are combined by the matrix's policy (of
- * DCSR_POLICY_KEEP they are added). One version, all or nothing, published when the call returns; what is queued before
- * it is applied first. A maintained transpose follows; of a durable matrix it is a result like any other,
- * which takes a snapshot (dcsr/persist.h). Errors: as above, and as dcsr_matrix_from_csr(); DIMENSION_MISMATCH, TYPE_MISMATCH. Cost:
- * O(n log n), the entries of these rows before and after, and 8 bytes of scratch for each row of the CSR. */
+ * and its type; what the row held is gone. The row numbers may come in any order; one that comes twice is refused.
+ * Within a row of the CSR columns may come in any order, and entries of one position are combined by the matrix's
+ * policy (of DCSR_POLICY_KEEP they are added). One version, all or nothing, published when the call returns; what is
+ * queued before is applied first. A maintained transpose follows; of a durable matrix it is a result like any other,
+ * which takes a snapshot (dcsr/persist.h).
+ *
+ * Errors: as above, and as dcsr_matrix_from_csr(); DIMENSION_MISMATCH, TYPE_MISMATCH. Cost: O(n log n) and the entries
+ * of these rows before and after; where columns do not ascend strictly, and on a device, also a copy of the CSR. */
 DCSR_API dcsr_status dcsr_matrix_replace_rows(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                               const dcsr_csr *csr);
 

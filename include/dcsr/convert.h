@@ -45,9 +45,9 @@ typedef struct dcsr_csr_arrays {
     void *values;                      /* nnz; NULL for pattern */
 } dcsr_csr_arrays;
 
-/* As dcsr_matrix_from_csr(); the arrays are only read. What is not of the library's own widths is converted first, which
- * takes 8 bytes a row for the offsets, and 4 an entry for columns of 64 bits. Errors: also INVALID_ARGUMENT (a type that
- * is no index's), INDEX_OUT_OF_RANGE (a number that is negative; the message names it). */
+/* As dcsr_matrix_from_csr(); the arrays are only read. What is not of the library's own widths is converted first,
+ * which takes 8 bytes a row for the offsets, and 4 an entry for columns of 64 bits. Errors: also INVALID_ARGUMENT (a
+ * type that is no index's), INDEX_OUT_OF_RANGE (a number that is negative; the message names it). */
 DCSR_API dcsr_status dcsr_matrix_from_csr_arrays(dcsr_matrix **matrix, dcsr_context *context,
                                                  const dcsr_csr_arrays *arrays,
                                                  const dcsr_matrix_options *options);
@@ -55,8 +55,8 @@ DCSR_API dcsr_status dcsr_matrix_from_csr_arrays(dcsr_matrix **matrix, dcsr_cont
 /* Copies a view of any layout into the caller's arrays, each of which may be NULL: none of it is wanted. On entry, rows
  * and nnz say what they have room for, the two types of which width they are; on return rows, cols, nnz and type are
  * those of the view. Columns ascend if the view is sorted. Cost: O(rows + entries); for a view on a device a copy
- * in host memory, which the view keeps. Errors: INVALID_ARGUMENT (too little room; a type that is no index's), TOO_LARGE
- * (more entries than offsets of that type can count); *arrays is as it was. */
+ * in host memory, which the view keeps. Errors: INVALID_ARGUMENT (too little room; a type that is no index's),
+ * TOO_LARGE (more entries than offsets of that type can count); *arrays is as it was. */
 DCSR_API dcsr_status dcsr_view_copy_csr(dcsr_view *view, dcsr_csr_arrays *arrays);
 
 /* CSC, inserted in batches: O(cols + entries). The entries of a column may come in any

@@ -131,8 +131,8 @@ DCSR_API void dcsr_matrix_destroy(dcsr_matrix *matrix);
  * NULL on failure. Errors: INDEX_OUT_OF_RANGE (the message names the first offender; nothing is queued),
  * TYPE_MISMATCH, BUSY, OUT_OF_MEMORY. The bounds are those that the matrix will have after the resizes queued
  * before; with dcsr_matrix_options.grow there are none but the largest matrix's, and what the matrix lacks is queued
- * just ahead of the batch, as a change of its own. Cost: one copy here; O(n) radix passes and O(n + touched rows) later on the worker, whatever the
- * matrix's size (on a device its root is copied too: 4 bytes for each 1024 rows). */
+ * just ahead of the batch, as a change of its own. Cost: one copy here; O(n) radix passes and O(n + touched rows)
+ * later on the worker, whatever the matrix's size (on a device its root is copied too: 4 bytes for each 1024 rows). */
 DCSR_API dcsr_status dcsr_matrix_insert(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
                                         const uint64_t *cols, const void *values, dcsr_ticket **ticket);
 
@@ -167,9 +167,9 @@ DCSR_API dcsr_status dcsr_matrix_remove_device(dcsr_matrix *matrix, uint64_t n, 
 DCSR_API dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                         dcsr_ticket **ticket);
 
-/* Queues a change that makes the matrix at least this large: dimensions that are larger already stay. So threads may grow
- * a matrix at the same time, which resizing would shrink where one of them has seen it smaller. Errors and cost: as
- * resizing to larger dimensions. */
+/* Queues a change that makes the matrix at least this large: dimensions that are larger already stay. So threads may
+ * grow a matrix at the same time, which resizing would shrink where one of them has seen it smaller. Errors and cost:
+ * as resizing to larger dimensions. */
 DCSR_API dcsr_status dcsr_matrix_grow(dcsr_matrix *matrix, uint64_t rows, uint64_t cols,
                                       dcsr_ticket **ticket);
 

@@ -251,7 +251,8 @@ Test(bulk, takes_four_bytes_beside_each_entry)
         for (uint64_t i = 0; i < n; i++) coo.col_indices[i] %= 3; /* 60000 positions */
         matrix = make(&coo, DCSR_POLICY_SUM);
         taken = test_info(matrix).bytes;
-        cr_assert_lt(taken, 60000 * 12 + (7 << 20), "%lu bytes are kept for 60000 entries", (unsigned long)taken);
+        cr_assert_lt(taken, 60000 * 12 + (7 << 20), "%lu bytes are kept for 60000 entries",
+                     (unsigned long)taken);
         dcsr_matrix_destroy(matrix);
         dcsr_coo_free(&coo);
     }
