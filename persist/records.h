@@ -74,7 +74,8 @@ enum {
     DCSR_I_DEFRAGMENT_ON_DEMAND = 1,
     DCSR_I_REFUSE_WHEN_FULL = 2,
     DCSR_I_MAINTAIN_TRANSPOSE = 4,
-    DCSR_I_VERSION_TAGGED = 8
+    DCSR_I_VERSION_TAGGED = 8,
+    DCSR_I_GROW = 16
 };
 
 typedef struct dcsr_i_chunk {

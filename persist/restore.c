@@ -245,7 +245,8 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
                                                         : DCSR_DEFRAGMENT_AUTO,
                                  .queue_limit = record->queue_limit,
                                  .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
-                                 .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE};
+                                 .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE,
+                                 .grow = record->flags & DCSR_I_GROW};
 }
 
 dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_context *context,

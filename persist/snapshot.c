@@ -126,6 +126,7 @@ static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) record.flags |= DCSR_I_DEFRAGMENT_ON_DEMAND;
     if (matrix->queue.refuse_when_full) record.flags |= DCSR_I_REFUSE_WHEN_FULL;
     if (matrix->transpose.maintained) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
+    if (matrix->grow) record.flags |= DCSR_I_GROW;
     if (tag) {
         record.flags |= DCSR_I_VERSION_TAGGED;
         record.tag = *tag;

@@ -5,6 +5,7 @@
 #ifdef DCSR_PEER_EIGEN
 #include <Eigen/SparseCore>
 #include <cstdio>
+#include <vector>
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -70,6 +71,34 @@ void square_destroy(void *self)
     delete s;
 }
 
+struct build {
+    std::vector<Eigen::Triplet<double, int>> triples;
+    Eigen::Index rows, cols;
+};
+
+void *build_create(const bench_entries *entries, uint64_t rows, uint64_t cols)
+{
+    build *b = new build{{}, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(cols)};
+    b->triples.reserve(entries->n);
+    for (size_t i = 0; i < entries->n; i++)
+        b->triples.emplace_back(static_cast<int>(entries->row[i]), static_cast<int>(entries->col[i]),
+                                entries->value[i]);
+    return b;
+}
+
+uint64_t build_run(void *self)
+{
+    const build *b = static_cast<const build *>(self);
+    matrix M(b->rows, b->cols);
+    M.setFromTriplets(b->triples.begin(), b->triples.end());
+    return static_cast<uint64_t>(M.nonZeros());
+}
+
+void build_destroy(void *self)
+{
+    delete static_cast<build *>(self);
+}
+
 const char *product_version()
 {
     return "Eigen " STRING(EIGEN_WORLD_VERSION) "." STRING(EIGEN_MAJOR_VERSION) "." STRING(
@@ -81,8 +110,11 @@ extern "C" const peer_product peer_eigen_product = {
     "eigen", false, DCSR_FP64, product_version, product_create, product_multiply, product_destroy};
 extern "C" const peer_matrices peer_eigen_matrices = {"eigen",    product_version, square_create,
                                                       square_run, square_destroy,  nullptr};
+extern "C" const peer_build peer_eigen_build = {"eigen", product_version, build_create, build_run,
+                                                build_destroy};
 #else
 extern "C" const peer_product peer_eigen_product = {"eigen", false,   DCSR_FP64, nullptr,
                                                     nullptr, nullptr, nullptr};
 extern "C" const peer_matrices peer_eigen_matrices = {"eigen", nullptr, nullptr, nullptr, nullptr, nullptr};
+extern "C" const peer_build peer_eigen_build = {"eigen", nullptr, nullptr, nullptr, nullptr};
 #endif

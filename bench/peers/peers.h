@@ -73,6 +73,17 @@ extern const peer_matrices peer_cusparse_matrices; /* of builds with CUDA */
 /* On the host, by one thread: A A alone, with rows in order. */
 extern const peer_matrices peer_eigen_matrices;
 
+/* An fp64 matrix made of triples in any order, those of one position added up; on the host, by one thread. */
+typedef struct peer_build {
+    const char *name;
+    const char *(*version)(void); /* as of peer_product; NULL: it is not there */
+    void *(*create)(const bench_entries *entries, uint64_t rows,
+                    uint64_t cols); /* the triples, as the peer has them */
+    uint64_t (*run)(void *self);    /* makes the matrix and drops it; returns how many entries it had */
+    void (*destroy)(void *self);
+} peer_build;
+extern const peer_build peer_eigen_build;
+
 /* SuiteSparse:GraphBLAS as a matrix that changes. Two ways of changing it: */
 typedef enum peer_way {
     PEER_SET,   /* GrB_Matrix_setElement or removeElement for each entry, then GrB_wait */

@@ -142,18 +142,23 @@ static dcsr_status check_values(const dcsr_csr *csr)
                        csr->values ? "be NULL" : "be given", dcsr_type_name(csr->type));
 }
 
+dcsr_status dcsr_i_csr_check(const dcsr_csr *csr, dcsr_context *context)
+{
+    const compressed c = {"CSR",    "row",     "column",     "col_indices",    csr->rows,  csr->cols,
+                          csr->nnz, csr->type, csr->offsets, csr->col_indices, csr->values};
+    DCSR_TRY(check_offsets(&c, context));
+    DCSR_TRY(check_minors(&c, context));
+    return check_values(csr);
+}
+
 /* CSR is what a matrix is when it is defragmented, so its arrays are copied as they are. */
 dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                    const dcsr_csr *csr, const dcsr_matrix_options *options)
 {
     DCSR_TRY(dcsr_i_load_check(matrix, csr, call));
-    compressed c = {"CSR",    "row",     "column",     "col_indices",    csr->rows,  csr->cols,
-                    csr->nnz, csr->type, csr->offsets, csr->col_indices, csr->values};
     dcsr_matrix *made;
     DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
-    dcsr_status status = check_offsets(&c, context);
-    if (status == DCSR_OK) status = check_minors(&c, context);
-    if (status == DCSR_OK) status = check_values(csr);
+    dcsr_status status = dcsr_i_csr_check(csr, context);
     if (status == DCSR_OK) status = fill(made, csr);
     if (status == DCSR_OK)
         *matrix = made;

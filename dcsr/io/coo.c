@@ -2,6 +2,7 @@
 #include <dcsr/coo.h>
 #include "dcsr/base/alloc.h"
 #include "dcsr/io/coo_build.h"
+#include "dcsr/store/entries.h"
 #include "dcsr/store/store.h"
 #include "dcsr/base/error.h"
 #include "dcsr/base/runtime.h"
@@ -142,8 +143,15 @@ dcsr_status dcsr_matrix_from_coo(dcsr_matrix **matrix, dcsr_context *context, co
     dcsr_matrix *created;
     DCSR_TRY(dcsr_i_matrix_create(&created, call, context, coo->type, coo->rows, coo->cols, options));
     const void *values = coo->type == DCSR_PATTERN ? NULL : coo->values;
-    dcsr_status status = DCSR_OK;
-    if (coo->nnz)
+    const dcsr_i_entries entries = {.call = call,
+                                    .kind = DCSR_I_INSERT,
+                                    .n = coo->nnz,
+                                    .rows = coo->row_indices,
+                                    .cols = coo->col_indices,
+                                    .values = values};
+    bool filled = !coo->nnz;
+    dcsr_status status = filled ? DCSR_OK : dcsr_i_fill_entries(created, &entries, &filled);
+    if (status == DCSR_OK && !filled)
         status =
             dcsr_i_matrix_insert(created, call, coo->nnz, coo->row_indices, coo->col_indices, values, NULL);
     if (status == DCSR_OK) status = dcsr_matrix_wait(created);

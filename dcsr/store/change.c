@@ -44,6 +44,7 @@ static dcsr_i_operation *joinable(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
     dcsr_i_operation *last = matrix->queue.last;
     if (!last || last->kind != e->kind || last->batch.sealed || matrix->queue.resizes ||
+        e->rows_needed > matrix->queue.rows || e->cols_needed > matrix->queue.cols ||
         last->batch.rows != matrix->queue.rows || last->batch.cols != matrix->queue.cols ||
         last->batch.n + e->n > JOINED_ENTRIES)
         return NULL;
@@ -84,13 +85,14 @@ static dcsr_status submit(dcsr_matrix *matrix, dcsr_i_operation *operation, dcsr
         operation->outcome.watched = true;
         *ticket = created;
     }
-    if (is_for_caller(matrix, operation)) {
+    dcsr_status status = dcsr_i_grow_ahead(matrix, &operation->batch);
+    if (status == DCSR_OK && is_for_caller(matrix, operation)) {
         dcsr_i_queue_begin_turn(matrix, operation);
         atomic_fetch_add_explicit(&matrix->queue.unread, 1, memory_order_relaxed);
         *here = operation;
         return DCSR_OK;
     }
-    dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
+    if (status == DCSR_OK) status = dcsr_i_enqueue_locked(matrix, operation);
     if (status != DCSR_OK && ticket) {
         *ticket = NULL;
         dcsr_ticket_destroy(created);
@@ -122,7 +124,9 @@ static dcsr_status queue_small(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
                                dcsr_i_operation **here)
 {
     dcsr_i_operation *operation;
-    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
+    uint64_t rows, cols;
+    dcsr_i_grown(matrix, e, &rows, &cols);
+    DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, rows, cols));
     dcsr_status status = dcsr_i_entries_pack(operation, e, 1);
     if (status == DCSR_OK) status = submit(matrix, operation, ticket, here);
     if (status != DCSR_OK) dcsr_i_operation_release(operation);
@@ -156,16 +160,17 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
 {
     dcsr_i_operation *operation = NULL;
     dcsr_status status = DCSR_OK;
+    uint64_t rows, cols;
+    dcsr_i_grown(matrix, e, &rows, &cols);
     do {
         discard(matrix, operation);
         operation = NULL;
-        uint64_t rows = matrix->queue.rows, cols = matrix->queue.cols;
         pthread_mutex_unlock(&matrix->queue.lock);
         status = dcsr_i_entries_operation(&operation, matrix, e, rows, cols);
         if (status == DCSR_OK) status = pack_large(matrix, operation, e);
         pthread_mutex_lock(&matrix->queue.lock);
-    } while (status == DCSR_OK &&
-             (operation->batch.rows != matrix->queue.rows || operation->batch.cols != matrix->queue.cols));
+        dcsr_i_grown(matrix, e, &rows, &cols);
+    } while (status == DCSR_OK && (operation->batch.rows != rows || operation->batch.cols != cols));
     if (status == DCSR_OK) status = submit(matrix, operation, ticket, here);
     if (status != DCSR_OK) discard(matrix, operation);
     return status;
@@ -198,7 +203,7 @@ static dcsr_status queue(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_tick
     return e->n <= SMALL_BATCH ? queue_small(matrix, e, ticket, here) : queue_large(matrix, e, ticket, here);
 }
 
-static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket)
+static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
     if (matrix && matrix->queue.journal && e->on_device)
@@ -208,6 +213,7 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, d
             "batch from there",
             e->call);
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
+    DCSR_TRY(dcsr_i_grow_for(matrix, e));
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     dcsr_i_operation *here = NULL;
@@ -318,10 +324,16 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
         operation->resize = change->resize;
         operation->defragment = change->defragment;
         pthread_mutex_lock(&matrix->queue.lock);
+        if (change->resize.grows)
+            dcsr_i_grown(
+                matrix,
+                &(dcsr_i_entries){.rows_needed = change->resize.rows, .cols_needed = change->resize.cols},
+                &operation->resize.rows, &operation->resize.cols);
+        const uint64_t rows = operation->resize.rows, cols = operation->resize.cols;
         status = submit(matrix, operation, ticket, &here);
         if (status == DCSR_OK && change->kind == DCSR_I_RESIZE) {
-            matrix->queue.rows = change->resize.rows;
-            matrix->queue.cols = change->resize.cols;
+            matrix->queue.rows = rows;
+            matrix->queue.cols = cols;
         }
         pthread_mutex_unlock(&matrix->queue.lock);
         if (here) dcsr_i_queue_apply_here(matrix, here);
@@ -331,12 +343,24 @@ static dcsr_status queue_change(dcsr_matrix *matrix, const dcsr_i_operation *cha
     return status;
 }
 
-dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, dcsr_ticket **ticket)
+static dcsr_status queue_resize(dcsr_matrix *matrix, const char *call, uint64_t rows, uint64_t cols,
+                                bool grows, dcsr_ticket **ticket)
 {
     if (ticket) *ticket = NULL;
-    DCSR_TRY(dcsr_i_check_dimensions("dcsr_matrix_resize", rows, cols));
-    if (matrix && matrix->transpose.maintained) DCSR_TRY(dcsr_i_check_twin_rows("dcsr_matrix_resize", rows));
-    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .resize = {rows, cols}}, ticket);
+    DCSR_TRY(dcsr_i_check_dimensions(call, rows, cols));
+    if (matrix && matrix->transpose.maintained) DCSR_TRY(dcsr_i_check_twin_rows(call, rows));
+    return queue_change(matrix, &(dcsr_i_operation){.kind = DCSR_I_RESIZE, .resize = {rows, cols, grows}},
+                        ticket);
+}
+
+dcsr_status dcsr_matrix_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, dcsr_ticket **ticket)
+{
+    return queue_resize(matrix, "dcsr_matrix_resize", rows, cols, false, ticket);
+}
+
+dcsr_status dcsr_matrix_grow(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, dcsr_ticket **ticket)
+{
+    return queue_resize(matrix, "dcsr_matrix_grow", rows, cols, true, ticket);
 }
 
 dcsr_status dcsr_matrix_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, dcsr_ticket **ticket)

@@ -140,7 +140,8 @@ dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling)
         dcsr_i_limbo_free(matrix, limbo);
         return status;
     }
-    assert(table->stored == entries);
+    assert(table->stored <= entries);
+    dcsr_i_arena_give(&matrix->arena, first + table->stored, entries - table->stored);
     dcsr_i_publish(matrix, table, limbo);
     return DCSR_OK;
 }

@@ -14,6 +14,7 @@ typedef struct dcsr_i_entries {
     const dcsr_tag *tag; /* NULL: none */
     bool on_device;      /* the arrays are there, to be read in the order of this stream: */
     void *stream;
+    uint64_t rows_needed, cols_needed; /* of the matrix, which may grow for these entries; 0: it stays */
 } dcsr_i_entries;
 
 /* Whether the arrays are given, fit the matrix's type, and are where the call expects them. */
@@ -37,7 +38,12 @@ dcsr_status dcsr_i_entries_room(dcsr_i_operation *operation, uint64_t capacity);
  * first that lies outside, and none is appended then. */
 dcsr_status dcsr_i_entries_pack(dcsr_i_operation *operation, const dcsr_i_entries *e, int threads);
 
-/* How that is done: piece by piece, of so many entries. */
+/* bulk.c: fills a matrix on the cpu that is empty, and that no other thread has access to, with all of a call's
+ * entries, combined by its policy. *filled: false where that is not the way, because the matrix has far more rows
+ * than entries, or is on a device. */
+dcsr_status dcsr_i_fill_entries(dcsr_matrix *matrix, const dcsr_i_entries *e, bool *filled);
+
+/* How entries are packed: piece by piece, of so many entries. */
 uint64_t dcsr_i_entries_slice(uint64_t n, int threads);
 enum { DCSR_I_OUTSIDE = 1, DCSR_I_DESCENDS = 2 };
 /* Writes entries first to end - 1 to `keys`, and to `values` where those stand apart; tells whether any lies

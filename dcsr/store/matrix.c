@@ -127,6 +127,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->segments_per_row = options->segments;
     created->defragmentation = options->defragmentation;
     created->resolve = options->resolve;
+    created->grow = options->grow;
     created->queue.limit = options->queue_limit;
     created->queue.refuse_when_full = options->refuse_when_full;
     created->transpose.maintained = options->maintain_transpose;

@@ -214,6 +214,7 @@ static void apply_joined(dcsr_matrix *matrix, dcsr_i_operation *operation)
 {
     dcsr_i_journal *journal = journal_for(matrix, operation);
     pthread_mutex_unlock(&matrix->queue.lock);
+    dcsr_i_settle_growth(matrix, operation);
     if (journal) journal->record(journal, operation);
     dcsr_status status = apply_timed(matrix, operation);
     dcsr_i_operation *next = operation->joined;

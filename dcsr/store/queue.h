@@ -78,6 +78,7 @@ typedef struct dcsr_i_operation {
     dcsr_i_packed batch; /* insert, remove */
     struct {
         uint64_t rows, cols; /* the new dimensions */
+        bool grows;          /* they are the least: a matrix that is larger stays so */
     } resize;
     struct {
         dcsr_defragment_scope scope;

@@ -2,7 +2,13 @@
  *
  * Growing copies the root of the table, nothing else. Shrinking rows drops whole pages and clears the rest of
  * the page that the new last row is in; shrinking columns rewrites the rows that reach beyond (rewrite.c).
- * Both together are one change. */
+ * Both together are one change.
+ *
+ * Growing to some least size is decided twice: by the dimensions that the queue leads to, when it is queued, so that
+ * those who grow at the same time do not undo one another; and by what the matrix is in its turn, since a change queued
+ * before may have failed. A batch for which the matrix grows is packed for the larger matrix, and a change that grows
+ * it is queued just ahead of the batch. */
+#include "dcsr/store/entries.h"
 #include "dcsr/store/maintained_transpose.h"
 #include <string.h>
 
@@ -113,4 +119,59 @@ dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t col
     dcsr_i_twin_resize(matrix, rows, cols);
     dcsr_i_publish(matrix, next, limbo);
     return DCSR_OK;
+}
+
+/* ---- Growing ---- */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+dcsr_status dcsr_i_grow_for(const dcsr_matrix *matrix, dcsr_i_entries *e)
+{
+    if (!matrix->grow || e->kind != DCSR_I_INSERT || e->on_device || !e->n) return DCSR_OK;
+    const dcsr_i_packed largest = {.rows = matrix->transpose.maintained ? DCSR_MAX_COLS : DCSR_MAX_ROWS,
+                                   .cols = DCSR_MAX_COLS};
+    uint64_t row = 0, col = 0;
+    for (uint64_t i = 0; i < e->n; i++) {
+        row = larger(row, e->rows[i]);
+        col = larger(col, e->cols[i]);
+    }
+    if (row >= largest.rows || col >= largest.cols) return dcsr_i_entries_fail(&largest, e);
+    e->rows_needed = row + 1;
+    e->cols_needed = col + 1;
+    return DCSR_OK;
+}
+
+void dcsr_i_grown(const dcsr_matrix *matrix, const dcsr_i_entries *e, uint64_t *rows, uint64_t *cols)
+{
+    *rows = larger(matrix->queue.rows, e->rows_needed);
+    *cols = larger(matrix->queue.cols, e->cols_needed);
+}
+
+dcsr_status dcsr_i_grow_ahead(dcsr_matrix *matrix, const dcsr_i_packed *batch)
+{
+    if (!batch->n || (batch->rows <= matrix->queue.rows && batch->cols <= matrix->queue.cols)) return DCSR_OK;
+    dcsr_i_operation *operation = dcsr_i_operation_create(matrix, DCSR_I_RESIZE);
+    if (!operation) return DCSR_ERROR_OUT_OF_MEMORY;
+    operation->resize.rows = batch->rows;
+    operation->resize.cols = batch->cols;
+    operation->resize.grows = true;
+    operation->outcome.watched = true; /* the batch tells of a failure */
+    dcsr_status status = dcsr_i_enqueue_locked(matrix, operation);
+    if (status != DCSR_OK) {
+        dcsr_i_operation_release(operation);
+        return status;
+    }
+    matrix->queue.rows = batch->rows;
+    matrix->queue.cols = batch->cols;
+    return DCSR_OK;
+}
+
+void dcsr_i_settle_growth(const dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    if (operation->kind != DCSR_I_RESIZE || !operation->resize.grows) return;
+    operation->resize.rows = larger(operation->resize.rows, matrix->versions.current->rows);
+    operation->resize.cols = larger(operation->resize.cols, matrix->versions.current->cols);
 }

@@ -7,6 +7,7 @@
  *      rewrite.c      moves rows; resolve.c combines duplicates and applies tombstones
  *      maintenance.c  resolving and defragmentation, and when they are worth it
  *      defragment.c   moves all rows together
+ *      bulk.c         fills an empty matrix with triples
  *      compact.c      lays out rows contiguously; fills a matrix from CSR
  *      result.c       writes the result of an operation, which replaces the content: all, or some rows
  *      resize.c       changes the dimensions
@@ -234,6 +235,7 @@ struct dcsr_matrix {
     int segments_per_row;
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
+    bool grow; /* for insertions */
 
     dcsr_i_arena arena;
     _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
@@ -301,6 +303,16 @@ void dcsr_i_changed(dcsr_matrix *matrix, uint64_t deletions);
 dcsr_status dcsr_i_check_arrays(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
 dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_apply_resize(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
+/* Growing, for any engine. How many rows and columns the entries need, where the matrix grows for them: written to *e;
+ * INDEX_OUT_OF_RANGE where no matrix has them. */
+dcsr_status dcsr_i_grow_for(const dcsr_matrix *matrix, struct dcsr_i_entries *e);
+/* The dimensions that a batch is packed for: those that the queue leads to, or what it needs beyond. With the queue's
+ * lock. */
+void dcsr_i_grown(const dcsr_matrix *matrix, const struct dcsr_i_entries *e, uint64_t *rows, uint64_t *cols);
+/* Queues, ahead of a batch, what makes the matrix as large as the batch was packed for. With the queue's lock. */
+dcsr_status dcsr_i_grow_ahead(dcsr_matrix *matrix, const dcsr_i_packed *batch);
+/* In the matrix's turn: a resize that only grows leaves what is larger already. */
+void dcsr_i_settle_growth(const dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
@@ -333,7 +345,7 @@ dcsr_status dcsr_i_tight_table(dcsr_i_table **table, dcsr_matrix *matrix, uint64
                                const dcsr_i_lengths *of);
 
 /* Rows without duplicates, to fill an empty matrix that no other thread has access to: copy() writes their
- * entries in order, with so many threads; their lengths are read after that. */
+ * entries in order, with so many threads, `entries` at most; their lengths are read after that. */
 typedef struct dcsr_i_filling {
     uint64_t entries;
     dcsr_status (*copy)(void *user, int threads, uint32_t *columns, void *values);
@@ -527,6 +539,8 @@ void dcsr_i_matrix_trim(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_create(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                  dcsr_type type, uint64_t rows, uint64_t cols,
                                  const dcsr_matrix_options *options);
+/* Whether the arrays of a CSR in host memory, whose type is one, are there and fit its dimensions. */
+dcsr_status dcsr_i_csr_check(const dcsr_csr *csr, dcsr_context *context);
 dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
                                    const dcsr_csr *csr, const dcsr_matrix_options *options);
 dcsr_status dcsr_i_matrix_insert(dcsr_matrix *matrix, const char *call, size_t n, const uint64_t *rows,

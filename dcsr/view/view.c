@@ -196,12 +196,14 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
     *view = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)ALL_FLAGS)
+    if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)(ALL_FLAGS | DCSR_VIEW_LATEST))
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
             "DCSR_VIEW_* or 0",
             (int)layout, flags);
+    if (flags & DCSR_VIEW_LATEST) DCSR_TRY(dcsr_i_queue_wait(matrix, "dcsr_view_create"));
+    flags &= ALL_FLAGS; /* what the view shows of its version */
     dcsr_i_held_version *hold = NULL;
     dcsr_i_set_aside before = dcsr_i_use_set_aside(DCSR_I_HALF_SET_ASIDE);
     if (!(flags & DCSR_VIEW_DUPLICATES)) dcsr_i_wanted_fresh(matrix);
@@ -228,8 +230,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     created->ascends = atomic_load(&matrix->versions.ascending) == hold->version ||
                        (flags & DCSR_VIEW_SORTED && matrix->policy != DCSR_POLICY_KEEP);
     created->twin = dcsr_i_held_version_hold(hold->twin);
-    created->shows_duplicates =
-        (flags & ALL_FLAGS) == DCSR_VIEW_DUPLICATES && hold->base->duplicate_rows != 0;
+    created->shows_duplicates = flags == DCSR_VIEW_DUPLICATES && hold->base->duplicate_rows != 0;
     if (layout == DCSR_LAYOUT_CSR) {
         dcsr_i_held_version_release(hold);
         created->form[0].rows = matrix->engine->rows_of_csr(created->form[0].csr);

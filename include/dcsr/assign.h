@@ -4,6 +4,7 @@
  *      assign_scalar    the same with *value, of `type`, at every position of rows x cols
  *      assign_row       C<mask>(row, :) = accum(C(row, :), u)             mask and u: vectors of C's columns
  *      assign_column    C<mask>(:, col) = accum(C(:, col), u)             of C's rows
+ *      replace_rows     C(rows, :) = the rows of a CSR                    no mask, no accum
  *
  * Without accum, what C has at those positions is replaced: where A has no entry, C gets none. Entries at
  * other positions stay, duplicates too (dcsr/desc.h). mask has C's shape and applies to all of C: with
@@ -40,6 +41,18 @@ DCSR_API dcsr_status dcsr_matrix_assign_row(dcsr_matrix *C, const dcsr_vector *m
 DCSR_API dcsr_status dcsr_matrix_assign_column(dcsr_matrix *C, const dcsr_vector *mask,
                                                const dcsr_binary_op *accum, const dcsr_vector *u,
                                                uint64_t col, const dcsr_desc *desc);
+
+/* Replaces whole rows: row rows[i] gets row i of the CSR, which is in host memory and has n rows, the matrix's columns
+ * and its type; what the row held is gone. The row numbers may come in any order; one that comes twice is refused.
+ * Within a row of the CSR columns may come in any order, and entries of one position are combined by the matrix's
+ * policy (of DCSR_POLICY_KEEP they are added). One version, all or nothing, published when the call returns; what is
+ * queued before is applied first. A maintained transpose follows; of a durable matrix it is a result like any other,
+ * which takes a snapshot (dcsr/persist.h).
+ *
+ * Errors: as above, and as dcsr_matrix_from_csr(); DIMENSION_MISMATCH, TYPE_MISMATCH. Cost: O(n log n) and the entries
+ * of these rows before and after; where columns do not ascend strictly, and on a device, also a copy of the CSR. */
+DCSR_API dcsr_status dcsr_matrix_replace_rows(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                              const dcsr_csr *csr);
 
 #ifdef __cplusplus
 }

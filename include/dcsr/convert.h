@@ -33,6 +33,32 @@ DCSR_API dcsr_status dcsr_matrix_from_csr_device(dcsr_matrix **matrix, dcsr_cont
                                                  const dcsr_csr *csr, void *stream,
                                                  const dcsr_matrix_options *options);
 
+/* CSR in arrays of the caller's, whose offsets and columns are of a width that other libraries use: int32 both (SciPy,
+ * Eigen, cuSPARSE), int64 both, or int64 and int32; or unsigned, as dcsr_csr has them (DCSR_UINT64, DCSR_UINT32). They
+ * are in host memory, also for a matrix on a device. */
+typedef struct dcsr_csr_arrays {
+    uint64_t rows, cols, nnz;
+    dcsr_type type;                    /* of the values */
+    dcsr_type offset_type, index_type; /* DCSR_INT32, _INT64, _UINT32 or _UINT64 */
+    void *offsets;                     /* rows + 1 */
+    void *col_indices;                 /* nnz */
+    void *values;                      /* nnz; NULL for pattern */
+} dcsr_csr_arrays;
+
+/* As dcsr_matrix_from_csr(); the arrays are only read. What is not of the library's own widths is converted first,
+ * which takes 8 bytes a row for the offsets, and 4 an entry for columns of 64 bits. Errors: also INVALID_ARGUMENT (a
+ * type that is no index's), INDEX_OUT_OF_RANGE (a number that is negative; the message names it). */
+DCSR_API dcsr_status dcsr_matrix_from_csr_arrays(dcsr_matrix **matrix, dcsr_context *context,
+                                                 const dcsr_csr_arrays *arrays,
+                                                 const dcsr_matrix_options *options);
+
+/* Copies a view of any layout into the caller's arrays, each of which may be NULL: none of it is wanted. On entry, rows
+ * and nnz say what they have room for, the two types of which width they are; on return rows, cols, nnz and type are
+ * those of the view. Columns ascend if the view is sorted. Cost: O(rows + entries); for a view on a device a copy
+ * in host memory, which the view keeps. Errors: INVALID_ARGUMENT (too little room; a type that is no index's),
+ * TOO_LARGE (more entries than offsets of that type can count); *arrays is as it was. */
+DCSR_API dcsr_status dcsr_view_copy_csr(dcsr_view *view, dcsr_csr_arrays *arrays);
+
 /* CSC, inserted in batches: O(cols + entries). The entries of a column may come in any
  * order. Errors: as for CSR. */
 DCSR_API dcsr_status dcsr_matrix_from_csc(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csc *csc,

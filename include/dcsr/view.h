@@ -1,7 +1,8 @@
 /* view.h: an immutable view of one version of a matrix.
  *
  * A view shows the version that was published last when the view was created, and goes on showing it while
- * the matrix changes. Creating one copies no entries and waits for no writer; reading takes no lock. What the
+ * the matrix changes. Creating one copies no entries and waits for no writer, unless it is asked to; reading takes no
+ * lock. What the
  * matrix replaces is kept until the last view that can see it is destroyed.
  *
  * If the version holds duplicates that are not combined yet, or tombstones, the rows that hold them are
@@ -34,11 +35,16 @@ enum {
      * policy is sum): only rows with deletions are then resolved. */
     DCSR_VIEW_DUPLICATES = 1,
     /* Columns ascend within each row. */
-    DCSR_VIEW_SORTED = 2
+    DCSR_VIEW_SORTED = 2,
+    /* The view shows all that was queued before the call: it waits until that has been applied (in a durable matrix it
+     * need not be safe yet), so a thread reads what it wrote. A change that fails meanwhile is told of by its ticket
+     * or dcsr_matrix_wait(), as ever. */
+    DCSR_VIEW_LATEST = 4
 };
 
 /* Creates a view of the matrix's last published version. *view is NULL on failure.
- * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED. Cost: O(1) for segments of a version without
+ * Errors: OUT_OF_MEMORY, INVALID_ARGUMENT, CONTEXT_DESTROYED; with DCSR_VIEW_LATEST also DEADLOCK, in an operator of an
+ * operation into the matrix. Cost: O(1) for segments of a version without
  * unresolved rows, else O(entries in those rows); for CSR O(rows + entries). CSR and CSC arrays are cached
  * for as long as their version is the newest. The arrays of CSC take O(cols + entries) and, while they are
  * made, up to 16 more bytes per entry; if the matrix maintains its transpose, what a CSR view of the

@@ -15,8 +15,6 @@
 
 /* ---- A matrix ---- */
 
-static const char assign_call[] = "matrix_assign";
-
 /* The row of A that goes to a row of C, searched for from place *at of the list on; false when none does. */
 static bool source_of(const dcsr_i_moving *x, uint64_t row, uint64_t *at, uint64_t *source)
 {
@@ -71,11 +69,12 @@ static dcsr_status place_rows(void *user, int thread, uint64_t first, unsigned c
     return DCSR_OK;
 }
 
-static dcsr_status check_shape_of(const dcsr_view *A, bool transposed, const dcsr_i_moving *x)
+static dcsr_status check_shape_of(const char *call, const dcsr_view *A, bool transposed,
+                                  const dcsr_i_moving *x)
 {
     const dcsr_i_rows *a = dcsr_i_view_rows(A);
-    return dcsr_i_check_shape(assign_call, "A", transposed ? a->cols : a->rows,
-                              transposed ? a->rows : a->cols, "the region", x->rows.n, x->cols.n);
+    return dcsr_i_check_shape(call, "A", transposed ? a->cols : a->rows, transposed ? a->rows : a->cols,
+                              "the region", x->rows.n, x->cols.n);
 }
 
 static dcsr_status assign_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *out, uint64_t rows,
@@ -98,24 +97,23 @@ static dcsr_status assign_matrix(dcsr_i_moving *x, const dcsr_i_matrix_output *o
     return dcsr_i_rowwise_run(&driver);
 }
 
-dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
-                               const dcsr_index_list *rows, const dcsr_index_list *cols,
-                               const dcsr_desc *desc)
+static dcsr_status assign(const char *call, dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum,
+                          dcsr_view *A, const dcsr_index_list *rows, const dcsr_index_list *cols,
+                          const dcsr_desc *desc)
 {
     dcsr_i_moving x = {0};
     uint64_t c_rows, c_cols;
-    DCSR_TRY(dcsr_i_check_output(assign_call, C, mask, desc));
-    DCSR_TRY(dcsr_i_check_view(assign_call, "A", A, C->context));
+    DCSR_TRY(dcsr_i_check_output(call, C, mask, desc));
+    DCSR_TRY(dcsr_i_check_view(call, "A", A, C->context));
     x.context = C->context;
     dcsr_i_shape_queued(C, &c_rows, &c_cols);
     dcsr_status status = dcsr_i_select_indices(
-        &x.rows, x.context, &(dcsr_i_given){assign_call, "row", rows, c_rows, true, rows ? rows->n : 0});
+        &x.rows, x.context, &(dcsr_i_given){call, "row", rows, c_rows, true, rows ? rows->n : 0});
     if (status == DCSR_OK)
-        status = dcsr_i_select_indices(&x.cols, x.context,
-                                       &(dcsr_i_given){assign_call, "column", cols, c_cols, true, 0});
-    if (status == DCSR_OK) status = check_shape_of(A, desc && desc->transpose_a, &x);
-    const dcsr_i_matrix_output out = {
-        .call = assign_call, .C = C, .mask = mask, .accum = accum, .desc = desc};
+        status =
+            dcsr_i_select_indices(&x.cols, x.context, &(dcsr_i_given){call, "column", cols, c_cols, true, 0});
+    if (status == DCSR_OK) status = check_shape_of(call, A, desc && desc->transpose_a, &x);
+    const dcsr_i_matrix_output out = {.call = call, .C = C, .mask = mask, .accum = accum, .desc = desc};
     if (dcsr_i_runs_on_device(&out, false)) {
         if (status == DCSR_OK) status = dcsr_i_device_matrix_moves->assign(&out, A, &x.rows, &x.cols);
         dcsr_i_moving_free(&x);
@@ -127,6 +125,86 @@ dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binar
     if (status == DCSR_OK) status = assign_matrix(&x, &out, c_rows, c_cols);
     dcsr_i_moving_free(&x);
     return status;
+}
+
+dcsr_status dcsr_matrix_assign(dcsr_matrix *C, dcsr_view *mask, const dcsr_binary_op *accum, dcsr_view *A,
+                               const dcsr_index_list *rows, const dcsr_index_list *cols,
+                               const dcsr_desc *desc)
+{
+    return assign("matrix_assign", C, mask, accum, A, rows, cols, desc);
+}
+
+/* ---- Whole rows ---- */
+
+static const char replace_call[] = "dcsr_matrix_replace_rows";
+
+static bool ascends(const dcsr_csr *csr)
+{
+    for (uint64_t row = 0; row < csr->rows; row++)
+        for (uint64_t e = csr->offsets[row] + 1; e < csr->offsets[row + 1]; e++)
+            if (csr->col_indices[e - 1] >= csr->col_indices[e]) return false;
+    return true;
+}
+
+/* From the caller's arrays, whose rows ascend strictly. */
+static dcsr_status replace_by_arrays(dcsr_matrix *C, const dcsr_index_list *rows, const dcsr_csr *csr)
+{
+    const dcsr_i_rows from = {.type = csr->type,
+                              .rows = csr->rows,
+                              .cols = csr->cols,
+                              .offsets = csr->offsets,
+                              .columns = csr->col_indices,
+                              .values = csr->values};
+    const dcsr_i_matrix_output out = {.call = replace_call, .C = C};
+    dcsr_i_moving x = {.context = C->context, .a = {.rows = &from, .value_size = C->value_size}};
+    uint64_t c_rows, c_cols;
+    dcsr_i_shape_queued(C, &c_rows, &c_cols);
+    dcsr_status status = dcsr_i_select_indices(
+        &x.rows, x.context, &(dcsr_i_given){replace_call, "row", rows, c_rows, true, rows->n});
+    if (status == DCSR_OK)
+        status = dcsr_i_select_indices(&x.cols, x.context,
+                                       &(dcsr_i_given){replace_call, "column", NULL, c_cols, true, 0});
+    if (status == DCSR_OK)
+        status = dcsr_i_check_shape(replace_call, "the CSR", csr->rows, csr->cols, "the region", x.rows.n,
+                                    x.cols.n);
+    if (status == DCSR_OK) status = dcsr_i_selected_mark(&x.rows);
+    if (status == DCSR_OK) status = assign_matrix(&x, &out, c_rows, c_cols);
+    dcsr_i_moving_free(&x);
+    return status;
+}
+
+/* By way of a matrix, which combines what stands twice, and is where the output is. */
+static dcsr_status replace_by_matrix(dcsr_matrix *C, const dcsr_index_list *rows, const dcsr_csr *csr)
+{
+    dcsr_matrix *A;
+    dcsr_view *view;
+    const dcsr_matrix_options options = {.policy = C->policy, .defragmentation = DCSR_DEFRAGMENT_OFF};
+    DCSR_TRY(dcsr_i_matrix_from_csr(&A, replace_call, C->context, csr, &options));
+    dcsr_status status = dcsr_view_create(&view, A, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    if (status == DCSR_OK) {
+        status = assign(replace_call, C, NULL, NULL, view, rows, NULL, NULL);
+        dcsr_view_destroy(view);
+    }
+    dcsr_matrix_destroy(A);
+    return status;
+}
+
+dcsr_status dcsr_matrix_replace_rows(dcsr_matrix *matrix, uint64_t n, const uint64_t *rows,
+                                     const dcsr_csr *csr)
+{
+    DCSR_TRY(dcsr_i_matrix_check(matrix));
+    if (!csr || (n && !rows))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", replace_call, csr ? "rows" : "csr");
+    if (csr->rows != n)
+        return dcsr_i_fail(DCSR_ERROR_DIMENSION_MISMATCH, "%s: the CSR has %llu rows, for %llu row numbers",
+                           replace_call, (unsigned long long)csr->rows, (unsigned long long)n);
+    if (csr->type != matrix->type)
+        return dcsr_i_fail(DCSR_ERROR_TYPE_MISMATCH, "%s: the CSR has values of type %d, the matrix %d (%s)",
+                           replace_call, (int)csr->type, (int)matrix->type, dcsr_type_name(matrix->type));
+    const dcsr_index_list list = {rows, n};
+    DCSR_TRY(dcsr_i_csr_check(csr, matrix->context));
+    return matrix->context->cuda || !ascends(csr) ? replace_by_matrix(matrix, &list, csr)
+                                                  : replace_by_arrays(matrix, &list, csr);
 }
 
 /* ---- One value ---- */

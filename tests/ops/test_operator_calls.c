@@ -108,6 +108,8 @@ static void wait_in_all_ways(caller *c)
     REFUSED(c, "dcsr_matrix_get: an operator", dcsr_matrix_get(c->C, 0, 0, &value, &stored));
     REFUSED(c, "dcsr_matrix_get_many: ", dcsr_matrix_get_many(c->C, 1, &row, &col, NULL, &stored));
     REFUSED(c, "dcsr_matrix_wait: ", dcsr_matrix_wait(c->C));
+    dcsr_view *latest;
+    REFUSED(c, "dcsr_view_create: ", dcsr_view_create(&latest, c->C, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
     REFUSED(c, "matrix_apply: ", dcsr_matrix_apply(c->C, NULL, NULL, abs, c->a, NULL));
     REFUSED(c, "matrix_transpose: ",
             dcsr_matrix_transpose(c->C, NULL, NULL, c->a, &(dcsr_desc){.transpose_a = true}));

@@ -63,6 +63,29 @@ Test(durable, new_one_hides_no_snapshot_that_came_before)
     durable_close_place(&p);
 }
 
+/* By insertions and by a call; what is opened again has the dimensions that it had come to, and goes on growing. */
+Test(durable, grows)
+{
+    durable_place p = durable_open_place();
+    const dcsr_durable_options options = {
+        .type = DCSR_FP64, .rows = 2, .cols = 2, .matrix = {.policy = DCSR_POLICY_SUM, .grow = true}};
+    dcsr_matrix *matrix;
+    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", &options, NULL));
+    TEST_INSERT(matrix, {1, 1, 1}, {5, 7, 2});
+    TEST_OK(dcsr_matrix_grow(matrix, 20, 3, NULL));
+    TEST_INSERT(matrix, {0, 0, 3});
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_matrix_destroy(matrix);
+    durable_reopen(&p);
+    TEST_OK(dcsr_store_open_matrix(&matrix, p.context, p.store, "a", &options, NULL));
+    cr_assert(test_info(matrix).rows == 20 && test_info(matrix).cols == 8);
+    TEST_INSERT(matrix, {30, 1, 4});
+    cr_assert(test_info(matrix).rows == 31 && test_info(matrix).cols == 8);
+    TEST_SHOWS(matrix, {0, 0, 3}, {1, 1, 1}, {5, 7, 2}, {30, 1, 4});
+    dcsr_matrix_destroy(matrix);
+    durable_close_place(&p);
+}
+
 Test(durable, comes_back_with_every_batch)
 {
     durable_place p = durable_open_place();

@@ -37,6 +37,41 @@ Test(view, shows_one_version_while_the_matrix_changes)
     test_close(context);
 }
 
+/* Each view is made right behind an insertion that nobody has waited for. */
+Test(view, shows_the_latest_when_asked)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 300, 300, DCSR_POLICY_SUM);
+    const unsigned flags[] = {0, DCSR_VIEW_SORTED, DCSR_VIEW_DUPLICATES,
+                              DCSR_VIEW_DUPLICATES | DCSR_VIEW_SORTED};
+    oracle model;
+    oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, 300, 300);
+    for (uint64_t k = 0; k < (uint64_t)TEST_SIZE(300, 200, 60); k++) {
+        uint64_t row[30], col[30];
+        double value[30];
+        char why[TEST_WHY];
+        for (uint64_t i = 0; i < 30; i++)
+            row[i] = (k * 30 + i) * 7 % 300, col[i] = (k * 30 + i) * 11 % 301 % 300, value[i] = (double)i;
+        TEST_OK(dcsr_matrix_insert(matrix, 30, row, col, value, NULL));
+        oracle_insert(&model, 30, row, col, value);
+        dcsr_view *view = test_view(matrix, (dcsr_layout)(k % 3), flags[k % 4] | DCSR_VIEW_LATEST);
+        if (k % 4 < 2 && k % 10 < 2) cr_assert(test_view_matches(view, &model, flags[k % 4], why), "%s", why);
+        dcsr_matrix_info info = test_info(matrix);
+        cr_assert(test_view_info(view).version >= info.version || !info.pending_bytes);
+        cr_assert_eq(info.inserted, (k + 1) * 30);
+        dcsr_view_destroy(view);
+    }
+    oracle_destroy(&model);
+    dcsr_matrix_destroy(matrix);
+    dcsr_view *view;
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT,
+                dcsr_view_create(&view, NULL, DCSR_LAYOUT_CSR, DCSR_VIEW_LATEST));
+    matrix = test_matrix(context, DCSR_FP64, 3, 3, DCSR_POLICY_SUM);
+    TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 8));
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 Test(view, outlives_its_matrix)
 {
     dcsr_context *context = test_context(1);
