@@ -75,7 +75,9 @@ enum {
     DCSR_I_REFUSE_WHEN_FULL = 2,
     DCSR_I_MAINTAIN_TRANSPOSE = 4,
     DCSR_I_VERSION_TAGGED = 8,
-    DCSR_I_GROW = 16
+    DCSR_I_GROW = 16,
+    DCSR_I_RESOLVED_ON_INSERT = 32,
+    DCSR_I_RESOLVED_ON_READ = 64
 };
 
 typedef struct dcsr_i_chunk {

@@ -246,6 +246,9 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
                                  .queue_limit = record->queue_limit,
                                  .refuse_when_full = record->flags & DCSR_I_REFUSE_WHEN_FULL,
                                  .maintain_transpose = record->flags & DCSR_I_MAINTAIN_TRANSPOSE,
+                                 .resolve = record->flags & DCSR_I_RESOLVED_ON_INSERT ? DCSR_RESOLVE_ON_INSERT
+                                            : record->flags & DCSR_I_RESOLVED_ON_READ ? DCSR_RESOLVE_ON_READ
+                                                                                      : DCSR_RESOLVE_AUTO,
                                  .grow = record->flags & DCSR_I_GROW};
 }
 
