@@ -268,7 +268,9 @@ Test(snapshot, keeps_the_options)
                                    .defragmentation = DCSR_DEFRAGMENT_OFF,
                                    .queue_limit = 12345,
                                    .refuse_when_full = true,
-                                   .maintain_transpose = true};
+                                   .maintain_transpose = true,
+                                   .resolve = DCSR_RESOLVE_ON_READ,
+                                   .grow = true};
     dcsr_matrix *matrix, *restored;
     TEST_OK(dcsr_matrix_create(&matrix, f.context, DCSR_INT32, 4, 5, &options));
     TEST_INSERT(matrix, {1, 2, 7}, {3, 0, -1});
@@ -289,7 +291,8 @@ Test(snapshot, keeps_the_options)
     cr_assert_eq(first.record.segments, second.record.segments);
     cr_assert_eq(first.record.queue_limit, second.record.queue_limit);
     cr_assert_eq(first.record.flags, second.record.flags);
-    cr_assert_eq(first.record.flags & DCSR_I_REFUSE_WHEN_FULL, DCSR_I_REFUSE_WHEN_FULL);
+    const unsigned wanted = DCSR_I_REFUSE_WHEN_FULL | DCSR_I_RESOLVED_ON_READ | DCSR_I_GROW;
+    cr_assert_eq(first.record.flags & wanted, wanted);
     mdb_txn_abort(txn);
     dcsr_i_version_free(&first);
     dcsr_i_version_free(&second);
