@@ -1,9 +1,9 @@
 /* bench_small.c: small matrices, and changes of single entries.
  *
  * Matrices of 1000 x 1000 that are made and destroyed, empty or with 100 entries in ten rows; entries that are set and
- * got by turns, with a view held or not; single insertions, each waited for, or streamed; and many matrices alive at once:
- * the memory of each, what making and destroying them costs. Beside SuiteSparse:GraphBLAS, in turns; it has no views. Each
- * number is the best of some rounds, since what disturbs only adds. */
+ * got by turns, with a view held or not; single insertions, each waited for, or streamed; and many matrices alive at
+ * once: the memory of each, what making and destroying them costs. Beside SuiteSparse:GraphBLAS, in turns; it has no
+ * views. Each number is the best of some rounds, since what disturbs only adds. */
 #include "bench/peers/peer_small.h"
 #include <dcsr/view.h>
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* An insertion looks for its column in a row of so many entries at most, and combines; in a longer one it is appended
- * unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a tombstone costs less. Rows of
- * so many are moved. Other changes have to look, and do so here up to the last number: the locks are held. */
+ * unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a tombstone costs less. Rows
+ * of so many are moved. Other changes have to look, and do so here up to the last number: the locks are held. */
 enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
 /* The row of an entry. */
