@@ -159,6 +159,7 @@ static size_t home_bytes(uint64_t places, size_t value_size)
 
 dcsr_i_home *dcsr_i_home_create(dcsr_context *context, uint64_t places, size_t value_size)
 {
+    places = dcsr_i_round_up(places, 8); /* so that either array is aligned */
     dcsr_i_home *home = dcsr_i_alloc(context, DCSR_I_MATRIX, 1, home_bytes(places, value_size));
     if (!home) return NULL;
     char *values = (char *)(home + 1);

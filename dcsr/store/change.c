@@ -63,10 +63,10 @@ static bool is_awaited(const dcsr_matrix *matrix)
 /* Whether the operation is little enough for its caller to apply it, now. */
 static bool is_for_caller(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    const dcsr_i_table *current = matrix->versions.current;
     if (!matrix->engine->in_place || matrix->queue.journal || !is_awaited(matrix) ||
         !dcsr_i_queue_is_free(&matrix->queue))
         return false;
+    const dcsr_i_table *current = matrix->versions.current;
     if (operation->kind == DCSR_I_RESIZE)
         return current->stored <= APPLIED_HERE ||
                (operation->resize.rows >= current->rows && operation->resize.cols >= current->cols);

@@ -4,8 +4,9 @@
 
 /* An insertion looks for its column in a row of so many entries at most, or in one that ascends, and combines; in others
  * it is appended unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a tombstone costs
- * less. Other changes have to look, and do so here up to the last number: the locks are held. */
-enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOST_LOOKED_THROUGH = 1 << 16 };
+ * less. Rows of so many are moved. Other changes have to look, and do so here up to the last number: the locks are
+ * held. */
+enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
 /* The row of an entry. */
 typedef struct place {
@@ -60,21 +61,52 @@ static void note_order(place *at, uint64_t to, uint32_t column)
         at->page->ascending &= ~at->bit;
 }
 
+/* Gives the row a segment of so many entries, and of some to come. */
+static bool take_segment(place *at, int k, uint64_t entries)
+{
+    dcsr_i_segment_page *segment = at->page->segment[k];
+    uint64_t capacity = entries + dcsr_i_slack(at->length + 1), begin;
+    if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1, &begin) != DCSR_OK)
+        return false;
+    segment->begin[at->r] = begin;
+    segment->capacity[at->r] = (uint32_t)capacity;
+    return true;
+}
+
+/* Moves a row whose segments have run out into one that is larger. */
+static bool move_row(place *at)
+{
+    dcsr_i_row_page *page = at->page;
+    const int last = at->count;
+    const uint32_t capacity = page->segment[0]->capacity[at->r];
+    if (!take_segment(at, 0, at->length + 1)) return false;
+    uint64_t to = page->segment[0]->begin[at->r];
+    for (int k = 0; k < last; to += at->pieces[k++].length) {
+        dcsr_i_copy_entries(at->matrix, to, at->pieces[k].begin, at->pieces[k].length);
+        dcsr_i_arena_give(&at->matrix->arena, at->pieces[k].begin,
+                          k ? page->segment[k]->capacity[at->r] : capacity);
+        if (k) page->segment[k]->capacity[at->r] = 0;
+    }
+    if (last > 1) page->ascending &= ~at->bit;
+    at->table->extra_segments -= (uint64_t)last - 1;
+    page->fragmented &= ~at->bit;
+    at->pieces[0] = (dcsr_i_piece){page->segment[0]->begin[at->r], at->length};
+    at->count = 1;
+    atomic_fetch_add(&at->matrix->counts.row_rewrites, 1);
+    return true;
+}
+
 /* Room in a segment for one entry behind the row's last; false: there is none that can be had here. */
 static bool make_room(place *at, uint32_t column, uint64_t *to)
 {
     dcsr_i_row_page *page = at->page;
     uint64_t total = 0;
     if (page->packed) return false;
-    for (int k = 0; k < at->matrix->segments_per_row && page->segment[k]; k++) {
+    for (int k = 0; k < at->matrix->segments_per_row; k++) {
+        if (!page->segment[k]) page->segment[k] = dcsr_i_segment_page_create(at->matrix, NULL, NULL);
+        if (!page->segment[k]) return false;
         dcsr_i_segment_page *segment = page->segment[k];
-        if (!segment->capacity[at->r]) {
-            uint64_t capacity = 1 + dcsr_i_slack(at->length + 1);
-            if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1,
-                                  &segment->begin[at->r]) != DCSR_OK)
-                return false;
-            segment->capacity[at->r] = (uint32_t)capacity;
-        }
+        if (!segment->capacity[at->r] && !take_segment(at, k, 1)) return false;
         if (at->length < total + segment->capacity[at->r]) {
             *to = segment->begin[at->r] + at->length - total;
             if (!k) note_order(at, *to, column);
@@ -86,7 +118,11 @@ static bool make_room(place *at, uint32_t column, uint64_t *to)
         }
         total += segment->capacity[at->r];
     }
-    return false;
+    /* One that is to be resolved is left to a batch, which does it as it moves the row. */
+    if (at->length >= MOVED || (page->duplicates | page->tombstones) & at->bit || !move_row(at)) return false;
+    *to = at->pieces[0].begin + at->length;
+    note_order(at, *to, column);
+    return true;
 }
 
 static void write_value(const place *at, uint64_t to, const void *value)

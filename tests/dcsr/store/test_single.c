@@ -320,6 +320,165 @@ Test(single, stands_or_falls_as_a_whole)
     test_close(context);
 }
 
+/* ---- Small matrices that grow ---- */
+
+enum { STEPS = 9 };
+
+/* Entries of 2^step rows; each step doubles what the arena holds, from its first home to the mapping. */
+static void grow(dcsr_matrix *matrix, oracle *model, int step)
+{
+    for (uint64_t i = (uint64_t)1 << step; i < (uint64_t)2 << step; i++) {
+        uint64_t rows[4] = {i % 40, i % 40, i, i}, cols[4] = {i, i, 3, i % 7};
+        double values[4] = {1, (double)i, 2, 3};
+        size_t n = i % 3 ? 4 : 1;
+        TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, values, NULL));
+        oracle_insert(model, n, rows, cols, values);
+    }
+    TEST_OK(dcsr_matrix_wait(matrix));
+}
+
+typedef struct kept {
+    dcsr_view *view;
+    oracle model;
+    unsigned flags;
+} kept;
+
+static kept keep(dcsr_matrix *matrix, const oracle *model, dcsr_layout layout, unsigned flags)
+{
+    kept k = {.view = test_view(matrix, layout, flags), .flags = flags};
+    oracle_copy(&k.model, model);
+    return k;
+}
+
+static void check_kept(kept *k, size_t n)
+{
+    char why[TEST_WHY];
+    for (size_t i = 0; i < n; i++)
+        cr_assert(test_view_matches(k[i].view, &k[i].model, k[i].flags, why), "view %zu: %s", i, why);
+}
+
+static void drop_kept(kept *k)
+{
+    dcsr_view_destroy(k->view);
+    oracle_destroy(&k->model);
+}
+
+/* Views of each step, whose entries are in homes that were left, or in one of their own. */
+static void grow_with_views(dcsr_context *context, dcsr_policy policy, dcsr_resolution resolve, bool twin)
+{
+    enum { EACH = 4 };
+    kept k[EACH * STEPS];
+    oracle model;
+    dcsr_matrix *matrix;
+    dcsr_matrix_options options = {.policy = policy, .resolve = resolve, .maintain_transpose = twin};
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 1 << STEPS, 1 << STEPS, &options));
+    oracle_create(&model, DCSR_FP64, policy, 1 << STEPS, 1 << STEPS);
+    for (int step = 0; step < STEPS; step++) {
+        grow(matrix, &model, step);
+        cr_assert(step || matrix->arena.in_heap == !test_on_device(context));
+        if (step == 4) TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_SELECTED, NULL));
+        if (step == 7) TEST_OK(dcsr_matrix_defragment(matrix, DCSR_DEFRAGMENT_WHOLE, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        k[EACH * step] = keep(matrix, &model, DCSR_LAYOUT_SEGMENTS, 0);
+        k[EACH * step + 1] = keep(matrix, &model, DCSR_LAYOUT_CSR, 0);
+        k[EACH * step + 2] = keep(matrix, &model, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+        k[EACH * step + 3] = keep(matrix, &model, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES);
+        check_kept(k, EACH * ((size_t)step + 1));
+    }
+    cr_assert_not(matrix->arena.in_heap);
+    /* Down again, and what is held stays; from the oldest to the newest they go. */
+    TEST_OK(dcsr_matrix_resize(matrix, 20, 20, NULL));
+    oracle_resize(&model, 20, 20);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    TEST_MATCHES(matrix, &model);
+    for (size_t i = 0; i < EACH * STEPS; i++) {
+        check_kept(k + i, EACH * STEPS - i);
+        drop_kept(&k[i]);
+    }
+    TEST_MATCHES(matrix, &model);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+}
+
+Test(single, views_see_their_version_while_a_small_matrix_grows)
+{
+    dcsr_context *context = test_context(2);
+    grow_with_views(context, DCSR_POLICY_SUM, DCSR_RESOLVE_ON_READ, false);
+    grow_with_views(context, DCSR_POLICY_LAST, DCSR_RESOLVE_AUTO, true);
+    grow_with_views(context, DCSR_POLICY_KEEP, DCSR_RESOLVE_AUTO, false);
+    test_close(context);
+}
+
+/* A reader takes views, which resolve rows for themselves, while the arena moves from home to home. */
+static void *read_on(void *argument)
+{
+    test_writer *writer = argument;
+    while (!atomic_load(&writer->done)) {
+        dcsr_view *view = test_view(writer->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+        uint64_t nnz, again = test_view_info(view).nnz;
+        cr_assert_eq(test_view_info(view).nnz, again);
+        dcsr_view_destroy(view);
+        TEST_OK(dcsr_matrix_get_nnz(writer->matrix, &nnz));
+    }
+    return NULL;
+}
+
+Test(single, readers_do_not_mind_that_it_moves)
+{
+    dcsr_context *context = test_context(2);
+    for (int round = 0; round < TEST_SIZE(40, 20, 10); round++) {
+        dcsr_matrix *matrix;
+        oracle model;
+        dcsr_matrix_options options = {.policy = DCSR_POLICY_SUM, .resolve = DCSR_RESOLVE_ON_READ};
+        TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 1 << STEPS, 1 << STEPS, &options));
+        oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, 1 << STEPS, 1 << STEPS);
+        test_writer writer = {.matrix = matrix};
+        pthread_t thread;
+        cr_assert_eq(pthread_create(&thread, NULL, read_on, &writer), 0);
+        for (int step = 0; step < STEPS; step++) grow(matrix, &model, step);
+        atomic_store(&writer.done, true);
+        pthread_join(thread, NULL);
+        TEST_MATCHES(matrix, &model);
+        dcsr_matrix_destroy(matrix);
+        oracle_destroy(&model);
+    }
+    test_close(context);
+}
+
+/* With every allocation failing in turn, a batch that makes a small matrix grow stands or falls. */
+Test(single, grows_or_stays_as_it_was)
+{
+    dcsr_context *context = test_context(1);
+    bool enough = false;
+    for (long n = 0; !enough; n++) {
+        oracle model;
+        dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 1 << STEPS, 1 << STEPS, DCSR_POLICY_SUM);
+        oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, 1 << STEPS, 1 << STEPS);
+        for (int step = 0; step < 4; step++) grow(matrix, &model, step);
+        kept k = keep(matrix, &model, DCSR_LAYOUT_SEGMENTS, 0);
+        uint64_t rows[600], cols[600], begin = dcsr_i_allocations();
+        double values[600];
+        for (uint64_t i = 0; i < 600; i++) rows[i] = i % 50, cols[i] = i % 500, values[i] = 1;
+        dcsr_i_fail_allocations_after(n);
+        dcsr_ticket *ticket = NULL;
+        dcsr_status status = dcsr_matrix_insert(matrix, 600, rows, cols, values, &ticket);
+        if (status == DCSR_OK) status = dcsr_ticket_wait(ticket);
+        dcsr_i_fail_allocations_after(-1);
+        enough = dcsr_i_allocations() - begin <= (uint64_t)n;
+        dcsr_ticket_destroy(ticket);
+        if (status == DCSR_OK) oracle_insert(&model, 600, rows, cols, values);
+        check_kept(&k, 1);
+        TEST_MATCHES(matrix, &model);
+        grow(matrix, &model, 4);
+        check_kept(&k, 1);
+        TEST_MATCHES(matrix, &model);
+        drop_kept(&k);
+        dcsr_matrix_destroy(matrix);
+        oracle_destroy(&model);
+    }
+    test_close(context);
+}
+
 /* ---- On disk ---- */
 
 /* A snapshot writes what has changed since the last one, by the versions of pages. */

@@ -168,7 +168,10 @@ Test(csc, under_every_policy)
 Test(csc, keeps_duplicates_that_show)
 {
     dcsr_context *context = test_context(1);
-    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 4, 4, DCSR_POLICY_SUM);
+    dcsr_matrix *matrix;
+    dcsr_matrix_options options = {
+        .policy = DCSR_POLICY_SUM, .defragmentation = DCSR_DEFRAGMENT_OFF, .resolve = DCSR_RESOLVE_ON_READ};
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 4, 4, &options));
     TEST_INSERT(matrix, {1, 2, 1}, {3, 2, 10});
     TEST_INSERT(matrix, {1, 2, 2});
     dcsr_view *plain = test_view(matrix, DCSR_LAYOUT_CSC, 0);
