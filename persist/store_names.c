@@ -394,8 +394,13 @@ dcsr_status dcsr_store_follow_names(dcsr_store *store, const char *name, dcsr_na
     DCSR_TRY(dcsr_i_store_check_name("dcsr_store_follow_names", name));
     uint64_t count;
     DCSR_TRY(dcsr_names_get_count(names, &count));
-    if (store->read_only) return load_now(store, name, names);
-    return DCSR_OK; /* nobody else adds */
+    if (!store->read_only) return DCSR_OK; /* nobody else adds */
+    if (names->refusal) return load_now(store, name, names);
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT,
+        "dcsr_store_follow_names: the dictionary may have names that are not those of %s#%s; open "
+        "it by dcsr_store_open_names()",
+        store->path, name);
 }
 
 dcsr_status dcsr_store_get_name_count(dcsr_store *store, const char *name, uint64_t *names)

@@ -309,7 +309,8 @@ DCSR_API dcsr_status dcsr_store_get_tag(dcsr_store *store, const char *name, dcs
  *
  * A dictionary that is open for writing is open once: every call gives the same one, which each caller
  * destroys. It lives in the first one's context. While it is open the matrix cannot be deleted. If it is
- * destroyed while batches wait that need its names they are written still. In a store that is open read_only
+ * destroyed while batches of the durable matrix wait that need its names they are written still; a snapshot of
+ * a matrix in memory finds only those of a dictionary that is open. In a store that is open read_only
  * nothing can be added to it, and it has the names of one state of the store; open it after the matrix
  * (dcsr_store_recover()), and it has all of its names. *names is NULL on failure. Errors: NOT_FOUND
  * (read_only, and there is no such matrix), CORRUPT, OUT_OF_MEMORY. Cost: its bytes are read once, in order;
@@ -319,7 +320,8 @@ DCSR_API dcsr_status dcsr_store_open_names(dcsr_names **names, dcsr_context *con
 
 /* Adds what other processes have written since to a dictionary that dcsr_store_open_names() has opened in this
  * store, which is read_only; in others there is nothing to be added. Errors: NOT_FOUND (the matrix was
- * deleted: open the dictionary of the new one), CORRUPT, OUT_OF_MEMORY; the dictionary then has the names
+ * deleted: open the dictionary of the new one), INVALID_ARGUMENT (it was opened otherwise), CORRUPT,
+ * OUT_OF_MEMORY; the dictionary then has the names
  * that it had, or some more. Cost: what is added, and reading up to 1 MiB. */
 DCSR_API dcsr_status dcsr_store_follow_names(dcsr_store *store, const char *name, dcsr_names *names);
 

@@ -381,6 +381,9 @@ Test(store_names, are_followed_beside_a_process_that_writes, .timeout = 60)
     cr_assert(count > (STEPS - 1) * NAMES_A_STEP);
     expect_names(names, count);
     dcsr_names_destroy(names);
+    TEST_OK(dcsr_names_create(&names, p.context));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "open it by", dcsr_store_follow_names(p.store, "a", names));
+    dcsr_names_destroy(names);
     TEST_REFUSED(DCSR_ERROR_NOT_FOUND, "no matrix 'b'",
                  dcsr_store_open_names(&names, p.context, p.store, "b"));
     store_child_free(s.writer);
