@@ -80,6 +80,8 @@ void dcsr_i_arena_free_extent(dcsr_i_arena *arena, uint64_t first, uint64_t coun
  * of an extent whose later blocks are not older: so what is told is that of the last, and no block of the places
  * is younger. UINT64_MAX where the block is free, or serves a view: they have been given back. */
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+/* The same by a caller that holds the lock. */
+uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* Returns the memory of free blocks to the system. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
 /* Entries handed out and not given back; bytes of memory held; blocks ever used; log2 of a block's entries.
