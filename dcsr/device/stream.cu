@@ -5,7 +5,7 @@
 #include <time.h>
 
 /* A batch waits for the device a few times, mostly for less than it takes to wake a thread. */
-enum { SPIN_NANOSECONDS = 400000 };
+enum { SPIN_NANOSECONDS = 1000000 };
 
 #ifdef DCSR_SIMT
 enum { MOST_THREADS = 64, MOST_BLOCKS = 8 };

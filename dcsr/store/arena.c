@@ -484,11 +484,16 @@ void dcsr_i_arena_free_extent(dcsr_i_arena *arena, uint64_t first, uint64_t coun
     pthread_mutex_unlock(&arena->lock);
 }
 
+uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
+{
+    const dcsr_i_block *block = &arena->block[(begin + entries - 1) >> arena->shift];
+    return block->live && !block->foreign ? block->born : UINT64_MAX;
+}
+
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {
     pthread_mutex_lock(&arena->lock);
-    const dcsr_i_block *block = &arena->block[(begin + entries - 1) >> arena->shift];
-    uint64_t born = block->live && !block->foreign ? block->born : UINT64_MAX;
+    uint64_t born = dcsr_i_arena_born_locked(arena, begin, entries);
     pthread_mutex_unlock(&arena->lock);
     return born;
 }

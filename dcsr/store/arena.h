@@ -109,6 +109,8 @@ void dcsr_i_arena_free_extent(dcsr_i_arena *arena, uint64_t first, uint64_t coun
  * of an extent whose later blocks are not older: so what is told is that of the last, and no block of the places
  * is younger. UINT64_MAX where the block is free, or serves a view: they have been given back. */
 uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
+/* The same by a caller that holds the lock. */
+uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* How many of some places in use, from the first on, are in blocks before whose version *born nothing was stored:
  * the same for all of these. */
 uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born);

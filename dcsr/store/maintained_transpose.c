@@ -235,7 +235,9 @@ dcsr_status dcsr_i_twin_build(dcsr_matrix *matrix)
 {
     if (matrix->transpose.twin || !matrix->transpose.maintained) return DCSR_OK;
     dcsr_view *view;
+    const int fresh = atomic_load(&matrix->due.fresh);
     DCSR_TRY(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    atomic_store(&matrix->due.fresh, fresh); /* no reader has asked */
     dcsr_status status = build(matrix, view);
     dcsr_view_destroy(view);
     return status;

@@ -37,6 +37,9 @@ enum { DCSR_CUDA_PAGE_ROWS = 1 << DCSR_CUDA_PAGE_SHIFT, DCSR_CUDA_MASK_WORDS = D
 
 typedef struct dcsr_i_cuda_row_page {
     uint32_t length[DCSR_CUDA_PAGE_ROWS];
+    /* So many of its entries, the first ones, ascend strictly by column. Holds for rows without marks; not where the
+     * policy keeps duplicates. What is behind them is the row's tail. */
+    uint32_t ordered[DCSR_CUDA_PAGE_ROWS];
     /* Bit r % 32 of word r / 32: the row has entries in more than one segment; may hold a column more than
      * once; holds a tombstone. */
     uint32_t fragmented[DCSR_CUDA_MASK_WORDS];
@@ -72,7 +75,7 @@ typedef struct dcsr_i_cuda_rows {
 typedef struct dcsr_i_cuda_page_need {
     uint32_t page;
     uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
-    uint32_t moves;  /* not 0: rows move, so that all segment pages that there are must be copied */
+    uint32_t moves;  /* bit k: rows leave segment k, so that segment page k must be copied if there is one */
 } dcsr_i_cuda_page_need;
 
 /* A page that a change copies, for kernels. */
@@ -83,6 +86,10 @@ typedef struct dcsr_i_cuda_page_change {
     uint32_t old_segment[DCSR_MAX_SEGMENTS]; /* of the base version's page */
     uint32_t segment[DCSR_MAX_SEGMENTS];     /* of the fresh page: equal to the old one where it is shared */
 } dcsr_i_cuda_page_change;
+
+/* A row with a longer tail is put in order before a batch is merged into it: a batch's entries are looked for in a tail
+ * one by one. */
+enum { DCSR_CUDA_LONGEST_TAIL = 32 };
 
 #ifdef __cplusplus
 #include "dcsr/device/device.cuh"
@@ -120,6 +127,15 @@ DCSR_CUDA_INLINE dcsr_i_cuda_piece dcsr_i_cuda_piece_of(const dcsr_i_cuda_rows &
     uint64_t length = left;
     if (dcsr_i_cuda_bit(page->fragmented, r) && segments->capacity[r] < left) length = segments->capacity[r];
     return {segments->begin[r], length};
+}
+
+/* Whether a batch can be merged into row r of a page, which may be NULL: nothing in it is to be resolved, and it is one
+ * piece, most of which ascends. */
+DCSR_CUDA_INLINE bool dcsr_i_cuda_is_mergeable(const dcsr_i_cuda_row_page *page, uint32_t r)
+{
+    return !page || (!dcsr_i_cuda_bit(page->duplicates, r) && !dcsr_i_cuda_bit(page->tombstones, r) &&
+                     !dcsr_i_cuda_bit(page->fragmented, r) &&
+                     page->length[r] <= page->ordered[r] + DCSR_CUDA_LONGEST_TAIL);
 }
 
 /* Calls visit(begin, length) for each piece of a row in the order in which its entries were stored. */

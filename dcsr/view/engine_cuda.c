@@ -2,11 +2,11 @@
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 
-/* The smallest batch takes longer than falling asleep does: as long as one of some 100 thousand entries. */
+/* The smallest batch takes longer than falling asleep does: as long as one of a million entries. */
 #ifdef DCSR_SIMT
 enum { SPIN_NANOSECONDS = 20000 };
 #else
-enum { SPIN_NANOSECONDS = 300000 };
+enum { SPIN_NANOSECONDS = 1000000 };
 #endif
 
 static dcsr_status open_store(dcsr_matrix *matrix)

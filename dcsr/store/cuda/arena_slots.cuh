@@ -4,6 +4,16 @@
 
 #include "dcsr/device/stream.cuh"
 
+/* What another thread may write at the same time. */
+DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_peek(const uint32_t *word)
+{
+#ifdef DCSR_SIMT
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+#else
+    return *(const volatile uint32_t *)word;
+#endif
+}
+
 /* As dcsr_i_slack(). */
 DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_slack(uint64_t length)
 {

@@ -1,6 +1,6 @@
 /* compact.cu: row tables in which the rows lie one behind the other.
  *
- * Per row: 8 bytes of offsets are read, 16 of length, begin and capacity written. */
+ * Per row: 8 bytes of offsets are read, 20 of length, order, begin and capacity written. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/rewrite_cuda.h"
 
@@ -19,28 +19,28 @@ void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *off
     dcsr_i_cuda_launch(stream, find_used_pages, pages, offsets, rows, pages, used);
 }
 
-static __global__ void lay_out(const dcsr_i_cuda_page_change *changes, uint64_t count,
-                               dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
-                               const uint64_t *offsets, uint64_t rows, uint64_t first)
+static __global__ void lay_out(dcsr_i_cuda_new_pages pages, const uint64_t *offsets, uint64_t rows,
+                               uint64_t first, const uint32_t *old_root)
 {
-    for (uint64_t x = dcsr_i_cuda_first(); x < count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
-        const dcsr_i_cuda_page_change &change = changes[x >> DCSR_CUDA_PAGE_SHIFT];
+    for (uint64_t x = dcsr_i_cuda_first(); x < pages.count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_page_change &change = pages.changes[x >> DCSR_CUDA_PAGE_SHIFT];
         uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
         uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
         if (row >= rows) continue;
         uint32_t length = (uint32_t)(offsets[row + 1] - offsets[row]);
-        row_page[change.fresh].length[r] = length;
-        segment_page[change.segment[0]].begin[r] = first + offsets[row];
-        segment_page[change.segment[0]].capacity[r] = length;
+        dcsr_i_cuda_row_page *page = &pages.row_page[change.fresh];
+        page->length[r] = length;
+        page->ordered[r] = old_root && length ? pages.row_page[old_root[change.page]].ordered[r] : length;
+        pages.segment_page[change.segment[0]].begin[r] = first + offsets[row];
+        pages.segment_page[change.segment[0]].capacity[r] = length;
     }
 }
 
-void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes, uint64_t count,
-                         dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
-                         const uint64_t *offsets, uint64_t rows, uint64_t first)
+void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
+                         const uint64_t *offsets, uint64_t rows, uint64_t first, const uint32_t *old_root)
 {
-    dcsr_i_cuda_launch(stream, lay_out, count * DCSR_CUDA_PAGE_ROWS, changes, count, row_page, segment_page,
-                       offsets, rows, first);
+    dcsr_i_cuda_launch(stream, lay_out, pages->count * DCSR_CUDA_PAGE_ROWS, *pages, offsets, rows, first,
+                       old_root);
 }
 
 static __global__ void find_pages_of_rows(const uint32_t *length, uint64_t rows, uint8_t *used)
@@ -56,28 +56,26 @@ void dcsr_i_cuda_find_pages_of_rows(dcsr_i_cuda_stream *stream, const uint32_t *
     dcsr_i_cuda_launch(stream, find_pages_of_rows, rows, length, rows, used);
 }
 
-static __global__ void lay_out_rows(const dcsr_i_cuda_page_change *changes, uint64_t count,
-                                    dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
-                                    const uint64_t *begin, const uint32_t *length, uint64_t rows)
+static __global__ void lay_out_rows(dcsr_i_cuda_new_pages pages, const uint64_t *begin,
+                                    const uint32_t *length, uint64_t rows, bool ascending)
 {
-    for (uint64_t x = dcsr_i_cuda_first(); x < count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
-        const dcsr_i_cuda_page_change &change = changes[x >> DCSR_CUDA_PAGE_SHIFT];
+    for (uint64_t x = dcsr_i_cuda_first(); x < pages.count * DCSR_CUDA_PAGE_ROWS; x += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_page_change &change = pages.changes[x >> DCSR_CUDA_PAGE_SHIFT];
         uint32_t r = x & (DCSR_CUDA_PAGE_ROWS - 1);
         uint64_t row = ((uint64_t)change.page << DCSR_CUDA_PAGE_SHIFT) + r;
         if (row >= rows) continue;
-        row_page[change.fresh].length[r] = length[row];
-        segment_page[change.segment[0]].begin[r] = length[row] ? begin[row] : 0;
-        segment_page[change.segment[0]].capacity[r] = length[row];
+        pages.row_page[change.fresh].length[r] = length[row];
+        pages.row_page[change.fresh].ordered[r] = ascending ? length[row] : 0;
+        pages.segment_page[change.segment[0]].begin[r] = length[row] ? begin[row] : 0;
+        pages.segment_page[change.segment[0]].capacity[r] = length[row];
     }
 }
 
-void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
-                              uint64_t count, dcsr_i_cuda_row_page *row_page,
-                              dcsr_i_cuda_segment_page *segment_page, const uint64_t *begin,
-                              const uint32_t *length, uint64_t rows)
+void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
+                              const uint64_t *begin, const uint32_t *length, uint64_t rows, bool ascending)
 {
-    dcsr_i_cuda_launch(stream, lay_out_rows, count * DCSR_CUDA_PAGE_ROWS, changes, count, row_page,
-                       segment_page, begin, length, rows);
+    dcsr_i_cuda_launch(stream, lay_out_rows, pages->count * DCSR_CUDA_PAGE_ROWS, *pages, begin, length, rows,
+                       ascending);
 }
 
 static __global__ void mark_duplicates(const dcsr_i_cuda_page_change *changes, uint64_t count,

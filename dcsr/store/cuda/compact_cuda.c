@@ -14,6 +14,7 @@ typedef struct layout {
     dcsr_i_cuda_page_need *needs;
     uint64_t pages, used; /* of the table, of those with entries: `used` needs */
     uint64_t first;
+    const uint32_t *old_root; /* of rows that only move, on the device */
     bool taken;
     dcsr_i_cuda_build build;
 } layout;
@@ -44,16 +45,22 @@ static dcsr_status take_places(layout *l)
     return DCSR_OK;
 }
 
+static dcsr_i_cuda_new_pages new_pages(const layout *l)
+{
+    dcsr_i_cuda_store *store = l->matrix->cuda;
+    return (dcsr_i_cuda_new_pages){l->build.changes, l->used,
+                                   (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+                                   (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start};
+}
+
 /* Makes the table, with room for `further` retired objects. */
 static dcsr_status make_table(layout *l, uint64_t further)
 {
     uint64_t version = l->matrix->versions.current->version + 1;
-    dcsr_i_cuda_store *store = l->matrix->cuda;
     DCSR_TRY(
         dcsr_i_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version, further));
-    dcsr_i_cuda_lay_out(
-        l->stream, l->build.changes, l->used, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
-        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, l->offsets, l->rows, l->first);
+    const dcsr_i_cuda_new_pages pages = new_pages(l);
+    dcsr_i_cuda_lay_out(l->stream, &pages, l->offsets, l->rows, l->first, l->old_root);
     l->build.table->stored = l->entries;
     l->build.table->contiguous = true;
     l->build.table->first = l->first;
@@ -163,7 +170,11 @@ dcsr_status dcsr_i_cuda_tighten(dcsr_matrix *matrix)
 {
     const dcsr_i_table *base = matrix->versions.current;
     if (base->contiguous) return DCSR_OK;
-    layout l = {.matrix = matrix, .rows = base->rows, .cols = base->cols, .entries = base->stored};
+    layout l = {.matrix = matrix,
+                .rows = base->rows,
+                .cols = base->cols,
+                .entries = base->stored,
+                .old_root = base->root->device};
     home old = {0};
     dcsr_status status = move_rows(&l, &old);
     if (status == DCSR_OK) dcsr_i_twin_stays(matrix);
@@ -422,14 +433,12 @@ static void close_sink(dcsr_i_cuda_sink *sink, uint64_t rows, dcsr_status status
 /* The table of what was produced. */
 static dcsr_status enter_rows(layout *l, const home *old, const dcsr_i_cuda_sink *sink)
 {
-    dcsr_i_cuda_store *store = l->matrix->cuda;
     uint64_t version = l->matrix->versions.current->version + 1;
     DCSR_TRY(find_used_pages(l, sink->length));
     DCSR_TRY(dcsr_i_cuda_build_begin(&l->build, l->needs, (uint32_t)l->used, l->rows, l->cols, version,
                                      retired_home(l, old)));
-    dcsr_i_cuda_lay_out_rows(
-        l->stream, l->build.changes, l->used, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
-        (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, sink->begin, sink->length, l->rows);
+    const dcsr_i_cuda_new_pages pages = new_pages(l);
+    dcsr_i_cuda_lay_out_rows(l->stream, &pages, sink->begin, sink->length, l->rows, sink->ascending);
     l->build.table->stored = sink->stored;
     l->build.table->contiguous = sink->contiguous;
     l->build.table->first = sink->room_count ? sink->room[0].first : 0;

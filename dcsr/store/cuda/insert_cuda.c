@@ -15,6 +15,15 @@
  *      <-- the host waits
  *      publish                                                 version.c
  *
+ * A batch is appended like this, which leaves duplicates and tombstones to be resolved; or, if they are to be
+ * resolved on insertion (dcsr_i_resolves_on_insert), merged:
+ *
+ *        | look for each entry in its row                        merge.cu
+ *        | plan: does anything change? is there room behind the
+ *        |       row for what is new? else the row is moved      plan.cu
+ *      <-- ...
+ *        | write what is new; rows that move, merged             merge.cu
+ *
  * Rows that move and may hold duplicates or tombstones are resolved first, as a version of its own which
  * shows the same entries; so a row that gets the same entries again and again does not grow for ever. Then
  * the batch is planned again. */
@@ -43,7 +52,7 @@ typedef struct block {
 } block;
 
 #ifdef DCSR_SIMT
-enum { MOST_BLOCKS = 16, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
+enum { MOST_BLOCKS = 24, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
 #else
 enum { MOST_BLOCKS = 8, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 1 };
 #endif
@@ -55,6 +64,7 @@ typedef struct batch {
     uint64_t *keys, *words;      /* of all of them, on the device */
     const dcsr_i_table *base;
     const char *doing;        /* for messages */
+    bool merges;              /* into what is stored */
     dcsr_i_cuda_batch device; /* what kernels get */
     report *summary;          /* on the device */
     uint64_t most_pages;
@@ -117,12 +127,12 @@ static dcsr_i_operation *next_of(const batch *b, const dcsr_i_operation *operati
 static dcsr_status make_room(batch *b)
 {
     enum {
-        ARRAYS = 12
+        ARRAYS = 16
     }; /* at most; the end of each may take a step of ALIGNMENT, and so may one more item */
     if (!SHARED_BLOCKS) return DCSR_OK;
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
-    const size_t of_entry = word + word * words * (b->operation->joined ? 2 : 1);
-    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 2 * sizeof(uint32_t);
+    const size_t of_entry = 2 * word + word * words * (b->operation->joined ? 2 : 1);
+    const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 4 * sizeof(uint32_t);
     const size_t bytes =
         report_size(b->most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
     return add_block(b, bytes + (size_t)2 * ARRAYS * ALIGNMENT) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
@@ -171,6 +181,8 @@ static dcsr_status sort_and_combine(batch *b)
     int low = packed->ordered_bits, bits = packed->row_bits + packed->column_bits;
     bool combine = !b->matrix->transpose.owner &&
                    (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
+    /* Merging looks past equal keys that have no values; a twin gets each once. */
+    if (b->merges && !words && !b->matrix->transpose.twin) combine = false;
     if (!packed->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
@@ -193,6 +205,13 @@ static dcsr_status sort_and_combine(batch *b)
     return DCSR_OK;
 }
 
+static dcsr_status take_counters(batch *b, dcsr_i_cuda_counters *counters)
+{
+    counters->within = take(b, b->device.most + 1, sizeof *counters->within);
+    counters->before = take(b, b->device.most / DCSR_CUDA_TILE + 2, sizeof *counters->before);
+    return counters->within && counters->before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+}
+
 static dcsr_status group(batch *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
@@ -203,14 +222,20 @@ static dcsr_status group(batch *b)
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
     device->needs = b->summary->needs;
-    device->heads = take(b, device->most + 1, sizeof *device->heads);
-    device->growth = take(b, device->most_rows + 1, sizeof *device->growth);
+    DCSR_TRY(take_counters(b, &device->heads));
+    if (b->merges) DCSR_TRY(take_counters(b, &device->counted));
+    device->first = take(b, device->most_rows + 1, sizeof *device->first);
+    device->changes = take(b, device->most_rows, sizeof *device->changes);
+    device->growth = take(b, device->most_rows, sizeof *device->growth);
     device->places = take(b, device->most_rows, sizeof *device->places);
     device->offsets = take(b, device->most_rows + 1, sizeof *device->offsets);
     device->moving = take(b, device->most_rows, sizeof *device->moving);
-    if (!device->heads || !device->growth || !device->places || !device->offsets || !device->moving)
+    if (!device->first || !device->changes || !device->growth || !device->places || !device->offsets ||
+        !device->moving)
         return DCSR_ERROR_OUT_OF_MEMORY;
-    return dcsr_i_cuda_group_entries(b->stream, device);
+    device->merges = b->merges;
+    dcsr_i_cuda_group_entries(b->stream, device);
+    return DCSR_OK;
 }
 
 /* ---- Plan ---- */
@@ -220,8 +245,10 @@ static dcsr_status plan(batch *b)
 {
     size_t size = report_size(b->most_pages);
     b->base = b->matrix->versions.current;
-    b->device.bulk = !b->base->stored && !b->device.mark;
+    b->device.bulk = !b->base->stored && !b->device.mark && !b->merges;
+    b->device.merges = b->merges;
     b->device.rows = dcsr_i_cuda_rows_of_table(b->matrix, b->base);
+    dcsr_i_cuda_look_at_entries(b->stream, &b->device);
     DCSR_TRY(dcsr_i_cuda_plan_rows(b->stream, &b->device));
     report *landing = dcsr_i_cuda_landing(b->stream, size);
     if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
@@ -243,7 +270,8 @@ static dcsr_status plan_again(batch *b)
     return plan(b);
 }
 
-/* Resolves the rows that move and are marked, with room for growth, and publishes that. */
+/* Resolves the rows that move and are marked, with room for growth, and publishes that. Those into which the batch is
+ * to be merged are put in order as well. */
 static dcsr_status resolve_moving(batch *b)
 {
     uint64_t count = b->plan.moving_marked;
@@ -251,7 +279,7 @@ static dcsr_status resolve_moving(batch *b)
     if (!list) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(dcsr_i_cuda_coo_marked(b->stream, &b->device, b->counts.rows, list));
     dcsr_i_selection selection = {
-        .kind = DCSR_I_UNRESOLVED_ROWS, .column_limit = DCSR_MAX_COLS, .slack = true};
+        .kind = DCSR_I_UNRESOLVED_ROWS, .column_limit = DCSR_MAX_COLS, .slack = true, .sorted = b->merges};
     dcsr_i_rewritten result;
     DCSR_TRY(
         dcsr_i_cuda_rewrite_rows(&result, b->matrix, b->base, b->base->version + 1, &selection, list, count));
@@ -269,11 +297,9 @@ static dcsr_status resolve_moving(batch *b)
 /* What remains of the rows that move: at most so many blocks of the arena, of `blocks`, get places back. */
 static uint64_t blocks_freed(const batch *b, uint64_t blocks)
 {
-    /* A segment lies in one block more than its length in blocks, or two. What rows that move have room for
-     * is less than what they are to take up. */
+    /* A segment lies in one block more than its length in blocks, or two. */
     uint64_t pieces = b->plan.moving * (uint64_t)b->matrix->segments_per_row;
-    uint64_t most =
-        2 * pieces + ((b->plan.moved + b->counts.entries) >> dcsr_i_arena_shift(&b->matrix->arena));
+    uint64_t most = 2 * pieces + (b->plan.left >> dcsr_i_arena_shift(&b->matrix->arena));
     return most < blocks ? most : blocks;
 }
 
@@ -281,12 +307,24 @@ static dcsr_status list_moves(batch *b, uint64_t blocks)
 {
     uint64_t moving = b->plan.moving;
     if (!moving) return DCSR_OK;
+    const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
+    if (SHARED_BLOCKS &&
+        !add_block(b, moving * of_row + (b->plan.tails + blocks) * of_tail + (size_t)8 * ALIGNMENT))
+        return DCSR_ERROR_OUT_OF_MEMORY;
     b->moves = (dcsr_i_cuda_moves){.list = take(b, moving, sizeof *b->moves.list),
                                    .to = take(b, moving, sizeof *b->moves.to),
                                    .offsets = take(b, moving + 1, sizeof *b->moves.offsets),
                                    .freed = take(b, blocks, sizeof *b->moves.freed)};
     if (!b->moves.list || !b->moves.to || !b->moves.offsets || !b->moves.freed)
         return DCSR_ERROR_OUT_OF_MEMORY;
+    if (b->plan.tails) {
+        b->device.tails = take(b, b->plan.tails, sizeof *b->device.tails);
+        if (!b->device.tails) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    if (b->device.merges) {
+        b->device.movers = take(b, moving, sizeof *b->device.movers);
+        if (!b->device.movers) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
     dcsr_i_cuda_fill(b->stream, b->moves.freed, 0, blocks * sizeof *b->moves.freed);
     return dcsr_i_cuda_coo_moves(b->stream, &b->device, (uint32_t)moving,
                                  dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
@@ -298,6 +336,10 @@ static void scatter(batch *b)
 {
     const dcsr_i_arena *arena = &b->matrix->arena;
     uint64_t begin = b->device.begin;
+    if (b->device.merges) {
+        dcsr_i_cuda_merge_entries(b->stream, &b->device, &b->moves, &b->plan, b->counts.entries);
+        return;
+    }
     dcsr_i_cuda_scatter_entries(b->stream, &b->device, b->counts.entries);
     if (!b->plan.moving) return;
     dcsr_i_cuda_walk walk = {
@@ -310,7 +352,7 @@ static void scatter(batch *b)
  * block. */
 static dcsr_status finish(batch *b, uint32_t *freed, uint64_t blocks)
 {
-    b->device.changes = b->build.changes;
+    b->device.copied = b->build.changes;
     dcsr_i_cuda_finish_rows(b->stream, &b->device, b->counts.rows);
     if (b->plan.moving) dcsr_i_cuda_copy(b->stream, freed, b->moves.freed, blocks * sizeof *freed);
     return dcsr_i_cuda_wait(b->stream, b->doing);
@@ -319,16 +361,17 @@ static dcsr_status finish(batch *b, uint32_t *freed, uint64_t blocks)
 /* A's twin gets the batch, whose entries are sorted and combined and needed no more: their keys are overwritten.
  * The twin's stream need not be ordered behind A's, which has nothing left to do; and applying the batch
  * waits for all that reads the entries, whether it works out or not. */
-static void follow(dcsr_matrix *matrix, const dcsr_i_operation *operation, uint64_t *keys, uint64_t *words,
-                   uint64_t n)
+static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation, bool merges);
+static void follow(const batch *b)
 {
-    dcsr_matrix *twin = matrix->transpose.twin;
+    dcsr_matrix *twin = b->matrix->transpose.twin;
+    const dcsr_i_packed *packed = &b->operation->batch;
+    const uint64_t n = b->counts.entries;
     if (!twin) return;
-    dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, operation, n);
-    swapped.batch.arrival = (dcsr_i_arrival){.keys = keys, .words = words};
-    dcsr_i_cuda_swap_keys(twin->cuda->stream, keys, n, operation->batch.row_bits,
-                          operation->batch.column_bits);
-    dcsr_i_twin_follow(matrix, dcsr_i_cuda_apply_entries(twin, &swapped));
+    dcsr_i_operation swapped = dcsr_i_twin_batch(b->matrix, b->operation, n);
+    swapped.batch.arrival = (dcsr_i_arrival){.keys = b->keys, .words = b->words};
+    dcsr_i_cuda_swap_keys(twin->cuda->stream, b->keys, n, packed->row_bits, packed->column_bits);
+    dcsr_i_twin_follow(b->matrix, apply_entries(twin, &swapped, b->merges));
 }
 
 static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
@@ -342,7 +385,7 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->first = b->device.begin;
     if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
     atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
-    follow(b->matrix, b->operation, b->keys, b->words, b->counts.entries);
+    follow(b);
     dcsr_i_publish(b->matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
 }
@@ -390,7 +433,7 @@ static dcsr_status apply(batch *b)
     return scatter_and_publish(b);
 }
 
-dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
+static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation, bool merges)
 {
     dcsr_i_cuda_store *store = matrix->cuda;
     bool insert = operation->kind == DCSR_I_INSERT;
@@ -399,9 +442,11 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
                .operation = operation,
                .base = matrix->versions.current,
                .doing = insert ? "inserting" : "deleting",
+               .merges = merges && matrix->versions.current->stored,
                .device = {.column_bits = operation->batch.column_bits,
                           .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                           .duplicates = matrix->policy != DCSR_POLICY_KEEP,
+                          .policy = matrix->policy,
                           .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                           .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
                .build = {.matrix = matrix, .stream = store->stream}};
@@ -413,8 +458,15 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
     bool keep = matrix->transpose.owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_i_cuda_drop_arrival(b.stream, o);
-    if (status == DCSR_OK) dcsr_i_changed(matrix, insert ? 0 : b.counts.entries);
+    if (status == DCSR_OK) dcsr_i_changed(matrix, insert || b.device.merges ? 0 : b.counts.entries);
     return status;
+}
+
+dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation)
+{
+    /* Where duplicates are kept there is nothing to merge, and what is deleted is left to be resolved. */
+    return apply_entries(matrix, operation,
+                         matrix->policy != DCSR_POLICY_KEEP && dcsr_i_resolves_on_insert(matrix));
 }
 
 dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *operation,

@@ -1,39 +1,48 @@
 /* plan.cu: finding the rows and pages that a sorted batch touches (insert_cuda.h), and deciding what each row
  * needs, as plan.c does.
  *
+ * Where a batch is merged (merge.cu) a row that is to hold it moves unless there is room for a short tail.
+ *
  * Bytes an entry: 8 for its key, its neighbour's comes from cache, 8 for the head, and 8 to find the rows by.
  * Each touched row is looked at by one thread. It reads 8 bytes of the root, 4 of its length and a word of
  * each mask, 12 for each segment it has, and writes 40 that say how it grows. */
 #include "dcsr/store/cuda/gather_cuda.h"
-#include "dcsr/store/cuda/insert_cuda.h"
+#include "dcsr/store/cuda/insert.cuh"
 #include "dcsr/store/cuda/arena_slots.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/reduce.cuh"
 
 /* ---- Finding ---- */
 
-/* Where each row begins, and how many of all there are. */
-static __global__ void find_rows(dcsr_i_cuda_batch b)
+/* Where rows and pages begin. */
+static __global__ void find_heads(dcsr_i_cuda_batch b)
 {
-    uint64_t n = b.combined ? b.counts->entries : b.most;
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) {
-        uint64_t before = b.heads[i], upto = b.heads[i + 1];
-        if (before != upto) b.growth[static_cast<uint32_t>(before)].first = static_cast<uint32_t>(i);
-        if (i + 1 < n) continue;
-        b.growth[static_cast<uint32_t>(upto)].first = static_cast<uint32_t>(n);
-        b.counts->rows = static_cast<uint32_t>(upto);
-        b.counts->pages = static_cast<uint32_t>(upto >> 32);
-        if (!b.combined) b.counts->entries = n;
+    const uint64_t n = b.combined ? b.counts->entries : b.most, tiles = dcsr_i_cuda_tiles(b);
+    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
+        const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
+        uint64_t row = 0, before = 0, heads = 0, total;
+        if (i < n) {
+            row = b.keys[i] >> b.column_bits;
+            before = i ? b.keys[i - 1] >> b.column_bits : ~row;
+            heads = (row != before) |
+                    static_cast<uint64_t>(row >> DCSR_CUDA_PAGE_SHIFT != before >> DCSR_CUDA_PAGE_SHIFT)
+                        << 32;
+        }
+        heads += dcsr_i_cuda_block_scan(heads, &total);
+        if (i <= b.most) b.heads.within[i] = static_cast<uint32_t>(heads | heads >> 16);
+        if (i < b.most_rows && b.merges) b.changes[i] = 0;
+        if (threadIdx.x == 0) b.heads.before[tile] = total;
     }
+    if (!dcsr_i_cuda_end_tiles(b.heads.before, tiles, &b.counts->done) || threadIdx.x) return;
+    const uint64_t all = b.heads.before[tiles];
+    b.counts->rows = static_cast<uint32_t>(all);
+    b.counts->pages = static_cast<uint32_t>(all >> 32);
+    b.counts->entries = n;
 }
 
-dcsr_status dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    DCSR_TRY(dcsr_i_cuda_scan_runs(stream, batch->keys, batch->combined ? &batch->counts->entries : nullptr,
-                                   batch->most, batch->column_bits, batch->column_bits + DCSR_CUDA_PAGE_SHIFT,
-                                   batch->heads));
-    dcsr_i_cuda_launch(stream, find_rows, batch->most, *batch);
-    return DCSR_OK;
+    dcsr_i_cuda_launch_blocks(stream, find_heads, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
 }
 
 /* ---- Deciding ---- */
@@ -71,23 +80,31 @@ DCSR_CUDA_INLINE row_state look_at(const dcsr_i_cuda_batch &b, uint64_t row)
     return state;
 }
 
+/* Most rows of a page set the same bits. */
+DCSR_CUDA_INLINE void set_bits(uint32_t *word, uint32_t bits)
+{
+    if ((dcsr_i_cuda_peek(word) & bits) != bits) atomicOr(word, bits);
+}
+
 /* The row's part of its page's needs. The first row of a page names it. */
-DCSR_CUDA_INLINE void note_needs(const dcsr_i_cuda_batch &b, uint64_t row, const dcsr_i_cuda_growth &grows,
+DCSR_CUDA_INLINE void note_needs(const dcsr_i_cuda_batch &b, uint32_t first, const dcsr_i_cuda_growth &grows,
                                  uint32_t places)
 {
-    uint64_t before = b.heads[grows.first] >> 32, page = b.heads[grows.first + 1] >> 32;
+    const uint64_t row = b.keys[first] >> b.column_bits;
+    const uint64_t before = first ? dcsr_i_cuda_head(b, first - 1) >> 32 : 0,
+                   page = dcsr_i_cuda_head(b, first) >> 32;
     dcsr_i_cuda_page_need *need = &b.needs[page - 1];
     if (page != before) need->page = static_cast<uint32_t>(row >> DCSR_CUDA_PAGE_SHIFT);
-    if (places) atomicOr(&need->levels, 1u << grows.segment);
-    if (grows.moves) atomicOr(&need->moves, 1u);
+    if (places) set_bits(&need->levels, 1u << grows.segment);
+    if (grows.moves) set_bits(&need->moves, b.merges ? 1u : ~0u);
 }
 
 /* Returns the places that the row needs, and adds the rest to the sum. */
 DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_i_cuda_plan &sum)
 {
-    dcsr_i_cuda_growth grows;
-    grows.first = b.growth[j].first;
-    uint64_t row = b.keys[grows.first] >> b.column_bits, n = b.growth[j + 1].first - grows.first;
+    dcsr_i_cuda_growth grows = {};
+    const uint32_t first = b.first[j];
+    uint64_t row = b.keys[first] >> b.column_bits, n = b.first[j + 1] - first;
     row_state state = look_at(b, row);
     if (state.length + n > UINT32_MAX / 2)
         atomicMax(reinterpret_cast<unsigned long long *>(&b.plan->too_long), (1ull << 32) - row);
@@ -102,11 +119,12 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
                  (b.bulk ? 0 : dcsr_i_cuda_slack(state.length + n));
     }
     grows.tail = state.tail;
+    grows.length = static_cast<uint32_t>(state.length);
     grows.room = grows.moves ? 0 : state.room;
     grows.lead = grows.moves ? static_cast<uint32_t>(state.length) : 0;
     grows.segment = static_cast<uint8_t>(grows.moves ? 0 : state.segments);
     grows.marked = duplicates || tombstones;
-    note_needs(b, row, grows, static_cast<uint32_t>(needed));
+    note_needs(b, first, grows, static_cast<uint32_t>(needed));
     if (!grows.skipped) {
         sum.stored += n;
         sum.extra += needed && grows.segment;
@@ -116,17 +134,54 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
     if (grows.moves) {
         sum.extra -= state.segments - 1;
         sum.moved += state.length;
+        sum.left += state.length + state.room;
         sum.moving_marked += grows.marked;
-        b.moving[atomicAdd(reinterpret_cast<unsigned long long *>(&b.plan->moving), 1ull)] = j;
     }
-    /* `first` is there, and read by the thread of the row before. */
-    b.growth[j].tail = grows.tail;
-    b.growth[j].room = grows.room;
-    b.growth[j].lead = grows.lead;
-    b.growth[j].segment = grows.segment;
-    b.growth[j].moves = grows.moves;
-    b.growth[j].marked = grows.marked;
-    b.growth[j].skipped = grows.skipped;
+    b.growth[j] = grows;
+    return static_cast<uint32_t>(needed);
+}
+
+/* ---- Deciding how a batch is merged ---- */
+
+/* Room behind a row that is merged: for a tail, as with more than that it is merged anew. */
+DCSR_CUDA_INLINE uint64_t room_for_tail(uint64_t length)
+{
+    const uint64_t slack = length ? dcsr_i_cuda_slack(length) : 0, most = DCSR_CUDA_LONGEST_TAIL;
+    return slack < most ? slack : most;
+}
+
+/* As plan_row(). */
+DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_i_cuda_plan &sum)
+{
+    dcsr_i_cuda_growth grows = {};
+    const uint32_t first = b.first[j];
+    const bool changes = b.changes[j];
+    uint64_t row = b.keys[first] >> b.column_bits,
+             n = dcsr_i_cuda_rank(b, b.first[j + 1]) - dcsr_i_cuda_rank(b, first);
+    row_state state = look_at(b, row);
+    if (state.length + n > UINT32_MAX / 2)
+        atomicMax(reinterpret_cast<unsigned long long *>(&b.plan->too_long), (1ull << 32) - row);
+    uint64_t needed = 0, length = b.mark ? state.length - n : state.length + n;
+    grows.marked = !dcsr_i_cuda_is_mergeable(state.page, state.r);
+    grows.length = static_cast<uint32_t>(state.length);
+    grows.ordered = state.length ? state.page->ordered[state.r] : 0;
+    grows.begin = state.tail - state.length;
+    grows.tail = state.tail;
+    grows.skipped = !grows.marked && !n && !changes;
+    bool fits = !grows.marked && !b.mark && !changes && n <= state.room &&
+                (!state.length || state.length - grows.ordered + n <= DCSR_CUDA_LONGEST_TAIL);
+    grows.moves = !grows.skipped && !fits && state.segments;
+    grows.room = state.room;
+    if (!grows.skipped && !fits && !grows.marked) needed = length + room_for_tail(length) / (b.mark ? 4 : 1);
+    note_needs(b, first, grows, static_cast<uint32_t>(needed));
+    if (!grows.skipped) sum.stored += b.mark ? 0 - n : n;
+    if (grows.moves) {
+        sum.moved += state.length;
+        sum.left += state.length + state.room;
+        sum.tails += state.length - grows.ordered;
+        sum.moving_marked += grows.marked;
+    }
+    b.growth[j] = grows;
     return static_cast<uint32_t>(needed);
 }
 
@@ -136,26 +191,61 @@ DCSR_CUDA_INLINE void add_of_block(uint64_t *sum, uint64_t value)
     if (value && threadIdx.x == 0) add(sum, value);
 }
 
+/* The block's share of a sum that all blocks add to, in any order. */
+DCSR_CUDA_INLINE uint64_t claim(uint64_t *sum, uint64_t value)
+{
+    SIMT_SHARED(uint64_t, begin, 1);
+    if (threadIdx.x == 0)
+        begin[0] = value ? atomicAdd(reinterpret_cast<unsigned long long *>(sum),
+                                     static_cast<unsigned long long>(value))
+                         : 0;
+    __syncthreads();
+    const uint64_t claimed = begin[0];
+    __syncthreads();
+    return claimed;
+}
+
 static __global__ void plan_rows(dcsr_i_cuda_batch b)
 {
     dcsr_i_cuda_plan sum = {};
-    for (uint64_t j = dcsr_i_cuda_first(); j < b.most_rows; j += dcsr_i_cuda_step()) {
-        uint32_t places = j < b.counts->rows ? plan_row(b, static_cast<uint32_t>(j), sum) : 0;
-        b.places[j] = places;
-        sum.places += places;
+    const uint32_t rows = b.counts->rows;
+    for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < rows; tile += dcsr_i_cuda_step()) {
+        const uint32_t j = static_cast<uint32_t>(tile) + threadIdx.x;
+        uint64_t places = 0, total, moving;
+        bool moves = false;
+        if (j < rows) {
+            places = b.merges ? plan_merging(b, j, sum) : plan_row(b, j, sum);
+            moves = b.growth[j].moves;
+            b.places[j] = static_cast<uint32_t>(places);
+        }
+        const uint64_t before = dcsr_i_cuda_block_scan(places, &total),
+                       m = dcsr_i_cuda_block_scan(moves, &moving);
+        const uint64_t begin = claim(&b.plan->places, total), listed = claim(&b.plan->moving, moving);
+        if (j < rows) b.offsets[j] = begin + before;
+        if (moves) b.moving[listed + m] = j;
     }
-    add_of_block(&b.plan->places, sum.places);
     add_of_block(&b.plan->stored, sum.stored);
     add_of_block(&b.plan->extra, sum.extra);
     add_of_block(&b.plan->duplicates, sum.duplicates);
     add_of_block(&b.plan->tombstones, sum.tombstones);
     add_of_block(&b.plan->moving_marked, sum.moving_marked);
     add_of_block(&b.plan->moved, sum.moved);
+    add_of_block(&b.plan->left, sum.left);
+    add_of_block(&b.plan->tails, sum.tails);
+}
+
+/* In a bulk rows stand in order. */
+static __global__ void clear_places(dcsr_i_cuda_batch b)
+{
+    for (uint64_t j = b.counts->rows + dcsr_i_cuda_first(); j < b.most_rows; j += dcsr_i_cuda_step())
+        b.places[j] = 0;
 }
 
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
     dcsr_i_cuda_launch(stream, plan_rows, batch->most_rows, *batch);
+    if (!batch->bulk) return DCSR_OK;
+    dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
     return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
 }
 
@@ -163,7 +253,7 @@ dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
 
 DCSR_CUDA_INLINE uint32_t number_of(const dcsr_i_cuda_batch &b, uint64_t j)
 {
-    return static_cast<uint32_t>(b.keys[b.growth[j].first] >> b.column_bits);
+    return static_cast<uint32_t>(b.keys[b.first[j]] >> b.column_bits);
 }
 
 static __global__ void flag_marked(dcsr_i_cuda_batch b, uint32_t rows)
@@ -187,17 +277,60 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
     return DCSR_OK;
 }
 
+/* Rows are listed in any order, as their blocks of threads come: their number and their entries are claimed as one. Of
+ * more rows the lengths are summed up in a pass of their own. */
+#ifdef DCSR_SIMT
+enum { ENTRY_BITS = 36, MOST_CLAIMED = 20 };
+#else
+enum { ENTRY_BITS = 36, MOST_CLAIMED = 1 << 27 };
+#endif
+
+/* Rows that follow one another mostly stand in the same block. All lanes must call. */
+DCSR_CUDA_INLINE void free_by_warp(uint32_t *freed, int shift, uint64_t begin, uint64_t places)
+{
+    const uint64_t block = __shfl_sync(DCSR_CUDA_ALL_LANES, begin >> shift, 0);
+    const bool within = !places || (begin >> shift == block && (begin + places - 1) >> shift == block);
+    const uint64_t inside = dcsr_i_cuda_warp_sum(within ? places : 0);
+    if (inside && dcsr_i_cuda_lane() == 0) atomicAdd(&freed[block], static_cast<uint32_t>(inside));
+    if (!within) dcsr_i_cuda_free_places(freed, shift, begin, places);
+}
+
 static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shift, dcsr_i_cuda_moves moves)
 {
-    for (uint64_t m = dcsr_i_cuda_first(); m < moving; m += dcsr_i_cuda_step()) {
-        uint32_t j = b.moving[m], row = number_of(b, j), r = row & (DCSR_CUDA_PAGE_ROWS - 1);
+    const uint64_t entry_mask = ((uint64_t)1 << ENTRY_BITS) - 1;
+    for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < moving; tile += dcsr_i_cuda_step()) {
+        const uint64_t x = tile + threadIdx.x;
+        const uint32_t j = x < moving ? b.moving[x] : 0;
+        const dcsr_i_cuda_growth grows = b.growth[j];
+        uint64_t entries, tails;
+        const uint64_t before = dcsr_i_cuda_block_scan(x < moving ? grows.length : 0, &entries);
+        const uint64_t tails_before =
+            dcsr_i_cuda_block_scan(x < moving ? grows.length - grows.ordered : 0, &tails);
+        const uint64_t rows = moving - tile < blockDim.x ? moving - tile : blockDim.x;
+        const bool claims = moving <= MOST_CLAIMED;
+        const uint64_t claimed = claims ? claim(&b.plan->listed, rows << ENTRY_BITS | entries) : 0,
+                       sorted = b.merges ? claim(&b.plan->tails_listed, tails) : 0;
+        const uint64_t m = claims ? (claimed >> ENTRY_BITS) + threadIdx.x : x;
+        if (b.merges)
+            free_by_warp(moves.freed, shift, grows.begin, x < moving ? grows.length + grows.room : 0);
+        if (x >= moving) continue;
+        const uint32_t row = number_of(b, j), r = row & (DCSR_CUDA_PAGE_ROWS - 1);
         const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(b.rows, row);
-        moves.list[m] = row;
-        moves.to[m] = b.offsets[j];
-        for (int k = 0; k < b.rows.segments_per_row; k++) {
+        for (int k = b.merges; k < b.rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE; k++) {
             const dcsr_i_cuda_segment_page *segments = &b.segment_page[page->segment[k]];
             dcsr_i_cuda_free_places(moves.freed, shift, segments->begin[r], segments->capacity[r]);
         }
+        moves.list[m] = row;
+        moves.to[m] = b.offsets[j];
+        moves.offsets[m] = claims ? (claimed & entry_mask) + before : grows.length;
+        if (claims && m + 1 == moving) moves.offsets[moving] = moves.offsets[m] + grows.length;
+        if (!b.merges) continue;
+        const uint32_t first = b.first[j], at = static_cast<uint32_t>(sorted + tails_before);
+        b.growth[j].sorted = at;
+        const uint32_t n = b.first[j + 1] - first, rank = static_cast<uint32_t>(dcsr_i_cuda_rank(b, first));
+        const bool all = static_cast<uint32_t>(dcsr_i_cuda_rank(b, first + n)) - rank == n;
+        b.movers[m] = {
+            b.begin + b.offsets[j], first, n, grows.ordered, grows.length, at, rank, grows.begin, all};
     }
 }
 
@@ -205,5 +338,6 @@ dcsr_status dcsr_i_cuda_coo_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_
                                   int shift, const dcsr_i_cuda_moves *moves)
 {
     dcsr_i_cuda_launch(stream, list_moves, moving, *batch, moving, shift, *moves);
-    return dcsr_i_cuda_sum_lengths(stream, &batch->rows, moves->list, moving, moves->offsets);
+    return moving <= MOST_CLAIMED ? DCSR_OK
+                                  : dcsr_i_cuda_scan_u64(stream, moves->offsets, moves->offsets, moving);
 }

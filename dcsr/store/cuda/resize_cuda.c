@@ -43,7 +43,7 @@ static dcsr_status shrink_rows(dcsr_i_cuda_build *build, uint64_t rows, uint64_t
     for (uint64_t b = 0; b < blocks; b++) further += dropping->freed[b] != 0;
     uint32_t first = rows & (DCSR_CUDA_PAGE_ROWS - 1);
     bool cut = first && base->root->host[page] != DCSR_CUDA_NONE;
-    dcsr_i_cuda_page_need need = {.page = (uint32_t)page, .moves = 1};
+    dcsr_i_cuda_page_need need = {.page = (uint32_t)page, .moves = DCSR_CUDA_ALL_LEVELS};
     DCSR_TRY(dcsr_i_cuda_build_begin(build, &need, cut, rows, cols, base->version + 1, further));
     if (cut)
         dcsr_i_cuda_cut_page(build->stream, build->changes,

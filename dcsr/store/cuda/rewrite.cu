@@ -1,7 +1,7 @@
 /* rewrite.cu: planning which places rows get when they are rewritten, and entering those into the row table.
  *
  * A thread per row. For each, its length, marks and segments are read (some 20 bytes, 12 more per further
- * segment), 44 bytes of plan are written and read again, and 24 bytes entered. Sums are taken per block
+ * segment), 44 bytes of plan are written and read again, and 28 bytes entered. Sums are taken per block
  * before they meet. */
 #include "dcsr/base/search.h"
 #include "dcsr/store/cuda/arena_slots.cuh"
@@ -192,6 +192,9 @@ static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *
         uint32_t r = work.list[i] & (DCSR_CUDA_PAGE_ROWS - 1), others = ~(1u << (r & 31));
         dcsr_i_cuda_segment_page *segments = &segment_page[page->segment[0]];
         page->length[r] = work.length[i];
+        /* A row that is only moved keeps its order. */
+        if (!work.resolved || work.resolved[i] != work.resolved[i + 1] || !work.length[i])
+            page->ordered[r] = work.length[i];
         atomicAnd(&page->fragmented[r / 32], others);
         atomicAnd(&page->duplicates[r / 32], others);
         atomicAnd(&page->tombstones[r / 32], others);

@@ -135,7 +135,9 @@ static dcsr_status make_table(job *j, uint64_t version, const survey *landing)
     dcsr_i_cuda_page_need *needs = dcsr_i_alloc(context, DCSR_I_SCRATCH, count, sizeof *needs);
     if (!needs) return DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t p = 0, n = 0; p < j->pages; p++)
-        if (touched[p]) needs[n++] = (dcsr_i_cuda_page_need){.page = (uint32_t)p, .levels = 1, .moves = 1};
+        if (touched[p])
+            needs[n++] =
+                (dcsr_i_cuda_page_need){.page = (uint32_t)p, .levels = 1, .moves = DCSR_CUDA_ALL_LEVELS};
     dcsr_status status = dcsr_i_cuda_build_begin(&j->build, needs, (uint32_t)count, j->base->rows,
                                                  j->base->cols, version, further);
     if (status == DCSR_OK && j->build.limbo)
@@ -347,13 +349,18 @@ dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, c
     dcsr_i_cuda_stream *stream =
         selection->for_view ? dcsr_i_stream_borrow(matrix->context) : matrix->cuda->stream;
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    /* A reader may do it for the store, in the matrix's turn. */
+    if (!selection->for_view) dcsr_i_cuda_enter(stream);
     job j = job_of(matrix, stream, base, selection);
     uint32_t *list;
     uint64_t count;
     dcsr_status status = dcsr_i_cuda_select_rows(&list, &count, stream, base, &j.work.rows, selection);
     if (status == DCSR_OK && count) status = rewrite_list(result, &j, version, list, count);
     drop(&j, list, count, sizeof *list);
-    if (selection->for_view) dcsr_i_stream_return(matrix->context, stream);
+    if (selection->for_view)
+        dcsr_i_stream_return(matrix->context, stream);
+    else
+        dcsr_i_cuda_leave(stream);
     return status;
 }
 

@@ -139,18 +139,23 @@ void dcsr_i_cuda_list_group(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rewrit
 /* used[p] = whether page p has entries. */
 void dcsr_i_cuda_find_used_pages(dcsr_i_cuda_stream *stream, const uint64_t *offsets, uint64_t rows,
                                  uint8_t *used);
-/* Fills new pages: row i has the places from first + offsets[i] to first + offsets[i + 1]. */
-void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes, uint64_t count,
-                         dcsr_i_cuda_row_page *row_page, dcsr_i_cuda_segment_page *segment_page,
-                         const uint64_t *offsets, uint64_t rows, uint64_t first);
+/* Pages that are to be filled. */
+typedef struct dcsr_i_cuda_new_pages {
+    const dcsr_i_cuda_page_change *changes;
+    uint64_t count;
+    dcsr_i_cuda_row_page *row_page;
+    dcsr_i_cuda_segment_page *segment_page;
+} dcsr_i_cuda_new_pages;
+/* Fills them: row i has the places from first + offsets[i] to first + offsets[i + 1]. Rows stand in the order that
+ * they had under old_root; where that is NULL they ascend, or are yet to be marked. */
+void dcsr_i_cuda_lay_out(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
+                         const uint64_t *offsets, uint64_t rows, uint64_t first, const uint32_t *old_root);
 /* The same for rows that may stand anywhere: used[p] = whether page p has entries; row i has the length[i] places
  * from begin[i] on. */
 void dcsr_i_cuda_find_pages_of_rows(dcsr_i_cuda_stream *stream, const uint32_t *length, uint64_t rows,
                                     uint8_t *used);
-void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_page_change *changes,
-                              uint64_t count, dcsr_i_cuda_row_page *row_page,
-                              dcsr_i_cuda_segment_page *segment_page, const uint64_t *begin,
-                              const uint32_t *length, uint64_t rows);
+void dcsr_i_cuda_lay_out_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_new_pages *pages,
+                              const uint64_t *begin, const uint32_t *length, uint64_t rows, bool ascending);
 /* What a CSR of the caller's that is on the device has wrong: the first row whose offsets do not ascend to nnz at most,
  * or that has more than 2^31 entries; the first entry whose column is out of range; UINT64_MAX: none. The first and
  * the last offset. `found` is on the device. */

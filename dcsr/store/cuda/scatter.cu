@@ -4,17 +4,17 @@
  * its row grows, which its neighbours read too; it writes a column and a value, next to each other within a
  * row. Each row then takes 40 bytes of how it grows, and writes its length, begin and capacity, 16 bytes in
  * three places. */
-#include "dcsr/store/cuda/insert_cuda.h"
+#include "dcsr/store/cuda/insert.cuh"
 #include "dcsr/device/value_word.cuh"
 
 static __global__ void scatter_entries(dcsr_i_cuda_batch b, uint64_t entries)
 {
     uint64_t column_mask = (static_cast<uint64_t>(1) << b.column_bits) - 1;
     for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
-        uint32_t j = static_cast<uint32_t>(b.heads[i + 1]) - 1;
+        uint32_t j = dcsr_i_cuda_row_index(b, i);
         const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
-        uint64_t e = i - grows.first;
+        uint64_t e = i - b.first[j];
         uint64_t at =
             e < grows.room ? grows.tail + e : b.begin + b.offsets[j] + grows.lead + (e - grows.room);
         b.rows.columns[at] = static_cast<uint32_t>(b.keys[i] & column_mask) | b.mark;
@@ -39,11 +39,13 @@ static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
     for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step()) {
         const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
-        uint32_t r = static_cast<uint32_t>(b.keys[grows.first] >> b.column_bits) & (DCSR_CUDA_PAGE_ROWS - 1);
-        const dcsr_i_cuda_page_change &change = b.changes[(b.heads[grows.first + 1] >> 32) - 1];
+        const uint32_t first = b.first[j], end = b.first[j + 1];
+        uint32_t r = static_cast<uint32_t>(b.keys[first] >> b.column_bits) & (DCSR_CUDA_PAGE_ROWS - 1);
+        const dcsr_i_cuda_page_change &change = b.copied[(dcsr_i_cuda_head(b, first) >> 32) - 1];
         dcsr_i_cuda_row_page *page = &b.row_page[change.fresh];
         if (grows.moves) {
-            for (int k = 0; k < b.rows.segments_per_row; k++)
+            /* A row that is merged has one segment. */
+            for (int k = 0; k < (b.merges ? 1 : b.rows.segments_per_row); k++)
                 b.segment_page[change.segment[k]].capacity[r] = 0;
             atomicAnd(&page->fragmented[r / 32], ~(1u << (r & 31)));
         }
@@ -53,11 +55,20 @@ static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
             segments->capacity[r] = b.places[j];
             if (grows.segment) set_mark(page->fragmented, r);
         }
+        if (b.merges) {
+            uint32_t n = static_cast<uint32_t>(dcsr_i_cuda_rank(b, end) - dcsr_i_cuda_rank(b, first));
+            bool whole = grows.moves || !grows.length;
+            page->length[r] = b.mark ? grows.length - n : grows.length + n;
+            if (whole) page->ordered[r] = page->length[r];
+            continue;
+        }
         if (b.mark)
             set_mark(page->tombstones, r);
         else if (b.duplicates && page->length[r])
             set_mark(page->duplicates, r);
-        page->length[r] += b.growth[j + 1].first - grows.first;
+        else if (b.duplicates)
+            page->ordered[r] = end - first;
+        page->length[r] += end - first;
     }
 }
 

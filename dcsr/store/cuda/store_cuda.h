@@ -47,6 +47,9 @@ typedef struct dcsr_i_cuda_root {
     uint32_t *host, *device;
 } dcsr_i_cuda_root;
 
+/* Of dcsr_i_cuda_page_need.moves. */
+#define DCSR_CUDA_ALL_LEVELS UINT32_MAX
+
 static inline uint64_t dcsr_i_cuda_page_count(uint64_t rows)
 {
     return (rows + DCSR_CUDA_PAGE_ROWS - 1) >> DCSR_CUDA_PAGE_SHIFT;

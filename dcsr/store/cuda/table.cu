@@ -1,6 +1,6 @@
 /* table.cu: making the pages of a version, and cutting the last one (rowtable_cuda.h).
  *
- * A page is read and written once: 4.4 KiB for the lengths, masks and slots of 1024 rows, and 12 KiB for each
+ * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 12 KiB for each
  * segment page that is copied. */
 #include "dcsr/device/stream.cuh"
 #include "dcsr/store/cuda/table_cuda.h"
@@ -9,8 +9,10 @@
 DCSR_CUDA_INLINE void make_row_page(dcsr_i_cuda_row_page *fresh, const dcsr_i_cuda_row_page *old,
                                     const dcsr_i_cuda_page_change &change)
 {
-    for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x)
+    for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
         fresh->length[r] = old ? old->length[r] : 0;
+        fresh->ordered[r] = old ? old->ordered[r] : 0;
+    }
     for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x) {
         fresh->fragmented[w] = old ? old->fragmented[w] : 0;
         fresh->duplicates[w] = old ? old->duplicates[w] : 0;
@@ -65,7 +67,7 @@ static __global__ void cut_page(const dcsr_i_cuda_page_change *change, dcsr_i_cu
     dcsr_i_cuda_row_page *page = &row_page[change->fresh];
     for (uint64_t r = dcsr_i_cuda_first(); r < DCSR_CUDA_PAGE_ROWS; r += dcsr_i_cuda_step()) {
         if (r < first) continue;
-        page->length[r] = 0;
+        page->length[r] = page->ordered[r] = 0;
         for (int k = 0; k < DCSR_MAX_SEGMENTS; k++)
             if (change->segment[k] != DCSR_CUDA_NONE) segment_page[change->segment[k]].capacity[r] = 0;
     }

@@ -140,12 +140,15 @@ uint64_t dcsr_i_cuda_most_to_retire(const dcsr_i_table *table, uint64_t first)
 void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const uint32_t *freed,
                                uint64_t blocks)
 {
-    int shift = dcsr_i_arena_shift(&matrix->arena);
+    dcsr_i_arena *arena = &matrix->arena;
+    int shift = dcsr_i_arena_shift(arena);
+    pthread_mutex_lock(&arena->lock);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
-        dcsr_i_retire(limbo, DCSR_I_PLACES, dcsr_i_arena_born(&matrix->arena, b << shift, 1), NULL, freed[b]);
+        dcsr_i_retire(limbo, DCSR_I_PLACES, dcsr_i_arena_born_locked(arena, b << shift, 1), NULL, freed[b]);
         limbo->retired[limbo->count - 1].begin = b;
     }
+    pthread_mutex_unlock(&arena->lock);
 }
 
 /* ---- Building ---- */
@@ -158,7 +161,7 @@ static uint32_t own_levels(const dcsr_i_cuda_build *build, const dcsr_i_cuda_pag
     for (int k = 0; k < build->matrix->segments_per_row; k++)
         there |= (uint32_t)(old_segment[k] != DCSR_CUDA_NONE) << k;
     if (build->for_view) return 1;
-    return need->moves ? there | need->levels : need->levels & ~there;
+    return (there & need->moves) | (need->levels & ~there);
 }
 
 /* Notes what the pages are made from and which slots they need; returns how many segment pages those are. */

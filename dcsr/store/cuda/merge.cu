@@ -1,0 +1,202 @@
+/* merge.cu: merging a sorted batch into the rows that it touches (insert_cuda.h), which stay resolved.
+ *
+ *      row       2 5 7 9 12 | 8 3          most of it ascends; the rest is its tail
+ *      batch     3 4 9                     3 and 9 are there, 4 is new
+ *      in place  2 5 7 9 12 | 8 3 4        if there is room, the tail stays short, and no value changes
+ *      moved     2 3 4 5 7 8 9 12          else
+ *
+ * An entry of the batch is looked for by one thread: by bisection, then in the tail, one by one. So it costs the same
+ * in a hub's row as in any other but for some more steps, and what is stored already costs nothing else. In a row that
+ * moves each entry finds its place by itself: its rank in the row and in the batch; work is shared by entries
+ * (balanced_walk.cuh).
+ *
+ * Bytes an entry of the batch: 16 for key and head, some 32 for each step of the search that finds no neighbour's in
+ * cache, 12 to rank it; of a row that moves: a column and a value in and out, and bisection in the batch, from
+ * cache. */
+#include "dcsr/base/search.h"
+#include "dcsr/device/combine.cuh"
+#include "dcsr/device/prim_cuda.h"
+#include "dcsr/device/value_word.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
+#include "dcsr/store/cuda/insert.cuh"
+
+DCSR_CUDA_INLINE uint32_t column_of(const dcsr_i_cuda_batch &b, uint64_t i)
+{
+    return static_cast<uint32_t>(b.keys[i] & ((static_cast<uint64_t>(1) << b.column_bits) - 1));
+}
+
+/* How many of n columns, which ascend, are below one. */
+DCSR_CUDA_INLINE uint32_t below(const uint32_t *columns, uint32_t n, uint32_t column)
+{
+    return static_cast<uint32_t>(dcsr_i_list_find(columns, 0, n, column));
+}
+
+/* ---- Looking for entries ---- */
+
+/* Where a column stands in row r of a page: its position among the row's entries, which are at `columns`; or the row's
+ * length. */
+DCSR_CUDA_INLINE uint32_t find(const dcsr_i_cuda_row_page *page, uint32_t r, const uint32_t *columns,
+                               uint32_t column)
+{
+    const uint32_t length = page->length[r], ordered = page->ordered[r];
+    uint32_t at = below(columns, ordered, column);
+    if (at < ordered && columns[at] == column) return at;
+    for (at = ordered; at < length && columns[at] != column;) at++;
+    return at;
+}
+
+/* Whether entry i is one that its row gets, or is to lose. */
+DCSR_CUDA_INLINE bool look_for(const dcsr_i_cuda_batch &b, uint64_t i)
+{
+    if (i && b.keys[i] == b.keys[i - 1]) return false; /* of a pattern, which is not combined before */
+    const uint64_t row = b.keys[i] >> b.column_bits;
+    const uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(b.rows, row);
+    if (!dcsr_i_cuda_is_mergeable(page, r)) return false;
+    if (!page || !page->length[r]) return !b.mark;
+    const uint64_t begin = b.segment_page[page->segment[0]].begin[r];
+    const uint32_t at = find(page, r, b.rows.columns + begin, column_of(b, i));
+    if (at == page->length[r]) return !b.mark;
+    if (b.mark) return true;
+    if (b.words && b.policy != DCSR_POLICY_ANY) {
+        uint64_t is = dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, begin + at);
+        if (dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, is, b.words[i]) != is)
+            atomicOr(&b.changes[dcsr_i_cuda_row_index(b, i)], 1u);
+    }
+    return false;
+}
+
+static __global__ void look_at_entries(dcsr_i_cuda_batch b)
+{
+    const uint64_t n = b.counts->entries, tiles = dcsr_i_cuda_tiles(b);
+    for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
+        const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
+        if (i < n && (!i || b.keys[i] >> b.column_bits != b.keys[i - 1] >> b.column_bits))
+            b.first[dcsr_i_cuda_row_index(b, i)] = static_cast<uint32_t>(i);
+        if (i == n) b.first[b.counts->rows] = static_cast<uint32_t>(n);
+        if (!b.merges) continue;
+        const bool counted = i < n && look_for(b, i);
+        uint64_t total;
+        const uint64_t before = dcsr_i_cuda_block_scan(counted, &total);
+        if (i <= b.most)
+            b.counted.within[i] = static_cast<uint32_t>(before) | (counted ? DCSR_CUDA_COUNTED : 0);
+        if (threadIdx.x == 0) b.counted.before[tile] = total;
+    }
+    if (b.merges) dcsr_i_cuda_end_tiles(b.counted.before, tiles, &b.plan->done);
+}
+
+void dcsr_i_cuda_look_at_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+{
+    dcsr_i_cuda_launch_blocks(stream, look_at_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
+}
+
+/* ---- Writing ---- */
+
+DCSR_CUDA_INLINE void write(const dcsr_i_cuda_batch &b, uint64_t at, uint32_t column, uint64_t word)
+{
+    b.rows.columns[at] = column;
+    if (b.rows.values) dcsr_i_cuda_store_word(b.rows.values, b.rows.value_size, at, word);
+}
+
+/* Puts the tail of each row that moves in order; a warp for each. */
+static __global__ void sort_tails(dcsr_i_cuda_batch b, uint32_t moving)
+{
+    for (uint64_t m = dcsr_i_cuda_first_warp(); m < moving; m += dcsr_i_cuda_warp_step()) {
+        const dcsr_i_cuda_mover row = b.movers[m];
+        const uint32_t n = row.length - row.ordered, lane = dcsr_i_cuda_lane();
+        const uint32_t column = lane < n ? b.rows.columns[row.begin + row.ordered + lane] : DCSR_CUDA_NONE;
+        uint32_t rank = 0;
+        for (unsigned k = 0; k < n; k++) rank += __shfl_sync(0xffffffffu, column, k) < column;
+        if (lane < n) b.tails[row.sorted + rank] = column;
+    }
+}
+
+/* How many entries of a row that moves are below a column. */
+template <class Row>
+DCSR_CUDA_INLINE uint32_t tail_below(const dcsr_i_cuda_batch &b, const Row &row, uint32_t column)
+{
+    const uint32_t n = row.length - row.ordered;
+    return n ? below(b.tails + row.sorted, n, column) : 0;
+}
+template <class Row>
+DCSR_CUDA_INLINE uint32_t row_below(const dcsr_i_cuda_batch &b, const Row &row, uint32_t column)
+{
+    return below(b.rows.columns + row.begin, row.ordered, column) + tail_below(b, row, column);
+}
+
+/* An entry that moves, which is the row's position-th: past what the row gets below it or loses, combined with what the
+ * batch has of its column; or lost itself. */
+DCSR_CUDA_INLINE void move_entry(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_mover row, uint32_t position,
+                                 uint32_t column, uint64_t word)
+{
+    uint32_t low = row.first, high = row.first + row.n, k = low;
+    bool met = false;
+    while (low < high) {
+        k = low + (high - low) / 2;
+        const uint32_t other = column_of(b, k);
+        if (other < column) {
+            low = k + 1;
+        } else {
+            high = k;
+            met |= other == column;
+        }
+    }
+    k = low;
+    const uint32_t counted =
+        row.all || k == row.first ? k - row.first : static_cast<uint32_t>(dcsr_i_cuda_rank(b, k)) - row.rank;
+    if (met && b.mark) return;
+    uint64_t at = row.to;
+    at += position < row.ordered ? position + tail_below(b, row, column) : row_below(b, row, column);
+    if (met && b.words)
+        word = dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word, b.words[k]);
+    write(b, b.mark ? at - counted : at + counted, column, word);
+}
+
+namespace
+{
+struct moving_entry {
+    uint32_t column;
+    uint64_t word;
+};
+} // namespace
+
+static __global__ void DCSR_CUDA_WALK_BOUNDS move_entries(dcsr_i_cuda_walk walk, dcsr_i_cuda_batch b)
+{
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return moving_entry{
+                b.rows.columns[source.place],
+                b.rows.values ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, source.place) : 0};
+        },
+        [&](const dcsr_i_cuda_entry &entry, const moving_entry &moving) {
+            move_entry(b, b.movers[entry.i], static_cast<uint32_t>(entry.e - walk.offsets[entry.i]),
+                       moving.column, moving.word);
+        });
+}
+
+/* What rows get, one behind the other at their ends, or between the entries that move. */
+static __global__ void write_new(dcsr_i_cuda_batch b, uint64_t entries)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
+        if (!dcsr_i_cuda_is_counted(b, i)) continue;
+        const uint32_t j = dcsr_i_cuda_row_index(b, i), column = column_of(b, i);
+        const dcsr_i_cuda_growth &grows = b.growth[j];
+        const uint64_t e = dcsr_i_cuda_rank(b, i) - dcsr_i_cuda_rank(b, b.first[j]),
+                       fresh = b.begin + b.offsets[j];
+        uint64_t at = grows.moves      ? fresh + e + row_below(b, grows, column)
+                      : e < grows.room ? grows.tail + e
+                                       : fresh + (e - grows.room);
+        write(b, at, column, b.words ? b.words[i] : 0);
+    }
+}
+
+void dcsr_i_cuda_merge_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                               const dcsr_i_cuda_moves *moves, const dcsr_i_cuda_plan *plan, uint64_t entries)
+{
+    const uint32_t moving = static_cast<uint32_t>(plan->moving);
+    if (plan->tails) dcsr_i_cuda_launch_warps(stream, sort_tails, moving, *batch, moving);
+    const dcsr_i_cuda_walk walk = {batch->rows, moves->list, moving, moves->offsets};
+    dcsr_i_cuda_launch_walk(stream, move_entries, plan->moved, moving, walk, *batch);
+    if (!batch->mark) dcsr_i_cuda_launch(stream, write_new, entries, *batch, entries);
+}
