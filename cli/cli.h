@@ -111,6 +111,11 @@ int cli_flush(cli_state *cli);
 error_t cli_take_number(cli_state *cli, const char *option, const char *value, uint64_t least, uint64_t most,
                         uint64_t *number);
 
+/* Parses a time: a number and ms, s, m, h or d; without one of these it counts units of so many seconds.
+ * Returns 0, or EINVAL after a message. */
+error_t cli_take_duration(cli_state *cli, const char *option, const char *value, double unit,
+                          double *seconds);
+
 /* Progress on a terminal: one line, updated a few times a second; cli_progress_end() erases it. */
 __attribute__((format(printf, 2, 3))) void cli_progress(cli_state *cli, const char *format, ...);
 void cli_progress_end(cli_state *cli);
@@ -170,14 +175,23 @@ const char *cli_duration(char buffer[CLI_NUMBER], double seconds);
 /* MATRIX arguments (source.c). On failure these print the reason and return the exit status. A file is opened
  * once and read from front to back, so it may be a pipe. */
 
-/* A MATRIX that is inspected before it is read. Set the first three fields, leave the others zero. */
+/* A MATRIX that is inspected before it is read. Set the fields before `input`, leave the others zero. */
 typedef struct cli_source {
     const char *name;
     uint64_t rows, cols; /* of an edge list; 0: as its ids require */
-    dcsr_input *input;   /* a file that is open */
-    dcsr_coo coo;        /* what has been read so far */
+    const dcsr_line_format
+        *lines;        /* of a file to be read in batches; NULL: its name, or its beginning, tells */
+    dcsr_input *input; /* a file that is open */
+    dcsr_coo coo;      /* what has been read so far */
     bool loaded;
 } cli_source;
+
+/* The file that a MATRIX names: standard input for "-". */
+const char *cli_source_file(const char *name);
+/* Whether it is a file, and no generator or stored matrix. */
+bool cli_source_is_file(const char *name);
+/* Opens a file, unless it is open. */
+int cli_source_open(cli_state *cli, cli_source *source);
 
 /* The type that its triples will have. If several sources are inspected, a pipe that is not the last is read
  * to its end, since one process may write to one pipe after another. */
@@ -207,9 +221,20 @@ error_t cli_op_take(cli_state *cli, int key, const char *value);
 /* Output files (files.c): the library writes them under a temporary name and renames them when they are
  * complete; pipes and devices are written directly. */
 
-/* Writes a matrix to a file and reports that, unless it went to standard output; `version` is that of a
- * stored one, else 0. */
+/* Writes a matrix to a file ("-": standard output) and reports that, unless it went to standard output;
+ * `version` is that of a stored one, else 0. */
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
+
+/* CLI_WRITE_OPTION stands in the table of such a command, and its take() ends with cli_write_take(). */
+enum { CLI_KEY_GENERAL = 700 };
+#define CLI_WRITE_OPTION                                                                             \
+    {                                                                                                \
+        "general", CLI_KEY_GENERAL, NULL, 0,                                                         \
+            "Write a symmetric matrix as any other (default: a .mtx lists what is on and below its " \
+            "diagonal)",                                                                             \
+            0                                                                                        \
+    }
+error_t cli_write_take(int key);
 
 /* A kind of file that is not a matrix. */
 typedef struct cli_file_kind {
@@ -234,6 +259,8 @@ extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
+extern const cli_command cli_row_command;
+extern const cli_command cli_watch_command;
 extern const cli_command cli_amg_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;

@@ -1,18 +1,18 @@
 /* cmd_bfs.c: `dcsr bfs`: levels from one vertex, timed. */
-#include "cli/cli.h"
+#include "cli/stored.h"
 #include <dcsr/bfs.h>
-#include <errno.h>
 #include <stdlib.h>
 
 enum { KEY_SOURCE = 1, KEY_REPEAT, MOST_REPEATS = 100000 };
 
 static struct {
     uint64_t source, repeat;
-    bool have_source;
+    const char *word; /* the source, as it was given */
 } settings = {.repeat = 3};
 
 static const struct argp_option options[] = {
-    {"source", KEY_SOURCE, "V", 0, "The vertex to start from, counted from 0 (needed)", 0},
+    {"source", KEY_SOURCE, "V", 0,
+     "The vertex to start from, counted from 0, or its name where vertices have names (needed)", 0},
     {"repeat", KEY_REPEAT, "R", 0, "Search R times; seconds is the median (default 3)", 0},
     CLI_OP_OPTION,
     {0}};
@@ -21,8 +21,8 @@ static error_t take(cli_state *cli, int key, const char *value)
 {
     switch (key) {
     case KEY_SOURCE:
-        settings.have_source = true;
-        return cli_take_number(cli, "--source", value, 0, DCSR_MAX_ROWS - 1, &settings.source);
+        settings.word = value;
+        return 0;
     case KEY_REPEAT:
         return cli_take_number(cli, "--repeat", value, 1, MOST_REPEATS, &settings.repeat);
     default:
@@ -42,11 +42,12 @@ static dcsr_status search(void *user)
     return dcsr_bfs(s->level, s->result, s->view, settings.source);
 }
 
-static int print(cli_state *cli, const dcsr_bfs_result *result, double seconds)
+static int print(cli_state *cli, const dcsr_bfs_result *result, const dcsr_names *names, double seconds)
 {
     cli_report report;
     cli_report_begin(&report, cli);
-    cli_put_count(&report, "source", "source", settings.source);
+    cli_put_count(&report, "source", names ? NULL : "source", settings.source);
+    if (names) cli_put_text(&report, "source_name", "source", settings.word);
     cli_put_count(&report, "reached", "reached", result->reached);
     cli_put_count(&report, "max_level", "deepest level", result->max_level);
     cli_put_count(&report, "level_sum", "sum of levels", result->level_sum);
@@ -58,15 +59,19 @@ static int print(cli_state *cli, const dcsr_bfs_result *result, double seconds)
 
 static int run_bfs(cli_state *cli)
 {
-    if (!settings.have_source) return cli_usage(cli, "bfs needs --source V, the vertex to start from");
+    if (!settings.word) return cli_usage(cli, "bfs needs --source V, the vertex to start from");
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
     int32_t *level = NULL;
     dcsr_view_info info;
     dcsr_bfs_result result;
     double seconds = 0;
+    dcsr_names *names = NULL;
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
+    status = cli_names_open(cli, cli->arguments[0], &names);
+    if (!status) status = cli_vertex_find(cli, names, "--source", settings.word, &settings.source);
+    if (status) goto done;
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES) ||
         dcsr_view_get_info(view, &info)) {
         status = cli_fail_library(cli);
@@ -92,9 +97,10 @@ static int run_bfs(cli_state *cli)
     status = cli_measure(
         cli, &(cli_measured){"search", settings.repeat, false, search, &(searching){view, level, &result}},
         &seconds);
-    if (!status) status = print(cli, &result, seconds);
+    if (!status) status = print(cli, &result, names, seconds);
 done:
     free(level);
+    dcsr_names_destroy(names);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;

@@ -1,6 +1,15 @@
 /* cmd_restore.c: `dcsr restore`: a stored matrix becomes a file. */
 #include "cli/stored.h"
 
+static const struct argp_option options[] = {CLI_WRITE_OPTION, {0}};
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    (void)cli;
+    (void)value;
+    return cli_write_take(key);
+}
+
 static int run_restore(cli_state *cli)
 {
     cli_stored stored;
@@ -24,5 +33,7 @@ const cli_command cli_restore_command = {
             "Example:\n  dcsr restore graphs#web@3 web.mtx.gz\n",
     .least = 2,
     .most = 2,
+    .options = options,
+    .take = take,
     .run = run_restore,
 };

@@ -15,18 +15,30 @@ static bool is_standard_output(const char *file)
            there.st_ino == output.st_ino;
 }
 
+static bool general;
+
+error_t cli_write_take(int key)
+{
+    if (key != CLI_KEY_GENERAL) return ARGP_ERR_UNKNOWN;
+    general = true;
+    return 0;
+}
+
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version)
 {
     dcsr_view *view = NULL;
     dcsr_coo coo = {0};
+    bool symmetric = false;
     int status;
+    if (!strcmp(file, "-")) file = "/dev/stdout";
     const bool to_output = is_standard_output(file);
     if (to_output && cli->json)
         return cli_fail(cli, "%s: it is standard output, where --json puts its object; leave one of them out",
                         file);
     cli_progress(cli, "writing %s", file);
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED) ||
-        dcsr_view_to_coo(&coo, view) || dcsr_coo_write(&coo, file)) {
+        dcsr_view_to_coo(&coo, view) ||
+        (general ? dcsr_coo_write(&coo, file) : dcsr_coo_write_symmetric(&coo, file, &symmetric))) {
         status = cli_fail_library(cli);
     } else if (to_output) {
         cli_progress_end(cli);
@@ -39,6 +51,8 @@ int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint
         if (version) cli_put_count(&report, "version", "version", version);
         cli_put_line(&report, "size", "%s x %s, %s", cli_grouped(number, coo.rows),
                      cli_grouped(cols, coo.cols), dcsr_type_name(coo.type));
+        if (symmetric) cli_put_line(&report, "symmetric", "yes: what is on the diagonal and below is listed");
+        cli_put_count(&report, "symmetric", NULL, symmetric);
         cli_put_count(&report, "rows", NULL, coo.rows);
         cli_put_count(&report, "cols", NULL, coo.cols);
         cli_put_text(&report, "type", NULL, dcsr_type_name(coo.type));

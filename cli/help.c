@@ -16,7 +16,7 @@ char *cli_describe_matrices(void)
     FILE *stream = open_memstream(&text, &length);
     if (!stream) return NULL;
     fputs("A MATRIX is a file (.mtx, or an edge list .el .tsv .csv .txt .facts with ids from 0, each also "
-          ".gz), a "
+          ".gz or .zst; - is standard input), a "
           "stored matrix STORE#NAME[@VERSION|@live], or a generator:",
           stream);
     const dcsr_generator *generator;

@@ -188,6 +188,26 @@ error_t cli_take_number(cli_state *cli, const char *option, const char *value, u
     return 0;
 }
 
+error_t cli_take_duration(cli_state *cli, const char *option, const char *value, double unit, double *seconds)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    const bool number = *value == '.' || isdigit((unsigned char)*value);
+    char *end = NULL;
+    *seconds = number ? strtod(value, &end) : 0;
+    bool good = number && !*end;
+    for (size_t u = 0; number && !good && u < sizeof units / sizeof *units; u++) {
+        good = !strcmp(end, units[u].name);
+        if (good) unit = units[u].seconds;
+    }
+    *seconds *= unit;
+    if (good && *seconds > 0 && isfinite(*seconds)) return 0;
+    cli_usage(cli, "%s must be a time, such as 100ms, 10s, 5m, 1h or 2d, not '%s'", option, value);
+    return EINVAL;
+}
+
 void cli_progress(cli_state *cli, const char *format, ...)
 {
     if (cli->quiet || cli_now() - cli->progress_last < PROGRESS_INTERVAL || !isatty(STDERR_FILENO)) return;

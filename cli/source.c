@@ -110,6 +110,29 @@ static void show_reading(void *user, uint64_t done, uint64_t total)
         cli_progress(r->cli, "reading %s: %s", r->source, cli_bytes(bytes, done));
 }
 
+const char *cli_source_file(const char *name)
+{
+    return strcmp(name, "-") ? name : "/dev/stdin";
+}
+
+bool cli_source_is_file(const char *name)
+{
+    dcsr_type type;
+    return !is_stored(name) && dcsr_generator_get_type(name, &type) == DCSR_ERROR_NOT_FOUND;
+}
+
+int cli_source_open(cli_state *cli, cli_source *source)
+{
+    const char *file = cli_source_file(source->name);
+    if (source->input) return CLI_DONE;
+    int refused = cli_stored_refuse_folder(cli, file);
+    if (refused) return refused;
+    return (source->lines ? dcsr_input_open_lines(&source->input, cli->context, file, source->lines)
+                          : dcsr_input_open(&source->input, cli->context, file))
+               ? cli_fail_library(cli)
+               : CLI_DONE;
+}
+
 /* Opens it, unless it is open, reads it and closes it. */
 static int read_file(cli_state *cli, cli_source *source, dcsr_coo *coo)
 {
@@ -121,8 +144,8 @@ static int read_file(cli_state *cli, cli_source *source, dcsr_coo *coo)
                                  .user = &user,
                                  .whole_lines = true,
                                  .report = &report};
-    if (!source->input && dcsr_input_open(&source->input, cli->context, source->name))
-        return cli_fail_library(cli);
+    int opened = cli_source_open(cli, source);
+    if (opened) return opened;
     int status = dcsr_input_read(coo, source->input, &options) ? cli_fail_library(cli) : CLI_DONE;
     dcsr_input_close(source->input);
     source->input = NULL;
@@ -152,11 +175,9 @@ int cli_source_look(cli_state *cli, cli_source *source, bool last, dcsr_type *ty
     *type = DCSR_PATTERN;
     if (is_stored(source->name)) return look_at_stored(cli, type, source->name);
     if (!dcsr_generator_get_type(source->name, type)) return CLI_DONE;
-    int status = cli_stored_refuse_folder(cli, source->name);
+    int status = cli_source_open(cli, source);
     if (status) return status;
-    if (dcsr_input_open(&source->input, cli->context, source->name) ||
-        dcsr_input_look(source->input, NULL, &stream))
-        return cli_fail_library(cli);
+    if (dcsr_input_look(source->input, NULL, &stream)) return cli_fail_library(cli);
     if (last || !stream) return dcsr_input_look(source->input, type, NULL) ? cli_fail_library(cli) : CLI_DONE;
     status = read_file(cli, source, &source->coo);
     source->loaded = !status;
@@ -171,8 +192,6 @@ int cli_source_load(cli_state *cli, cli_source *source, dcsr_coo *coo)
     if (source->loaded) return CLI_DONE;
     if (source->input) return read_file(cli, source, coo);
     if (is_stored(source->name)) return load_stored_coo(cli, coo, source->name);
-    int refused = cli_stored_refuse_folder(cli, source->name);
-    if (refused) return refused;
     cli_progress(cli, "loading %s", source->name);
     dcsr_status status = dcsr_coo_generate(coo, cli->context, source->name);
     if (status == DCSR_ERROR_INVALID_ARGUMENT) return cli_usage(cli, "%s", dcsr_thread_error());

@@ -240,6 +240,32 @@ int cli_stored_load(cli_state *cli, const cli_stored *stored, dcsr_matrix **matr
     return status;
 }
 
+int cli_names_open(cli_state *cli, const char *source, dcsr_names **names)
+{
+    cli_stored stored;
+    dcsr_store *store;
+    uint64_t count = 0;
+    *names = NULL;
+    if (!cli->from_store || !strchr(source, '#') || !access(source, F_OK)) return CLI_DONE;
+    int status = cli_stored_parse(cli, &stored, source, CLI_STORE_NAME_VERSION);
+    if (!status) status = cli_store_open(cli, &store, stored.store, &(dcsr_store_options){.read_only = true});
+    if (status) return status;
+    if (dcsr_store_get_name_count(store, stored.name, &count) ||
+        (count && dcsr_store_open_names(names, cli->context, store, stored.name)))
+        return cli_fail_library(cli);
+    return CLI_DONE;
+}
+
+int cli_vertex_find(cli_state *cli, dcsr_names *names, const char *what, const char *word, uint64_t *vertex)
+{
+    const dcsr_text name = {word, strlen(word)};
+    if (!names)
+        return cli_take_number(cli, what, word, 0, DCSR_MAX_ROWS - 1, vertex) ? cli->exit_status : CLI_DONE;
+    if (dcsr_names_find(names, 1, &name, vertex)) return cli_fail_library(cli);
+    return *vertex == DCSR_NAMES_NONE ? cli_fail(cli, "%s: no vertex has the name '%s'", what, word)
+                                      : CLI_DONE;
+}
+
 int cli_stored_refuse_folder(cli_state *cli, const char *path)
 {
     enum { FEW = 5 };

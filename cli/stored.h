@@ -77,6 +77,11 @@ int cli_stored_prepare(cli_state *cli, const cli_stored *stored, dcsr_version_in
 /* What a MATRIX argument names; *version (may be NULL) is which that was. Says on stderr what the log holds
  * beyond, and has reports tell of it. Exit status. */
 int cli_stored_load(cli_state *cli, const cli_stored *stored, dcsr_matrix **matrix, uint64_t *version);
+/* The names of the vertices of a MATRIX that has been loaded; *names is NULL where it has none. The caller
+ * destroys them. Exit status. */
+int cli_names_open(cli_state *cli, const char *source, dcsr_names **names);
+/* The vertex that a word means: by its name where there are names, else by its number. Exit status. */
+int cli_vertex_find(cli_state *cli, dcsr_names *names, const char *what, const char *word, uint64_t *vertex);
 /* Fails where a MATRIX argument is the folder of a store, and says how its matrices are named. */
 int cli_stored_refuse_folder(cli_state *cli, const char *path);
 

@@ -41,6 +41,7 @@ declare -A MAY_INCLUDE=(
     [amg/cuda]='dcsr/base dcsr/device amg'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
+    [cli/ingest]='dcsr persist cli'
     [tools]='tools'
     [bench]='dcsr ops bench'
     [tests]='dcsr ops algos amg persist cli tests'

@@ -15,4 +15,8 @@ dcsr_status dcsr_i_coo_allocate(dcsr_coo *coo, const char *call, dcsr_context *c
 /* DCSR_OK when the structure is whole: a known type, and arrays where there must be some. */
 dcsr_status dcsr_i_coo_check(const dcsr_coo *coo);
 
+/* Whether it is square, in order, and its own transpose, values bit for bit (symmetric.c). Errors:
+ * OUT_OF_MEMORY. */
+dcsr_status dcsr_i_coo_is_symmetric(const dcsr_coo *coo, bool *symmetric);
+
 #endif

@@ -20,7 +20,7 @@ static dcsr_status read_numbers(double **values, uint64_t *count, dcsr_context *
     uint64_t room = chunks.capacity;
     double *numbers = dcsr_i_alloc(context, DCSR_I_SCRATCH, room, sizeof *numbers), *trimmed = NULL;
     dcsr_status status = numbers ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK) status = dcsr_i_chunks_parse(&chunks, lines, NULL, NULL, numbers);
+    if (status == DCSR_OK) status = dcsr_i_chunks_parse(&chunks, lines, &(dcsr_i_target){.values = numbers});
     if (status == DCSR_OK) {
         *count = chunks.entries;
         trimmed = dcsr_i_realloc(context, DCSR_I_SCRATCH, numbers, room, *count, sizeof *numbers);
@@ -88,15 +88,15 @@ dcsr_status dcsr_dense_read(dcsr_dense *dense, dcsr_context *context, const char
     *dense = (dcsr_dense){0};
     DCSR_TRY(dcsr_i_context_check(context));
     if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_dense_read: path is NULL");
-    bool compressed;
-    dcsr_i_format format = dcsr_i_format_of(path, &compressed);
+    dcsr_i_packing packing;
+    dcsr_i_format format = dcsr_i_format_of(path, &packing);
     if (format != DCSR_I_MATRIX_MARKET && format != DCSR_I_PLAIN_TEXT)
         return dcsr_i_fail(DCSR_ERROR_FORMAT,
                            "%s: a dense matrix is read from a name that ends in .mtx or .txt, or in one of "
                            "them and .gz",
                            path);
     dcsr_i_textfile file;
-    DCSR_TRY(dcsr_i_textfile_open(&file, context, path));
+    DCSR_TRY(dcsr_i_textfile_open(&file, context, path, false));
     dcsr_status status = dcsr_i_textfile_finish(&file, NULL);
     if (status == DCSR_OK) {
         dcsr_i_file_input input = {context, path, file.text.data, file.text.data + file.text.length};

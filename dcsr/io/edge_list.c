@@ -5,11 +5,8 @@
 #include "dcsr/io/triples.h"
 #include <string.h>
 
-/* Bounds of the ids: the options, or what a matrix can have; for both ids the same where they share one set
- * of vertices. */
-static dcsr_status set_bounds(dcsr_i_lines *lines, const dcsr_read_options *options)
+dcsr_status dcsr_i_edge_bounds(dcsr_i_lines *lines, uint64_t rows, uint64_t cols)
 {
-    uint64_t rows = options ? options->rows : 0, cols = options ? options->cols : 0;
     if (rows > DCSR_MAX_ROWS || cols > DCSR_MAX_COLS)
         return dcsr_i_fail(
             DCSR_ERROR_FORMAT,
@@ -26,7 +23,8 @@ static dcsr_status read_lines(dcsr_coo *coo, const dcsr_i_lines *lines, const dc
                               dcsr_i_chunks *chunks)
 {
     DCSR_TRY(dcsr_i_coo_allocate(coo, lines->name, chunks->context, lines->type, 0, 0, chunks->capacity));
-    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row_indices, coo->col_indices, coo->values));
+    const dcsr_i_target to = {.row = coo->row_indices, .col = coo->col_indices, .values = coo->values};
+    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, &to));
     uint64_t rows = options ? options->rows : 0, cols = options ? options->cols : 0;
     uint64_t needed_rows = chunks->entries ? chunks->max_row + 1 : 0;
     uint64_t needed_cols = chunks->entries ? chunks->max_col + 1 : 0;
@@ -39,8 +37,8 @@ static dcsr_status read_lines(dcsr_coo *coo, const dcsr_i_lines *lines, const dc
 dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_file_input *input, const dcsr_read_options *options)
 {
     memset(coo, 0, sizeof *coo);
-    bool compressed;
-    const bool relation = dcsr_i_format_of(input->name, &compressed) == DCSR_I_RELATION;
+    dcsr_i_packing packing;
+    const bool relation = dcsr_i_format_of(input->name, &packing) == DCSR_I_RELATION;
     const bool valued = !relation && dcsr_i_edge_values(input->text, input->end) > 0;
     dcsr_i_lines lines = {.name = input->name,
                           .text = input->text,
@@ -51,7 +49,7 @@ dcsr_status dcsr_i_read_edges(dcsr_coo *coo, const dcsr_i_file_input *input, con
                           .relation = relation,
                           .type = valued ? DCSR_FP64 : DCSR_PATTERN,
                           .announced = UINT64_MAX};
-    DCSR_TRY(set_bounds(&lines, options));
+    DCSR_TRY(dcsr_i_edge_bounds(&lines, options ? options->rows : 0, options ? options->cols : 0));
     dcsr_i_chunks chunks;
     DCSR_TRY(dcsr_i_chunks_split(&chunks, input->context, &lines));
     dcsr_status status = read_lines(coo, &lines, options, &chunks);

@@ -12,8 +12,10 @@ typedef enum dcsr_i_format {
     DCSR_I_PLAIN_TEXT     /* .txt: an edge list, or a vector of one number a line */
 } dcsr_i_format;
 
-/* By the end of the name, in any case; *compressed tells whether .gz follows. */
-dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed);
+typedef enum dcsr_i_packing { DCSR_I_PLAIN, DCSR_I_GZIP, DCSR_I_ZSTD } dcsr_i_packing;
+
+/* By the end of the name, in any case; *packing tells whether .gz or .zst follows. */
+dcsr_i_format dcsr_i_format_of(const char *path, dcsr_i_packing *packing);
 
 /* The descriptor that /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N stands for; -1 for
  * other names. Opening such a name would begin a file anew, and fails for a socket; the descriptor is to be

@@ -227,7 +227,8 @@ static dcsr_status read_body(dcsr_coo *coo, const dcsr_i_mtx_head *head, const d
     uint64_t capacity = chunks->capacity << expands;
     DCSR_TRY(dcsr_i_coo_allocate(coo, lines->name, chunks->context, lines->type, head->rows, head->cols,
                                  capacity));
-    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, coo->row_indices, coo->col_indices, coo->values));
+    const dcsr_i_target to = {.row = coo->row_indices, .col = coo->col_indices, .values = coo->values};
+    DCSR_TRY(dcsr_i_chunks_parse(chunks, lines, &to));
     uint64_t nnz = chunks->entries;
     if (expands) DCSR_TRY(expand(coo, nnz, head->symmetry == DCSR_I_SKEW_SYMMETRIC, &nnz));
     return dcsr_i_coo_trim(coo, nnz);

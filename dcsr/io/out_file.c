@@ -89,11 +89,15 @@ static void release(dcsr_i_output *out)
 
 static dcsr_status allocate(dcsr_i_output *out)
 {
-    bool compressed;
-    dcsr_i_format_of(out->path, &compressed);
+    dcsr_i_packing packing;
+    dcsr_i_format_of(out->path, &packing);
     out->buffer = dcsr_i_alloc(out->context, DCSR_I_SCRATCH, DCSR_I_OUTPUT_BUFFER, 1);
     if (!out->buffer) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!compressed) return DCSR_OK;
+    if (!packing) return DCSR_OK;
+    if (packing == DCSR_I_ZSTD)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                           "%s: .zst is read, not written; give it a name that ends in .gz, or in neither",
+                           out->path);
     out->packed = dcsr_i_alloc(out->context, DCSR_I_SCRATCH, DCSR_I_OUTPUT_BUFFER, 1);
     if (!out->packed) return DCSR_ERROR_OUT_OF_MEMORY;
     out->stream = dcsr_i_gzip_stream(out->context);

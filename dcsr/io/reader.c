@@ -5,8 +5,7 @@
 #include "dcsr/io/file_format.h"
 #include "dcsr/io/parse.h"
 #include "dcsr/base/runtime.h"
-#include "dcsr/io/text_file.h"
-#include "dcsr/io/triples.h"
+#include "dcsr/io/input.h"
 #include <limits.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ static bool strip_suffix(const char *name, size_t *length, const char *suffix)
     return true;
 }
 
-dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed)
+dcsr_i_format dcsr_i_format_of(const char *path, dcsr_i_packing *packing)
 {
     static const struct {
         const char *suffix;
@@ -28,7 +27,9 @@ dcsr_i_format dcsr_i_format_of(const char *path, bool *compressed)
     } known[] = {{".mtx", DCSR_I_MATRIX_MARKET}, {".el", DCSR_I_EDGE_LIST},   {".tsv", DCSR_I_EDGE_LIST},
                  {".csv", DCSR_I_EDGE_LIST},     {".facts", DCSR_I_RELATION}, {".txt", DCSR_I_PLAIN_TEXT}};
     size_t length = strlen(path);
-    *compressed = strip_suffix(path, &length, ".gz");
+    *packing = strip_suffix(path, &length, ".gz")    ? DCSR_I_GZIP
+               : strip_suffix(path, &length, ".zst") ? DCSR_I_ZSTD
+                                                     : DCSR_I_PLAIN;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strip_suffix(path, &length, known[i].suffix)) return known[i].format;
     return DCSR_I_UNKNOWN;
@@ -55,27 +56,26 @@ dcsr_status dcsr_i_unknown_format(const char *path)
     return dcsr_i_fail(
         DCSR_ERROR_FORMAT,
         "%s: the name says no format that is known; it must end in .mtx, .el, .tsv, .csv, .txt or .facts, "
-        "or in one of them and .gz",
+        "or in one of them and .gz or .zst",
         path);
 }
 
 /* -- Texts ----------------------------------------------------------------------------------------------- */
 
-/* What a text is: the name says so, or, of a stream without a known ending, the first line. */
-static bool is_market(const dcsr_i_file_input *input)
+bool dcsr_i_is_market(const dcsr_i_file_input *input)
 {
     static const char banner[] = "%%matrixmarket";
-    bool compressed;
-    const dcsr_i_format format = dcsr_i_format_of(input->name, &compressed);
+    dcsr_i_packing packing;
+    const dcsr_i_format format = dcsr_i_format_of(input->name, &packing);
     if (format != DCSR_I_UNKNOWN) return format == DCSR_I_MATRIX_MARKET;
     return input->text != input->end && dcsr_i_same_letters(input->text, banner, sizeof banner - 1);
 }
 
-static dcsr_status read_text(dcsr_coo *coo, const dcsr_i_text *text, const char *name,
+dcsr_status dcsr_i_read_text(dcsr_coo *coo, const dcsr_i_text *text, const char *name,
                              const dcsr_read_options *options)
 {
     dcsr_i_file_input input = {text->context, name, text->data, text->data + text->length};
-    return is_market(&input) ? dcsr_i_read_mtx(coo, &input) : dcsr_i_read_edges(coo, &input, options);
+    return dcsr_i_is_market(&input) ? dcsr_i_read_mtx(coo, &input) : dcsr_i_read_edges(coo, &input, options);
 }
 
 /* What all ways in have in common. */
@@ -97,41 +97,38 @@ static dcsr_status check_place(dcsr_coo *coo)
 dcsr_status dcsr_coo_read_buffer(dcsr_coo *coo, dcsr_context *context, const char *name, const char *text,
                                  size_t length, const dcsr_read_options *options)
 {
-    bool compressed;
+    dcsr_i_packing packing;
     DCSR_TRY(check_place(coo));
     DCSR_TRY(check_name(context, name));
-    if (dcsr_i_format_of(name, &compressed) == DCSR_I_UNKNOWN) return dcsr_i_unknown_format(name);
+    if (dcsr_i_format_of(name, &packing) == DCSR_I_UNKNOWN) return dcsr_i_unknown_format(name);
     if (!text && length) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: the text is NULL", name);
-    if (dcsr_i_is_gzip(text, length))
+    if (dcsr_i_packing_of(text, length))
         return dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: the text is compressed; inflate it first", name);
     bool whole = !length || text[length - 1] == '\n';
     dcsr_i_text lines = {.context = context, .data = (char *)(uintptr_t)text, .length = length};
     if (!whole) DCSR_TRY(dcsr_i_text_copy(&lines, context, text, length));
-    dcsr_status status = read_text(coo, &lines, name, options);
+    dcsr_status status = dcsr_i_read_text(coo, &lines, name, options);
     if (!whole) dcsr_i_text_free(&lines);
     return status;
 }
 
 /* -- Files ----------------------------------------------------------------------------------------------- */
 
-struct dcsr_input {
-    dcsr_i_textfile file;
-    bool read;
-    size_t bytes; /* of this structure with the name */
-    char name[];
-};
-
-dcsr_status dcsr_input_open(dcsr_input **input, dcsr_context *context, const char *path)
+static dcsr_status open_input(dcsr_input **input, dcsr_context *context, const char *path,
+                              const dcsr_line_format *format)
 {
-    if (!input) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_input_open: input is NULL");
-    *input = NULL;
     DCSR_TRY(check_name(context, path));
     const size_t length = strlen(path) + 1, bytes = sizeof(dcsr_input) + length;
     dcsr_input *opened = dcsr_i_calloc(context, DCSR_I_SCRATCH, bytes, 1);
     if (!opened) return DCSR_ERROR_OUT_OF_MEMORY;
     opened->bytes = bytes;
+    opened->plain = true;
     memcpy(opened->name, path, length);
-    dcsr_status status = dcsr_i_textfile_open(&opened->file, context, opened->name);
+    dcsr_status status = dcsr_i_textfile_open(&opened->file, context, opened->name, format);
+    if (status == DCSR_OK && format) {
+        status = dcsr_i_input_describe(opened, format);
+        if (status != DCSR_OK) dcsr_i_textfile_close(&opened->file);
+    }
     if (status == DCSR_OK)
         *input = opened;
     else
@@ -139,11 +136,29 @@ dcsr_status dcsr_input_open(dcsr_input **input, dcsr_context *context, const cha
     return status;
 }
 
+dcsr_status dcsr_input_open(dcsr_input **input, dcsr_context *context, const char *path)
+{
+    if (!input) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_input_open: input is NULL");
+    *input = NULL;
+    return open_input(input, context, path, NULL);
+}
+
+dcsr_status dcsr_input_open_lines(dcsr_input **input, dcsr_context *context, const char *path,
+                                  const dcsr_line_format *format)
+{
+    if (!input) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_input_open_lines: input is NULL");
+    *input = NULL;
+    if (!format)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "dcsr_input_open_lines: format is NULL; dcsr_input_open() needs none");
+    return open_input(input, context, path, format);
+}
+
 static dcsr_status check_unread(const dcsr_input *input, const char *function)
 {
     if (!input) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: input is NULL", function);
     DCSR_TRY(dcsr_i_context_check(input->file.text.context));
-    if (!input->read) return DCSR_OK;
+    if (!input->read && !input->batches.begun) return DCSR_OK;
     return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: it has been read already; open it again",
                        input->name);
 }
@@ -165,13 +180,11 @@ static dcsr_status find_type(bool *found, dcsr_type *type, const dcsr_input *inp
     at->searched = text->length;
     if (!last) return DCSR_OK;
     dcsr_i_file_input lines = {text->context, input->name, text->data, last + 1};
-    if (is_market(&lines)) {
+    if (!input->described && dcsr_i_is_market(&lines)) {
         *found = true;
         return dcsr_i_mtx_type(type, &lines);
     }
-    const int values = dcsr_i_edge_values(lines.text + at->passed, lines.end);
-    *found = values >= 0;
-    *type = values > 0 ? DCSR_FP64 : DCSR_PATTERN;
+    *found = dcsr_i_input_type(type, input, lines.text + (input->described ? 0 : at->passed), lines.end);
     at->passed = (size_t)(lines.end - lines.text);
     return DCSR_OK;
 }
@@ -207,8 +220,11 @@ dcsr_status dcsr_input_read(dcsr_coo *coo, dcsr_input *input, const dcsr_read_op
     DCSR_TRY(check_unread(input, "dcsr_input_read"));
     dcsr_i_textfile *file = &input->file;
     input->read = true;
+    if (input->described)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: it was opened with a format of lines; read it in batches", input->name);
     DCSR_TRY(dcsr_i_textfile_finish(file, options));
-    dcsr_status status = read_text(coo, &file->text, input->name, options);
+    dcsr_status status = dcsr_i_read_text(coo, &file->text, input->name, options);
     if (status == DCSR_OK) status = check_end(file, options);
     if (status != DCSR_OK) dcsr_coo_free(coo);
     if (options && options->report)
@@ -222,6 +238,7 @@ void dcsr_input_close(dcsr_input *input)
 {
     if (!input) return;
     dcsr_context *context = input->file.text.context;
+    dcsr_i_batches_free(input);
     dcsr_i_textfile_close(&input->file);
     dcsr_i_free(context, DCSR_I_SCRATCH, input, input->bytes, 1);
 }

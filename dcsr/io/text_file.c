@@ -2,20 +2,25 @@
  *
  * Read rather than mapped: a pipe cannot be mapped, a mapped file that another program shortens kills the
  * process, and the parser wants the text to end in '\n' whatever the file ends in. A compressed file goes
- * through inflate in blocks; members that follow each other count as one file, as gzip has it, and zeros
- * between them and after the last one (padding) are skipped. */
+ * through inflate or zstd in blocks; gzip members and zstd frames that follow each other count as one file, and
+ * zeros between members and after the last one (padding) are skipped.
+ *
+ * A file that is followed is asked for more FOLLOW times a second, as a change of its name (it was rotated) or
+ * of its size (truncated) has to be looked for anyway. */
 #include "dcsr/io/text_file.h"
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
-#include "dcsr/io/file_format.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
-enum { BLOCK = 1 << 16, PROGRESS = 4 << 20, USUAL_RATIO = 4, MAGIC = 2 };
+enum { BLOCK = 1 << 16, PROGRESS = 4 << 20, USUAL_RATIO = 4, MAGIC = 2, PIPE_ROOM = 1 << 20, FOLLOW = 20 };
 
 /* -- The file -------------------------------------------------------------------------------------------- */
 
@@ -24,17 +29,18 @@ static dcsr_status io_error(const dcsr_i_textfile *file, const char *what)
     return dcsr_i_fail(DCSR_ERROR_IO, "%s: cannot be %s: %s", file->path, what, strerror(errno));
 }
 
-dcsr_status dcsr_i_textfile_open(dcsr_i_textfile *file, dcsr_context *context, const char *path)
+dcsr_status dcsr_i_textfile_open(dcsr_i_textfile *file, dcsr_context *context, const char *path,
+                                 bool any_name)
 {
     const int given = dcsr_i_descriptor_of(path);
     struct stat status;
-    bool packed;
     *file = (dcsr_i_textfile){.text.context = context, .path = path};
-    file->format = dcsr_i_format_of(path, &packed) != DCSR_I_UNKNOWN;
+    file->named = dcsr_i_format_of(path, &file->packing) != DCSR_I_UNKNOWN;
     file->descriptor =
         given < 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : fcntl(given, F_DUPFD_CLOEXEC, 0);
     if (file->descriptor < 0)
-        return errno == ENOENT && !file->format ? dcsr_i_unknown_format(path) : io_error(file, "opened");
+        return errno == ENOENT && !file->named && !any_name ? dcsr_i_unknown_format(path)
+                                                            : io_error(file, "opened");
     if (fstat(file->descriptor, &status)) {
         dcsr_status failed = io_error(file, "opened");
         close(file->descriptor);
@@ -44,7 +50,9 @@ dcsr_status dcsr_i_textfile_open(dcsr_i_textfile *file, dcsr_context *context, c
     file->stream = given >= 0 || !(regular || S_ISDIR(status.st_mode));
     const off_t at = regular ? lseek(file->descriptor, 0, SEEK_CUR) : 0;
     if (regular && at >= 0 && status.st_size > at) file->size = (uint64_t)(status.st_size - at);
-    if (file->format || file->stream) return DCSR_OK;
+    if (S_ISFIFO(status.st_mode))
+        fcntl(file->descriptor, F_SETPIPE_SZ, PIPE_ROOM); /* where that is allowed */
+    if (file->named || file->stream || any_name) return DCSR_OK;
     close(file->descriptor);
     return dcsr_i_unknown_format(path);
 }
@@ -57,21 +65,98 @@ static void report(dcsr_i_textfile *file, bool end)
     file->progress(file->user, file->done, file->size > file->done ? file->size : known ? file->done : 0);
 }
 
-/* Up to `room` bytes; *count is 0 at the end only. Whoever shares a descriptor may have told it not to wait.
- */
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Waits for the stream until the deadline; a signal ends that as well. */
+static bool is_ready(const dcsr_i_textfile *file)
+{
+    if (!file->deadline || !file->stream) return true;
+    const double left = file->deadline - now();
+    struct timespec wait = {0};
+    if (left > 0) wait.tv_sec = (time_t)left, wait.tv_nsec = (long)((left - (double)(time_t)left) * 1e9);
+    return ppoll(&(struct pollfd){.fd = file->descriptor, .events = POLLIN}, 1, &wait, NULL) > 0;
+}
+
+/* Whether another file has the name now. While none has, this one is still followed. */
+static bool was_rotated(const dcsr_i_textfile *file, const struct stat *open)
+{
+    struct stat named;
+    if (stat(file->path, &named)) return false;
+    return named.st_ino != open->st_ino || named.st_dev != open->st_dev;
+}
+
+/* At the end of a file that is followed: what has become of it, or a pause, or nothing where there may be more:
+ * one that was rotated is read once more, as it may have grown just before. */
+static void wait_for_growth(dcsr_i_textfile *file)
+{
+    struct stat open;
+    const off_t at = lseek(file->descriptor, 0, SEEK_CUR);
+    if (fstat(file->descriptor, &open) || open.st_size > at) return;
+    if (open.st_size < at)
+        file->changed = DCSR_I_TRUNCATED;
+    else if (was_rotated(file, &open))
+        file->changed = DCSR_I_ROTATED;
+    if (file->changed != DCSR_I_SAME) return;
+    double wait = 1.0 / FOLLOW, left = file->deadline ? file->deadline - now() : wait;
+    if (left < wait) wait = left > 0 ? left : 0;
+    const bool woken = wait > 0 && nanosleep(&(struct timespec){.tv_nsec = (long)(wait * 1e9)}, NULL);
+    file->paused = woken || (file->deadline && now() >= file->deadline);
+}
+
+/* Up to `room` bytes; *count is 0 at the end only, or in a pause, or where the file has changed. Whoever shares
+ * a descriptor may have told it not to wait. */
 static dcsr_status read_some(dcsr_i_textfile *file, void *to, size_t room, size_t *count)
 {
-    ssize_t got;
-    for (;;) {
+    ssize_t got = 0;
+    *count = 0;
+    for (file->paused = false;;) {
+        file->paused = !is_ready(file);
+        if (file->paused) return DCSR_OK;
         got = read(file->descriptor, to, room < PROGRESS ? room : PROGRESS);
+        if (got == 0 && file->follow && file->changed == DCSR_I_SAME) {
+            wait_for_growth(file);
+            if (file->paused || file->changed == DCSR_I_TRUNCATED) return DCSR_OK;
+            continue;
+        }
         if (got >= 0 || (errno != EINTR && errno != EAGAIN)) break;
-        if (errno == EAGAIN) poll(&(struct pollfd){.fd = file->descriptor, .events = POLLIN}, 1, -1);
+        if (errno == EAGAIN && !file->deadline)
+            poll(&(struct pollfd){.fd = file->descriptor, .events = POLLIN}, 1, -1);
     }
     *count = got > 0 ? (size_t)got : 0;
     if (got < 0) return io_error(file, "read");
     file->done += *count;
     report(file, *count == 0);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_textfile_renew(dcsr_i_textfile *file)
+{
+    if (file->changed == DCSR_I_TRUNCATED) {
+        if (lseek(file->descriptor, 0, SEEK_SET)) return io_error(file, "read from its beginning");
+    } else {
+        const int next = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (next < 0) return io_error(file, "opened");
+        close(file->descriptor);
+        file->descriptor = next;
+    }
+    file->changed = DCSR_I_SAME;
+    file->drained = false;
+    file->done = file->reported = 0;
+    return DCSR_OK;
+}
+
+bool dcsr_i_textfile_seek(dcsr_i_textfile *file, uint64_t bytes)
+{
+    if (file->stream || file->packing != DCSR_I_PLAIN || bytes > file->size) return false;
+    if (lseek(file->descriptor, (off_t)bytes, SEEK_SET) < 0) return false;
+    dcsr_i_text_drop(&file->text, file->text.length);
+    file->done = bytes;
+    return true;
 }
 
 /* -- The text -------------------------------------------------------------------------------------------- */
@@ -85,6 +170,17 @@ static dcsr_status set_capacity(dcsr_i_text *text, size_t capacity)
     return DCSR_OK;
 }
 
+dcsr_status dcsr_i_text_reserve(dcsr_i_text *text, size_t capacity)
+{
+    return capacity > text->capacity ? set_capacity(text, capacity) : DCSR_OK;
+}
+
+void dcsr_i_text_drop(dcsr_i_text *text, size_t bytes)
+{
+    text->length -= bytes;
+    if (text->length && bytes) memmove(text->data, text->data + bytes, text->length);
+}
+
 /* Makes sure that there is room for one byte more. */
 static dcsr_status grow(dcsr_i_text *text)
 {
@@ -96,7 +192,7 @@ static bool ends_in_line(const dcsr_i_text *text)
     return !text->length || text->data[text->length - 1] == '\n';
 }
 
-static dcsr_status end_line(dcsr_i_text *text)
+dcsr_status dcsr_i_text_end_line(dcsr_i_text *text)
 {
     if (ends_in_line(text)) return DCSR_OK;
     DCSR_TRY(grow(text));
@@ -111,16 +207,33 @@ static dcsr_status read_plain(dcsr_i_textfile *file)
     DCSR_TRY(grow(text));
     DCSR_TRY(read_some(file, text->data + text->length, text->capacity - text->length, &count));
     text->length += count;
-    file->ended = !count;
+    file->drained = !count && file->changed != DCSR_I_SAME;
+    file->ended = !count && !file->paused && !file->drained;
     return DCSR_OK;
 }
 
 /* -- Compressed ------------------------------------------------------------------------------------------ */
 
-bool dcsr_i_is_gzip(const void *data, size_t length)
+static const unsigned char gzip_magic[] = {0x1f, 0x8b}, zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+static bool is_gzip(const void *data, size_t length)
 {
-    const unsigned char *byte = data;
-    return length >= MAGIC && byte[0] == 0x1f && byte[1] == 0x8b;
+    return length >= sizeof gzip_magic && !memcmp(data, gzip_magic, sizeof gzip_magic);
+}
+
+dcsr_i_packing dcsr_i_packing_of(const void *data, size_t length)
+{
+    if (is_gzip(data, length)) return DCSR_I_GZIP;
+    return length >= sizeof zstd_magic && !memcmp(data, zstd_magic, sizeof zstd_magic) ? DCSR_I_ZSTD
+                                                                                       : DCSR_I_PLAIN;
+}
+
+/* Whether more bytes may make it compressed data. */
+static bool may_be_packed(const dcsr_i_text *text)
+{
+    const size_t n = text->length;
+    return !n || (n < sizeof gzip_magic && !memcmp(text->data, gzip_magic, n)) ||
+           (n < sizeof zstd_magic && !memcmp(text->data, zstd_magic, n));
 }
 
 static uint64_t inflated_to(const dcsr_i_textfile *file)
@@ -134,7 +247,7 @@ static dcsr_status damaged(const dcsr_i_textfile *file, const char *what)
                        (unsigned long long)inflated_to(file));
 }
 
-/* Makes sure that the block has `least` bytes; fewer are left at the end of the file only. */
+/* Makes sure that the block has `least` bytes; fewer are left at the end of the file, or in a pause. */
 static dcsr_status refill(dcsr_i_textfile *file, size_t least)
 {
     z_stream *in = &file->inflater;
@@ -153,20 +266,25 @@ static dcsr_status refill(dcsr_i_textfile *file, size_t least)
 static dcsr_status next_member(dcsr_i_textfile *file)
 {
     z_stream *in = &file->inflater;
+    file->within = true;
     for (;;) {
         DCSR_TRY(refill(file, 1));
+        if (file->paused) return DCSR_OK;
         if (!in->avail_in || *in->next_in) break;
         in->next_in++;
         in->avail_in--;
     }
     DCSR_TRY(refill(file, MAGIC));
+    if (file->paused) return DCSR_OK;
+    file->within = false;
     file->ended = !in->avail_in;
     if (file->ended) return DCSR_OK;
     /* A file that breaks off after the first byte of a member is truncated. */
-    if (dcsr_i_is_gzip(in->next_in, in->avail_in) || (in->avail_in == 1 && *in->next_in == 0x1f))
+    if (is_gzip(in->next_in, in->avail_in) || (in->avail_in == 1 && *in->next_in == 0x1f))
         return inflateReset(in) == Z_OK ? DCSR_OK : damaged(file, "the compressed data are damaged");
     file->ended = true;
     file->ignored_from = inflated_to(file);
+    file->deadline = 0;
     while (in->avail_in) {
         file->ignored += in->avail_in;
         in->avail_in = 0;
@@ -181,7 +299,13 @@ static dcsr_status inflate_some(dcsr_i_textfile *file)
     z_stream *in = &file->inflater;
     const size_t before = text->length;
     while (text->length == before && !file->ended) {
+        if (file->within) {
+            DCSR_TRY(next_member(file));
+            if (file->paused) break;
+            continue;
+        }
         DCSR_TRY(refill(file, 1));
+        if (file->paused) break;
         if (!in->avail_in) return damaged(file, "the compressed data break off; the file is truncated");
         DCSR_TRY(grow(text));
         const size_t room = text->capacity - text->length;
@@ -192,18 +316,54 @@ static dcsr_status inflate_some(dcsr_i_textfile *file)
         text->length += given - in->avail_out;
         if (code == Z_MEM_ERROR) return DCSR_ERROR_OUT_OF_MEMORY;
         if (code == Z_STREAM_END)
-            DCSR_TRY(next_member(file));
+            file->within = true;
         else if (code != Z_OK && !(code == Z_BUF_ERROR && !in->avail_in))
             return damaged(file, "the compressed data are damaged");
     }
     return DCSR_OK;
 }
 
+/* The same for zstd. What its frames hold may be longer than the room that there is: then it is asked again
+ * before anything is read. */
+static dcsr_status unpack_some(dcsr_i_textfile *file)
+{
+    dcsr_i_text *text = &file->text;
+    z_stream *in = &file->inflater;
+    const size_t before = text->length;
+    while (text->length == before && !file->ended) {
+        DCSR_TRY(refill(file, 1));
+        if (file->paused) break;
+        if (!in->avail_in && file->within)
+            return damaged(file, "the compressed data break off; the file is truncated");
+        file->ended = !in->avail_in;
+        if (file->ended) break;
+        for (bool full = true; full;) {
+            DCSR_TRY(grow(text));
+            ZSTD_inBuffer from = {in->next_in, in->avail_in, 0};
+            ZSTD_outBuffer to = {text->data + text->length, text->capacity - text->length, 0};
+            const size_t left = ZSTD_decompressStream(file->unpacker, &to, &from);
+            if (ZSTD_isError(left))
+                return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation
+                           ? DCSR_ERROR_OUT_OF_MEMORY
+                           : damaged(file, "the compressed data are damaged");
+            text->length += to.pos;
+            in->next_in += from.pos;
+            in->avail_in -= (uInt)from.pos;
+            file->within = left != 0;
+            full = to.pos == to.size && file->within;
+        }
+    }
+    return DCSR_OK;
+}
+
 /* What was read to find out that the file is compressed becomes the block. */
-static dcsr_status begin_inflating(dcsr_i_textfile *file)
+static dcsr_status begin_unpacking(dcsr_i_textfile *file)
 {
     file->inflater = dcsr_i_gzip_stream(file->text.context);
-    if (inflateInit2(&file->inflater, DCSR_I_GZIP_WINDOW) != Z_OK) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (file->packing == DCSR_I_ZSTD) file->unpacker = ZSTD_createDCtx();
+    if (file->packing == DCSR_I_ZSTD ? !file->unpacker
+                                     : inflateInit2(&file->inflater, DCSR_I_GZIP_WINDOW) != Z_OK)
+        return dcsr_i_fail(DCSR_ERROR_OUT_OF_MEMORY, "%s: out of memory for what is compressed", file->path);
     file->block = (unsigned char *)file->text.data;
     file->inflater.next_in = file->block;
     file->inflater.avail_in = (uInt)file->text.length;
@@ -213,35 +373,53 @@ static dcsr_status begin_inflating(dcsr_i_textfile *file)
 
 /* -- Both ------------------------------------------------------------------------------------------------ */
 
-/* A pipe may give a byte at a time; what is compressed is known by two. */
+/* What is read in begin() must fit the block. A pipe may give a byte at a time. */
 static dcsr_status begin(dcsr_i_textfile *file)
 {
-    bool named;
-    dcsr_i_format_of(file->path, &named);
-    DCSR_TRY(set_capacity(&file->text, BLOCK));
-    while (file->text.length < MAGIC && !file->ended) DCSR_TRY(read_plain(file));
-    file->compressed = dcsr_i_is_gzip(file->text.data, file->text.length);
-    if (file->format && file->compressed != named)
-        return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                           named ? "%s: not a gzip file, though its name ends in .gz"
-                                 : "%s: the file is compressed; give it a name that ends in .gz",
-                           file->path);
-    if (file->compressed) DCSR_TRY(begin_inflating(file));
+    static const char *const names[] = {"", "a gzip file, though its name ends in .gz",
+                                        "a zstd file, though its name ends in .zst"};
+    static const char *const endings[] = {"", ".gz", ".zst"};
+    if (!file->text.capacity) DCSR_TRY(set_capacity(&file->text, BLOCK));
+    while (may_be_packed(&file->text) && !file->ended) {
+        DCSR_TRY(read_plain(file));
+        if (file->paused || file->changed != DCSR_I_SAME) return DCSR_OK;
+    }
+    const dcsr_i_packing found = dcsr_i_packing_of(file->text.data, file->text.length);
+    if (file->named && found != file->packing)
+        return found == DCSR_I_PLAIN
+                   ? dcsr_i_fail(DCSR_ERROR_FORMAT, "%s: not %s", file->path, names[file->packing])
+                   : dcsr_i_fail(DCSR_ERROR_FORMAT,
+                                 "%s: the file is compressed; give it a name that ends in %s", file->path,
+                                 endings[found]);
+    file->packing = found;
+    if (found != DCSR_I_PLAIN) DCSR_TRY(begin_unpacking(file));
     file->begun = true;
-    return file->compressed ? inflate_some(file) : DCSR_OK;
+    return DCSR_OK;
 }
 
 static dcsr_status end(dcsr_i_textfile *file)
 {
-    file->broken_off = !file->size && file->stream && !file->compressed && !ends_in_line(&file->text);
-    return end_line(&file->text);
+    file->broken_off = !file->size && file->stream && !file->packing && !ends_in_line(&file->text);
+    return dcsr_i_text_end_line(&file->text);
 }
 
 dcsr_status dcsr_i_textfile_more(dcsr_i_textfile *file)
 {
+    static dcsr_status (*const more[])(dcsr_i_textfile *) = {read_plain, inflate_some, unpack_some};
+    const size_t before = file->text.length;
     if (file->ended) return DCSR_OK;
-    DCSR_TRY(!file->begun ? begin(file) : file->compressed ? inflate_some(file) : read_plain(file));
+    if (!file->begun) DCSR_TRY(begin(file));
+    if (file->begun && !file->ended && (file->packing || file->text.length == before))
+        DCSR_TRY(more[file->packing](file));
     return file->ended ? end(file) : DCSR_OK;
+}
+
+dcsr_status dcsr_i_textfile_check_rest(const dcsr_i_textfile *file)
+{
+    if (!file->ignored) return DCSR_OK;
+    return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                       "%s: there is something after the compressed data at byte %llu of the file",
+                       file->path, (unsigned long long)file->ignored_from);
 }
 
 dcsr_status dcsr_i_textfile_finish(dcsr_i_textfile *file, const dcsr_read_options *options)
@@ -249,19 +427,16 @@ dcsr_status dcsr_i_textfile_finish(dcsr_i_textfile *file, const dcsr_read_option
     if (options) file->progress = options->progress, file->user = options->user;
     if (file->ended) report(file, true);
     DCSR_TRY(dcsr_i_textfile_more(file));
-    const size_t expected = file->compressed ? USUAL_RATIO * file->size : file->size + 1;
+    const size_t expected = file->packing ? USUAL_RATIO * file->size : file->size + 1;
     if (!file->ended && expected > file->text.capacity) DCSR_TRY(set_capacity(&file->text, expected));
     while (!file->ended) DCSR_TRY(dcsr_i_textfile_more(file));
-    if (file->ignored && !(options && options->report))
-        return dcsr_i_fail(DCSR_ERROR_FORMAT,
-                           "%s: there is something after the compressed data at byte %llu of the file",
-                           file->path, (unsigned long long)file->ignored_from);
-    return DCSR_OK;
+    return options && options->report ? DCSR_OK : dcsr_i_textfile_check_rest(file);
 }
 
 void dcsr_i_textfile_close(dcsr_i_textfile *file)
 {
-    if (file->block) inflateEnd(&file->inflater);
+    if (file->block && file->packing == DCSR_I_GZIP) inflateEnd(&file->inflater);
+    ZSTD_freeDCtx(file->unpacker);
     dcsr_i_free(file->text.context, DCSR_I_SCRATCH, file->block, BLOCK, 1);
     dcsr_i_text_free(&file->text);
     close(file->descriptor);
@@ -273,7 +448,7 @@ dcsr_status dcsr_i_text_copy(dcsr_i_text *text, dcsr_context *context, const cha
     DCSR_TRY(set_capacity(text, length + 1));
     if (length) memcpy(text->data, data, length);
     text->length = length;
-    return end_line(text);
+    return dcsr_i_text_end_line(text);
 }
 
 void dcsr_i_text_free(dcsr_i_text *text)

@@ -8,22 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAST_CHUNK = 1 << 10, MOST_CHUNK = 1 << 20, CHUNKS = 64, REASON = 200, BYTES_PER_WORK = 8 };
+enum { LEAST_CHUNK = 1 << 10, MOST_CHUNK = 1 << 20, CHUNKS = 64, BYTES_PER_WORK = 8 };
 
 struct dcsr_i_text_chunk {
     const char *begin, *end;
     uint64_t first_line, lines;
     uint64_t offset;  /* of its part of the arrays */
     uint64_t entries; /* parsed, before the error if there is one */
+    uint64_t skipped; /* lines */
     uint64_t max_row, max_col;
     uint64_t error_line; /* 0: none */
-    char reason[REASON];
+    char reason[DCSR_I_REASON];
 };
 
-typedef struct dcsr_i_target {
-    uint64_t *row, *col;
-    void *values;
-} target;
+typedef dcsr_i_target target;
 
 uint64_t dcsr_i_most_entries(const dcsr_i_lines *lines, uint64_t bytes)
 {
@@ -38,7 +36,7 @@ uint64_t dcsr_i_most_entries(const dcsr_i_lines *lines, uint64_t bytes)
 
 static bool is_comment(const dcsr_i_lines *lines, char c)
 {
-    return c == '%' || (c == '#' && lines->edges);
+    return (c == '%' && !(lines->fields && lines->fields->named)) || (c == '#' && lines->edges);
 }
 
 /* Whether the number that ended at p ends there: blank, separator or end of line. */
@@ -55,7 +53,7 @@ static const char *skip_separator(const dcsr_i_lines *lines, const char *p)
     return p;
 }
 
-#define COMPLAIN(chunk, ...) (snprintf((chunk)->reason, REASON, __VA_ARGS__), (const char *)NULL)
+#define COMPLAIN(chunk, ...) (snprintf((chunk)->reason, DCSR_I_REASON, __VA_ARGS__), (const char *)NULL)
 
 /* Says why the word at p is no valid index. */
 static const char *bad_index(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
@@ -127,6 +125,42 @@ static const char *check_triangle(dcsr_i_text_chunk *chunk, const dcsr_i_lines *
         row == col ? "on" : "above", strict ? "skew-symmetric" : "symmetric");
 }
 
+static inline void put_indices(dcsr_i_text_chunk *chunk, const target *to, uint64_t at, uint64_t row,
+                               uint64_t col)
+{
+    to->row[at] = row;
+    to->col[at] = col;
+    if (row > chunk->max_row) chunk->max_row = row;
+    if (col > chunk->max_col) chunk->max_col = col;
+}
+
+static const char *check_index(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *end,
+                               const char *what, uint64_t index, uint64_t limit)
+{
+    if (index < limit) return end;
+    return COMPLAIN(chunk, "%s %llu is beyond the last one, which is %llu %s", what,
+                    (unsigned long long)index, (unsigned long long)(limit - 1), lines->bounded_by);
+}
+
+/* The same of a line with fields. */
+static const char *parse_fields(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
+                                const target *to, uint64_t at)
+{
+    dcsr_i_line_fields line;
+    const char *end = dcsr_i_fields_parse(lines->fields, p, &line, chunk->reason);
+    if (end && lines->fields->named) {
+        to->names[2 * at] = line.names[0];
+        to->names[2 * at + 1] = line.names[1];
+    } else if (end) {
+        end = check_index(chunk, lines, end, "row", line.row, lines->rows);
+        if (end) end = check_index(chunk, lines, end, "column", line.col, lines->cols);
+        if (end) put_indices(chunk, to, at, line.row, line.col);
+    }
+    if (lines->type != DCSR_PATTERN) ((double *)to->values)[at] = line.value;
+    if (lines->fields->timed) to->times[at] = line.time;
+    return end;
+}
+
 /* The entry at p, which is not a blank, into place `at`; returns the end of the line, or NULL with the reason
  * set. */
 static inline const char *parse_entry(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, const char *p,
@@ -138,10 +172,7 @@ static inline const char *parse_entry(dcsr_i_text_chunk *chunk, const dcsr_i_lin
         p = skip_separator(lines, p);
         if (!(p = scan_index(chunk, lines, p, "column", lines->cols, &col))) return NULL;
         if (lines->triangle != DCSR_I_WHOLE && !(p = check_triangle(chunk, lines, p, row, col))) return NULL;
-        to->row[at] = row;
-        to->col[at] = col;
-        if (row > chunk->max_row) chunk->max_row = row;
-        if (col > chunk->max_col) chunk->max_col = col;
+        put_indices(chunk, to, at, row, col);
         if (lines->type != DCSR_PATTERN) p = skip_separator(lines, p);
     }
     if (lines->type != DCSR_PATTERN && !(p = scan_value(chunk, lines, p, to->values, at))) return NULL;
@@ -161,7 +192,7 @@ static void count_columns(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, c
     int columns = 0;
     for (; *p != '\n'; columns++) p = skip_separator(lines, dcsr_i_word_end(p));
     if (columns == 2) return;
-    snprintf(chunk->reason, REASON,
+    snprintf(chunk->reason, DCSR_I_REASON,
              "a relation of %d column%s; an edge has two: write those two to a file of their own", columns,
              columns == 1 ? "" : "s");
 }
@@ -177,11 +208,10 @@ static const char *next_line(const char *p)
 static inline const char *next_entry(const dcsr_i_lines *lines, const char *p, const char *end,
                                      uint64_t *line)
 {
-    while (p < end) {
-        p = dcsr_i_skip_blanks(p);
-        if (*p != '\n' && !is_comment(lines, *p)) break;
-        p = next_line(p);
-        ++*line;
+    for (; p < end; ++*line) {
+        const char *first = dcsr_i_skip_blanks(p);
+        if (*first != '\n' && !is_comment(lines, *first)) return lines->fields ? p : first;
+        p = next_line(first);
     }
     return p;
 }
@@ -192,13 +222,19 @@ static void parse_chunk(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines, con
     const char *p = next_entry(lines, chunk->begin, chunk->end, &line);
     while (p < chunk->end) {
         const char *entry = p;
-        p = parse_entry(chunk, lines, p, to, at);
-        if (!p) {
+        p = (lines->fields ? parse_fields : parse_entry)(chunk, lines, p, to, at);
+        if (p) {
+            if (to->ends)
+                to->ends[at] = (dcsr_i_place){lines->position + (uint64_t)(p + 1 - lines->text), line};
+            at++;
+        } else if (lines->skip_bad) {
+            chunk->skipped++;
+            p = next_line(entry) - 1;
+        } else {
             if (lines->relation) count_columns(chunk, lines, entry);
             chunk->error_line = line;
             break;
         }
-        at++;
         line++;
         p = next_entry(lines, p + 1, chunk->end, &line);
     }
@@ -282,32 +318,40 @@ static dcsr_status first_error(const dcsr_i_chunks *chunks, const dcsr_i_lines *
     return DCSR_OK;
 }
 
+static void close_gap(const target *to, uint64_t filled, const dcsr_i_text_chunk *chunk, size_t value_size)
+{
+    const uint64_t from = chunk->offset, n = chunk->entries;
+    if (from == filled || !n) return;
+#define CLOSE(array, size) \
+    if (array) memmove((char *)(array) + filled * (size), (char *)(array) + from * (size), n * (size))
+    CLOSE(to->row, sizeof *to->row);
+    CLOSE(to->col, sizeof *to->col);
+    CLOSE(to->times, sizeof *to->times);
+    CLOSE(to->ends, sizeof *to->ends);
+    CLOSE(to->names, 2 * sizeof *to->names);
+    if (value_size) CLOSE(to->values, value_size);
+#undef CLOSE
+}
+
+/* Up to the first error. */
 static void close_gaps(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, const target *to)
 {
-    size_t value_size = dcsr_type_size(lines->type);
     uint64_t filled = 0;
-    for (uint64_t i = 0; i < chunks->count; i++) {
+    bool good = true;
+    for (uint64_t i = 0; i < chunks->count && good; i++) {
         const dcsr_i_text_chunk *chunk = &chunks->chunk[i];
-        if (chunk->offset != filled && chunk->entries) {
-            if (lines->indexed) {
-                memmove(to->row + filled, to->row + chunk->offset, chunk->entries * sizeof(uint64_t));
-                memmove(to->col + filled, to->col + chunk->offset, chunk->entries * sizeof(uint64_t));
-            }
-            if (value_size)
-                memmove((char *)to->values + filled * value_size,
-                        (char *)to->values + chunk->offset * value_size, chunk->entries * value_size);
-        }
+        close_gap(to, filled, chunk, dcsr_type_size(lines->type));
         filled += chunk->entries;
+        chunks->skipped += chunk->skipped;
         if (chunk->max_row > chunks->max_row) chunks->max_row = chunk->max_row;
         if (chunk->max_col > chunks->max_col) chunks->max_col = chunk->max_col;
+        good = !chunk->error_line;
     }
     chunks->entries = filled;
 }
 
-dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, uint64_t *row,
-                                uint64_t *col, void *values)
+dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines, const dcsr_i_target *to)
 {
-    target to = {row, col, values};
     int threads = dcsr_i_threads(chunks->context, (uint64_t)(lines->end - lines->text) / BYTES_PER_WORK);
     _Atomic uint64_t first_bad = UINT64_MAX; /* chunks after one that failed need not be parsed */
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
@@ -315,13 +359,12 @@ dcsr_status dcsr_i_chunks_parse(dcsr_i_chunks *chunks, const dcsr_i_lines *lines
         dcsr_i_text_chunk *chunk = &chunks->chunk[i];
         uint64_t bad = atomic_load_explicit(&first_bad, memory_order_relaxed);
         if (bad < i) continue;
-        parse_chunk(chunk, lines, &to);
+        parse_chunk(chunk, lines, to);
         while (chunk->error_line && i < bad && !atomic_compare_exchange_weak(&first_bad, &bad, i)) {
         }
     }
-    dcsr_status status = first_error(chunks, lines);
-    if (status == DCSR_OK) close_gaps(chunks, lines, &to);
-    return status;
+    close_gaps(chunks, lines, to);
+    return first_error(chunks, lines);
 }
 
 void dcsr_i_chunks_free(dcsr_i_chunks *chunks)
@@ -338,4 +381,11 @@ int dcsr_i_edge_values(const char *text, const char *end)
     if (p == end) return -1;
     for (int column = 0; column < 2; column++) p = skip_separator(&edges, dcsr_i_word_end(p));
     return *p != '\n';
+}
+
+const char *dcsr_i_first_entry(const dcsr_i_lines *lines)
+{
+    uint64_t line = 0;
+    const char *p = next_entry(lines, lines->text, lines->end, &line);
+    return p == lines->end ? NULL : p;
 }

@@ -113,19 +113,28 @@ static dcsr_status check_entries(const dcsr_coo *coo, const char *path)
     return DCSR_OK;
 }
 
-static void write_mtx_head(dcsr_i_output *out, const dcsr_coo *coo)
+/* Of a symmetric matrix, what is on the diagonal and below. */
+static bool is_listed(const dcsr_coo *coo, uint64_t i, bool lower)
 {
+    return !lower || coo->row_indices[i] >= coo->col_indices[i];
+}
+
+static void write_mtx_head(dcsr_i_output *out, const dcsr_coo *coo, bool lower)
+{
+    uint64_t listed = 0;
+    for (uint64_t i = 0; i < coo->nnz; i++) listed += is_listed(coo, i, lower);
     const char *field = coo->type == DCSR_PATTERN ? "pattern" : is_floating(coo->type) ? "real" : "integer";
     char *to = dcsr_i_output_room(out);
-    to += sprintf(to, "%%%%MatrixMarket matrix coordinate %s general\n%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-                  field, coo->rows, coo->cols, coo->nnz);
+    to += sprintf(to, "%%%%MatrixMarket matrix coordinate %s %s\n%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                  field, lower ? "symmetric" : "general", coo->rows, coo->cols, listed);
     dcsr_i_output_take(out, to);
 }
 
-static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base, char separator)
+static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base, char separator, bool lower)
 {
     value_printer *print_value = value_printers[coo->type];
     for (uint64_t i = 0; i < coo->nnz; i++) {
+        if (!is_listed(coo, i, lower)) continue;
         char *to = dcsr_i_output_room(out);
         to = print_unsigned(to, coo->row_indices[i] + base);
         *to++ = separator;
@@ -147,13 +156,20 @@ static char separator_of(const char *path)
     return length > suffix && dcsr_i_same_letters(path + length - suffix, ".csv", suffix) ? ',' : '\t';
 }
 
-dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path)
+static dcsr_status check_call(const dcsr_coo *coo, const char *path)
 {
     DCSR_TRY(dcsr_i_coo_check(coo));
     DCSR_TRY(dcsr_i_context_check(coo->context));
     if (!path) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_write: path is NULL");
-    bool compressed;
-    dcsr_i_format format = dcsr_i_format_of(path, &compressed);
+    return DCSR_OK;
+}
+
+/* `symmetric` is NULL where a symmetric matrix is to be written as any other. */
+static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, bool *symmetric)
+{
+    bool lower = false;
+    dcsr_i_packing packing;
+    dcsr_i_format format = dcsr_i_format_of(path, &packing);
     if (format == DCSR_I_UNKNOWN) {
         if (!dcsr_i_is_stream(path)) return dcsr_i_unknown_format(path);
         format = DCSR_I_MATRIX_MARKET;
@@ -166,14 +182,29 @@ dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path)
     DCSR_TRY(check_entries(coo, path));
 
     dcsr_i_output out;
+    if (symmetric && format == DCSR_I_MATRIX_MARKET) DCSR_TRY(dcsr_i_coo_is_symmetric(coo, &lower));
+    if (symmetric) *symmetric = lower;
     DCSR_TRY(dcsr_i_output_open(&out, coo->context, path));
     if (format == DCSR_I_MATRIX_MARKET) {
-        write_mtx_head(&out, coo);
-        write_entries(&out, coo, 1, ' ');
+        write_mtx_head(&out, coo, lower);
+        write_entries(&out, coo, 1, ' ', lower);
     } else {
-        write_entries(&out, coo, 0, separator_of(path));
+        write_entries(&out, coo, 0, separator_of(path), false);
     }
     return dcsr_i_output_close(&out);
+}
+
+dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path)
+{
+    DCSR_TRY(check_call(coo, path));
+    return write_matrix(coo, path, NULL);
+}
+
+dcsr_status dcsr_coo_write_symmetric(const dcsr_coo *coo, const char *path, bool *symmetric)
+{
+    bool unused;
+    DCSR_TRY(check_call(coo, path));
+    return write_matrix(coo, path, symmetric ? symmetric : &unused);
 }
 
 /* -- Dense matrices -------------------------------------------------------------------------------------- */
@@ -195,9 +226,9 @@ static dcsr_status check_dense(const dcsr_dense *dense, const char *path, uint64
 dcsr_status dcsr_dense_write(const dcsr_dense *dense, const char *path)
 {
     uint64_t elements = 0;
-    bool compressed;
+    dcsr_i_packing packing;
     DCSR_TRY(check_dense(dense, path, &elements));
-    if (dcsr_i_format_of(path, &compressed) != DCSR_I_MATRIX_MARKET)
+    if (dcsr_i_format_of(path, &packing) != DCSR_I_MATRIX_MARKET)
         return dcsr_i_fail(DCSR_ERROR_FORMAT,
                            "%s: a dense matrix is written to a name that ends in .mtx or .mtx.gz", path);
     dcsr_i_output out;

@@ -8,6 +8,8 @@
  *   .facts                        a binary relation: an edge list without values; more than two columns are
  *                                 refused
  *
+ * .zst (zstd) stands for .gz everywhere but in names of files to be written.
+ *
  * A file is opened once and read once, from front to back. So it may be a stream: a pipe, a device, or one of
  * /dev/stdin, /dev/fd/N and /proc/self/fd/N, which stand for an open descriptor of the process and are read
  * from its current position. A stream needs no ending: without one, its first bytes decide whether it is
@@ -23,6 +25,7 @@
 #define DCSR_READER_H
 
 #include <dcsr/coo.h>
+#include <dcsr/names.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,6 +83,90 @@ DCSR_API dcsr_status dcsr_input_look(dcsr_input *input, dcsr_type *type, bool *s
 DCSR_API dcsr_status dcsr_input_read(dcsr_coo *coo, dcsr_input *input, const dcsr_read_options *options);
 DCSR_API void dcsr_input_close(dcsr_input *input);
 
+/* The same in batches, which are parsed in parallel as the file is read: memory is bounded by the size of a
+ * batch, so the file may have no end.
+ *
+ * What the lines are may be said, as people's logs are not all edge lists. All zero: an edge list, as above.
+ * As soon as columns, a separator or numbering of names is said, a field may be quoted ("a, b"; two double
+ * quotes in it stand for one), blanks around others are left out, and an empty field that is wanted is an error.
+ * Where there are names, a line that begins with % is no comment. */
+typedef struct dcsr_line_format {
+    /* Numbers of columns, from 1 to 255. row and col both 0: 1 and 2, and the value 3 if the first entry has
+     * three; then there may be no others. value 0: there is none. time 0: there is none. Values are numbers;
+     * times are seconds, or ISO 8601 such as 2026-01-31T23:59:59.25+01:00 (UTC where no zone is told). */
+    uint32_t row, col, value, time;
+    /* 0: blanks and tabs, with a comma among them, as in edge lists; in .facts with names, tabs. Any other
+     * character separates each time, so that two of them hold an empty field. */
+    char separator;
+    uint64_t header; /* lines at the beginning that are not looked at */
+    /* Rows and columns are names, and this gives them their numbers: those of `n` names, in the order of the
+     * file, row and column in turn; the same name has the same number always (dcsr_names_add()). Its failure is that
+     * of the call. NULL: they are numbers. */
+    dcsr_status (*number)(void *user, uint64_t n, const dcsr_text *names, uint64_t *ids);
+    void *user;
+    bool skip_bad;        /* lines that cannot be read are counted, and are no error */
+    bool ascending_times; /* a time before that of an earlier line is an error */
+    /* At its end, wait for the file to grow; where another file gets its name, go on with that (log rotation),
+     * and where it becomes shorter, from its beginning. Not for streams and compressed files. */
+    bool follow;
+} dcsr_line_format;
+
+/* Opens a file of any name whose lines are so; the format is copied. Errors: as dcsr_input_open();
+ * INVALID_ARGUMENT (columns beyond 255, one column for two things, a separator that is a quote or a digit). */
+DCSR_API dcsr_status dcsr_input_open_lines(dcsr_input **input, dcsr_context *context, const char *path,
+                                           const dcsr_line_format *format);
+
+/* A place between two lines, from which a later process can go on. */
+typedef struct dcsr_input_place {
+    uint64_t position; /* bytes of text before it, of a compressed file inflated ones */
+    uint64_t mark;     /* the number of lines before it, and a checksum of the beginning of the text */
+} dcsr_input_place;
+
+/* What has happened to a file that is followed; told by a batch without entries. */
+typedef enum dcsr_input_event {
+    DCSR_INPUT_NOTHING,
+    DCSR_INPUT_ROTATED,  /* its name is that of another file, which is read from its beginning */
+    DCSR_INPUT_TRUNCATED /* it is shorter than it was, and is read again from its beginning */
+} dcsr_input_event;
+
+/* Some entries, lent until the next call for the input. */
+typedef struct dcsr_edge_batch {
+    uint64_t n;
+    uint64_t rows, cols; /* dimensions that they need, or that the file says: as for dcsr_coo_read() */
+    const uint64_t *row_indices, *col_indices;
+    dcsr_type type; /* of the values: pattern or fp64, of a Matrix Market file also int64 */
+    const void *values;
+    const double *times;    /* NULL where no column is a time */
+    dcsr_input_place place; /* behind its last line */
+    uint64_t skipped;       /* lines that could not be read, in all so far */
+    dcsr_input_event event;
+    bool ended;              /* nothing comes after it */
+    dcsr_read_report report; /* of the last batch: what was ignored behind compressed data */
+} dcsr_edge_batch;
+
+/* When a batch is complete, and how long a call may take. */
+typedef struct dcsr_batch_limits {
+    uint64_t most; /* entries; at least 1 */
+    double every; /* seconds after the batch before it (or the first call), it is complete with what there is;
+                      0: it has `most` entries, or the input has ended */
+    double wait;  /* seconds after which a call ends with no entries where none is complete; 0: it waits. A
+                      signal ends waiting as well */
+    uint64_t rows,
+        cols;       /* dimensions of an edge list, as in dcsr_read_options; the same for all its batches */
+    uint64_t until; /* a batch does not go beyond this position, and ends there; 0: it may go anywhere */
+} dcsr_batch_limits;
+
+/* Reads the next batch. Matrix Market files come in batches too, but are read whole before the first. An error
+ * comes after all entries before it. A stream that ends within a line is an error (FORMAT).
+ * Errors: as dcsr_coo_read(); those of format.number; INVALID_ARGUMENT (limits; it was read whole). */
+DCSR_API dcsr_status dcsr_input_read_batch(dcsr_edge_batch *batch, dcsr_input *input,
+                                           const dcsr_batch_limits *limits);
+
+/* Before the first batch: goes on behind a place that an earlier input of the same text told. A plain file is
+ * read from there; others are read and passed over up to there. Errors: INVALID_ARGUMENT (the text begins
+ * otherwise, or is shorter: it is another one), and those of reading. */
+DCSR_API dcsr_status dcsr_input_seek(dcsr_input *input, const dcsr_input_place *place);
+
 /* As dcsr_coo_read(), from a buffer in memory (not compressed); `name` decides the format and appears in
  * messages; .gz at its end is ignored. */
 DCSR_API dcsr_status dcsr_coo_read_buffer(dcsr_coo *coo, dcsr_context *context, const char *name,
@@ -94,6 +181,11 @@ DCSR_API dcsr_status dcsr_coo_read_buffer(dcsr_coo *coo, dcsr_context *context, 
  * .facts), INDEX_OUT_OF_RANGE (a triple beyond the dimensions), TOO_LARGE (a uint64 beyond int64),
  * OUT_OF_MEMORY. */
 DCSR_API dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path);
+/* The same, but where the file is Matrix Market and the matrix is symmetric, values bit for bit, the file says so
+ * and lists only what is on the diagonal and below. That is looked for only in triples in order, by rows and then
+ * columns, of which none is repeated (as those of a sorted view are); others are written as they are.
+ * *symmetric (may be NULL) tells which. Memory and time: also 8 bytes an entry and a column, O(nnz + columns). */
+DCSR_API dcsr_status dcsr_coo_write_symmetric(const dcsr_coo *coo, const char *path, bool *symmetric);
 
 /* A dense matrix in memory, column after column: element (i, j) is values[i + j * rows]. A vector is a matrix
  * of one column. A plain structure: the array belongs to it and dcsr_dense_free() frees it, which has to be

@@ -406,7 +406,7 @@ Test(cli_commands, real_matrices_have_their_known_figures, .timeout = 300)
         PROGRAM_INTEGER(&r, "max_level", expected_integer(expected, "bfs_max_level"));
         PROGRAM_INTEGER(&r, "level_sum", expected_integer(expected, "bfs_level_sum"));
         program_free(&r);
-        PROGRAM_JSON(r, "--json ingest %s/%s.mtx.gz --batch 50k --read bfs", folder, name);
+        PROGRAM_JSON(r, "--json ingest %s/%s.mtx.gz --batch 2G --read bfs", folder, name);
         PROGRAM_INTEGER(&r, "nnz", expected_integer(expected, "nnz_expanded"));
         PROGRAM_INTEGER(&r, "read_source", expected_integer(expected, "bfs_source_0based"));
         PROGRAM_INTEGER(&r, "read_reached", expected_integer(expected, "bfs_reached"));

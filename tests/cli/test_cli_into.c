@@ -176,11 +176,11 @@ Test(cli_into, says_what_is_wrong)
     PROGRAM_FAILS(1, "/proc/s", "ingest path:3 --into /proc/s#m --durable");
     cr_assert(program_folder_holds(1), "a command that failed has made a store");
     PROGRAM_FAILS(1, "bad.el:2", "ingest path:3 bad.el --into s#m"); /* all or nothing */
-    PROGRAM_FAILS(1, "no matrix 'm'", "info s#m");
+    PROGRAM_FAILS(1, "there is no store", "info s#m");
     program_result r;
     PROGRAM_FAILS(1, "bad.el:2", "ingest path:3 bad.el --into s#m --durable"); /* what was sent is kept */
     PROGRAM_JSON(r, "--json ingest path:2 --into s#m --durable");
-    PROGRAM_INTEGER(&r, "recovered_entries", 2);
+    PROGRAM_INTEGER(&r, "recovered_entries", 3);
     PROGRAM_INTEGER(&r, "nnz", 2);
     program_free(&r);
 }

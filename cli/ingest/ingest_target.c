@@ -7,7 +7,7 @@
  *
  * Where the log cannot be written any more, a full disk, edges go on into memory, and the version in the end
  * is what may save them. */
-#include "cli/ingest.h"
+#include "cli/ingest/ingest.h"
 
 int ingest_target_find(ingest_target *target)
 {
@@ -15,6 +15,51 @@ int ingest_target_find(ingest_target *target)
     return target->durable ? cli_stored_find(cli, &target->stored, &target->newest)
                            : cli_stored_prepare(cli, &target->stored, &target->newest, &target->recovery);
 }
+
+/* ---- What is kept with it ---- */
+
+int ingest_target_open_names(ingest_target *target, cli_state *cli, dcsr_names **names)
+{
+    const cli_stored *stored = target ? &target->stored : NULL;
+    uint64_t count;
+    if (!target) return dcsr_names_create(names, cli->context) ? cli_fail_library(cli) : CLI_DONE;
+    int status = cli_new_store_open(cli, &target->store, stored->store, &target->made);
+    if (status) return status;
+    if (dcsr_store_open_names(names, cli->context, target->store, stored->name) ||
+        dcsr_names_get_count(*names, &count))
+        return cli_fail_library(cli);
+    if (count || !target->newest.nnz) return CLI_DONE;
+    return cli_fail(cli, "--names: the vertices of %s#%s are numbers, without names; leave it out",
+                    stored->store, stored->name);
+}
+
+int ingest_target_find_place(ingest_target *target, dcsr_input_place *place)
+{
+    dcsr_tag tag = {0};
+    bool known = false;
+    *place = (dcsr_input_place){0};
+    if (!target->newest.version) return CLI_DONE;
+    int status = cli_new_store_open(target->cli, &target->store, target->stored.store, &target->made);
+    if (status) return status;
+    if (dcsr_store_get_tag(target->store, target->stored.name, &tag, &known))
+        return cli_fail_library(target->cli);
+    if (known) *place = (dcsr_input_place){tag.position, tag.mark};
+    return CLI_DONE;
+}
+
+/* One that has names takes no numbers. */
+static int check_names(ingest_target *target)
+{
+    uint64_t count = 0;
+    if (!target->newest.version || ingest_given.names) return CLI_DONE;
+    if (dcsr_store_get_name_count(target->store, target->stored.name, &count))
+        return cli_fail_library(target->cli);
+    if (!count) return CLI_DONE;
+    return cli_fail(target->cli, "%s#%s: its vertices have names; ingest them with --names",
+                    target->stored.store, target->stored.name);
+}
+
+/* ---- Opening ---- */
 
 static int open_durable(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
                         uint64_t cols)
@@ -34,22 +79,27 @@ static int open_durable(ingest_target *target, dcsr_matrix **matrix, const inges
     return CLI_DONE;
 }
 
+static int check_new(const ingest_target *target)
+{
+    dcsr_version_info now;
+    int status = cli_stored_find(target->cli, &target->stored, &now);
+    if (status || !now.version) return status;
+    return cli_fail(target->cli, "%s#%s: another process has just made it; ingest again",
+                    target->stored.store, target->stored.name);
+}
+
 static int open_volatile(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
                          uint64_t cols)
 {
     cli_state *cli = target->cli;
     const cli_stored *stored = &target->stored;
     dcsr_matrix_options options = {.policy = plan->policy};
-    dcsr_version_info now;
     if (target->newest.version)
         return dcsr_store_restore(matrix, cli->context, target->store, stored->name, 0, NULL)
                    ? cli_fail_library(cli)
                    : CLI_DONE;
-    int status = cli_stored_find(cli, stored, &now);
+    int status = check_new(target);
     if (status) return status;
-    if (now.version)
-        return cli_fail(cli, "%s#%s: another process has just made it; ingest again", stored->store,
-                        stored->name);
     return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &options) ? cli_fail_library(cli)
                                                                                       : CLI_DONE;
 }
@@ -59,7 +109,14 @@ int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest
 {
     cli_state *cli = target->cli;
     cli_progress(cli, "opening %s#%s", target->stored.store, target->stored.name);
+    dcsr_matrix_options options = {.policy = plan->policy};
+    target->late = target->late && !target->durable && !target->newest.version && !target->store;
+    if (target->late)
+        return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &options)
+                   ? cli_fail_library(cli)
+                   : CLI_DONE;
     int status = cli_new_store_open(cli, &target->store, target->stored.store, &target->made);
+    if (!status) status = check_names(target);
     if (status) return status;
     return (target->durable ? open_durable : open_volatile)(target, matrix, plan, rows, cols);
 }
@@ -107,16 +164,43 @@ int ingest_target_wait(ingest_target *target, dcsr_matrix *matrix)
     return status ? status : judge(target, dcsr_matrix_wait(matrix)); /* of resizes nobody has a ticket */
 }
 
-/* ---- The end ---- */
+/* ---- Versions ---- */
+
+/* A store that was to be made only now. */
+static int open_late(ingest_target *target)
+{
+    if (!target->late) return CLI_DONE;
+    target->late = false;
+    int status = cli_new_store_open(target->cli, &target->store, target->stored.store, &target->made);
+    return status ? status : check_new(target);
+}
+
+void ingest_target_tick(ingest_target *target, dcsr_matrix *matrix)
+{
+    cli_state *cli = target->cli;
+    const double start = cli_now();
+    if (!(target->every > 0)) return;
+    if (!(target->next > 0)) target->next = start + target->every;
+    if (start < target->next || open_late(target)) return;
+    if (dcsr_store_snapshot(target->store, target->stored.name, matrix, &target->newest))
+        cli_warn(cli, "no version was made: %s; going on", dcsr_thread_error());
+    else
+        target->versions++;
+    const double end = cli_now();
+    target->next = end > target->next + target->every ? end + target->every : target->next + target->every;
+}
 
 int ingest_target_store(ingest_target *target, dcsr_matrix *matrix)
 {
     cli_state *cli = target->cli;
     const cli_stored *stored = &target->stored;
+    int opened = open_late(target);
+    if (opened) return opened;
     cli_progress(cli, "writing a version of %s#%s", stored->store, stored->name);
     double start = cli_now();
     dcsr_status status = dcsr_store_snapshot(target->store, stored->name, matrix, &target->newest);
     target->seconds = cli_now() - start;
+    target->versions += !status;
     if (!status) return CLI_DONE;
     const char *why = dcsr_thread_error();
     if (!target->durable)

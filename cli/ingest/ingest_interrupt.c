@@ -1,8 +1,9 @@
-/* ingest_interrupt.c: SIGINT and SIGTERM while edges are ingested.
+/* ingest_interrupt.c: SIGINT, SIGTERM and SIGUSR1 while edges are ingested.
  *
  * The first of them ends the stream of edges, not the process: what was sent is applied, logged, stored and
- * reported as at its regular end. The second ends the process at once, as either would have done before. */
-#include "cli/ingest.h"
+ * reported as at its regular end. The second ends the process at once, as either would have done before.
+ * SIGUSR1 asks how far it is, from the beginning on. */
+#include "cli/ingest/ingest.h"
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,7 +14,7 @@
 static const int numbers[] = {SIGINT, SIGTERM};
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, asked;
 static sem_t changed; /* interrupted, or a work is done */
 
 static void note(int number)
@@ -23,6 +24,24 @@ static void note(int number)
     for (int i = 0; i < NUMBERS; i++) signal(numbers[i], SIG_DFL);
     sem_post(&changed);
     errno = before;
+}
+
+static void note_question(int number)
+{
+    (void)number;
+    asked = 1;
+}
+
+void ingest_questions_begin(void)
+{
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = note_question, .sa_flags = SA_RESTART}, NULL);
+}
+
+bool ingest_asked(void)
+{
+    const bool was = asked;
+    if (was) asked = 0;
+    return was;
 }
 
 void ingest_interrupt_begin(void)

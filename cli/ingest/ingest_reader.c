@@ -1,7 +1,7 @@
 /* ingest_reader.c: a thread that asks the matrix questions while it changes, and notes how long each takes.
  *
  * A read is all that a user would wait for: taking the view and the search, or the product. */
-#include "cli/ingest.h"
+#include "cli/ingest/ingest.h"
 #include <dcsr/bfs.h>
 #include <dcsr/spmv.h>
 #include <math.h>
