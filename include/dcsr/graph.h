@@ -106,6 +106,33 @@ typedef struct dcsr_clustering_result {
 DCSR_API dcsr_status dcsr_clustering(double *coefficient, dcsr_clustering_result *result, dcsr_view *A,
                                      const dcsr_graph_options *options);
 
+/* ---- Shortest paths ---- */
+
+typedef struct dcsr_sssp_options {
+    double
+        delta; /* the width of a bucket, above 0; 0: chosen by the weights. It has no influence on the result */
+} dcsr_sssp_options;
+
+typedef struct dcsr_sssp_result {
+    uint64_t reached;    /* vertices, the source among them */
+    double farthest;     /* the largest distance of these */
+    bool negative_cycle; /* the source leads to a cycle whose weights add up to less than 0 */
+    uint64_t on_cycle;   /* then a vertex on such a cycle */
+} dcsr_sssp_result;
+
+/* The least sum of weights over all paths from the source to each vertex: 0 for the source, infinity for a vertex that
+ * it does not lead to, minus infinity for one that it leads to by way of a cycle of negative weight. Weights are the
+ * values, as double: those of int64 and uint64 beyond 2^53 are rounded; an edge of a pattern-only matrix weighs 1.
+ * Negative and infinite weights are allowed. An edge that is stored twice has both weights. result may be NULL.
+ * Errors: also INVALID_ARGUMENT (a weight is NaN; delta).
+ *
+ * Without negative weights: delta-stepping (Meyer, Sanders 2003) with a near and a far pile (Davidson, Baxter, Garland,
+ * Owens 2014), in parallel. Cost: O(n + m) for random weights, mostly. With them: Bellman and Ford's method with a
+ * queue, in one thread: O(n m) at worst. Memory: 29 n bytes, with negative weights 33 n; if the type is not fp64 also
+ * 8 m + 24 n. */
+DCSR_API dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
+                               const dcsr_sssp_options *options);
+
 #ifdef __cplusplus
 }
 #endif
