@@ -157,12 +157,38 @@ dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
     return lend_matrix(e);
 }
 
+/* Merges A and its transpose, or A and itself if it is symmetric: rows are sorted, and have each end once. */
+static dcsr_status merge(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    if (open_view(e, A, call) || make_matrix(e)) return e->status;
+    e->status = dcsr_matrix_ewise_add(e->matrix, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_LOR, DCSR_BOOL), A,
+                                      A, &(dcsr_desc){.transpose_b = !symmetric});
+    return lend_matrix(e);
+}
+
+static bool ascends(const dcsr_i_edges *e)
+{
+    const int threads = dcsr_i_edges_threads(e, e->count);
+    bool wrong = false;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : wrong)
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        const dcsr_i_ends ends = dcsr_i_edges_of(e, v);
+        bool here = false;
+        for (uint64_t k = 1; k < ends.count; k++) here |= ends.vertex[k] <= ends.vertex[k - 1];
+        wrong = wrong || here;
+    }
+    return !wrong;
+}
+
 dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
 {
-    if (symmetric) return dcsr_i_edges_out(e, A, call);
-    dcsr_status status = open_view(e, A, call);
-    if (status || make_matrix(e)) return e->status;
-    e->status = dcsr_matrix_ewise_add(e->matrix, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_LOR, DCSR_BOOL), A,
-                                      A, &(dcsr_desc){.transpose_b = true});
-    return lend_matrix(e);
+    return symmetric ? dcsr_i_edges_out(e, A, call) : merge(e, A, false, call);
+}
+
+dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    if (!symmetric) return merge(e, A, false, call);
+    if (dcsr_i_edges_out(e, A, call) || ascends(e)) return e->status;
+    dcsr_i_edges_close(e);
+    return merge(e, A, true, call);
 }

@@ -53,6 +53,9 @@ dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call);
  * they are. No values. */
 dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
 
+/* The same with each edge once even then: if a row does not ascend, all are sorted. */
+dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
+
 /* Zeroed memory until the end. NULL on failure, which e->status tells, and after one. */
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size);
 /* Ends it, and returns its status. */

@@ -47,6 +47,14 @@ typedef struct dcsr_components_result {
 DCSR_API dcsr_status dcsr_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                                      const dcsr_graph_options *options);
 
+/* Strongly connected components: of vertices that lead to each other. component[v] is the least vertex of v's component.
+ * component or result may be NULL, not both.
+ *
+ * Tarjan's method (1972) in the form of Pearce (2016), without recursion, in one thread. Cost: O(n + m), each edge looked
+ * at once. Memory: 25 n bytes. */
+DCSR_API dcsr_status dcsr_strong_components(uint32_t *component, dcsr_components_result *result,
+                                            dcsr_view *A);
+
 /* ---- PageRank ---- */
 
 typedef struct dcsr_pagerank_options {
@@ -132,6 +140,22 @@ typedef struct dcsr_sssp_result {
  * 8 m + 24 n. */
 DCSR_API dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                                const dcsr_sssp_options *options);
+
+/* ---- Cores ---- */
+
+typedef struct dcsr_kcore_result {
+    uint64_t largest;  /* core number, which is the degeneracy of the graph */
+    uint64_t vertices; /* that have it */
+} dcsr_kcore_result;
+
+/* core[v] is the largest k for which v is in the k-core: the largest part of the graph of which each vertex has edges, of
+ * any direction, to at least k others. core or result may be NULL, not both.
+ *
+ * Peeling (Seidman 1983; Matula, Beck 1983), level by level, in parallel where a level takes many vertices (Dasari,
+ * Desh, Zubair 2014). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost:
+ * O(n + m). Memory: 20 n bytes; to merge 8 m more. */
+DCSR_API dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
+                                const dcsr_graph_options *options);
 
 #ifdef __cplusplus
 }
