@@ -39,12 +39,13 @@ static inline uint64_t take(peeling *p, uint32_t v, uint32_t k, uint32_t *to, ui
         const uint32_t u = ends.vertex[i];
         uint32_t degree = degree_of(p, u);
         if (degree <= k) continue;
-        if (!shared) {
+        if (!shared)
             atomic_store_explicit(&p->degree[u], degree - 1, memory_order_relaxed);
-        } else {
-            degree = atomic_fetch_sub_explicit(&p->degree[u], 1, memory_order_relaxed);
-            if (degree <= k) atomic_fetch_add_explicit(&p->degree[u], 1, memory_order_relaxed);
-        }
+        else
+            while (degree > k &&
+                   !atomic_compare_exchange_weak_explicit(&p->degree[u], &degree, degree - 1,
+                                                          memory_order_relaxed, memory_order_relaxed))
+                ;
         if (degree != k + 1) continue;
         if (shared && fell == room) flush(p, to, fell), fell = 0;
         to[fell++] = u;

@@ -30,12 +30,16 @@ typedef struct walk {
 
 static double sum_over(const dcsr_i_ends ends, const double *handed)
 {
-    double s[4] = {0};
-    uint64_t k = 0;
-    for (; k + 4 <= ends.count; k += 4)
-        for (int i = 0; i < 4; i++) s[i] += handed[ends.vertex[k + (uint64_t)i]];
-    for (; k < ends.count; k++) s[0] += handed[ends.vertex[k]];
-    return (s[0] + s[1]) + (s[2] + s[3]);
+    double a = 0, b = 0, c = 0, d = 0;
+    const uint32_t *from = ends.vertex, *end = from + ends.count;
+    for (; end - from >= 4; from += 4) {
+        a += handed[from[0]];
+        b += handed[from[1]];
+        c += handed[from[2]];
+        d += handed[from[3]];
+    }
+    for (; from < end; from++) a += handed[*from];
+    return (a + b) + (c + d);
 }
 
 /* How much of chance the vertex gets. */

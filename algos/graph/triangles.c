@@ -8,7 +8,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { PART = 64 };
+enum { PART = 256, FEW = 32 };
 
 typedef struct lists {
     dcsr_i_edges *e;
@@ -27,7 +27,7 @@ static inline bool is_set(const uint32_t *bits, uint32_t i)
     return bits[i >> 5] >> (i & 31) & 1;
 }
 
-/* Numbers by descending degree, then by vertex. */
+/* Numbers by descending degree, then by vertex; where no vertex has many edges, as they are. */
 static void sort_by_degree(lists *l)
 {
     const uint64_t n = l->e->vertices;
@@ -38,10 +38,11 @@ static void sort_by_degree(lists *l)
     }
     uint64_t *first = dcsr_i_edges_take(l->e, longest + 2, sizeof *first);
     if (l->e->status) return;
+    const bool sorted = longest > FEW;
     for (uint64_t v = 0; v < n; v++) first[longest - dcsr_i_edges_of(l->e, v).count + 1]++;
     for (uint64_t d = 0; d <= longest; d++) first[d + 1] += first[d];
     for (uint64_t v = 0; v < n; v++) {
-        const uint64_t i = first[longest - dcsr_i_edges_of(l->e, v).count]++;
+        const uint64_t i = sorted ? first[longest - dcsr_i_edges_of(l->e, v).count]++ : v;
         l->order[i] = (uint32_t)v;
         l->number[v] = (uint32_t)i;
     }
