@@ -47,11 +47,11 @@ typedef struct dcsr_components_result {
 DCSR_API dcsr_status dcsr_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
                                      const dcsr_graph_options *options);
 
-/* Strongly connected components: of vertices that lead to each other. component[v] is the least vertex of v's component.
- * component or result may be NULL, not both.
+/* Strongly connected components: of vertices that lead to each other. component[v] is the least vertex of v's
+ * component. component or result may be NULL, not both.
  *
- * Tarjan's method (1972) in the form of Pearce (2016), without recursion, in one thread. Cost: O(n + m), each edge looked
- * at once. Memory: 25 n bytes. */
+ * Tarjan's method (1972) in the form of Pearce (2016), without recursion, in one thread. Cost: O(n + m).
+ * Memory: 25 n bytes. */
 DCSR_API dcsr_status dcsr_strong_components(uint32_t *component, dcsr_components_result *result,
                                             dcsr_view *A);
 
@@ -148,8 +148,8 @@ typedef struct dcsr_kcore_result {
     uint64_t vertices; /* that have it */
 } dcsr_kcore_result;
 
-/* core[v] is the largest k for which v is in the k-core: the largest part of the graph of which each vertex has edges, of
- * any direction, to at least k others. core or result may be NULL, not both.
+/* core[v] is the largest k for which v is in the k-core: the largest part of the graph of which each vertex has
+ * edges, of any direction, to at least k others. core or result may be NULL, not both.
  *
  * Peeling (Seidman 1983; Matula, Beck 1983), level by level, in parallel where a level takes many vertices (Dasari,
  * Desh, Zubair 2014). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost:
