@@ -89,15 +89,6 @@ static void peer_sssp(contest *c)
     c->peer->sssp(c->theirs, c->source, c->delta);
 }
 
-static void kcore(contest *c, dcsr_view *view)
-{
-    BENCH_OK(dcsr_kcore(c->ours, NULL, view, &symmetric));
-}
-static void peer_kcore(contest *c)
-{
-    c->peer->core(c->theirs);
-}
-
 static bool same(const contest *c, const event *e)
 {
     if (e->tolerance < 0) return !memcmp(c->ours, c->theirs, c->n * sizeof(uint32_t));
@@ -153,13 +144,10 @@ static void measure(contest *c, const event *e)
     c->rows++;
 }
 
-static const event events[] = {{"components", components, peer_components, -1},
-                               {"pagerank", pagerank, peer_pagerank, 1e-9},
-                               {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5},
-                               {"triangles", triangles, peer_triangles, 0},
-                               {"clustering", clustering, peer_clustering, 1e-12},
-                               {"sssp", sssp, peer_sssp, 0},
-                               {"kcore", kcore, peer_kcore, -1}};
+static const event events[] = {
+    {"components", components, peer_components, -1},         {"pagerank", pagerank, peer_pagerank, 1e-9},
+    {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5}, {"triangles", triangles, peer_triangles, 0},
+    {"clustering", clustering, peer_clustering, 1e-12},      {"sssp", sssp, peer_sssp, 0}};
 
 static bench_csr make_graph(bench *b, const char *name)
 {

@@ -250,37 +250,7 @@ static void sssp(double *distance, uint64_t source, double delta)
     TRY(GrB_Matrix_free(&heavy));
 }
 
-/* Peeling: vertices of too low a degree are taken out, and what they take from others is a product. */
-static void core(uint32_t *found)
-{
-    GrB_Vector left = NULL, out = new_vector(GrB_INT64), taken = new_vector(GrB_INT64),
-               cores = new_vector(GrB_INT64);
-    GrB_Index count, remain;
-    TRY(GrB_Vector_dup(&left, degree));
-    TRY(GrB_Vector_assign_INT64(cores, NULL, NULL, 0, GrB_ALL, n, NULL));
-    for (int64_t k = 0;; k++) {
-        TRY(GrB_Vector_nvals(&remain, left));
-        if (!remain) break;
-        TRY(GrB_Vector_assign_INT64(cores, left, NULL, k, GrB_ALL, n, GrB_DESC_S));
-        for (;;) {
-            TRY(GrB_Vector_select_INT64(out, NULL, NULL, GrB_VALUELE_INT64, left, k, NULL));
-            TRY(GrB_Vector_nvals(&count, out));
-            if (!count) break;
-            TRY(GrB_Vector_select_INT64(left, NULL, NULL, GrB_VALUEGT_INT64, left, k, NULL));
-            TRY(GrB_vxm(taken, left, NULL, GxB_PLUS_PAIR_INT64, out, P, GrB_DESC_RS));
-            TRY(GrB_eWiseAdd(left, taken, NULL, GrB_MINUS_INT64, left, taken, GrB_DESC_S));
-        }
-    }
-    int64_t *value = bench_alloc(n, sizeof *value);
-    GrB_Index size = n;
-    TRY(GrB_Vector_extractTuples_INT64(NULL, value, &size, cores));
-    for (GrB_Index v = 0; v < n; v++) found[v] = (uint32_t)value[v];
-    free(value);
-    GrB_Vector *const all[] = {&left, &out, &taken, &cores};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) TRY(GrB_Vector_free(all[i]));
-}
-
-static const peer_graph graphblas = {load, unload, components, pagerank, triangles, clustering, sssp, core};
+static const peer_graph graphblas = {load, unload, components, pagerank, triangles, clustering, sssp};
 
 const peer_graph *peer_graph_get(void)
 {

@@ -16,7 +16,6 @@ typedef struct peer_graph {
     uint64_t (*triangles)(void);
     void (*clustering)(double *coefficient);
     void (*sssp)(double *distance, uint64_t source, double delta);
-    void (*core)(uint32_t *core);
 } peer_graph;
 
 /* NULL where it was not there when the benchmarks were built. */
