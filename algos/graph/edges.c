@@ -44,6 +44,7 @@ static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call)
     e->vertices = shape.rows;
     e->count = shape.nnz;
     e->type = shape.type;
+    e->size = dcsr_type_size(shape.type);
     e->layout = shape.layout;
     return DCSR_OK;
 }
@@ -128,6 +129,7 @@ dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
 static dcsr_status make_matrix(dcsr_i_edges *e)
 {
     e->type = DCSR_PATTERN;
+    e->size = 0;
     return e->status =
                dcsr_matrix_create(&e->matrix, e->context, DCSR_PATTERN, e->vertices, e->vertices, NULL);
 }
@@ -147,6 +149,7 @@ dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
         e->status = dcsr_view_get_csc_on_host(A, &csc);
         if (e->status) return e->status;
         e->type = DCSR_PATTERN;
+        e->size = 0;
         e->offsets = csc.offsets;
         e->columns = csc.row_indices;
         e->count = csc.nnz;

@@ -27,6 +27,7 @@ typedef struct dcsr_i_edges {
     dcsr_status status; /* of all that was done with it */
     dcsr_layout layout; /* of the view */
     dcsr_type type;     /* of the values */
+    size_t size;        /* of a value */
     uint64_t vertices, count;
     /* CSR, lent or made; or, where offsets is NULL, the rows one by one. */
     const uint64_t *offsets;
@@ -71,7 +72,7 @@ static inline dcsr_i_ends dcsr_i_edges_of(const dcsr_i_edges *e, uint64_t v)
 {
     if (!e->offsets) return e->rows[v];
     const uint64_t begin = e->offsets[v];
-    return (dcsr_i_ends){e->columns + begin, (const char *)e->values + begin * dcsr_type_size(e->type),
+    return (dcsr_i_ends){e->columns + begin, (const char *)e->values + begin * e->size,
                          e->offsets[v + 1] - begin};
 }
 

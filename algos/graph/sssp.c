@@ -236,6 +236,7 @@ static dcsr_status make_weights(dcsr_i_edges *e)
     e->rows = rows;
     e->offsets = NULL;
     e->type = DCSR_FP64;
+    e->size = sizeof(double);
     return DCSR_OK;
 }
 
