@@ -298,6 +298,8 @@ dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape)
     const dcsr_i_rows *rows = &view->form[0].rows;
     *shape = (dcsr_view_shape){.context = view->context,
                                .device = rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU,
+                               .layout = view->layout,
+                               .type = rows->type,
                                .rows = rows->rows,
                                .cols = rows->cols,
                                .nnz = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows),
@@ -352,4 +354,25 @@ dcsr_status dcsr_view_get_row(dcsr_view *view, uint64_t row, uint64_t capacity, 
                            (unsigned long long)row, (unsigned long long)view->form[0].rows.rows);
     return view->matrix->engine->read_row(view->context, &view->form[0].rows, row, capacity, cols, values,
                                           length);
+}
+
+dcsr_status dcsr_view_get_pieces(dcsr_view *view, uint64_t row, dcsr_piece pieces[DCSR_MAX_SEGMENTS],
+                                 int *count)
+{
+    const dcsr_i_rows *rows;
+    dcsr_i_piece places[DCSR_MAX_SEGMENTS];
+    DCSR_TRY(dcsr_i_view_check(view));
+    if (!pieces || !count)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_get_pieces: %s is NULL",
+                           pieces ? "count" : "pieces");
+    if (row >= view->form[0].rows.rows)
+        return dcsr_i_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_view_get_pieces: row %llu of %llu",
+                           (unsigned long long)row, (unsigned long long)view->form[0].rows.rows);
+    DCSR_TRY(dcsr_i_view_host_rows(&rows, view));
+    const size_t size = dcsr_type_size(rows->type);
+    *count = dcsr_i_rows_pieces(rows, row, places);
+    for (int k = 0; k < *count; k++)
+        pieces[k] = (dcsr_piece){places[k].length, rows->columns + places[k].begin,
+                                 size ? (const char *)rows->values + places[k].begin * size : NULL};
+    return DCSR_OK;
 }

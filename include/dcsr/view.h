@@ -75,6 +75,8 @@ DCSR_API dcsr_status dcsr_view_get_info(dcsr_view *view, dcsr_view_info *info);
 typedef struct dcsr_view_shape {
     dcsr_context *context; /* of the matrix */
     dcsr_device device;    /* where the entries are: DCSR_DEVICE_CPU or _CUDA */
+    dcsr_layout layout;
+    dcsr_type type;
     uint64_t rows, cols;
     uint64_t nnz; /* entries the view shows */
     uint64_t
@@ -126,6 +128,20 @@ DCSR_API dcsr_status dcsr_view_get_csc_on_host(dcsr_view *view, dcsr_csc *csc);
  * *length gets the row's length. To learn that first, call it with capacity 0. Errors: INDEX_OUT_OF_RANGE. */
 DCSR_API dcsr_status dcsr_view_get_row(dcsr_view *view, uint64_t row, uint64_t capacity, uint32_t *cols,
                                        void *values, uint64_t *length);
+
+/* A part of a row that lies together in host memory. */
+typedef struct dcsr_piece {
+    uint64_t length;
+    const uint32_t *cols; /* `length` of them */
+    const void *values;   /* as many, of the view's type; NULL for pattern */
+} dcsr_piece;
+
+/* One row in place, whatever the layout, without copying it: *count pieces, none if the row is empty, one for CSR,
+ * that together are what dcsr_view_get_row() copies, in this order. They are lent, as long as the view. On a
+ * device the first call makes a copy of all rows in host memory, which the view keeps. Errors:
+ * INDEX_OUT_OF_RANGE, on a device also OUT_OF_MEMORY. Cost: O(pieces). */
+DCSR_API dcsr_status dcsr_view_get_pieces(dcsr_view *view, uint64_t row, dcsr_piece pieces[DCSR_MAX_SEGMENTS],
+                                          int *count);
 
 /* As dcsr_matrix_get_many(), but reads the view's version and does not wait. */
 DCSR_API dcsr_status dcsr_view_get_many(dcsr_view *view, uint64_t n, const uint64_t *rows,

@@ -104,25 +104,25 @@ int test_pieces(dcsr_view *view, uint64_t row, const uint32_t **first)
     return count;
 }
 
-/* The pieces of the row, as operations walk them on the cpu; of a view on a device the row of its copy. */
+/* The pieces of the row, which on the cpu are those that operations walk. */
 static bool same_pieces(reading *r)
 {
-    const dcsr_i_rows *rows;
-    if (dcsr_i_view_host_rows(&rows, r->view) != DCSR_OK)
-        return differs(r, "dcsr_i_view_host_rows: %s", dcsr_thread_error());
     size_t size = dcsr_type_size(r->info.type);
-    dcsr_i_piece piece[DCSR_MAX_SEGMENTS];
-    int count = dcsr_i_rows_pieces(rows, r->row, piece);
+    dcsr_piece piece[DCSR_MAX_SEGMENTS];
+    int count;
     uint64_t at = 0;
+    if (dcsr_view_get_pieces(r->view, r->row, piece, &count) != DCSR_OK)
+        return differs(r, "dcsr_view_get_pieces of row %" PRIu64 ": %s", r->row, dcsr_thread_error());
     for (int k = 0; k < count; at += piece[k++].length) {
-        uint64_t length = piece[k].length, begin = piece[k].begin;
+        uint64_t length = piece[k].length;
         if (!length || length > r->length - at)
             return differs(r, "row %" PRIu64 ": piece %d of length %" PRIu64, r->row, k, length);
-        if (memcmp(rows->columns + begin, r->columns + at, length * sizeof *r->columns) ||
-            (size && memcmp((const char *)rows->values + begin * size, r->values + at * size, length * size)))
+        if (memcmp(piece[k].cols, r->columns + at, length * sizeof *r->columns) ||
+            !size != !piece[k].values ||
+            (size && memcmp(piece[k].values, r->values + at * size, length * size)))
             return differs(r, "row %" PRIu64 ": piece %d differs from dcsr_view_get_row()", r->row, k);
     }
-    if (at != r->length || dcsr_i_rows_length(rows, r->row) != at)
+    if (at != r->length)
         return differs(r, "row %" PRIu64 ": pieces of %" PRIu64 " of %" PRIu64 " entries", r->row, at,
                        r->length);
     if (r->info.layout != DCSR_LAYOUT_CSR && !dcsr_i_view_rows(r->view)->on_device)

@@ -165,6 +165,8 @@ Test(arguments, null_pointers_are_refused)
     uint32_t column = 0;
     dcsr_coo coo;
     dcsr_csr csr;
+    dcsr_piece pieces[DCSR_MAX_SEGMENTS];
+    int count;
     dcsr_view_info view_info;
     dcsr_matrix_info matrix_info;
     dcsr_context_info context_info;
@@ -202,6 +204,9 @@ Test(arguments, null_pointers_are_refused)
         dcsr_view_get_csr_on_host(NULL, &csr),
         dcsr_view_get_csr_on_host(view, NULL),
         dcsr_view_get_row(NULL, 0, 1, &column, values, &number),
+        dcsr_view_get_pieces(NULL, 0, pieces, &count),
+        dcsr_view_get_pieces(view, 0, NULL, &count),
+        dcsr_view_get_pieces(view, 0, pieces, NULL),
         dcsr_view_get_many(NULL, 4, rows, cols, values, stored),
         dcsr_view_get_many(view, 4, rows, cols, values, NULL),
         dcsr_coo_allocate(NULL, context, DCSR_FP64, 1, 1, 1),
@@ -240,6 +245,7 @@ Test(lifetime, objects_that_outlive_their_context_say_so)
     TEST_STATUS(gone, dcsr_view_get_csr(view, &csr));
     TEST_STATUS(gone, dcsr_view_get_csr_on_host(view, &csr));
     TEST_STATUS(gone, dcsr_view_get_row(view, 0, 0, NULL, NULL, &number));
+    TEST_STATUS(gone, dcsr_view_get_pieces(view, 0, (dcsr_piece[DCSR_MAX_SEGMENTS]){{0}}, &(int){0}));
     TEST_STATUS(gone, dcsr_view_get_many(view, 4, rows, cols, values, stored));
     dcsr_matrix_destroy(matrix);
     dcsr_view_destroy(view);

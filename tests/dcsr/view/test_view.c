@@ -270,6 +270,9 @@ Test(view, copies_as_much_of_a_row_as_there_is_room_for)
         TEST_OK(dcsr_view_get_row(view, 1, 5, columns, NULL, &length));
         cr_assert(columns[3] == 8 && columns[4] == 99);
         TEST_STATUS(DCSR_ERROR_INDEX_OUT_OF_RANGE, dcsr_view_get_row(view, 2, 0, NULL, NULL, &length));
+        dcsr_piece pieces[DCSR_MAX_SEGMENTS];
+        TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "row 2 of 2",
+                     dcsr_view_get_pieces(view, 2, pieces, &(int){0}));
         dcsr_view_destroy(view);
     }
     dcsr_matrix_destroy(matrix);

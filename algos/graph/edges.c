@@ -1,0 +1,197 @@
+/* edges.c: the edges of a view for the algorithms of this folder. */
+#include "algos/graph/edges.h"
+#include <dcsr/ewise.h>
+#include <dcsr/transpose.h>
+#include <string.h>
+
+void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size)
+{
+    if (e->status) return NULL;
+    void *memory = dcsr_context_allocate(e->context, count, size);
+    if (!memory) {
+        e->status = dcsr_thread_status();
+        return NULL;
+    }
+    e->block[e->blocks].memory = memory;
+    e->block[e->blocks].count = count;
+    e->block[e->blocks++].size = size;
+    return memory;
+}
+
+dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
+{
+    while (e->blocks--)
+        dcsr_context_free(e->context, e->block[e->blocks].memory, e->block[e->blocks].count,
+                          e->block[e->blocks].size);
+    dcsr_view_destroy(e->view);
+    dcsr_matrix_destroy(e->matrix);
+    return e->status;
+}
+
+/* Fills in what is known without reading. */
+static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    dcsr_view_shape shape;
+    *e = (dcsr_i_edges){0};
+    e->status = dcsr_view_get_shape(A, &shape);
+    if (e->status) return e->status;
+    if (shape.rows != shape.cols)
+        return e->status =
+                   dcsr_thread_fail(DCSR_ERROR_DIMENSION_MISMATCH,
+                                    "%s: the view has %llu rows and %llu columns; a graph is square", call,
+                                    (unsigned long long)shape.rows, (unsigned long long)shape.cols);
+    e->context = shape.context;
+    e->vertices = shape.rows;
+    e->count = shape.nnz;
+    e->type = shape.type;
+    e->size = dcsr_type_size(shape.type);
+    e->layout = shape.layout;
+    return DCSR_OK;
+}
+
+static dcsr_status lend_csr(dcsr_i_edges *e, dcsr_view *A)
+{
+    dcsr_csr csr;
+    e->status = dcsr_view_get_csr_on_host(A, &csr);
+    if (e->status) return e->status;
+    e->offsets = csr.offsets;
+    e->columns = csr.col_indices;
+    e->values = csr.values;
+    e->count = csr.nnz;
+    return DCSR_OK;
+}
+
+/* Copies rows that are in several pieces, of which only the length is known, to one place. */
+static void join_pieces(dcsr_i_edges *e, dcsr_view *A, const uint64_t *begin, uint32_t *vertex, char *values)
+{
+    const size_t size = dcsr_type_size(e->type);
+    const int threads = dcsr_i_edges_threads(e, e->count);
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        dcsr_i_ends *row = &e->rows[v];
+        if (row->vertex || !row->count) continue;
+        dcsr_piece pieces[DCSR_MAX_SEGMENTS];
+        int count = 0;
+        uint64_t at = begin[v];
+        row->vertex = vertex + at;
+        row->values = values + at * size;
+        dcsr_view_get_pieces(A, v, pieces, &count);
+        for (int k = 0; k < count; k++) {
+            memcpy(vertex + at, pieces[k].cols, pieces[k].length * sizeof *vertex);
+            if (size) memcpy(values + at * size, pieces[k].values, pieces[k].length * size);
+            at += pieces[k].length;
+        }
+    }
+}
+
+static dcsr_status find_rows(dcsr_i_edges *e, dcsr_view *A)
+{
+    uint64_t joined = 0;
+    dcsr_piece first[DCSR_MAX_SEGMENTS];
+    int none;
+    e->rows = dcsr_i_edges_take(e, e->vertices, sizeof *e->rows);
+    /* What can fail, fails here: on a device all is copied. */
+    if (!e->status && e->vertices) e->status = dcsr_view_get_pieces(A, 0, first, &none);
+    if (e->status) return e->status;
+    const int threads = dcsr_i_edges_threads(e, e->vertices);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : joined)
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        dcsr_piece pieces[DCSR_MAX_SEGMENTS];
+        dcsr_i_ends row = {0};
+        int count = 0;
+        dcsr_view_get_pieces(A, v, pieces, &count);
+        for (int k = 0; k < count; k++) row.count += pieces[k].length;
+        if (count == 1) row.vertex = pieces[0].cols, row.values = pieces[0].values;
+        if (count > 1) joined += row.count;
+        e->rows[v] = row;
+    }
+    if (!joined) return DCSR_OK;
+    uint64_t *begin = dcsr_i_edges_take(e, e->vertices, sizeof *begin), at = 0;
+    uint32_t *vertex = dcsr_i_edges_take(e, joined, sizeof *vertex);
+    char *values = dcsr_i_edges_take(e, joined, dcsr_type_size(e->type));
+    if (e->status) return e->status;
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        begin[v] = at;
+        if (!e->rows[v].vertex) at += e->rows[v].count;
+    }
+    join_pieces(e, A, begin, vertex, values);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    dcsr_status status = open_view(e, A, call);
+    if (status) return status;
+    return e->layout == DCSR_LAYOUT_CSR ? lend_csr(e, A) : find_rows(e, A);
+}
+
+/* A pattern of this graph's size, and then a CSR view of it. */
+static dcsr_status make_matrix(dcsr_i_edges *e)
+{
+    e->type = DCSR_PATTERN;
+    e->size = 0;
+    return e->status =
+               dcsr_matrix_create(&e->matrix, e->context, DCSR_PATTERN, e->vertices, e->vertices, NULL);
+}
+
+static dcsr_status lend_matrix(dcsr_i_edges *e)
+{
+    if (!e->status) e->status = dcsr_view_create(&e->view, e->matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    return e->status ? e->status : lend_csr(e, e->view);
+}
+
+dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    dcsr_csc csc;
+    dcsr_status status = open_view(e, A, call);
+    if (status) return status;
+    if (e->layout == DCSR_LAYOUT_CSC) {
+        e->status = dcsr_view_get_csc_on_host(A, &csc);
+        if (e->status) return e->status;
+        e->type = DCSR_PATTERN;
+        e->size = 0;
+        e->offsets = csc.offsets;
+        e->columns = csc.row_indices;
+        e->count = csc.nnz;
+        return DCSR_OK;
+    }
+    if (make_matrix(e)) return e->status;
+    e->status = dcsr_matrix_transpose(e->matrix, NULL, NULL, A, NULL);
+    return lend_matrix(e);
+}
+
+/* Merges A and its transpose, or A and itself if it is symmetric: rows are sorted, and have each end once. */
+static dcsr_status merge(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    if (open_view(e, A, call) || make_matrix(e)) return e->status;
+    e->status = dcsr_matrix_ewise_add(e->matrix, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_LOR, DCSR_BOOL), A,
+                                      A, &(dcsr_desc){.transpose_b = !symmetric});
+    return lend_matrix(e);
+}
+
+static bool ascends(const dcsr_i_edges *e)
+{
+    const int threads = dcsr_i_edges_threads(e, e->count);
+    bool wrong = false;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : wrong)
+    for (uint64_t v = 0; v < e->vertices; v++) {
+        const dcsr_i_ends ends = dcsr_i_edges_of(e, v);
+        bool here = false;
+        for (uint64_t k = 1; k < ends.count; k++) here |= ends.vertex[k] <= ends.vertex[k - 1];
+        wrong = wrong || here;
+    }
+    return !wrong;
+}
+
+dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    return symmetric ? dcsr_i_edges_out(e, A, call) : merge(e, A, false, call);
+}
+
+dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+{
+    if (!symmetric) return merge(e, A, false, call);
+    if (dcsr_i_edges_out(e, A, call) || ascends(e)) return e->status;
+    dcsr_i_edges_close(e);
+    return merge(e, A, true, call);
+}

@@ -1,0 +1,88 @@
+/* edges.h: what the algorithms of this folder share: the edges of a view, row by row and each row in one stretch
+ * of memory, and memory that is freed together (internal).
+ *
+ *      dcsr_i_edges e;
+ *      dcsr_status status = dcsr_i_edges_out(&e, A, "dcsr_components");
+ *      uint32_t *parent = dcsr_i_edges_take(&e, e.vertices, sizeof *parent);      NULL once anything has failed
+ *      if (!e.status) ...
+ *      return dcsr_i_edges_close(&e);
+ */
+#ifndef DCSR_GRAPH_EDGES_H
+#define DCSR_GRAPH_EDGES_H
+
+#include <dcsr/extend.h>
+#include <dcsr/view.h>
+
+/* The edges of a vertex. */
+typedef struct dcsr_i_ends {
+    const uint32_t *vertex;
+    const void *values; /* of the view's type */
+    uint64_t count;
+} dcsr_i_ends;
+
+enum { DCSR_I_EDGES_BLOCKS = 24 };
+
+typedef struct dcsr_i_edges {
+    dcsr_context *context;
+    dcsr_status status; /* of all that was done with it */
+    dcsr_layout layout; /* of the view */
+    dcsr_type type;     /* of the values */
+    size_t size;        /* of a value */
+    uint64_t vertices, count;
+    /* CSR, lent or made; or, where offsets is NULL, the rows one by one. */
+    const uint64_t *offsets;
+    const uint32_t *columns;
+    const void *values;
+    dcsr_i_ends *rows;
+    /* What is freed at the end. */
+    dcsr_matrix *matrix;
+    dcsr_view *view;
+    int blocks;
+    struct {
+        void *memory;
+        uint64_t count;
+        size_t size;
+    } block[DCSR_I_EDGES_BLOCKS];
+} dcsr_i_edges;
+
+/* The rows of a square view: v -> row v. CSR is lent; of other layouts rows in one piece are lent, and those in
+ * several are copied. On a device from a copy in host memory. `call` is for messages. */
+dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call);
+/* The columns: v -> those with an edge to v, each once, ascending. Lent by a CSC view, else transposed. No values. */
+dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call);
+/* Both, each once and ascending; loops are among them. If the graph is symmetric, as the caller promises, the rows as
+ * they are. No values. */
+dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
+
+/* The same with each edge once even then: if a row does not ascend, all are sorted. */
+dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
+
+/* Zeroed memory until the end. NULL on failure, which e->status tells, and after one. */
+void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size);
+/* Ends it, and returns its status. */
+dcsr_status dcsr_i_edges_close(dcsr_i_edges *e);
+
+/* Threads for a loop over so many entries. */
+static inline int dcsr_i_edges_threads(const dcsr_i_edges *e, uint64_t entries)
+{
+    return dcsr_context_threads(e->context, entries);
+}
+
+static inline dcsr_i_ends dcsr_i_edges_of(const dcsr_i_edges *e, uint64_t v)
+{
+    if (!e->offsets) return e->rows[v];
+    const uint64_t begin = e->offsets[v];
+    return (dcsr_i_ends){e->columns + begin, (const char *)e->values + begin * e->size,
+                         e->offsets[v + 1] - begin};
+}
+
+/* Pseudo-random bits of a number. */
+static inline uint64_t dcsr_i_edges_mix(uint64_t i)
+{
+    i += 0x9e3779b97f4a7c15u;
+    i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9u;
+    i = (i ^ i >> 27) * 0x94d049bb133111ebu;
+    return i ^ i >> 31;
+}
+
+#endif

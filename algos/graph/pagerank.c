@@ -1,0 +1,195 @@
+/* pagerank.c: PageRank, pulled along the edges that lead to a vertex.
+ *
+ *      rank'[v] = (1 - d + d lost) p[v] + d sum of rank[u] / out-degree[u] over all edges u -> v
+ *
+ * where p is how chance is shared out, and lost the rank of vertices without edges, which goes the same way. One pass
+ * computes the new ranks, how much they differ, and what each vertex hands on in the next. Sums over vertices are
+ * made of sums over blocks of them, so that they are the same for any number of threads. */
+#include "algos/graph/edges.h"
+#include <dcsr/graph.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 1024, FULL = 8 };
+
+/* Of one block. */
+typedef struct sums {
+    double change, lost;
+} sums;
+
+typedef struct walk {
+    const dcsr_i_edges *in;
+    double damping, quiet; /* a rank that changes by less may be left out */
+    const double *personal;
+    double *rank, *handed[2]; /* by each vertex along each of its edges: now, next */
+    const uint32_t *degree;
+    unsigned char *settled; /* NULL if none is to be left out */
+    sums *block;
+    uint64_t blocks;
+} walk;
+
+static double sum_over(const dcsr_i_ends ends, const double *handed)
+{
+    double a = 0, b = 0, c = 0, d = 0;
+    const uint32_t *from = ends.vertex, *end = from + ends.count;
+    for (; end - from >= 4; from += 4) {
+        a += handed[from[0]];
+        b += handed[from[1]];
+        c += handed[from[2]];
+        d += handed[from[3]];
+    }
+    for (; from < end; from++) a += handed[*from];
+    return (a + b) + (c + d);
+}
+
+/* How much of chance the vertex gets. */
+static inline double portion(const walk *w, uint64_t v)
+{
+    return w->personal ? w->personal[v] : 1 / (double)w->in->vertices;
+}
+
+static sums step_block(const walk *w, uint64_t b, double chance, bool all)
+{
+    const uint64_t n = w->in->vertices, end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+    sums s = {0};
+    for (uint64_t v = b * BLOCK; v < end; v++) {
+        if (all || !w->settled[v]) {
+            const double rank =
+                chance * portion(w, v) + w->damping * sum_over(dcsr_i_edges_of(w->in, v), w->handed[0]);
+            const double change = fabs(rank - w->rank[v]);
+            w->rank[v] = rank;
+            s.change += change;
+            if (w->settled) w->settled[v] = change <= w->quiet;
+        }
+        if (w->degree[v])
+            w->handed[1][v] = w->rank[v] / w->degree[v];
+        else
+            s.lost += w->rank[v];
+    }
+    return s;
+}
+
+/* One iteration over all vertices, or those that have not settled. */
+static sums step(walk *w, double lost, bool all, int threads)
+{
+    const double chance = 1 - w->damping + w->damping * lost;
+    sums total = {0};
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
+    for (uint64_t b = 0; b < w->blocks; b++) w->block[b] = step_block(w, b, chance, all);
+    for (uint64_t b = 0; b < w->blocks; b++) {
+        total.change += w->block[b].change;
+        total.lost += w->block[b].lost;
+    }
+    double *handed = w->handed[0];
+    w->handed[0] = w->handed[1];
+    w->handed[1] = handed;
+    return total;
+}
+
+/* Out-degrees: lengths of rows, unless those hold edges that the columns do not show as often. */
+static void count_out(uint32_t *degree, const dcsr_i_edges *in, dcsr_view *A, int threads)
+{
+    const uint64_t n = in->vertices;
+    uint64_t all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : all)
+    for (uint64_t v = 0; v < n; v++) {
+        uint64_t length = 0;
+        if (!dcsr_view_get_row(A, v, 0, NULL, NULL, &length)) degree[v] = (uint32_t)length;
+        all += length;
+    }
+    if (all == in->count) return;
+    memset(degree, 0, n * sizeof *degree);
+    for (uint64_t v = 0; v < n; v++) {
+        const dcsr_i_ends ends = dcsr_i_edges_of(in, v);
+        for (uint64_t k = 0; k < ends.count; k++) degree[ends.vertex[k]]++;
+    }
+}
+
+static dcsr_status check(const dcsr_pagerank_options *o)
+{
+    const char *wrong = !(o->damping >= 0 && o->damping <= 1) ? "damping is not between 0 and 1"
+                        : !(o->tolerance >= 0)                ? "tolerance is negative or not a number"
+                        : o->max_iterations < 0               ? "max_iterations is negative"
+                                                              : NULL;
+    return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: %s", wrong) : DCSR_OK;
+}
+
+/* The caller's weights, made to add up to 1. */
+static dcsr_status share_chance(walk *w, dcsr_i_edges *in, const double *weights)
+{
+    const uint64_t n = in->vertices;
+    double *portions = dcsr_i_edges_take(in, n, sizeof *portions), all = 0;
+    if (in->status) return in->status;
+    for (uint64_t v = 0; v < n; v++) {
+        if (!(weights[v] >= 0) || isinf(weights[v]))
+            return in->status =
+                       dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                        "dcsr_pagerank: personal[%llu] is %g; give finite weights from 0 on",
+                                        (unsigned long long)v, weights[v]);
+        all += weights[v];
+    }
+    if (n && !(all > 0 && !isinf(all)))
+        return in->status =
+                   dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                    "dcsr_pagerank: the sum of personal is %g; give a weight above 0", all);
+    for (uint64_t v = 0; v < n; v++) portions[v] = weights[v] / all;
+    w->personal = portions;
+    return DCSR_OK;
+}
+
+/* Iterates until ranks change by no more than the tolerance. What has settled is left out for some iterations, but
+ * not in the one that decides. */
+static dcsr_pagerank_result iterate(walk *w, double tolerance, int most, bool adaptive)
+{
+    const int threads = dcsr_i_edges_threads(w->in, w->in->count + w->in->vertices);
+    dcsr_pagerank_result found = {.converged = !w->in->vertices};
+    double lost = 0;
+    bool all = true;
+    for (uint64_t v = 0; v < w->in->vertices; v++) {
+        w->rank[v] = portion(w, v);
+        if (w->degree[v]) w->handed[0][v] = w->rank[v] / w->degree[v];
+        if (!w->degree[v]) lost += w->rank[v], found.dangling++;
+    }
+    while (!found.converged && found.iterations < most) {
+        const sums total = step(w, lost, all, threads);
+        lost = total.lost;
+        found.change = total.change;
+        found.iterations++;
+        found.converged = all && total.change <= tolerance;
+        all = !adaptive || total.change <= tolerance || found.iterations % FULL == 0;
+    }
+    return found;
+}
+
+dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
+                          const dcsr_pagerank_options *options)
+{
+    const dcsr_pagerank_options o = options ? *options : (dcsr_pagerank_options){0};
+    const double tolerance = o.tolerance > 0 ? o.tolerance : 1e-6;
+    dcsr_i_edges in;
+    if (!rank) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: rank is NULL");
+    dcsr_status status = check(&o);
+    if (status) return status;
+    if (o.symmetric)
+        dcsr_i_edges_out(&in, A, "dcsr_pagerank");
+    else
+        dcsr_i_edges_in(&in, A, "dcsr_pagerank");
+    const uint64_t n = in.vertices;
+    walk w = {.in = &in, .damping = o.damping > 0 ? o.damping : 0.85, .blocks = (n + BLOCK - 1) / BLOCK};
+    w.quiet = tolerance / (double)(n ? n : 1);
+    w.rank = dcsr_i_edges_take(&in, n, sizeof *w.rank);
+    for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof *w.rank);
+    uint32_t *degree = dcsr_i_edges_take(&in, n, sizeof *degree);
+    w.block = dcsr_i_edges_take(&in, w.blocks, sizeof *w.block);
+    if (o.adaptive) w.settled = dcsr_i_edges_take(&in, n, 1);
+    if (!in.status && o.personal) share_chance(&w, &in, o.personal);
+    if (!in.status) {
+        w.degree = degree;
+        count_out(degree, &in, A, dcsr_i_edges_threads(&in, n));
+        const dcsr_pagerank_result found =
+            iterate(&w, tolerance, o.max_iterations ? o.max_iterations : 100, o.adaptive);
+        memcpy(rank, w.rank, n * sizeof *rank);
+        if (result) *result = found;
+    }
+    return dcsr_i_edges_close(&in);
+}

@@ -1,0 +1,213 @@
+/* bench_graph.c: graph algorithms beside the same formulated over GraphBLAS.
+ *
+ * An R-MAT graph (Graph500's parameters), symmetrised and without loops, and a grid of which each point has four
+ * neighbours; weights are whole numbers from 1 to 255. The library gets a CSR view, which lends the arrays of a
+ * defragmented matrix, and `fragmented` one of segments, each row inserted in 2 portions. Both are told that the graph
+ * is symmetric. Seconds are the least of some runs, the library's and the peer's in turns; what they find is compared.
+ * In shortest paths the peer gets the width of buckets that is best for it of several. */
+#include <dcsr/bfs.h>
+#include <dcsr/graph.h>
+#include "bench/peers/peer_graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct contest {
+    bench *b;
+    bench_table *table;
+    const peer_graph *peer;
+    const char *graph;
+    uint64_t n, source;
+    double delta; /* for the peer */
+    dcsr_view *view, *fragmented;
+    void *ours, *theirs; /* 8 bytes a vertex each */
+    double product, least;
+    int rows;
+} contest;
+
+/* One algorithm: by the library, by the peer, and whether both found the same. */
+typedef struct event {
+    const char *name;
+    void (*run)(contest *c, dcsr_view *view);
+    void (*peer)(contest *c);
+    double tolerance; /* less than 0: whole numbers of 4 bytes */
+} event;
+
+static const dcsr_graph_options symmetric = {.symmetric = true};
+
+static void components(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_components(c->ours, NULL, view, &symmetric));
+}
+static void peer_components(contest *c)
+{
+    c->peer->components(c->theirs);
+}
+
+static void pagerank(contest *c, dcsr_view *view)
+{
+    BENCH_OK(
+        dcsr_pagerank(c->ours, NULL, view, &(dcsr_pagerank_options){.symmetric = true, .tolerance = 1e-6}));
+}
+static void peer_pagerank(contest *c)
+{
+    c->peer->pagerank(c->theirs, 1e-6, false);
+}
+static void peer_pagerank_narrow(contest *c)
+{
+    c->peer->pagerank(c->theirs, 1e-6, true);
+}
+
+static void triangles(contest *c, dcsr_view *view)
+{
+    dcsr_triangles_result result;
+    BENCH_OK(dcsr_triangles(NULL, &result, view, &symmetric));
+    memcpy(c->ours, &result.triangles, sizeof result.triangles);
+}
+static void peer_triangles(contest *c)
+{
+    const uint64_t found = c->peer->triangles();
+    memcpy(c->theirs, &found, sizeof found);
+}
+
+static void clustering(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_clustering(c->ours, NULL, view, &symmetric));
+}
+static void peer_clustering(contest *c)
+{
+    c->peer->clustering(c->theirs);
+}
+
+static void sssp(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_sssp(c->ours, NULL, view, c->source, NULL));
+}
+static void peer_sssp(contest *c)
+{
+    c->peer->sssp(c->theirs, c->source, c->delta);
+}
+
+static bool same(const contest *c, const event *e)
+{
+    if (e->tolerance < 0) return !memcmp(c->ours, c->theirs, c->n * sizeof(uint32_t));
+    const double *x = c->ours, *y = c->theirs;
+    double difference = 0;
+    for (uint64_t v = 0; v < c->n; v++)
+        if (x[v] != y[v]) difference = fmax(difference, fabs(x[v] - y[v]));
+    return difference <= e->tolerance;
+}
+
+static double seconds_of(contest *c, const event *e, dcsr_view *view)
+{
+    const double before = bench_now();
+    memset(c->ours, 0, c->n * 8);
+    e->run(c, view);
+    return bench_now() - before;
+}
+
+/* The width of buckets with which the peer is fastest. */
+static void choose_delta(contest *c)
+{
+    double best = INFINITY;
+    for (double delta = 32; delta <= 8192; delta *= 4) {
+        const double before = bench_now();
+        c->peer->sssp(c->theirs, c->source, delta);
+        const double seconds = bench_now() - before;
+        if (seconds < best) best = seconds, c->delta = delta;
+        if (seconds > 4 * best) break;
+    }
+}
+
+static void measure(contest *c, const event *e)
+{
+    enum { ROUNDS = 5 };
+    double ours = INFINITY, fragmented = INFINITY, theirs = INFINITY, begun = bench_now();
+    if (!bench_has_time(c->b, e->name)) return;
+    if (c->peer && e->peer == peer_sssp) choose_delta(c);
+    for (int round = 0; round < ROUNDS && bench_now() - begun < 20; round++) {
+        fragmented = fmin(fragmented, seconds_of(c, e, c->fragmented));
+        ours = fmin(ours, seconds_of(c, e, c->view));
+        if (!c->peer || (round > 0 && theirs > 5)) continue;
+        const double before = bench_now();
+        memset(c->theirs, 0, c->n * 8);
+        e->peer(c);
+        theirs = fmin(theirs, bench_now() - before);
+        if (!same(c, e)) bench_die("%s of %s: another result than the peer's", e->name, c->graph);
+    }
+    const double ratio = c->peer ? theirs / ours : NAN;
+    bench_row(c->table, BENCH_LABELS(c->graph, e->name), ours, fragmented, c->peer ? theirs : NAN, ratio);
+    if (!c->peer) return;
+    c->product += log(ratio);
+    c->least = fmin(c->least, ratio);
+    c->rows++;
+}
+
+static const event events[] = {
+    {"components", components, peer_components, -1},         {"pagerank", pagerank, peer_pagerank, 1e-9},
+    {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5}, {"triangles", triangles, peer_triangles, 0},
+    {"clustering", clustering, peer_clustering, 1e-12},      {"sssp", sssp, peer_sssp, 0}};
+
+static bench_csr make_graph(bench *b, const char *name)
+{
+    bench_csr A = bench_csr_make(b, name);
+    const uint64_t n = A.rows;
+    bench_entries edges = bench_entries_from_csr(&A);
+    size_t kept = 0;
+    for (size_t k = 0; k < edges.n; k++) {
+        if (edges.row[k] == edges.col[k]) continue;
+        edges.row[kept] = edges.row[k];
+        edges.col[kept++] = edges.col[k];
+    }
+    edges.n = kept;
+    bench_entries_symmetrise(&edges);
+    bench_csr_free(&A);
+    A = bench_csr_from_entries(&edges, n, n);
+    for (uint64_t v = 0; v < n; v++)
+        for (uint64_t k = A.offsets[v]; k < A.offsets[v + 1]; k++) {
+            const uint64_t u = A.columns[k];
+            A.values[k] = (double)(1 + bench_below(u < v ? u << 32 | v : v << 32 | u, 255));
+        }
+    bench_entries_free(&edges);
+    return A;
+}
+
+static void on_graph(contest *c, const char *name)
+{
+    bench_csr A = make_graph(c->b, name);
+    c->graph = name;
+    c->n = A.rows;
+    c->ours = bench_alloc(A.rows, 8);
+    c->theirs = bench_alloc(A.rows, 8);
+    for (c->source = 0; A.offsets[c->source] == A.offsets[c->source + 1];) c->source++;
+    dcsr_matrix *first = bench_fragmented(c->b, &A, 2, DCSR_FP64, DCSR_POLICY_KEEP);
+    dcsr_matrix *second = bench_fragmented(c->b, &A, 1, DCSR_FP64, DCSR_POLICY_KEEP);
+    bench_defragment_now(second, DCSR_DEFRAGMENT_WHOLE);
+    BENCH_OK(dcsr_view_create(&c->fragmented, first, DCSR_LAYOUT_SEGMENTS, 0));
+    BENCH_OK(dcsr_view_create(&c->view, second, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    if (c->peer) c->peer->load(&A, c->b->threads);
+    bench_csr_free(&A);
+    for (size_t e = 0; e < sizeof events / sizeof *events; e++) measure(c, &events[e]);
+    if (c->peer) c->peer->unload();
+    dcsr_view_destroy(c->view);
+    dcsr_view_destroy(c->fragmented);
+    dcsr_matrix_destroy(first);
+    dcsr_matrix_destroy(second);
+    free(c->ours), free(c->theirs);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const quick[] = {"rmat:14,16", "poisson2d5:128", NULL};
+    static const char *const full[] = {"rmat:20,16", "poisson2d5:1024", NULL};
+    bench b;
+    bench_begin(&b, argc, argv, "graph", "How fast are graph algorithms, beside GraphBLAS?");
+    contest c = {.b = &b, .peer = peer_graph_get(), .least = INFINITY};
+    c.table = bench_table_begin(&b, "graph", "seconds of an algorithm, and the peer's over ours",
+                                "graph algorithm | seconds:%.3g fragmented:%.3g graphblas:%.3g ratio:%.2f");
+    for (const char *const *name = BENCH_SIZE(&b, quick, full); *name; name++)
+        if (bench_has_time(&b, *name)) on_graph(&c, *name);
+    if (c.rows) bench_note(&b, "ratios: geometric mean %.2f, least %.2f", exp(c.product / c.rows), c.least);
+    return bench_end(&b);
+}
