@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_standard_output(const char *file)
+bool cli_is_standard_output(const char *file)
 {
     struct stat there, output;
     return stat(file, &there) == 0 && fstat(STDOUT_FILENO, &output) == 0 && there.st_dev == output.st_dev &&
@@ -20,7 +20,7 @@ int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint
     dcsr_view *view = NULL;
     dcsr_coo coo = {0};
     int status;
-    const bool to_output = is_standard_output(file);
+    const bool to_output = cli_is_standard_output(file);
     if (to_output && cli->json)
         return cli_fail(cli, "%s: it is standard output, where --json puts its object; leave one of them out",
                         file);

@@ -139,7 +139,8 @@ static const char *sample(const char *value, char room[40])
                                              {"PIXELS", "100"},    {"NAME", "plus_times"},
                                              {"MATRIX", "path:3"}, {"STORE#NAME", "s#m"},
                                              {"FILE", "x.mtx"},    {"FILE.png", "x.png"},
-                                             {"T", "1e-6"},        {"NAME=VALUE", "cycle=V"}};
+                                             {"T", "1e-6"},        {"NAME=VALUE", "cycle=V"},
+                                             {"SYMBOL", "S"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;
