@@ -32,7 +32,7 @@ fi
 if [ $# -eq 0 ]; then
     # The longest first.
     for name in amg ops_products ops_vectors ops_matrices mxm spmv insert bfs defragment concurrent memory iterate \
-        aging store; do
+        closure aging store; do
         if [ -x "$programs/bench_$name" ]; then set -- "$@" "$name"; fi
     done
 fi
