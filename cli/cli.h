@@ -19,7 +19,7 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
 typedef struct cli_state cli_state;
 
 /* The words in `arguments`, and in the arguments of options, determine completion: MATRIX and EDGES, FILE,
- * what begins with STORE, COMMAND; alternatives are written a|b|c, and anything else is refused. */
+ * GRAMMAR and GRAPH, what begins with STORE, COMMAND; alternatives are written a|b|c, and anything else is refused. */
 typedef struct cli_command {
     const char *name;
     const char *arguments;             /* for the usage line */
@@ -225,6 +225,9 @@ error_t cli_op_take(cli_state *cli, int key, const char *value);
  * `version` is that of a stored one, else 0. */
 int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
 
+/* Whether that is where standard output goes. */
+bool cli_is_standard_output(const char *file);
+
 /* CLI_WRITE_OPTION stands in the table of such a command, and its take() ends with cli_write_take(). */
 enum { CLI_KEY_GENERAL = 700 };
 #define CLI_WRITE_OPTION                                                                             \
@@ -261,6 +264,9 @@ extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_row_command;
 extern const cli_command cli_watch_command;
+extern const cli_command cli_closure_command;
+extern const cli_command cli_samegen_command;
+extern const cli_command cli_cfl_command;
 extern const cli_command cli_amg_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;

@@ -27,7 +27,7 @@ static word classify(const char *text, size_t length, const cli_command *command
     while (length && text[length - 1] == ']' && !memchr(text, '[', length)) length--;
     snprintf(w.name, sizeof w.name, "%.*s", (int)length, text);
     if (begins_with(w.name, "MATRIX") || begins_with(w.name, "EDGES")) w.kind = MATRICES;
-    if (begins_with(w.name, "FILE")) w.kind = FILES;
+    if (begins_with(w.name, "FILE") || begins_with(w.name, "GRA")) w.kind = FILES; /* GRAMMAR, GRAPH */
     if (begins_with(w.name, "STORE") || begins_with(w.name, "FOLDER")) w.kind = STORES;
     if (begins_with(w.name, "COMMAND")) w.kind = COMMANDS;
     if (strchr(w.name, '|')) w.kind = CHOICES;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_standard_output(const char *file)
+bool cli_is_standard_output(const char *file)
 {
     struct stat there, output;
     return stat(file, &there) == 0 && fstat(STDOUT_FILENO, &output) == 0 && there.st_dev == output.st_dev &&
@@ -31,7 +31,7 @@ int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint
     bool symmetric = false;
     int status;
     if (!strcmp(file, "-")) file = "/dev/stdout";
-    const bool to_output = is_standard_output(file);
+    const bool to_output = cli_is_standard_output(file);
     if (to_output && cli->json)
         return cli_fail(cli, "%s: it is standard output, where --json puts its object; leave one of them out",
                         file);

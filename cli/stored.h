@@ -91,4 +91,36 @@ void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_ve
 /* What of it the JSON object, or an item there, has in every command. */
 void cli_put_version_keys(cli_report *report, const char *name, const dcsr_version_info *info);
 
+/* Where commands that compute a relation (closure, samegen, cfl) put it (relation.c). */
+
+typedef struct cli_relation_target {
+    const char *name; /* FILE or STORE#NAME; NULL: nowhere, the relation is only counted */
+    bool stored;
+    cli_stored where; /* of a stored one */
+    dcsr_recovery recovery;
+} cli_relation_target;
+
+/* CLI_RELATION_OPTIONS stands in the table of a command's options, and its take() ends with
+ * cli_relation_take(). */
+enum { CLI_KEY_INTO = 520, CLI_KEY_MEMORY };
+#define CLI_RELATION_OPTIONS                                                                             \
+    {"into", CLI_KEY_INTO, "STORE#NAME", 0, "Store the result as the next version of NAME", 0},          \
+    {                                                                                                    \
+        "memory", CLI_KEY_MEMORY, "BYTES", 0,                                                            \
+            "Refuse what would take more memory, the result included (default: the machine's memory)", 0 \
+    }
+typedef struct cli_relation_options {
+    const char *into;
+    uint64_t memory;
+} cli_relation_options;
+error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key, const char *value);
+
+/* Looks at where it is to go, before anything is loaded: --into, or the argument number `argument`, if there are
+ * so many. Exit status. */
+int cli_relation_prepare(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,
+                         int argument);
+/* Puts the matrix there, if anywhere, says so in the report, and prints that, unless standard output has the
+ * matrix. Exit status. */
+int cli_relation_report(cli_report *report, const cli_relation_target *target, dcsr_matrix *matrix);
+
 #endif

@@ -141,7 +141,8 @@ static const char *sample(const char *value, char room[40])
                                              {"FILE", "x.mtx"},    {"FILE.png", "x.png"},
                                              {"T", "1e-6"},        {"NAME=VALUE", "cycle=V"},
                                              {"TIME", "10s"},      {"CHAR", ";"},
-                                             {"R,C", "2,3"},       {"LENGTH", "100"}};
+                                             {"R,C", "2,3"},       {"LENGTH", "100"},
+                                             {"SYMBOL", "S"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;

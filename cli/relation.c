@@ -1,0 +1,70 @@
+/* relation.c: where commands that compute a relation put it. */
+#include "cli/stored.h"
+#include <string.h>
+
+error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key, const char *value)
+{
+    if (key == CLI_KEY_MEMORY)
+        return cli_take_number(cli, "--memory", value, 1, UINT64_MAX, &options->memory);
+    if (key != CLI_KEY_INTO) return ARGP_ERR_UNKNOWN;
+    options->into = value;
+    return 0;
+}
+
+int cli_relation_prepare(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,
+                         int argument)
+{
+    dcsr_version_info info;
+    *target = (cli_relation_target){.name = options->into};
+    if (cli->argument_count > argument) {
+        if (target->name)
+            return cli_usage(cli, "--into %s: the result already goes to %s; leave one of them out",
+                             target->name, cli->arguments[argument]);
+        target->name = cli->arguments[argument];
+    }
+    if (target->name && cli->json && cli_is_standard_output(target->name))
+        return cli_fail(cli, "%s: it is standard output, where --json puts its object; leave one of them out",
+                        target->name);
+    target->stored = options->into || (target->name && strchr(target->name, '#'));
+    if (!target->stored) return CLI_DONE;
+    int status = cli_stored_parse(cli, &target->where, target->name, CLI_STORE_NAME);
+    return status ? status : cli_stored_prepare(cli, &target->where, &info, &target->recovery);
+}
+
+static int put_stored(cli_report *report, const cli_relation_target *target, dcsr_matrix *matrix)
+{
+    static const cli_new_store as_usual;
+    cli_state *cli = report->cli;
+    dcsr_store *store;
+    dcsr_version_info info;
+    int status = cli_new_store_open(cli, &store, target->where.store, &as_usual);
+    if (status) return status;
+    if (dcsr_store_snapshot(store, target->where.name, matrix, &info)) return cli_fail_library(cli);
+    cli_put_recovery(report, &target->recovery);
+    cli_put_version(report, &target->where, &info);
+    return CLI_DONE;
+}
+
+static int put_file(cli_report *report, const cli_relation_target *target, dcsr_matrix *matrix)
+{
+    dcsr_view *view = NULL;
+    dcsr_coo coo = {0};
+    dcsr_status failed = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
+    if (!failed) failed = dcsr_view_to_coo(&coo, view);
+    if (!failed) failed = dcsr_coo_write(&coo, target->name);
+    dcsr_coo_free(&coo);
+    dcsr_view_destroy(view);
+    if (failed) return cli_fail_library(report->cli);
+    cli_put_text(report, "file", "written", target->name);
+    return CLI_DONE;
+}
+
+int cli_relation_report(cli_report *report, const cli_relation_target *target, dcsr_matrix *matrix)
+{
+    int status = CLI_DONE;
+    if (!target->name) return cli_report_print(report);
+    cli_progress(report->cli, "writing %s", target->name);
+    status = target->stored ? put_stored(report, target, matrix) : put_file(report, target, matrix);
+    if (status || cli_is_standard_output(target->name)) return cli_report_drop(report, status);
+    return cli_report_print(report);
+}

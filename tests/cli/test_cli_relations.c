@@ -1,0 +1,110 @@
+/* test_cli_relations.c: the commands closure, samegen and cfl: what they report, and where they put it. */
+#include "tests/support/program.h"
+#include "tests/support/support.h"
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(cli_relations, .init = program_begin, .fini = program_end);
+
+static void expect_file(const char *name, const char *expected)
+{
+    char *text = program_read_file(name);
+    cr_assert(text && !strcmp(text, expected), "%s has: %s", name, text ? text : "(it is not there)");
+    free(text);
+}
+
+Test(cli_relations, closure_counts_and_writes)
+{
+    program_result r;
+    program_write_file("edges.facts", "0\t1\n1\t2\n2\t0\n2\t3\n");
+    PROGRAM_JSON(r, "--json closure edges.facts");
+    PROGRAM_INTEGER(&r, "pairs", 12);
+    PROGRAM_INTEGER(&r, "components", 2);
+    PROGRAM_INTEGER(&r, "iterations", 1);
+    cr_assert(program_number(&r, "seconds") >= 0 && program_integer(&r, "bytes") > 0);
+    program_free(&r);
+    program_write_file("path.facts", "0\t1\n1\t2\n");
+    PROGRAM_JSON(r, "--json closure path.facts all.facts");
+    cr_assert_str_eq(program_string(&r, "file"), "all.facts");
+    program_free(&r);
+    expect_file("all.facts", "0\t1\n0\t2\n1\t2\n");
+    /* Where the edges were. */
+    PROGRAM_JSON(r, "--json closure path.facts path.facts");
+    PROGRAM_INTEGER(&r, "pairs", 3);
+    program_free(&r);
+    expect_file("path.facts", "0\t1\n0\t2\n1\t2\n");
+}
+
+Test(cli_relations, closure_is_stored_as_a_matrix)
+{
+    program_result r;
+    program_write_file("path.facts", "0\t1\n1\t2\n");
+    PROGRAM_JSON(r, "--json closure path.facts s#tc");
+    PROGRAM_INTEGER(&r, "pairs", 3);
+    PROGRAM_INTEGER(&r, "version", 1);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json closure path.facts --into s#tc");
+    PROGRAM_INTEGER(&r, "pairs", 3);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json closure s#tc s#tc");
+    PROGRAM_INTEGER(&r, "pairs", 3);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info s#tc");
+    PROGRAM_INTEGER(&r, "nnz", 3);
+    program_free(&r);
+}
+
+Test(cli_relations, samegen_finds_cousins)
+{
+    program_result r;
+    /* 0 has the children 1 and 2; 3 is a child of 1, 4 of 2. */
+    program_write_file("family.facts", "0\t1\n0\t2\n1\t3\n2\t4\n");
+    PROGRAM_JSON(r, "--json samegen family.facts same.facts");
+    PROGRAM_INTEGER(&r, "pairs", 4);
+    cr_assert(program_integer(&r, "iterations") > 0 && program_number(&r, "seconds") >= 0);
+    program_free(&r);
+    expect_file("same.facts", "1\t2\n2\t1\n3\t4\n4\t3\n");
+}
+
+Test(cli_relations, cfl_matches_brackets)
+{
+    program_result r;
+    program_write_file("brackets", "S a T\nT S b\nT b\n");
+    program_write_file("graph", "0 1 a\n1 2 a\n2 3 b\n3 4 b\n");
+    PROGRAM_JSON(r, "--json cfl brackets graph out.facts");
+    PROGRAM_INTEGER(&r, "pairs", 2);
+    PROGRAM_INTEGER(&r, "vertices", 5);
+    json_t *entries = json_object_get(r.json, "entries"), *second = json_array_get(entries, 1);
+    cr_assert(json_array_size(entries) == 2 && json_integer_value(json_object_get(second, "pairs")) == 3);
+    cr_assert_str_eq(json_string_value(json_object_get(second, "nonterminal")), "T");
+    program_free(&r);
+    expect_file("out.facts", "0\t4\n1\t3\n");
+    PROGRAM_JSON(r, "--json cfl brackets graph --count T");
+    PROGRAM_INTEGER(&r, "pairs", 3);
+    program_free(&r);
+    program_write_file("fields", "S a_i b_i\nS\n");
+    program_write_file("graph", "0 1 a_i 5\n1 2 b_i 5\n1 3 b_i 6\n");
+    PROGRAM_JSON(r, "--json cfl fields graph");
+    PROGRAM_INTEGER(&r, "pairs", 5);
+    program_free(&r);
+}
+
+Test(cli_relations, say_what_is_wrong)
+{
+    program_write_file("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
+    program_write_file("bad", "S a b c\n");
+    program_write_file("missing", "S a Missing\n");
+    program_write_file("graph", "0 1 a\n");
+    program_write_file("torn", "0 1\n");
+    PROGRAM_FAILS(1, "square", "closure wide.mtx");
+    PROGRAM_FAILS(1, "square", "samegen wide.mtx");
+    PROGRAM_FAILS(1, "only count them", "closure path:100 x.facts --memory 40k");
+    PROGRAM_FAILS(2, "--memory", "closure path:100 --memory nothing");
+    PROGRAM_FAILS(2, "leave one of them out", "closure path:3 x.facts --into s#x");
+    PROGRAM_FAILS(1, "standard output", "--json closure path:3 /dev/stdout");
+    PROGRAM_FAILS(1, "bad:1: the right side", "cfl bad graph");
+    PROGRAM_FAILS(1, "missing:1: nothing produces Missing", "cfl missing graph");
+    PROGRAM_FAILS(1, "torn:1: the line has 2 words", "cfl missing torn");
+    PROGRAM_FAILS(1, "nowhere", "cfl nowhere graph");
+    cr_assert(program_folder_holds(5));
+}
