@@ -61,7 +61,7 @@ static void combine_and_group(dcsr_i_batch *b)
  * blocks are free here and there. */
 static dcsr_status take_places(dcsr_i_batch *b)
 {
-    enum { PORTION = 1 << 20 };
+    enum { PORTION = 1 << 16 };
     while (b->housed < b->group_count) {
         uint64_t end = b->housed, needed = 0, begin;
         while (end < b->group_count && (b->bulk || needed < PORTION)) needed += b->groups[end++].needed;
