@@ -81,6 +81,14 @@ static uint64_t needed_places(const dcsr_i_batch *b)
     return needed;
 }
 
+/* Of those, the ones that rows have taken one by one: where whole pages move, what they leave behind is free. */
+static uint64_t scattered_places(const dcsr_i_batch *b)
+{
+    uint64_t places = 0;
+    for (uint64_t g = 0; g < b->group_count; g++) places += b->groups[g].whole ? 0 : b->groups[g].needed;
+    return places;
+}
+
 /* The root and the directories of the next version, and the limbo list. */
 static dcsr_status allocate(dcsr_i_batch *b)
 {
@@ -139,7 +147,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
         b->next->first = b->groups[0].places;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
-        atomic_fetch_add(&b->matrix->due.taken, needed_places(b) + b->n);
+        atomic_fetch_add(&b->matrix->due.taken, scattered_places(b) + b->n);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
         dcsr_i_publish(b->matrix, b->next, b->limbo);
     }
