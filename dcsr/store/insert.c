@@ -145,7 +145,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
         dcsr_i_retire_replaced(b->limbo, b->base, b->next);
         dcsr_i_scatter_batch(b, resolver);
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
-        b->next->first = b->groups[0].places;
+        b->next->first = b->group_count ? b->groups[0].places : 0;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
         atomic_fetch_add(&b->matrix->due.taken, scattered_places(b) + b->n);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
