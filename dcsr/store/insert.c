@@ -61,7 +61,7 @@ static void combine_and_group(dcsr_i_batch *b)
  * blocks are free here and there. */
 static dcsr_status take_places(dcsr_i_batch *b)
 {
-    enum { PORTION = 1 << 20 };
+    enum { PORTION = 1 << 16 };
     while (b->housed < b->group_count) {
         uint64_t end = b->housed, needed = 0, begin;
         while (end < b->group_count && (b->bulk || needed < PORTION)) needed += b->groups[end++].needed;
@@ -79,6 +79,14 @@ static uint64_t needed_places(const dcsr_i_batch *b)
     uint64_t needed = 0;
     for (uint64_t g = 0; g < b->group_count; g++) needed += b->groups[g].needed;
     return needed;
+}
+
+/* Of those, the ones that rows have taken one by one: where whole pages move, what they leave behind is free. */
+static uint64_t scattered_places(const dcsr_i_batch *b)
+{
+    uint64_t places = 0;
+    for (uint64_t g = 0; g < b->group_count; g++) places += b->groups[g].whole ? 0 : b->groups[g].needed;
+    return places;
 }
 
 /* The root and the directories of the next version, and the limbo list. */
@@ -137,9 +145,9 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
         dcsr_i_retire_replaced(b->limbo, b->base, b->next);
         dcsr_i_scatter_batch(b, resolver);
         b->next->contiguous = b->bulk && needed_places(b) == b->n;
-        b->next->first = b->groups[0].places;
+        b->next->first = b->group_count ? b->groups[0].places : 0;
         dcsr_i_row_pages_expect(b->matrix, b->group_count);
-        atomic_fetch_add(&b->matrix->due.taken, needed_places(b) + b->n);
+        atomic_fetch_add(&b->matrix->due.taken, scattered_places(b) + b->n);
         dcsr_i_twin_entries(b->matrix, operation, b->entries, b->n);
         dcsr_i_publish(b->matrix, b->next, b->limbo);
     }

@@ -11,7 +11,10 @@ static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection 
     dcsr_i_rewritten result;
     const dcsr_i_table *base = matrix->versions.current;
     DCSR_TRY(matrix->engine->rewrite(&result, matrix, base, base->version + 1, selection));
-    if (selection->kind == DCSR_I_UNTIDY_ROWS) matrix->due.next_page = result.next_page;
+    if (selection->kind == DCSR_I_UNTIDY_ROWS)
+        matrix->due.next_page = result.next_page;
+    else
+        atomic_fetch_add(&matrix->due.taken, result.entries);
     if (!result.table) return DCSR_OK;
     dcsr_i_twin_stays(matrix);
     dcsr_i_publish(matrix, result.table, result.limbo);
@@ -91,9 +94,9 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
  * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
  * what is stored, so that small ones are not delayed, and twice as much as they have taken, so that it keeps up. A
- * device moves all rows at once, and later. */
+ * device moves all rows at once, and later; so is done wherever MOST_SPACE times what is stored is taken. */
 enum { MOST_HALVES = 3, SMALL_SPACE = 1 << 18, TOMBSTONE_SHARE = 6, PORTIONS = 64 };
-enum { MOST_HALVES_ON_DEVICE = 6, TOMBSTONE_SHARE_ON_DEVICE = 4 };
+enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
 
 typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
 
@@ -110,9 +113,9 @@ static due what_is_due(dcsr_matrix *matrix)
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return NOTHING;
     /* With few rows fragmented only those are moved. */
     const bool device = matrix->context->cuda;
-    const uint64_t halves = device ? MOST_HALVES_ON_DEVICE : MOST_HALVES;
-    const bool space = dcsr_i_arena_held(&matrix->arena) > halves * table->stored / 2 + SMALL_SPACE;
-    if (space && device) return MOVING_ALL;
+    const uint64_t held = dcsr_i_arena_held(&matrix->arena);
+    if (held > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
+    const bool space = !device && held > MOST_HALVES * table->stored / 2 + SMALL_SPACE;
     if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))
         return table->extra_segments * 8 < table->rows ? MOVING_SELECTED : MOVING_ALL;
     uint64_t deletions = atomic_load(&matrix->due.deletions), last = atomic_load(&matrix->due.resolved_last);
@@ -142,6 +145,9 @@ static dcsr_status tidy(dcsr_matrix *matrix)
                                         .first_page = matrix->due.next_page,
                                         .most = 2 * atomic_exchange(&matrix->due.taken, 0)};
     DCSR_TRY(rewrite_selected(matrix, &selection));
+    /* More than the next changes will need goes back to the system. */
+    if (dcsr_i_arena_idle(&matrix->arena) > matrix->versions.current->stored)
+        dcsr_i_arena_trim(&matrix->arena);
     /* Tombstones that have come since the first page was tidied are for the next time. */
     if (!matrix->due.next_page) forget_unresolved(matrix);
     return DCSR_OK;

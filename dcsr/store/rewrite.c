@@ -98,7 +98,8 @@ typedef struct page_work {
     uint64_t page, mask;
     const dcsr_i_row_page *old;
     dcsr_i_row_page *fresh;
-    uint64_t places; /* entries its rows may need, then where they begin */
+    uint64_t needed; /* places, at most */
+    uint64_t places; /* where they begin */
     uint64_t ranges; /* segments that its rows leave */
 } page_work;
 
@@ -110,6 +111,7 @@ typedef struct job {
     uint64_t version;
     page_work *work;
     uint64_t pages, capacity; /* of work */
+    uint64_t housed;          /* pages that have their places */
     uint64_t entries;         /* in the selected rows */
     uint64_t longest;         /* of those that must be sorted */
     bool apart;               /* the rows get a home of their own */
@@ -192,7 +194,7 @@ static void measure(job *j)
             unsigned r = (unsigned)__builtin_ctzll(mask);
             uint64_t length = work->old->length[r];
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-            work->places += row_capacity(j->selection, length);
+            work->needed += row_capacity(j->selection, length);
             if (!j->selection->for_view)
                 work->ranges += (uint64_t)dcsr_i_segments_of(j->matrix, work->old, r, pieces);
             if (must_sort(j, work, r) && length > j->longest) j->longest = length;
@@ -398,24 +400,25 @@ static dcsr_matrix *make_stand_in(dcsr_matrix *stand_in, const dcsr_matrix *matr
 
 /* ---- The whole ---- */
 
+/* Places for all rows: a view's in blocks of their own, else in portions, for which there is room where blocks are
+ * free here and there. */
 static dcsr_status take_places(job *j, dcsr_i_rewritten *result)
 {
-    for (uint64_t w = 0; w < j->pages; w++) result->entries += j->work[w].places;
+    enum { PORTION = 1 << 16 };
     dcsr_i_arena *arena = &j->matrix->arena;
-    dcsr_status status =
-        j->apart ? set_apart(result->table, j->matrix, j->base, result->entries, &result->begin)
-        : j->selection->for_view
-            ? dcsr_i_arena_take_blocks(arena, result->entries, j->version, true, &result->begin)
-            : dcsr_i_arena_take(arena, result->entries, j->version, &result->begin);
-    if (status != DCSR_OK) {
-        result->entries = 0;
-        return status;
-    }
-    uint64_t to = result->begin;
-    for (uint64_t w = 0; w < j->pages; w++) {
-        uint64_t places = j->work[w].places;
-        j->work[w].places = to;
-        to += places;
+    const bool for_view = j->selection->for_view;
+    while (j->housed < j->pages) {
+        uint64_t end = j->housed, needed = 0, to;
+        while (end < j->pages && (for_view || needed < PORTION)) needed += j->work[end++].needed;
+        DCSR_TRY(j->apart   ? set_apart(result->table, j->matrix, j->base, needed, &to)
+                 : for_view ? dcsr_i_arena_take_blocks(arena, needed, j->version, true, &to)
+                            : dcsr_i_arena_take(arena, needed, j->version, &to));
+        if (!j->housed) result->begin = to;
+        result->entries += needed;
+        for (; j->housed < end; j->housed++) {
+            j->work[j->housed].places = to;
+            to += j->work[j->housed].needed;
+        }
     }
     return DCSR_OK;
 }
@@ -440,7 +443,8 @@ dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const 
     if (status != DCSR_OK) {
         dcsr_i_free_unshared(matrix, result->table, base);
         dcsr_i_limbo_free(matrix, result->limbo);
-        if (!j.apart) dcsr_i_arena_give(&matrix->arena, result->begin, result->entries);
+        for (uint64_t w = 0; w < j.housed && !j.apart; w++)
+            dcsr_i_arena_give(&matrix->arena, j.work[w].places, j.work[w].needed);
         *result = (dcsr_i_rewritten){0};
     }
     dcsr_i_free(matrix->context, DCSR_I_SCRATCH, j.work, j.capacity, sizeof *j.work);

@@ -276,7 +276,7 @@ typedef struct dcsr_i_selection {
 typedef struct dcsr_i_rewritten {
     dcsr_i_table *table;     /* NULL when no row was selected */
     dcsr_i_limbo *limbo;     /* what it no longer needs of base, unless for_view; room for one more */
-    uint64_t begin, entries; /* the places taken */
+    uint64_t begin, entries; /* the places taken; for a view in one piece */
     uint64_t next_page;      /* DCSR_I_UNTIDY_ROWS: where to go on; 0: that was the last page */
 } dcsr_i_rewritten;          /* all zero on failure */
 

@@ -251,12 +251,11 @@ dcsr_i_row_page **dcsr_i_page_slot(dcsr_matrix *matrix, dcsr_i_table *table, con
 void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *from,
                           uint64_t version)
 {
-    if (from) {
+    if (from)
         memcpy(page, from, row_page_size(matrix));
-    } else {
+    else
         memset(page, 0, row_page_size(matrix));
-        page->moved = version;
-    }
+    if (!from) page->moved = version;
     page->born = version;
 }
 
