@@ -123,9 +123,10 @@ static void choose_delta(contest *c)
 static void measure(contest *c, const event *e)
 {
     enum { ROUNDS = 5 };
-    double ours = INFINITY, fragmented = INFINITY, theirs = INFINITY, begun = bench_now();
+    double ours = INFINITY, fragmented = INFINITY, theirs = INFINITY;
     if (!bench_has_time(c->b, e->name)) return;
     if (c->peer && e->peer == peer_sssp) choose_delta(c);
+    const double begun = bench_now();
     for (int round = 0; round < ROUNDS && bench_now() - begun < 20; round++) {
         fragmented = fmin(fragmented, seconds_of(c, e, c->fragmented));
         ours = fmin(ours, seconds_of(c, e, c->view));
