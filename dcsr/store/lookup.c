@@ -16,7 +16,7 @@ static bool look_up(const dcsr_i_rows *rows, dcsr_policy policy, uint64_t row, u
     uint64_t folded = 0;
     for (int k = 0; k < count; k++) {
         const uint64_t end = pieces[k].begin + pieces[k].length;
-        const bool ascends = !k && dcsr_i_row_ascends(rows->table, row);
+        const bool ascends = !k && dcsr_i_row_is_known_to_ascend(rows->table, row);
         for (uint64_t i = dcsr_i_first_place(rows->columns, &pieces[k], ascends, column);
              (i = dcsr_i_find_column(rows->columns, i, end, column)) < end; i++) {
             const char *here = rows->values ? (const char *)rows->values + i * size : NULL;

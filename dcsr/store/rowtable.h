@@ -203,7 +203,7 @@ static inline uint64_t dcsr_i_first_place(const uint32_t *columns, const dcsr_i_
 }
 
 /* Whether it is known of a row that its first piece ascends and deletes nothing. */
-static inline bool dcsr_i_row_ascends(const dcsr_i_table *table, uint64_t row)
+static inline bool dcsr_i_row_is_known_to_ascend(const dcsr_i_table *table, uint64_t row)
 {
     const dcsr_i_row_page *page = table ? dcsr_i_page(table, row >> DCSR_I_PAGE_SHIFT) : NULL;
     return page && (page->ascending >> (row & (DCSR_I_PAGE_ROWS - 1)) & 1);
