@@ -173,6 +173,11 @@ static void *insert_durably(void *argument)
     test_random random = {w->state.round * 2 + (uint64_t)t->which};
     uint64_t j = w->state.acknowledged[t->which], id;
     char room[LONGEST_NAME];
+    /* The last batch before was perhaps a resize, with which no names are written. */
+    for (uint64_t k = 0; k < j; k++) {
+        dcsr_text name = name_of(t->which, k + 1, room);
+        STORE_OK(w->child, dcsr_names_add(w->names[t->which], 1, &name, &id));
+    }
     while (!atomic_load(&w->done)) {
         dcsr_ticket *tickets[MOST_AT_ONCE];
         uint64_t n = 1 + test_random_below(&random, MOST_AT_ONCE);
