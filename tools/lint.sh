@@ -22,6 +22,7 @@ declare -A MAY_INCLUDE=(
     [dcsr/base]='dcsr/base'
     [dcsr/device]='dcsr/base dcsr/device'
     [dcsr/store]='dcsr/base dcsr/device dcsr/store'
+    [dcsr/store/cpu]='dcsr/base dcsr/device dcsr/store dcsr/store/cpu'
     [dcsr/store/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda'
     [dcsr/view]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda dcsr/view'
     [dcsr/vector]='dcsr/base dcsr/device dcsr/vector'

@@ -3,7 +3,7 @@
 #define DCSR_CLOSURE_CFL_DATA_H
 
 #include <dcsr/cfl.h>
-#include "algos/closure/names.h"
+#include "algos/closure/closure_names.h"
 
 /* left -> right[0] right[1], with NO_NAME where there is none. */
 typedef struct dcsr_i_production {

@@ -2,10 +2,10 @@
 #include "dcsr/store/in_place.h"
 #include <string.h>
 
-/* An insertion looks for its column in a row of so many entries at most, or in one that ascends, and combines; in others
- * it is appended unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a tombstone costs
- * less. Rows of so many are moved. Other changes have to look, and do so here up to the last number: the locks are
- * held. */
+/* An insertion looks for its column in a row of so many entries at most, or in one that ascends, and combines; in
+ * others it is appended unseen, as by any batch. A batch that removes looks in rows of so many; in longer ones a
+ * tombstone costs less. Rows of so many are moved. Other changes have to look, and do so here up to the last number:
+ * the locks are held. */
 enum { LOOKED_THROUGH = 64, REMOVED_FROM = 1024, MOVED = 4096, MOST_LOOKED_THROUGH = 1 << 16 };
 
 /* The row of an entry. */

@@ -264,7 +264,7 @@ static dcsr_status finish(job *j, dcsr_i_rewritten *result)
     table->tombstone_rows -= j->was.tombstones;
     uint64_t used = landing->end - j->begin;
     dcsr_i_arena_give(&j->matrix->arena, j->begin + used, j->places - used);
-    *result = (dcsr_i_rewritten){table, j->build.limbo, j->begin, used};
+    *result = (dcsr_i_rewritten){.table = table, .limbo = j->build.limbo, .begin = j->begin, .entries = used};
     dcsr_i_cuda_build_end(&j->build);
     return DCSR_OK;
 }

@@ -1,5 +1,5 @@
 /* scatter.c: writing a planned batch into the arena and the fresh pages. */
-#include "dcsr/store/batch.h"
+#include "dcsr/store/cpu/batch.h"
 #include <omp.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * how many stand before the next later column, so many count as copied, and what was written behind them is
  * overwritten. Room for that is there, since the rest of the row is still to come. So a long row with few
  * later entries is copied at the speed of memory, and an entry that comes in between costs one misprediction. */
-#include "dcsr/store/merge.h"
+#include "dcsr/store/cpu/merge.h"
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>

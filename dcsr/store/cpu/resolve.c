@@ -3,7 +3,7 @@
  * A row is mostly an ascending stretch that was resolved before and a few entries that have come since. Those
  * are sorted by column, stably, so that each column's entries stay in order of time, and merged into the
  * stretch with the matrix's policy (merge.c). */
-#include "dcsr/store/merge.h"
+#include "dcsr/store/cpu/merge.h"
 #include "dcsr/base/search.h"
 #include <assert.h>
 #include <string.h>

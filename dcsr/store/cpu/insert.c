@@ -16,7 +16,7 @@
  * Planning and scattering run in parallel over groups and decide the same thing from the same state; nothing
  * that a reader can see is written before all that can fail is behind. Insertions do not look for what is
  * stored: the rows are marked instead (rewrite.c). */
-#include "dcsr/store/batch.h"
+#include "dcsr/store/cpu/batch.h"
 #include "dcsr/store/maintained_transpose.h"
 #include "dcsr/store/entries.h"
 

@@ -120,26 +120,26 @@ static inline void add_doubles(void *into, const void *value)
 }
 
 #define NAME(x) x##_of_0
-#include "dcsr/store/bulk.inc"
+#include "dcsr/store/cpu/bulk.inc"
 #undef NAME
 #define VALUE   uint8_t
 #define NAME(x) x##_of_1
-#include "dcsr/store/bulk.inc"
+#include "dcsr/store/cpu/bulk.inc"
 #undef NAME
 #undef VALUE
 #define VALUE   uint16_t
 #define NAME(x) x##_of_2
-#include "dcsr/store/bulk.inc"
+#include "dcsr/store/cpu/bulk.inc"
 #undef NAME
 #undef VALUE
 #define VALUE   uint32_t
 #define NAME(x) x##_of_4
-#include "dcsr/store/bulk.inc"
+#include "dcsr/store/cpu/bulk.inc"
 #undef NAME
 #undef VALUE
 #define VALUE   uint64_t
 #define NAME(x) x##_of_8
-#include "dcsr/store/bulk.inc"
+#include "dcsr/store/cpu/bulk.inc"
 #undef NAME
 #undef VALUE
 

@@ -10,9 +10,9 @@
  * Where most entries of a page move, all of its rows do, one behind the other without slack: then what they leave
  * behind in the arena is free as a whole, and rows lie in order. An entry that a held version sees never changes:
  * a value that is another one afterwards is written with the row, at its new place. */
-#include "dcsr/store/batch.h"
+#include "dcsr/store/cpu/batch.h"
 #include "dcsr/base/search.h"
-#include "dcsr/store/merge.h"
+#include "dcsr/store/cpu/merge.h"
 
 /* Rows up to SHORT entries have no tail. Entries are looked for only where a row gets one, or has so many entries, or
  * if it is short so many, for each new one: else merging takes no longer. A tail is searched at the cost of reading

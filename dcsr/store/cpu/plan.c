@@ -1,5 +1,5 @@
 /* plan.c: deciding what each row of a batch needs, and copying the pages that will change. */
-#include "dcsr/store/batch.h"
+#include "dcsr/store/cpu/batch.h"
 #include <string.h>
 
 bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)

@@ -1,5 +1,5 @@
-/* names.c: texts by number, and lines of files. */
-#include "algos/closure/names.h"
+/* closure_names.c: texts by number, and lines of files. */
+#include "algos/closure/closure_names.h"
 #include <errno.h>
 #include <string.h>
 

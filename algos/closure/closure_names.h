@@ -1,4 +1,4 @@
-/* names.h: texts by number, and lines of files (internal). */
+/* closure_names.h: texts by number, and lines of files (internal). */
 #ifndef DCSR_CLOSURE_NAMES_H
 #define DCSR_CLOSURE_NAMES_H
 
