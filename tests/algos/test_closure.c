@@ -345,7 +345,8 @@ Test(closure, refuses_before_its_memory_is_exceeded)
     TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "179700 pairs", dcsr_closure(&closure, &result, view, &some));
     TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "only count", dcsr_closure(&closure, &result, view, &some));
     cr_assert(!closure && result.pairs == 5, "a refused call has written");
-    cr_assert(test_context_info(g.context).peak_bytes < some.memory_limit, "it was taken all the same");
+    cr_assert(test_on_device(g.context) || test_context_info(g.context).peak_bytes < some.memory_limit,
+              "it was taken all the same");
     TEST_OK(dcsr_closure(NULL, &result, view, &some));
     const dcsr_closure_options enough = {.memory_limit = 8 * PAIRS + 2 * counted.bytes};
     TEST_OK(dcsr_closure(&closure, &result, view, &enough));
