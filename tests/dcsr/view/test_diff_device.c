@@ -142,6 +142,7 @@ Test(diff_device, without_memory_leaves_nothing_behind)
     TEST_OK(dcsr_matrix_resize(matrix, ROWS + 5, COLS, NULL));
     TEST_INSERT(matrix, {1, 1, 1}, {ROWS, 1, 1});
     dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_matrix_wait(matrix)); /* for what the views have made due */
     uint64_t scratch = used(DCSR_I_SCRATCH), pinned = used(DCSR_I_PINNED);
     dcsr_i_candidates found;
     dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
