@@ -223,7 +223,8 @@ static void compete(bench *b, dcsr_type type, const bench_csr *graph, const benc
                     const bench_entries *pool)
 {
     contest c = {.b = b, .type = type, .pool = {*pool}};
-    c.matrix = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, NULL);
+    const dcsr_matrix_options on_read = {.resolve = DCSR_RESOLVE_ON_READ};
+    c.matrix = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, b->gpu ? NULL : &on_read);
     if (b->gpu)
         c.pool[GPU] = bench_entries_on_gpu(pool, type);
     else if (peer_graph_available())
