@@ -5,7 +5,8 @@
  * both have, perhaps a hub's with many entries, and a few that were appended since; what differs is then in the
  * columns of these few. So the rows are read as far as both are the same, and of all that stands before only the
  * entries that may be in one of the columns are resolved; a bitmap of hashed columns tells (a Bloom filter with one
- * function). One too many does no harm, as it is in both.
+ * function). One too many does no harm, as it is in both. Where batches were resolved as they were inserted, what was
+ * appended is known to be new, and nothing else is read.
  *
  * Threads take runs of pages and note what differs, in order; the notes are distributed to the lists at the end. */
 #include "dcsr/view/diff_data.h"
@@ -246,6 +247,27 @@ static bool merge(part *p, uint32_t number)
     return true;
 }
 
+/* Drops the first n entries of a row. */
+static void drop_first(row *r, uint64_t n)
+{
+    int k = 0;
+    r->stored -= n;
+    for (; k < r->count && n >= r->pieces[k].length; k++) n -= r->pieces[k].length;
+    r->count -= k;
+    memmove(r->pieces, r->pieces + k, (size_t)r->count * sizeof *r->pieces);
+    if (!r->count) return;
+    r->pieces[0].begin += n;
+    r->pieces[0].length -= n;
+}
+
+/* Whether it is known of row i that no column stands in it twice, and none is deleted. */
+static bool is_resolved(const part *p, const row *r, uint64_t i)
+{
+    if (!r->rows->table || p->pairs->policy == DCSR_POLICY_KEEP) return false;
+    const dcsr_i_row_page *page = dcsr_i_page(r->rows->table, i >> DCSR_I_PAGE_SHIFT);
+    return page && !((page->duplicates | page->tombstones) >> (i & (DCSR_I_PAGE_ROWS - 1)) & 1);
+}
+
 static bool compare_row(part *p, uint64_t i)
 {
     row *from = &p->from, *to = &p->to;
@@ -257,7 +279,11 @@ static bool compare_row(part *p, uint64_t i)
     p->rows_compared++;
     const uint64_t same = common_beginning(p);
     if (same == from->stored && same == to->stored) return true;
-    if (same > from->stored - same + to->stored - same) {
+    if (same == from->stored && is_resolved(p, to, i)) {
+        /* What was appended is new, whatever stands before. */
+        drop_first(to, same);
+        from->count = 0;
+    } else if (same > from->stored - same + to->stored - same) {
         if (!make_filter(p, same)) return false;
         f = &p->filter;
     }
