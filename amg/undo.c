@@ -90,8 +90,10 @@ dcsr_status dcsr_i_amg_move_rows(dcsr_i_amg_matrix *m, dcsr_i_amg_undo *undo, ui
         const dcsr_i_amg_span *from = &spans[k];
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &begin[i], sizeof begin[i]));
         DCSR_I_AMG_TRY(dcsr_i_amg_keep(undo, &end[i], sizeof end[i]));
-        memcpy((uint32_t *)m->columns.data + m->used, from->columns, from->count * sizeof *from->columns);
-        memcpy((double *)m->values.data + m->used, from->values, from->count * sizeof *from->values);
+        if (from->count) {
+            memcpy((uint32_t *)m->columns.data + m->used, from->columns, from->count * sizeof *from->columns);
+            memcpy((double *)m->values.data + m->used, from->values, from->count * sizeof *from->values);
+        }
         if (begin[i] >= m->rows.fixed) m->given_up += end[i] - begin[i];
         m->rows.nnz += from->count - (end[i] - begin[i]);
         begin[i] = m->rows.fixed + m->used;

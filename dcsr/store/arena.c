@@ -90,7 +90,11 @@ dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t
     arena->in_heap = !context->cuda;
     arena->limit = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
     if (arena->limit < 1) arena->limit = 1;
-    if (!arena->in_heap) {
+    if (arena->in_heap) {
+        static uint64_t nowhere; /* arrays without entries are somewhere all the same */
+        arena->columns = (uint32_t *)&nowhere;
+        arena->values = value_size ? (char *)&nowhere : NULL;
+    } else {
         DCSR_TRY(reserve_some(arena));
         use_mapping(arena);
     }
