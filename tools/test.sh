@@ -113,9 +113,11 @@ run_program() { # run_program VARIANT PROGRAM SEED RESULTS
         grep -h 'skipped' "$log" | sort -u | sed 's/^/        /'
     else
         printf '%4d passed, %d FAILED%s  (%d s)\n' "$good" "$bad" "$note" $((SECONDS - started))
-        show_failure "$log"
-        if [ "$seed" -gt 0 ]; then echo "        again:     SIMT_SEED=$seed $0 $program"; fi
-        echo "$variant $name: $bad failed" >>"$4.failures"
+        {
+            show_failure "$log"
+            if [ "$seed" -gt 0 ]; then echo "        again:     SIMT_SEED=$seed $0 $program"; fi
+        } | tee "$4.told"
+        { echo "$variant $name: $bad failed" && cat "$4.told"; } >>"$4.failures"
     fi
     echo "$good $bad" >"$4.counts"
 }

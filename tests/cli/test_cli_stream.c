@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,7 +141,8 @@ Test(cli_stream, a_signal_ends_it_with_what_was_read)
     pid_t process = start("--json ingest pipe --into s#m --every 1h");
     const int pipe = open("pipe", O_WRONLY);
     cr_assert(pipe >= 0 && write(pipe, "0 1\n1 2\n", 8) == 8);
-    store_pause(300); /* until it waits, or it ends at once */
+    /* What is in the pipe when it is interrupted has not been read. */
+    for (int left = 1; left; store_pause(5)) cr_assert(!ioctl(pipe, FIONREAD, &left));
     kill(process, SIGINT);
     const int how = end_of(process);
     close(pipe);
@@ -375,11 +377,18 @@ static char *write_sums(const char *name)
     return text;
 }
 
-/* Kills it again and again, always a little later, until it comes to its end. */
+/* How long it may run before it is killed: always longer by a third, so that the slowest comes to its end soon
+ * and the fastest is killed as well. */
+static int next_delay(int delay)
+{
+    return delay + delay / 3 + 1;
+}
+
+/* Kills it again and again until it comes to its end. */
 static int ingest_with_kills(const char *arguments)
 {
     int kills = 0;
-    for (int delay = 20;; delay += 15) {
+    for (int delay = 1;; delay = next_delay(delay)) {
         int how;
         pid_t process =
             start("--json ingest %s --into s#m --durable --resume --batch 50 --op sum", arguments);
@@ -422,15 +431,14 @@ Test(cli_stream, a_window_goes_on_after_kills)
         edges[e] = (timed_edge){rand() % VERTICES, rand() % VERTICES, 1e9 + e * 0.1};
     write_timed(edges);
     for (int way = 0; way < 2; way++) {
-        int how, delay = 15;
-        for (bool ended = false; !ended; delay += 15) {
+        int how;
+        for (int delay = 1;; delay = next_delay(delay)) {
             pid_t process =
                 start("--json ingest %s --columns 2,3 --time 1 --window 20s --into s#m --durable --resume "
                       "--batch 10",
                       way ? "- <edges.log" : "edges.log");
             store_pause(delay);
-            ended = waitpid(process, &how, WNOHANG) == process;
-            if (ended) break;
+            if (waitpid(process, &how, WNOHANG) == process) break;
             kill(process, SIGKILL);
             end_of(process);
         }
