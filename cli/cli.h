@@ -222,8 +222,9 @@ error_t cli_op_take(cli_state *cli, int key, const char *value);
  * complete; pipes and devices are written directly. */
 
 /* Writes a matrix to a file ("-": standard output) and reports that, unless it went to standard output;
- * `version` is that of a stored one, else 0. */
-int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version);
+ * `names`, instead of the numbers of vertices, may be NULL; `version` is that of a stored one, else 0. */
+int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, dcsr_names *names, const char *file,
+                     uint64_t version);
 
 /* Whether that is where standard output goes. */
 bool cli_is_standard_output(const char *file);

@@ -14,7 +14,7 @@ static int run_convert(cli_state *cli)
     dcsr_matrix *matrix;
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (status) return status;
-    status = cli_write_matrix(cli, matrix, cli->arguments[1], 0);
+    status = cli_write_matrix(cli, matrix, NULL, cli->arguments[1], 0);
     dcsr_matrix_destroy(matrix);
     return status;
 }

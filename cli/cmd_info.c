@@ -1,5 +1,5 @@
 /* cmd_info.c: `dcsr info`: a matrix in figures, and what it is on; without one, that alone. */
-#include "cli/cli.h"
+#include "cli/stored.h"
 #include <math.h>
 #include <string.h>
 
@@ -76,13 +76,29 @@ static int show_context(cli_state *cli)
     return cli_report_print(&report);
 }
 
+/* How many vertices of the MATRIX have names. */
+static int count_names(cli_state *cli, uint64_t *count)
+{
+    dcsr_names *names;
+    int status = cli_names_open(cli, cli->arguments[0], &names);
+    *count = 0;
+    if (names && dcsr_names_get_count(names, count)) status = cli_fail_library(cli);
+    dcsr_names_destroy(names);
+    return status;
+}
+
 static int show_matrix(cli_state *cli)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_view *view = NULL;
     double seconds = 0;
+    uint64_t names;
     int status = cli_load_matrix(cli, &matrix, cli->arguments[0], &seconds);
-    if (status) return status;
+    if (!status) status = count_names(cli, &names);
+    if (status) {
+        dcsr_matrix_destroy(matrix);
+        return status;
+    }
     dcsr_view_info live;
     dcsr_matrix_info info;
     dcsr_context_info context;
@@ -93,6 +109,7 @@ static int show_matrix(cli_state *cli)
         cli_report report;
         cli_report_begin(&report, cli);
         put_matrix(&report, &info, &live);
+        cli_put_count(&report, "names", names ? "names" : NULL, names);
         cli_put_seconds(&report, "insert_seconds", "inserted in", seconds);
         put_device(&report, &context);
         put_memory(&report, &context);

@@ -24,7 +24,8 @@ error_t cli_write_take(int key)
     return 0;
 }
 
-int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint64_t version)
+int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, dcsr_names *names, const char *file,
+                     uint64_t version)
 {
     dcsr_view *view = NULL;
     dcsr_coo coo = {0};
@@ -38,7 +39,9 @@ int cli_write_matrix(cli_state *cli, dcsr_matrix *matrix, const char *file, uint
     cli_progress(cli, "writing %s", file);
     if (dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED) ||
         dcsr_view_to_coo(&coo, view) ||
-        (general ? dcsr_coo_write(&coo, file) : dcsr_coo_write_symmetric(&coo, file, &symmetric))) {
+        (names     ? dcsr_coo_write_named(&coo, names, file)
+         : general ? dcsr_coo_write(&coo, file)
+                   : dcsr_coo_write_symmetric(&coo, file, &symmetric))) {
         status = cli_fail_library(cli);
     } else if (to_output) {
         cli_progress_end(cli);

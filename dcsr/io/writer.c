@@ -130,21 +130,68 @@ static void write_mtx_head(dcsr_i_output *out, const dcsr_coo *coo, bool lower)
     dcsr_i_output_take(out, to);
 }
 
-static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base, char separator, bool lower)
+/* The value, if there is one, and the end of the line. */
+static char *print_rest(char *to, const dcsr_coo *coo, char separator, uint64_t i)
 {
     value_printer *print_value = value_printers[coo->type];
+    if (print_value) {
+        *to++ = separator;
+        to = print_value(to, coo->values, i);
+    }
+    *to++ = '\n';
+    return to;
+}
+
+static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base, char separator, bool lower)
+{
     for (uint64_t i = 0; i < coo->nnz; i++) {
         if (!is_listed(coo, i, lower)) continue;
         char *to = dcsr_i_output_room(out);
         to = print_unsigned(to, coo->row_indices[i] + base);
         *to++ = separator;
         to = print_unsigned(to, coo->col_indices[i] + base);
-        if (print_value) {
-            *to++ = separator;
-            to = print_value(to, coo->values, i);
-        }
-        *to++ = '\n';
-        dcsr_i_output_take(out, to);
+        dcsr_i_output_take(out, print_rest(to, coo, separator, i));
+    }
+}
+
+/* A name as dcsr_input_open() reads it: in quotes where it would not be one field, or a comment. */
+static dcsr_status write_name(dcsr_i_output *out, dcsr_names *names, uint64_t vertex)
+{
+    dcsr_text name;
+    DCSR_TRY(dcsr_names_get(names, 1, &vertex, &name));
+    bool quoted = *name.bytes == '#' || *name.bytes == '%';
+    for (size_t i = 0; i < name.length; i++) {
+        const unsigned char c = (unsigned char)name.bytes[i];
+        if (c == '\n')
+            return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                               "%s: the name of vertex %" PRIu64
+                               " holds the end of a line, which no line of a file can; write numbers",
+                               out->path, vertex);
+        quoted |= c <= ' ' || c == ',' || c == '"';
+    }
+    if (!quoted) {
+        dcsr_i_output_put(out, name.bytes, name.length);
+        return DCSR_OK;
+    }
+    dcsr_i_output_put(out, "\"", 1);
+    for (size_t begin = 0, i = 0; i <= name.length; i++) {
+        const bool quote = i < name.length && name.bytes[i] == '"';
+        if (i < name.length && !quote) continue;
+        dcsr_i_output_put(out, name.bytes + begin, i + quote - begin); /* a quote is written twice */
+        begin = i;
+    }
+    dcsr_i_output_put(out, "\"", 1);
+    return DCSR_OK;
+}
+
+static void write_named_entries(dcsr_i_output *out, const dcsr_coo *coo, dcsr_names *names, char separator)
+{
+    for (uint64_t i = 0; i < coo->nnz && !out->status; i++) {
+        dcsr_status status = write_name(out, names, coo->row_indices[i]);
+        dcsr_i_output_put(out, &separator, 1);
+        if (!status) status = write_name(out, names, coo->col_indices[i]);
+        dcsr_i_output_take(out, print_rest(dcsr_i_output_room(out), coo, separator, i));
+        if (!out->status) out->status = status;
     }
 }
 
@@ -164,8 +211,8 @@ static dcsr_status check_call(const dcsr_coo *coo, const char *path)
     return DCSR_OK;
 }
 
-/* `symmetric` is NULL where a symmetric matrix is to be written as any other. */
-static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, bool *symmetric)
+/* `symmetric` is NULL where a symmetric matrix is to be written as any other, `names` where vertices are numbers. */
+static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, dcsr_names *names, bool *symmetric)
 {
     bool lower = false;
     dcsr_i_packing packing;
@@ -179,6 +226,9 @@ static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, bool *sym
             DCSR_ERROR_FORMAT,
             "%s: a relation has no place for the values of the matrix, which are %s; write .el or .tsv", path,
             dcsr_type_name(coo->type));
+    if (names && format != DCSR_I_EDGE_LIST && format != DCSR_I_RELATION)
+        return dcsr_i_fail(DCSR_ERROR_FORMAT,
+                           "%s: only an edge list has names; write .el, .tsv, .csv or .facts", path);
     DCSR_TRY(check_entries(coo, path));
 
     dcsr_i_output out;
@@ -188,6 +238,8 @@ static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, bool *sym
     if (format == DCSR_I_MATRIX_MARKET) {
         write_mtx_head(&out, coo, lower);
         write_entries(&out, coo, 1, ' ', lower);
+    } else if (names) {
+        write_named_entries(&out, coo, names, separator_of(path));
     } else {
         write_entries(&out, coo, 0, separator_of(path), false);
     }
@@ -197,14 +249,21 @@ static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, bool *sym
 dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path)
 {
     DCSR_TRY(check_call(coo, path));
-    return write_matrix(coo, path, NULL);
+    return write_matrix(coo, path, NULL, NULL);
 }
 
 dcsr_status dcsr_coo_write_symmetric(const dcsr_coo *coo, const char *path, bool *symmetric)
 {
     bool unused;
     DCSR_TRY(check_call(coo, path));
-    return write_matrix(coo, path, symmetric ? symmetric : &unused);
+    return write_matrix(coo, path, NULL, symmetric ? symmetric : &unused);
+}
+
+dcsr_status dcsr_coo_write_named(const dcsr_coo *coo, dcsr_names *names, const char *path)
+{
+    DCSR_TRY(check_call(coo, path));
+    if (!names) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_coo_write_named: names is NULL");
+    return write_matrix(coo, path, names, NULL);
 }
 
 /* -- Dense matrices -------------------------------------------------------------------------------------- */

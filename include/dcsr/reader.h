@@ -186,6 +186,11 @@ DCSR_API dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path);
  * columns, of which none is repeated (as those of a sorted view are); others are written as they are.
  * *symmetric (may be NULL) tells which. Memory and time: also 8 bytes an entry and a column, O(nnz + columns). */
 DCSR_API dcsr_status dcsr_coo_write_symmetric(const dcsr_coo *coo, const char *path, bool *symmetric);
+/* Writes an edge list as dcsr_coo_write() does, with names instead of the numbers of rows and columns: in quotes where
+ * they would not be one field of a line, so that an input with format.number reads them again. Errors: also
+ * INVALID_ARGUMENT (names is NULL), FORMAT (no edge list; a name that holds the end of a line), INDEX_OUT_OF_RANGE (a
+ * row or column that has no name). */
+DCSR_API dcsr_status dcsr_coo_write_named(const dcsr_coo *coo, dcsr_names *names, const char *path);
 
 /* A dense matrix in memory, column after column: element (i, j) is values[i + j * rows]. A vector is a matrix
  * of one column. A plain structure: the array belongs to it and dcsr_dense_free() frees it, which has to be

@@ -31,6 +31,39 @@ Test(cli_row, a_row_is_printed_by_number_or_name)
     PROGRAM_FAILS(1, "no vertex has the name 'dora'", "bfs s#m --source dora");
 }
 
+Test(cli_row, what_has_names_is_written_with_them)
+{
+    program_result r;
+    program_write_file("v.csv", "ann,\"x, y\"\nann,\"say \"\"hi\"\"\"\n\"#1\",ann\n");
+    PROGRAM_JSON(r, "--json ingest v.csv --names --separator , --into s#m");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info s#m");
+    PROGRAM_INTEGER(&r, "names", 4);
+    program_free(&r);
+    static const char *const files[][2] = {
+        {"w.csv", "ann,\"x, y\"\nann,\"say \"\"hi\"\"\"\n\"#1\",ann\n"},
+        {"w.el", "ann\t\"x, y\"\nann\t\"say \"\"hi\"\"\"\n\"#1\"\tann\n"},
+        {"w.facts", "ann\t\"x, y\"\nann\t\"say \"\"hi\"\"\"\n\"#1\"\tann\n"}};
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        PROGRAM_JSON(r, "--json restore s#m %s --names", files[f][0]);
+        PROGRAM_INTEGER(&r, "nnz", 3);
+        program_free(&r);
+        char *text = program_read_file(files[f][0]);
+        cr_assert_str_eq(text, files[f][1]);
+        free(text);
+        PROGRAM_JSON(r, "--json ingest %s --names --into s#again%zu", files[f][0], f);
+        PROGRAM_INTEGER(&r, "names", 4);
+        program_free(&r);
+        r = program_run("row s#again%zu '#1'", f);
+        cr_assert_str_eq(r.out, "ann\n");
+        program_free(&r);
+    }
+    PROGRAM_FAILS(1, "only an edge list has names", "restore s#m w.mtx --names");
+    PROGRAM_JSON(r, "--json snapshot path:3 s#p");
+    program_free(&r);
+    PROGRAM_FAILS(1, "have no names", "restore s#p w.el --names");
+}
+
 Test(cli_row, a_symmetric_matrix_is_written_as_one)
 {
     program_result r = program_run("convert poisson2d5:2 -");

@@ -51,6 +51,36 @@ Test(writer, content_by_hand)
     cr_assert_eq(test_remove_files(), 6, "temporary files are left behind");
 }
 
+Test(writer, names_instead_of_numbers)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_names *names;
+    uint64_t row[] = {0, 1, 2}, col[] = {3, 0, 1}, ids[6];
+    int32_t values[] = {7, -8, 9};
+    const dcsr_text texts[] = {{"a", 1}, {"b c", 3}, {"%", 1}, {"\"", 1}, {"no\nline", 7}};
+    dcsr_coo coo = {5, 6, 3, DCSR_INT32, row, col, values, context};
+    TEST_OK(dcsr_names_create(&names, context));
+    TEST_OK(dcsr_names_add(names, 5, texts, ids));
+    size_t length;
+    const char *path = test_path("a.el");
+    TEST_OK(dcsr_coo_write_named(&coo, names, path));
+    char *data = test_read_file(path, &length);
+    cr_assert_str_eq(data, "a\t\"\"\"\"\t7\n\"b c\"\ta\t-8\n\"%\"\t\"b c\"\t9\n");
+    free(data);
+    col[1] = 4;
+    TEST_REFUSED(DCSR_ERROR_FORMAT, "name of vertex 4 holds the end",
+                 dcsr_coo_write_named(&coo, names, path));
+    col[1] = 5;
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "5", dcsr_coo_write_named(&coo, names, path));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "names is NULL", dcsr_coo_write_named(&coo, NULL, path));
+    data = test_read_file(path, &length);
+    cr_assert_eq(*data, 'a', "what was there is lost");
+    free(data);
+    dcsr_names_destroy(names);
+    dcsr_context_destroy(context);
+    cr_assert_eq(test_remove_files(), 1, "temporary files are left behind");
+}
+
 /* Any bits of a double, the special ones often. */
 static double random_double(test_random *random)
 {
