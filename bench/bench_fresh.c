@@ -6,8 +6,12 @@
  * inserted once more, and removed. The same batch also goes into a matrix that resolves when somebody reads:
  * that is what appending it costs. Nothing is waited for but the view's own version, so what the matrix tidies
  * by itself is in the times of the rounds that it delays. GraphBLAS has finished its pending work when its clock
- * stops; it has two ways to change a matrix, of which the better one is reported. */
+ * stops; it has two ways to change a matrix, of which the better one is reported.
+ *
+ * On a GPU there is no such peer. There the batches are in arrays of the GPU, and all of it is done once more
+ * while a reader holds the version from before the first batch. */
 #include "bench/peers/peers.h"
+#include "bench/place.h"
 #include <dcsr/view.h>
 
 #include <math.h>
@@ -23,6 +27,8 @@ typedef struct contest {
     dcsr_type type;
     bench_entries pool;             /* distinct new edges */
     size_t used;                    /* of the pool, by the batches that were appended */
+    bool held;                      /* somebody holds the first version all the while */
+    double most_bytes;              /* of the matrix after a round, for each edge that it has */
     dcsr_matrix *matrix, *appended; /* the latter resolves when somebody reads, which nobody does */
     peer_graph *peer;               /* NULL: none */
     bench_samples ours[KINDS], appending[KINDS], theirs[KINDS][PEER_WAYS];
@@ -32,11 +38,7 @@ typedef struct contest {
 static void apply(const contest *c, dcsr_matrix *matrix, kind what, const bench_entries *batch)
 {
     dcsr_ticket *ticket;
-    if (what == REMOVE)
-        BENCH_OK(dcsr_matrix_remove(matrix, batch->n, batch->row, batch->col, &ticket));
-    else
-        BENCH_OK(dcsr_matrix_insert(matrix, batch->n, batch->row, batch->col,
-                                    c->type == DCSR_PATTERN ? NULL : batch->value, &ticket));
+    bench_queue(matrix, c->type, what == REMOVE, batch, c->b->gpu, &ticket);
     BENCH_OK(dcsr_ticket_wait(ticket));
     dcsr_ticket_destroy(ticket);
 }
@@ -45,11 +47,16 @@ static void apply(const contest *c, dcsr_matrix *matrix, kind what, const bench_
 static void change(contest *c, kind what, const bench_entries *batch)
 {
     dcsr_view *view;
+    dcsr_view_info seen;
+    dcsr_matrix_info info;
     double before = bench_now();
     apply(c, c->matrix, what, batch);
     BENCH_OK(dcsr_view_create(&view, c->matrix, DCSR_LAYOUT_SEGMENTS, 0));
     bench_samples_add(&c->ours[what], bench_now() - before);
+    BENCH_OK(dcsr_view_get_info(view, &seen));
+    BENCH_OK(dcsr_matrix_get_info(c->matrix, &info));
     dcsr_view_destroy(view);
+    c->most_bytes = fmax(c->most_bytes, (double)info.bytes / (double)seen.nnz);
     before = bench_now();
     apply(c, c->appended, what, batch);
     bench_samples_add(&c->appending[what], bench_now() - before);
@@ -101,7 +108,7 @@ static void on_size(contest *c, bench_table *table, size_t size, size_t rounds)
                      worst = bench_percentile(&c->ours[what], 1);
         bench_row(table, BENCH_LABELS(kind_name[what], c->peer ? way_name[way] : "none"), n, (double)rounds,
                   1e-6 * n / bench_median(&c->appending[what]), 1e-6 * n / ours, 1e3 * ours, 1e3 * worst,
-                  worst / ours, 1e-6 * n / theirs, 1e3 * theirs,
+                  worst / ours, c->most_bytes, 1e-6 * n / theirs, 1e3 * theirs,
                   1e3 * bench_percentile(&c->theirs[what][way], 1), theirs / ours);
         bench_samples_free(&c->ours[what]);
         bench_samples_free(&c->appending[what]);
@@ -117,33 +124,55 @@ static void check_size(contest *c, uint64_t expected)
         bench_die("%llu entries are left, not %llu", (unsigned long long)nnz, (unsigned long long)expected);
 }
 
-static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
-                    const bench_entries *pool)
+typedef struct size_class {
+    size_t size, rounds;
+} size_class;
+
+static const size_class on_host[] = {{10000, 40}, {100000, 30}, {1000000, 10}},
+                        on_gpu[] = {{1, 100}, {10000, 40}, {100000, 30}, {1000000, 10}, {10000000, 1}},
+                        quick[] = {{1, 3}, {1000, 3}, {5000, 3}, {20000, 3}};
+
+static const size_class *sizes_of(const bench *b, int *count)
 {
-    contest c = {.b = b, .type = type, .pool = *pool};
+    *count = b->quick ? sizeof quick / sizeof *quick
+             : b->gpu ? sizeof on_gpu / sizeof *on_gpu
+                      : sizeof on_host / sizeof *on_host;
+    return b->quick ? quick : b->gpu ? on_gpu : on_host;
+}
+
+static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
+                    const bench_entries *pool, bool held)
+{
+    contest c = {.b = b, .type = type, .pool = *pool, .held = held};
+    dcsr_view *first = NULL;
+    int sizes;
+    const size_class *size = sizes_of(b, &sizes);
+    char name[32];
+    snprintf(name, sizeof name, "%s%s", dcsr_type_name(type), held ? ", held" : "");
     const dcsr_matrix_options on_read = {.resolve = DCSR_RESOLVE_ON_READ};
     c.matrix = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, NULL);
     c.appended = bench_matrix(b, NULL, all, graph->rows, graph->cols, type, &on_read);
     if (!b->gpu && peer_graph_available())
         c.peer = peer_graph_create(graph->rows, graph->cols, type == DCSR_PATTERN, all, b->threads);
+    if (held) BENCH_OK(dcsr_view_create(&first, c.matrix, DCSR_LAYOUT_SEGMENTS, 0));
     bench_table *table = bench_table_begin(
-        b, dcsr_type_name(type), "a batch and a view without duplicates; ratio: GraphBLAS over dcsr",
+        b, name,
+        b->gpu ? "a batch in the GPU's memory and a view without duplicates"
+               : "a batch and a view without duplicates; ratio: GraphBLAS over dcsr",
         "round peer_way | batch:%.0f rounds:%.0f append_meps:%.3g fresh_meps:%.3g median_ms:%.3g "
-        "worst_ms:%.3g "
-        "worst/median:%.2f "
-        "peer_meps:%.3g peer_ms:%.3g peer_worst_ms:%.3g ratio:%.2f");
-    const size_t rounds[] = {40, 30, 10}, sizes[] = {BENCH_SIZE(b, 1000, 10000), BENCH_SIZE(b, 5000, 100000),
-                                                     BENCH_SIZE(b, 20000, 1000000)};
-    for (int s = 0; s < 3; s++) {
+        "worst_ms:%.3g worst/median:%.2f bytes/edge:%.1f peer_meps:%.3g peer_ms:%.3g peer_worst_ms:%.3g "
+        "ratio:%.2f");
+    for (int s = 0; s < sizes; s++) {
         char what[64];
-        snprintf(what, sizeof what, "%s, batches of %zu", dcsr_type_name(type), sizes[s]);
-        if (bench_has_time(b, what)) on_size(&c, table, sizes[s], BENCH_SIZE(b, 3, rounds[s]));
+        snprintf(what, sizeof what, "%s, batches of %zu", name, size[s].size);
+        if (bench_has_time(b, what)) on_size(&c, table, size[s].size, size[s].rounds);
     }
     check_size(&c, graph->nnz + c.used);
     dcsr_matrix_info info;
     BENCH_OK(dcsr_matrix_get_info(c.matrix, &info));
-    bench_note(b, "%s: %.1f bytes for each edge at the end", dcsr_type_name(type),
+    bench_note(b, "%s: %.1f bytes for each edge at the end", name,
                (double)info.bytes / (double)(graph->nnz + c.used));
+    dcsr_view_destroy(first);
     dcsr_matrix_destroy(c.matrix);
     dcsr_matrix_destroy(c.appended);
     if (c.peer) peer_graph_destroy(c.peer);
@@ -160,14 +189,18 @@ int main(int argc, char **argv)
     bench_csr graph = bench_csr_from_entries(&edges, size, size);
     bench_entries_free(&edges);
     /* More than are needed, since some exist already or come twice. */
-    const size_t most = BENCH_SIZE(&b, 100000, 16000000);
+    const size_t most = BENCH_SIZE_ON(&b, 120000, 16000000, 34000000);
     bench_entries pool = bench_entries_rmat(&b, scale, 16 * size, 2 * most, 1);
     bench_entries_only_new(&pool, &graph, 1);
     if (pool.n < most) bench_die("only %zu new edges", pool.n);
     edges = bench_entries_from_csr(&graph);
     bench_note(&b, "the graph: R-MAT scale %d, %llu edges", scale, (unsigned long long)graph.nnz);
-    compete(&b, DCSR_PATTERN, &graph, &edges, &pool);
-    compete(&b, DCSR_FP64, &graph, &edges, &pool);
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64};
+    for (int t = 0; t < 2; t++) {
+        bench_entries there = b.gpu ? bench_entries_on_gpu(&pool, types[t]) : pool;
+        for (int held = 0; held <= b.gpu; held++) compete(&b, types[t], &graph, &edges, &there, held);
+        if (b.gpu) bench_entries_free_on_gpu(&there);
+    }
     bench_entries_free(&edges);
     bench_entries_free(&pool);
     bench_csr_free(&graph);

@@ -46,21 +46,6 @@ static bench_entries batch_of(const contest *c, source from, size_t size, size_t
     return bench_entries_slice(&c->pool[from], k % (c->pool[from].n / size) * size, size);
 }
 
-static void queue(contest *c, operation what, source from, const bench_entries *batch, dcsr_ticket **ticket)
-{
-    if (from == GPU && what == REMOVE)
-        BENCH_OK(dcsr_matrix_remove_device(c->matrix, batch->n, batch->row, batch->col, bench_gpu_stream(),
-                                           ticket));
-    else if (from == GPU)
-        BENCH_OK(dcsr_matrix_insert_device(c->matrix, batch->n, batch->row, batch->col, batch->value,
-                                           bench_gpu_stream(), ticket));
-    else if (what == REMOVE)
-        BENCH_OK(dcsr_matrix_remove(c->matrix, batch->n, batch->row, batch->col, ticket));
-    else
-        BENCH_OK(dcsr_matrix_insert(c->matrix, batch->n, batch->row, batch->col,
-                                    c->type == DCSR_PATTERN ? NULL : batch->value, ticket));
-}
-
 static void one_by_one(contest *c, source from, size_t size, size_t least, double seconds)
 {
     times *t = &c->ours[from];
@@ -71,7 +56,7 @@ static void one_by_one(contest *c, source from, size_t size, size_t least, doubl
             dcsr_ticket *ticket;
             dcsr_view *view;
             double before = bench_now();
-            queue(c, what, from, &batch, &ticket);
+            bench_queue(c->matrix, c->type, what == REMOVE, &batch, from == GPU, &ticket);
             bench_samples_add(&t->call[what], bench_now() - before);
             BENCH_OK(dcsr_ticket_wait(ticket));
             bench_samples_add(&t->sync[what], bench_now() - before);
@@ -98,7 +83,7 @@ static void streamed(contest *c, source from, size_t size)
         double before = bench_now();
         for (size_t k = 0; k < count; k++) {
             bench_entries batch = batch_of(c, from, size, k);
-            queue(c, what, from, &batch, NULL);
+            bench_queue(c->matrix, c->type, what == REMOVE, &batch, from == GPU, NULL);
         }
         BENCH_OK(dcsr_matrix_wait(c->matrix));
         c->ours[from].stream[what] = (bench_now() - before) / (double)count;

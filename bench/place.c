@@ -113,3 +113,19 @@ void bench_entries_free_on_gpu(bench_entries *entries)
     if (entries->value) bench_gpu_free(entries->value);
     *entries = (bench_entries){0};
 }
+
+void bench_queue(dcsr_matrix *matrix, dcsr_type type, bool remove, const bench_entries *batch, bool on_gpu,
+                 dcsr_ticket **ticket)
+{
+    const double *values = type == DCSR_PATTERN ? NULL : batch->value;
+    if (on_gpu && remove)
+        BENCH_OK(
+            dcsr_matrix_remove_device(matrix, batch->n, batch->row, batch->col, bench_gpu_stream(), ticket));
+    else if (on_gpu)
+        BENCH_OK(dcsr_matrix_insert_device(matrix, batch->n, batch->row, batch->col, values,
+                                           bench_gpu_stream(), ticket));
+    else if (remove)
+        BENCH_OK(dcsr_matrix_remove(matrix, batch->n, batch->row, batch->col, ticket));
+    else
+        BENCH_OK(dcsr_matrix_insert(matrix, batch->n, batch->row, batch->col, values, ticket));
+}

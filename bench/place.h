@@ -35,4 +35,8 @@ double bench_time_cold(bench *b, void (*work)(void *), void *argument, size_t le
 bench_entries bench_entries_on_gpu(const bench_entries *entries, dcsr_type type);
 void bench_entries_free_on_gpu(bench_entries *entries);
 
+/* Queues a batch for insertion or removal; its arrays are on the GPU or the host's. `ticket` may be NULL. */
+void bench_queue(dcsr_matrix *matrix, dcsr_type type, bool remove, const bench_entries *batch, bool on_gpu,
+                 dcsr_ticket **ticket);
+
 #endif
