@@ -250,15 +250,76 @@ static void measure_changes(bench *b, bench_table *table, const char *name)
 
 /* ---- The log ---- */
 
-static double stream(dcsr_matrix *matrix, const bench_entries *all, size_t batch)
+/* How batches come: into memory; into a log; with the position in their input; with names instead of numbers. */
+typedef enum log_way { VOLATILE, DURABLE, TAGGED, NAMED, LOG_WAYS } log_way;
+
+/* Entries whose vertices have names: where each name begins, rows and columns in turn. */
+typedef struct named_entries {
+    dcsr_text *text; /* 2 n */
+    uint64_t *id;
+    char *bytes;
+} named_entries;
+
+static named_entries name_entries(const bench_entries *all)
+{
+    enum { LONGEST = 24 };
+    named_entries named = {.text = bench_alloc(2 * all->n, sizeof *named.text),
+                           .id = bench_alloc(2 * all->n, sizeof *named.id),
+                           .bytes = bench_alloc(2 * all->n, LONGEST)};
+    char *to = named.bytes;
+    for (size_t i = 0; i < 2 * all->n; i++) {
+        const uint64_t vertex = i % 2 ? all->col[i / 2] : all->row[i / 2];
+        const int length = snprintf(to, LONGEST, "v%llu", (unsigned long long)vertex);
+        named.text[i] = (dcsr_text){to, (size_t)length};
+        to += length;
+    }
+    return named;
+}
+
+/* The same entries by the numbers that the dictionary gives their vertices. */
+static void number_entries(bench_entries *part, size_t first, const named_entries *named, dcsr_names *names)
+{
+    BENCH_OK(dcsr_names_add(names, 2 * part->n, named->text + 2 * first, named->id + 2 * first));
+    for (size_t i = 0; i < part->n; i++) {
+        part->row[i] = named->id[2 * (first + i)];
+        part->col[i] = named->id[2 * (first + i) + 1];
+    }
+}
+
+static double stream(dcsr_matrix *matrix, const bench_entries *all, size_t batch, bool tagged,
+                     const named_entries *named, dcsr_names *names)
 {
     double start = bench_now();
     for (size_t first = 0; first < all->n; first += batch) {
         bench_entries part = bench_entries_slice(all, first, all->n - first < batch ? all->n - first : batch);
-        BENCH_OK(dcsr_matrix_insert(matrix, part.n, part.row, part.col, NULL, NULL));
+        const dcsr_tag tag = {.position = first + part.n};
+        if (names) number_entries(&part, first, named, names);
+        BENCH_OK(
+            dcsr_matrix_insert_tagged(matrix, part.n, part.row, part.col, NULL, tagged ? &tag : NULL, NULL));
     }
     BENCH_OK(dcsr_matrix_wait(matrix));
     return bench_now() - start;
+}
+
+static double log_once(bench *b, log_way way, uint64_t size, const bench_entries *all, size_t batch,
+                       const named_entries *named)
+{
+    dcsr_matrix *matrix;
+    dcsr_names *names = NULL;
+    dcsr_store *store = NULL;
+    if (way == VOLATILE) {
+        matrix = bench_matrix(b, b->context, NULL, size, size, DCSR_PATTERN, NULL);
+    } else {
+        store = new_store(0);
+        const dcsr_durable_options options = {.type = DCSR_PATTERN, .rows = size, .cols = size};
+        BENCH_OK(dcsr_store_open_matrix(&matrix, b->context, store, "m", &options, NULL));
+        if (way == NAMED) BENCH_OK(dcsr_store_open_names(&names, b->context, store, "m"));
+    }
+    const double seconds = stream(matrix, all, batch, way >= TAGGED, named, names);
+    dcsr_matrix_destroy(matrix);
+    dcsr_names_destroy(names);
+    if (store) dcsr_store_close(store);
+    return seconds;
 }
 
 static void measure_log(bench *b, bench_table *table, const char *name, size_t batch)
@@ -270,25 +331,20 @@ static void measure_log(bench *b, bench_table *table, const char *name, size_t b
     bench_entries_shuffle(&all, 1);
     const size_t least = 4000000, most = batch * 200 > least ? batch * 200 : least;
     if (all.n > most) all.n = most;
-    bench_samples volatile_s = {0}, durable_s = {0};
-    for (int run = 0; run < RUNS; run++) {
-        dcsr_matrix *matrix = bench_matrix(b, b->context, NULL, A.rows, A.cols, DCSR_PATTERN, NULL);
-        bench_samples_add(&volatile_s, stream(matrix, &all, batch));
-        dcsr_matrix_destroy(matrix);
-        dcsr_store *store = new_store(0);
-        BENCH_OK(dcsr_store_open_matrix(
-            &matrix, b->context, store, "m",
-            &(dcsr_durable_options){.type = DCSR_PATTERN, .rows = A.rows, .cols = A.cols}, NULL));
-        bench_samples_add(&durable_s, stream(matrix, &all, batch));
-        dcsr_matrix_destroy(matrix);
-        dcsr_store_close(store);
+    named_entries named = name_entries(&all);
+    bench_samples samples[LOG_WAYS] = {0};
+    double meps[LOG_WAYS];
+    for (int run = 0; run < RUNS; run++)
+        for (log_way way = VOLATILE; way < LOG_WAYS; way++) /* the last one numbers the vertices anew */
+            bench_samples_add(&samples[way], log_once(b, way, A.rows, &all, batch, &named));
+    for (log_way way = VOLATILE; way < LOG_WAYS; way++) {
+        meps[way] = (double)all.n * 1e-6 / bench_median(&samples[way]);
+        bench_samples_free(&samples[way]);
     }
-    const double million = (double)all.n * 1e-6, without = bench_median(&volatile_s),
-                 with = bench_median(&durable_s);
     snprintf(text, sizeof text, "%zu", batch);
-    bench_row(table, BENCH_LABELS(name, text), million / without, million / with, without / with);
-    bench_samples_free(&volatile_s);
-    bench_samples_free(&durable_s);
+    bench_row(table, BENCH_LABELS(name, text), meps[VOLATILE], meps[DURABLE], meps[TAGGED], meps[NAMED],
+              meps[DURABLE] / meps[VOLATILE]);
+    free(named.text), free(named.id), free(named.bytes);
     bench_entries_free(&all);
     bench_csr_free(&A);
     remove_store();
@@ -391,7 +447,7 @@ int main(int argc, char **argv)
     measure_changes(&b, table, grid);
     table =
         bench_table_begin(&b, "log", "insertion, million edges a second, streamed and waited for at the end",
-                          "matrix batch | volatile:%.2f durable:%.2f ratio:%.2f");
+                          "matrix batch | volatile:%.2f durable:%.2f tagged:%.2f named:%.2f ratio:%.2f");
     static const size_t batches[] = {1000, 10000, 100000, 1000000};
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) measure_log(&b, table, graph, batches[i]);
     table = bench_table_begin(&b, "beside", "single durable changes while a snapshot of another is made",
