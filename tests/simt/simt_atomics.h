@@ -1,5 +1,5 @@
 /* simt_atomics.h: CUDA's atomics, for the types that CUDA has them for. They are relaxed: they order nothing
- * but themselves, and ThreadSanitizer sees them so. */
+ * but themselves, and ThreadSanitizer sees them so; with fences around them they hand over data. */
 #ifndef DCSR_TESTS_SIMT_ATOMICS_H
 #define DCSR_TESTS_SIMT_ATOMICS_H
 
@@ -25,6 +25,7 @@ template <class T, class F> inline T atomic_change(T *pointer, F change)
     typedef typename word<sizeof(T)>::type bits;
     bits *const at = reinterpret_cast<bits *>(pointer);
     may_yield();
+    order_atomic(at);
     bits was = __atomic_load_n(at, __ATOMIC_RELAXED), becomes;
     T old;
     do {

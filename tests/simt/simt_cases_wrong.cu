@@ -136,6 +136,30 @@ static void blocks_race()
     CHECK(all_are(out.values(), 1));
 }
 
+/* The block that comes last adds what the others have written. */
+template <bool FENCED> __global__ void add_what_blocks_wrote(unsigned *sums, unsigned *done)
+{
+    SIMT_SHARED(bool, last, 1);
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = blockIdx.x + 1;
+        if (FENCED) __threadfence();
+        last[0] = atomicAdd(done, 1u) == gridDim.x - 1;
+        if (FENCED) __threadfence();
+    }
+    __syncthreads();
+    if (!last[0] || threadIdx.x != 1) return;
+    for (unsigned i = 0; i < gridDim.x; i++) {
+        sums[gridDim.x] += *(volatile unsigned *)&sums[i];
+    }
+}
+
+template <bool FENCED> static void hand_over()
+{
+    const device_array<unsigned> sums(std::vector<unsigned>(9)), done(std::vector<unsigned>(1));
+    simt::launch(add_what_blocks_wrote<FENCED>, 8, 32, 0, nullptr, sums.data, done.data);
+    CHECK(sums.values()[8] == 36);
+}
+
 __device__ void recurse(unsigned depth, unsigned *out)
 {
     volatile unsigned frame[1024];
@@ -166,5 +190,7 @@ extern const simt_case WRONG_KERNEL_CASES[] = {{"barrier_missing_before_reuse", 
                                                {"overlapping_masks", overlapping_masks},
                                                {"lane_not_in_its_mask", lane_not_in_its_mask},
                                                {"blocks_race", blocks_race},
+                                               {"clean_hand_over", hand_over<true>},
+                                               {"fences_missing", hand_over<false>},
                                                {"stack_overflow", stack_overflow},
                                                {nullptr, nullptr}};

@@ -49,6 +49,8 @@ struct cuda_thread : coordinates {
     warp_operation collective = SYNC; /* what it waits for, with its arguments and result */
     int source = 0;
     uint64_t value = 0, result = 0;
+    void *atomic = nullptr; /* what its last atomic changed */
+    bool fenced = false;    /* it has passed a fence since */
 };
 
 inline cuda_thread *current_thread()

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include "tests/simt/simt_sanitizer.h"
 #include "tests/simt/simt_types.h"
 
 #define __global__
@@ -36,6 +37,14 @@ enum block_vote { COUNT, AND, OR };
 int block_barrier(block_vote vote, bool predicate, const char *file, int line);
 /* A point at which another thread may go on. */
 void may_yield();
+/* What fences and atomics order; see simt_launch.cpp. */
+#if SIMT_TSAN
+void fence();
+void order_atomic(void *at);
+#else
+inline void fence() {}
+inline void order_atomic(void *) {}
+#endif
 } // namespace simt
 
 #define threadIdx (simt::here->thread)
@@ -72,10 +81,10 @@ inline int __syncthreads_or(int predicate, SIMT_PLACE)
     return simt::block_barrier(simt::OR, predicate != 0, file, line);
 }
 
-/* Not an order for ThreadSanitizer: the subset has no kernel that hands over data by fence and flag. */
 inline void __threadfence()
 {
     simt::may_yield();
+    simt::fence();
 }
 inline void __threadfence_block()
 {

@@ -117,6 +117,8 @@ cuda_thread *take_thread()
         owner->idle_threads.pop_front();
     }
     thread->launch = launches;
+    thread->atomic = nullptr;
+    thread->fenced = false;
     return thread;
 }
 
@@ -267,6 +269,28 @@ SIMT_RAW void may_yield()
     run_others();
     leave_emulator();
 }
+
+#if SIMT_TSAN
+/* ThreadSanitizer does not know fences. So that data can be handed over by fence and atomic, the first atomic after a
+ * fence releases what came before it, and a fence acquires what others released at the word of the last atomic. In the
+ * kernel's own code, as may_yield(). */
+SIMT_RAW void fence()
+{
+    if (!here) return;
+    cuda_thread *const self = current_thread();
+    if (self->atomic) __tsan_acquire(self->atomic);
+    self->fenced = true;
+}
+
+SIMT_RAW void order_atomic(void *at)
+{
+    if (!here) return;
+    cuda_thread *const self = current_thread();
+    if (self->fenced) __tsan_release(at);
+    self->fenced = false;
+    self->atomic = at;
+}
+#endif
 
 const std::vector<block_state *> &resident_blocks()
 {
