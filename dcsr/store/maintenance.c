@@ -49,7 +49,9 @@ dcsr_status dcsr_i_resolve_for_all(dcsr_matrix *matrix, const dcsr_i_selection *
     with_slack.slack = matrix->resolve == DCSR_RESOLVE_ON_READ;
     DCSR_TRY(rewrite_selected(matrix, &with_slack));
     forget_unresolved(matrix);
-    if (matrix->transpose.owner) dcsr_i_twin_show(matrix->transpose.owner);
+    dcsr_matrix *owner = matrix->transpose.owner;
+    /* A view may hold a twin that its owner has given up since. */
+    if (owner && owner->transpose.twin == matrix) dcsr_i_twin_show(owner);
     return DCSR_OK;
 }
 

@@ -5,11 +5,11 @@
 #include "dcsr/base/alloc.h"
 #include <dcsr/assign.h>
 
-static dcsr_matrix *twin_matrix(dcsr_context *context)
+static dcsr_matrix *twin_matrix(dcsr_context *context, dcsr_defragmentation mode)
 {
     dcsr_matrix *matrix = NULL;
     dcsr_matrix_options options = {
-        .policy = DCSR_POLICY_SUM, .defragmentation = DCSR_DEFRAGMENT_OFF, .maintain_transpose = true};
+        .policy = DCSR_POLICY_SUM, .defragmentation = mode, .maintain_transpose = true};
     TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 100, 100, &options));
     return matrix;
 }
@@ -78,17 +78,18 @@ static const attempt attempts[] = {{"insert", insertion, inserted},
                                    {"assign", assignment, is_assigned}};
 
 /* One change while every allocation from the n-th on fails. Returns whether it was too late to fail. */
-static bool try_without_memory(dcsr_context *context, const attempt *a, long n, int *lost)
+static bool try_without_memory(dcsr_context *context, const attempt *a, dcsr_defragmentation mode, long n,
+                               int *lost)
 {
     oracle model;
     oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, 100, 100);
-    dcsr_matrix *matrix = twin_matrix(context);
+    dcsr_matrix *matrix = twin_matrix(context, mode);
     for (int i = 0; i < 2; i++) {
         TEST_OK(insertion(matrix, NULL));
         inserted(&model);
         TEST_OK(dcsr_matrix_wait(matrix));
     }
-    dcsr_view *held = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *held = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
     oracle old;
     oracle_copy(&old, &model);
     dcsr_ticket *ticket = NULL;
@@ -102,7 +103,7 @@ static bool try_without_memory(dcsr_context *context, const attempt *a, long n, 
     cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s, %ld: %s", a->name, n,
               dcsr_thread_error());
     if (status == DCSR_OK) a->expect(&model);
-    TEST_TRANSPOSE_MATCHES(held, &old, 0);
+    TEST_TRANSPOSE_MATCHES(held, &old, DCSR_VIEW_SORTED);
     bool twin = test_has_twin(matrix);
     *lost += status == DCSR_OK && !twin;
     cr_assert(twin || status == DCSR_OK, "a change that fails leaves the twin as it was");
@@ -125,16 +126,27 @@ static bool try_without_memory(dcsr_context *context, const attempt *a, long n, 
 }
 
 /* Of every allocation of each change; on the emulator, of every third. */
-Test(twin_failure, is_given_up_rather_than_the_change)
+static void try_each(dcsr_defragmentation mode)
 {
     dcsr_context *context = test_context(1);
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
         int lost = 0;
         long n = 0, step = TEST_EMULATOR ? 3 : 1;
-        while (!try_without_memory(context, &attempts[i], n, &lost)) n += step;
+        while (!try_without_memory(context, &attempts[i], mode, n, &lost)) n += step;
         cr_assert(n > 4, "%s: only %ld allocations", attempts[i].name, n);
         /* Defragmentation changes nothing that the twin would have to follow. */
         cr_assert((lost > 0) == (attempts[i].change != defragmentation), "%s: %d", attempts[i].name, lost);
     }
     test_close(context);
+}
+
+Test(twin_failure, is_given_up_rather_than_the_change)
+{
+    try_each(DCSR_DEFRAGMENT_OFF);
+}
+
+/* The view from before then resolves a twin that is its alone. */
+Test(twin_failure, that_is_given_up_is_resolved_for_its_views)
+{
+    try_each(DCSR_DEFRAGMENT_AUTO);
 }
