@@ -268,6 +268,7 @@ extern const cli_command cli_watch_command;
 extern const cli_command cli_closure_command;
 extern const cli_command cli_samegen_command;
 extern const cli_command cli_cfl_command;
+extern const cli_command cli_cfa_command;
 extern const cli_command cli_amg_command;
 extern const cli_command cli_spy_command;
 extern const cli_command cli_bench_command;
