@@ -22,10 +22,10 @@ typedef struct spmv_arrays {
     const void *x;
 } spmv_arrays;
 
-/* Eight rows: their lengths, where those of one piece begin, and which have several. */
+/* Eight rows: their lengths, where they begin, their first segments, and which have several. */
 typedef struct spmv_group {
     __m256i length;
-    __m512i begin;
+    __m512i begin, segment;
     unsigned fragmented;
     const dcsr_i_row_page *page; /* NULL for CSR */
     unsigned first;              /* of the page */
@@ -46,14 +46,23 @@ static inline unsigned longer_than(__m256i length, unsigned limit)
     return _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32((int)limit));
 }
 
-/* Eight entries of a segment page or of the offsets. Inactive ones are not read. */
-static inline __m512i load_begins(__mmask8 active, const uint64_t *begin)
+/* Eight offsets; eight segments of a page. Inactive ones are not read. */
+static inline __m512i load_offsets(__mmask8 active, const uint64_t *offsets)
 {
-    return _mm512_maskz_loadu_epi64(active, begin);
+    return _mm512_maskz_loadu_epi64(active, offsets);
 }
-static inline __m512i load_capacities(__mmask8 active, const uint32_t *capacity)
+static inline __m512i load_segments(__mmask8 active, const dcsr_i_segment *segments)
 {
-    return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_maskz_loadu_epi32(active, capacity));
+    return _mm512_maskz_loadu_epi64(active, segments);
+}
+static inline __m512i begins_of(__m512i segments)
+{
+    return _mm512_maskz_and_epi64(0xff, segments, _mm512_set1_epi64(DCSR_I_MOST_PLACES - 1));
+}
+/* Their capacities, up to what is more than a row of a lane has: a code is at least as large as that there. */
+static inline __m512i capacities_of(__m512i segments)
+{
+    return _mm512_maskz_srli_epi64(0xff, segments, DCSR_I_SEGMENT_BEGIN_BITS);
 }
 
 static inline __m512d add_lanes_pd(const __m512d s[8])

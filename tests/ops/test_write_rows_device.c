@@ -47,8 +47,10 @@ static whereabouts *find_rows_there(dcsr_matrix *C)
             stored += left;
             duplicates += page->duplicates[r / 32] >> (r & 31) & 1;
             tombstones += page->tombstones[r / 32] >> (r & 31) & 1;
-            for (int k = 0; page->fragmented[r / 32] >> (r & 31) & 1 && left > segments[k].capacity[r]; k++) {
-                left -= segments[k].capacity[r];
+            for (int k = 0; page->fragmented[r / 32] >> (r & 31) & 1 &&
+                            left > dcsr_i_segment_capacity(segments[k].of[r]);
+                 k++) {
+                left -= dcsr_i_segment_capacity(segments[k].of[r]);
                 extra++;
             }
         }

@@ -119,7 +119,7 @@ typedef struct job {
 
 static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
 {
-    return length + (selection->slack && length ? dcsr_i_slack(length) : 0);
+    return selection->slack && length ? dcsr_i_fitting_capacity(length + dcsr_i_slack(length)) : length;
 }
 
 /* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
@@ -203,14 +203,11 @@ static void measure(job *j)
     }
 }
 
-/* A reader's copy of segment page 0: only what the row lengths reach; capacities only where a reader needs
- * them. */
+/* A reader's copy of segment page 0: only what the row lengths reach. */
 static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
 {
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        to->begin[r] = page->length[r] ? page->segment[0]->begin[r] : 0;
-        to->capacity[r] = page->fragmented >> r & 1 ? page->segment[0]->capacity[r] : 0;
-    }
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+        to->of[r] = page->length[r] ? page->segment[0]->of[r] : (dcsr_i_segment){0};
 }
 
 /* A page of its own with segment pages of its own: all of them for the writer, who must clear the capacities
@@ -222,8 +219,7 @@ static bool make_page(const job *j, page_work *work)
     dcsr_i_row_page *fresh = work->fresh = dcsr_i_row_page_create(matrix, old, j->version);
     if (!fresh) return false;
     if (j->selection->for_view) {
-        fresh->packed = 0;
-        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL, NULL);
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL);
         if (!fresh->segment[0]) return false;
         copy_for_view(fresh->segment[0], old);
         return true;
@@ -280,11 +276,8 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
             dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
         }
         fresh->length[r] = (uint32_t)left;
-        fresh->segment[0]->begin[r] = to;
-        fresh->segment[0]->capacity[r] = (uint32_t)capacity;
-        if (!j->selection->for_view)
-            for (int k = 1; k < j->matrix->segments_per_row && fresh->segment[k]; k++)
-                fresh->segment[k]->capacity[r] = 0;
+        fresh->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
+        if (!j->selection->for_view) dcsr_i_clear_segments(fresh, 1, r, j->matrix->segments_per_row);
         sum->stored += (int64_t)left - (int64_t)length;
         sum->extra -= count > 1 ? count - 1 : 0;
         to += planned;
