@@ -64,7 +64,7 @@ static void note_order(place *at, uint64_t to, uint32_t column)
 /* Gives the row a segment of so many entries, and of some to come. */
 static bool take_segment(place *at, int k, uint64_t entries)
 {
-    uint64_t capacity = dcsr_i_fitting_capacity(entries + dcsr_i_slack(at->length + 1)), begin;
+    uint64_t capacity = dcsr_i_capacity_for(entries, at->matrix->slack, at->length + 1), begin;
     if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1, &begin) != DCSR_OK)
         return false;
     at->page->segment[k]->of[at->r] = dcsr_i_segment_of(begin, capacity);

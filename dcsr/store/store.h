@@ -232,6 +232,7 @@ struct dcsr_matrix {
     size_t value_size;
     dcsr_policy policy;
     int segments_per_row;
+    uint32_t slack; /* of new segments (segment.h) */
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
     bool grow; /* for insertions */
@@ -352,16 +353,13 @@ typedef struct dcsr_i_filling {
 } dcsr_i_filling;
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
 
-/* ---- rewrite.c, resolve.c ---- */
-
-/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
- * so that a hub row's segments run out only after it has grown several times over; and at least two, since
- * half the rows of a skewed graph are short, and appending to a segment with room is several times cheaper
- * than starting another (measured: 2x for insertion as a whole). */
-static inline uint64_t dcsr_i_slack(uint64_t length)
+/* What dcsr_matrix_options.slack is for a share (segment.h). */
+static inline double dcsr_i_slack_option(uint32_t share)
 {
-    return length / 2 + 2;
+    return share ? (double)share / DCSR_I_SLACK_UNIT : DCSR_SLACK_NONE;
 }
+
+/* ---- rewrite.c, resolve.c ---- */
 
 /* Room for resolving rows of up to `capacity` entries; one per thread. */
 typedef struct dcsr_i_resolver {

@@ -118,7 +118,7 @@ static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
         grows.way = DCSR_I_LEAVE;
     } else if (ascends && comes_behind(b, page, r, i)) {
         grows.slack = true;
-        grows.capacity = (uint32_t)dcsr_i_fitting_capacity(length + n + dcsr_i_slack(length + n));
+        grows.capacity = (uint32_t)dcsr_i_capacity_for(length + n, b->matrix->slack, length + n);
         if (grows.room >= n) {
             grows.way = DCSR_I_APPEND;
             grows.absent = (uint32_t)n;
@@ -399,7 +399,7 @@ static bool move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
     const dcsr_i_growth *grows = &b->growth[i];
     bool changed;
     uint64_t length = merge_row(b, g, resolver, i, to, &changed), capacity = changed ? length : 0;
-    if (changed && grows->slack) capacity = dcsr_i_fitting_capacity(length + dcsr_i_slack(length));
+    if (changed && grows->slack) capacity = dcsr_i_capacity_for(length, b->matrix->slack, length);
     dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
     if (!changed) return false;
     note_merged(b, g, r, length, sum);

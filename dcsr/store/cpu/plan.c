@@ -56,11 +56,12 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     grows.skipped = b->mark && !length;
     if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
     if (!grows.skipped && n > grows.room) {
-        uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n);
-        uint64_t needed = (grows.full ? length + n : n - grows.room) + slack;
+        uint64_t needed = grows.full ? length + n : n - grows.room;
         grows.moves = grows.full;
         /* In a bulk a row has the places that it fills. */
-        grows.capacity = (uint32_t)(b->bulk && !grows.segments ? needed : dcsr_i_fitting_capacity(needed));
+        if (!b->bulk || grows.segments)
+            needed = dcsr_i_capacity_for(needed, b->bulk ? 0 : b->matrix->slack, length + n);
+        grows.capacity = (uint32_t)needed;
     }
     b->growth[i] = grows;
     return DCSR_OK;

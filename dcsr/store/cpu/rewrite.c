@@ -47,7 +47,7 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
     for (int k = 0; k < count; room += pieces[k++].length)
         if (!sparse && !(pieces[k].length >> shift))
             sparse = dcsr_i_arena_is_sparse(arena, pieces[k].begin >> shift);
-    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(page->length[r]));
+    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack, page->length[r]));
 }
 
 static uint64_t untidy_rows(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
@@ -117,9 +117,9 @@ typedef struct job {
     bool apart;               /* the rows get a home of their own */
 } job;
 
-static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
+static uint64_t row_capacity(const job *j, uint64_t length)
 {
-    return selection->slack && length ? dcsr_i_fitting_capacity(length + dcsr_i_slack(length)) : length;
+    return j->selection->slack && length ? dcsr_i_capacity_for(length, j->matrix->slack, length) : length;
 }
 
 /* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
@@ -194,7 +194,7 @@ static void measure(job *j)
             unsigned r = (unsigned)__builtin_ctzll(mask);
             uint64_t length = work->old->length[r];
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-            work->needed += row_capacity(j->selection, length);
+            work->needed += row_capacity(j, length);
             if (!j->selection->for_view)
                 work->ranges += (uint64_t)dcsr_i_segments_of(j->matrix, work->old, r, pieces);
             if (must_sort(j, work, r) && length > j->longest) j->longest = length;
@@ -258,7 +258,7 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         unsigned r = (unsigned)__builtin_ctzll(mask);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(work->old, r, pieces);
-        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j, length);
         bool ascends = work->old->ascending >> r & 1;
         if (must_sort(j, work, r)) {
             left = dcsr_i_resolve_row(resolver, j->into, &(dcsr_i_stretch){pieces, count, ascends},
@@ -272,7 +272,7 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
         uint64_t planned = capacity;
         if (j->selection->slack) {
-            capacity = row_capacity(j->selection, left);
+            capacity = row_capacity(j, left);
             dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
         }
         fresh->length[r] = (uint32_t)left;

@@ -71,7 +71,7 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         move_row(b, g, resolver, r, to, sum);
         /* Resolving may have made the row shorter than was planned for; without giving back the rest, a row
          * that gets the same entries again and again would grow for ever. */
-        uint64_t capacity = dcsr_i_fitting_capacity(page->length[r] + n + dcsr_i_slack(page->length[r] + n));
+        uint64_t capacity = dcsr_i_capacity_for(page->length[r] + n, b->matrix->slack, page->length[r] + n);
         dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
         page->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
         dcsr_i_store_entries(b, i, n, to + page->length[r]);

@@ -125,10 +125,10 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
     grows.moves = false;
     if (!grows.skipped && n > state.room) {
         grows.moves = state.full;
-        needed = (grows.moves ? state.length + n : n - state.room) +
-                 (b.bulk ? 0 : dcsr_i_cuda_slack(state.length + n));
+        needed = grows.moves ? state.length + n : n - state.room;
         /* In a bulk a row has the places that it fills. */
-        if (!b.bulk || state.segments) needed = dcsr_i_fitting_capacity(needed);
+        if (!b.bulk || state.segments)
+            needed = dcsr_i_capacity_for(needed, b.bulk ? 0 : b.slack, state.length + n);
     }
     grows.tail = state.tail;
     grows.length = static_cast<uint32_t>(state.length);
@@ -156,9 +156,9 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
 /* ---- Deciding how a batch is merged ---- */
 
 /* Room behind a row that is merged: for a tail, as with more than that it is merged anew. */
-DCSR_CUDA_INLINE uint64_t room_for_tail(uint64_t length)
+DCSR_CUDA_INLINE uint64_t room_for_tail(const dcsr_i_cuda_batch &b, uint64_t length)
 {
-    const uint64_t slack = length ? dcsr_i_cuda_slack(length) : 0, most = DCSR_CUDA_LONGEST_TAIL;
+    const uint64_t slack = length ? dcsr_i_slack(b.slack, length) : 0, most = DCSR_CUDA_LONGEST_TAIL;
     return slack < most ? slack : most;
 }
 
@@ -184,7 +184,7 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, d
                 (!state.length || state.length - grows.ordered + n <= DCSR_CUDA_LONGEST_TAIL);
     grows.moves = !grows.skipped && !fits && state.segments;
     grows.room = state.room;
-    const uint64_t room = room_for_tail(length) / (b.mark ? 4 : 1);
+    const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);
     if (!grows.skipped && !fits && !grows.marked)
         needed = room ? dcsr_i_fitting_capacity(length + room) : length;
     note_needs(b, first, grows, static_cast<uint32_t>(needed));

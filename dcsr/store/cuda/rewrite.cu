@@ -79,7 +79,7 @@ void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows 
 
 DCSR_CUDA_INLINE uint64_t capacity_for(const dcsr_i_cuda_rewriting &work, uint64_t length)
 {
-    return work.slack && length ? dcsr_i_fitting_capacity(length + dcsr_i_cuda_slack(length)) : length;
+    return work.slack && length ? dcsr_i_capacity_for(length, work.slack, length) : length;
 }
 
 static __global__ void plan_rewriting(dcsr_i_cuda_rewriting work, dcsr_i_cuda_sums *sums)

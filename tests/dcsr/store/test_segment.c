@@ -2,6 +2,7 @@
 #include "tests/support/support.h"
 
 #include "dcsr/store/segment.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { MANTISSA = 1 << DCSR_I_SEGMENT_MANTISSA_BITS, EXACT = 2 * MANTISSA };
@@ -195,4 +196,73 @@ Test(rounded_row, is_cut_off)
     oracle_resize(&f.model, ROWS, 3 * EXACT);
     change(&f, true, LONG, 0, EXACT + 3);
     tear_down(&f);
+}
+
+/* ---- Slack ---- */
+
+Test(slack, is_a_share_of_the_row)
+{
+    for (uint64_t length = 0; length < 1000; length++) {
+        cr_assert(dcsr_i_slack(DCSR_I_SLACK_DEFAULT, length) == length / 2 + 2);
+        cr_assert(dcsr_i_slack(0, length) == 0);
+        cr_assert(dcsr_i_slack(DCSR_I_SLACK_UNIT, length) == length + 4);
+    }
+    cr_assert(dcsr_i_slack(DCSR_I_SLACK_UNIT, longest_row) == 0);
+    cr_assert(dcsr_i_slack(DCSR_I_SLACK_UNIT, longest_row - 5) == 5);
+    cr_assert(dcsr_i_capacity_for(longest_row, DCSR_I_SLACK_UNIT, longest_row) <= UINT32_MAX);
+}
+
+/* The room that a row has which got 99 entries. The first change of all, into an empty matrix, leaves none. */
+static uint64_t room_with(double slack)
+{
+    fixture f = {.context = test_context(1)};
+    const dcsr_matrix_options options = {
+        .policy = DCSR_POLICY_LAST, .slack = slack, .defragmentation = DCSR_DEFRAGMENT_OFF};
+    TEST_OK(dcsr_matrix_create(&f.matrix, f.context, DCSR_FP32, 3, 1000, &options));
+    oracle_create(&f.model, DCSR_FP32, DCSR_POLICY_LAST, 3, 1000);
+    change(&f, true, 0, 0, 1);
+    change(&f, true, 1, 0, 99);
+    TEST_MATCHES(f.matrix, &f.model);
+    const uint64_t room = test_info(f.matrix).arena_entries - 100;
+    dcsr_matrix_destroy(f.matrix);
+    oracle_destroy(&f.model);
+    test_close(f.context);
+    return room;
+}
+
+Test(slack, is_what_the_option_says)
+{
+    cr_assert(room_with(DCSR_SLACK_NONE) == 0);
+    cr_assert(room_with(0.1) == 10);
+    cr_assert(room_with(0) == 51);
+    cr_assert(room_with(0.5) == 51);
+    cr_assert(room_with(1) == 103);
+}
+
+Test(slack, that_cannot_be_is_refused)
+{
+    static const double wrong[] = {-0.5, -2, 1.01, NAN, INFINITY, -INFINITY};
+    dcsr_context *context = test_context(1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        dcsr_matrix *matrix = NULL;
+        const dcsr_matrix_options options = {.slack = wrong[i]};
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "options.slack",
+                     dcsr_matrix_create(&matrix, context, DCSR_FP64, 1, 1, &options));
+        cr_assert(!matrix);
+    }
+    test_close(context);
+}
+
+Test(slack, is_told)
+{
+    static const double given[] = {0, DCSR_SLACK_NONE, 0.25, 1}, told[] = {0.5, 0, 0.25, 1};
+    dcsr_context *context = test_context(1);
+    for (int i = 0; i < 4; i++) {
+        dcsr_matrix *matrix;
+        const dcsr_matrix_options options = {.slack = given[i], .maintain_transpose = i % 2};
+        TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 1, 1, &options));
+        cr_assert(test_info(matrix).slack == told[i]);
+        dcsr_matrix_destroy(matrix);
+    }
+    test_close(context);
 }
