@@ -161,8 +161,8 @@ Test(rounded_row, grows)
         oracle model;
         oracle_copy(&model, &f.model);
         change(&f, true, LONG, EXACT + 1, 3);
-        change(&f, true, LONG, EXACT / 2, EXACT);
-        change(&f, false, LONG, EXACT / 4, EXACT / 2);
+        change(&f, true, LONG, EXACT - 20, 50);
+        change(&f, false, LONG, EXACT / 4, 30);
         char why[TEST_WHY];
         cr_assert(test_view_matches(before, &model, 0, why), "%s", why);
         dcsr_view_destroy(before);
