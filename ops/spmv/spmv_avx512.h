@@ -72,8 +72,8 @@ static inline __m512i capacities_of(__m512i segments)
     return _mm512_maskz_srli_epi64(0xff, segments, DCSR_I_SEGMENT_BEGIN_BITS);
 }
 
-/* Position p of a row is at begin + p below cut, at rest + p from there on: of a row of up to 8 entries bit p of `first`
- * or `second` is set. */
+/* Position p of a row is at begin + p below cut, at rest + p from there on: of a row of up to 8 entries, bit p of
+ * `first` or `second` is set. */
 typedef struct spmv_cut_rows {
     uint64_t begin[8], cut[8], rest[8], first[8], second[8];
 } spmv_cut_rows;
