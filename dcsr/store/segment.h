@@ -20,7 +20,7 @@
 enum {
     DCSR_I_SEGMENT_BEGIN_BITS = 43,
 #ifdef DCSR_SIMT
-    DCSR_I_SEGMENT_MANTISSA_BITS = 6 /* so that small tests have capacities that cannot be written */
+    DCSR_I_SEGMENT_MANTISSA_BITS = 10 /* so that small tests have capacities that cannot be written */
 #else
     DCSR_I_SEGMENT_MANTISSA_BITS = 17
 #endif
