@@ -1,16 +1,17 @@
 /* bench_spmv.c: y = A x, on the store in all its states and on the peers.
  *
- * The entries are distinct and the policy is keep, so that no view has anything to combine. Fragmented: the
- * entries of each row were inserted in 2, 4, 8 random portions. Streamed: all entries were inserted in random
- * order, in 16 batches (not the largest matrices). Defragmented: one tight segment a row. csr: the CSR view
- * of that. The fraction of the bandwidth is that of the bytes that any CSR kernel must move, the same for
- * all, whatever they really move: columns of 4 bytes, values, offsets, x and y once each.
+ * The entries are distinct and the policy is keep, so that no view has anything to combine. Fragmented: the entries of
+ * each row were inserted in 2, 4, 8 random portions, with the default slack, a tenth or none. Streamed: all entries
+ * were inserted in random order, in 16 batches (not the largest matrices). Defragmented: one tight segment a row, with
+ * which the others are compared. csr: the CSR view of that. The fraction of the bandwidth is that of the bytes that
+ * any CSR kernel must move, the same for all, whatever they really move: columns of 4 bytes, values, offsets, x and y
+ * once each.
  *
- * On the host all is fp64 and offsets count as 8 bytes; the bandwidth of reading is measured over an array of
- * that size, that of the triad over one that no cache holds. On a GPU it is fp64 and fp32, offsets count as 4
- * bytes, as cuSPARSE has them, and the bandwidth is that of copying. There `seconds` is of products back to
- * back, of which each finds in the cache what the last one left; before each of those in `cold_s` the cache
- * was filled with something else. */
+ * On the host all is fp64 and offsets count as 8 bytes; the bandwidth of reading is measured over an array of that
+ * size, that of the triad over one that no cache holds. On a GPU it is fp64 and fp32, offsets count as 4 bytes, as
+ * cuSPARSE has them, and the bandwidth is that of copying. There `seconds` is of products back to back, of which each
+ * finds in the cache what the last one left; before each of those in `cold_s` the cache was filled with something
+ * else. */
 #include "bench/bandwidth.h"
 #include "bench/peers/peers.h"
 #include "bench/place.h"
@@ -28,6 +29,7 @@ typedef struct contest {
     void *x, *y;
     double bytes, read, triad;    /* bytes of one product; bytes a second */
     double fastest, fastest_cold; /* seconds of the fastest peer */
+    double tight;                 /* seconds of the defragmented matrix; NAN: not measured yet */
 } contest;
 
 typedef struct product {
@@ -55,7 +57,8 @@ static void check(contest *c, const char *kernel)
         bench_die("%s has another product", kernel);
 }
 
-static void measure(contest *c, const char *kernel, product p, double segments)
+/* Returns the seconds that a product takes. */
+static double measure(contest *c, const char *kernel, product p, double segments)
 {
     bench *b = c->b;
     p.c = c;
@@ -71,27 +74,29 @@ static void measure(contest *c, const char *kernel, product p, double segments)
     if (b->gpu)
         bench_row(c->table, labels, segments, seconds, time.spread, time.low, gflops, 1e-9 * rate,
                   rate / b->rates.copy, c->fastest / seconds, cold, 1e-9 * c->bytes / cold,
-                  c->bytes / cold / b->rates.copy, c->fastest_cold / cold);
+                  c->bytes / cold / b->rates.copy, c->fastest_cold / cold, c->tight / seconds);
     else
         bench_row(c->table, labels, segments, seconds, time.spread, time.low, gflops, 1e-9 * rate,
-                  rate / c->read, rate / c->triad, c->fastest / seconds);
+                  rate / c->read, rate / c->triad, c->fastest / seconds, c->tight / seconds);
+    return seconds;
 }
 
-static void measure_view(contest *c, const char *kernel, dcsr_matrix *matrix, dcsr_layout layout)
+static double measure_view(contest *c, const char *kernel, dcsr_matrix *matrix, dcsr_layout layout)
 {
     dcsr_view *view;
     BENCH_OK(dcsr_view_create(&view, matrix, layout, DCSR_VIEW_DUPLICATES));
-    measure(c, kernel, (product){.view = view},
-            layout == DCSR_LAYOUT_CSR ? 1 : bench_segments_per_row(matrix, c->A));
+    const double seconds = measure(c, kernel, (product){.view = view},
+                                   layout == DCSR_LAYOUT_CSR ? 1 : bench_segments_per_row(matrix, c->A));
     bench_finish(c->b);
     dcsr_view_destroy(view);
+    return seconds;
 }
 
 /* All of them before anything else, since the others are compared with the fastest. fmin() passes over what
  * is not a number. */
 static void measure_peers(contest *c)
 {
-    c->fastest = c->fastest_cold = NAN;
+    c->fastest = c->fastest_cold = c->tight = NAN;
     const peer_product *peer;
     for (size_t i = 0; (peer = peer_products(c->b->gpu, c->type, i)); i++) {
         char note[PEER_NOTE];
@@ -103,9 +108,10 @@ static void measure_peers(contest *c)
     }
 }
 
-static dcsr_matrix *streamed(contest *c)
+static dcsr_matrix *streamed(contest *c, double slack)
 {
-    const dcsr_matrix_options options = {.policy = DCSR_POLICY_KEEP, .defragmentation = DCSR_DEFRAGMENT_OFF};
+    const dcsr_matrix_options options = {
+        .policy = DCSR_POLICY_KEEP, .defragmentation = DCSR_DEFRAGMENT_OFF, .slack = slack};
     bench_entries all = bench_entries_from_csr(c->A);
     bench_entries_shuffle(&all, 1);
     dcsr_matrix *matrix = bench_matrix(c->b, NULL, NULL, c->A->rows, c->A->cols, c->type, &options);
@@ -118,6 +124,20 @@ static dcsr_matrix *streamed(contest *c)
     return matrix;
 }
 
+static const struct {
+    const char *kernel;
+    int portions; /* 0: streamed */
+    double slack;
+} fragmentations[] = {{"dcsr_2_portions", 2, 0},
+                      {"dcsr_2_slack_.1", 2, 0.1},
+                      {"dcsr_2_tight", 2, DCSR_SLACK_NONE},
+                      {"dcsr_4_portions", 4, 0},
+                      {"dcsr_8_portions", 8, 0},
+                      {"dcsr_8_slack_.1", 8, 0.1},
+                      {"dcsr_8_tight", 8, DCSR_SLACK_NONE},
+                      {"dcsr_streamed", 0, 0},
+                      {"dcsr_streamed_tight", 0, DCSR_SLACK_NONE}};
+
 static void measure_dcsr(contest *c)
 {
     enum { MOST_STREAMED = 1 << 25 };
@@ -125,18 +145,17 @@ static void measure_dcsr(contest *c)
     if (!c->b->gpu) measure_view(c, "dcsr_1_portion", matrix, DCSR_LAYOUT_SEGMENTS);
     bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
     measure_view(c, "dcsr_csr", matrix, DCSR_LAYOUT_CSR);
-    measure_view(c, "dcsr_defragmented", matrix, DCSR_LAYOUT_SEGMENTS);
+    c->tight = measure_view(c, "dcsr_defragmented", matrix, DCSR_LAYOUT_SEGMENTS);
     dcsr_matrix_destroy(matrix);
-    static const char *const names[] = {"dcsr_2_portions", "dcsr_4_portions", "dcsr_8_portions"};
-    for (int i = 0; i < 3; i++) {
-        matrix = bench_fragmented(c->b, c->A, 2 << i, c->type, DCSR_POLICY_KEEP);
-        measure_view(c, names[i], matrix, DCSR_LAYOUT_SEGMENTS);
+    for (size_t i = 0; i < sizeof fragmentations / sizeof *fragmentations; i++) {
+        const int portions = fragmentations[i].portions;
+        const double slack = fragmentations[i].slack;
+        if (!portions && c->A->nnz > MOST_STREAMED) continue;
+        matrix = portions ? bench_fragmented_with(c->b, c->A, portions, c->type, DCSR_POLICY_KEEP, slack)
+                          : streamed(c, slack);
+        measure_view(c, fragmentations[i].kernel, matrix, DCSR_LAYOUT_SEGMENTS);
         dcsr_matrix_destroy(matrix);
     }
-    if (c->A->nnz > MOST_STREAMED) return;
-    matrix = streamed(c);
-    measure_view(c, "dcsr_streamed", matrix, DCSR_LAYOUT_SEGMENTS);
-    dcsr_matrix_destroy(matrix);
 }
 
 static void compete(contest c, dcsr_type type)
@@ -203,10 +222,11 @@ int main(int argc, char **argv)
               : "y = A x; fractions of the bandwidth; speedup over the fastest peer",
         b.gpu ? "matrix type kernel | segments:%.2f seconds:%.3g spread%:%.0f least_s:%.3g gflops:%.1f "
                 "gbytes_s:%.0f "
-                "of_copy:%.2f speedup:%.2f cold_s:%.3g cold_gbytes_s:%.0f cold_of_copy:%.2f cold_speedup:%.2f"
+                "of_copy:%.2f speedup:%.2f cold_s:%.3g cold_gbytes_s:%.0f cold_of_copy:%.2f "
+                "cold_speedup:%.2f of_defragmented:%.2f"
               : "matrix type kernel | segments:%.2f seconds:%.3g spread%:%.0f least_s:%.3g gflops:%.2f "
                 "gbytes_s:%.1f "
-                "of_read:%.2f of_triad:%.2f speedup:%.2f");
+                "of_read:%.2f of_triad:%.2f speedup:%.2f of_defragmented:%.2f");
     for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); *name; name++)
         if (bench_has_time(&b, *name)) on_matrix(&b, table, *name, triad);
     return bench_end(&b);

@@ -296,7 +296,14 @@ static void keep_portion(bench_entries *entries, uint64_t first, int portion, in
 dcsr_matrix *bench_fragmented(bench *b, const bench_csr *csr, int portions, dcsr_type type,
                               dcsr_policy policy)
 {
+    return bench_fragmented_with(b, csr, portions, type, policy, 0);
+}
+
+dcsr_matrix *bench_fragmented_with(bench *b, const bench_csr *csr, int portions, dcsr_type type,
+                                   dcsr_policy policy, double slack)
+{
     const dcsr_matrix_options options = {.policy = policy,
+                                         .slack = slack,
                                          .segments = portions > DCSR_DEFAULT_SEGMENTS ? portions : 0,
                                          .defragmentation = DCSR_DEFRAGMENT_OFF};
     dcsr_matrix *matrix = bench_matrix(b, NULL, NULL, csr->rows, csr->cols, type, &options);

@@ -80,6 +80,9 @@ dcsr_matrix *bench_matrix(bench *b, dcsr_context *context, const bench_entries *
  * next. */
 dcsr_matrix *bench_fragmented(bench *b, const bench_csr *csr, int portions, dcsr_type type,
                               dcsr_policy policy);
+/* The same with the slack that an option says. */
+dcsr_matrix *bench_fragmented_with(bench *b, const bench_csr *csr, int portions, dcsr_type type,
+                                   dcsr_policy policy, double slack);
 /* Segments over rows that are not empty. */
 double bench_segments_per_row(dcsr_matrix *matrix, const bench_csr *csr);
 /* Waits for the ticket and destroys it; dies when the change failed. */

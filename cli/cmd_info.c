@@ -28,6 +28,7 @@ static void put_matrix(cli_report *report, const dcsr_matrix_info *info, const d
     cli_put_count(report, "segments", "segments", info->segments);
     cli_put_count(report, "max_segments", NULL, info->max_segments);
     cli_put_count(report, "arena_entries", NULL, info->arena_entries);
+    cli_put_real(report, "slack", "slack", info->slack, "");
     cli_put_bytes(report, "bytes", "memory", info->bytes);
     cli_put_real(report, "bytes_per_nnz", "bytes a nonzero",
                  live->nnz ? (double)info->bytes / (double)live->nnz : NAN, "");

@@ -88,6 +88,7 @@ bool dcsr_i_version_is_wrong(const dcsr_i_version_record *version, const dcsr_i_
            : version->type >= DCSR_TYPE_COUNT                             ? "its type is unknown"
            : version->policy == DCSR_POLICY_DEFAULT || version->policy >= DCSR_POLICY_COUNT
                ? "its policy is unknown"
+           : version->slack > DCSR_I_SLACK_UNIT + 1 ? "its slack is larger than a row"
            : version->segments < DCSR_MIN_SEGMENTS || version->segments > DCSR_MAX_SEGMENTS
                ? "the segments of a row are too few or too many"
            : version->nnz >> 48 ? "it has more entries than there can be"

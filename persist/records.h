@@ -5,6 +5,7 @@
 #ifndef DCSR_RECORDS_H
 #define DCSR_RECORDS_H
 
+#include "dcsr/store/segment.h"
 #include <dcsr/matrix.h>
 #include <dcsr/status.h>
 #include <assert.h>
@@ -67,7 +68,8 @@ typedef struct dcsr_i_version_record {
     uint32_t type, policy, segments, flags;
     uint64_t queue_limit;
     dcsr_tag tag;
-    uint8_t unused[16];
+    uint32_t slack; /* 1 + its share (segment.h); 0: the default one */
+    uint8_t unused[12];
     uint64_t stored;
 } dcsr_i_version_record;
 enum {
@@ -79,6 +81,13 @@ enum {
     DCSR_I_RESOLVED_ON_INSERT = 32,
     DCSR_I_RESOLVED_ON_READ = 64
 };
+
+/* The slack that a version says, as in dcsr_matrix_info. */
+static inline double dcsr_i_record_slack(const dcsr_i_version_record *record)
+{
+    const uint32_t share = record->slack ? record->slack - 1 : DCSR_I_SLACK_DEFAULT;
+    return (double)share / DCSR_I_SLACK_UNIT;
+}
 
 typedef struct dcsr_i_chunk {
     uint64_t number, first_row, rows, entries;

@@ -249,7 +249,8 @@ static dcsr_matrix_options options_of(const dcsr_i_version_record *record)
                                  .resolve = record->flags & DCSR_I_RESOLVED_ON_INSERT ? DCSR_RESOLVE_ON_INSERT
                                             : record->flags & DCSR_I_RESOLVED_ON_READ ? DCSR_RESOLVE_ON_READ
                                                                                       : DCSR_RESOLVE_AUTO,
-                                 .grow = record->flags & DCSR_I_GROW};
+                                 .grow = record->flags & DCSR_I_GROW,
+                                 .slack = record->slack ? dcsr_i_slack_option(record->slack - 1) : 0};
 }
 
 dcsr_status dcsr_i_stored_restore(dcsr_matrix **matrix, const char *call, dcsr_context *context,

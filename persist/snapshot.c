@@ -128,6 +128,7 @@ static dcsr_i_version_record describe(const dcsr_i_new_version *s, const dcsr_i_
     if (matrix->transpose.maintained) record.flags |= DCSR_I_MAINTAIN_TRANSPOSE;
     if (matrix->grow) record.flags |= DCSR_I_GROW;
     if (matrix->resolve == DCSR_RESOLVE_ON_INSERT) record.flags |= DCSR_I_RESOLVED_ON_INSERT;
+    if (matrix->slack != DCSR_I_SLACK_DEFAULT) record.slack = matrix->slack + 1;
     if (matrix->resolve == DCSR_RESOLVE_ON_READ) record.flags |= DCSR_I_RESOLVED_ON_READ;
     if (tag) {
         record.flags |= DCSR_I_VERSION_TAGGED;

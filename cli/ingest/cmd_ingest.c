@@ -7,15 +7,21 @@
 
 enum { SHELL_SIGNALS = 128 }; /* what shells add to a signal's number */
 
-/* Type and policy of a matrix that is stored already are its own. */
+/* Type, policy and slack of a matrix that is stored already are its own. */
 static int follow_target(cli_state *cli, ingest_plan *plan, const ingest_target *target)
 {
     const dcsr_version_info *stored = &target->newest;
     if (!stored->version) return CLI_DONE;
     plan->type = stored->type;
-    if (!plan->policy || plan->policy == stored->policy) return CLI_DONE;
+    const double slack = plan->options.slack == DCSR_SLACK_NONE ? 0 : plan->options.slack;
+    if (plan->options.slack != 0 && fabs(slack - stored->slack) > 1e-4)
+        return cli_fail(cli,
+                        "--slack %g: %s has been made with --slack %g, and keeps that; leave --slack out",
+                        slack, ingest_given.into, stored->slack);
+    if (!plan->options.policy || plan->options.policy == stored->policy) return CLI_DONE;
     return cli_fail(cli, "--op %s: %s has been made with --op %s, and keeps that; leave --op out",
-                    dcsr_policy_name(plan->policy), ingest_given.into, dcsr_policy_name(stored->policy));
+                    dcsr_policy_name(plan->options.policy), ingest_given.into,
+                    dcsr_policy_name(stored->policy));
 }
 
 static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
@@ -23,7 +29,7 @@ static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
     *plan = (ingest_plan){.batch = ingest_given.batch,
                           .rows = ingest_given.rows,
                           .cols = ingest_given.cols,
-                          .policy = cli->op,
+                          .options = {.policy = cli->op, .slack = ingest_given.slack},
                           .symmetric = ingest_given.symmetric,
                           .square = ingest_given.read == INGEST_READ_BFS,
                           .every = ingest_given.every,

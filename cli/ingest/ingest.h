@@ -26,6 +26,7 @@ typedef enum ingest_read { INGEST_READ_NONE = 0, INGEST_READ_BFS, INGEST_READ_SP
 typedef struct ingest_settings {
     uint64_t batch, rows, cols, source;
     double every, window_seconds, snapshot_every;
+    double slack; /* as dcsr_matrix_options.slack */
     uint64_t window_edges;
     ingest_read read;
     const char *into, *metrics;
@@ -46,7 +47,7 @@ typedef struct ingest_plan {
     uint64_t batch;
     double every; /* 0: one second, for what is waited for */
     uint64_t rows, cols;
-    dcsr_policy policy;
+    dcsr_matrix_options options; /* of a new matrix */
     bool symmetric;
     bool square;      /* the matrix must stay square (graph queries) */
     int first_delete; /* index of the first source that is deleted rather than inserted */

@@ -27,7 +27,8 @@ enum {
     KEY_DURABLE,
     KEY_RESUME,
     KEY_SNAPSHOT_EVERY,
-    KEY_METRICS
+    KEY_METRICS,
+    KEY_SLACK
 };
 enum { MOST_COLUMN = 255 };
 static const uint64_t MOST_IN_BATCH = (uint64_t)1 << 31;
@@ -54,6 +55,8 @@ const struct argp_option ingest_options[] = {
      "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
     {"source", KEY_SOURCE, "V", 0,
      "Where --read bfs starts (default: the vertex with most edges in the first batch)", 0},
+    {"slack", KEY_SLACK, "X", 0,
+     "Room for growth of a new matrix's rows: 0 (none) to 1 of their length (default 0.5)", 0},
     {.doc = "What lines are, where they are no edge list:", .group = 0},
     {"columns", KEY_COLUMNS, "R,C", 0, "The columns that are row and column, from 1 on (default 1,2)", 0},
     {"value", KEY_VALUE, "N", 0, "The column that is the value", 0},
@@ -127,6 +130,18 @@ static error_t take_separator(cli_state *cli, const char *value)
     return EINVAL;
 }
 
+static error_t take_slack(cli_state *cli, const char *value)
+{
+    char *end;
+    const double slack = strtod(value, &end);
+    if (end == value || *end || !(slack >= 0 && slack <= 1)) {
+        cli_usage(cli, "--slack must be 0 to 1, not '%s'", value);
+        return EINVAL;
+    }
+    ingest_given.slack = slack > 0 ? slack : DCSR_SLACK_NONE;
+    return 0;
+}
+
 /* Edges, or a time, which ends in its unit. */
 static error_t take_window(cli_state *cli, const char *value)
 {
@@ -176,6 +191,8 @@ error_t ingest_take(cli_state *cli, int key, const char *value)
         return cli_take_duration(cli, "--every", value, 1e-3, &given->every);
     case CLI_KEY_OP:
         return cli_op_take(cli, key, value);
+    case KEY_SLACK:
+        return take_slack(cli, value);
     case KEY_ROWS:
         return cli_take_number(cli, "--rows", value, 1, DCSR_MAX_ROWS, &given->rows);
     case KEY_COLS:

@@ -65,11 +65,10 @@ static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
     cli_state *cli = stream->cli;
     const ingest_plan *plan = stream->plan;
     ingest_target *target = stream->target;
-    dcsr_matrix_options options = {.policy = plan->policy};
     stream->rows = rows;
     stream->cols = cols;
     if (!target)
-        return dcsr_matrix_create(&stream->matrix, cli->context, plan->type, rows, cols, &options)
+        return dcsr_matrix_create(&stream->matrix, cli->context, plan->type, rows, cols, &plan->options)
                    ? cli_fail_library(cli)
                    : CLI_DONE;
     int status = ingest_target_open(target, &stream->matrix, plan, rows, cols);

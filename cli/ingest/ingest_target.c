@@ -65,11 +65,10 @@ static int open_durable(ingest_target *target, dcsr_matrix **matrix, const inges
                         uint64_t cols)
 {
     cli_state *cli = target->cli;
-    dcsr_matrix_options options = {.policy = plan->policy};
     dcsr_recovery found;
     if (dcsr_store_open_matrix(
             matrix, cli->context, target->store, target->stored.name,
-            &(dcsr_durable_options){.type = plan->type, .rows = rows, .cols = cols, .matrix = options},
+            &(dcsr_durable_options){.type = plan->type, .rows = rows, .cols = cols, .matrix = plan->options},
             &found))
         return cli_fail_library(cli);
     if (!found.created) {
@@ -93,15 +92,15 @@ static int open_volatile(ingest_target *target, dcsr_matrix **matrix, const inge
 {
     cli_state *cli = target->cli;
     const cli_stored *stored = &target->stored;
-    dcsr_matrix_options options = {.policy = plan->policy};
     if (target->newest.version)
         return dcsr_store_restore(matrix, cli->context, target->store, stored->name, 0, NULL)
                    ? cli_fail_library(cli)
                    : CLI_DONE;
     int status = check_new(target);
     if (status) return status;
-    return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &options) ? cli_fail_library(cli)
-                                                                                      : CLI_DONE;
+    return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &plan->options)
+               ? cli_fail_library(cli)
+               : CLI_DONE;
 }
 
 int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest_plan *plan, uint64_t rows,
@@ -109,10 +108,9 @@ int ingest_target_open(ingest_target *target, dcsr_matrix **matrix, const ingest
 {
     cli_state *cli = target->cli;
     cli_progress(cli, "opening %s#%s", target->stored.store, target->stored.name);
-    dcsr_matrix_options options = {.policy = plan->policy};
     target->late = target->late && !target->durable && !target->newest.version && !target->store;
     if (target->late)
-        return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &options)
+        return dcsr_matrix_create(matrix, cli->context, plan->type, rows, cols, &plan->options)
                    ? cli_fail_library(cli)
                    : CLI_DONE;
     int status = cli_new_store_open(cli, &target->store, target->stored.store, &target->made);

@@ -3,6 +3,7 @@
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include "dcsr/base/runtime.h"
+#include "dcsr/store/segment.h"
 #include <assert.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_context *context, size_t
     arena->shift = context->cuda ? CUDA_SHIFT : CPU_SHIFT;
     arena->in_heap = !context->cuda;
     arena->limit = context->reserve_bytes / (column_bytes(arena, 1) + value_bytes(arena, 1));
+    if (arena->limit > DCSR_I_MOST_PLACES >> arena->shift) arena->limit = DCSR_I_MOST_PLACES >> arena->shift;
     if (arena->limit < 1) arena->limit = 1;
     if (arena->in_heap) {
         static uint64_t nowhere; /* arrays without entries are somewhere all the same */

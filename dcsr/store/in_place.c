@@ -64,12 +64,10 @@ static void note_order(place *at, uint64_t to, uint32_t column)
 /* Gives the row a segment of so many entries, and of some to come. */
 static bool take_segment(place *at, int k, uint64_t entries)
 {
-    dcsr_i_segment_page *segment = at->page->segment[k];
-    uint64_t capacity = entries + dcsr_i_slack(at->length + 1), begin;
+    uint64_t capacity = dcsr_i_capacity_for(entries, at->matrix->slack, at->length + 1), begin;
     if (dcsr_i_arena_take(&at->matrix->arena, capacity, at->table->version + 1, &begin) != DCSR_OK)
         return false;
-    segment->begin[at->r] = begin;
-    segment->capacity[at->r] = (uint32_t)capacity;
+    at->page->segment[k]->of[at->r] = dcsr_i_segment_of(begin, capacity);
     return true;
 }
 
@@ -78,19 +76,19 @@ static bool move_row(place *at)
 {
     dcsr_i_row_page *page = at->page;
     const int last = at->count;
-    const uint32_t capacity = page->segment[0]->capacity[at->r];
+    const uint64_t capacity = dcsr_i_capacity_of(page, 0, at->r);
     if (!take_segment(at, 0, at->length + 1)) return false;
-    uint64_t to = page->segment[0]->begin[at->r];
+    uint64_t to = dcsr_i_begin_of(page, 0, at->r);
     for (int k = 0; k < last; to += at->pieces[k++].length) {
         dcsr_i_copy_entries(at->matrix, to, at->pieces[k].begin, at->pieces[k].length);
         dcsr_i_arena_give(&at->matrix->arena, at->pieces[k].begin,
-                          k ? page->segment[k]->capacity[at->r] : capacity);
-        if (k) page->segment[k]->capacity[at->r] = 0;
+                          k ? dcsr_i_capacity_of(page, k, at->r) : capacity);
     }
+    dcsr_i_clear_segments(page, 1, at->r, at->matrix->segments_per_row);
     if (last > 1) page->ascending &= ~at->bit;
     at->table->extra_segments -= (uint64_t)last - 1;
     page->fragmented &= ~at->bit;
-    at->pieces[0] = (dcsr_i_piece){page->segment[0]->begin[at->r], at->length};
+    at->pieces[0] = (dcsr_i_piece){dcsr_i_begin_of(page, 0, at->r), at->length};
     at->count = 1;
     atomic_fetch_add(&at->matrix->counts.row_rewrites, 1);
     return true;
@@ -100,15 +98,15 @@ static bool move_row(place *at)
 static bool make_room(place *at, uint32_t column, uint64_t *to)
 {
     dcsr_i_row_page *page = at->page;
+    const int segments = dcsr_i_row_is_rounded(page, at->r) ? 0 : at->matrix->segments_per_row;
     uint64_t total = 0;
-    if (page->packed) return false;
-    for (int k = 0; k < at->matrix->segments_per_row; k++) {
-        if (!page->segment[k]) page->segment[k] = dcsr_i_segment_page_create(at->matrix, NULL, NULL);
+    for (int k = 0; k < segments; k++) {
+        if (!page->segment[k]) page->segment[k] = dcsr_i_segment_page_create(at->matrix, NULL);
         if (!page->segment[k]) return false;
-        dcsr_i_segment_page *segment = page->segment[k];
-        if (!segment->capacity[at->r] && !take_segment(at, k, 1)) return false;
-        if (at->length < total + segment->capacity[at->r]) {
-            *to = segment->begin[at->r] + at->length - total;
+        if (!dcsr_i_capacity_of(page, k, at->r) && !take_segment(at, k, 1)) return false;
+        const uint64_t capacity = dcsr_i_capacity_of(page, k, at->r);
+        if (at->length < total + capacity) {
+            *to = dcsr_i_begin_of(page, k, at->r) + at->length - total;
             if (!k) note_order(at, *to, column);
             if (k && at->length == total) {
                 page->fragmented |= at->bit;
@@ -116,7 +114,7 @@ static bool make_room(place *at, uint32_t column, uint64_t *to)
             }
             return true;
         }
-        total += segment->capacity[at->r];
+        total += capacity;
     }
     /* One that is to be resolved is left to a batch, which does it as it moves the row. */
     if (at->length >= MOVED || (page->duplicates | page->tombstones) & at->bit || !move_row(at)) return false;
@@ -175,6 +173,7 @@ static void take_out(place *at, uint64_t i)
 {
     dcsr_i_arena *arena = &at->matrix->arena;
     dcsr_i_row_page *page = at->page;
+    const bool rounded = dcsr_i_row_is_rounded(page, at->r);
     int k = 0, last = at->count - 1;
     while (i < at->pieces[k].begin || i >= at->pieces[k].begin + at->pieces[k].length) k++;
     for (;; k++, i = at->pieces[k].begin) {
@@ -188,12 +187,15 @@ static void take_out(place *at, uint64_t i)
     at->table->stored--;
     at->table->contiguous = false;
     uint64_t begin = at->pieces[last].begin, left = --at->pieces[last].length;
-    if (page->packed) dcsr_i_arena_give(arena, begin + left, 1);
+    if (rounded) {
+        dcsr_i_arena_give(arena, begin + left, 1);
+        page->segment[0]->of[at->r] = dcsr_i_segment_of(begin, left);
+    }
     if (left) return;
     at->count--;
     if (!last) return;
-    dcsr_i_arena_give(arena, begin, page->segment[last]->capacity[at->r]);
-    page->segment[last]->capacity[at->r] = 0;
+    dcsr_i_arena_give(arena, begin, dcsr_i_capacity_of(page, last, at->r));
+    dcsr_i_clear_segments(page, last, at->r, at->matrix->segments_per_row);
     at->table->extra_segments--;
     if (last == 1) page->fragmented &= ~at->bit;
 }

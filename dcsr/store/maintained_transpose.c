@@ -122,7 +122,7 @@ static dcsr_status apply_batch(dcsr_matrix *twin, dcsr_i_operation *operation, c
 static bool differs(const dcsr_i_row_page *page, const dcsr_i_row_page *other, unsigned r)
 {
     uint32_t n = page ? page->length[r] : 0, m = other ? other->length[r] : 0;
-    return n != m || (n && page->segment[0]->begin[r] != other->segment[0]->begin[r]);
+    return n != m || (n && dcsr_i_begin_of(page, 0, r) != dcsr_i_begin_of(other, 0, r));
 }
 
 /* Packs the entries of the rows that are others in the table `user`; returns how many there are. Without

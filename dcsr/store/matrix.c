@@ -98,6 +98,12 @@ static dcsr_status check_options(const char *call, dcsr_type type, const dcsr_ma
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
                            "%s: options.resolve is %d; use one of DCSR_RESOLVE_*", call,
                            (int)options->resolve);
+    if (options->slack != DCSR_SLACK_NONE && !(options->slack > 0 && options->slack <= 1))
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "%s: options.slack is %g; give a share of a row's length up to 1, 0 for the default, or "
+            "DCSR_SLACK_NONE",
+            call, options->slack);
     return DCSR_OK;
 }
 
@@ -128,6 +134,7 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->defragmentation = options->defragmentation;
     created->resolve = options->resolve;
     created->grow = options->grow;
+    created->slack = options->slack > 0 ? (uint32_t)(options->slack * DCSR_I_SLACK_UNIT + 0.5) : 0;
     created->queue.limit = options->queue_limit;
     created->queue.refuse_when_full = options->refuse_when_full;
     created->transpose.maintained = options->maintain_transpose;
@@ -159,7 +166,8 @@ dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *mat
     dcsr_matrix_options options = {.policy = policy,
                                    .segments = matrix->segments_per_row,
                                    .defragmentation = defragmentation,
-                                   .resolve = matrix->resolve};
+                                   .resolve = matrix->resolve,
+                                   .slack = dcsr_i_slack_option(matrix->slack)};
     return open_matrix(inner, matrix->context, matrix->type, rows, cols, &options);
 }
 
@@ -169,6 +177,7 @@ static dcsr_matrix_options filled_in(const dcsr_matrix_options *options, dcsr_ty
     if (result.policy == DCSR_POLICY_DEFAULT)
         result.policy = type == DCSR_PATTERN ? DCSR_POLICY_ANY : DCSR_POLICY_LAST;
     if (!result.segments) result.segments = DCSR_DEFAULT_SEGMENTS;
+    if (result.slack == 0) result.slack = (double)DCSR_I_SLACK_DEFAULT / DCSR_I_SLACK_UNIT;
     if (!result.queue_limit) result.queue_limit = default_queue_limit;
     return result;
 }
@@ -272,6 +281,7 @@ dcsr_status dcsr_matrix_get_info(dcsr_matrix *matrix, dcsr_matrix_info *info)
     info->inserted = atomic_load(&matrix->counts.inserted);
     info->removed = atomic_load(&matrix->counts.removed);
     info->row_rewrites = atomic_load(&matrix->counts.row_rewrites);
+    info->slack = (double)matrix->slack / DCSR_I_SLACK_UNIT;
     info->defragmentations = atomic_load(&matrix->counts.defragmentations);
     info->busy_seconds = (double)atomic_load(&matrix->counts.busy_nanoseconds) * 1e-9;
     return DCSR_OK;

@@ -69,7 +69,7 @@ dcsr_status dcsr_i_idle_turn(dcsr_matrix *matrix, dcsr_i_replace *replace, void 
 
 /* Whether a table has few pages, and of the arena its entries alone, in one stretch; *born is the version
  * that they were stored for. */
-static bool is_small(const dcsr_i_table *base, uint64_t *born)
+static bool is_small(const dcsr_matrix *matrix, const dcsr_i_table *base, uint64_t *born)
 {
     enum { FEW_PAGES = 16 };
     const dcsr_i_row_page *page;
@@ -77,7 +77,7 @@ static bool is_small(const dcsr_i_table *base, uint64_t *born)
     *born = UINT64_MAX;
     if (!base->contiguous) return false;
     for (uint64_t p = 0; (page = dcsr_i_next_page(base, &p)); p++) {
-        if (!page->packed || ++pages > FEW_PAGES) return false;
+        if (++pages > FEW_PAGES || !dcsr_i_page_is_tight(matrix, page)) return false;
         if (page->moved < *born) *born = page->moved;
     }
     return true;
@@ -90,7 +90,7 @@ static dcsr_status retire_home(dcsr_i_result *result)
     dcsr_matrix *matrix = result->matrix;
     dcsr_i_table *base = matrix->versions.current;
     uint64_t born;
-    bool small = is_small(base, &born);
+    bool small = is_small(matrix, base, &born);
     if (!small) {
         DCSR_TRY(dcsr_i_arena_retire(&matrix->arena, &result->extents, &result->extent_count));
         result->retired = true;
@@ -186,7 +186,7 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
 {
     if (!t->stocked) {
         unsigned n = t->portion ? t->portion : 1;
-        if (!dcsr_i_packed_pages_create(result->matrix, n, t->stock, result->table->version)) return NULL;
+        if (!dcsr_i_pages_create(result->matrix, n, t->stock, result->table->version)) return NULL;
         t->stocked = n;
         t->portion = 2 * n < DCSR_I_PAGES_AT_ONCE ? 2 * n : DCSR_I_PAGES_AT_ONCE;
     }
@@ -197,10 +197,10 @@ dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread 
 static void prefetch(const dcsr_i_row_page *page)
 {
     enum { LINE = 64 };
-    const char *begin = (const char *)page->segment[0]->begin;
+    const char *segments = (const char *)page->segment[0];
     for (size_t at = 0; at < sizeof page->length; at += LINE)
         __builtin_prefetch((const char *)page->length + at, 1);
-    for (size_t at = 0; at < sizeof page->segment[0]->begin; at += LINE) __builtin_prefetch(begin + at, 1);
+    for (size_t at = 0; at < sizeof *page->segment[0]; at += LINE) __builtin_prefetch(segments + at, 1);
 }
 
 /* Turns to page p: a new one, of empty rows. */
@@ -212,7 +212,7 @@ static dcsr_status turn_to(dcsr_i_result *result, dcsr_i_result_thread *t, uint6
     if (!t->page) return DCSR_ERROR_OUT_OF_MEMORY;
     t->number = p;
     if (t->stocked) prefetch(t->stock[t->stocked - 1]);
-    memset(t->page->segment[0]->begin, 0, sizeof t->page->segment[0]->begin);
+    memset(t->page->segment[0], 0, sizeof *t->page->segment[0]);
     *place = t->page;
     return DCSR_OK;
 }
@@ -224,9 +224,9 @@ static dcsr_status add(dcsr_i_result *result, dcsr_i_result_thread *t, uint64_t 
     uint64_t p = first >> DCSR_I_PAGE_SHIFT, at = t->next;
     if (t->number != p) DCSR_TRY(turn_to(result, t, p));
     unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
-    uint64_t *begin = t->page->segment[0]->begin + r;
+    dcsr_i_segment *segment = t->page->segment[0]->of + r;
     memcpy(t->page->length + r, lengths, count * sizeof *lengths);
-    for (unsigned i = 0; i < count; at += lengths[i++]) begin[i] = at;
+    for (unsigned i = 0; i < count; at += lengths[i++]) segment[i] = dcsr_i_segment_of(at, lengths[i]);
     return DCSR_OK;
 }
 
@@ -283,7 +283,7 @@ static void end(dcsr_i_result *result)
             dcsr_i_arena_give(&matrix->arena, thread->next, thread->end - thread->next);
         while (thread->stocked) {
             dcsr_i_row_page *page = thread->stock[--thread->stocked];
-            dcsr_i_segment_page_free(matrix, page->segment[0], true);
+            dcsr_i_segment_page_free(matrix, page->segment[0]);
             dcsr_i_row_page_free(matrix, page);
         }
     }
@@ -337,7 +337,7 @@ static void give_rows(dcsr_matrix *matrix, const dcsr_i_table *table)
     const dcsr_i_row_page *page;
     for (uint64_t p = 0; (page = dcsr_i_next_page(table, &p)); p++)
         for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
-            dcsr_i_arena_give(&matrix->arena, page->segment[0]->begin[r], page->length[r]);
+            dcsr_i_arena_give(&matrix->arena, dcsr_i_begin_of(page, 0, r), page->length[r]);
 }
 
 void dcsr_i_result_drop(dcsr_i_result *result)

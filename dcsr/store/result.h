@@ -121,7 +121,7 @@ static inline bool dcsr_i_result_collects(const dcsr_matrix *matrix)
 }
 
 /* ---- For result_patch.c ---- */
-/* A page that does not belong to the table yet, packed, of empty rows whose begins are to be written. NULL:
+/* A page that does not belong to the table yet, of empty rows whose segments are to be written. NULL:
  * no memory. */
 dcsr_i_row_page *dcsr_i_result_page(dcsr_i_result *result, dcsr_i_result_thread *t);
 /* Where the table has page p, in a directory of its own, made by the first thread that needs it; where rows

@@ -63,6 +63,11 @@ static void retire_row(dcsr_matrix *matrix, dcsr_i_result_thread *t, const dcsr_
 
 /* ---- Adding rows ---- */
 
+static bool has_further_segments(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+{
+    return page && matrix->segments_per_row > 1 && page->segment[1];
+}
+
 /* A copy of a page, which may be NULL, in which rows can be replaced. One whose rows have never had entries
  * has no segment pages. */
 static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, const dcsr_i_row_page *old,
@@ -70,7 +75,7 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
 {
     dcsr_matrix *matrix = result->matrix;
     uint64_t version = result->table->version;
-    if (old && old->segment[0] && !old->packed) {
+    if (has_further_segments(matrix, old)) {
         dcsr_i_row_page *page = dcsr_i_row_page_create(matrix, old, version);
         if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = page;
@@ -80,11 +85,11 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
     if (!page) return DCSR_ERROR_OUT_OF_MEMORY;
     *slot = page;
     if (!old || !old->segment[0]) {
-        memset(page->segment[0]->begin, 0, sizeof page->segment[0]->begin);
+        memset(page->segment[0], 0, sizeof *page->segment[0]);
         return DCSR_OK;
     }
     memcpy(page->length, old->length, sizeof page->length);
-    memcpy(page->segment[0]->begin, old->segment[0]->begin, sizeof page->segment[0]->begin);
+    *page->segment[0] = *old->segment[0];
     page->duplicates = old->duplicates;
     page->tombstones = old->tombstones;
     page->ascending = old->ascending;
@@ -114,10 +119,8 @@ static void place_row(const dcsr_matrix *matrix, dcsr_i_row_page *page, unsigned
     page->duplicates &= ~bit;
     page->tombstones &= ~bit;
     page->ascending &= ~bit;
-    page->segment[0]->begin[r] = begin;
-    if (page->packed) return;
-    page->segment[0]->capacity[r] = length;
-    for (int k = 1; k < matrix->segments_per_row && page->segment[k]; k++) page->segment[k]->capacity[r] = 0;
+    page->segment[0]->of[r] = dcsr_i_segment_of(begin, length);
+    dcsr_i_clear_segments(page, 1, r, matrix->segments_per_row);
 }
 
 /* Whether one of the rows has entries; `lengths` is that of the first. */
@@ -137,7 +140,7 @@ dcsr_status dcsr_i_patch_add(dcsr_i_result *result, int thread, uint64_t first, 
     const dcsr_i_row_page *old = dcsr_i_page(matrix->versions.current, p);
     unsigned r = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
     uint64_t count = (uint64_t)__builtin_popcountll(rows),
-             most = old && old->packed ? count : count * (uint64_t)matrix->segments_per_row;
+             most = has_further_segments(matrix, old) ? count * (uint64_t)matrix->segments_per_row : count;
     if (!any_entries(lengths, rows) && !(old && any_entries(old->length + r, rows))) return DCSR_OK;
     if (t->number != p) DCSR_TRY(turn_to(result, t, p, old));
     DCSR_TRY(limbo_room(result, t, most));
@@ -181,8 +184,8 @@ static void give_page(dcsr_matrix *matrix, const dcsr_i_row_page *page, const dc
 {
     if (!page || page == old || !page->segment[0]) return; /* none; shared; one that was not completed */
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        uint64_t begin = page->segment[0]->begin[r];
-        bool kept = old && old->length[r] && old->segment[0]->begin[r] == begin;
+        uint64_t begin = dcsr_i_begin_of(page, 0, r);
+        bool kept = old && old->length[r] && dcsr_i_begin_of(old, 0, r) == begin;
         if (!kept) dcsr_i_arena_give(&matrix->arena, begin, page->length[r]);
     }
 }

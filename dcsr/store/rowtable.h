@@ -5,10 +5,10 @@
  *
  *      table (version v)     shelf                 directory      row page: 64 rows     segment page k
  *      +------------------+  +----------------+    +----------+   +----------------+    +--------------+
- *      | rows, cols, ...  |  | directory[0] --|--->| page 0   |   | length[64]     | +->| begin[64]    |
- *      | shelf[0] --------|->| directory[1]   |    | page 1 --|-->| segment[0] ----|-+  | capacity[64] |
- *      | shelf[1] ... 256 |  | ... 512        |    | ... 512  |   | segment[1] ... |    +--------------+
- *      +------------------+  +----------------+    +----------+   | bit masks      |
+ *      | rows, cols, ...  |  | directory[0] --|--->| page 0   |   | length[64]     | +->| of[64]: begin|
+ *      | shelf[0] --------|->| directory[1]   |    | page 1 --|-->| segment[0] ----|-+  | and capacity |
+ *      | shelf[1] ... 256 |  | ... 512        |    | ... 512  |   | segment[1] ... |    | in a word    |
+ *      +------------------+  +----------------+    +----------+   | bit masks      |    +--------------+
  *                                                                 +----------------+
  *
  * A batch copies the pages it touches, their directories and shelves, and the root; all else is shared. A
@@ -23,8 +23,8 @@
  * before the next is used. Entry e of a segment is at arena index begin + e, its column in columns[], its
  * value in values[].
  *
- * A NULL shelf, directory or page stands for empty rows. A defragmented matrix takes 13 bytes per row: 4
- * (length) + 8 (begin) + 1 (the rest of the page). Capacities are stored once a row has grown after that. */
+ * A NULL shelf, directory or page stands for empty rows. A row takes 13 bytes: 4 (length) + 8 (its segment, segment.h)
+ * + 1 (the rest of the page), and 8 for each further level of its page. */
 #ifndef DCSR_ROWTABLE_H
 #define DCSR_ROWTABLE_H
 
@@ -47,8 +47,7 @@ enum {
 #define DCSR_I_TOMBSTONE 0x80000000u
 
 typedef struct dcsr_i_segment_page {
-    uint64_t begin[DCSR_I_PAGE_ROWS];
-    uint32_t capacity[DCSR_I_PAGE_ROWS]; /* not allocated if the row page is packed */
+    dcsr_i_segment of[DCSR_I_PAGE_ROWS];
 } dcsr_i_segment_page;
 
 typedef struct dcsr_i_row_page {
@@ -59,9 +58,8 @@ typedef struct dcsr_i_row_page {
     uint64_t
         ascending; /* bit r: what row r has in its first segment ascends strictly, and deletes nothing; 0: it is
                             not known. Of an empty row it says nothing. */
-    uint64_t moved;      /* no segment page of this page is older than this version */
-    uint64_t born : 63;  /* the version that this page was made for */
-    uint64_t packed : 1; /* segment 0 has no capacities (they equal the lengths); there are no others */
+    uint64_t moved;                 /* no segment page of this page is older than this version */
+    uint64_t born;                  /* the version that this page was made for */
     dcsr_i_segment_page *segment[]; /* K of them; NULL if no row of the page uses segment k */
 } dcsr_i_row_page;
 
@@ -158,6 +156,34 @@ typedef struct dcsr_i_piece {
     uint64_t length;
 } dcsr_i_piece;
 
+/* Where segment k of row r of a page begins. */
+static inline uint64_t dcsr_i_begin_of(const dcsr_i_row_page *page, int k, unsigned r)
+{
+    return dcsr_i_segment_begin(page->segment[k]->of[r]);
+}
+
+/* The places of segment k of row r of a page; 0: it has none. Of the first of a row that is in one segment, all of
+ * them: dcsr_i_only_capacity(). */
+static inline uint64_t dcsr_i_capacity_of(const dcsr_i_row_page *page, int k, unsigned r)
+{
+    const dcsr_i_segment segment = page->segment[k]->of[r];
+    return k || page->fragmented >> r & 1 ? dcsr_i_segment_capacity(segment)
+                                          : dcsr_i_only_capacity(segment, page->length[r]);
+}
+
+/* Whether row r of a page has to move before it grows (segment.h). */
+static inline bool dcsr_i_row_is_rounded(const dcsr_i_row_page *page, unsigned r)
+{
+    return page->length[r] && !(page->fragmented >> r & 1) &&
+           dcsr_i_is_rounded(page->segment[0]->of[r], page->length[r]);
+}
+
+/* Clears segments k and up of row r of a page that is being made. */
+static inline void dcsr_i_clear_segments(dcsr_i_row_page *page, int k, unsigned r, int segments_per_row)
+{
+    for (; k < segments_per_row && page->segment[k]; k++) page->segment[k]->of[r] = (dcsr_i_segment){0};
+}
+
 /* The pieces of row r (0..63) of a page, in the order in which the entries were stored; returns their number
  * (0 for an empty row). Never reads slots of segments that the row's length does not reach: these may be
  * written meanwhile. */
@@ -167,14 +193,15 @@ static inline int dcsr_i_row_pieces(const dcsr_i_row_page *page, unsigned r,
     uint64_t left = page->length[r];
     if (!left) return 0;
     if (!(page->fragmented >> r & 1)) {
-        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], left};
+        pieces[0] = (dcsr_i_piece){dcsr_i_begin_of(page, 0, r), left};
         return 1;
     }
     int k = 0;
     for (; left; k++) {
-        uint64_t capacity = page->segment[k]->capacity[r];
+        const dcsr_i_segment segment = page->segment[k]->of[r];
+        uint64_t capacity = dcsr_i_segment_capacity(segment);
         uint64_t take = left < capacity ? left : capacity;
-        pieces[k] = (dcsr_i_piece){page->segment[k]->begin[r], take};
+        pieces[k] = (dcsr_i_piece){dcsr_i_segment_begin(segment), take};
         left -= take;
     }
     return k;

@@ -4,10 +4,10 @@
  * device looks after each row. Pages are slots of two arrays that grow in place; a version is its root:
  *
  *      root (version v)       row page: 1024 rows         segment page
- *      +----------------+     +--------------------+      +----------------+
- *      | slot of page 0 |---->| length[1024]       |   +->| begin[1024]    |
- *      | slot of page 1 |     | bit masks          |   |  | capacity[1024] |
- *      | ...            |     | segment[0] (slot) -|---+  +----------------+
+ *      +----------------+     +--------------------+      +-----------------+
+ *      | slot of page 0 |---->| length[1024]       |   +->| of[1024]: begin |
+ *      | slot of page 1 |     | bit masks          |   |  | and capacity    |
+ *      | ...            |     | segment[0] (slot) -|---+  +-----------------+
  *      +----------------+     | segment[1] ...     |
  *                             +--------------------+
  *
@@ -22,6 +22,7 @@
 #ifndef DCSR_ROWTABLE_CUDA_H
 #define DCSR_ROWTABLE_CUDA_H
 
+#include "dcsr/store/segment.h"
 #include <dcsr/matrix.h>
 
 #ifdef DCSR_SIMT
@@ -50,8 +51,7 @@ typedef struct dcsr_i_cuda_row_page {
 } dcsr_i_cuda_row_page;
 
 typedef struct dcsr_i_cuda_segment_page {
-    uint64_t begin[DCSR_CUDA_PAGE_ROWS];
-    uint32_t capacity[DCSR_CUDA_PAGE_ROWS]; /* 0: the row has no such segment */
+    dcsr_i_segment of[DCSR_CUDA_PAGE_ROWS];
 } dcsr_i_cuda_segment_page;
 
 /* What kernels get by value to read a version, or the arrays of a CSR view: exactly one of root and offsets
@@ -123,10 +123,19 @@ DCSR_CUDA_INLINE dcsr_i_cuda_piece dcsr_i_cuda_piece_of(const dcsr_i_cuda_rows &
                                                         const dcsr_i_cuda_row_page *page, uint32_t r, int k,
                                                         uint64_t left)
 {
-    const dcsr_i_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
-    uint64_t length = left;
-    if (dcsr_i_cuda_bit(page->fragmented, r) && segments->capacity[r] < left) length = segments->capacity[r];
-    return {segments->begin[r], length};
+    const dcsr_i_segment segment = rows.segment_page[page->segment[k]].of[r];
+    const uint64_t capacity = dcsr_i_segment_capacity(segment);
+    const bool ends = !dcsr_i_cuda_bit(page->fragmented, r) || capacity >= left;
+    return {dcsr_i_segment_begin(segment), ends ? left : capacity};
+}
+
+/* The places of segment k of row r of a page, which has its page; 0: it has none. */
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_capacity_of(const dcsr_i_cuda_segment_page *pages,
+                                                  const dcsr_i_cuda_row_page *page, uint32_t r, int k)
+{
+    const dcsr_i_segment segment = pages[page->segment[k]].of[r];
+    return k || dcsr_i_cuda_bit(page->fragmented, r) ? dcsr_i_segment_capacity(segment)
+                                                     : dcsr_i_only_capacity(segment, page->length[r]);
 }
 
 /* Whether a batch can be merged into row r of a page, which may be NULL: nothing in it is to be resolved, and it is one

@@ -39,7 +39,6 @@ typedef enum dcsr_i_retired_kind {
     DCSR_I_DIRECTORY,
     DCSR_I_ROW_PAGE,
     DCSR_I_SEGMENT_PAGE,
-    DCSR_I_PACKED_SEGMENT_PAGE,
     DCSR_I_RANGE,  /* places in the arena */
     DCSR_I_EXTENT, /* retired blocks of the arena */
     /* On a device: slots of pages, and places of one block, just how many. */
@@ -233,6 +232,7 @@ struct dcsr_matrix {
     size_t value_size;
     dcsr_policy policy;
     int segments_per_row;
+    uint32_t slack; /* of new segments (segment.h) */
     dcsr_defragmentation defragmentation;
     dcsr_resolution resolve;
     bool grow; /* for insertions */
@@ -353,16 +353,13 @@ typedef struct dcsr_i_filling {
 } dcsr_i_filling;
 dcsr_status dcsr_i_fill_rows(dcsr_matrix *matrix, const dcsr_i_filling *filling);
 
-/* ---- rewrite.c, resolve.c ---- */
-
-/* Room beyond `length` entries that a row is given when it moves or gets a further segment: half its length,
- * so that a hub row's segments run out only after it has grown several times over; and at least two, since
- * half the rows of a skewed graph are short, and appending to a segment with room is several times cheaper
- * than starting another (measured: 2x for insertion as a whole). */
-static inline uint64_t dcsr_i_slack(uint64_t length)
+/* What dcsr_matrix_options.slack is for a share (segment.h). */
+static inline double dcsr_i_slack_option(uint32_t share)
 {
-    return length / 2 + 2;
+    return share ? (double)share / DCSR_I_SLACK_UNIT : DCSR_SLACK_NONE;
 }
+
+/* ---- rewrite.c, resolve.c ---- */
 
 /* Room for resolving rows of up to `capacity` entries; one per thread. */
 typedef struct dcsr_i_resolver {
@@ -428,7 +425,7 @@ static inline uint64_t dcsr_i_count_replaced(const dcsr_i_table *base, const dcs
 {
     return dcsr_i_retire_replaced(NULL, base, table);
 }
-/* Allocation of the other parts, counted in table_bytes. Full segment pages come zeroed. */
+/* Allocation of the other parts, counted in table_bytes. */
 dcsr_i_row_page *dcsr_i_row_page_create(dcsr_matrix *matrix, const dcsr_i_row_page *from, uint64_t version);
 /* For many at once: makes room for n spare pages; takes up to n of them into pages[0], pages[stride bytes
  * on], ..., to be set up with init, and returns how many. */
@@ -438,20 +435,19 @@ void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, cons
                           uint64_t version);
 /* Frees the spare pages. */
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
-/* A copy of a segment page, with capacities; `from` may be NULL, or packed, with the lengths given. */
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
-                                                const uint32_t *packed_lengths);
-/* One without capacities, whose begins are yet to be written. */
-dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix);
-/* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a packed segment page whose begins are
- * yet to be written; all or none. */
+/* A copy of a segment page; where `from` is NULL, without segments. */
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from);
+/* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a segment page that is yet to be written; all or
+ * none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };
-bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
+bool dcsr_i_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version);
+/* Whether all rows of a page are in one segment each, which they fill. */
+bool dcsr_i_page_is_tight(const dcsr_matrix *matrix, const dcsr_i_row_page *page);
 /* Frees a row page and those of its segment pages that it does not share with `base`, which may be NULL. */
 void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *base);
 void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
-void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed);
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page);
 
 /* Memory of the row table and its history, counted in table_bytes. */
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
@@ -459,7 +455,7 @@ bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **part
 void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size);
 /* Frees the spare parts. */
 void dcsr_i_parts_drain(dcsr_matrix *matrix);
-/* Gives a page that was copied from `old` separate segment pages, with capacities, so that rows can be moved.
+/* Gives a page that was copied from `old` separate segment pages, so that rows can be moved.
  * On failure, what was allocated is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t version);

@@ -62,8 +62,7 @@ void dcsr_i_retire_extents(dcsr_i_limbo *limbo, const dcsr_i_extent *extents, ui
 void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-        dcsr_i_retire(limbo, page->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE, page->moved,
-                      page->segment[k], 0);
+        dcsr_i_retire(limbo, DCSR_I_SEGMENT_PAGE, page->moved, page->segment[k], 0);
     dcsr_i_retire(limbo, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 

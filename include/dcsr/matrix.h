@@ -90,6 +90,9 @@ typedef enum dcsr_resolution {
 #define DCSR_DEFAULT_SEGMENTS 4
 #define DCSR_MAX_SEGMENTS     8
 
+/* Of dcsr_matrix_options.slack. */
+#define DCSR_SLACK_NONE (-1.0)
+
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_matrix_options {
     dcsr_policy policy;
@@ -108,6 +111,10 @@ typedef struct dcsr_matrix_options {
        column in it, plus one. Removing and reading outside stay errors, and so does inserting arrays on a device,
        whose indices the host does not see: grow first. */
     bool grow;
+    /* Room for growth that a new segment gets, as a share of the row's length: more makes insertion faster, less saves
+       memory and makes reading a matrix faster that has grown since it was defragmented. 0: the default, a half;
+       DCSR_SLACK_NONE: none; else up to 1, in steps of 1/65536. */
+    double slack;
 } dcsr_matrix_options;
 
 /* Creates an empty matrix. rows and cols may be 0. options may be NULL. *matrix is NULL on failure.
@@ -274,6 +281,7 @@ typedef struct dcsr_matrix_info {
     uint64_t defragmentations;  /* whole and selected ones */
     uint64_t views;             /* versions that views hold */
     double busy_seconds;        /* time the worker has spent applying changes */
+    double slack;               /* of new segments, a share of the row's length; 0: none */
 } dcsr_matrix_info;
 
 /* Fills *info without waiting for pending changes. Cost: O(rows in use), in pages of 64 rows. */

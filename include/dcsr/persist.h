@@ -130,6 +130,7 @@ typedef struct dcsr_version_info {
     uint64_t written_bytes; /* of those chunks that were written for it; 0 when all are shared */
     uint64_t log_position;  /* it contains the records of the log up to this one */
     uint64_t log_records;   /* of the newest version: later records, whose changes are in no version yet */
+    double slack;           /* of new segments, as in dcsr_matrix_info */
 } dcsr_version_info;
 
 /* Writes the matrix's last published version as the next version of `name`, which is new or has the same

@@ -219,9 +219,12 @@ static dcsr_status add_rows(const job *j, dcsr_i_row_reader *reader, uint64_t fi
     if (left && j->loops && rows->type == j->type) {
         const dcsr_i_row_page *page =
             rows->offsets ? NULL : dcsr_i_page(rows->table, first >> DCSR_I_PAGE_SHIFT);
-        uint64_t whole = page ? left & ~page->fragmented : left;
-        j->loops->rows(sums, rows->values, page ? page->segment[0]->begin : rows->offsets + first, length,
-                       whole);
+        uint64_t whole = page ? left & ~page->fragmented : left, begin[DCSR_I_PAGE_ROWS] = {0};
+        for (uint64_t mask = page ? whole : 0; mask; mask &= mask - 1) {
+            const unsigned r = (unsigned)__builtin_ctzll(mask);
+            begin[r] = dcsr_i_begin_of(page, 0, r);
+        }
+        j->loops->rows(sums, rows->values, page ? begin : rows->offsets + first, length, whole);
         left &= ~whole;
     }
     for (; left; left &= left - 1) {

@@ -15,7 +15,7 @@ typedef struct dcsr_i_mxm_rows {
     uint64_t number, fragmented;
     const dcsr_i_row_page *page;
     const uint32_t *length;
-    const uint64_t *begin;
+    const dcsr_i_segment *segment;
 } dcsr_i_mxm_rows; /* number: UINT64_MAX to begin with */
 
 /* For dcsr_i_mxm_look_up(). */
@@ -25,7 +25,7 @@ static inline void dcsr_i_mxm_turn_to(dcsr_i_mxm_rows *b, uint64_t number)
     b->number = number;
     b->page = dcsr_i_page(b->rows->table, number);
     b->length = b->page ? b->page->length : no_lengths;
-    b->begin = b->page && b->page->segment[0] ? b->page->segment[0]->begin : NULL;
+    b->segment = b->page && b->page->segment[0] ? b->page->segment[0]->of : NULL;
     b->fragmented = b->page ? b->page->fragmented : 0;
 }
 
@@ -63,8 +63,9 @@ static inline dcsr_i_mxm_run *dcsr_i_mxm_look_up(dcsr_i_mxm_rows *b, const uint3
         uint32_t n = b->length[r];
         if (!n) continue;
         *products += n;
-        run = b->fragmented >> r & 1 ? dcsr_i_mxm_append_pieces(b, r, entry, run)
-                                     : dcsr_i_mxm_append_run(b, b->begin[r], n, entry, run);
+        run = b->fragmented >> r & 1
+                  ? dcsr_i_mxm_append_pieces(b, r, entry, run)
+                  : dcsr_i_mxm_append_run(b, dcsr_i_segment_begin(b->segment[r]), n, entry, run);
     }
     return run;
 }

@@ -13,14 +13,20 @@ static inline void append(dcsr_i_row_block *block, uint64_t begin, uint64_t leng
         block->stretch[block->stretches++] = (dcsr_i_piece){begin, length};
 }
 
-/* Whether rows r0 to r0 + count - 1 of a packed page lie one behind the other, as they do wherever they were
- * written together. */
-static bool lie_together(const dcsr_i_row_page *page, unsigned r0, unsigned count)
+/* Whether rows r0 to r0 + count - 1 of a page, in one segment each, lie one behind the other, as they do wherever they
+ * were written together; *begin is where. */
+static bool lie_together(const dcsr_i_row_page *page, unsigned r0, unsigned count, uint64_t *begin)
 {
-    const uint64_t *begin = page->segment[0]->begin + r0;
     const uint32_t *length = page->length + r0;
-    uint64_t gaps = 0;
-    for (unsigned r = 0; r + 1 < count; r++) gaps |= begin[r + 1] ^ (begin[r] + length[r]);
+    uint64_t gaps = 0, at = UINT64_MAX;
+    *begin = 0;
+    for (unsigned r = 0; r < count; r++) {
+        if (!length[r]) continue;
+        const uint64_t here = dcsr_i_begin_of(page, 0, r0 + r);
+        if (at == UINT64_MAX) at = *begin = here;
+        gaps |= here ^ at;
+        at += length[r];
+    }
     return !gaps;
 }
 
@@ -37,10 +43,11 @@ void dcsr_i_row_block_of(dcsr_i_row_block *block, const dcsr_i_rows *rows, uint6
     }
     const dcsr_i_row_page *page = dcsr_i_page(rows->table, first >> DCSR_I_PAGE_SHIFT);
     unsigned r0 = (unsigned)(first & (DCSR_I_PAGE_ROWS - 1));
-    if (page && page->packed && lie_together(page, r0, count)) {
+    uint64_t begin;
+    if (page && !page->fragmented && lie_together(page, r0, count, &begin)) {
         uint64_t sum = 0;
         for (unsigned r = 0; r < count; r++) sum += lengths[r] = page->length[r0 + r];
-        append(block, page->segment[0]->begin[r0], sum);
+        append(block, begin, sum);
         return;
     }
     for (unsigned r = 0; r < count; r++) {

@@ -45,10 +45,7 @@ DCSR_I_PREFETCH void dcsr_i_row_prefetch(const dcsr_i_rows *rows, uint64_t row, 
         __builtin_prefetch(&page->segment[0]);
     } else if (step == DCSR_I_STEP_PLACE) {
         int segments = fragmented ? rows->table->segments_per_row : 1;
-        for (int k = 0; k < segments && page->segment[k]; k++) {
-            __builtin_prefetch(&page->segment[k]->begin[r]);
-            if (fragmented) __builtin_prefetch(&page->segment[k]->capacity[r]);
-        }
+        for (int k = 0; k < segments && page->segment[k]; k++) __builtin_prefetch(&page->segment[k]->of[r]);
     } else {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(page, r, pieces);
@@ -77,9 +74,9 @@ DCSR_I_PREFETCH void dcsr_i_page_prefetch(const dcsr_i_rows *rows, uint64_t p)
                           *behind = p + 1 < pages ? dcsr_i_page(rows->table, p + 1) : NULL;
     for (size_t at = 0; behind && at <= offsetof(dcsr_i_row_page, segment); at += LINE)
         __builtin_prefetch((const char *)behind + at);
-    const char *begin = page && page->segment[0] ? (const char *)page->segment[0]->begin : NULL;
-    for (size_t at = 0; begin && at < sizeof page->segment[0]->begin; at += LINE)
-        __builtin_prefetch(begin + at);
+    const char *segments = page ? (const char *)page->segment[0] : NULL;
+    for (size_t at = 0; segments && at < sizeof *page->segment[0]; at += LINE)
+        __builtin_prefetch(segments + at);
 }
 
 /* Where a row is: how many pieces it has, and the first of them, if any. */
@@ -106,7 +103,7 @@ DCSR_I_PREFETCH void dcsr_i_rows_locate(dcsr_i_row_location *places, const dcsr_
     }
     for (uint64_t i = 0; i < n && rows->table; i++)
         if (pages[i] && pages[i]->segment[0])
-            __builtin_prefetch(&pages[i]->segment[0]->begin[list[i] & (DCSR_I_PAGE_ROWS - 1)]);
+            __builtin_prefetch(&pages[i]->segment[0]->of[list[i] & (DCSR_I_PAGE_ROWS - 1)]);
     for (uint64_t i = 0; i < n; i++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         places[i].pieces = dcsr_i_rows_pieces(rows, list[i], pieces);

@@ -42,9 +42,9 @@ SPMV_PREFETCH prefetch_page(const dcsr_i_table *table, uint64_t p)
     if (!page) return;
     for (size_t at = 0; at < sizeof page->length; at += 64) prefetch((uintptr_t)page->length + at);
     int segments = page->fragmented ? table->segments_per_row : 1;
-    size_t bytes = page->packed ? sizeof page->segment[0]->begin : sizeof *page->segment[0];
     for (int k = 0; k < segments && page->segment[k]; k++)
-        for (size_t at = 0; at < bytes; at += 64) prefetch((uintptr_t)page->segment[k] + at);
+        for (size_t at = 0; at < sizeof *page->segment[k]; at += 64)
+            prefetch((uintptr_t)page->segment[k] + at);
 }
 
 #ifdef DCSR_I_AVX512

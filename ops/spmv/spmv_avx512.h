@@ -11,7 +11,8 @@
  *      x        gathered                              wherever the pieces lie
  *
  * In a row of several pieces a vector is filled from as many pieces as its 8 positions fall into before x is
- * gathered once. Loads are masked down to what the length of the row reaches. */
+ * gathered once: of one in two pieces every vector from both, with masks, so that which row goes on where costs no
+ * branch. Loads are masked down to what the length of the row reaches. */
 #ifndef DCSR_SPMV_AVX512_H
 #define DCSR_SPMV_AVX512_H
 
@@ -22,10 +23,10 @@ typedef struct spmv_arrays {
     const void *x;
 } spmv_arrays;
 
-/* Eight rows: their lengths, where those of one piece begin, and which have several. */
+/* Eight rows: their lengths, where they begin, their first segments, and which have several. */
 typedef struct spmv_group {
     __m256i length;
-    __m512i begin;
+    __m512i begin, segment;
     unsigned fragmented;
     const dcsr_i_row_page *page; /* NULL for CSR */
     unsigned first;              /* of the page */
@@ -41,19 +42,60 @@ static inline __mmask8 lowest(uint64_t n)
     return (__mmask8)_bzhi_u32(0xff, (unsigned)n);
 }
 
+/* The same for any n. */
+static inline __mmask8 lowest_up_to_8(uint64_t n)
+{
+    return lowest(n < 8 ? n : 8);
+}
+
 static inline unsigned longer_than(__m256i length, unsigned limit)
 {
     return _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32((int)limit));
 }
 
-/* Eight entries of a segment page or of the offsets. Inactive ones are not read. */
-static inline __m512i load_begins(__mmask8 active, const uint64_t *begin)
+/* Eight offsets; eight segments of a page. Inactive ones are not read. */
+static inline __m512i load_offsets(__mmask8 active, const uint64_t *offsets)
 {
-    return _mm512_maskz_loadu_epi64(active, begin);
+    return _mm512_maskz_loadu_epi64(active, offsets);
 }
-static inline __m512i load_capacities(__mmask8 active, const uint32_t *capacity)
+static inline __m512i load_segments(__mmask8 active, const dcsr_i_segment *segments)
 {
-    return _mm512_maskz_cvtepu32_epi64(0xff, _mm256_maskz_loadu_epi32(active, capacity));
+    return _mm512_maskz_loadu_epi64(active, segments);
+}
+static inline __m512i begins_of(__m512i segments)
+{
+    return _mm512_maskz_and_epi64(0xff, segments, _mm512_set1_epi64(DCSR_I_MOST_PLACES - 1));
+}
+/* The codes of their capacities: these themselves, as far as they are exact. */
+static inline __m512i capacities_of(__m512i segments)
+{
+    return _mm512_maskz_srli_epi64(0xff, segments, DCSR_I_SEGMENT_BEGIN_BITS);
+}
+
+/* Position p of a row is at begin + p below cut, at rest + p from there on: of a row of up to 8 entries, bit p of
+ * `first` or `second` is set. */
+typedef struct spmv_cut_rows {
+    uint64_t begin[8], cut[8], rest[8], first[8], second[8];
+} spmv_cut_rows;
+
+/* Finds eight rows, of which some have several pieces; returns which of them have more than two. */
+static inline unsigned find_cut_rows(const spmv_group *g, spmv_cut_rows *rows)
+{
+    const __mmask8 several = (__mmask8)g->fragmented;
+    const __m512i exact = _mm512_set1_epi64(2 << DCSR_I_SEGMENT_MANTISSA_BITS), one = _mm512_set1_epi64(1),
+                  length = _mm512_maskz_cvtepu32_epi64(0xff, g->length), capacity = capacities_of(g->segment),
+                  further = load_segments(several, g->page->segment[1]->of + g->first),
+                  cut = _mm512_mask_mov_epi64(length, several, capacity),
+                  /* Shifting by 64 or more leaves nothing. */
+        first = _mm512_maskz_sllv_epi64(0xff, one, cut) - one,
+                  all = _mm512_maskz_sllv_epi64(0xff, one, length) - one;
+    _mm512_storeu_si512(rows->begin, g->begin);
+    _mm512_storeu_si512(rows->cut, cut);
+    _mm512_storeu_si512(rows->rest, _mm512_mask_mov_epi64(g->begin, several, begins_of(further) - cut));
+    _mm512_storeu_si512(rows->first, first);
+    _mm512_storeu_si512(rows->second, _mm512_maskz_andnot_epi64(0xff, first, all));
+    return _mm512_mask_cmplt_epu64_mask(several, cut + capacities_of(further), length) |
+           _mm512_mask_cmpgt_epu64_mask(several, capacity, exact);
 }
 
 static inline __m512d add_lanes_pd(const __m512d s[8])

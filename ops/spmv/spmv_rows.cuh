@@ -5,8 +5,7 @@
  *
  *      by_offsets     two offsets of a CSR view: 8 bytes a row
  *      by_lengths     lengths, of which begins are sums, as rows lie one behind the other: 4 bytes
- *      by_segments    length and begin, 12 bytes; of a fragmented row 24, for its first piece's capacity and
- *                     the second's begin */
+ *      by_segments    length and segment, 12 bytes; of a fragmented row 20, for its second segment */
 #ifndef DCSR_SPMV_ROWS_CUH
 #define DCSR_SPMV_ROWS_CUH
 
@@ -95,15 +94,15 @@ struct dcsr_i_cuda_by_segments {
         uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
         if (page) at.length = at.cut = at.deep = page->length[r];
         if (!at.length) return at;
-        const dcsr_i_cuda_segment_page *piece = &rows.segment_page[page->segment[0]];
-        at.begin = piece->begin[r];
+        dcsr_i_segment segment = rows.segment_page[page->segment[0]].of[r];
+        at.begin = dcsr_i_segment_begin(segment);
         if (!dcsr_i_cuda_bit(page->fragmented, r)) return at;
-        at.cut = piece->capacity[r];
-        piece = &rows.segment_page[page->segment[1]];
-        at.rest = piece->begin[r] - at.cut;
+        at.cut = (uint32_t)dcsr_i_segment_capacity(segment);
+        segment = rows.segment_page[page->segment[1]].of[r];
+        at.rest = dcsr_i_segment_begin(segment) - at.cut;
         /* Where no row of the page has a third piece, the capacity of the second need not be read. */
         if (rows.segments_per_row > 2 && page->segment[2] != DCSR_CUDA_NONE) {
-            uint32_t capacity = piece->capacity[r];
+            uint32_t capacity = (uint32_t)dcsr_i_segment_capacity(segment);
             if (capacity < at.length - at.cut) at.deep = at.cut + capacity;
         }
         return at;
@@ -127,7 +126,8 @@ struct dcsr_i_cuda_by_lengths {
             if (lane >= distance) up_to += other;
         }
         int first = __ffs((int)in_use) - 1;
-        uint64_t begin = (int)lane == first ? rows.segment_page[page->segment[0]].begin[r] : 0;
+        uint64_t begin =
+            (int)lane == first ? dcsr_i_segment_begin(rows.segment_page[page->segment[0]].of[r]) : 0;
         at.begin = __shfl_sync(DCSR_CUDA_ALL_LANES, begin, first) + (up_to - at.length);
         return at;
     }

@@ -123,6 +123,26 @@ Test(cli_into, takes_from_the_store_that_it_writes)
     program_free(&r);
 }
 
+Test(cli_into, keeps_the_slack)
+{
+    program_write_file("v.csv", "0,1,2.5\n");
+    const char *given[] = {"0", "0.125", "1"};
+    for (int i = 0; i < 3; i++)
+        for (int durable = 0; durable < 2; durable++) {
+            program_result r;
+            PROGRAM_JSON(r, "--json ingest v.csv --into s#m%d%d --slack %s %s", i, durable, given[i],
+                         durable ? "--durable" : "");
+            program_free(&r);
+            PROGRAM_JSON(r, "--json info s#m%d%d", i, durable);
+            cr_assert(program_number(&r, "slack") == strtod(given[i], NULL));
+            program_free(&r);
+        }
+    PROGRAM_FAILS(2, "--slack must be 0 to 1, not '1.5'", "ingest v.csv --slack 1.5");
+    PROGRAM_FAILS(2, "--slack must be 0 to 1, not 'nan'", "ingest v.csv --slack nan");
+    PROGRAM_FAILS(2, "--slack must be 0 to 1, not '-1'", "ingest v.csv --slack=-1");
+    PROGRAM_FAILS(2, "--slack must be 0 to 1, not '.5x'", "ingest v.csv --slack .5x");
+}
+
 Test(cli_into, keeps_what_the_matrix_was_made_with)
 {
     program_result r;
@@ -137,6 +157,9 @@ Test(cli_into, keeps_what_the_matrix_was_made_with)
     cr_assert(program_number(&r, "checksum") == 2 * (2.5 + 2.5 + 1));
     program_free(&r);
     PROGRAM_FAILS(1, "made with --op sum", "ingest v.csv --into s#m --op last");
+    PROGRAM_FAILS(1, "made with --slack 0.5", "ingest v.csv --into s#m --slack 0.1");
+    PROGRAM_JSON(r, "--json ingest v.csv --into s#m --slack .5");
+    program_free(&r);
     PROGRAM_FAILS(1, "2 x 2 already", "ingest v.csv --into s#m --rows 1 --cols 2");
     PROGRAM_JSON(r, "--json snapshot path:9 s#p");
     program_free(&r);

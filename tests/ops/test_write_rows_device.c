@@ -43,12 +43,15 @@ static whereabouts *find_rows_there(dcsr_matrix *C)
         TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         for (uint64_t r = 0; r < PAGE; r++) {
             uint64_t left = page->length[r];
-            rows[p * PAGE + r] = (whereabouts){left ? segments[0].begin[r] : 0, page->length[r]};
+            rows[p * PAGE + r] =
+                (whereabouts){left ? dcsr_i_segment_begin(segments[0].of[r]) : 0, page->length[r]};
             stored += left;
             duplicates += page->duplicates[r / 32] >> (r & 31) & 1;
             tombstones += page->tombstones[r / 32] >> (r & 31) & 1;
-            for (int k = 0; page->fragmented[r / 32] >> (r & 31) & 1 && left > segments[k].capacity[r]; k++) {
-                left -= segments[k].capacity[r];
+            for (int k = 0; page->fragmented[r / 32] >> (r & 31) & 1 &&
+                            left > dcsr_i_segment_capacity(segments[k].of[r]);
+                 k++) {
+                left -= dcsr_i_segment_capacity(segments[k].of[r]);
                 extra++;
             }
         }
@@ -69,7 +72,7 @@ static whereabouts *find_rows_here(dcsr_matrix *C)
         const dcsr_i_row_page *page = dcsr_i_page(table, i / DCSR_I_PAGE_ROWS);
         const uint64_t r = i % DCSR_I_PAGE_ROWS;
         uint32_t n = page ? page->length[r] : 0;
-        rows[i] = (whereabouts){n ? page->segment[0]->begin[r] : 0, n};
+        rows[i] = (whereabouts){n ? dcsr_i_begin_of(page, 0, (unsigned)r) : 0, n};
     }
     return rows;
 }

@@ -270,6 +270,7 @@ Test(snapshot, keeps_the_options)
                                    .refuse_when_full = true,
                                    .maintain_transpose = true,
                                    .resolve = DCSR_RESOLVE_ON_READ,
+                                   .slack = 0.25,
                                    .grow = true};
     dcsr_matrix *matrix, *restored;
     TEST_OK(dcsr_matrix_create(&matrix, f.context, DCSR_INT32, 4, 5, &options));
@@ -278,6 +279,7 @@ Test(snapshot, keeps_the_options)
     TEST_OK(dcsr_store_restore(&restored, f.context, f.store, "m", 0, NULL));
     TEST_SHOWS(restored, {1, 2, 7}, {3, 0, -1});
     cr_assert_eq(test_info(restored).policy, DCSR_POLICY_MAX);
+    cr_assert_eq(test_info(restored).slack, 0.25);
     TEST_INSERT(restored, {1, 2, 3}, {3, 0, 5});
     TEST_SHOWS(restored, {1, 2, 7}, {3, 0, 5});
     snapshot(&f, "n", restored);

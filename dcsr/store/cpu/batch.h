@@ -33,7 +33,8 @@ typedef struct dcsr_i_growth {
     uint8_t segments;  /* that it has */
     uint8_t way;       /* merging: dcsr_i_way */
     bool slack;        /* merging: with room to grow, since it grows at its end */
-    bool moves;        /* its segments have run out: into one new segment */
+    bool full;         /* it can have no further segment */
+    bool moves;        /* which it needs: into one new segment */
     bool skipped;      /* nothing is to be deleted from an empty row */
 } dcsr_i_growth;
 

@@ -32,13 +32,14 @@ static bool make_some_pages(const layout *l, uint64_t first, uint64_t end)
     dcsr_i_row_page *pages[DCSR_I_PAGES_AT_ONCE];
     size_t n = 0, used = 0;
     for (uint64_t i = first; i < end; i++) n += has_entries(l, i);
-    if (!dcsr_i_packed_pages_create(l->matrix, n, pages, l->table->version)) return false;
+    if (!dcsr_i_pages_create(l->matrix, n, pages, l->table->version)) return false;
     for (uint64_t i = first; i < end; i++) {
         if (!has_entries(l, i)) continue;
         dcsr_i_row_page *page = pages[used++];
         uint64_t p = l->of->pages->page[i], at = l->table->first + l->before[i];
         lengths(l->of, i, page->length);
-        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += page->length[r++]) page->segment[0]->begin[r] = at;
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; at += page->length[r++])
+            page->segment[0]->of[r] = dcsr_i_segment_of(at, page->length[r]);
         dcsr_i_directory_of(l->table, p)->page[p & (DCSR_I_DIRECTORY_PAGES - 1)] = page;
     }
     return true;

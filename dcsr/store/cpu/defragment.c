@@ -37,7 +37,7 @@ static void move_page(const job *j, uint64_t p)
 {
     const dcsr_i_row_page *old = dcsr_i_page(j->base, p), *fresh = dcsr_i_page(j->next, p);
     if (!fresh) return; /* the page has no entries any more */
-    uint64_t to = fresh->segment[0]->begin[0], from = 0, joined = 0;
+    uint64_t to = dcsr_i_begin_of(fresh, 0, 0), from = 0, joined = 0;
     ((dcsr_i_row_page *)fresh)->ascending = old->ascending & ~old->fragmented;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
@@ -55,17 +55,17 @@ static void move_page(const job *j, uint64_t p)
     dcsr_i_copy_entries(j->matrix, to, from, joined);
 }
 
-static bool is_tight(const dcsr_i_table *table)
+static bool is_tight(const dcsr_matrix *matrix, const dcsr_i_table *table)
 {
     uint64_t p = 0;
     const dcsr_i_row_page *page = dcsr_i_next_page(table, &p);
-    return table->contiguous && (!page || page->packed);
+    return table->contiguous && (!page || dcsr_i_page_is_tight(matrix, page));
 }
 
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix)
 {
     job j = {.matrix = matrix, .base = matrix->versions.current};
-    if (is_tight(j.base)) return DCSR_OK;
+    if (is_tight(matrix, j.base)) return DCSR_OK;
     dcsr_i_rows rows = dcsr_i_rows_of(matrix, j.base);
     DCSR_TRY(dcsr_i_page_list_create(&j.list, matrix->context, &rows));
     dcsr_status status = dcsr_i_arena_retire(&matrix->arena, &j.extents, &j.extent_count);

@@ -85,8 +85,8 @@ static bool search_row(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsig
     /* The first segment must stay as it is, so there is no tail behind one that has room. */
     if (count == 1 && grows->room) return false;
     if (absent > grows->room) {
-        if (grows->segments == b->matrix->segments_per_row) return false;
-        grows->capacity = (uint32_t)(absent - grows->room + head / TAIL_SHARE);
+        if (grows->full) return false;
+        grows->capacity = (uint32_t)dcsr_i_fitting_capacity(absent - grows->room + head / TAIL_SHARE);
     }
     grows->way = DCSR_I_APPEND;
     grows->absent = (uint32_t)absent;
@@ -97,7 +97,7 @@ static bool search_row(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsig
 static bool comes_behind(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, uint64_t i)
 {
     if (b->mark || page->fragmented >> r & 1) return false;
-    return column_of(b, i) > b->matrix->arena.columns[page->segment[0]->begin[r] + page->length[r] - 1];
+    return column_of(b, i) > b->matrix->arena.columns[dcsr_i_begin_of(page, 0, r) + page->length[r] - 1];
 }
 
 /* Whether so few entries come for a row that each is looked for. */
@@ -118,7 +118,7 @@ static void plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64_t i)
         grows.way = DCSR_I_LEAVE;
     } else if (ascends && comes_behind(b, page, r, i)) {
         grows.slack = true;
-        grows.capacity = (uint32_t)(length + n + dcsr_i_slack(length + n));
+        grows.capacity = (uint32_t)dcsr_i_capacity_for(length + n, b->matrix->slack, length + n);
         if (grows.room >= n) {
             grows.way = DCSR_I_APPEND;
             grows.absent = (uint32_t)n;
@@ -174,10 +174,9 @@ static uint64_t leave_segments(const dcsr_i_batch *b, const dcsr_i_row_page *pag
 static bool make_whole(const dcsr_i_batch *b, dcsr_i_row_page *fresh)
 {
     memset(fresh->segment, 0, (size_t)b->matrix->segments_per_row * sizeof fresh->segment[0]);
-    fresh->segment[0] = dcsr_i_packed_segment_page_create(b->matrix);
-    fresh->packed = fresh->segment[0] != NULL;
+    fresh->segment[0] = dcsr_i_segment_page_create(b->matrix, NULL);
     fresh->moved = b->base->version + 1;
-    return fresh->packed;
+    return fresh->segment[0] != NULL;
 }
 
 /* Finds the rows of the group. */
@@ -351,7 +350,6 @@ static bool merge_whole(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
     uint64_t i = g->first, to = g->places;
     bool any = false;
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        page->segment[0]->begin[r] = to;
         if (i == g->end || dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)) != r) {
             if (page->length[r]) copy_row(b, g, r, &joined, to, sum);
         } else {
@@ -363,6 +361,7 @@ static bool merge_whole(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
             note_merged(b, g, r, length, sum);
             i += b->growth[i].entries;
         }
+        page->segment[0]->of[r] = dcsr_i_segment_of(to, page->length[r]);
         to += page->length[r];
     }
     dcsr_i_copy_entries(b->matrix, to - joined.length, joined.begin, joined.length);
@@ -384,8 +383,7 @@ static void append_row(const dcsr_i_batch *b, dcsr_i_group *g, unsigned r, uint6
         left--;
     }
     if (grows->capacity) {
-        page->segment[grows->segments]->begin[r] = to;
-        page->segment[grows->segments]->capacity[r] = grows->capacity;
+        page->segment[grows->segments]->of[r] = dcsr_i_segment_of(to, grows->capacity);
         page->fragmented |= (uint64_t)1 << r;
         sum->extra++;
     }
@@ -401,14 +399,12 @@ static bool move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
     const dcsr_i_growth *grows = &b->growth[i];
     bool changed;
     uint64_t length = merge_row(b, g, resolver, i, to, &changed), capacity = changed ? length : 0;
-    if (changed && grows->slack) capacity += dcsr_i_slack(length);
+    if (changed && grows->slack) capacity = dcsr_i_capacity_for(length, b->matrix->slack, length);
     dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
     if (!changed) return false;
     note_merged(b, g, r, length, sum);
-    page->segment[0]->begin[r] = to;
-    page->segment[0]->capacity[r] = (uint32_t)capacity;
-    for (int k = 1; grows->moves && k < b->matrix->segments_per_row && page->segment[k]; k++)
-        page->segment[k]->capacity[r] = 0;
+    page->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
+    if (grows->moves) dcsr_i_clear_segments(page, 1, r, b->matrix->segments_per_row);
     sum->rewrites += grows->moves;
     return true;
 }
@@ -449,7 +445,7 @@ static inline void fetch_rows(const dcsr_i_batch *b, const dcsr_i_group *g)
     if (!g->old || g->whole) return;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (b->growth[i].way != DCSR_I_MERGE || !b->growth[i].segments) continue;
-        const uint64_t begin = g->old->segment[0]->begin[dcsr_i_row_in_page(b, dcsr_i_key_at(b, i))];
+        const uint64_t begin = dcsr_i_begin_of(g->old, 0, dcsr_i_row_in_page(b, dcsr_i_key_at(b, i)));
         __builtin_prefetch(columns + begin);
         __builtin_prefetch(columns + begin + 16);
         if (b->stride > 1) __builtin_prefetch(b->matrix->arena.values + begin * b->matrix->value_size);

@@ -4,16 +4,13 @@
 
 bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
 {
-    bool packed = g->old && g->old->packed;
-    if (moves || packed) g->fresh->moved = b->base->version + 1;
-    g->fresh->packed = 0;
+    if (moves) g->fresh->moved = b->base->version + 1;
     for (int k = 0; k < b->matrix->segments_per_row; k++) {
         dcsr_i_segment_page *old = g->old ? g->old->segment[k] : NULL;
-        if (old && !moves && !packed) continue;
+        if (old && !moves) continue;
         g->fresh->segment[k] = NULL;
         if (!old && !(levels >> k & 1)) continue;
-        g->fresh->segment[k] =
-            dcsr_i_segment_page_create(b->matrix, old, old && packed ? g->old->length : NULL);
+        g->fresh->segment[k] = dcsr_i_segment_page_create(b->matrix, old);
         if (!g->fresh->segment[k]) return false;
     }
     return true;
@@ -21,20 +18,23 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
 
 void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
 {
-    if (page->packed) {
-        grows->segments = page->length[r] != 0;
+    if (dcsr_i_row_is_rounded(page, r)) {
+        grows->segments = 1;
+        grows->full = true;
         return;
     }
     /* A row that is not fragmented has no second segment, and there is no need to look. */
     int k = 0, most = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
     uint64_t total = 0;
     for (; k < most && page->segment[k]; k++) {
-        uint64_t capacity = page->segment[k]->capacity[r];
+        const dcsr_i_segment segment = page->segment[k]->of[r];
+        const uint64_t capacity = dcsr_i_segment_capacity(segment);
         if (!capacity) break;
-        grows->tail = page->segment[k]->begin[r] + page->length[r] - total;
+        grows->tail = dcsr_i_segment_begin(segment) + page->length[r] - total;
         total += capacity;
     }
     grows->segments = (uint8_t)k;
+    grows->full = k == b->matrix->segments_per_row;
     grows->room = (uint32_t)(total - page->length[r]);
 }
 
@@ -56,9 +56,12 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     grows.skipped = b->mark && !length;
     if (!grows.skipped && g->old) dcsr_i_find_room(b, g->old, r, &grows);
     if (!grows.skipped && n > grows.room) {
-        uint64_t slack = b->bulk ? 0 : dcsr_i_slack(length + n);
-        grows.moves = grows.segments == b->matrix->segments_per_row;
-        grows.capacity = (uint32_t)((grows.moves ? length + n : n - grows.room) + slack);
+        uint64_t needed = grows.full ? length + n : n - grows.room;
+        grows.moves = grows.full;
+        /* In a bulk a row has the places that it fills. */
+        if (!b->bulk || grows.segments)
+            needed = dcsr_i_capacity_for(needed, b->bulk ? 0 : b->matrix->slack, length + n);
+        grows.capacity = (uint32_t)needed;
     }
     b->growth[i] = grows;
     return DCSR_OK;
@@ -111,8 +114,7 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
             unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
             int levels = page->fragmented >> r & 1 ? b->matrix->segments_per_row : 1;
             for (int k = 0; k < levels && page->segment[k]; k++) {
-                __builtin_prefetch(&page->segment[k]->begin[r]);
-                if (!page->packed) __builtin_prefetch(&page->segment[k]->capacity[r]);
+                __builtin_prefetch(&page->segment[k]->of[r]);
             }
         }
     }
@@ -127,7 +129,7 @@ static inline void fetch_columns(const dcsr_i_batch *b, uint64_t g)
     for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
         if (!page->length[r]) continue;
-        const uint32_t *columns = b->matrix->arena.columns + page->segment[0]->begin[r];
+        const uint32_t *columns = b->matrix->arena.columns + dcsr_i_begin_of(page, 0, r);
         __builtin_prefetch(columns);
         __builtin_prefetch(columns + page->length[r] - 1);
     }

@@ -47,7 +47,7 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
     for (int k = 0; k < count; room += pieces[k++].length)
         if (!sparse && !(pieces[k].length >> shift))
             sparse = dcsr_i_arena_is_sparse(arena, pieces[k].begin >> shift);
-    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(page->length[r]));
+    return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack, page->length[r]));
 }
 
 static uint64_t untidy_rows(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
@@ -117,9 +117,9 @@ typedef struct job {
     bool apart;               /* the rows get a home of their own */
 } job;
 
-static uint64_t row_capacity(const dcsr_i_selection *selection, uint64_t length)
+static uint64_t row_capacity(const job *j, uint64_t length)
 {
-    return length + (selection->slack && length ? dcsr_i_slack(length) : 0);
+    return j->selection->slack && length ? dcsr_i_capacity_for(length, j->matrix->slack, length) : length;
 }
 
 /* Masks first, in parallel where they cost reading entries; then the list of pages that have any. */
@@ -194,7 +194,7 @@ static void measure(job *j)
             unsigned r = (unsigned)__builtin_ctzll(mask);
             uint64_t length = work->old->length[r];
             dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-            work->needed += row_capacity(j->selection, length);
+            work->needed += row_capacity(j, length);
             if (!j->selection->for_view)
                 work->ranges += (uint64_t)dcsr_i_segments_of(j->matrix, work->old, r, pieces);
             if (must_sort(j, work, r) && length > j->longest) j->longest = length;
@@ -203,14 +203,11 @@ static void measure(job *j)
     }
 }
 
-/* A reader's copy of segment page 0: only what the row lengths reach; capacities only where a reader needs
- * them. */
+/* A reader's copy of segment page 0: only what the row lengths reach. */
 static void copy_for_view(dcsr_i_segment_page *to, const dcsr_i_row_page *page)
 {
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
-        to->begin[r] = page->length[r] ? page->segment[0]->begin[r] : 0;
-        to->capacity[r] = page->fragmented >> r & 1 ? page->segment[0]->capacity[r] : 0;
-    }
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
+        to->of[r] = page->length[r] ? page->segment[0]->of[r] : (dcsr_i_segment){0};
 }
 
 /* A page of its own with segment pages of its own: all of them for the writer, who must clear the capacities
@@ -222,8 +219,7 @@ static bool make_page(const job *j, page_work *work)
     dcsr_i_row_page *fresh = work->fresh = dcsr_i_row_page_create(matrix, old, j->version);
     if (!fresh) return false;
     if (j->selection->for_view) {
-        fresh->packed = 0;
-        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL, NULL);
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL);
         if (!fresh->segment[0]) return false;
         copy_for_view(fresh->segment[0], old);
         return true;
@@ -262,7 +258,7 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         unsigned r = (unsigned)__builtin_ctzll(mask);
         dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
         int count = dcsr_i_row_pieces(work->old, r, pieces);
-        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j->selection, length);
+        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j, length);
         bool ascends = work->old->ascending >> r & 1;
         if (must_sort(j, work, r)) {
             left = dcsr_i_resolve_row(resolver, j->into, &(dcsr_i_stretch){pieces, count, ascends},
@@ -276,15 +272,12 @@ static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *r
         fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
         uint64_t planned = capacity;
         if (j->selection->slack) {
-            capacity = row_capacity(j->selection, left);
+            capacity = row_capacity(j, left);
             dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
         }
         fresh->length[r] = (uint32_t)left;
-        fresh->segment[0]->begin[r] = to;
-        fresh->segment[0]->capacity[r] = (uint32_t)capacity;
-        if (!j->selection->for_view)
-            for (int k = 1; k < j->matrix->segments_per_row && fresh->segment[k]; k++)
-                fresh->segment[k]->capacity[r] = 0;
+        fresh->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
+        if (!j->selection->for_view) dcsr_i_clear_segments(fresh, 1, r, j->matrix->segments_per_row);
         sum->stored += (int64_t)left - (int64_t)length;
         sum->extra -= count > 1 ? count - 1 : 0;
         to += planned;

@@ -52,7 +52,7 @@ static void move_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *re
             dcsr_i_copy_entries(b->matrix, to + left, pieces[k].begin, pieces[k].length);
     }
     page->ascending &= ~bit;
-    for (int k = 0; k < b->matrix->segments_per_row; k++) page->segment[k]->capacity[r] = 0;
+    dcsr_i_clear_segments(page, 0, r, b->matrix->segments_per_row);
     sum->extra -= (uint64_t)count - 1;
     sum->stored -= length - left;
     sum->rewrites++;
@@ -71,10 +71,9 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         move_row(b, g, resolver, r, to, sum);
         /* Resolving may have made the row shorter than was planned for; without giving back the rest, a row
          * that gets the same entries again and again would grow for ever. */
-        uint64_t capacity = page->length[r] + n + dcsr_i_slack(page->length[r] + n);
+        uint64_t capacity = dcsr_i_capacity_for(page->length[r] + n, b->matrix->slack, page->length[r] + n);
         dcsr_i_arena_give(&b->matrix->arena, to + capacity, grows->capacity - capacity);
-        page->segment[0]->begin[r] = to;
-        page->segment[0]->capacity[r] = (uint32_t)capacity;
+        page->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
         dcsr_i_store_entries(b, i, n, to + page->length[r]);
     } else {
         uint64_t fits = n < grows->room ? n : grows->room;
@@ -84,8 +83,7 @@ static void scatter_row(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         dcsr_i_store_entries(b, i, fits, grows->tail);
         if (fits < n) {
             int k = grows->segments;
-            page->segment[k]->begin[r] = to;
-            page->segment[k]->capacity[r] = grows->capacity;
+            page->segment[k]->of[r] = dcsr_i_segment_of(to, grows->capacity);
             dcsr_i_store_entries(b, i + fits, n - fits, to);
             if (k) page->fragmented |= bit;
             sum->extra += k != 0;
@@ -128,9 +126,8 @@ dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g
     const dcsr_i_row_page *old = g->old;
     for (int k = 0; k < b->matrix->segments_per_row; k++)
         if (old->segment[k] && old->segment[k] != g->fresh->segment[k])
-            *to++ = (dcsr_i_retired){.kind = old->packed ? DCSR_I_PACKED_SEGMENT_PAGE : DCSR_I_SEGMENT_PAGE,
-                                     .born = old->moved,
-                                     .pointer = old->segment[k]};
+            *to++ =
+                (dcsr_i_retired){.kind = DCSR_I_SEGMENT_PAGE, .born = old->moved, .pointer = old->segment[k]};
     *to++ = (dcsr_i_retired){.kind = DCSR_I_ROW_PAGE, .born = old->born, .pointer = (void *)old};
     return to;
 }
@@ -145,12 +142,14 @@ static void retire_group(const dcsr_i_batch *b, const dcsr_i_group *g)
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
         if (!b->growth[i].moves) continue;
         unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        for (int k = 0; k < b->matrix->segments_per_row; k++)
-            *to++ = (dcsr_i_retired){.kind = DCSR_I_RANGE,
-                                     .born = dcsr_i_arena_born(&b->matrix->arena, old->segment[k]->begin[r],
-                                                               old->segment[k]->capacity[r]),
-                                     .begin = old->segment[k]->begin[r],
-                                     .size = old->segment[k]->capacity[r]};
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        const int count = dcsr_i_segments_of(b->matrix, old, r, pieces);
+        for (int k = 0; k < count; k++)
+            *to++ = (dcsr_i_retired){
+                .kind = DCSR_I_RANGE,
+                .born = dcsr_i_arena_born(&b->matrix->arena, pieces[k].begin, pieces[k].length),
+                .begin = pieces[k].begin,
+                .size = pieces[k].length};
     }
 }
 

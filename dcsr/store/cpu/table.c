@@ -45,11 +45,6 @@ static size_t row_page_size(const dcsr_matrix *matrix)
     return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
 }
 
-static size_t segment_page_size(bool packed)
-{
-    return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
-}
-
 /* Where the spare part of this size is, and those of a quarter more or less; NULL: none is kept. With a
  * heap that looks for uses of what has been freed (sanitizers) all is given back to it. */
 static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
@@ -303,39 +298,27 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
-                                                const uint32_t *packed_lengths)
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from)
 {
-    dcsr_i_segment_page *page = dcsr_i_part_create(matrix, segment_page_size(false));
-    if (!page) return NULL;
-    if (packed_lengths) {
-        memcpy(page->begin, from->begin, sizeof page->begin);
-        memcpy(page->capacity, packed_lengths, sizeof page->capacity);
-    } else if (from) {
+    dcsr_i_segment_page *page = dcsr_i_part_create(matrix, sizeof *page);
+    if (page && from)
         *page = *from;
-    } else {
+    else if (page)
         memset(page, 0, sizeof *page);
-    }
     return page;
 }
 
-dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix)
-{
-    return dcsr_i_part_create(matrix, segment_page_size(true));
-}
-
-bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
+bool dcsr_i_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
 {
     void *segments[DCSR_I_PAGES_AT_ONCE], *rows[DCSR_I_PAGES_AT_ONCE];
     if (!dcsr_i_parts_create(matrix, n, row_page_size(matrix), rows)) return false;
-    if (!dcsr_i_parts_create(matrix, n, segment_page_size(true), segments)) {
+    if (!dcsr_i_parts_create(matrix, n, sizeof(dcsr_i_segment_page), segments)) {
         for (size_t i = 0; i < n; i++) dcsr_i_part_free(matrix, rows[i], row_page_size(matrix));
         return false;
     }
     for (size_t i = 0; i < n; i++) {
         pages[i] = rows[i];
         dcsr_i_row_page_init(matrix, pages[i], NULL, version);
-        pages[i]->packed = 1;
         pages[i]->segment[0] = segments[i];
     }
     return true;
@@ -367,9 +350,9 @@ void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page)
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page, bool packed)
+void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page)
 {
-    dcsr_i_part_free(matrix, page, segment_page_size(packed));
+    dcsr_i_part_free(matrix, page, sizeof *page);
 }
 
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
@@ -377,10 +360,8 @@ bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const 
 {
     memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
     page->moved = version;
-    page->packed = 0;
     for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
-        page->segment[k] =
-            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
+        page->segment[k] = dcsr_i_segment_page_create(matrix, old->segment[k]);
         if (!page->segment[k]) return false;
     }
     return true;
@@ -390,7 +371,7 @@ void dcsr_i_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_r
 {
     for (int k = 0; page && k < matrix->segments_per_row; k++)
         if (page->segment[k] && (!base || page->segment[k] != base->segment[k]))
-            dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
+            dcsr_i_segment_page_free(matrix, page->segment[k]);
     dcsr_i_row_page_free(matrix, page);
 }
 
@@ -508,7 +489,7 @@ void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64
 static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
-        dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
+        dcsr_i_segment_page_free(matrix, page->segment[k]);
     dcsr_i_row_page_free_locked(matrix, page);
 }
 
@@ -578,10 +559,7 @@ void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
         dcsr_i_row_page_free_locked(matrix, retired->pointer);
         break;
     case DCSR_I_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, retired->pointer, false);
-        break;
-    case DCSR_I_PACKED_SEGMENT_PAGE:
-        dcsr_i_segment_page_free(matrix, retired->pointer, true);
+        dcsr_i_segment_page_free(matrix, retired->pointer);
         break;
     case DCSR_I_RANGE:
         dcsr_i_arena_give(&matrix->arena, retired->begin, retired->size);

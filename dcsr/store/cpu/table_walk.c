@@ -122,13 +122,21 @@ dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
                        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
 {
-    if (page->packed) {
-        pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
-        return page->length[r] != 0;
-    }
     int count = 0;
-    for (; count < matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
-         count++)
-        pieces[count] = (dcsr_i_piece){page->segment[count]->begin[r], page->segment[count]->capacity[r]};
+    for (; count < matrix->segments_per_row && page->segment[count]; count++) {
+        const uint64_t capacity = dcsr_i_capacity_of(page, count, r);
+        if (!capacity) break;
+        pieces[count] = (dcsr_i_piece){dcsr_i_begin_of(page, count, r), capacity};
+    }
     return count;
+}
+
+bool dcsr_i_page_is_tight(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        const int count = dcsr_i_segments_of(matrix, page, r, pieces);
+        if (count > 1 || (count ? pieces[0].length : 0) != page->length[r]) return false;
+    }
+    return true;
 }

@@ -14,12 +14,6 @@ DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_peek(const uint32_t *word)
 #endif
 }
 
-/* As dcsr_i_slack(). */
-DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_slack(uint64_t length)
-{
-    return length / 2 + 2;
-}
-
 /* Adds places [begin, begin + entries) to what is freed of their blocks, which are of 2^shift places. */
 DCSR_CUDA_INLINE void dcsr_i_cuda_free_places(uint32_t *freed, int shift, uint64_t begin, uint64_t entries)
 {

@@ -114,7 +114,7 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mark(dcsr_i_cuda_tile &tile, uint32_t at, uint
 
 /* Where it is written where a row's first piece begins, and whether the row has others; NULL where none has
  * been. This does not depend on the row's length, so that both can be on their way at once. */
-DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_begin_of(const dcsr_i_cuda_rows &rows, uint64_t row,
+DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_place_of(const dcsr_i_cuda_rows &rows, uint64_t row,
                                                       bool *fragmented)
 {
     *fragmented = false;
@@ -123,7 +123,7 @@ DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_begin_of(const dcsr_i_cuda_rows &ro
     if (!page) return nullptr;
     uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), slot = page->segment[0];
     *fragmented = dcsr_i_cuda_bit(page->fragmented, r);
-    return slot == DCSR_CUDA_NONE ? nullptr : &rows.segment_page[slot].begin[r];
+    return slot == DCSR_CUDA_NONE ? nullptr : &rows.segment_page[slot].of[r].word;
 }
 
 /* Marks what the tile that begins with item d has of its rows, the first of which is given. */
@@ -134,7 +134,7 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mark_rows(const dcsr_i_cuda_walk &walk, dcsr_i
     for (uint64_t i = first + dcsr_i_cuda_lane(); i < walk.count; i += 32) {
         bool fragmented;
         uint64_t row = dcsr_i_cuda_row_of(walk, i);
-        const uint64_t *place = dcsr_i_cuda_begin_of(walk.rows, row, &fragmented);
+        const uint64_t *place = dcsr_i_cuda_place_of(walk.rows, row, &fragmented);
         /* Items of the tile; the row may begin before it and end behind it. */
         int64_t begin = (int64_t)(walk.offsets[i] + i - d), end = (int64_t)(walk.offsets[i + 1] + i - d);
         if (begin >= items) break;
@@ -143,7 +143,9 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mark_rows(const dcsr_i_cuda_walk &walk, dcsr_i
         if (end + 1 >= items) tile.next = end + 1 > items ? i : i + 1;
         if (begin == end) continue;
         if (!fragmented) {
-            if (end > 0) dcsr_i_cuda_mark(tile, begin > 0 ? (uint32_t)begin : 0, n, *place - (uint64_t)begin);
+            if (end > 0)
+                dcsr_i_cuda_mark(tile, begin > 0 ? (uint32_t)begin : 0, n,
+                                 dcsr_i_segment_begin({*place}) - (uint64_t)begin);
             continue;
         }
         dcsr_i_cuda_for_pieces(walk.rows, row, [&](uint64_t at, uint64_t length) {

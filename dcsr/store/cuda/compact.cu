@@ -1,6 +1,6 @@
 /* compact.cu: row tables in which the rows lie one behind the other.
  *
- * Per row: 8 bytes of offsets are read, 20 of length, order, begin and capacity written. */
+ * Per row: 8 bytes of offsets are read, 16 of length, order and segment written. */
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/rewrite_cuda.h"
 
@@ -31,8 +31,7 @@ static __global__ void lay_out(dcsr_i_cuda_new_pages pages, const uint64_t *offs
         dcsr_i_cuda_row_page *page = &pages.row_page[change.fresh];
         page->length[r] = length;
         page->ordered[r] = old_root && length ? pages.row_page[old_root[change.page]].ordered[r] : length;
-        pages.segment_page[change.segment[0]].begin[r] = first + offsets[row];
-        pages.segment_page[change.segment[0]].capacity[r] = length;
+        pages.segment_page[change.segment[0]].of[r] = dcsr_i_segment_of(first + offsets[row], length);
     }
 }
 
@@ -66,8 +65,8 @@ static __global__ void lay_out_rows(dcsr_i_cuda_new_pages pages, const uint64_t 
         if (row >= rows) continue;
         pages.row_page[change.fresh].length[r] = length[row];
         pages.row_page[change.fresh].ordered[r] = ascending ? length[row] : 0;
-        pages.segment_page[change.segment[0]].begin[r] = length[row] ? begin[row] : 0;
-        pages.segment_page[change.segment[0]].capacity[r] = length[row];
+        pages.segment_page[change.segment[0]].of[r] =
+            dcsr_i_segment_of(length[row] ? begin[row] : 0, length[row]);
     }
 }
 

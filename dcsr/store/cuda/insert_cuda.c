@@ -447,6 +447,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                           .mark = insert ? 0 : DCSR_CUDA_TOMBSTONE,
                           .duplicates = matrix->policy != DCSR_POLICY_KEEP,
                           .policy = matrix->policy,
+                          .slack = matrix->slack,
                           .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                           .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
                .build = {.matrix = matrix, .stream = store->stream}};

@@ -81,6 +81,7 @@ typedef struct dcsr_i_cuda_batch {
     uint32_t mark;   /* DCSR_CUDA_TOMBSTONE or 0 */
     bool duplicates; /* a row that has entries may then hold duplicates that are to be combined */
     bool bulk;       /* into an empty matrix: rows are laid out tight */
+    uint32_t slack;  /* of new segments (segment.h) */
 
     dcsr_i_cuda_rows rows; /* what the matrix holds */
     dcsr_i_cuda_row_page *row_page;

@@ -5,7 +5,7 @@
  *
  * Bytes an entry: 8 for its key, its neighbour's comes from cache, 8 for the head, and 8 to find the rows by.
  * Each touched row is looked at by one thread. It reads 8 bytes of the root, 4 of its length and a word of
- * each mask, 12 for each segment it has, and writes 40 that say how it grows. */
+ * each mask, 8 for each segment it has, and writes 40 that say how it grows. */
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/cuda/insert.cuh"
 #include "dcsr/store/cuda/arena_slots.cuh"
@@ -58,25 +58,35 @@ struct row_state {
     uint32_t r;                       /* in the page */
     uint64_t length, tail;
     uint32_t room, segments;
+    bool full; /* it can have no further segment */
 };
 
 /* Where the row has room, and how much. A row that is not fragmented has no second segment. */
 DCSR_CUDA_INLINE row_state look_at(const dcsr_i_cuda_batch &b, uint64_t row)
 {
-    row_state state = {
-        dcsr_i_cuda_page_of(b.rows, row), static_cast<uint32_t>(row) & (DCSR_CUDA_PAGE_ROWS - 1), 0, 0, 0, 0};
+    row_state state = {dcsr_i_cuda_page_of(b.rows, row),
+                       static_cast<uint32_t>(row) & (DCSR_CUDA_PAGE_ROWS - 1),
+                       0,
+                       0,
+                       0,
+                       0,
+                       false};
     if (!state.page) return state;
     state.length = state.page->length[state.r];
     uint32_t most = dcsr_i_cuda_bit(state.page->fragmented, state.r) ? b.rows.segments_per_row : 1;
     uint64_t total = 0;
     for (; state.segments < most; state.segments++) {
         uint32_t slot = state.page->segment[state.segments];
-        uint32_t capacity = slot == DCSR_CUDA_NONE ? 0 : b.segment_page[slot].capacity[state.r];
+        if (slot == DCSR_CUDA_NONE) break;
+        const dcsr_i_segment segment = b.segment_page[slot].of[state.r];
+        const uint64_t capacity = dcsr_i_segment_capacity(segment);
         if (!capacity) break;
-        state.tail = b.segment_page[slot].begin[state.r] + state.length - total;
+        state.tail = dcsr_i_segment_begin(segment) + state.length - total;
         total += capacity;
     }
-    state.room = static_cast<uint32_t>(total - state.length);
+    /* A row of a capacity that cannot be written, which it fills. */
+    state.full = total < state.length || state.segments == static_cast<uint32_t>(b.rows.segments_per_row);
+    state.room = total < state.length ? 0 : static_cast<uint32_t>(total - state.length);
     return state;
 }
 
@@ -114,9 +124,11 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
     grows.skipped = b.mark && !state.length;
     grows.moves = false;
     if (!grows.skipped && n > state.room) {
-        grows.moves = state.segments == static_cast<uint32_t>(b.rows.segments_per_row);
-        needed = (grows.moves ? state.length + n : n - state.room) +
-                 (b.bulk ? 0 : dcsr_i_cuda_slack(state.length + n));
+        grows.moves = state.full;
+        needed = grows.moves ? state.length + n : n - state.room;
+        /* In a bulk a row has the places that it fills. */
+        if (!b.bulk || state.segments)
+            needed = dcsr_i_capacity_for(needed, b.bulk ? 0 : b.slack, state.length + n);
     }
     grows.tail = state.tail;
     grows.length = static_cast<uint32_t>(state.length);
@@ -144,9 +156,9 @@ DCSR_CUDA_INLINE uint32_t plan_row(const dcsr_i_cuda_batch &b, uint32_t j, dcsr_
 /* ---- Deciding how a batch is merged ---- */
 
 /* Room behind a row that is merged: for a tail, as with more than that it is merged anew. */
-DCSR_CUDA_INLINE uint64_t room_for_tail(uint64_t length)
+DCSR_CUDA_INLINE uint64_t room_for_tail(const dcsr_i_cuda_batch &b, uint64_t length)
 {
-    const uint64_t slack = length ? dcsr_i_cuda_slack(length) : 0, most = DCSR_CUDA_LONGEST_TAIL;
+    const uint64_t slack = length ? dcsr_i_slack(b.slack, length) : 0, most = DCSR_CUDA_LONGEST_TAIL;
     return slack < most ? slack : most;
 }
 
@@ -172,7 +184,9 @@ DCSR_CUDA_INLINE uint32_t plan_merging(const dcsr_i_cuda_batch &b, uint32_t j, d
                 (!state.length || state.length - grows.ordered + n <= DCSR_CUDA_LONGEST_TAIL);
     grows.moves = !grows.skipped && !fits && state.segments;
     grows.room = state.room;
-    if (!grows.skipped && !fits && !grows.marked) needed = length + room_for_tail(length) / (b.mark ? 4 : 1);
+    const uint64_t room = room_for_tail(b, length) / (b.mark ? 4 : 1);
+    if (!grows.skipped && !fits && !grows.marked)
+        needed = room ? dcsr_i_fitting_capacity(length + room) : length;
     note_needs(b, first, grows, static_cast<uint32_t>(needed));
     if (!grows.skipped) sum.stored += b.mark ? 0 - n : n;
     if (grows.moves) {
@@ -317,8 +331,9 @@ static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shif
         const uint32_t row = number_of(b, j), r = row & (DCSR_CUDA_PAGE_ROWS - 1);
         const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(b.rows, row);
         for (int k = b.merges; k < b.rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE; k++) {
-            const dcsr_i_cuda_segment_page *segments = &b.segment_page[page->segment[k]];
-            dcsr_i_cuda_free_places(moves.freed, shift, segments->begin[r], segments->capacity[r]);
+            dcsr_i_cuda_free_places(moves.freed, shift,
+                                    dcsr_i_segment_begin(b.segment_page[page->segment[k]].of[r]),
+                                    dcsr_i_cuda_capacity_of(b.segment_page, page, r, k));
         }
         moves.list[m] = row;
         moves.to[m] = b.offsets[j];

@@ -1,7 +1,7 @@
 /* rewrite.cu: planning which places rows get when they are rewritten, and entering those into the row table.
  *
- * A thread per row. For each, its length, marks and segments are read (some 20 bytes, 12 more per further
- * segment), 44 bytes of plan are written and read again, and 28 bytes entered. Sums are taken per block
+ * A thread per row. For each, its length, marks and segments are read (some 20 bytes, 8 more per further
+ * segment), 44 bytes of plan are written and read again, and 24 bytes entered. Sums are taken per block
  * before they meet. */
 #include "dcsr/base/search.h"
 #include "dcsr/store/cuda/arena_slots.cuh"
@@ -33,8 +33,9 @@ static __global__ void count_rows(dcsr_i_cuda_rows rows, const uint32_t *list, u
         own.duplicates += dcsr_i_cuda_bit(page->duplicates, r);
         own.tombstones += dcsr_i_cuda_bit(page->tombstones, r);
         for (int k = 0; freed && k < rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE; k++) {
-            const dcsr_i_cuda_segment_page *segments = &rows.segment_page[page->segment[k]];
-            dcsr_i_cuda_free_places(freed, shift, segments->begin[r], segments->capacity[r]);
+            dcsr_i_cuda_free_places(freed, shift,
+                                    dcsr_i_segment_begin(rows.segment_page[page->segment[k]].of[r]),
+                                    dcsr_i_cuda_capacity_of(rows.segment_page, page, r, k));
         }
     }
     add_up(&sums->stored, own.stored);
@@ -78,7 +79,7 @@ void dcsr_i_cuda_touch_pages(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows 
 
 DCSR_CUDA_INLINE uint64_t capacity_for(const dcsr_i_cuda_rewriting &work, uint64_t length)
 {
-    return length + (work.slack && length ? dcsr_i_cuda_slack(length) : 0);
+    return work.slack && length ? dcsr_i_capacity_for(length, work.slack, length) : length;
 }
 
 static __global__ void plan_rewriting(dcsr_i_cuda_rewriting work, dcsr_i_cuda_sums *sums)
@@ -190,7 +191,6 @@ static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *
         if (slot == DCSR_CUDA_NONE) continue;
         dcsr_i_cuda_row_page *page = &row_page[slot];
         uint32_t r = work.list[i] & (DCSR_CUDA_PAGE_ROWS - 1), others = ~(1u << (r & 31));
-        dcsr_i_cuda_segment_page *segments = &segment_page[page->segment[0]];
         page->length[r] = work.length[i];
         /* A row that is only moved keeps its order. */
         if (!work.resolved || work.resolved[i] != work.resolved[i + 1] || !work.length[i])
@@ -198,12 +198,12 @@ static __global__ void enter_places(dcsr_i_cuda_rewriting work, const uint32_t *
         atomicAnd(&page->fragmented[r / 32], others);
         atomicAnd(&page->duplicates[r / 32], others);
         atomicAnd(&page->tombstones[r / 32], others);
-        segments->begin[r] = work.begin[i];
-        segments->capacity[r] = (uint32_t)(work.begin[i + 1] - work.begin[i]);
+        segment_page[page->segment[0]].of[r] =
+            dcsr_i_segment_of(work.begin[i], work.begin[i + 1] - work.begin[i]);
         /* A view's row is one piece; the further segment pages are the store's. */
         for (int k = 1; !for_view && k < work.rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE;
              k++)
-            segment_page[page->segment[k]].capacity[r] = 0;
+            segment_page[page->segment[k]].of[r] = {0};
         stored += work.length[i];
     }
     add_up(&sums->stored, stored);

@@ -285,7 +285,7 @@ static job job_of(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream, const dcsr_i_
                  .selection = selection,
                  .work = {.rows = dcsr_i_cuda_rows_of_table(matrix, base),
                           .resolve_all = selection->sorted || cuts,
-                          .slack = selection->slack,
+                          .slack = selection->slack ? matrix->slack : 0,
                           .keep = matrix->policy == DCSR_POLICY_KEEP,
                           .column_limit = selection->column_limit,
                           .column_bits = column_bits,

@@ -74,7 +74,8 @@ typedef struct dcsr_i_cuda_rewriting {
     const uint32_t *list;
     uint64_t count;
     bool resolve_all; /* not just the rows with marks */
-    bool slack, keep; /* leave room for growth; duplicates stay */
+    uint32_t slack;   /* room for growth (segment.h) */
+    bool keep;        /* duplicates stay */
     uint64_t column_limit;
     int column_bits;
     int policy;

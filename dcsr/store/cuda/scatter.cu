@@ -2,8 +2,8 @@
  *
  * Each entry is written by one thread: it reads its key, its word and its head, 24 bytes in order, and how
  * its row grows, which its neighbours read too; it writes a column and a value, next to each other within a
- * row. Each row then takes 40 bytes of how it grows, and writes its length, begin and capacity, 16 bytes in
- * three places. */
+ * row. Each row then takes 40 bytes of how it grows, and writes its length and segment, 12 bytes in
+ * two places. */
 #include "dcsr/store/cuda/insert.cuh"
 #include "dcsr/device/value_word.cuh"
 
@@ -46,13 +46,12 @@ static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
         if (grows.moves) {
             /* A row that is merged has one segment. */
             for (int k = 0; k < (b.merges ? 1 : b.rows.segments_per_row); k++)
-                b.segment_page[change.segment[k]].capacity[r] = 0;
+                if (change.segment[k] != DCSR_CUDA_NONE) b.segment_page[change.segment[k]].of[r] = {0};
             atomicAnd(&page->fragmented[r / 32], ~(1u << (r & 31)));
         }
         if (b.places[j]) {
-            dcsr_i_cuda_segment_page *segments = &b.segment_page[change.segment[grows.segment]];
-            segments->begin[r] = b.begin + b.offsets[j];
-            segments->capacity[r] = b.places[j];
+            b.segment_page[change.segment[grows.segment]].of[r] =
+                dcsr_i_segment_of(b.begin + b.offsets[j], b.places[j]);
             if (grows.segment) set_mark(page->fragmented, r);
         }
         if (b.merges) {

@@ -1,6 +1,6 @@
 /* table.cu: making the pages of a version, and cutting the last one (rowtable_cuda.h).
  *
- * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 12 KiB for each
+ * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 8 KiB for each
  * segment page that is copied. */
 #include "dcsr/device/stream.cuh"
 #include "dcsr/store/cuda/table_cuda.h"
@@ -28,10 +28,8 @@ DCSR_CUDA_INLINE void make_segment_page(dcsr_i_cuda_segment_page *fresh, const d
                                         const dcsr_i_cuda_row_page *reached)
 {
     for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
-        bool begin = old && (!reached || reached->length[r]);
-        bool capacity = old && (!reached || dcsr_i_cuda_bit(reached->fragmented, r));
-        fresh->begin[r] = begin ? old->begin[r] : 0;
-        fresh->capacity[r] = capacity ? old->capacity[r] : 0;
+        bool copied = old && (!reached || reached->length[r]);
+        fresh->of[r] = copied ? old->of[r] : dcsr_i_segment{0};
     }
 }
 
@@ -69,7 +67,7 @@ static __global__ void cut_page(const dcsr_i_cuda_page_change *change, dcsr_i_cu
         if (r < first) continue;
         page->length[r] = page->ordered[r] = 0;
         for (int k = 0; k < DCSR_MAX_SEGMENTS; k++)
-            if (change->segment[k] != DCSR_CUDA_NONE) segment_page[change->segment[k]].capacity[r] = 0;
+            if (change->segment[k] != DCSR_CUDA_NONE) segment_page[change->segment[k]].of[r] = {0};
     }
     for (uint64_t w = dcsr_i_cuda_first(); w < DCSR_CUDA_MASK_WORDS; w += dcsr_i_cuda_step()) {
         uint32_t kept = w < first / 32 ? 0xffffffffu : w == first / 32 ? (1u << (first & 31)) - 1 : 0;

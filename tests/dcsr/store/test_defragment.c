@@ -365,17 +365,17 @@ Test(defragment, gives_back_the_old_places)
     const uint64_t rows = TEST_EMULATOR ? 400 : 2000;
     dcsr_matrix *matrix = matrix_with(context, rows, 4, DCSR_DEFRAGMENT_OFF);
     fill(matrix, 0, rows, 0, 100);
-    defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
-    uint64_t bytes = test_info(matrix).bytes;
+    uint64_t bytes = 0;
     for (int i = 0; i < (TEST_EMULATOR ? 6 : 20); i++) {
         fill(matrix, 0, rows, 0, 100); /* the same entries again */
         defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+        if (!i) bytes = test_info(matrix).bytes; /* with what is free after moving all rows once */
     }
     dcsr_matrix_info info = test_info(matrix);
     cr_assert(info.arena_entries == rows * 100);
     /* A GPU's memory comes in units of 2 MiB for each of the arrays, and blocks of 65536 entries. */
     uint64_t units = test_on_device(context) ? 16 << 20 : 0;
-    cr_assert(info.bytes < 4 * bytes + units, "%lu bytes became %lu", (unsigned long)bytes,
+    cr_assert(info.bytes < 2 * bytes + units, "%lu bytes became %lu", (unsigned long)bytes,
               (unsigned long)info.bytes);
     check_matrix_filled(matrix, 0, rows, 100);
     dcsr_matrix_destroy(matrix);

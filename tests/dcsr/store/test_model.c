@@ -348,6 +348,8 @@ static void begin(sequence *s, uint64_t seed)
     options.segments = below(s, 3) ? DCSR_MIN_SEGMENTS + (int)below(s, 7) : 0;
     options.defragmentation = (dcsr_defragmentation)below(s, 2);
     options.resolve = (dcsr_resolution)below(s, 3);
+    static const double slacks[] = {0, DCSR_SLACK_NONE, 0.1, 1};
+    options.slack = slacks[below(s, 4)];
     options.queue_limit = below(s, 3) ? 0 : 1 + below(s, 4096);
     s->segments = options.segments ? options.segments : DCSR_DEFAULT_SEGMENTS;
     uint64_t rows = random_dimension(s, false), cols = random_dimension(s, true);
