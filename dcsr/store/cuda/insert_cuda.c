@@ -1,34 +1,35 @@
 /* insert_cuda.c: applying a batch of insertions or deletions on a device, also in the transpose that a matrix
  * maintains.
  *
- *      entries on the device (stage_cuda.c)
- *        | sort by (row, column), combine equal places         prim.cu
- *        v
- *      rows and pages that are touched                         plan.cu
- *        | plan: is there room in the row's last segment?
- *        |       else how large a new one? or is the row to
- *        |       be moved, because its segments ran out?
- *      <-- the host waits: how many places, which pages
- *        | allocate: one bump of the arena, slots for pages    arena.c, table_cuda.c
- *        v
- *        | scatter: entries, table entries, lengths            scatter.cu; moved rows: gather.cu
- *      <-- the host waits
- *      publish                                                 version.c
+ *      host                                       device
+ *
+ *      launch                  ------------->     prepare:  sort by (row, column), combine equal places
+ *                                                           rows and pages that are touched
+ *      take room: places, slots for pages,                  plan: is there room in the row's last segment?
+ *      a root, lists; as much as is likely                        else how large a new one? or is the row
+ *      to suffice                                                 to be moved, because its segments ran out?
+ *      launch                  ------------->     complete: give slots to pages, make them
+ *                                                           write entries, table entries, lengths
+ *      wait                    <-------------     what was needed, what each page got
+ *      publish; give back the rest
+ *
+ * So the host waits once. If the plan does not fit the room nothing is completed; the host then takes what is needed,
+ * and completes again. The room is what costs nothing: free slots, the open extent of the arena (arena.h), what batches
+ * before took. Few entries are prepared, and completed if they are of few pages, by one block of threads each, which
+ * read them from the host's memory (insert.cu).
  *
  * A batch is appended like this, which leaves duplicates and tombstones to be resolved; or, if they are to be
  * resolved on insertion (dcsr_i_resolves_on_insert), merged:
  *
- *        | look for each entry in its row                        merge.cu
+ *        | look for each entry in its row                        merge.cuh
  *        | plan: does anything change? is there room behind the
- *        |       row for what is new? else the row is moved      plan.cu
- *      <-- ...
- *        | write what is new; rows that move, merged             merge.cu
+ *        |       row for what is new? else the row is moved      plan.cuh
+ *        | write what is new; rows that move, merged             merge.cuh
  *
  * Rows that move and may hold duplicates or tombstones are resolved first, as a version of its own which
  * shows the same entries; so a row that gets the same entries again and again does not grow for ever. Then
  * the batch is planned again. */
 #include "dcsr/store/cuda/insert_cuda.h"
-#include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/stage_cuda.h"
@@ -52,9 +53,9 @@ typedef struct block {
 } block;
 
 #ifdef DCSR_SIMT
-enum { MOST_BLOCKS = 24, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
+enum { MOST_BLOCKS = 64, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
 #else
-enum { MOST_BLOCKS = 8, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 1 };
+enum { MOST_BLOCKS = 16, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 1 };
 #endif
 
 typedef struct batch {
@@ -63,15 +64,15 @@ typedef struct batch {
     dcsr_i_operation *operation; /* the first of those that are applied together */
     uint64_t *keys, *words;      /* of all of them, on the device */
     const dcsr_i_table *base;
-    const char *doing;        /* for messages */
-    bool merges;              /* into what is stored */
+    const char *doing; /* for messages */
+    bool merges;       /* into what is stored */
+    bool few;          /* entries: one block of threads prepares them */
+    dcsr_i_cuda_given given;
     dcsr_i_cuda_batch device; /* what kernels get */
     report *summary;          /* on the device */
-    uint64_t most_pages;
-    const report *planned; /* in the landing area, until that is used for something else */
+    report *told;             /* the same in the landing area, until that is used for something else */
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_plan plan;
-    dcsr_i_cuda_moves moves;
     dcsr_i_cuda_build build;
     block blocks[MOST_BLOCKS];
     int block_count;
@@ -123,18 +124,18 @@ static dcsr_i_operation *next_of(const batch *b, const dcsr_i_operation *operati
     return operation == b->operation ? operation->joined : operation->next;
 }
 
-/* One block for what a batch needs in which no row moves. */
+/* One block for what a batch needs in which few rows move. */
 static dcsr_status make_room(batch *b)
 {
     enum {
-        ARRAYS = 16
+        ARRAYS = 24
     }; /* at most; the end of each may take a step of ALIGNMENT, and so may one more item */
     if (!SHARED_BLOCKS) return DCSR_OK;
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const size_t of_entry = 2 * word + word * words * (b->operation->joined ? 2 : 1);
     const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 4 * sizeof(uint32_t);
     const size_t bytes =
-        report_size(b->most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
+        report_size(b->device.most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
     return add_block(b, bytes + (size_t)2 * ARRAYS * ALIGNMENT) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
@@ -154,35 +155,57 @@ static dcsr_status put_together(batch *b)
     return DCSR_OK;
 }
 
+/* Whether kernels read the entries where the host has packed them: few of them, in the matrix as it is now. */
+static bool is_read_in_place(const batch *b)
+{
+    const dcsr_i_packed *packed = &b->operation->batch;
+    return b->few && packed->entries && !b->operation->joined && !packed->arrival.keys &&
+           packed->rows <= b->base->rows && packed->cols <= b->base->cols;
+}
+
 static dcsr_status bring(batch *b)
 {
+    const dcsr_i_packed *packed = &b->operation->batch;
     uint64_t rows = b->base->rows, pages = dcsr_i_cuda_page_count(rows), n = 0;
-    for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o)) {
-        DCSR_TRY(dcsr_i_cuda_bring_arrival(b->matrix, o));
-        n += o->batch.n;
-    }
+    for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o)) n += o->batch.n;
     b->device.most = n;
     b->device.most_rows = n < rows ? n : rows;
-    b->most_pages = n < pages ? n : pages;
-    b->keys = b->operation->batch.arrival.keys;
-    b->words = b->operation->batch.arrival.words;
+    b->device.most_pages = n < pages ? n : pages;
+    b->few = n <= DCSR_CUDA_FEW_ENTRIES;
     DCSR_TRY(make_room(b));
-    return b->operation->joined ? put_together(b) : DCSR_OK;
+    if (is_read_in_place(b)) {
+        b->given = (dcsr_i_cuda_given){.keys = packed->entries,
+                                       .values = packed->value_size ? dcsr_i_values(packed) : NULL,
+                                       .value_size = (uint32_t)packed->value_size};
+        return DCSR_OK;
+    }
+    for (dcsr_i_operation *o = b->operation; o; o = next_of(b, o))
+        DCSR_TRY(dcsr_i_cuda_bring_arrival(b->matrix, o));
+    b->keys = packed->arrival.keys;
+    b->words = packed->arrival.words;
+    if (b->operation->joined) DCSR_TRY(put_together(b));
+    b->given = (dcsr_i_cuda_given){.keys = b->keys, .values = b->words, .value_size = sizeof *b->words};
+    return DCSR_OK;
 }
 
 /* ---- Sort, combine, group ---- */
 
-/* What a twin is given has been combined, and is in order but for its rows. */
+/* Whether entries of one place are combined. What a twin is given has been. */
+static bool combines(const batch *b)
+{
+    if (b->matrix->transpose.owner) return false;
+    /* Merging looks past equal keys that have no values; a twin gets each once. */
+    if (b->merges && !b->given.values && !b->matrix->transpose.twin) return false;
+    return b->operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP;
+}
+
+/* What a twin is given is in order but for its rows. */
 static dcsr_status sort_and_combine(batch *b)
 {
     const dcsr_i_packed *packed = &b->operation->batch;
     const dcsr_i_operation *operation = b->operation;
     uint64_t n = b->device.most, *keys = b->keys, *words = b->words;
     int low = packed->ordered_bits, bits = packed->row_bits + packed->column_bits;
-    bool combine = !b->matrix->transpose.owner &&
-                   (operation->kind == DCSR_I_REMOVE || b->matrix->policy != DCSR_POLICY_KEEP);
-    /* Merging looks past equal keys that have no values; a twin gets each once. */
-    if (b->merges && !words && !b->matrix->transpose.twin) combine = false;
     if (!packed->ascending || operation->joined) {
         uint64_t *keys_spare = take(b, n, sizeof *keys_spare), *words_spare = NULL;
         if (words) words_spare = take(b, n, sizeof *words_spare);
@@ -190,7 +213,7 @@ static dcsr_status sort_and_combine(batch *b)
         if (bits > low)
             DCSR_TRY(dcsr_i_cuda_sort(b->stream, &keys, &keys_spare, words ? &words : NULL,
                                       words ? &words_spare : NULL, n, low, bits));
-        if (combine) {
+        if (combines(b)) {
             dcsr_policy policy = words ? b->matrix->policy : DCSR_POLICY_ANY;
             dcsr_i_cuda_keyed entries = {keys, words, n, words ? b->matrix->type : DCSR_PATTERN};
             DCSR_TRY(dcsr_i_cuda_combine(b->stream, &entries, policy, keys_spare, words_spare,
@@ -212,13 +235,11 @@ static dcsr_status take_counters(batch *b, dcsr_i_cuda_counters *counters)
     return counters->within && counters->before ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status group(batch *b)
+static dcsr_status take_arrays(batch *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
-    b->summary = take(b, report_size(b->most_pages), 1);
+    b->summary = take(b, report_size(device->most_pages), 1);
     if (!b->summary) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_fill(b->stream, b->summary, 0, report_size(b->most_pages));
-    DCSR_TRY(sort_and_combine(b));
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
     device->needs = b->summary->needs;
@@ -230,44 +251,54 @@ static dcsr_status group(batch *b)
     device->places = take(b, device->most_rows, sizeof *device->places);
     device->offsets = take(b, device->most_rows + 1, sizeof *device->offsets);
     device->moving = take(b, device->most_rows, sizeof *device->moving);
-    if (!device->first || !device->changes || !device->growth || !device->places || !device->offsets ||
-        !device->moving)
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    device->merges = b->merges;
-    dcsr_i_cuda_group_entries(b->stream, device);
-    return DCSR_OK;
+    return device->first && device->changes && device->growth && device->places && device->offsets &&
+                   device->moving
+               ? DCSR_OK
+               : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 /* ---- Plan ---- */
 
-/* Plans the batch on the version that is current, and waits for the outcome. The sums are zeros. */
-static dcsr_status plan(batch *b)
+/* The batch is planned on the version that is current. */
+static void look_at_base(batch *b)
 {
-    size_t size = report_size(b->most_pages);
     b->base = b->matrix->versions.current;
+    b->build.base = b->base;
     b->device.bulk = !b->base->stored && !b->device.mark && !b->merges;
     b->device.merges = b->merges;
     b->device.rows = dcsr_i_cuda_rows_of_table(b->matrix, b->base);
-    dcsr_i_cuda_look_at_entries(b->stream, &b->device);
-    DCSR_TRY(dcsr_i_cuda_plan_rows(b->stream, &b->device));
-    report *landing = dcsr_i_cuda_landing(b->stream, size);
-    if (!landing) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_copy(b->stream, landing, b->summary, size);
-    DCSR_TRY(dcsr_i_cuda_wait(b->stream, b->doing));
-    b->planned = landing;
-    b->counts = landing->counts;
-    b->plan = landing->plan;
-    if (!b->plan.too_long) return DCSR_OK;
-    return dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
-                       "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
-                       (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
+}
+
+static dcsr_status prepare_few(batch *b)
+{
+    uint64_t *keys = take(b, b->device.most, sizeof *keys), *words = NULL;
+    if (b->given.values) words = take(b, b->device.most, sizeof *words);
+    if (!keys || (b->given.values && !words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    b->device.keys = b->keys = keys;
+    b->device.words = b->words = words;
+    b->device.combined = true;
+    b->given.combine = combines(b);
+    dcsr_i_cuda_prepare_few(b->stream, &b->device, keys, words, &b->given);
+    return DCSR_OK;
+}
+
+static dcsr_status prepare(batch *b)
+{
+    look_at_base(b);
+    DCSR_TRY(take_arrays(b));
+    if (b->few) return prepare_few(b);
+    dcsr_i_cuda_fill(b->stream, b->summary, 0, report_size(b->device.most_pages));
+    DCSR_TRY(sort_and_combine(b));
+    dcsr_i_cuda_group_entries(b->stream, &b->device);
+    return dcsr_i_cuda_plan_rows(b->stream, &b->device);
 }
 
 static dcsr_status plan_again(batch *b)
 {
     size_t sums = offsetof(report, plan);
-    dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->most_pages) - sums);
-    return plan(b);
+    look_at_base(b);
+    dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->device.most_pages) - sums);
+    return dcsr_i_cuda_plan_rows(b->stream, &b->device);
 }
 
 /* Resolves the rows that move and are marked, with room for growth, and publishes that. Those into which the batch is
@@ -292,70 +323,162 @@ static dcsr_status resolve_moving(batch *b)
     return DCSR_OK;
 }
 
-/* ---- Allocate, scatter, publish ---- */
+/* ---- Room ---- */
 
-/* What remains of the rows that move: at most so many blocks of the arena, of `blocks`, get places back. */
-static uint64_t blocks_freed(const batch *b, uint64_t blocks)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
-    /* A segment lies in one block more than its length in blocks, or two. */
-    uint64_t pieces = b->plan.moving * (uint64_t)b->matrix->segments_per_row;
-    uint64_t most = 2 * pieces + (b->plan.left >> dcsr_i_arena_shift(&b->matrix->arena));
-    return most < blocks ? most : blocks;
+    return a < b ? a : b;
 }
 
-static dcsr_status list_moves(batch *b, uint64_t blocks)
+/* The slots that are free, or some more, up to `most`. */
+static uint32_t likely_slots(const batch *b, const dcsr_i_cuda_slots *slots, uint64_t most)
 {
-    uint64_t moving = b->plan.moving;
+    enum { SOME = 64 };
+    const uint32_t idle = dcsr_i_cuda_slots_idle(slots, b->matrix);
+    return (uint32_t)least_of(most, idle > SOME ? idle : SOME);
+}
+
+/* Places, as many as batches before took for an entry and a quarter more; the first is taken to need three. */
+static uint64_t likely_places(const batch *b)
+{
+    enum { SOME = 64 };
+    const double of_entry = b->matrix->cuda->places[b->operation->kind == DCSR_I_REMOVE];
+    if (b->device.bulk) return b->device.most;
+    return (uint64_t)((double)b->device.most * (of_entry > 0 ? 1.25 * of_entry : 3)) + SOME;
+}
+
+/* What is likely to suffice, and costs nothing to take. */
+static dcsr_i_cuda_room_for likely_room(const batch *b)
+{
+    enum { ALL_MOVE = 64, ONE_MOVES_IN = 4 };
+    const dcsr_i_cuda_store *store = b->matrix->cuda;
+    const uint64_t rows = b->device.most_rows, pages = b->device.most_pages;
+    uint64_t moving = rows <= ALL_MOVE ? rows : ALL_MOVE + rows / ONE_MOVES_IN;
+    if (b->device.bulk) moving = 0;
+    if (moving > DCSR_CUDA_MOST_CLAIMED) moving = DCSR_CUDA_MOST_CLAIMED;
+    return (dcsr_i_cuda_room_for){
+        .places = likely_places(b),
+        .moving = moving,
+        .tails = b->merges ? moving * DCSR_CUDA_LONGEST_TAIL : 0,
+        .pages = likely_slots(b, &store->row_pages, pages),
+        .segments =
+            likely_slots(b, &store->segment_pages, pages * (uint64_t)b->matrix->segments_per_row)};
+}
+
+/* What is needed, now that it is known. */
+static dcsr_i_cuda_room_for needed_room(const batch *b)
+{
+    return (dcsr_i_cuda_room_for){.places = b->plan.places,
+                                  .moving = b->plan.moving,
+                                  .tails = b->plan.tails,
+                                  .pages = b->counts.pages,
+                                  .segments = b->plan.segments};
+}
+
+/* For rows that move. */
+static dcsr_status take_moves(batch *b)
+{
+    dcsr_i_cuda_batch *device = &b->device;
+    dcsr_i_cuda_moves *moves = &device->moves;
+    const uint64_t moving = device->room.moving;
+    *moves = (dcsr_i_cuda_moves){.blocks = dcsr_i_arena_blocks(&b->matrix->arena),
+                                 .shift = dcsr_i_arena_shift(&b->matrix->arena)};
     if (!moving) return DCSR_OK;
     const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
-    if (SHARED_BLOCKS &&
-        !add_block(b, moving * of_row + (b->plan.tails + blocks) * of_tail + (size_t)8 * ALIGNMENT))
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    b->moves = (dcsr_i_cuda_moves){.list = take(b, moving, sizeof *b->moves.list),
-                                   .to = take(b, moving, sizeof *b->moves.to),
-                                   .offsets = take(b, moving + 1, sizeof *b->moves.offsets),
-                                   .freed = take(b, blocks, sizeof *b->moves.freed)};
-    if (!b->moves.list || !b->moves.to || !b->moves.offsets || !b->moves.freed)
-        return DCSR_ERROR_OUT_OF_MEMORY;
-    if (b->plan.tails) {
-        b->device.tails = take(b, b->plan.tails, sizeof *b->device.tails);
-        if (!b->device.tails) return DCSR_ERROR_OUT_OF_MEMORY;
+    const size_t bytes =
+        moving * of_row + (device->room.tails + moves->blocks) * of_tail + (size_t)8 * ALIGNMENT;
+    if (SHARED_BLOCKS && bytes > b->room_bytes && !add_block(b, bytes)) return DCSR_ERROR_OUT_OF_MEMORY;
+    moves->list = take(b, moving, sizeof *moves->list);
+    moves->to = take(b, moving, sizeof *moves->to);
+    moves->offsets = take(b, moving + 1, sizeof *moves->offsets);
+    moves->freed = take(b, moves->blocks, sizeof *moves->freed);
+    if (!moves->list || !moves->to || !moves->offsets || !moves->freed) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (b->merges) {
+        device->tails = take(b, device->room.tails, sizeof *device->tails);
+        device->movers = take(b, moving, sizeof *device->movers);
+        if (!device->tails || !device->movers) return DCSR_ERROR_OUT_OF_MEMORY;
     }
-    if (b->device.merges) {
-        b->device.movers = take(b, moving, sizeof *b->device.movers);
-        if (!b->device.movers) return DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    dcsr_i_cuda_fill(b->stream, b->moves.freed, 0, blocks * sizeof *b->moves.freed);
-    return dcsr_i_cuda_coo_moves(b->stream, &b->device, (uint32_t)moving,
-                                 dcsr_i_arena_shift(&b->matrix->arena), &b->moves);
+    return DCSR_OK;
 }
 
-/* Writes the entries, and those of rows that move. Nobody looks at these places yet, whatever becomes of the
- * batch. */
-static void scatter(batch *b)
+static dcsr_status take_landing(batch *b)
 {
-    const dcsr_i_arena *arena = &b->matrix->arena;
-    uint64_t begin = b->device.begin;
-    if (b->device.merges) {
-        dcsr_i_cuda_merge_entries(b->stream, &b->device, &b->moves, &b->plan, b->counts.entries);
-        return;
-    }
-    dcsr_i_cuda_scatter_entries(b->stream, &b->device, b->counts.entries);
-    if (!b->plan.moving) return;
-    dcsr_i_cuda_walk walk = {
-        .rows = b->device.rows, .list = b->moves.list, .count = b->plan.moving, .offsets = b->moves.offsets};
-    dcsr_i_cuda_gather(b->stream, &walk, b->plan.moved, b->moves.to, arena->columns + begin,
-                       arena->value_size ? arena->values + begin * arena->value_size : NULL);
+    const size_t freed = b->device.room.moving ? b->device.moves.blocks * sizeof(uint32_t) : 0;
+    b->told = dcsr_i_cuda_landing(b->stream, report_size(b->device.room.pages) + freed);
+    return b->told ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-/* Brings the new table up to date, and waits for all that was written; *freed gets what moved rows leave, by
- * block. */
-static dcsr_status finish(batch *b, uint32_t *freed, uint64_t blocks)
+static uint32_t *freed_of(const batch *b)
 {
-    b->device.copied = b->build.changes;
-    dcsr_i_cuda_finish_rows(b->stream, &b->device, b->counts.rows);
-    if (b->plan.moving) dcsr_i_cuda_copy(b->stream, freed, b->moves.freed, blocks * sizeof *freed);
-    return dcsr_i_cuda_wait(b->stream, b->doing);
+    return (uint32_t *)((char *)b->told + report_size(b->device.room.pages));
+}
+
+/* Takes the room: more places, if they are there, and nobody knows how many are needed. */
+static dcsr_status take_room(batch *b, const dcsr_i_cuda_room_for *room, bool likely)
+{
+    enum { SOME = 1 << 16 };
+    dcsr_i_arena *arena = &b->matrix->arena;
+    const uint64_t version = b->base->version + 1, places = room->places;
+    b->device.room = *room;
+    DCSR_TRY(dcsr_i_arena_take_some(arena, places, likely ? 2 * places + SOME : places, version,
+                                    &b->device.begin, &b->device.room.places));
+    dcsr_status status = take_moves(b);
+    if (status == DCSR_OK) status = take_landing(b);
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, version,
+                                         room->moving ? b->device.moves.blocks : 0);
+    if (status != DCSR_OK) dcsr_i_arena_untake(arena, b->device.begin, b->device.room.places, 0);
+    return status;
+}
+
+/* The device has nothing to do with it any more, or its wait has failed. */
+static void give_room(batch *b)
+{
+    dcsr_i_cuda_build_undo(&b->build);
+    dcsr_i_arena_untake(&b->matrix->arena, b->device.begin, b->device.room.places, 0);
+}
+
+/* ---- Complete, publish ---- */
+
+static dcsr_status launch(batch *b)
+{
+    dcsr_i_cuda_batch *device = &b->device;
+    const size_t bytes = report_size(device->room.pages);
+    device->slots = b->build.slots;
+    device->copied = b->build.changes;
+    device->root = b->build.table->root->device;
+    if (b->few && device->most_pages <= DCSR_CUDA_FEW_PAGES && device->room.moving <= DCSR_CUDA_MOST_CLAIMED) {
+        dcsr_i_cuda_complete_few(b->stream, device, b->summary, bytes, b->told);
+        return DCSR_OK;
+    }
+    const size_t freed = device->room.moving ? device->moves.blocks * sizeof *device->moves.freed : 0;
+    dcsr_i_cuda_fill(b->stream, device->moves.freed, 0, freed);
+    DCSR_TRY(dcsr_i_cuda_complete(b->stream, device));
+    dcsr_i_cuda_copy(b->stream, b->told, b->summary, bytes);
+    dcsr_i_cuda_copy(b->stream, freed_of(b), device->moves.freed, freed);
+    return DCSR_OK;
+}
+
+/* Completes the batch if it fits the room, and waits for what becomes of it. On failure the room has been given back.
+ */
+static dcsr_status complete(batch *b, const dcsr_i_cuda_room_for *room, bool likely, bool *fits)
+{
+    DCSR_TRY(take_room(b, room, likely));
+    dcsr_status status = launch(b), waited = dcsr_i_cuda_wait(b->stream, b->doing);
+    if (status == DCSR_OK) status = waited;
+    if (status == DCSR_OK) {
+        b->counts = b->told->counts;
+        b->plan = b->told->plan;
+        *fits = dcsr_i_cuda_fits(&b->device.room, &b->counts, &b->plan);
+        if (*fits) return DCSR_OK;
+    }
+    give_room(b);
+    if (status == DCSR_OK && b->plan.too_long)
+        status = dcsr_i_fail(
+            DCSR_ERROR_TOO_LARGE,
+            "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
+            (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
+    return status;
 }
 
 /* A's twin gets the batch, whose entries are sorted and combined and needed no more: their keys are overwritten.
@@ -374,48 +497,27 @@ static void follow(const batch *b)
     dcsr_i_twin_follow(b->matrix, apply_entries(twin, &swapped, b->merges));
 }
 
-static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
-{
-    dcsr_i_table *table = b->build.table;
-    table->stored += b->plan.stored;
-    table->extra_segments += b->plan.extra;
-    table->duplicate_rows += b->plan.duplicates;
-    table->tombstone_rows += b->plan.tombstones;
-    table->contiguous = b->device.bulk && b->plan.places == b->counts.entries;
-    table->first = b->device.begin;
-    if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
-    atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
-    follow(b);
-    dcsr_i_publish(b->matrix, table, b->build.limbo);
-    dcsr_i_cuda_build_end(&b->build);
-}
-
-static dcsr_status scatter_and_publish(batch *b)
+static void publish(batch *b)
 {
     dcsr_matrix *matrix = b->matrix;
-    uint64_t blocks = dcsr_i_arena_blocks(&matrix->arena), version = b->base->version + 1;
-    uint32_t *freed = NULL;
-    b->build.base = b->base;
-    DCSR_TRY(dcsr_i_arena_take(&matrix->arena, b->plan.places, version, &b->device.begin));
-    dcsr_status status = list_moves(b, blocks);
-    if (status == DCSR_OK) {
-        scatter(b); /* the device works while the host looks after pages */
-        status =
-            dcsr_i_cuda_build_begin(&b->build, b->planned->needs, b->counts.pages, b->base->rows,
-                                    b->base->cols, version, b->plan.moving ? blocks_freed(b, blocks) : 0);
-    }
-    if (status == DCSR_OK) {
-        freed = dcsr_i_cuda_landing(b->stream, b->plan.moving ? blocks * sizeof *freed : 0);
-        status = freed ? finish(b, freed, blocks) : DCSR_ERROR_OUT_OF_MEMORY;
-    }
-    if (status == DCSR_OK) {
-        publish(b, freed, blocks);
-    } else {
-        dcsr_i_cuda_wait(b->stream, b->doing); /* the places may be written still */
-        dcsr_i_cuda_build_undo(&b->build);
-        dcsr_i_arena_give(&matrix->arena, b->device.begin, b->plan.places);
-    }
-    return status;
+    dcsr_i_table *table = b->build.table;
+    const dcsr_i_cuda_plan *plan = &b->plan;
+    dcsr_i_arena_untake(&matrix->arena, b->device.begin, b->device.room.places, plan->places);
+    dcsr_i_cuda_build_enter(&b->build, b->told->needs, b->counts.pages);
+    table->stored += plan->stored;
+    table->extra_segments += plan->extra;
+    table->duplicate_rows += plan->duplicates;
+    table->tombstone_rows += plan->tombstones;
+    table->contiguous = b->device.bulk && plan->places == b->counts.entries;
+    table->first = b->device.begin;
+    if (plan->moving)
+        dcsr_i_cuda_retire_places(b->build.limbo, matrix, freed_of(b), b->device.moves.blocks);
+    atomic_fetch_add(&matrix->counts.row_rewrites, plan->moving);
+    matrix->cuda->places[b->operation->kind == DCSR_I_REMOVE] =
+        (double)plan->places / (double)b->device.most;
+    follow(b);
+    dcsr_i_publish(matrix, table, b->build.limbo);
+    dcsr_i_cuda_build_end(&b->build);
 }
 
 /* ---- The whole ---- */
@@ -423,14 +525,24 @@ static dcsr_status scatter_and_publish(batch *b)
 static dcsr_status apply(batch *b)
 {
     DCSR_TRY(bring(b));
-    DCSR_TRY(group(b));
+    DCSR_TRY(prepare(b));
     DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
-    DCSR_TRY(plan(b));
-    if (b->plan.moving_marked) {
-        DCSR_TRY(resolve_moving(b));
-        DCSR_TRY(plan_again(b));
+    bool fits, likely = true;
+    for (dcsr_i_cuda_room_for room = likely_room(b);;) {
+        DCSR_TRY(complete(b, &room, likely, &fits));
+        if (fits) break;
+        likely = b->plan.moving_marked;
+        if (b->plan.moving_marked) {
+            DCSR_TRY(resolve_moving(b));
+            DCSR_TRY(plan_again(b));
+            room = likely_room(b);
+        } else {
+            room = needed_room(b);
+            dcsr_i_cuda_fill(b->stream, &b->summary->plan.segments, 0, sizeof b->plan.segments);
+        }
     }
-    return scatter_and_publish(b);
+    publish(b);
+    return DCSR_OK;
 }
 
 static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operation, bool merges)
@@ -450,6 +562,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                           .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                           .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
                .build = {.matrix = matrix, .stream = store->stream}};
+    dcsr_i_cuda_enter(b.stream); /* the caller's thread may be anybody's (change.c) */
     dcsr_status status = apply(&b);
     give_all(&b);
     /* The operations' memory may be in use still. */
@@ -458,6 +571,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     bool keep = matrix->transpose.owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_i_cuda_drop_arrival(b.stream, o);
+    dcsr_i_cuda_leave(b.stream);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert || b.device.merges ? 0 : b.counts.entries);
     return status;
 }

@@ -39,6 +39,7 @@ typedef struct dcsr_i_cuda_store {
     dcsr_i_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
                                     before the first */
     dcsr_i_cuda_slots row_pages, segment_pages;
+    double places[2]; /* that the last batch took for each of its entries: of an insertion, of a deletion */
 } dcsr_i_cuda_store;
 
 /* The slots of a version's row pages, NONE for pages of empty rows. */
@@ -62,6 +63,8 @@ void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Takes n slots for pages of a version: all or none. */
 dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
                                    uint64_t version, uint32_t *taken);
+/* Those that can be taken without growing. */
+uint32_t dcsr_i_cuda_slots_idle(const dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Gives one back. The caller holds the lock of `spare`. */
 void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot);
 
@@ -78,6 +81,8 @@ typedef struct dcsr_i_cuda_build {
     uint32_t count;
     dcsr_i_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
     dcsr_i_cuda_page_change *staged;  /* the same in pinned memory */
+    /* Where the device chooses the pages: slots for them, and behind these for segment pages, in pinned memory. */
+    uint32_t *slots, segments;
 } dcsr_i_cuda_build;
 
 /* Begins: takes slots for the pages that are named, in ascending order, makes root and table of `version`
@@ -89,6 +94,12 @@ typedef struct dcsr_i_cuda_build {
 dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
                                     uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
                                     uint64_t further);
+/* The same where the device is going to choose the pages, which have the dimensions of base: takes slots for so many
+ * pages and segment pages, and makes a root like base's; there is room for `changes`. */
+dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
+                                    uint64_t version, uint64_t further);
+/* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */
+void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs, uint32_t count);
 /* Ends: frees what only building needed. The table and the limbo list are the caller's. */
 void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build);
 /* Gives up: waits for the stream and frees all of it. Places in the arena are the caller's. */
