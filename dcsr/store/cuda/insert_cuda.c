@@ -401,16 +401,26 @@ static dcsr_status take_moves(batch *b)
     return DCSR_OK;
 }
 
-static dcsr_status take_landing(batch *b)
-{
-    const size_t freed = b->device.room.moving ? b->device.moves.blocks * sizeof(uint32_t) : 0;
-    b->told = dcsr_i_cuda_landing(b->stream, report_size(b->device.room.pages) + freed);
-    return b->told ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-}
-
+/* What is told, behind it what is freed of each block, and slots. */
 static uint32_t *freed_of(const batch *b)
 {
     return (uint32_t *)((char *)b->told + report_size(b->device.room.pages));
+}
+
+static size_t freed_size(const batch *b)
+{
+    return b->device.room.moving ? b->device.moves.blocks * sizeof(uint32_t) : 0;
+}
+
+static dcsr_status take_landing(batch *b, uint32_t **slots)
+{
+    const dcsr_i_cuda_room_for *room = &b->device.room;
+    const size_t told = report_size(room->pages) + freed_size(b);
+    b->told =
+        dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
+    if (!b->told) return DCSR_ERROR_OUT_OF_MEMORY;
+    *slots = (uint32_t *)((char *)b->told + told);
+    return DCSR_OK;
 }
 
 /* Takes the room: more places, if they are there, and nobody knows how many are needed. */
@@ -422,10 +432,11 @@ static dcsr_status take_room(batch *b, const dcsr_i_cuda_room_for *room, bool li
     b->device.room = *room;
     DCSR_TRY(dcsr_i_arena_take_some(arena, places, likely ? 2 * places + SOME : places, version,
                                     &b->device.begin, &b->device.room.places));
+    uint32_t *slots;
     dcsr_status status = take_moves(b);
-    if (status == DCSR_OK) status = take_landing(b);
+    if (status == DCSR_OK) status = take_landing(b, &slots);
     if (status == DCSR_OK)
-        status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, version,
+        status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, slots, version,
                                          room->moving ? b->device.moves.blocks : 0);
     if (status != DCSR_OK) dcsr_i_arena_untake(arena, b->device.begin, b->device.room.places, 0);
     return status;
@@ -451,11 +462,10 @@ static dcsr_status launch(batch *b)
         dcsr_i_cuda_complete_few(b->stream, device, b->summary, bytes, b->told);
         return DCSR_OK;
     }
-    const size_t freed = device->room.moving ? device->moves.blocks * sizeof *device->moves.freed : 0;
-    dcsr_i_cuda_fill(b->stream, device->moves.freed, 0, freed);
+    dcsr_i_cuda_fill(b->stream, device->moves.freed, 0, freed_size(b));
     DCSR_TRY(dcsr_i_cuda_complete(b->stream, device));
     dcsr_i_cuda_copy(b->stream, b->told, b->summary, bytes);
-    dcsr_i_cuda_copy(b->stream, freed_of(b), device->moves.freed, freed);
+    dcsr_i_cuda_copy(b->stream, freed_of(b), device->moves.freed, freed_size(b));
     return DCSR_OK;
 }
 
@@ -571,7 +581,7 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
     bool keep = matrix->transpose.owner || (status != DCSR_OK && operation->joined);
     for (dcsr_i_operation *o = keep ? NULL : operation; o; o = next_of(&b, o))
         dcsr_i_cuda_drop_arrival(b.stream, o);
-    dcsr_i_cuda_leave(b.stream);
+    dcsr_i_cuda_step_out(b.stream);
     if (status == DCSR_OK) dcsr_i_changed(matrix, insert || b.device.merges ? 0 : b.counts.entries);
     return status;
 }

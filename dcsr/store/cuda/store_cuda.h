@@ -81,7 +81,7 @@ typedef struct dcsr_i_cuda_build {
     uint32_t count;
     dcsr_i_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
     dcsr_i_cuda_page_change *staged;  /* the same in pinned memory */
-    /* Where the device chooses the pages: slots for them, and behind these for segment pages, in pinned memory. */
+    /* Where the device chooses the pages: slots for them, and behind these for `segments` segment pages; else NULL. */
     uint32_t *slots, segments;
 } dcsr_i_cuda_build;
 
@@ -95,9 +95,10 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
                                     uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
                                     uint64_t further);
 /* The same where the device is going to choose the pages, which have the dimensions of base: takes slots for so many
- * pages and segment pages, and makes a root like base's; there is room for `changes`. */
+ * pages and segment pages, which are written to the caller's pinned memory, and makes a root like base's; there is room
+ * for `changes`. */
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
-                                    uint64_t version, uint64_t further);
+                                    uint32_t *slots, uint64_t version, uint64_t further);
 /* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */
 void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs, uint32_t count);
 /* Ends: frees what only building needed. The table and the limbo list are the caller's. */

@@ -351,25 +351,23 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
 /* ---- Building where the device chooses ---- */
 
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
-                                    uint64_t version, uint64_t further)
+                                    uint32_t *slots, uint64_t version, uint64_t further)
 {
     const dcsr_i_table *base = build->base;
     build->count = pages;
     build->segments = segments;
     build->table = NULL;
     build->limbo = NULL;
-    build->slots = dcsr_i_alloc(build->matrix->context, DCSR_I_PINNED, (size_t)pages + segments,
-                                sizeof *build->slots);
     build->changes = dcsr_i_cuda_alloc(build->stream, DCSR_I_SCRATCH, pages, sizeof *build->changes);
-    dcsr_status status = build->slots && build->changes
-                             ? make_table(build, base->rows, base->cols, version)
-                             : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status =
+        build->changes ? make_table(build, base->rows, base->cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) status = make_limbo(build, segments, further);
-    if (status == DCSR_OK) status = take_slots(build, pages, segments, build->slots);
+    if (status == DCSR_OK) status = take_slots(build, pages, segments, slots);
     if (status != DCSR_OK) {
         drop_begun(build);
         return status;
     }
+    build->slots = slots;
     share_root(build);
     make_root(build);
     return DCSR_OK;
@@ -406,9 +404,7 @@ void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_ne
 void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build)
 {
     dcsr_context *context = build->matrix->context;
-    dcsr_i_free(context, DCSR_I_PINNED, build->slots, (size_t)build->count + build->segments, sizeof *build->slots);
     build->slots = NULL;
-    build->segments = 0;
     if (build->changes)
         dcsr_i_cuda_free(build->stream, DCSR_I_SCRATCH, build->changes, build->count, sizeof *build->changes);
     dcsr_i_free(context, DCSR_I_PINNED, build->staged, build->count, sizeof *build->staged);
