@@ -1,14 +1,15 @@
-/* insert.cu: the kernels of applying a batch (insert_cuda.h), each of which is a step or, for few entries, several:
+/* insert.cu: the kernels of applying a batch (insert_cuda.h), each of which is a step or several:
  *
- *                             prepare                                    complete, if it fits the room
- *      step       sort        find heads | look for | plan rows          give slots | copy | list moves | move | write | finish
- *                 combine                | entries  |                               | pages| sort tails | rows | new   | rows
- *      many       prim.cu     ---------------------------------          a kernel for each
- *      few        prepare_few                                            complete_few
+ *              prepare                                            complete, if it fits the room
+ *      many      prim.cu    | find_heads | look_at_   | plan_     share_root   | copy_pages | move_rows
+ *                           |            |   entries  |   rows    assign_pages | sort_tails | write entries
+ *                                                               list_moves   |            | finish_rows
+ *      few       prepare_few: one block of threads                as many
+ *      very few  apply_very_few: one block of threads, mostly in shared memory
  *
- * A launch takes some 2.5 microseconds, and so does a kernel that has next to nothing to do; a barrier of a block takes
- * some 0.05. All steps are loops over what their threads are given (stream.cuh), so that one block of threads
- * can do them all, one after the other. */
+ * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel writes
+ * and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what their
+ * threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
 #include "dcsr/store/cuda/insert_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/tile_sort.cuh"
@@ -85,27 +86,17 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 static __global__ void assign(dcsr_i_cuda_batch b)
 {
+    share_root(b);
     assign_pages(b);
+    const dcsr_i_cuda_plan &planned = *b.plan;
+    if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails) list_moves(b);
 }
 
 static __global__ void copy(dcsr_i_cuda_batch b)
 {
-    if (fits(b)) copy_pages(b);
-}
-
-static __global__ void list(dcsr_i_cuda_batch b)
-{
-    if (fits(b)) list_moves(b);
-}
-
-static __global__ void sort_all_tails(dcsr_i_cuda_batch b)
-{
-    if (fits(b)) sort_tails(b);
-}
-
-static __global__ void DCSR_CUDA_WALK_BOUNDS move(dcsr_i_cuda_batch b)
-{
-    if (fits(b)) move_rows(b);
+    if (!fits(b)) return;
+    copy_pages(b);
+    if (b.plan->tails) sort_tails(b);
 }
 
 DCSR_CUDA_INLINE void write_entries(const dcsr_i_cuda_batch &b)
@@ -116,35 +107,48 @@ DCSR_CUDA_INLINE void write_entries(const dcsr_i_cuda_batch &b)
         scatter_entries(b);
 }
 
-static __global__ void write_all(dcsr_i_cuda_batch b)
+/* By one block of threads: what has been planned, and what pages got. */
+DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
 {
-    if (fits(b)) write_entries(b);
+    if (threadIdx.x == 0) {
+        b.told->counts = *b.counts;
+        b.told->plan = *b.plan;
+    }
+    if (!fits(b)) return;
+    dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
+    for (uint32_t i = threadIdx.x; i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
+    if (!b.plan->moving) return;
+    for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
-static __global__ void finish(dcsr_i_cuda_batch b)
+static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
 {
-    if (fits(b)) finish_rows(b);
+    if (blockIdx.x == 0) tell(b);
+    if (!fits(b)) return;
+    move_rows(b);
+    write_entries(b);
+    finish_rows(b);
 }
 
-static dcsr_status move_all(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+static uint64_t most_of(uint64_t a, uint64_t b)
 {
-    const dcsr_i_cuda_room_for *room = &batch->room;
-    dcsr_i_cuda_launch(stream, list, room->moving, *batch);
-    if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
-        DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
-    if (room->tails) dcsr_i_cuda_launch_warps(stream, sort_all_tails, room->moving, *batch);
-    /* A row that moves takes more places than it has entries. */
-    dcsr_i_cuda_launch_walk(stream, move, room->places, room->moving, *batch);
-    return DCSR_OK;
+    return a < b ? b : a;
 }
 
 dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
 {
-    dcsr_i_cuda_launch(stream, assign, batch->room.pages, *batch);
-    dcsr_i_cuda_launch_blocks(stream, copy, batch->room.pages, DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256, 0, *batch);
-    if (batch->room.moving) DCSR_TRY(move_all(stream, batch));
-    dcsr_i_cuda_launch(stream, write_all, batch->most, *batch);
-    dcsr_i_cuda_launch(stream, finish, batch->most_rows, *batch);
+    const dcsr_i_cuda_room_for *room = &batch->room;
+    const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
+    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)), *batch);
+    if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
+        DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
+    const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
+    dcsr_i_cuda_launch_blocks(stream, copy, most_of(room->pages, tails), of_page, 0, *batch);
+    /* A row that moves takes more places than it has entries. */
+    const unsigned threads = dcsr_i_cuda_walk_threads();
+    const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
+    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(walk, batch->most / threads + 1), (int)threads,
+                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     return DCSR_OK;
 }
 
@@ -157,12 +161,13 @@ struct sorted_entries {
 };
 } // namespace
 
-/* Sorts and combines the entries: first how many of the given ones of a place are folded into one. */
+/* Sorts and combines the entries, of which there are MOST at the most, a power of two. */
+template <int MOST>
 DCSR_CUDA_INLINE void sort_few(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
                                const sorted_entries &to)
 {
-    SIMT_SHARED(uint64_t, keys, DCSR_CUDA_FEW_ENTRIES);
-    SIMT_SHARED(uint32_t, from, DCSR_CUDA_FEW_ENTRIES);
+    SIMT_SHARED(uint64_t, keys, MOST);
+    SIMT_SHARED(uint32_t, from, MOST);
     const unsigned n = static_cast<unsigned>(b.most), i = threadIdx.x;
     if (i < n) {
         keys[i] = given.keys[i];
@@ -183,8 +188,10 @@ DCSR_CUDA_INLINE void sort_few(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_giv
     to.words[at] = word;
 }
 
-static __global__ void __launch_bounds__(DCSR_CUDA_TILE)
-    prepare_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given, sorted_entries to)
+/* From what was given to the plan. */
+template <int MOST>
+DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
+                              const sorted_entries &to)
 {
     for (uint64_t i = threadIdx.x; i < b.most_pages; i += blockDim.x) b.needs[i] = {};
     if (threadIdx.x == 0) {
@@ -192,7 +199,7 @@ static __global__ void __launch_bounds__(DCSR_CUDA_TILE)
         *b.plan = {};
     }
     __syncthreads();
-    sort_few(b, given, to);
+    sort_few<MOST>(b, given, to);
     __syncthreads();
     find_heads(b);
     __syncthreads();
@@ -201,12 +208,22 @@ static __global__ void __launch_bounds__(DCSR_CUDA_TILE)
     plan_rows(b);
 }
 
+static __global__ void __launch_bounds__(DCSR_CUDA_TILE)
+    prepare_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given, sorted_entries to)
+{
+    prepare<DCSR_CUDA_FEW_ENTRIES>(b, given, to);
+}
+
 void dcsr_i_cuda_prepare_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint64_t *keys,
                              uint64_t *words, const dcsr_i_cuda_given *given)
 {
     const sorted_entries to = {keys, words};
-    dcsr_i_cuda_launch_blocks(stream, prepare_few, 1, DCSR_CUDA_TILE, 0, *batch, *given, to);
+    int threads = 32; /* one for each entry and their end, and to sort them */
+    while (threads < DCSR_CUDA_TILE && (uint64_t)threads <= batch->most) threads *= 2;
+    dcsr_i_cuda_launch_blocks(stream, prepare_few, 1, threads, 0, *batch, *given, to);
 }
+
+/* ---- Very few ---- */
 
 DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
 {
@@ -219,9 +236,9 @@ DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
     move_rows(b);
 }
 
-static __global__ void DCSR_CUDA_WALK_BOUNDS complete_few(dcsr_i_cuda_batch b, const uint64_t *summary,
-                                                          uint64_t words, uint64_t *told)
+DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
 {
+    share_root(b);
     assign_pages(b);
     __syncthreads();
     if (fits(b)) {
@@ -231,18 +248,50 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS complete_few(dcsr_i_cuda_batch b, c
         __syncthreads();
         finish_rows(b);
     }
-    __syncthreads();
-    for (uint64_t k = threadIdx.x; k < words; k += blockDim.x) told[k] = summary[k];
-    uint32_t *freed = reinterpret_cast<uint32_t *>(told + words);
-    if (!b.plan->moving || !fits(b)) return;
-    for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) freed[k] = b.moves.freed[k];
+    tell(b);
 }
 
-void dcsr_i_cuda_complete_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, const void *summary,
-                              uint64_t bytes, void *told)
+static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given)
+{
+    enum { N = DCSR_CUDA_VERY_FEW, POWER = N <= 64 ? 64 : 128 };
+    SIMT_SHARED(uint64_t, keys, N);
+    SIMT_SHARED(uint64_t, words, N);
+    SIMT_SHARED(uint32_t, heads, N + 1);
+    SIMT_SHARED(uint32_t, counted, N + 1);
+    SIMT_SHARED(uint64_t, before, 4);
+    SIMT_SHARED(uint32_t, first, N + 1);
+    SIMT_SHARED(uint32_t, changes, N);
+    SIMT_SHARED(dcsr_i_cuda_growth, growth, N);
+    SIMT_SHARED(uint32_t, places, N);
+    SIMT_SHARED(uint64_t, offsets, N + 1);
+    SIMT_SHARED(uint32_t, moving, N);
+    SIMT_SHARED(dcsr_i_cuda_counts, counts, 1);
+    SIMT_SHARED(dcsr_i_cuda_plan, plan, 1);
+    SIMT_SHARED(dcsr_i_cuda_page_need, needs, DCSR_CUDA_FEW_PAGES);
+    SIMT_SHARED(dcsr_i_cuda_page_change, copied, DCSR_CUDA_FEW_PAGES);
+    b.keys = keys;
+    b.words = given.values ? words : nullptr;
+    b.heads = {heads, before};
+    b.counted = {counted, before + 2};
+    b.first = first;
+    b.changes = changes;
+    b.growth = growth;
+    b.places = places;
+    b.offsets = offsets;
+    b.moving = moving;
+    b.counts = counts;
+    b.plan = plan;
+    b.needs = needs;
+    b.copied = copied;
+    prepare<POWER>(b, given, {keys, given.values ? words : nullptr});
+    __syncthreads();
+    complete(b);
+}
+
+void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                const dcsr_i_cuda_given *given)
 {
     const unsigned threads = dcsr_i_cuda_walk_threads();
-    dcsr_i_cuda_launch_blocks(stream, complete_few, 1, (int)threads, threads / 32 * sizeof(dcsr_i_cuda_tile),
-                              *batch, static_cast<const uint64_t *>(summary), bytes / sizeof(uint64_t),
-                              static_cast<uint64_t *>(told));
+    dcsr_i_cuda_launch_blocks(stream, apply_very_few, 1, (int)threads,
+                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch, *given);
 }

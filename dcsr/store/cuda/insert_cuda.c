@@ -38,13 +38,6 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* What comes back from the device after planning. */
-typedef struct report {
-    dcsr_i_cuda_counts counts;
-    dcsr_i_cuda_plan plan;
-    dcsr_i_cuda_page_need needs[];
-} report;
-
 /* Temporary memory of a batch: arrays are parts of few blocks, as taking one costs as much as a small kernel.
  * In the emulator each is a block of its own, past whose end nothing may be touched. */
 typedef struct block {
@@ -66,11 +59,11 @@ typedef struct batch {
     const dcsr_i_table *base;
     const char *doing; /* for messages */
     bool merges;       /* into what is stored */
-    bool few;          /* entries: one block of threads prepares them */
+    bool few, very_few; /* entries: one block of threads prepares them, or applies them */
     dcsr_i_cuda_given given;
     dcsr_i_cuda_batch device; /* what kernels get */
-    report *summary;          /* on the device */
-    report *told;             /* the same in the landing area, until that is used for something else */
+    dcsr_i_cuda_report *summary; /* on the device */
+    dcsr_i_cuda_report *told;    /* what came back, in the landing area until that is used for something else */
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_plan plan;
     dcsr_i_cuda_build build;
@@ -114,7 +107,7 @@ static void give_all(batch *b)
 
 static size_t report_size(uint64_t pages)
 {
-    return sizeof(report) + pages * sizeof(dcsr_i_cuda_page_need);
+    return sizeof(dcsr_i_cuda_report) + pages * sizeof(dcsr_i_cuda_page_need);
 }
 
 /* ---- Bring ---- */
@@ -172,7 +165,9 @@ static dcsr_status bring(batch *b)
     b->device.most_rows = n < rows ? n : rows;
     b->device.most_pages = n < pages ? n : pages;
     b->few = n <= DCSR_CUDA_FEW_ENTRIES;
-    DCSR_TRY(make_room(b));
+    b->very_few = n <= DCSR_CUDA_VERY_FEW && b->device.most_pages <= DCSR_CUDA_FEW_PAGES &&
+                  !b->matrix->transpose.twin; /* which wants the entries, too */
+    if (!b->very_few) DCSR_TRY(make_room(b));
     if (is_read_in_place(b)) {
         b->given = (dcsr_i_cuda_given){.keys = packed->entries,
                                        .values = packed->value_size ? dcsr_i_values(packed) : NULL,
@@ -242,7 +237,7 @@ static dcsr_status take_arrays(batch *b)
     if (!b->summary) return DCSR_ERROR_OUT_OF_MEMORY;
     device->counts = &b->summary->counts;
     device->plan = &b->summary->plan;
-    device->needs = b->summary->needs;
+    device->needs = dcsr_i_cuda_needs_in(b->summary);
     DCSR_TRY(take_counters(b, &device->heads));
     if (b->merges) DCSR_TRY(take_counters(b, &device->counted));
     device->first = take(b, device->most_rows + 1, sizeof *device->first);
@@ -295,7 +290,7 @@ static dcsr_status prepare(batch *b)
 
 static dcsr_status plan_again(batch *b)
 {
-    size_t sums = offsetof(report, plan);
+    size_t sums = offsetof(dcsr_i_cuda_report, plan);
     look_at_base(b);
     dcsr_i_cuda_fill(b->stream, &b->summary->plan, 0, report_size(b->device.most_pages) - sums);
     return dcsr_i_cuda_plan_rows(b->stream, &b->device);
@@ -338,31 +333,43 @@ static uint32_t likely_slots(const batch *b, const dcsr_i_cuda_slots *slots, uin
     return (uint32_t)least_of(most, idle > SOME ? idle : SOME);
 }
 
-/* Places, as many as batches before took for an entry and a quarter more; the first is taken to need three. */
-static uint64_t likely_places(const batch *b)
+/* As many as batches needed of late and a quarter more; `first` for each entry where there has been none. */
+static uint64_t likely(const batch *b, double needed, double first)
 {
     enum { SOME = 64 };
-    const double of_entry = b->matrix->cuda->places[b->operation->kind == DCSR_I_REMOVE];
-    if (b->device.bulk) return b->device.most;
-    return (uint64_t)((double)b->device.most * (of_entry > 0 ? 1.25 * of_entry : 3)) + SOME;
+    return (uint64_t)((double)b->device.most * (needed > 0 ? 1.25 * needed : first)) + SOME;
 }
 
 /* What is likely to suffice, and costs nothing to take. */
 static dcsr_i_cuda_room_for likely_room(const batch *b)
 {
-    enum { ALL_MOVE = 64, ONE_MOVES_IN = 4 };
     const dcsr_i_cuda_store *store = b->matrix->cuda;
-    const uint64_t rows = b->device.most_rows, pages = b->device.most_pages;
-    uint64_t moving = rows <= ALL_MOVE ? rows : ALL_MOVE + rows / ONE_MOVES_IN;
-    if (b->device.bulk) moving = 0;
-    if (moving > DCSR_CUDA_MOST_CLAIMED) moving = DCSR_CUDA_MOST_CLAIMED;
-    return (dcsr_i_cuda_room_for){
-        .places = likely_places(b),
-        .moving = moving,
-        .tails = b->merges ? moving * DCSR_CUDA_LONGEST_TAIL : 0,
-        .pages = likely_slots(b, &store->row_pages, pages),
-        .segments =
-            likely_slots(b, &store->segment_pages, pages * (uint64_t)b->matrix->segments_per_row)};
+    const dcsr_i_cuda_needs *seen = &store->seen[b->operation->kind == DCSR_I_REMOVE];
+    const uint64_t pages = b->device.most_pages, segments = (uint64_t)b->matrix->segments_per_row;
+    const uint64_t rows = least_of(b->device.most_rows, DCSR_CUDA_MOST_CLAIMED);
+    dcsr_i_cuda_room_for room = {.places = b->device.most,
+                                 .pages = likely_slots(b, &store->row_pages, pages),
+                                 .segments = likely_slots(b, &store->segment_pages, pages * segments)};
+    if (b->device.bulk) return room;
+    room.places = likely(b, seen->places, 3);
+    room.moving = least_of(rows, likely(b, seen->moving, 1));
+    if (b->merges) room.tails = least_of(rows * DCSR_CUDA_LONGEST_TAIL, likely(b, seen->tails, 4));
+    return room;
+}
+
+/* The most of late, which is forgotten by and by. */
+static void note(double *seen, uint64_t needed, uint64_t entries)
+{
+    const double now = (double)needed / (double)entries;
+    *seen = now > 0.9 * *seen ? now : 0.9 * *seen;
+}
+
+static void note_needs(batch *b)
+{
+    dcsr_i_cuda_needs *seen = &b->matrix->cuda->seen[b->operation->kind == DCSR_I_REMOVE];
+    note(&seen->places, b->plan.places, b->device.most);
+    note(&seen->moving, b->plan.moving, b->device.most);
+    note(&seen->tails, b->plan.tails, b->device.most);
 }
 
 /* What is needed, now that it is known. */
@@ -434,6 +441,10 @@ static dcsr_status take_room(batch *b, const dcsr_i_cuda_room_for *room, bool li
                                     &b->device.begin, &b->device.room.places));
     uint32_t *slots;
     dcsr_status status = take_moves(b);
+    if (status == DCSR_OK && !b->very_few) {
+        b->device.copied = take(b, room->pages, sizeof *b->device.copied);
+        if (!b->device.copied) status = DCSR_ERROR_OUT_OF_MEMORY;
+    }
     if (status == DCSR_OK) status = take_landing(b, &slots);
     if (status == DCSR_OK)
         status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, slots, version,
@@ -454,19 +465,17 @@ static void give_room(batch *b)
 static dcsr_status launch(batch *b)
 {
     dcsr_i_cuda_batch *device = &b->device;
-    const size_t bytes = report_size(device->room.pages);
     device->slots = b->build.slots;
-    device->copied = b->build.changes;
     device->root = b->build.table->root->device;
-    if (b->few && device->most_pages <= DCSR_CUDA_FEW_PAGES && device->room.moving <= DCSR_CUDA_MOST_CLAIMED) {
-        dcsr_i_cuda_complete_few(b->stream, device, b->summary, bytes, b->told);
+    device->root_pages = b->build.table->root->pages;
+    device->told = b->told;
+    device->told_freed = freed_of(b);
+    if (b->very_few) {
+        dcsr_i_cuda_apply_very_few(b->stream, device, &b->given);
         return DCSR_OK;
     }
     dcsr_i_cuda_fill(b->stream, device->moves.freed, 0, freed_size(b));
-    DCSR_TRY(dcsr_i_cuda_complete(b->stream, device));
-    dcsr_i_cuda_copy(b->stream, b->told, b->summary, bytes);
-    dcsr_i_cuda_copy(b->stream, freed_of(b), device->moves.freed, freed_size(b));
-    return DCSR_OK;
+    return dcsr_i_cuda_complete(b->stream, device);
 }
 
 /* Completes the batch if it fits the room, and waits for what becomes of it. On failure the room has been given back.
@@ -513,7 +522,7 @@ static void publish(batch *b)
     dcsr_i_table *table = b->build.table;
     const dcsr_i_cuda_plan *plan = &b->plan;
     dcsr_i_arena_untake(&matrix->arena, b->device.begin, b->device.room.places, plan->places);
-    dcsr_i_cuda_build_enter(&b->build, b->told->needs, b->counts.pages);
+    dcsr_i_cuda_build_enter(&b->build, dcsr_i_cuda_needs_in(b->told), b->counts.pages);
     table->stored += plan->stored;
     table->extra_segments += plan->extra;
     table->duplicate_rows += plan->duplicates;
@@ -523,8 +532,7 @@ static void publish(batch *b)
     if (plan->moving)
         dcsr_i_cuda_retire_places(b->build.limbo, matrix, freed_of(b), b->device.moves.blocks);
     atomic_fetch_add(&matrix->counts.row_rewrites, plan->moving);
-    matrix->cuda->places[b->operation->kind == DCSR_I_REMOVE] =
-        (double)plan->places / (double)b->device.most;
+    note_needs(b);
     follow(b);
     dcsr_i_publish(matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
@@ -532,25 +540,50 @@ static void publish(batch *b)
 
 /* ---- The whole ---- */
 
-static dcsr_status apply(batch *b)
+/* Very few entries, in one launch; *fits: it has been done. */
+static dcsr_status try_at_once(batch *b, bool *fits)
 {
-    DCSR_TRY(bring(b));
-    DCSR_TRY(prepare(b));
-    DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
-    bool fits, likely = true;
-    for (dcsr_i_cuda_room_for room = likely_room(b);;) {
-        DCSR_TRY(complete(b, &room, likely, &fits));
-        if (fits) break;
-        likely = b->plan.moving_marked;
+    *fits = false;
+    if (!b->very_few) return DCSR_OK;
+    look_at_base(b);
+    b->device.combined = true;
+    b->given.combine = combines(b);
+    const dcsr_i_cuda_room_for room = likely_room(b);
+    DCSR_TRY(complete(b, &room, true, fits));
+    b->very_few = false;
+    return *fits ? DCSR_OK : make_room(b);
+}
+
+/* What has been prepared is completed; where the room does not suffice, in what it needs; where rows have to be
+ * resolved, after that. */
+static dcsr_status complete_all(batch *b)
+{
+    bool fits, guess = true;
+    dcsr_i_cuda_room_for room = likely_room(b);
+    for (;;) {
+        DCSR_TRY(complete(b, &room, guess, &fits));
+        if (fits) return DCSR_OK;
+        guess = b->plan.moving_marked;
         if (b->plan.moving_marked) {
             DCSR_TRY(resolve_moving(b));
             DCSR_TRY(plan_again(b));
             room = likely_room(b);
         } else {
+            const size_t begin = offsetof(dcsr_i_cuda_plan, listed), end = offsetof(dcsr_i_cuda_plan, done);
+            dcsr_i_cuda_fill(b->stream, (char *)&b->summary->plan + begin, 0, end - begin);
             room = needed_room(b);
-            dcsr_i_cuda_fill(b->stream, &b->summary->plan.segments, 0, sizeof b->plan.segments);
         }
     }
+}
+
+static dcsr_status apply(batch *b)
+{
+    bool done;
+    DCSR_TRY(bring(b));
+    DCSR_TRY(try_at_once(b, &done));
+    if (!done) DCSR_TRY(prepare(b));
+    DCSR_TRY(dcsr_i_cuda_bring_next(b->matrix, b->operation));
+    if (!done) DCSR_TRY(complete_all(b));
     publish(b);
     return DCSR_OK;
 }

@@ -106,6 +106,17 @@ typedef struct dcsr_i_cuda_moves {
     int shift;         /* a block is 2^shift places */
 } dcsr_i_cuda_moves;
 
+/* What the host is told, with the needs of the pages behind it. */
+typedef struct dcsr_i_cuda_report {
+    dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_plan plan;
+} dcsr_i_cuda_report;
+
+static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(dcsr_i_cuda_report *report)
+{
+    return (dcsr_i_cuda_page_need *)(report + 1);
+}
+
 /* One batch, for kernels. Arrays are in device memory. */
 typedef struct dcsr_i_cuda_batch {
     const uint64_t *keys, *words; /* words NULL: no values */
@@ -143,7 +154,10 @@ typedef struct dcsr_i_cuda_batch {
     const uint32_t *slots;           /* for row pages, room.pages of them, and then for segment pages */
     dcsr_i_cuda_page_change *copied; /* of each page */
     uint32_t *root;                  /* of the version that is made */
+    uint64_t root_pages;
     dcsr_i_cuda_moves moves;
+    dcsr_i_cuda_report *told;
+    uint32_t *told_freed; /* as `freed` */
 } dcsr_i_cuda_batch;
 
 /* Entries as they were given; values have value_size bytes each. May be in pinned memory. */
@@ -154,8 +168,12 @@ typedef struct dcsr_i_cuda_given {
     bool combine; /* those of one place */
 } dcsr_i_cuda_given;
 
-/* The most entries that one block of threads prepares, and the most pages that it completes. */
-enum { DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE, DCSR_CUDA_FEW_PAGES = 4 };
+/* Few entries are prepared by one block of threads; very few, of few pages, are applied by it. */
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE, DCSR_CUDA_VERY_FEW = 40, DCSR_CUDA_FEW_PAGES = 4 };
+#else
+enum { DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE, DCSR_CUDA_VERY_FEW = 96, DCSR_CUDA_FEW_PAGES = 16 };
+#endif
 
 /* ---- Preparing: the rows and pages, and the plan. Sums and needs come as zeros. ---- */
 
@@ -177,14 +195,17 @@ dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda
 
 /* ---- Completing, if it fits the room ---- */
 
-/* Gives slots to the pages, makes these, lists and moves the rows that move, writes the entries, which the pages do not
- * lead to yet, and each row's part of its page. `freed` comes as zeros. If it does not fit, plan->segments is all that
- * changes. OUT_OF_MEMORY. */
+/* Makes the root, gives slots to the pages and makes these, lists and moves the rows that move, writes the entries,
+ * which the pages do not lead to yet, and each row's part of its page; tells the host. `freed` comes as zeros, and so
+ * does plan->segments. If it does not fit, it is only told. OUT_OF_MEMORY. */
 dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
-/* The same for few entries of few pages, in one launch; `freed` need not be zeros. Then copies `bytes` from *summary,
- * whole words, and what was freed behind them, to *told, in pinned memory. */
-void dcsr_i_cuda_complete_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, const void *summary,
-                              uint64_t bytes, void *told);
+
+/* ---- Both, for very few entries of few pages, in one launch ---- */
+
+/* Most of what the batch has on the way is in shared memory: of the arrays only those for rows that move are needed.
+ * `freed` need not be zeros. */
+void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                const dcsr_i_cuda_given *given);
 
 #ifdef __cplusplus
 }

@@ -26,27 +26,31 @@ DCSR_CUDA_INLINE uint32_t look_at_page(const dcsr_i_cuda_batch &b, const dcsr_i_
  * it got. */
 DCSR_CUDA_INLINE void assign_pages(const dcsr_i_cuda_batch &b)
 {
-    SIMT_SHARED(uint32_t, claimed, 1);
     const uint32_t pages = b.counts->pages;
     for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < pages; tile += dcsr_i_cuda_step()) {
         const uint64_t i = tile + threadIdx.x;
         dcsr_i_cuda_page_change change;
         uint64_t total;
-        const uint32_t own = i < pages ? look_at_page(b, b.needs[i], change) : 0;
-        const uint32_t count = static_cast<uint32_t>(__popc(own));
-        const uint64_t before = dcsr_i_cuda_block_scan(count, &total);
-        if (threadIdx.x == 0 && total) claimed[0] = atomicAdd(&b.plan->segments, static_cast<uint32_t>(total));
-        __syncthreads();
-        uint64_t at = total ? claimed[0] + before : 0;
-        __syncthreads(); /* it may be written again */
+        const uint32_t own = i < pages ? look_at_page(b, b.needs[i], change) : 0,
+                       count = static_cast<uint32_t>(__popc(own));
+        const uint64_t before = dcsr_i_cuda_block_scan(count, &total),
+                       at = claim(&b.plan->segments, static_cast<uint32_t>(total)) + before;
         if (i >= b.room.pages || i >= pages || at + count > b.room.segments) continue;
         b.needs[i].levels = own;
         b.needs[i].slots = static_cast<uint32_t>(at);
         change.fresh = b.slots[i];
+        const uint32_t *slot = b.slots + b.room.pages + at;
         for (int k = 0; k < DCSR_MAX_SEGMENTS; k++)
-            if (own >> k & 1) change.segment[k] = b.slots[b.room.pages + at++];
+            if (own >> k & 1) change.segment[k] = *slot++;
         b.copied[i] = change;
     }
+}
+
+/* The root is like that of the version before, but for the pages that are made. */
+DCSR_CUDA_INLINE void share_root(const dcsr_i_cuda_batch &b)
+{
+    for (uint64_t p = dcsr_i_cuda_first(); p < b.root_pages; p += dcsr_i_cuda_step())
+        b.root[p] = b.rows.root[p];
 }
 
 DCSR_CUDA_INLINE void copy_pages(const dcsr_i_cuda_batch &b)

@@ -187,16 +187,22 @@ DCSR_CUDA_INLINE void add_of_block(uint64_t *sum, uint64_t value)
     if (value && threadIdx.x == 0) add(sum, value);
 }
 
-/* The block's share of a sum that all blocks add to, in any order. */
-DCSR_CUDA_INLINE uint64_t claim(uint64_t *sum, uint64_t value)
+DCSR_CUDA_INLINE uint64_t add_and_tell(uint64_t *sum, uint64_t value)
 {
-    SIMT_SHARED(uint64_t, begin, 1);
-    if (threadIdx.x == 0)
-        begin[0] = value ? atomicAdd(reinterpret_cast<unsigned long long *>(sum),
-                                     static_cast<unsigned long long>(value))
-                         : 0;
+    return atomicAdd(reinterpret_cast<unsigned long long *>(sum), static_cast<unsigned long long>(value));
+}
+DCSR_CUDA_INLINE uint32_t add_and_tell(uint32_t *sum, uint32_t value)
+{
+    return atomicAdd(sum, value);
+}
+
+/* The block's share of a sum that all blocks add to, in any order. */
+template <class T> DCSR_CUDA_INLINE T claim(T *sum, T value)
+{
+    SIMT_SHARED(T, begin, 1);
+    if (threadIdx.x == 0) begin[0] = value ? add_and_tell(sum, value) : 0;
     __syncthreads();
-    const uint64_t claimed = begin[0];
+    const T claimed = begin[0];
     __syncthreads();
     return claimed;
 }

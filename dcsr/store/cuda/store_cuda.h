@@ -34,12 +34,17 @@ typedef struct dcsr_i_cuda_slots {
     uint32_t (*segment)[DCSR_MAX_SEGMENTS];
 } dcsr_i_cuda_slots;
 
+/* What a batch needs for each of its entries. */
+typedef struct dcsr_i_cuda_needs {
+    double places, moving, tails;
+} dcsr_i_cuda_needs;
+
 typedef struct dcsr_i_cuda_store {
     dcsr_i_cuda_stream *stream;    /* the worker's */
     dcsr_i_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
                                     before the first */
     dcsr_i_cuda_slots row_pages, segment_pages;
-    double places[2]; /* that the last batch took for each of its entries: of an insertion, of a deletion */
+    dcsr_i_cuda_needs seen[2]; /* what insertions and deletions have needed of late */
 } dcsr_i_cuda_store;
 
 /* The slots of a version's row pages, NONE for pages of empty rows. */
@@ -94,9 +99,8 @@ typedef struct dcsr_i_cuda_build {
 dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
                                     uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
                                     uint64_t further);
-/* The same where the device is going to choose the pages, which have the dimensions of base: takes slots for so many
- * pages and segment pages, which are written to the caller's pinned memory, and makes a root like base's; there is room
- * for `changes`. */
+/* The same where the device is going to choose the pages, and to make them and its root, with the dimensions of base:
+ * takes slots for so many pages and segment pages, which are written to the caller's pinned memory. */
 dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
                                     uint32_t *slots, uint64_t version, uint64_t further);
 /* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */

@@ -237,24 +237,18 @@ static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, co
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-/* Puts the making of the device's root onto the stream, like base's. */
-static void make_root(dcsr_i_cuda_build *build)
-{
-    dcsr_i_cuda_root *root = build->table->root;
-    const dcsr_i_cuda_root *base = build->base ? build->base->root : NULL;
-    uint64_t shared = !base ? 0 : base->pages < root->pages ? base->pages : root->pages;
-    if (shared) dcsr_i_cuda_copy(build->stream, root->device, base->device, shared * sizeof *root->device);
-    dcsr_i_cuda_fill(build->stream, root->device + shared, 0xff,
-                     (root->pages - shared) * sizeof *root->device);
-}
-
-/* Puts the making of the pages onto the stream. */
+/* Puts the making of the device's root and pages onto the stream. */
 static void make_pages(dcsr_i_cuda_build *build)
 {
     dcsr_i_cuda_store *store = build->matrix->cuda;
-    make_root(build);
+    dcsr_i_cuda_root *root = build->table->root;
+    const dcsr_i_cuda_root *base = build->base ? build->base->root : NULL;
+    uint64_t shared = !base ? 0 : base->pages < root->pages ? base->pages : root->pages;
     dcsr_i_cuda_copy(build->stream, build->changes, build->staged, build->count * sizeof *build->changes);
-    dcsr_i_cuda_make_pages(build->stream, build->table->root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
+    if (shared) dcsr_i_cuda_copy(build->stream, root->device, base->device, shared * sizeof *root->device);
+    dcsr_i_cuda_fill(build->stream, root->device + shared, 0xff,
+                     (root->pages - shared) * sizeof *root->device);
+    dcsr_i_cuda_make_pages(build->stream, root->device, (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                            (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start, build->changes,
                            build->count, build->for_view);
 }
@@ -358,9 +352,7 @@ dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, ui
     build->segments = segments;
     build->table = NULL;
     build->limbo = NULL;
-    build->changes = dcsr_i_cuda_alloc(build->stream, DCSR_I_SCRATCH, pages, sizeof *build->changes);
-    dcsr_status status =
-        build->changes ? make_table(build, base->rows, base->cols, version) : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = make_table(build, base->rows, base->cols, version);
     if (status == DCSR_OK) status = make_limbo(build, segments, further);
     if (status == DCSR_OK) status = take_slots(build, pages, segments, slots);
     if (status != DCSR_OK) {
@@ -369,7 +361,6 @@ dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, ui
     }
     build->slots = slots;
     share_root(build);
-    make_root(build);
     return DCSR_OK;
 }
 
