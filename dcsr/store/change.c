@@ -11,10 +11,10 @@ enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
 enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
 #endif
 
-/* A change of few entries (engine->applied_here) is applied by the thread that asks for it where the queue is free: that
- * costs less than waking the worker and waiting for it. But a thread that goes on inserting without waiting or reading
- * would do alone what the worker does beside it, many batches at once: so many are applied until somebody waits or
- * reads. */
+/* A change of few entries (engine->applied_here) is applied by the thread that asks for it where the queue is free:
+ * that costs less than waking the worker and waiting for it. But a thread that goes on inserting without waiting or
+ * reading would do alone what the worker does beside it, many batches at once: so many are applied until somebody waits
+ * or reads. */
 enum { APPLIED_UNREAD = 8 };
 
 /* ---- The queue ---- */

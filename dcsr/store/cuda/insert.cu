@@ -7,9 +7,9 @@
  *      few       prepare_few: one block of threads                as many
  *      very few  apply_very_few: one block of threads, mostly in shared memory
  *
- * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel writes
- * and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what their
- * threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
+ * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel
+ * writes and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what
+ * their threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
 #include "dcsr/store/cuda/insert_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/tile_sort.cuh"
@@ -89,7 +89,8 @@ static __global__ void assign(dcsr_i_cuda_batch b)
     share_root(b);
     assign_pages(b);
     const dcsr_i_cuda_plan &planned = *b.plan;
-    if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails) list_moves(b);
+    if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails)
+        list_moves(b);
 }
 
 static __global__ void copy(dcsr_i_cuda_batch b)
@@ -139,7 +140,8 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 {
     const dcsr_i_cuda_room_for *room = &batch->room;
     const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
-    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)), *batch);
+    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)),
+                       *batch);
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;

@@ -31,6 +31,7 @@
  * the batch is planned again. */
 #include "dcsr/store/cuda/insert_cuda.h"
 #include "dcsr/store/cuda/keys_cuda.h"
+#include "dcsr/device/scratch_cuda.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
@@ -38,71 +39,29 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Temporary memory of a batch: arrays are parts of few blocks, as taking one costs as much as a small kernel.
- * In the emulator each is a block of its own, past whose end nothing may be touched. */
-typedef struct block {
-    char *memory;
-    size_t bytes;
-} block;
-
-#ifdef DCSR_SIMT
-enum { MOST_BLOCKS = 64, LEAST_BLOCK = 1, ALIGNMENT = 1, SHARED_BLOCKS = 0 };
-#else
-enum { MOST_BLOCKS = 16, LEAST_BLOCK = 1 << 16, ALIGNMENT = 256, SHARED_BLOCKS = 1 };
-#endif
-
 typedef struct batch {
     dcsr_matrix *matrix;
     dcsr_i_cuda_stream *stream;
     dcsr_i_operation *operation; /* the first of those that are applied together */
     uint64_t *keys, *words;      /* of all of them, on the device */
     const dcsr_i_table *base;
-    const char *doing; /* for messages */
-    bool merges;       /* into what is stored */
+    const char *doing;  /* for messages */
+    bool merges;        /* into what is stored */
     bool few, very_few; /* entries: one block of threads prepares them, or applies them */
     dcsr_i_cuda_given given;
-    dcsr_i_cuda_batch device; /* what kernels get */
+    dcsr_i_cuda_batch device;    /* what kernels get */
     dcsr_i_cuda_report *summary; /* on the device */
-    dcsr_i_cuda_report *told;    /* what came back, in the landing area until that is used for something else */
+    dcsr_i_cuda_report *told; /* what came back, in the landing area until that is used for something else */
     dcsr_i_cuda_counts counts;
     dcsr_i_cuda_plan plan;
     dcsr_i_cuda_build build;
-    block blocks[MOST_BLOCKS];
-    int block_count;
-    char *room; /* what is left of the last block */
-    size_t room_bytes;
+    dcsr_i_cuda_scratch scratch;
 } batch;
 
-static bool add_block(batch *b, size_t bytes)
-{
-    if (bytes < LEAST_BLOCK) bytes = LEAST_BLOCK;
-    char *memory = dcsr_i_cuda_alloc(b->stream, DCSR_I_SCRATCH, bytes, 1);
-    assert(b->block_count < MOST_BLOCKS);
-    if (!memory) return false;
-    b->blocks[b->block_count++] = (block){memory, bytes};
-    b->room = memory;
-    b->room_bytes = bytes;
-    return true;
-}
-
 /* Device memory that is given back when the batch ends. */
-static void *take(batch *b, size_t count, size_t size)
+static void *take(batch *b, uint64_t count, size_t size)
 {
-    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (!bytes) bytes = ALIGNMENT;
-    if (bytes > b->room_bytes && !add_block(b, bytes)) return NULL;
-    void *memory = b->room;
-    b->room += bytes;
-    b->room_bytes -= bytes;
-    return memory;
-}
-
-static void give_all(batch *b)
-{
-    while (b->block_count) {
-        const block *last = &b->blocks[--b->block_count];
-        dcsr_i_cuda_free(b->stream, DCSR_I_SCRATCH, last->memory, last->bytes, 1);
-    }
+    return dcsr_i_cuda_scratch_take(&b->scratch, count, size);
 }
 
 static size_t report_size(uint64_t pages)
@@ -120,16 +79,13 @@ static dcsr_i_operation *next_of(const batch *b, const dcsr_i_operation *operati
 /* One block for what a batch needs in which few rows move. */
 static dcsr_status make_room(batch *b)
 {
-    enum {
-        ARRAYS = 24
-    }; /* at most; the end of each may take a step of ALIGNMENT, and so may one more item */
-    if (!SHARED_BLOCKS) return DCSR_OK;
+    enum { ARRAYS = 20 };
     const size_t word = sizeof(uint64_t), words = b->operation->batch.value_size ? 2 : 1;
     const size_t of_entry = 2 * word + word * words * (b->operation->joined ? 2 : 1);
     const size_t of_row = sizeof(dcsr_i_cuda_growth) + word + 4 * sizeof(uint32_t);
     const size_t bytes =
         report_size(b->device.most_pages) + b->device.most * of_entry + b->device.most_rows * of_row;
-    return add_block(b, bytes + (size_t)2 * ARRAYS * ALIGNMENT) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    return dcsr_i_cuda_scratch_expect(&b->scratch, bytes, ARRAYS);
 }
 
 /* Puts the entries of all operations one behind the other. */
@@ -392,9 +348,8 @@ static dcsr_status take_moves(batch *b)
                                  .shift = dcsr_i_arena_shift(&b->matrix->arena)};
     if (!moving) return DCSR_OK;
     const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
-    const size_t bytes =
-        moving * of_row + (device->room.tails + moves->blocks) * of_tail + (size_t)8 * ALIGNMENT;
-    if (SHARED_BLOCKS && bytes > b->room_bytes && !add_block(b, bytes)) return DCSR_ERROR_OUT_OF_MEMORY;
+    DCSR_TRY(dcsr_i_cuda_scratch_expect(&b->scratch,
+                                        moving * of_row + (device->room.tails + moves->blocks) * of_tail, 6));
     moves->list = take(b, moving, sizeof *moves->list);
     moves->to = take(b, moving, sizeof *moves->to);
     moves->offsets = take(b, moving + 1, sizeof *moves->offsets);
@@ -423,8 +378,7 @@ static dcsr_status take_landing(batch *b, uint32_t **slots)
 {
     const dcsr_i_cuda_room_for *room = &b->device.room;
     const size_t told = report_size(room->pages) + freed_size(b);
-    b->told =
-        dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
+    b->told = dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
     if (!b->told) return DCSR_ERROR_OUT_OF_MEMORY;
     *slots = (uint32_t *)((char *)b->told + told);
     return DCSR_OK;
@@ -493,10 +447,10 @@ static dcsr_status complete(batch *b, const dcsr_i_cuda_room_for *room, bool lik
     }
     give_room(b);
     if (status == DCSR_OK && b->plan.too_long)
-        status = dcsr_i_fail(
-            DCSR_ERROR_TOO_LARGE,
-            "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
-            (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
+        status =
+            dcsr_i_fail(DCSR_ERROR_TOO_LARGE,
+                        "row %llu would hold more than 2^31 entries; combine duplicates with another policy",
+                        (unsigned long long)(((uint64_t)1 << 32) - b->plan.too_long));
     return status;
 }
 
@@ -529,8 +483,7 @@ static void publish(batch *b)
     table->tombstone_rows += plan->tombstones;
     table->contiguous = b->device.bulk && plan->places == b->counts.entries;
     table->first = b->device.begin;
-    if (plan->moving)
-        dcsr_i_cuda_retire_places(b->build.limbo, matrix, freed_of(b), b->device.moves.blocks);
+    if (plan->moving) dcsr_i_cuda_retire_places(b->build.limbo, matrix, freed_of(b), b->device.moves.blocks);
     atomic_fetch_add(&matrix->counts.row_rewrites, plan->moving);
     note_needs(b);
     follow(b);
@@ -604,10 +557,11 @@ static dcsr_status apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                           .policy = matrix->policy,
                           .row_page = (dcsr_i_cuda_row_page *)store->row_pages.memory.start,
                           .segment_page = (dcsr_i_cuda_segment_page *)store->segment_pages.memory.start},
-               .build = {.matrix = matrix, .stream = store->stream}};
+               .build = {.matrix = matrix, .stream = store->stream},
+               .scratch = {.stream = store->stream}};
     dcsr_i_cuda_enter(b.stream); /* the caller's thread may be anybody's (change.c) */
     dcsr_status status = apply(&b);
-    give_all(&b);
+    dcsr_i_cuda_scratch_drop(&b.scratch);
     /* The operations' memory may be in use still. */
     if (status != DCSR_OK) dcsr_i_cuda_wait(b.stream, b.doing);
     /* What could not be applied together is going to be applied alone; a twin's entries are its owner's. */
@@ -624,51 +578,4 @@ dcsr_status dcsr_i_cuda_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *ope
     /* Where duplicates are kept there is nothing to merge, and what is deleted is left to be resolved. */
     return apply_entries(matrix, operation,
                          matrix->policy != DCSR_POLICY_KEEP && dcsr_i_resolves_on_insert(matrix));
-}
-
-dcsr_status dcsr_i_cuda_insert_transposed(dcsr_matrix *twin, dcsr_i_operation *operation,
-                                          const dcsr_i_rows *rows)
-{
-    dcsr_i_packed *packed = &operation->batch;
-    dcsr_i_cuda_stream *stream = twin->cuda->stream;
-    dcsr_i_arrival *arrival = &packed->arrival;
-    packed->n = rows->device.stored;
-    if (!packed->n) return DCSR_OK;
-    if (packed->n > DCSR_CUDA_MOST_ENTRIES)
-        return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "the transpose of %llu entries cannot be built as one batch",
-                           (unsigned long long)packed->n);
-    dcsr_status status =
-        dcsr_i_cuda_turn_rows(stream, &rows->device, packed->column_bits, &arrival->keys, &arrival->words);
-    if (status == DCSR_OK) status = dcsr_i_cuda_apply_entries(twin, operation);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->words, packed->n, sizeof *arrival->words);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, arrival->keys, packed->n, sizeof *arrival->keys);
-    return status;
-}
-
-dcsr_status dcsr_i_cuda_apply_transposed(dcsr_matrix *matrix, dcsr_i_kind kind,
-                                         const dcsr_i_cuda_held *entries)
-{
-    dcsr_matrix *twin = matrix->transpose.twin;
-    dcsr_i_cuda_stream *stream = twin->cuda->stream;
-    const dcsr_i_table *now = matrix->versions.current;
-    const size_t size = kind == DCSR_I_INSERT ? matrix->value_size : 0;
-    const dcsr_i_operation given = {.kind = kind,
-                                    .batch = {.stride = size ? 2 : 1,
-                                              .row_bits = dcsr_i_bits_for(now->rows),
-                                              .column_bits = dcsr_i_bits_for(now->cols),
-                                              .value_size = size}};
-    dcsr_i_operation swapped = dcsr_i_twin_batch(matrix, &given, entries->n);
-    uint64_t n = entries->n, *words = NULL;
-    if (!n) return DCSR_OK;
-    if (n > DCSR_CUDA_MOST_ENTRIES) return DCSR_ERROR_TOO_LARGE;
-    if (size) {
-        words = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, n, sizeof *words);
-        if (!words) return DCSR_ERROR_OUT_OF_MEMORY;
-        dcsr_i_cuda_widen(stream, entries->values, (uint32_t)size, n, words);
-    }
-    dcsr_i_cuda_swap_keys(stream, entries->keys, n, given.batch.row_bits, 32);
-    swapped.batch.arrival = (dcsr_i_arrival){.keys = entries->keys, .words = words};
-    dcsr_status status = dcsr_i_cuda_apply_entries(twin, &swapped);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, words, n, sizeof *words);
-    return status;
 }

@@ -119,10 +119,10 @@ static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(d
 
 /* One batch, for kernels. Arrays are in device memory. */
 typedef struct dcsr_i_cuda_batch {
-    const uint64_t *keys, *words; /* words NULL: no values */
-    uint64_t most;                /* entries, before any were combined */
+    const uint64_t *keys, *words;   /* words NULL: no values */
+    uint64_t most;                  /* entries, before any were combined */
     uint64_t most_rows, most_pages; /* that are touched, at most */
-    bool combined;                /* counts->entries is there already */
+    bool combined;                  /* counts->entries is there already */
     int column_bits;
     uint32_t mark;   /* DCSR_CUDA_TOMBSTONE or 0 */
     bool duplicates; /* a row that has entries may then hold duplicates that are to be combined */

@@ -4,7 +4,7 @@
 #define DCSR_PAGES_CUH
 
 #include "dcsr/store/cuda/plan.cuh"
-#include "dcsr/store/cuda/table.cuh"
+#include "dcsr/store/cuda/table_cuda.h"
 
 /* What page i is made from, and which of its segment pages it must have of its own, as bits. */
 DCSR_CUDA_INLINE uint32_t look_at_page(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_page_need &need,

@@ -3,16 +3,16 @@
  *      engine_cuda.c    the engine's table of functions; opening and closing
  *      page_pool_cuda.c     slots for pages
  *      table_cuda.c     roots and pages, building a version; table.cu copies and cuts pages
- *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; plan.cu, scatter.cu
+ *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; insert.cu
  *      rewrite_cuda.c   moves and resolves rows, and replaces them by those of a result; rewrite.cu, resolve.cu
  *      compact_cuda.c     rows one behind the other: defragmentation, filling from CSR, CSR views; gather.cu
  *      resize_cuda.c    changes the dimensions
  *      read_cuda.c      single entries, rows, measures; read.cu
  *
- * C decides and takes memory, kernels work. A change runs on the matrix's own stream in a few steps; after
- * each the host waits for the numbers that it needs for the next (how many pages, how many places). All that
- * can fail has happened before the first kernel writes what others can see. When a change has been published,
- * everything it wrote has arrived: readers need no event. */
+ * C decides and takes memory, kernels work. A change runs on the matrix's own stream in a few steps; after each the
+ * host waits for the numbers that it needs for the next (how many pages, how many places); a batch is one step, as the
+ * host takes what it is likely to need ahead. All that can fail has happened before the first kernel writes what others
+ * can see. When a change has been published, everything it wrote has arrived: readers need no event. */
 #ifndef DCSR_STORE_CUDA_H
 #define DCSR_STORE_CUDA_H
 

@@ -2,7 +2,6 @@
  *
  * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 12 KiB for each
  * segment page that is copied. */
-#include "dcsr/store/cuda/table.cuh"
 #include "dcsr/store/cuda/table_cuda.h"
 
 static __global__ void make_pages(uint32_t *root, dcsr_i_cuda_row_page *row_pages,
