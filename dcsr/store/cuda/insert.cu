@@ -118,7 +118,7 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
     for (uint32_t i = threadIdx.x; i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
-    if (!b.plan->moving) return;
+    if (!b.plan->moving || b.told_freed == b.moves.freed) return;
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
@@ -255,7 +255,7 @@ DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given)
 {
-    enum { N = DCSR_CUDA_VERY_FEW, POWER = N <= 64 ? 64 : 128 };
+    enum { N = DCSR_CUDA_VERY_FEW, POWER = 64 };
     SIMT_SHARED(uint64_t, keys, N);
     SIMT_SHARED(uint64_t, words, N);
     SIMT_SHARED(uint32_t, heads, N + 1);
@@ -271,6 +271,11 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(dcsr_i_cuda_plan, plan, 1);
     SIMT_SHARED(dcsr_i_cuda_page_need, needs, DCSR_CUDA_FEW_PAGES);
     SIMT_SHARED(dcsr_i_cuda_page_change, copied, DCSR_CUDA_FEW_PAGES);
+    SIMT_SHARED(uint32_t, list, N);
+    SIMT_SHARED(uint64_t, to, N);
+    SIMT_SHARED(uint64_t, entries, N + 1);
+    SIMT_SHARED(dcsr_i_cuda_mover, movers, N);
+    SIMT_SHARED(uint32_t, tails, DCSR_CUDA_FEW_TAILS);
     b.keys = keys;
     b.words = given.values ? words : nullptr;
     b.heads = {heads, before};
@@ -285,6 +290,12 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.plan = plan;
     b.needs = needs;
     b.copied = copied;
+    b.moves.list = list;
+    b.moves.to = to;
+    b.moves.offsets = entries;
+    b.moves.freed = b.told_freed;
+    b.movers = movers;
+    b.tails = tails;
     prepare<POWER>(b, given, {keys, given.values ? words : nullptr});
     __syncthreads();
     complete(b);

@@ -310,6 +310,7 @@ static dcsr_i_cuda_room_for likely_room(const batch *b)
     room.places = likely(b, seen->places, 3);
     room.moving = least_of(rows, likely(b, seen->moving, 1));
     if (b->merges) room.tails = least_of(rows * DCSR_CUDA_LONGEST_TAIL, likely(b, seen->tails, 4));
+    if (b->very_few) room.tails = least_of(room.tails, DCSR_CUDA_FEW_TAILS);
     return room;
 }
 
@@ -346,7 +347,7 @@ static dcsr_status take_moves(batch *b)
     const uint64_t moving = device->room.moving;
     *moves = (dcsr_i_cuda_moves){.blocks = dcsr_i_arena_blocks(&b->matrix->arena),
                                  .shift = dcsr_i_arena_shift(&b->matrix->arena)};
-    if (!moving) return DCSR_OK;
+    if (!moving || b->very_few) return DCSR_OK;
     const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
     DCSR_TRY(dcsr_i_cuda_scratch_expect(&b->scratch,
                                         moving * of_row + (device->room.tails + moves->blocks) * of_tail, 6));

@@ -168,11 +168,22 @@ typedef struct dcsr_i_cuda_given {
     bool combine; /* those of one place */
 } dcsr_i_cuda_given;
 
-/* Few entries are prepared by one block of threads; very few, of few pages, are applied by it. */
+/* Few entries are prepared by one block of threads; very few, of few pages, and moving rows with few entries in their
+ * tails, are applied by it. */
 #ifdef DCSR_SIMT
-enum { DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE, DCSR_CUDA_VERY_FEW = 40, DCSR_CUDA_FEW_PAGES = 4 };
+enum {
+    DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE,
+    DCSR_CUDA_VERY_FEW = 40,
+    DCSR_CUDA_FEW_PAGES = 4,
+    DCSR_CUDA_FEW_TAILS = 100
+};
 #else
-enum { DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE, DCSR_CUDA_VERY_FEW = 96, DCSR_CUDA_FEW_PAGES = 16 };
+enum {
+    DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE,
+    DCSR_CUDA_VERY_FEW = 64,
+    DCSR_CUDA_FEW_PAGES = 16,
+    DCSR_CUDA_FEW_TAILS = 512
+};
 #endif
 
 /* ---- Preparing: the rows and pages, and the plan. Sums and needs come as zeros. ---- */
@@ -202,8 +213,7 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 
 /* ---- Both, for very few entries of few pages, in one launch ---- */
 
-/* Most of what the batch has on the way is in shared memory: of the arrays only those for rows that move are needed.
- * `freed` need not be zeros. */
+/* What the batch has on the way is in shared memory: its arrays are not looked at. */
 void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
                                 const dcsr_i_cuda_given *given);
 
