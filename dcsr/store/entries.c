@@ -5,13 +5,12 @@
 /* The least room that an operation gets: small batches will join it. */
 enum { LEAST_CAPACITY = 64 };
 
-/* Entries of a piece: the fewest that are worth a copy of their own to a device, and so many that the copies of all
- * threads, which CUDA takes one at a time, do not keep them from packing: half as many, and bringing them takes up to
- * twice as long. */
+/* Entries of a piece: the fewest that are worth a copy of their own to a device, and the most of which two
+ * pieces stay in a core's second-level cache until they have been copied there. */
 #ifdef DCSR_SIMT
 enum { LEAST_SLICE = 64, MOST_SLICE = 256 };
 #else
-enum { LEAST_SLICE = 1 << 14, MOST_SLICE = 1 << 17 };
+enum { LEAST_SLICE = 1 << 14, MOST_SLICE = 1 << 16 };
 #endif
 
 /* ---- Checking ---- */

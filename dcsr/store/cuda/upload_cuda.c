@@ -6,8 +6,8 @@
  *
  * Each thread packs every so-many-th piece into its slots in turn and puts the copy of each onto one stream,
  * which runs while the next is being packed. Slots are small enough that what goes through them stays in the
- * processor's caches, from which the copy engine reads it: memory is read once, for the caller's arrays, and no more
- * pinned memory is needed for a larger batch. */
+ * cache of the thread's core, from which the copy engine reads it: memory is read once, for the caller's
+ * arrays, and no more pinned memory is needed for a larger batch. */
 #include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 
@@ -121,7 +121,7 @@ static dcsr_status stage(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation
     const uint64_t piece = dcsr_i_entries_slice(e->n, threads), pieces = (e->n + piece - 1) / piece,
                    slots = SLOTS * (uint64_t)threads;
     staging s = {.stream = stream,
-                 .lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP, /* held for less than it takes to wake */
+                 .lock = PTHREAD_MUTEX_INITIALIZER,
                  .operation = operation,
                  .entries = e,
                  .piece = piece,
