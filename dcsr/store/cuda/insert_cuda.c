@@ -122,6 +122,7 @@ static dcsr_status bring(batch *b)
     b->device.most_pages = n < pages ? n : pages;
     b->few = n <= DCSR_CUDA_FEW_ENTRIES;
     b->very_few = n <= DCSR_CUDA_VERY_FEW && b->device.most_pages <= DCSR_CUDA_FEW_PAGES &&
+                  pages <= DCSR_CUDA_SHORT_ROOT &&
                   !b->matrix->transpose.twin; /* which wants the entries, too */
     if (!b->very_few) DCSR_TRY(make_room(b));
     if (is_read_in_place(b)) {

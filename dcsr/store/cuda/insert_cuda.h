@@ -168,6 +168,8 @@ typedef struct dcsr_i_cuda_given {
     bool combine; /* those of one place */
 } dcsr_i_cuda_given;
 
+/* The longest root that one block of threads copies. */
+enum { DCSR_CUDA_SHORT_ROOT = 4096 };
 /* Few entries are prepared by one block of threads; very few, of few pages, and moving rows with few entries in their
  * tails, are applied by it. */
 #ifdef DCSR_SIMT
