@@ -76,9 +76,10 @@ dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_d
 /* Waits for what is on it. NULL does nothing. */
 void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream);
 /* Around the use of a stream by a thread that is not the library's own: enter makes the stream's device the
- * thread's current one, leave sets it back and gives the landing area back. */
+ * thread's current one, leave sets it back and gives the landing area back; step_out keeps that. */
 void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream);
 void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream);
+void dcsr_i_cuda_step_out(dcsr_i_cuda_stream *stream);
 dcsr_i_cuda_device *dcsr_i_cuda_device_of(const dcsr_i_cuda_stream *stream);
 /* For callers outside kernels' files: the cudaStream_t. */
 void *dcsr_i_cuda_handle(dcsr_i_cuda_stream *stream);

@@ -76,6 +76,11 @@ void dcsr_i_cuda_enter(dcsr_i_cuda_stream *stream)
 void dcsr_i_cuda_leave(dcsr_i_cuda_stream *stream)
 {
     free_landing(stream);
+    dcsr_i_cuda_step_out(stream);
+}
+
+void dcsr_i_cuda_step_out(dcsr_i_cuda_stream *stream)
+{
     if (stream->callers_device != stream->device->number)
         dcsr_i_cuda_note(stream, cudaSetDevice(stream->callers_device));
 }

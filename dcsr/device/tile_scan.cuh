@@ -36,13 +36,13 @@ DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_block_scan(uint64_t value, uint64_t *total
 DCSR_CUDA_INLINE bool dcsr_i_cuda_end_tiles(uint64_t *before, uint64_t tiles, uint32_t *done)
 {
     SIMT_SHARED(uint32_t, last, 1);
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && gridDim.x > 1) {
         __threadfence();
         last[0] = atomicAdd(done, 1u) == gridDim.x - 1;
         __threadfence();
     }
     __syncthreads();
-    if (!last[0]) return false;
+    if (gridDim.x > 1 && !last[0]) return false;
     uint64_t sum = 0, total;
     for (uint64_t first = 0; first < tiles; first += blockDim.x) {
         const uint64_t t = first + threadIdx.x;

@@ -385,6 +385,26 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
     return status;
 }
 
+dcsr_status dcsr_i_arena_take_some(dcsr_i_arena *arena, uint64_t least, uint64_t most, uint64_t version,
+                                   uint64_t *begin, uint64_t *entries)
+{
+    pthread_mutex_lock(&arena->lock);
+    const uint64_t open = arena->open_end - arena->open;
+    pthread_mutex_unlock(&arena->lock);
+    /* Nobody else takes places of the open extent meanwhile. */
+    *entries = open < least ? least : open < most ? open : most;
+    return dcsr_i_arena_take(arena, *entries, version, begin);
+}
+
+void dcsr_i_arena_untake(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t used)
+{
+    pthread_mutex_lock(&arena->lock);
+    assert(arena->open == begin + entries && used <= entries);
+    arena->open = begin + used;
+    forbid(arena, arena->open, entries - used);
+    pthread_mutex_unlock(&arena->lock);
+}
+
 dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint64_t version, bool foreign,
                                      uint64_t *begin)
 {

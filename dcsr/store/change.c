@@ -11,10 +11,11 @@ enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 512 };
 enum { JOINED_ENTRIES = 1 << 20, SMALL_BATCH = 32768 };
 #endif
 
-/* A change of so many entries is applied by the thread that asks for it where the queue is free: that costs less than
- * waking the worker and waiting for it. But a thread that goes on inserting without waiting or reading would do alone
- * what the worker does beside it, many batches at once: so many are applied until somebody waits or reads. */
-enum { APPLIED_HERE = 1024, APPLIED_UNREAD = 8 };
+/* A change of few entries (engine->applied_here) is applied by the thread that asks for it where the queue is free:
+ * that costs less than waking the worker and waiting for it. But a thread that goes on inserting without waiting or
+ * reading would do alone what the worker does beside it, many batches at once: so many are applied until somebody waits
+ * or reads. */
+enum { APPLIED_UNREAD = 8 };
 
 /* ---- The queue ---- */
 
@@ -63,14 +64,16 @@ static bool is_awaited(const dcsr_matrix *matrix)
 /* Whether the operation is little enough for its caller to apply it, now. */
 static bool is_for_caller(const dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
-    if (!matrix->engine->in_place || matrix->queue.journal || !is_awaited(matrix) ||
-        !dcsr_i_queue_is_free(&matrix->queue))
-        return false;
+    const dcsr_i_engine *engine = matrix->engine;
+    if (matrix->queue.journal || !is_awaited(matrix) || !dcsr_i_queue_is_free(&matrix->queue)) return false;
     const dcsr_i_table *current = matrix->versions.current;
     if (operation->kind == DCSR_I_RESIZE)
-        return current->stored <= APPLIED_HERE ||
-               (operation->resize.rows >= current->rows && operation->resize.cols >= current->cols);
-    return operation->kind != DCSR_I_DEFRAGMENT && operation->batch.n <= APPLIED_HERE;
+        return engine->in_place &&
+               (current->stored <= engine->applied_here ||
+                (operation->resize.rows >= current->rows && operation->resize.cols >= current->cols));
+    /* A call with arrays of a device does not wait for the work that writes them. */
+    return operation->kind != DCSR_I_DEFRAGMENT && operation->batch.n <= engine->applied_here &&
+           !operation->batch.arrival.keys;
 }
 
 /* Puts an operation that the caller made into the queue, or takes the turn for it: then it is in *here, for the

@@ -48,8 +48,9 @@ typedef struct dcsr_i_engine {
      * applied together. check_arrays(): whether a call's arrays are where the call reads them. */
     dcsr_i_pool entries_pool;
     bool values_apart, joins;
-    bool in_place; /* entries are in host memory: a small change may be made by the thread that asks for it */
+    bool in_place; /* entries are in host memory: one may be changed where it is (in_place.c) */
     uint64_t most_entries;
+    uint64_t applied_here; /* a batch of so many from the host may be applied by the thread that gives it */
     dcsr_status (*check_arrays)(const dcsr_matrix *matrix, const struct dcsr_i_entries *e);
     /* Falling asleep and being woken takes some 50 microseconds, ten times what a small batch takes on the
      * cpu. So an idle worker, and a caller that waits for a change, spin for about as long as that before they

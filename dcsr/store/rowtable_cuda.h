@@ -22,6 +22,7 @@
 #ifndef DCSR_ROWTABLE_CUDA_H
 #define DCSR_ROWTABLE_CUDA_H
 
+#include "dcsr/base/search.h"
 #include "dcsr/store/segment.h"
 #include <dcsr/matrix.h>
 
@@ -76,7 +77,15 @@ typedef struct dcsr_i_cuda_page_need {
     uint32_t page;
     uint32_t levels; /* bit k: segment page k is needed, new and empty where the page has none */
     uint32_t moves;  /* bit k: rows leave segment k, so that segment page k must be copied if there is one */
+    uint32_t slots;  /* once they are given out: the first of those for its own segment pages */
 } dcsr_i_cuda_page_need;
+
+/* The levels on which the page gets a segment page of its own, as bits, if it has some on the levels `there`. */
+static inline DCSR_CUDA_BOTH_SIDES uint32_t dcsr_i_cuda_own_levels(const dcsr_i_cuda_page_need *need,
+                                                                   uint32_t there)
+{
+    return (there & need->moves) | (need->levels & ~there);
+}
 
 /* A page that a change copies, for kernels. */
 typedef struct dcsr_i_cuda_page_change {

@@ -33,6 +33,7 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .close = close_matrix,
     .entries_pool = DCSR_I_SCRATCH,
     .in_place = true,
+    .applied_here = 1024,
     .most_entries = SIZE_MAX / 32,
     .check_arrays = dcsr_i_check_arrays,
     .spin_nanoseconds = 20000,

@@ -4,9 +4,9 @@
 
 /* The smallest batch takes longer than falling asleep does: as long as one of a million entries. */
 #ifdef DCSR_SIMT
-enum { SPIN_NANOSECONDS = 20000 };
+enum { SPIN_NANOSECONDS = 20000, APPLIED_HERE = 64 };
 #else
-enum { SPIN_NANOSECONDS = 1000000 };
+enum { SPIN_NANOSECONDS = 1000000, APPLIED_HERE = 1024 };
 #endif
 
 static dcsr_status open_store(dcsr_matrix *matrix)
@@ -79,6 +79,7 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .values_apart = true,
     .joins = true,
     .most_entries = DCSR_CUDA_MOST_ENTRIES,
+    .applied_here = APPLIED_HERE,
     .check_arrays = dcsr_i_cuda_check_arrays,
     .spin_nanoseconds = SPIN_NANOSECONDS,
     .stage = dcsr_i_cuda_stage_entries,

@@ -3,8 +3,8 @@
  * A matrix of rows x cols is changed by inserting, removing, resizing and defragmenting. Each such call
  * checks its arguments, copies what it needs, queues the change and returns; a worker thread of the matrix
  * applies the queue in order and publishes a new version after each step. A caller that needs to know when a
- * change has been applied asks for a ticket. (On the cpu the calling thread itself applies a small change that finds
- * the queue empty, before it returns; what is promised is the same.)
+ * change has been applied asks for a ticket. (The calling thread itself applies a small change that finds the queue
+ * empty, before it returns, but one with arrays on a device; what is promised is the same.)
  *
  *      caller --insert--> [ queue ] --worker--> sort, combine, plan, allocate, scatter --> version v+1
  *                                                                                             |

@@ -1,5 +1,5 @@
-/* insert_cuda.h: what the steps of applying a batch on a device share (internal): insert_cuda.c decides,
- * plan.cu, scatter.cu and merge.cu work.
+/* insert_cuda.h: what the steps of applying a batch on a device share (internal): insert_cuda.c decides and takes
+ * memory, insert.cu launches the steps, which are in plan.cuh, pages.cuh, merge.cuh and scatter.cuh.
  *
  *      entries  0 1 2 3 4 5 6 7 8 9     sorted keys
  *      rows     |0  |1|2      |3  |     the rows that the batch touches: first[], growth[], places[], offsets[]
@@ -10,6 +10,7 @@
 #define DCSR_INSERT_CUDA_H
 
 #include "dcsr/base/cuda.h"
+#include "dcsr/base/search.h"
 #include "dcsr/store/rowtable_cuda.h"
 
 #ifdef __cplusplus
@@ -68,15 +69,60 @@ typedef struct dcsr_i_cuda_plan {
     uint64_t moved, left;           /* entries of rows that move, and the places that they leave */
     uint64_t tails;                 /* of the entries of rows that move, those in their tails */
     uint64_t listed, tails_listed;  /* while rows that move are listed */
+    uint32_t segments;              /* segment pages that pages need of their own */
     uint32_t done;                  /* blocks of threads */
 } dcsr_i_cuda_plan;
 
+/* The most rows that move for which there may be room before it is known how many do. */
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_MOST_CLAIMED = 20 };
+#else
+enum { DCSR_CUDA_MOST_CLAIMED = 1 << 27 };
+#endif
+
+/* What the host has taken for a batch before it knows what it needs: at most so many of each. */
+typedef struct dcsr_i_cuda_room_for {
+    uint64_t places, moving, tails;
+    uint32_t pages, segments;
+} dcsr_i_cuda_room_for;
+
+/* Whether the room suffices, and nothing has to be done before: else what follows does nothing. */
+static inline DCSR_CUDA_BOTH_SIDES bool dcsr_i_cuda_fits(const dcsr_i_cuda_room_for *room,
+                                                         const dcsr_i_cuda_counts *counts,
+                                                         const dcsr_i_cuda_plan *plan)
+{
+    return !plan->too_long && !plan->moving_marked && plan->places <= room->places &&
+           plan->moving <= room->moving && plan->tails <= room->tails && counts->pages <= room->pages &&
+           plan->segments <= room->segments;
+}
+
+/* The rows that move: a list for a walk (gather_cuda.h). */
+typedef struct dcsr_i_cuda_moves {
+    uint32_t *list;    /* their numbers */
+    uint64_t *to;      /* where each goes, behind `begin` */
+    uint64_t *offsets; /* of their entries, if they stood one behind the other; and the end */
+    uint32_t *freed;   /* places that they leave, by block of the arena */
+    uint64_t blocks;   /* of these */
+    int shift;         /* a block is 2^shift places */
+} dcsr_i_cuda_moves;
+
+/* What the host is told, with the needs of the pages behind it. */
+typedef struct dcsr_i_cuda_report {
+    dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_plan plan;
+} dcsr_i_cuda_report;
+
+static inline DCSR_CUDA_BOTH_SIDES dcsr_i_cuda_page_need *dcsr_i_cuda_needs_in(dcsr_i_cuda_report *report)
+{
+    return (dcsr_i_cuda_page_need *)(report + 1);
+}
+
 /* One batch, for kernels. Arrays are in device memory. */
 typedef struct dcsr_i_cuda_batch {
-    const uint64_t *keys, *words; /* words NULL: no values */
-    uint64_t most;                /* entries, before any were combined */
-    uint64_t most_rows;           /* that are touched, at most */
-    bool combined;                /* counts->entries is there already */
+    const uint64_t *keys, *words;   /* words NULL: no values */
+    uint64_t most;                  /* entries, before any were combined */
+    uint64_t most_rows, most_pages; /* that are touched, at most */
+    bool combined;                  /* counts->entries is there already */
     int column_bits;
     uint32_t mark;   /* DCSR_CUDA_TOMBSTONE or 0 */
     bool duplicates; /* a row that has entries may then hold duplicates that are to be combined */
@@ -104,45 +150,75 @@ typedef struct dcsr_i_cuda_batch {
     uint32_t *tails;           /* columns of the tails of rows that move, ascending in each */
     dcsr_i_cuda_mover *movers; /* merging: of each row that moves, as they are listed */
 
-    uint64_t begin;                        /* of the new places */
-    const dcsr_i_cuda_page_change *copied; /* of each page */
+    dcsr_i_cuda_room_for room;
+    uint64_t begin;                  /* of the new places */
+    const uint32_t *slots;           /* for row pages, room.pages of them, and then for segment pages */
+    dcsr_i_cuda_page_change *copied; /* of each page */
+    uint32_t *root;                  /* of the version that is made */
+    uint64_t root_pages;
+    dcsr_i_cuda_moves moves;
+    dcsr_i_cuda_report *told;
+    uint32_t *told_freed; /* as `freed` */
 } dcsr_i_cuda_batch;
 
-/* The rows that move: a list for dcsr_i_cuda_gather(). */
-typedef struct dcsr_i_cuda_moves {
-    uint32_t *list;    /* their numbers */
-    uint64_t *to;      /* where each goes, behind `begin` */
-    uint64_t *offsets; /* of their entries, if they stood one behind the other; and the end */
-    uint32_t *freed;   /* places that they leave, by block of the arena */
-} dcsr_i_cuda_moves;
+/* Entries as they were given; values have value_size bytes each. May be in pinned memory. */
+typedef struct dcsr_i_cuda_given {
+    const uint64_t *keys;
+    const void *values; /* NULL: none */
+    uint32_t value_size;
+    bool combine; /* those of one place */
+} dcsr_i_cuda_given;
 
-/* Finds the rows and pages: heads, counts; changes are zeros. */
+/* The longest root that one block of threads copies. */
+enum { DCSR_CUDA_SHORT_ROOT = 4096 };
+/* Few entries are prepared by one block of threads; very few, of few pages, and moving rows with few entries in their
+ * tails, are applied by it. */
+#ifdef DCSR_SIMT
+enum {
+    DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE,
+    DCSR_CUDA_VERY_FEW = 40,
+    DCSR_CUDA_FEW_PAGES = 4,
+    DCSR_CUDA_FEW_TAILS = 100
+};
+#else
+enum {
+    DCSR_CUDA_FEW_ENTRIES = DCSR_CUDA_TILE,
+    DCSR_CUDA_VERY_FEW = 64,
+    DCSR_CUDA_FEW_PAGES = 16,
+    DCSR_CUDA_FEW_TAILS = 512
+};
+#endif
+
+/* ---- Preparing: the rows and pages, and the plan. Sums and needs come as zeros. ---- */
+
+/* Finds the rows and pages of sorted entries: heads, counts; changes are zeros. */
 void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
-
-/* Finds the first entry of each row; merging, looks for each in its row: counted, changes. The plan comes as zeros. */
-void dcsr_i_cuda_look_at_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
-/* Plans each row: growth, places, offsets, needs, moving, and the sums. The sums and needs come as zeros. If
- * the batch is merged, rows that have to be resolved before count as marked, and as moving. OUT_OF_MEMORY. */
+/* Finds the first entry of each row, and merging, looks for each in its row: counted, changes; then plans each row:
+ * growth, places, offsets, needs, moving, and the sums. If the batch is merged, rows that have to be resolved before
+ * count as marked, and as moving. OUT_OF_MEMORY. */
 dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
+/* All of this, and before it sorting the entries into `keys` and `words`, and combining them: for few of them, in one
+ * launch. Sums and needs need not be zeros. */
+void dcsr_i_cuda_prepare_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint64_t *keys,
+                             uint64_t *words, const dcsr_i_cuda_given *given);
+
 /* Lists the numbers of those of the `rows` rows that move and are marked, ascending; places and offsets are
  * overwritten. OUT_OF_MEMORY. */
 dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
                                    uint32_t *list);
-/* Fills in the moves, of `moving` rows, and movers; freed comes as zeros, and a block of the arena is 2^shift places.
- * OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_coo_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t moving,
-                                  int shift, const dcsr_i_cuda_moves *moves);
 
-/* Writes the rows that move, merged with the batch's entries, and of the `entries` those that rows get. */
-void dcsr_i_cuda_merge_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
-                               const dcsr_i_cuda_moves *moves, const dcsr_i_cuda_plan *plan,
-                               uint64_t entries);
+/* ---- Completing, if it fits the room ---- */
 
-/* Writes the entries to their places, which the pages do not lead to yet. */
-void dcsr_i_cuda_scatter_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
-                                 uint64_t entries);
-/* Writes each row's part of its page. */
-void dcsr_i_cuda_finish_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows);
+/* Makes the root, gives slots to the pages and makes these, lists and moves the rows that move, writes the entries,
+ * which the pages do not lead to yet, and each row's part of its page; tells the host. `freed` comes as zeros, and so
+ * does plan->segments. If it does not fit, it is only told. OUT_OF_MEMORY. */
+dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch);
+
+/* ---- Both, for very few entries of few pages, in one launch ---- */
+
+/* What the batch has on the way is in shared memory: its arrays are not looked at. */
+void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                const dcsr_i_cuda_given *given);
 
 #ifdef __cplusplus
 }

@@ -81,6 +81,14 @@ dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
     return status;
 }
 
+uint32_t dcsr_i_cuda_slots_idle(const dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)
+{
+    pthread_mutex_lock(&matrix->spare.lock);
+    const uint32_t idle = slots->free_count;
+    pthread_mutex_unlock(&matrix->spare.lock);
+    return idle;
+}
+
 void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot)
 {
     assert(slots->free_count < slots->top);

@@ -12,7 +12,19 @@ DCSR_CUDA_INLINE void tell_outside(dcsr_i_cuda_verdict *found, uint64_t first)
     if (first != UINT64_MAX) atomicMin(reinterpret_cast<unsigned long long *>(&found->outside), first);
 }
 
-static __global__ void pack(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_packing to)
+/* By the thread that knows all to be found: later the caller may have overwritten the arrays. */
+DCSR_CUDA_INLINE void tell_where(const dcsr_i_cuda_arrays &arrays, const dcsr_i_cuda_verdict *found,
+                                 dcsr_i_cuda_verdict *verdict)
+{
+    const uint64_t outside = *(const volatile uint64_t *)&found->outside;
+    verdict->outside = outside;
+    verdict->ascends = *(const volatile uint64_t *)&found->ascends;
+    if (outside == UINT64_MAX) return;
+    verdict->row = arrays.rows[outside];
+    verdict->col = arrays.cols[outside];
+}
+
+static __global__ void pack(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_packing to, dcsr_i_cuda_verdict *verdict)
 {
     uint64_t outside = UINT64_MAX;
     uint32_t descends = 0;
@@ -27,14 +39,11 @@ static __global__ void pack(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_packing to)
     descends = dcsr_i_cuda_block_max(descends, 0u);
     if (descends && threadIdx.x == 0)
         atomicAnd(reinterpret_cast<unsigned long long *>(&to.found->ascends), 0ull);
-}
-
-/* Later the caller may have overwritten the arrays. One thread. */
-static __global__ void tell_where(dcsr_i_cuda_arrays arrays, dcsr_i_cuda_verdict *found)
-{
-    if (threadIdx.x || found->outside == UINT64_MAX) return;
-    found->row = arrays.rows[found->outside];
-    found->col = arrays.cols[found->outside];
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x || atomicAdd(&to.found->done[0], 1u) + 1 != gridDim.x - 1) return;
+    __threadfence();
+    tell_where(arrays, to.found, verdict);
 }
 
 void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
@@ -45,11 +54,8 @@ void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dc
     dcsr_i_cuda_policy policy = {256, 4};
     dcsr_i_cuda_note(stream, cudaMemsetAsync(found, 0xff, sizeof *found, raw));
     simt::launch(pack, dim3(dcsr_i_cuda_blocks(stream, arrays->n, policy)), dim3(dcsr_i_cuda_threads(policy)),
-                 0, raw, *arrays, *packing);
+                 0, raw, *arrays, *packing, verdict);
     dcsr_i_cuda_launched(stream);
-    simt::launch(tell_where, dim3(1), dim3(32), 0, raw, *arrays, found);
-    dcsr_i_cuda_launched(stream);
-    dcsr_i_cuda_note(stream, cudaMemcpyAsync(verdict, found, sizeof *found, cudaMemcpyDefault, raw));
 }
 
 static __global__ void find_outside(const uint64_t *keys, uint64_t n, int column_bits, uint64_t rows,

@@ -32,6 +32,7 @@ typedef struct dcsr_i_cuda_verdict {
     uint64_t outside;  /* the first entry out of range; UINT64_MAX: none */
     uint64_t row, col; /* where that one is */
     uint64_t ascends;  /* 0: the keys do not ascend strictly */
+    uint32_t done[2];  /* while it is found: how many blocks of threads have, less one */
 } dcsr_i_cuda_verdict;
 
 /* What becomes of it: keys and words (NULL: no values), of a matrix of rows x cols; *found is device memory. */
@@ -93,8 +94,8 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
 
 /* ---- stage.cu ---- */
 
-/* Writes keys, words and what was found, on the caller's stream, and copies that from *found to *verdict.
- * Failures are noted on `stream`. */
+/* Writes keys, words and what was found, on the caller's stream; that also to *verdict, in pinned memory. Failures are
+ * noted on `stream`. */
 void dcsr_i_cuda_pack(dcsr_i_cuda_stream *stream, void *callers_stream, const dcsr_i_cuda_arrays *arrays,
                       const dcsr_i_cuda_packing *packing, dcsr_i_cuda_verdict *verdict);
 /* Looks for the first key out of range. */

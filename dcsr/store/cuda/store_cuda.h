@@ -3,16 +3,16 @@
  *      engine_cuda.c    the engine's table of functions; opening and closing
  *      page_pool_cuda.c     slots for pages
  *      table_cuda.c     roots and pages, building a version; table.cu copies and cuts pages
- *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; plan.cu, scatter.cu
+ *      insert_cuda.c    applies insertions and deletions, to the maintained transpose too; insert.cu
  *      rewrite_cuda.c   moves and resolves rows, and replaces them by those of a result; rewrite.cu, resolve.cu
  *      compact_cuda.c     rows one behind the other: defragmentation, filling from CSR, CSR views; gather.cu
  *      resize_cuda.c    changes the dimensions
  *      read_cuda.c      single entries, rows, measures; read.cu
  *
- * C decides and takes memory, kernels work. A change runs on the matrix's own stream in a few steps; after
- * each the host waits for the numbers that it needs for the next (how many pages, how many places). All that
- * can fail has happened before the first kernel writes what others can see. When a change has been published,
- * everything it wrote has arrived: readers need no event. */
+ * C decides and takes memory, kernels work. A change runs on the matrix's own stream in a few steps; after each the
+ * host waits for the numbers that it needs for the next (how many pages, how many places); a batch is one step, as the
+ * host takes what it is likely to need ahead. All that can fail has happened before the first kernel writes what others
+ * can see. When a change has been published, everything it wrote has arrived: readers need no event. */
 #ifndef DCSR_STORE_CUDA_H
 #define DCSR_STORE_CUDA_H
 
@@ -34,11 +34,17 @@ typedef struct dcsr_i_cuda_slots {
     uint32_t (*segment)[DCSR_MAX_SEGMENTS];
 } dcsr_i_cuda_slots;
 
+/* What a batch needs for each of its entries. */
+typedef struct dcsr_i_cuda_needs {
+    double places, moving, tails;
+} dcsr_i_cuda_needs;
+
 typedef struct dcsr_i_cuda_store {
     dcsr_i_cuda_stream *stream;    /* the worker's */
     dcsr_i_cuda_stream *transfers; /* the worker's too: entries that come from the host ahead of time; NULL
                                     before the first */
     dcsr_i_cuda_slots row_pages, segment_pages;
+    dcsr_i_cuda_needs seen[2]; /* what insertions and deletions have needed of late */
 } dcsr_i_cuda_store;
 
 /* The slots of a version's row pages, NONE for pages of empty rows. */
@@ -62,6 +68,8 @@ void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Takes n slots for pages of a version: all or none. */
 dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
                                    uint64_t version, uint32_t *taken);
+/* Those that can be taken without growing. */
+uint32_t dcsr_i_cuda_slots_idle(const dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Gives one back. The caller holds the lock of `spare`. */
 void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot);
 
@@ -78,6 +86,8 @@ typedef struct dcsr_i_cuda_build {
     uint32_t count;
     dcsr_i_cuda_page_change *changes; /* on the device: the pages in the order in which they were given */
     dcsr_i_cuda_page_change *staged;  /* the same in pinned memory */
+    /* Where the device chooses the pages: slots for them, and behind these for `segments` segment pages; else NULL. */
+    uint32_t *slots, segments;
 } dcsr_i_cuda_build;
 
 /* Begins: takes slots for the pages that are named, in ascending order, makes root and table of `version`
@@ -89,6 +99,12 @@ typedef struct dcsr_i_cuda_build {
 dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
                                     uint32_t count, uint64_t rows, uint64_t cols, uint64_t version,
                                     uint64_t further);
+/* The same where the device is going to choose the pages, and to make them and its root, with the dimensions of base:
+ * takes slots for so many pages and segment pages, which are written to the caller's pinned memory. */
+dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
+                                    uint32_t *slots, uint64_t version, uint64_t further);
+/* Enters what the device has chosen, `count` pages with what each got, and gives back the other slots. */
+void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs, uint32_t count);
 /* Ends: frees what only building needed. The table and the limbo list are the caller's. */
 void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build);
 /* Gives up: waits for the stream and frees all of it. Places in the arena are the caller's. */

@@ -2,53 +2,14 @@
  *
  * A page is read and written once: 8.4 KiB for the lengths, masks and slots of 1024 rows, and 8 KiB for each
  * segment page that is copied. */
-#include "dcsr/device/stream.cuh"
 #include "dcsr/store/cuda/table_cuda.h"
 
-/* Row page: a copy, or empty rows. */
-DCSR_CUDA_INLINE void make_row_page(dcsr_i_cuda_row_page *fresh, const dcsr_i_cuda_row_page *old,
-                                    const dcsr_i_cuda_page_change &change)
+static __global__ void make_pages(uint32_t *root, dcsr_i_cuda_row_page *row_pages,
+                                  dcsr_i_cuda_segment_page *segment_pages,
+                                  const dcsr_i_cuda_page_change *changes, uint32_t count, bool for_view)
 {
-    for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
-        fresh->length[r] = old ? old->length[r] : 0;
-        fresh->ordered[r] = old ? old->ordered[r] : 0;
-    }
-    for (unsigned w = threadIdx.x; w < DCSR_CUDA_MASK_WORDS; w += blockDim.x) {
-        fresh->fragmented[w] = old ? old->fragmented[w] : 0;
-        fresh->duplicates[w] = old ? old->duplicates[w] : 0;
-        fresh->tombstones[w] = old ? old->tombstones[w] : 0;
-    }
-    for (unsigned k = threadIdx.x; k < DCSR_MAX_SEGMENTS; k += blockDim.x)
-        fresh->segment[k] = change.segment[k];
-}
-
-/* Segment page: a copy, or no segments. What a writer may be writing meanwhile is beyond the row lengths of
- * the version that a view copies from, and is left out. */
-DCSR_CUDA_INLINE void make_segment_page(dcsr_i_cuda_segment_page *fresh, const dcsr_i_cuda_segment_page *old,
-                                        const dcsr_i_cuda_row_page *reached)
-{
-    for (unsigned r = threadIdx.x; r < DCSR_CUDA_PAGE_ROWS; r += blockDim.x) {
-        bool copied = old && (!reached || reached->length[r]);
-        fresh->of[r] = copied ? old->of[r] : dcsr_i_segment{0};
-    }
-}
-
-__global__ void make_pages(uint32_t *root, dcsr_i_cuda_row_page *row_pages,
-                           dcsr_i_cuda_segment_page *segment_pages, const dcsr_i_cuda_page_change *changes,
-                           uint32_t count, bool for_view)
-{
-    for (uint64_t i = dcsr_i_cuda_first_block(); i < count; i += dcsr_i_cuda_block_step()) {
-        const dcsr_i_cuda_page_change &change = changes[i];
-        const dcsr_i_cuda_row_page *old = change.old == DCSR_CUDA_NONE ? nullptr : &row_pages[change.old];
-        if (threadIdx.x == 0) root[change.page] = change.fresh;
-        make_row_page(&row_pages[change.fresh], old, change);
-        for (int k = 0; k < DCSR_MAX_SEGMENTS; k++) {
-            uint32_t was = change.old_segment[k], is = change.segment[k];
-            if (is == was) continue;
-            make_segment_page(&segment_pages[is], was == DCSR_CUDA_NONE ? nullptr : &segment_pages[was],
-                              for_view ? old : nullptr);
-        }
-    }
+    for (uint64_t i = dcsr_i_cuda_first_block(); i < count; i += dcsr_i_cuda_block_step())
+        make_page(root, row_pages, segment_pages, changes[i], for_view);
 }
 
 void dcsr_i_cuda_make_pages(dcsr_i_cuda_stream *stream, uint32_t *root, dcsr_i_cuda_row_page *row_pages,

@@ -160,25 +160,30 @@ static uint32_t own_levels(const dcsr_i_cuda_build *build, const dcsr_i_cuda_pag
     uint32_t there = 0;
     for (int k = 0; k < build->matrix->segments_per_row; k++)
         there |= (uint32_t)(old_segment[k] != DCSR_CUDA_NONE) << k;
-    if (build->for_view) return 1;
-    return (there & need->moves) | (need->levels & ~there);
+    return build->for_view ? 1 : dcsr_i_cuda_own_levels(need, there);
+}
+
+/* Notes what a page is made from. With the lock of `spare`. */
+static void begin_change(const dcsr_i_cuda_build *build, uint32_t page, dcsr_i_cuda_page_change *change)
+{
+    const dcsr_i_cuda_slots *rows = &build->matrix->cuda->row_pages;
+    change->page = page;
+    change->old = slot_of(build->base, page);
+    if (change->old == DCSR_CUDA_NONE)
+        memset(change->old_segment, 0xff, sizeof change->old_segment);
+    else
+        memcpy(change->old_segment, rows->segment[change->old], sizeof change->old_segment);
+    memcpy(change->segment, change->old_segment, sizeof change->segment);
 }
 
 /* Notes what the pages are made from and which slots they need; returns how many segment pages those are. */
 static uint64_t plan_pages(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs)
 {
-    const dcsr_i_cuda_slots *rows = &build->matrix->cuda->row_pages;
     uint64_t segments = 0;
     pthread_mutex_lock(&build->matrix->spare.lock);
     for (uint32_t i = 0; i < build->count; i++) {
         dcsr_i_cuda_page_change *change = &build->staged[i];
-        change->page = needs[i].page;
-        change->old = slot_of(build->base, needs[i].page);
-        if (change->old == DCSR_CUDA_NONE)
-            memset(change->old_segment, 0xff, sizeof change->old_segment);
-        else
-            memcpy(change->old_segment, rows->segment[change->old], sizeof change->old_segment);
-        memcpy(change->segment, change->old_segment, sizeof change->segment);
+        begin_change(build, needs[i].page, change);
         for (uint32_t own = own_levels(build, &needs[i], change->old_segment); own; own &= own - 1) {
             change->segment[__builtin_ctz(own)] = OWN_SEGMENT;
             segments++;
@@ -188,32 +193,47 @@ static uint64_t plan_pages(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need
     return segments;
 }
 
-/* Hands out the slots, to the pages and to the host's root, and notes what they replace. */
-static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, const uint32_t *segment_slots)
+/* Makes the host's root like base's. */
+static void share_root(dcsr_i_cuda_build *build)
 {
-    dcsr_matrix *matrix = build->matrix;
-    dcsr_i_cuda_slots *rows = &matrix->cuda->row_pages;
     dcsr_i_cuda_root *root = build->table->root;
     uint64_t shared = build->base ? build->base->root->pages : 0;
     if (shared > root->pages) shared = root->pages;
     if (shared) memcpy(root->host, build->base->root->host, shared * sizeof *root->host);
     memset(root->host + shared, 0xff, (root->pages - shared) * sizeof *root->host);
+}
+
+/* Gives slots to a page, segment pages first, enters it into the host's root, and notes what it replaces. Returns the
+ * next slot for a segment page. With the lock of `spare`. */
+static const uint32_t *enter_page(dcsr_i_cuda_build *build, dcsr_i_cuda_page_change *change, uint32_t fresh,
+                                  const uint32_t *segment_slots)
+{
+    dcsr_matrix *matrix = build->matrix;
+    retirement b = {matrix->cuda, build->limbo};
+    change->fresh = fresh;
+    build->table->root->host[change->page] = fresh;
+    for (int k = 0; k < matrix->segments_per_row; k++) {
+        if (change->segment[k] != OWN_SEGMENT) continue;
+        change->segment[k] = *segment_slots++;
+        if (build->limbo && change->old_segment[k] != DCSR_CUDA_NONE)
+            retire_slot(&b, DCSR_I_SEGMENT_SLOT, change->old_segment[k]);
+    }
+    memcpy(matrix->cuda->row_pages.segment[fresh], change->segment, sizeof change->segment);
+    if (build->limbo && change->old != DCSR_CUDA_NONE) retire_slot(&b, DCSR_I_ROW_SLOT, change->old);
+    return segment_slots;
+}
+
+/* Hands out the slots, to the pages and to the host's root, and notes what they replace. */
+static void assign_slots(dcsr_i_cuda_build *build, const uint32_t *row_slots, const uint32_t *segment_slots)
+{
+    dcsr_matrix *matrix = build->matrix;
+    share_root(build);
     retirement b = {matrix->cuda, build->limbo};
     pthread_mutex_lock(&matrix->spare.lock);
-    for (uint32_t i = 0; i < build->count; i++) {
-        dcsr_i_cuda_page_change *change = &build->staged[i];
-        change->fresh = row_slots[i];
-        root->host[change->page] = change->fresh;
-        for (int k = 0; k < matrix->segments_per_row; k++) {
-            if (change->segment[k] != OWN_SEGMENT) continue;
-            change->segment[k] = *segment_slots++;
-            if (build->limbo && change->old_segment[k] != DCSR_CUDA_NONE)
-                retire_slot(&b, DCSR_I_SEGMENT_SLOT, change->old_segment[k]);
-        }
-        memcpy(rows->segment[change->fresh], change->segment, sizeof change->segment);
-        if (build->limbo && change->old != DCSR_CUDA_NONE) retire_slot(&b, DCSR_I_ROW_SLOT, change->old);
-    }
-    if (build->limbo && build->base) visit_table(matrix, build->base, NULL, root->pages, retire_slot, &b);
+    for (uint32_t i = 0; i < build->count; i++)
+        segment_slots = enter_page(build, &build->staged[i], row_slots[i], segment_slots);
+    if (build->limbo && build->base)
+        visit_table(matrix, build->base, NULL, build->table->root->pages, retire_slot, &b);
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
@@ -254,29 +274,42 @@ static dcsr_status make_limbo(dcsr_i_cuda_build *build, uint64_t segments, uint6
     return build->limbo ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
-static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
+/* Slots for `pages` row pages, and behind them for segment pages: all or none. */
+static dcsr_status take_slots(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments, uint32_t *taken)
 {
     dcsr_matrix *matrix = build->matrix;
-    dcsr_context *context = matrix->context;
+    const uint64_t version = build->table->version;
+    DCSR_TRY(dcsr_i_cuda_slots_take(&matrix->cuda->row_pages, matrix, pages, version, taken));
+    dcsr_status status =
+        dcsr_i_cuda_slots_take(&matrix->cuda->segment_pages, matrix, segments, version, taken + pages);
+    if (status == DCSR_OK) return DCSR_OK;
+    pthread_mutex_lock(&matrix->spare.lock);
+    for (uint32_t i = 0; i < pages; i++) dcsr_i_cuda_slot_give(&matrix->cuda->row_pages, taken[i]);
+    pthread_mutex_unlock(&matrix->spare.lock);
+    return status;
+}
+
+static dcsr_status take_and_assign(dcsr_i_cuda_build *build, uint32_t segments)
+{
+    dcsr_context *context = build->matrix->context;
     uint32_t *taken = dcsr_i_alloc(context, DCSR_I_SCRATCH, (size_t)build->count + segments, sizeof *taken);
     if (!taken) return DCSR_ERROR_OUT_OF_MEMORY;
-    uint64_t version = build->table->version;
-    dcsr_status status =
-        dcsr_i_cuda_slots_take(&matrix->cuda->row_pages, matrix, build->count, version, taken);
-    if (status == DCSR_OK) {
-        status = dcsr_i_cuda_slots_take(&matrix->cuda->segment_pages, matrix, segments, version,
-                                        taken + build->count);
-        if (status == DCSR_OK) {
-            assign_slots(build, taken, taken + build->count);
-        } else {
-            pthread_mutex_lock(&matrix->spare.lock);
-            for (uint32_t i = 0; i < build->count; i++)
-                dcsr_i_cuda_slot_give(&matrix->cuda->row_pages, taken[i]);
-            pthread_mutex_unlock(&matrix->spare.lock);
-        }
-    }
+    dcsr_status status = take_slots(build, build->count, segments, taken);
+    if (status == DCSR_OK) assign_slots(build, taken, taken + build->count);
     dcsr_i_free(context, DCSR_I_SCRATCH, taken, (size_t)build->count + segments, sizeof *taken);
     return status;
+}
+
+/* What a build that could not begin has taken. */
+static void drop_begun(dcsr_i_cuda_build *build)
+{
+    if (build->table)
+        dcsr_i_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
+    dcsr_i_limbo_free(build->matrix, build->limbo);
+    dcsr_i_cuda_table_free(build->matrix, build->table);
+    build->limbo = NULL;
+    build->table = NULL;
+    dcsr_i_cuda_build_end(build);
 }
 
 dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs,
@@ -305,19 +338,64 @@ dcsr_status dcsr_i_cuda_build_begin(dcsr_i_cuda_build *build, const dcsr_i_cuda_
         make_pages(build);
         return DCSR_OK;
     }
-    if (build->table)
-        dcsr_i_cuda_wait(build->stream, "taking back a change"); /* its root is freed elsewhere */
-    dcsr_i_limbo_free(build->matrix, build->limbo);
-    dcsr_i_cuda_table_free(build->matrix, build->table);
-    build->limbo = NULL;
-    build->table = NULL;
-    dcsr_i_cuda_build_end(build);
+    drop_begun(build);
     return status;
 }
+
+/* ---- Building where the device chooses ---- */
+
+dcsr_status dcsr_i_cuda_build_ahead(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments,
+                                    uint32_t *slots, uint64_t version, uint64_t further)
+{
+    const dcsr_i_table *base = build->base;
+    build->count = pages;
+    build->segments = segments;
+    build->table = NULL;
+    build->limbo = NULL;
+    dcsr_status status = make_table(build, base->rows, base->cols, version);
+    if (status == DCSR_OK) status = make_limbo(build, segments, further);
+    if (status == DCSR_OK) status = take_slots(build, pages, segments, slots);
+    if (status != DCSR_OK) {
+        drop_begun(build);
+        return status;
+    }
+    build->slots = slots;
+    share_root(build);
+    return DCSR_OK;
+}
+
+/* Gives back the slots that no page got. */
+static void give_rest(dcsr_i_cuda_build *build, uint32_t pages, uint32_t segments)
+{
+    dcsr_i_cuda_store *store = build->matrix->cuda;
+    for (uint32_t i = build->count; i-- > pages;) dcsr_i_cuda_slot_give(&store->row_pages, build->slots[i]);
+    for (uint32_t i = build->segments; i-- > segments;)
+        dcsr_i_cuda_slot_give(&store->segment_pages, build->slots[build->count + i]);
+}
+
+void dcsr_i_cuda_build_enter(dcsr_i_cuda_build *build, const dcsr_i_cuda_page_need *needs, uint32_t count)
+{
+    uint32_t segments = 0;
+    pthread_mutex_lock(&build->matrix->spare.lock);
+    for (uint32_t i = 0; i < count; i++) {
+        dcsr_i_cuda_page_change change;
+        begin_change(build, needs[i].page, &change);
+        for (uint32_t own = needs[i].levels; own; own &= own - 1) {
+            change.segment[__builtin_ctz(own)] = OWN_SEGMENT;
+            segments++;
+        }
+        enter_page(build, &change, build->slots[i], build->slots + build->count + needs[i].slots);
+    }
+    give_rest(build, count, segments);
+    pthread_mutex_unlock(&build->matrix->spare.lock);
+}
+
+/* ---- Ending it ---- */
 
 void dcsr_i_cuda_build_end(dcsr_i_cuda_build *build)
 {
     dcsr_context *context = build->matrix->context;
+    build->slots = NULL;
     if (build->changes)
         dcsr_i_cuda_free(build->stream, DCSR_I_SCRATCH, build->changes, build->count, sizeof *build->changes);
     dcsr_i_free(context, DCSR_I_PINNED, build->staged, build->count, sizeof *build->staged);
@@ -329,6 +407,11 @@ void dcsr_i_cuda_build_undo(dcsr_i_cuda_build *build)
     if (!build->table) return;
     /* What the stream still does with the pages does not matter, but it must be over. */
     dcsr_i_cuda_wait(build->stream, "taking back a change");
+    if (build->slots) {
+        pthread_mutex_lock(&build->matrix->spare.lock);
+        give_rest(build, 0, 0);
+        pthread_mutex_unlock(&build->matrix->spare.lock);
+    }
     dcsr_i_cuda_free_unshared(build->matrix, build->table, build->base);
     dcsr_i_limbo_free(build->matrix, build->limbo);
     dcsr_i_cuda_build_end(build);

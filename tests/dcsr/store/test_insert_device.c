@@ -1,6 +1,7 @@
 /* test_insert_device.c: batches whose arrays are on a device: what they do, in which order they are read,
  * what is refused; and what only a device does with batches from the host. */
 #include "tests/support/support_batches.h"
+#include "tests/support/support_transposed.h"
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -251,6 +252,102 @@ Test(arrays, must_be_where_the_call_expects_them)
     close_device();
 }
 
+/* ---- Few entries from the host ---- */
+
+/* From the host's memory; the call applies few entries itself. */
+static dcsr_status change_here(dcsr_matrix *matrix, const batch *b, dcsr_type type, bool insert)
+{
+    dcsr_ticket *ticket = NULL;
+    dcsr_status status = insert
+                             ? dcsr_matrix_insert(matrix, b->n, b->rows, b->cols, values_of(b, type), &ticket)
+                             : dcsr_matrix_remove(matrix, b->n, b->rows, b->cols, &ticket);
+    return waited(status, ticket);
+}
+
+/* Batches around the limits between one launch, two and many, of which one in three deletes; a version is held over
+ * every second. */
+static void change_by_few(dcsr_type type, dcsr_matrix_options options, uint64_t seed)
+{
+    static const size_t sizes[] = {1, 2, 1, 31, 40, 41, 1, 1, 63, 64, 65, 500, 7, 1, 300, 1, 33, 2};
+    enum { ALL = sizeof sizes / sizeof *sizes };
+    oracle model;
+    char why[TEST_WHY];
+    dcsr_matrix *matrix;
+    batch *b = test_allocate(1, sizeof *b);
+    test_random random = {seed};
+    oracle_create(&model, type, options.policy, ROWS, COLS);
+    TEST_OK(dcsr_matrix_create(&matrix, context, type, ROWS, COLS, &options));
+    for (size_t i = 0; i < TEST_VARIANT(3 * ALL, ALL, ALL); i++) {
+        const bool insert = i % 3 != 2;
+        dcsr_view *before = i % 2 ? test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES) : NULL;
+        const bool compares = before && i % 4 == 1;
+        oracle then;
+        if (compares) oracle_copy(&then, &model);
+        fill(b, &random, type, sizes[i % ALL]);
+        TEST_OK(change_here(matrix, b, type, insert));
+        follow(&model, b, insert);
+        if (compares) {
+            cr_assert(test_view_matches(before, &then, DCSR_VIEW_DUPLICATES, why), "%s", why);
+            oracle_destroy(&then);
+        }
+        dcsr_view_destroy(before);
+        if (i % 4 == 3) TEST_MATCHES(matrix, &model);
+    }
+    TEST_MATCHES(matrix, &model);
+    if (options.maintain_transpose) TEST_TRANSPOSES(matrix, &model);
+    free(b);
+    oracle_destroy(&model);
+    dcsr_matrix_destroy(matrix);
+}
+
+Test(few, do_what_many_do)
+{
+    open_device();
+    NEEDS_GPU();
+    for (int resolve = DCSR_RESOLVE_ON_INSERT; resolve <= DCSR_RESOLVE_ON_READ; resolve++) {
+        dcsr_matrix_options options = {.resolve = (dcsr_resolution)resolve, .segments = 2};
+        options.policy = DCSR_POLICY_ANY;
+        change_by_few(DCSR_PATTERN, options, 20);
+        options.policy = DCSR_POLICY_SUM;
+        change_by_few(DCSR_FP64, options, 21);
+        options.policy = DCSR_POLICY_KEEP;
+        change_by_few(DCSR_INT16, options, 22);
+        options.policy = DCSR_POLICY_LAST;
+        options.maintain_transpose = true;
+        change_by_few(DCSR_UINT8, options, 23);
+    }
+    close_device();
+}
+
+/* A batch of a few entries that needs far more places than any before: its row moves. */
+Test(few, may_need_more_room_than_was_likely)
+{
+    open_device();
+    NEEDS_GPU();
+    for (int resolve = DCSR_RESOLVE_ON_INSERT; resolve <= DCSR_RESOLVE_ON_READ; resolve++) {
+        oracle model;
+        dcsr_matrix_options options = {
+            .policy = DCSR_POLICY_KEEP, .resolve = (dcsr_resolution)resolve, .segments = 2};
+        dcsr_matrix *matrix;
+        batch *b = test_allocate(1, sizeof *b);
+        oracle_create(&model, DCSR_INT64, options.policy, ROWS, COLS);
+        TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_INT64, ROWS, COLS, &options));
+        static const size_t sizes[] = {MOST, MOST / 2, 1, 1, MOST, 2, 1, 1};
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            b->n = sizes[i];
+            for (size_t k = 0; k < b->n; k++)
+                b->rows[k] = k % 5 ? 7 : k % ROWS, b->cols[k] = (k * 7 + i) % COLS, b->values[k] = k;
+            TEST_OK(change_here(matrix, b, DCSR_INT64, true));
+            follow(&model, b, true);
+            TEST_MATCHES(matrix, &model);
+        }
+        free(b);
+        oracle_destroy(&model);
+        dcsr_matrix_destroy(matrix);
+    }
+    close_device();
+}
+
 /* ---- When something is lacking ---- */
 
 /* A matrix with a long row, and batches that make it move. */
@@ -276,7 +373,7 @@ static void check_one_view(dcsr_matrix *matrix, const oracle *model)
 }
 
 /* Lets the n-th allocation and all later ones fail, for n = 0, 1, ..., until the batch is applied. */
-static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool insert)
+static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool insert, size_t size)
 {
     oracle model;
     batch *b = test_allocate(1, sizeof *b);
@@ -286,7 +383,7 @@ static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool inser
     for (long n = 0; status != DCSR_OK; n++) {
         dcsr_ticket *ticket = NULL;
         cr_assert(n < 1000, "it never succeeds");
-        fill(b, &random, DCSR_INT64, 300);
+        fill(b, &random, DCSR_INT64, size);
         send(b, DCSR_INT64, stream);
         TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         fail_after(n);
@@ -312,9 +409,11 @@ Test(memory, may_be_lacking_at_every_step)
 {
     open_device();
     NEEDS_GPU();
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true);
-    if (!TEST_THREAD_SANITIZER) run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_KEEP, true);
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, false);
+    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 300);
+    if (!TEST_THREAD_SANITIZER) run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_KEEP, true, 300);
+    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, false, 300);
+    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 60);
+    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 9);
     close_device();
 }
 
@@ -323,8 +422,9 @@ Test(memory, may_be_refused_by_the_device_at_every_step)
 {
     open_device();
     NEEDS_GPU();
-    run_short(simt_fail_allocations_after, DCSR_POLICY_KEEP, true);
-    run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true);
+    run_short(simt_fail_allocations_after, DCSR_POLICY_KEEP, true, 300);
+    run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true, 300);
+    run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true, 9);
     close_device();
 }
 #endif

@@ -1,21 +1,22 @@
-/* plan.cu: finding the rows and pages that a sorted batch touches (insert_cuda.h), and deciding what each row
- * needs, as plan.c does.
+/* plan.cuh: finding the rows and pages that a sorted batch touches (insert_cuda.h), and deciding what each row
+ * needs, as plan.c does (internal, in kernels: insert.cu).
  *
- * Where a batch is merged (merge.cu) a row that is to hold it moves unless there is room for a short tail.
+ * Where a batch is merged (merge.cuh) a row that is to hold it moves unless there is room for a short tail.
  *
  * Bytes an entry: 8 for its key, its neighbour's comes from cache, 8 for the head, and 8 to find the rows by.
  * Each touched row is looked at by one thread. It reads 8 bytes of the root, 4 of its length and a word of
  * each mask, 8 for each segment it has, and writes 40 that say how it grows. */
-#include "dcsr/store/cuda/gather_cuda.h"
+#ifndef DCSR_PLAN_CUH
+#define DCSR_PLAN_CUH
+
 #include "dcsr/store/cuda/insert.cuh"
 #include "dcsr/store/cuda/arena_slots.cuh"
-#include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/reduce.cuh"
 
 /* ---- Finding ---- */
 
 /* Where rows and pages begin. */
-static __global__ void find_heads(dcsr_i_cuda_batch b)
+DCSR_CUDA_INLINE void find_heads(const dcsr_i_cuda_batch &b)
 {
     const uint64_t n = b.combined ? b.counts->entries : b.most, tiles = dcsr_i_cuda_tiles(b);
     for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
@@ -38,11 +39,6 @@ static __global__ void find_heads(dcsr_i_cuda_batch b)
     b.counts->rows = static_cast<uint32_t>(all);
     b.counts->pages = static_cast<uint32_t>(all >> 32);
     b.counts->entries = n;
-}
-
-void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
-{
-    dcsr_i_cuda_launch_blocks(stream, find_heads, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
 }
 
 /* ---- Deciding ---- */
@@ -205,21 +201,27 @@ DCSR_CUDA_INLINE void add_of_block(uint64_t *sum, uint64_t value)
     if (value && threadIdx.x == 0) add(sum, value);
 }
 
-/* The block's share of a sum that all blocks add to, in any order. */
-DCSR_CUDA_INLINE uint64_t claim(uint64_t *sum, uint64_t value)
+DCSR_CUDA_INLINE uint64_t add_and_tell(uint64_t *sum, uint64_t value)
 {
-    SIMT_SHARED(uint64_t, begin, 1);
-    if (threadIdx.x == 0)
-        begin[0] = value ? atomicAdd(reinterpret_cast<unsigned long long *>(sum),
-                                     static_cast<unsigned long long>(value))
-                         : 0;
+    return atomicAdd(reinterpret_cast<unsigned long long *>(sum), static_cast<unsigned long long>(value));
+}
+DCSR_CUDA_INLINE uint32_t add_and_tell(uint32_t *sum, uint32_t value)
+{
+    return atomicAdd(sum, value);
+}
+
+/* The block's share of a sum that all blocks add to, in any order. */
+template <class T> DCSR_CUDA_INLINE T claim(T *sum, T value)
+{
+    SIMT_SHARED(T, begin, 1);
+    if (threadIdx.x == 0) begin[0] = value ? add_and_tell(sum, value) : 0;
     __syncthreads();
-    const uint64_t claimed = begin[0];
+    const T claimed = begin[0];
     __syncthreads();
     return claimed;
 }
 
-static __global__ void plan_rows(dcsr_i_cuda_batch b)
+DCSR_CUDA_INLINE void plan_rows(const dcsr_i_cuda_batch &b)
 {
     dcsr_i_cuda_plan sum = {};
     const uint32_t rows = b.counts->rows;
@@ -248,21 +250,6 @@ static __global__ void plan_rows(dcsr_i_cuda_batch b)
     add_of_block(&b.plan->tails, sum.tails);
 }
 
-/* In a bulk rows stand in order. */
-static __global__ void clear_places(dcsr_i_cuda_batch b)
-{
-    for (uint64_t j = b.counts->rows + dcsr_i_cuda_first(); j < b.most_rows; j += dcsr_i_cuda_step())
-        b.places[j] = 0;
-}
-
-dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
-{
-    dcsr_i_cuda_launch(stream, plan_rows, batch->most_rows, *batch);
-    if (!batch->bulk) return DCSR_OK;
-    dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
-    return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
-}
-
 /* ---- Rows that move ---- */
 
 DCSR_CUDA_INLINE uint32_t number_of(const dcsr_i_cuda_batch &b, uint64_t j)
@@ -270,34 +257,9 @@ DCSR_CUDA_INLINE uint32_t number_of(const dcsr_i_cuda_batch &b, uint64_t j)
     return static_cast<uint32_t>(b.keys[b.first[j]] >> b.column_bits);
 }
 
-static __global__ void flag_marked(dcsr_i_cuda_batch b, uint32_t rows)
-{
-    for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step())
-        b.places[j] = b.growth[j].moves && b.growth[j].marked;
-}
-
-static __global__ void list_marked(dcsr_i_cuda_batch b, uint32_t rows, uint32_t *list)
-{
-    for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step())
-        if (b.places[j]) list[b.offsets[j]] = number_of(b, j);
-}
-
-dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
-                                   uint32_t *list)
-{
-    dcsr_i_cuda_launch(stream, flag_marked, rows, *batch, rows);
-    DCSR_TRY(dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, rows));
-    dcsr_i_cuda_launch(stream, list_marked, rows, *batch, rows, list);
-    return DCSR_OK;
-}
-
 /* Rows are listed in any order, as their blocks of threads come: their number and their entries are claimed as one. Of
- * more rows the lengths are summed up in a pass of their own. */
-#ifdef DCSR_SIMT
-enum { ENTRY_BITS = 36, MOST_CLAIMED = 20 };
-#else
-enum { ENTRY_BITS = 36, MOST_CLAIMED = 1 << 27 };
-#endif
+ * more rows (DCSR_CUDA_MOST_CLAIMED) the lengths are summed up in a pass of their own. */
+enum { ENTRY_BITS = 36 };
 
 /* Rows that follow one another mostly stand in the same block. All lanes must call. */
 DCSR_CUDA_INLINE void free_by_warp(uint32_t *freed, int shift, uint64_t begin, uint64_t places)
@@ -309,8 +271,11 @@ DCSR_CUDA_INLINE void free_by_warp(uint32_t *freed, int shift, uint64_t begin, u
     if (!within) dcsr_i_cuda_free_places(freed, shift, begin, places);
 }
 
-static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shift, dcsr_i_cuda_moves moves)
+DCSR_CUDA_INLINE void list_moves(const dcsr_i_cuda_batch &b)
 {
+    const dcsr_i_cuda_moves &moves = b.moves;
+    const uint64_t moving = b.plan->moving;
+    const int shift = moves.shift;
     const uint64_t entry_mask = ((uint64_t)1 << ENTRY_BITS) - 1;
     for (uint64_t tile = (uint64_t)blockIdx.x * blockDim.x; tile < moving; tile += dcsr_i_cuda_step()) {
         const uint64_t x = tile + threadIdx.x;
@@ -321,7 +286,7 @@ static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shif
         const uint64_t tails_before =
             dcsr_i_cuda_block_scan(x < moving ? grows.length - grows.ordered : 0, &tails);
         const uint64_t rows = moving - tile < blockDim.x ? moving - tile : blockDim.x;
-        const bool claims = moving <= MOST_CLAIMED;
+        const bool claims = b.room.moving <= DCSR_CUDA_MOST_CLAIMED;
         const uint64_t claimed = claims ? claim(&b.plan->listed, rows << ENTRY_BITS | entries) : 0,
                        sorted = b.merges ? claim(&b.plan->tails_listed, tails) : 0;
         const uint64_t m = claims ? (claimed >> ENTRY_BITS) + threadIdx.x : x;
@@ -349,10 +314,4 @@ static __global__ void list_moves(dcsr_i_cuda_batch b, uint32_t moving, int shif
     }
 }
 
-dcsr_status dcsr_i_cuda_coo_moves(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t moving,
-                                  int shift, const dcsr_i_cuda_moves *moves)
-{
-    dcsr_i_cuda_launch(stream, list_moves, moving, *batch, moving, shift, *moves);
-    return moving <= MOST_CLAIMED ? DCSR_OK
-                                  : dcsr_i_cuda_scan_u64(stream, moves->offsets, moves->offsets, moving);
-}
+#endif

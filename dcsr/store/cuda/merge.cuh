@@ -1,4 +1,5 @@
-/* merge.cu: merging a sorted batch into the rows that it touches (insert_cuda.h), which stay resolved.
+/* merge.cuh: merging a sorted batch into the rows that it touches (insert_cuda.h), which stay resolved (internal, in
+ * kernels: insert.cu).
  *
  *      row       2 5 7 9 12 | 8 3          most of it ascends; the rest is its tail
  *      batch     3 4 9                     3 and 9 are there, 4 is new
@@ -13,9 +14,11 @@
  * Bytes an entry of the batch: 16 for key and head, some 32 for each step of the search that finds no neighbour's in
  * cache, 12 to rank it; of a row that moves: a column and a value in and out, and bisection in the batch, from
  * cache. */
+#ifndef DCSR_MERGE_CUH
+#define DCSR_MERGE_CUH
+
 #include "dcsr/base/search.h"
 #include "dcsr/device/combine.cuh"
-#include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/value_word.cuh"
 #include "dcsr/store/cuda/balanced_walk.cuh"
 #include "dcsr/store/cuda/insert.cuh"
@@ -66,7 +69,7 @@ DCSR_CUDA_INLINE bool look_for(const dcsr_i_cuda_batch &b, uint64_t i)
     return false;
 }
 
-static __global__ void look_at_entries(dcsr_i_cuda_batch b)
+DCSR_CUDA_INLINE void look_at_entries(const dcsr_i_cuda_batch &b)
 {
     const uint64_t n = b.counts->entries, tiles = dcsr_i_cuda_tiles(b);
     for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
@@ -85,11 +88,6 @@ static __global__ void look_at_entries(dcsr_i_cuda_batch b)
     if (b.merges) dcsr_i_cuda_end_tiles(b.counted.before, tiles, &b.plan->done);
 }
 
-void dcsr_i_cuda_look_at_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
-{
-    dcsr_i_cuda_launch_blocks(stream, look_at_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
-}
-
 /* ---- Writing ---- */
 
 DCSR_CUDA_INLINE void write(const dcsr_i_cuda_batch &b, uint64_t at, uint32_t column, uint64_t word)
@@ -99,8 +97,9 @@ DCSR_CUDA_INLINE void write(const dcsr_i_cuda_batch &b, uint64_t at, uint32_t co
 }
 
 /* Puts the tail of each row that moves in order; a warp for each. */
-static __global__ void sort_tails(dcsr_i_cuda_batch b, uint32_t moving)
+DCSR_CUDA_INLINE void sort_tails(const dcsr_i_cuda_batch &b)
 {
+    const uint64_t moving = b.plan->moving;
     for (uint64_t m = dcsr_i_cuda_first_warp(); m < moving; m += dcsr_i_cuda_warp_step()) {
         const dcsr_i_cuda_mover row = b.movers[m];
         const uint32_t n = row.length - row.ordered, lane = dcsr_i_cuda_lane();
@@ -152,32 +151,10 @@ DCSR_CUDA_INLINE void move_entry(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_m
     write(b, b.mark ? at - counted : at + counted, column, word);
 }
 
-namespace
-{
-struct moving_entry {
-    uint32_t column;
-    uint64_t word;
-};
-} // namespace
-
-static __global__ void DCSR_CUDA_WALK_BOUNDS move_entries(dcsr_i_cuda_walk walk, dcsr_i_cuda_batch b)
-{
-    dcsr_i_cuda_for_entries(
-        walk,
-        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
-            return moving_entry{
-                b.rows.columns[source.place],
-                b.rows.values ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, source.place) : 0};
-        },
-        [&](const dcsr_i_cuda_entry &entry, const moving_entry &moving) {
-            move_entry(b, b.movers[entry.i], static_cast<uint32_t>(entry.e - walk.offsets[entry.i]),
-                       moving.column, moving.word);
-        });
-}
-
 /* What rows get, one behind the other at their ends, or between the entries that move. */
-static __global__ void write_new(dcsr_i_cuda_batch b, uint64_t entries)
+DCSR_CUDA_INLINE void write_new(const dcsr_i_cuda_batch &b)
 {
+    const uint64_t entries = b.mark ? 0 : b.counts->entries;
     for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
         if (!dcsr_i_cuda_is_counted(b, i)) continue;
         const uint32_t j = dcsr_i_cuda_row_index(b, i), column = column_of(b, i);
@@ -191,12 +168,4 @@ static __global__ void write_new(dcsr_i_cuda_batch b, uint64_t entries)
     }
 }
 
-void dcsr_i_cuda_merge_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
-                               const dcsr_i_cuda_moves *moves, const dcsr_i_cuda_plan *plan, uint64_t entries)
-{
-    const uint32_t moving = static_cast<uint32_t>(plan->moving);
-    if (plan->tails) dcsr_i_cuda_launch_warps(stream, sort_tails, moving, *batch, moving);
-    const dcsr_i_cuda_walk walk = {batch->rows, moves->list, moving, moves->offsets};
-    dcsr_i_cuda_launch_walk(stream, move_entries, plan->moved, moving, walk, *batch);
-    if (!batch->mark) dcsr_i_cuda_launch(stream, write_new, entries, *batch, entries);
-}
+#endif

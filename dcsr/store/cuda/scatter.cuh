@@ -1,14 +1,18 @@
-/* scatter.cu: writing a planned batch into the arena and the fresh pages (insert_cuda.h).
+/* scatter.cuh: writing a planned batch into the arena and the fresh pages (insert_cuda.h; internal, in kernels:
+ * insert.cu).
  *
  * Each entry is written by one thread: it reads its key, its word and its head, 24 bytes in order, and how
  * its row grows, which its neighbours read too; it writes a column and a value, next to each other within a
  * row. Each row then takes 40 bytes of how it grows, and writes its length and segment, 12 bytes in
  * two places. */
-#include "dcsr/store/cuda/insert.cuh"
-#include "dcsr/device/value_word.cuh"
+#ifndef DCSR_SCATTER_CUH
+#define DCSR_SCATTER_CUH
 
-static __global__ void scatter_entries(dcsr_i_cuda_batch b, uint64_t entries)
+#include "dcsr/store/cuda/merge.cuh"
+
+DCSR_CUDA_INLINE void scatter_entries(const dcsr_i_cuda_batch &b)
 {
+    const uint64_t entries = b.counts->entries;
     uint64_t column_mask = (static_cast<uint64_t>(1) << b.column_bits) - 1;
     for (uint64_t i = dcsr_i_cuda_first(); i < entries; i += dcsr_i_cuda_step()) {
         uint32_t j = dcsr_i_cuda_row_index(b, i);
@@ -23,9 +27,33 @@ static __global__ void scatter_entries(dcsr_i_cuda_batch b, uint64_t entries)
     }
 }
 
-void dcsr_i_cuda_scatter_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint64_t entries)
+namespace
 {
-    dcsr_i_cuda_launch(stream, scatter_entries, entries, *batch, entries);
+struct moving_entry {
+    uint32_t column;
+    uint64_t word;
+};
+} // namespace
+
+/* The entries of rows that move, merged with the batch's or in front of them; launched as a walk. */
+DCSR_CUDA_INLINE void move_rows(const dcsr_i_cuda_batch &b)
+{
+    const dcsr_i_cuda_walk walk = {b.rows, b.moves.list, b.plan->moving, b.moves.offsets};
+    if (!walk.count) return;
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return moving_entry{
+                b.rows.columns[source.place],
+                b.rows.values ? dcsr_i_cuda_load_word(b.rows.values, b.rows.value_size, source.place) : 0};
+        },
+        [&](const dcsr_i_cuda_entry &entry, const moving_entry &moving) {
+            const uint32_t position = static_cast<uint32_t>(entry.e - walk.offsets[entry.i]);
+            if (b.merges)
+                move_entry(b, b.movers[entry.i], position, moving.column, moving.word);
+            else
+                write(b, b.begin + b.moves.to[entry.i] + position, moving.column, moving.word);
+        });
 }
 
 /* The neighbouring rows' marks are in the same words. */
@@ -34,8 +62,9 @@ DCSR_CUDA_INLINE void set_mark(uint32_t *mask, uint32_t r)
     atomicOr(&mask[r / 32], 1u << (r & 31));
 }
 
-static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
+DCSR_CUDA_INLINE void finish_rows(const dcsr_i_cuda_batch &b)
 {
+    const uint32_t rows = b.counts->rows;
     for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step()) {
         const dcsr_i_cuda_growth &grows = b.growth[j];
         if (grows.skipped) continue;
@@ -71,7 +100,4 @@ static __global__ void finish_rows(dcsr_i_cuda_batch b, uint32_t rows)
     }
 }
 
-void dcsr_i_cuda_finish_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows)
-{
-    dcsr_i_cuda_launch(stream, finish_rows, rows, *batch, rows);
-}
+#endif

@@ -1,0 +1,310 @@
+/* insert.cu: the kernels of applying a batch (insert_cuda.h), each of which is a step or several:
+ *
+ *              prepare                                            complete, if it fits the room
+ *      many      prim.cu    | find_heads | look_at_   | plan_     share_root   | copy_pages | move_rows
+ *                           |            |   entries  |   rows    assign_pages | sort_tails | write entries
+ *                                                               list_moves   |            | finish_rows
+ *      few       prepare_few: one block of threads                as many
+ *      very few  apply_very_few: one block of threads, mostly in shared memory
+ *
+ * A launch takes some 2.5 microseconds, of the host and of a kernel that has next to nothing to do; what a kernel
+ * writes and then reads takes half a microsecond, and in shared memory next to nothing. All steps are loops over what
+ * their threads are given (stream.cuh), and find their arrays by pointers; so one block of threads can do them all. */
+#include "dcsr/store/cuda/insert_cuda.h"
+#include "dcsr/device/prim_cuda.h"
+#include "dcsr/device/tile_sort.cuh"
+#include "dcsr/store/cuda/pages.cuh"
+#include "dcsr/store/cuda/scatter.cuh"
+
+DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
+{
+    return dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
+}
+
+/* ---- Many entries: preparing ---- */
+
+static __global__ void group_entries(dcsr_i_cuda_batch b)
+{
+    find_heads(b);
+}
+
+void dcsr_i_cuda_group_entries(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+{
+    dcsr_i_cuda_launch_blocks(stream, group_entries, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
+}
+
+static __global__ void look(dcsr_i_cuda_batch b)
+{
+    look_at_entries(b);
+}
+
+static __global__ void plan(dcsr_i_cuda_batch b)
+{
+    plan_rows(b);
+}
+
+/* In a bulk rows stand in order. */
+static __global__ void clear_places(dcsr_i_cuda_batch b)
+{
+    for (uint64_t j = b.counts->rows + dcsr_i_cuda_first(); j < b.most_rows; j += dcsr_i_cuda_step())
+        b.places[j] = 0;
+}
+
+dcsr_status dcsr_i_cuda_plan_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+{
+    dcsr_i_cuda_launch_blocks(stream, look, dcsr_i_cuda_tiles(*batch), DCSR_CUDA_TILE, 0, *batch);
+    dcsr_i_cuda_launch(stream, plan, batch->most_rows, *batch);
+    if (!batch->bulk) return DCSR_OK;
+    dcsr_i_cuda_launch(stream, clear_places, batch->most_rows, *batch);
+    return dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, batch->most_rows);
+}
+
+/* ---- Rows that are to be resolved before ---- */
+
+static __global__ void flag_marked(dcsr_i_cuda_batch b, uint32_t rows)
+{
+    for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step())
+        b.places[j] = b.growth[j].moves && b.growth[j].marked;
+}
+
+static __global__ void list_marked(dcsr_i_cuda_batch b, uint32_t rows, uint32_t *list)
+{
+    for (uint64_t j = dcsr_i_cuda_first(); j < rows; j += dcsr_i_cuda_step())
+        if (b.places[j]) list[b.offsets[j]] = number_of(b, j);
+}
+
+dcsr_status dcsr_i_cuda_coo_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint32_t rows,
+                                   uint32_t *list)
+{
+    dcsr_i_cuda_launch(stream, flag_marked, rows, *batch, rows);
+    DCSR_TRY(dcsr_i_cuda_scan_u32(stream, batch->places, batch->offsets, rows));
+    dcsr_i_cuda_launch(stream, list_marked, rows, *batch, rows, list);
+    return DCSR_OK;
+}
+
+/* ---- Many entries: completing ---- */
+
+static __global__ void assign(dcsr_i_cuda_batch b)
+{
+    share_root(b);
+    assign_pages(b);
+    const dcsr_i_cuda_plan &planned = *b.plan;
+    if (!planned.moving_marked && planned.moving <= b.room.moving && planned.tails <= b.room.tails)
+        list_moves(b);
+}
+
+static __global__ void copy(dcsr_i_cuda_batch b)
+{
+    if (!fits(b)) return;
+    copy_pages(b);
+    if (b.plan->tails) sort_tails(b);
+}
+
+DCSR_CUDA_INLINE void write_entries(const dcsr_i_cuda_batch &b)
+{
+    if (b.merges)
+        write_new(b);
+    else
+        scatter_entries(b);
+}
+
+/* By one block of threads: what has been planned, and what pages got. */
+DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
+{
+    if (threadIdx.x == 0) {
+        b.told->counts = *b.counts;
+        b.told->plan = *b.plan;
+    }
+    if (!fits(b)) return;
+    dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
+    for (uint32_t i = threadIdx.x; i < b.counts->pages; i += blockDim.x) needs[i] = b.needs[i];
+    if (!b.plan->moving || b.told_freed == b.moves.freed) return;
+    for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
+}
+
+static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
+{
+    if (blockIdx.x == 0) tell(b);
+    if (!fits(b)) return;
+    move_rows(b);
+    write_entries(b);
+    finish_rows(b);
+}
+
+static uint64_t most_of(uint64_t a, uint64_t b)
+{
+    return a < b ? b : a;
+}
+
+dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch)
+{
+    const dcsr_i_cuda_room_for *room = &batch->room;
+    const int of_page = DCSR_CUDA_PAGE_ROWS < 256 ? 32 : 256;
+    dcsr_i_cuda_launch(stream, assign, most_of(room->moving, most_of(room->pages, batch->root_pages)),
+                       *batch);
+    if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
+        DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
+    const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
+    dcsr_i_cuda_launch_blocks(stream, copy, most_of(room->pages, tails), of_page, 0, *batch);
+    /* A row that moves takes more places than it has entries. */
+    const unsigned threads = dcsr_i_cuda_walk_threads();
+    const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
+    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(walk, batch->most / threads + 1), (int)threads,
+                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
+    return DCSR_OK;
+}
+
+/* ---- Few entries ---- */
+
+namespace
+{
+struct sorted_entries {
+    uint64_t *keys, *words;
+};
+} // namespace
+
+/* Sorts and combines the entries, of which there are MOST at the most, a power of two. */
+template <int MOST>
+DCSR_CUDA_INLINE void sort_few(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
+                               const sorted_entries &to)
+{
+    SIMT_SHARED(uint64_t, keys, MOST);
+    SIMT_SHARED(uint32_t, from, MOST);
+    const unsigned n = static_cast<unsigned>(b.most), i = threadIdx.x;
+    if (i < n) {
+        keys[i] = given.keys[i];
+        from[i] = i;
+    }
+    dcsr_i_cuda_sort_tile(keys, from, n);
+    const bool head = i < n && (!given.combine || !i || keys[i] != keys[i - 1]);
+    uint64_t entries;
+    const uint64_t at = dcsr_i_cuda_block_scan(head, &entries);
+    if (i == 0) b.counts->entries = entries;
+    if (!head) return;
+    to.keys[at] = keys[i];
+    if (!to.words) return;
+    uint64_t word = dcsr_i_cuda_load_word(given.values, given.value_size, from[i]);
+    for (unsigned k = i + 1; given.combine && k < n && keys[k] == keys[i]; k++)
+        word = dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word,
+                                         dcsr_i_cuda_load_word(given.values, given.value_size, from[k]));
+    to.words[at] = word;
+}
+
+/* From what was given to the plan. */
+template <int MOST>
+DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
+                              const sorted_entries &to)
+{
+    for (uint64_t i = threadIdx.x; i < b.most_pages; i += blockDim.x) b.needs[i] = {};
+    if (threadIdx.x == 0) {
+        *b.counts = {};
+        *b.plan = {};
+    }
+    __syncthreads();
+    sort_few<MOST>(b, given, to);
+    __syncthreads();
+    find_heads(b);
+    __syncthreads();
+    look_at_entries(b);
+    __syncthreads();
+    plan_rows(b);
+}
+
+static __global__ void __launch_bounds__(DCSR_CUDA_TILE)
+    prepare_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given, sorted_entries to)
+{
+    prepare<DCSR_CUDA_FEW_ENTRIES>(b, given, to);
+}
+
+void dcsr_i_cuda_prepare_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch, uint64_t *keys,
+                             uint64_t *words, const dcsr_i_cuda_given *given)
+{
+    const sorted_entries to = {keys, words};
+    int threads = 32; /* one for each entry and their end, and to sort them */
+    while (threads < DCSR_CUDA_TILE && (uint64_t)threads <= batch->most) threads *= 2;
+    dcsr_i_cuda_launch_blocks(stream, prepare_few, 1, threads, 0, *batch, *given, to);
+}
+
+/* ---- Very few ---- */
+
+DCSR_CUDA_INLINE void move_few(const dcsr_i_cuda_batch &b)
+{
+    for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.moves.freed[k] = 0;
+    __syncthreads();
+    list_moves(b);
+    __syncthreads();
+    if (b.plan->tails) sort_tails(b);
+    __syncthreads();
+    move_rows(b);
+}
+
+DCSR_CUDA_INLINE void complete(const dcsr_i_cuda_batch &b)
+{
+    share_root(b);
+    assign_pages(b);
+    __syncthreads();
+    if (fits(b)) {
+        copy_pages(b);
+        if (b.plan->moving) move_few(b);
+        write_entries(b);
+        __syncthreads();
+        finish_rows(b);
+    }
+    tell(b);
+}
+
+static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b, dcsr_i_cuda_given given)
+{
+    enum { N = DCSR_CUDA_VERY_FEW, POWER = 64 };
+    SIMT_SHARED(uint64_t, keys, N);
+    SIMT_SHARED(uint64_t, words, N);
+    SIMT_SHARED(uint32_t, heads, N + 1);
+    SIMT_SHARED(uint32_t, counted, N + 1);
+    SIMT_SHARED(uint64_t, before, 4);
+    SIMT_SHARED(uint32_t, first, N + 1);
+    SIMT_SHARED(uint32_t, changes, N);
+    SIMT_SHARED(dcsr_i_cuda_growth, growth, N);
+    SIMT_SHARED(uint32_t, places, N);
+    SIMT_SHARED(uint64_t, offsets, N + 1);
+    SIMT_SHARED(uint32_t, moving, N);
+    SIMT_SHARED(dcsr_i_cuda_counts, counts, 1);
+    SIMT_SHARED(dcsr_i_cuda_plan, plan, 1);
+    SIMT_SHARED(dcsr_i_cuda_page_need, needs, DCSR_CUDA_FEW_PAGES);
+    SIMT_SHARED(dcsr_i_cuda_page_change, copied, DCSR_CUDA_FEW_PAGES);
+    SIMT_SHARED(uint32_t, list, N);
+    SIMT_SHARED(uint64_t, to, N);
+    SIMT_SHARED(uint64_t, entries, N + 1);
+    SIMT_SHARED(dcsr_i_cuda_mover, movers, N);
+    SIMT_SHARED(uint32_t, tails, DCSR_CUDA_FEW_TAILS);
+    b.keys = keys;
+    b.words = given.values ? words : nullptr;
+    b.heads = {heads, before};
+    b.counted = {counted, before + 2};
+    b.first = first;
+    b.changes = changes;
+    b.growth = growth;
+    b.places = places;
+    b.offsets = offsets;
+    b.moving = moving;
+    b.counts = counts;
+    b.plan = plan;
+    b.needs = needs;
+    b.copied = copied;
+    b.moves.list = list;
+    b.moves.to = to;
+    b.moves.offsets = entries;
+    b.moves.freed = b.told_freed;
+    b.movers = movers;
+    b.tails = tails;
+    prepare<POWER>(b, given, {keys, given.values ? words : nullptr});
+    __syncthreads();
+    complete(b);
+}
+
+void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
+                                const dcsr_i_cuda_given *given)
+{
+    const unsigned threads = dcsr_i_cuda_walk_threads();
+    dcsr_i_cuda_launch_blocks(stream, apply_very_few, 1, (int)threads,
+                              threads / 32 * sizeof(dcsr_i_cuda_tile), *batch, *given);
+}
