@@ -385,6 +385,7 @@ static void publish(batch *b, const uint32_t *freed, uint64_t blocks)
     table->first = b->device.begin;
     if (b->plan.moving) dcsr_i_cuda_retire_places(b->build.limbo, b->matrix, freed, blocks);
     atomic_fetch_add(&b->matrix->counts.row_rewrites, b->plan.moving);
+    atomic_fetch_add(&b->matrix->due.taken, b->plan.places);
     follow(b);
     dcsr_i_publish(b->matrix, table, b->build.limbo);
     dcsr_i_cuda_build_end(&b->build);
