@@ -87,10 +87,11 @@ static void report(const aging *a, bench_table *table, const char *name, life *l
     BENCH_OK(dcsr_matrix_get_info(l->matrix, &info));
     bench_row(table, BENCH_LABELS(name), (double)round, 1e-6 * (double)l->live.n,
               (double)info.bytes / (double)l->live.n,
-              (double)info.bytes / (double)(l->live.n * sizeof(uint32_t)), 1e-6 * (double)info.bytes,
-              1e-6 * bench_resident(), rounds ? edges / l->in : NAN, rounds ? edges / l->out : NAN,
-              1e3 * read, (double)info.stored / (double)l->live.n, (double)info.segments / (double)info.rows,
-              (double)info.row_rewrites, (double)info.defragmentations);
+              (double)info.bytes / bench_csr_bytes(l->live.n, a->rows, DCSR_PATTERN),
+              1e-6 * (double)info.bytes, 1e-6 * bench_resident(), rounds ? edges / l->in : NAN,
+              rounds ? edges / l->out : NAN, 1e3 * read, (double)info.stored / (double)l->live.n,
+              (double)info.segments / (double)info.rows, (double)info.row_rewrites,
+              (double)info.defragmentations);
     l->in = l->out = 0;
 }
 

@@ -25,10 +25,12 @@ static const char *const way_name[] = {"set", "build"};
 typedef struct contest {
     bench *b;
     dcsr_type type;
-    bench_entries pool;             /* distinct new edges */
-    size_t used;                    /* of the pool, by the batches that were appended */
-    bool held;                      /* somebody holds the first version all the while */
-    double most_bytes;              /* of the matrix after a round of this size, for each edge that it has */
+    bench_entries pool; /* distinct new edges */
+    size_t used;        /* of the pool, by the batches that were appended */
+    bool held;          /* somebody holds the first version all the while */
+    uint64_t rows;
+    double most_bytes,
+        most_of_live; /* of the matrix after a round of this size: for each edge, of live data */
     dcsr_matrix *matrix, *appended; /* the latter resolves when somebody reads, which nobody does */
     peer_graph *peer;               /* NULL: none */
     bench_samples ours[KINDS], appending[KINDS], theirs[KINDS][PEER_WAYS];
@@ -57,6 +59,7 @@ static void change(contest *c, kind what, const bench_entries *batch)
     BENCH_OK(dcsr_matrix_get_info(c->matrix, &info));
     dcsr_view_destroy(view);
     c->most_bytes = fmax(c->most_bytes, (double)info.bytes / (double)seen.nnz);
+    c->most_of_live = fmax(c->most_of_live, (double)info.bytes / bench_csr_bytes(seen.nnz, c->rows, c->type));
     before = bench_now();
     apply(c, c->appended, what, batch);
     bench_samples_add(&c->appending[what], bench_now() - before);
@@ -103,19 +106,18 @@ static void on_size(contest *c, bench_table *table, size_t size, size_t rounds)
     }
     for (kind what = APPEND; what < KINDS; what++) {
         const peer_way way = c->peer ? better_way(c, what) : PEER_SET;
-        const double live = (double)(sizeof(uint32_t) + dcsr_type_size(c->type));
         const double n = (double)size, ours = bench_median(&c->ours[what]),
                      theirs = bench_median(&c->theirs[what][way]),
                      worst = bench_percentile(&c->ours[what], 1);
         bench_row(table, BENCH_LABELS(kind_name[what], c->peer ? way_name[way] : "none"), n, (double)rounds,
                   1e-6 * n / bench_median(&c->appending[what]), 1e-6 * n / ours, 1e3 * ours, 1e3 * worst,
-                  worst / ours, c->most_bytes, c->most_bytes / live, 1e-6 * n / theirs, 1e3 * theirs,
+                  worst / ours, c->most_bytes, c->most_of_live, 1e-6 * n / theirs, 1e3 * theirs,
                   1e3 * bench_percentile(&c->theirs[what][way], 1), theirs / ours);
         bench_samples_free(&c->ours[what]);
         bench_samples_free(&c->appending[what]);
         for (peer_way w = PEER_SET; w < PEER_WAYS; w++) bench_samples_free(&c->theirs[what][w]);
     }
-    c->most_bytes = 0;
+    c->most_bytes = c->most_of_live = 0;
 }
 
 static void check_size(contest *c, uint64_t expected)
@@ -145,7 +147,7 @@ static const size_class *sizes_of(const bench *b, int *count)
 static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
                     const bench_entries *pool, bool held)
 {
-    contest c = {.b = b, .type = type, .pool = *pool, .held = held};
+    contest c = {.b = b, .type = type, .pool = *pool, .held = held, .rows = graph->rows};
     dcsr_view *first = NULL;
     int sizes;
     const size_class *size = sizes_of(b, &sizes);

@@ -101,9 +101,9 @@ enum { MOST_HALVES = 3, SMALL_SPACE = 1 << 18, TOMBSTONE_SHARE = 6, PORTIONS = 6
 enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
 
 /* On a device rows are tidied where the holes - places that nobody has in blocks in use - are more than one HOLES-th of
- * what is stored and a few blocks. Moving is cheap there and starting is not: so in larger portions, of what batches of
- * one DEVICE_PORTIONS-th of what is stored have taken, or of so many places. */
-enum { HOLES = 8, FEW_BLOCKS = 4, DEVICE_PORTIONS = 8, LARGE_PORTION = 1 << 23 };
+ * what is stored and a few blocks; where batches are appended, more. Moving is cheap there and starting is not: so in
+ * larger portions, when batches have taken one DEVICE_PORTIONS-th of what is stored, or so many places. */
+enum { HOLES = 8, HOLES_OF_APPENDED = 2, FEW_BLOCKS = 4, DEVICE_PORTIONS = 8, LARGE_PORTION = 1 << 23 };
 
 typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
 
@@ -111,6 +111,14 @@ typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } du
 static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
 {
     return table->extra_segments && reads * JUMP_COST >= table->stored * MOVE_COST;
+}
+
+/* Whether batches are resolved as they come. */
+static bool is_read_fresh(const dcsr_matrix *matrix)
+{
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
+    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
 }
 
 /* Whether it is worth it to empty blocks of a device. */
@@ -121,7 +129,8 @@ static bool has_holes(dcsr_matrix *matrix)
                    least = portion < LARGE_PORTION ? portion : LARGE_PORTION,
                    few = (uint64_t)FEW_BLOCKS << dcsr_i_arena_shift(arena);
     if (atomic_load(&matrix->due.taken) <= least) return false;
-    return dcsr_i_arena_held(arena) > dcsr_i_arena_used(arena) + stored / HOLES + few;
+    const uint64_t most = stored / (is_read_fresh(matrix) ? HOLES : HOLES_OF_APPENDED) + few;
+    return dcsr_i_arena_held(arena) > dcsr_i_arena_used(arena) + most;
 }
 
 /* In the matrix's turn. */
@@ -145,14 +154,6 @@ static due what_is_due(dcsr_matrix *matrix)
     if (device) return has_holes(matrix) ? TIDYING : NOTHING;
     const bool portion = atomic_load(&matrix->due.taken) > table->stored / PORTIONS;
     return portion && (tombstones || space) ? TIDYING : NOTHING;
-}
-
-/* Whether batches are resolved as they come. */
-static bool is_read_fresh(const dcsr_matrix *matrix)
-{
-    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
-    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
-    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
 }
 
 /* Moves a portion of the rows that lie apart, are unresolved, or have much room left. */

@@ -158,6 +158,31 @@ Test(tidying, leaves_what_a_version_sees_that_is_held_for_long)
     close_device();
 }
 
+/* Memory goes from the arena's end on, as far as it is not to be kept, and comes again. */
+Test(tidying, leaves_memory_that_can_be_given_back)
+{
+    open_device();
+    NEEDS_GPU();
+    graph *g = make(DCSR_DEFRAGMENT_OFF);
+    dcsr_i_arena *arena = &g->matrix->arena;
+    dcsr_i_rewritten result;
+    for (int i = 0; i < 4; i++) change_half(g, i % 2 == 0);
+    TEST_OK(rewrite(&result, g, UINT64_MAX));
+    dcsr_i_publish(g->matrix, result.table, result.limbo);
+    const uint64_t all = arena->column_memory.bytes, idle = dcsr_i_arena_idle(arena);
+    cr_assert_gt(idle, 0);
+    dcsr_i_arena_trim_to(arena, idle);
+    cr_assert_eq(arena->column_memory.bytes, all);
+    dcsr_i_arena_trim_to(arena, 0);
+    cr_assert_lt(arena->column_memory.bytes, all);
+    cr_assert_geq(arena->column_memory.bytes, held(g) * sizeof *arena->columns);
+    TEST_MATCHES(g->matrix, &g->model);
+    for (int i = 0; i < 2; i++) change_half(g, i % 2 == 0);
+    TEST_MATCHES(g->matrix, &g->model);
+    destroy(g);
+    close_device();
+}
+
 Test(tidying, that_fails_changes_nothing)
 {
     open_device();
