@@ -302,9 +302,13 @@ static void trim_locked(dcsr_i_arena *arena, uint64_t kept)
         uint64_t there = arena->column_memory.bytes / column_bytes(arena, 1),
                  used = arena->top - arena->free_blocks;
         if (there <= used + kept) return;
-        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, b), column_bytes(arena, end - b));
+        const uint64_t last = end < arena->top ? end : arena->top, excess = there - used - kept,
+                       first = kept && last - b > excess ? last - excess : b;
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first),
+                               column_bytes(arena, end - first));
         if (arena->value_size)
-            dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, b), value_bytes(arena, end - b));
+            dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, first),
+                                   value_bytes(arena, end - first));
         while (b && !is_free(&arena->block[b - 1])) b--;
         if (!b) return;
     }

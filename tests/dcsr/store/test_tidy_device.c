@@ -170,8 +170,7 @@ Test(tidying, leaves_memory_that_can_be_given_back)
     for (int i = 0; i < 4; i++) change_half(g, i % 2 == 0);
     TEST_OK(rewrite(&result, g, UINT64_MAX));
     dcsr_i_publish(g->matrix, result.table, result.limbo);
-    const uint64_t more = (uint64_t)64
-                          << dcsr_i_arena_shift(arena); /* memory goes in pieces of many blocks */
+    const uint64_t more = (uint64_t)512 << dcsr_i_arena_shift(arena); /* some pieces of memory */
     uint64_t begin;
     TEST_OK(dcsr_i_arena_take_blocks(arena, more, 100, false, &begin));
     dcsr_i_arena_give(arena, begin, more);
