@@ -86,10 +86,12 @@ static void report(const aging *a, bench_table *table, const char *name, life *l
     const double edges = 1e-6 * (double)(rounds * a->batch), read = read_once(a, l->matrix);
     BENCH_OK(dcsr_matrix_get_info(l->matrix, &info));
     bench_row(table, BENCH_LABELS(name), (double)round, 1e-6 * (double)l->live.n,
-              (double)info.bytes / (double)l->live.n, 1e-6 * (double)info.bytes, 1e-6 * bench_resident(),
-              rounds ? edges / l->in : NAN, rounds ? edges / l->out : NAN, 1e3 * read,
-              (double)info.stored / (double)l->live.n, (double)info.segments / (double)info.rows,
-              (double)info.row_rewrites, (double)info.defragmentations);
+              (double)info.bytes / (double)l->live.n,
+              (double)info.bytes / bench_csr_bytes(l->live.n, a->rows, DCSR_PATTERN),
+              1e-6 * (double)info.bytes, 1e-6 * bench_resident(), rounds ? edges / l->in : NAN,
+              rounds ? edges / l->out : NAN, 1e3 * read, (double)info.stored / (double)l->live.n,
+              (double)info.segments / (double)info.rows, (double)info.row_rewrites,
+              (double)info.defragmentations);
     l->in = l->out = 0;
 }
 
@@ -102,7 +104,8 @@ static void live(const aging *a, const char *name, bool window, dcsr_defragmenta
     const dcsr_matrix_options options = {.defragmentation = defragmentation};
     bench_table *table = bench_table_begin(
         a->b, title, "a round is one batch in and one out; million live edges, bytes, million edges a second",
-        "log | round:%.0f live_m:%.2f bytes/edge:%.1f matrix_mb:%.0f resident_mb:%.0f in_meps:%.2f "
+        "log | round:%.0f live_m:%.2f bytes/edge:%.1f of_live:%.2f matrix_mb:%.0f resident_mb:%.0f "
+        "in_meps:%.2f "
         "out_meps:%.2f "
         "read_ms:%.3g stored/live:%.2f segments/row:%.2f rewrites:%.0f defrags:%.0f");
     life l = {.next = half, .live = bench_entries_allocate(half + a->batch)};

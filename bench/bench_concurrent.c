@@ -103,9 +103,10 @@ static void play(scene *s, reader reads, size_t batch)
                                           : "writer",
                            reader_name[reads]),
               batch ? (double)batch : NAN, 1e3 * read, 1e3 * bench_percentile(&s->reads, 0.9),
-              1e3 * bench_percentile(&s->reads, 0.99), reads ? (double)s->reads.count : NAN,
-              reads ? (double)s->versions : NAN, read / s->alone[reads], 1e-6 * rate, rate / s->rate,
-              1e3 * bench_median(&s->batches), 1e3 * bench_percentile(&s->batches, 0.99));
+              1e3 * bench_percentile(&s->reads, 0.99), bench_percentile(&s->reads, 0.99) / read,
+              reads ? (double)s->reads.count : NAN, reads ? (double)s->versions : NAN, read / s->alone[reads],
+              1e-6 * rate, rate / s->rate, 1e3 * bench_median(&s->batches),
+              1e3 * bench_percentile(&s->batches, 0.99));
     bench_samples_free(&s->reads);
     bench_samples_free(&s->batches);
     dcsr_matrix_destroy(s->matrix);
@@ -148,7 +149,8 @@ int main(int argc, char **argv)
         &b, "concurrent",
         "milliseconds a reading (50, 90, 99 percent) and a batch; million edges a second; slower, of_alone: "
         "what the reader takes and the writer's rate, over those alone",
-        "who reads | batch:%.0f read_p50:%.3g read_p90:%.3g read_p99:%.3g readings:%.0f versions:%.0f "
+        "who reads | batch:%.0f read_p50:%.3g read_p90:%.3g read_p99:%.3g p99/p50:%.2f readings:%.0f "
+        "versions:%.0f "
         "slower:%.2f "
         "write_meps:%.2f of_alone:%.2f batch_p50:%.3g batch_p99:%.3g");
     play_all(&s);

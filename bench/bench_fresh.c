@@ -25,10 +25,12 @@ static const char *const way_name[] = {"set", "build"};
 typedef struct contest {
     bench *b;
     dcsr_type type;
-    bench_entries pool;             /* distinct new edges */
-    size_t used;                    /* of the pool, by the batches that were appended */
-    bool held;                      /* somebody holds the first version all the while */
-    double most_bytes;              /* of the matrix after a round, for each edge that it has */
+    bench_entries pool; /* distinct new edges */
+    size_t used;        /* of the pool, by the batches that were appended */
+    bool held;          /* somebody holds the first version all the while */
+    uint64_t rows;
+    double most_bytes,
+        most_of_live; /* of the matrix after a round of this size: for each edge, of live data */
     dcsr_matrix *matrix, *appended; /* the latter resolves when somebody reads, which nobody does */
     peer_graph *peer;               /* NULL: none */
     bench_samples ours[KINDS], appending[KINDS], theirs[KINDS][PEER_WAYS];
@@ -57,6 +59,7 @@ static void change(contest *c, kind what, const bench_entries *batch)
     BENCH_OK(dcsr_matrix_get_info(c->matrix, &info));
     dcsr_view_destroy(view);
     c->most_bytes = fmax(c->most_bytes, (double)info.bytes / (double)seen.nnz);
+    c->most_of_live = fmax(c->most_of_live, (double)info.bytes / bench_csr_bytes(seen.nnz, c->rows, c->type));
     before = bench_now();
     apply(c, c->appended, what, batch);
     bench_samples_add(&c->appending[what], bench_now() - before);
@@ -108,12 +111,13 @@ static void on_size(contest *c, bench_table *table, size_t size, size_t rounds)
                      worst = bench_percentile(&c->ours[what], 1);
         bench_row(table, BENCH_LABELS(kind_name[what], c->peer ? way_name[way] : "none"), n, (double)rounds,
                   1e-6 * n / bench_median(&c->appending[what]), 1e-6 * n / ours, 1e3 * ours, 1e3 * worst,
-                  worst / ours, c->most_bytes, 1e-6 * n / theirs, 1e3 * theirs,
+                  worst / ours, c->most_bytes, c->most_of_live, 1e-6 * n / theirs, 1e3 * theirs,
                   1e3 * bench_percentile(&c->theirs[what][way], 1), theirs / ours);
         bench_samples_free(&c->ours[what]);
         bench_samples_free(&c->appending[what]);
         for (peer_way w = PEER_SET; w < PEER_WAYS; w++) bench_samples_free(&c->theirs[what][w]);
     }
+    c->most_bytes = c->most_of_live = 0;
 }
 
 static void check_size(contest *c, uint64_t expected)
@@ -129,7 +133,7 @@ typedef struct size_class {
 } size_class;
 
 static const size_class on_host[] = {{10000, 40}, {100000, 30}, {1000000, 10}},
-                        on_gpu[] = {{1, 100}, {10000, 40}, {100000, 30}, {1000000, 10}, {10000000, 1}},
+                        on_gpu[] = {{1, 100}, {10000, 40}, {100000, 30}, {1000000, 10}, {16000000, 1}},
                         quick[] = {{1, 3}, {1000, 3}, {5000, 3}, {20000, 3}};
 
 static const size_class *sizes_of(const bench *b, int *count)
@@ -143,7 +147,7 @@ static const size_class *sizes_of(const bench *b, int *count)
 static void compete(bench *b, dcsr_type type, const bench_csr *graph, const bench_entries *all,
                     const bench_entries *pool, bool held)
 {
-    contest c = {.b = b, .type = type, .pool = *pool, .held = held};
+    contest c = {.b = b, .type = type, .pool = *pool, .held = held, .rows = graph->rows};
     dcsr_view *first = NULL;
     int sizes;
     const size_class *size = sizes_of(b, &sizes);
@@ -160,7 +164,8 @@ static void compete(bench *b, dcsr_type type, const bench_csr *graph, const benc
         b->gpu ? "a batch in the GPU's memory and a view without duplicates"
                : "a batch and a view without duplicates; ratio: GraphBLAS over dcsr",
         "round peer_way | batch:%.0f rounds:%.0f append_meps:%.3g fresh_meps:%.3g median_ms:%.3g "
-        "worst_ms:%.3g worst/median:%.2f bytes/edge:%.1f peer_meps:%.3g peer_ms:%.3g peer_worst_ms:%.3g "
+        "worst_ms:%.3g worst/median:%.2f bytes/edge:%.1f of_live:%.2f peer_meps:%.3g peer_ms:%.3g "
+        "peer_worst_ms:%.3g "
         "ratio:%.2f");
     for (int s = 0; s < sizes; s++) {
         char what[64];
@@ -189,7 +194,7 @@ int main(int argc, char **argv)
     bench_csr graph = bench_csr_from_entries(&edges, size, size);
     bench_entries_free(&edges);
     /* More than are needed, since some exist already or come twice. */
-    const size_t most = BENCH_SIZE_ON(&b, 120000, 16000000, 34000000);
+    const size_t most = BENCH_SIZE_ON(&b, 120000, 16000000, 50000000);
     bench_entries pool = bench_entries_rmat(&b, scale, 16 * size, 2 * most, 1);
     bench_entries_only_new(&pool, &graph, 1);
     if (pool.n < most) bench_die("only %zu new edges", pool.n);

@@ -35,6 +35,12 @@ double bench_time_cold(bench *b, void (*work)(void *), void *argument, size_t le
 bench_entries bench_entries_on_gpu(const bench_entries *entries, dcsr_type type);
 void bench_entries_free_on_gpu(bench_entries *entries);
 
+/* What a CSR of so many entries would take: the live data that the memory of a matrix is held against. */
+static inline double bench_csr_bytes(uint64_t nnz, uint64_t rows, dcsr_type type)
+{
+    return (double)(nnz * (sizeof(uint32_t) + dcsr_type_size(type)) + rows * sizeof(uint64_t));
+}
+
 /* Queues a batch for insertion or removal; its arrays are on the GPU or the host's. `ticket` may be NULL. */
 void bench_queue(dcsr_matrix *matrix, dcsr_type type, bool remove, const bench_entries *batch, bool on_gpu,
                  dcsr_ticket **ticket);

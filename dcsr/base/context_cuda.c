@@ -13,7 +13,9 @@ static dcsr_status open(dcsr_context *context)
 
 static void close(dcsr_context *context)
 {
-    while (context->idle_streams) dcsr_i_cuda_stream_destroy(context->idle[--context->idle_streams]);
+    for (int use = 0; use < 2; use++)
+        while (context->idle_streams[use])
+            dcsr_i_cuda_stream_destroy(context->idle[use][--context->idle_streams[use]]);
     dcsr_i_pinned_keep(-1);
     dcsr_i_cuda_close(context->cuda);
 }
@@ -61,24 +63,35 @@ static const char *built_for(void)
     return built_for_text;
 }
 
-dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context)
+static dcsr_i_cuda_stream *borrow(dcsr_context *context, dcsr_i_cuda_use use)
 {
     dcsr_i_cuda_stream *stream = NULL;
     pthread_mutex_lock(&context->lock);
-    if (context->idle_streams) stream = context->idle[--context->idle_streams];
+    if (context->idle_streams[use]) stream = context->idle[use][--context->idle_streams[use]];
     pthread_mutex_unlock(&context->lock);
-    if (!stream && dcsr_i_cuda_stream_create(&stream, context->cuda) != DCSR_OK) return NULL;
+    if (!stream && dcsr_i_cuda_stream_create(&stream, context->cuda, use) != DCSR_OK) return NULL;
     dcsr_i_cuda_enter(stream);
     return stream;
+}
+
+dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context)
+{
+    return borrow(context, DCSR_CUDA_TO_READ);
+}
+
+dcsr_i_cuda_stream *dcsr_i_stream_borrow_to_write(dcsr_context *context)
+{
+    return borrow(context, DCSR_CUDA_TO_WRITE);
 }
 
 void dcsr_i_stream_return(dcsr_context *context, dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;
     dcsr_i_cuda_leave(stream);
+    const dcsr_i_cuda_use use = dcsr_i_cuda_use_of(stream);
     pthread_mutex_lock(&context->lock);
-    bool kept = context->idle_streams < DCSR_I_IDLE_STREAMS;
-    if (kept) context->idle[context->idle_streams++] = stream;
+    bool kept = context->idle_streams[use] < DCSR_I_IDLE_STREAMS;
+    if (kept) context->idle[use][context->idle_streams[use]++] = stream;
     pthread_mutex_unlock(&context->lock);
     if (!kept) dcsr_i_cuda_stream_destroy(stream);
 }

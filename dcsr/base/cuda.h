@@ -71,8 +71,12 @@ dcsr_status dcsr_i_cuda_result(dcsr_i_cuda_device *device, int error, const char
 
 /* ---- Streams: stream.cu ---- */
 
+/* What a stream is for: the blocks of a reader's kernels go before those of a writer's. */
+typedef enum dcsr_i_cuda_use { DCSR_CUDA_TO_READ, DCSR_CUDA_TO_WRITE } dcsr_i_cuda_use;
 /* A stream that takes no part in the legacy default stream's ordering. */
-dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device);
+dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device,
+                                      dcsr_i_cuda_use use);
+dcsr_i_cuda_use dcsr_i_cuda_use_of(const dcsr_i_cuda_stream *stream);
 /* Waits for what is on it. NULL does nothing. */
 void dcsr_i_cuda_stream_destroy(dcsr_i_cuda_stream *stream);
 /* Around the use of a stream by a thread that is not the library's own: enter makes the stream's device the

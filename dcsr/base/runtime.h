@@ -54,8 +54,9 @@ struct dcsr_context {
     dcsr_i_member *members;
     dcsr_i_member *closing; /* the member whose close() runs */
     uint64_t matrices;
-    struct dcsr_i_cuda_stream *idle[DCSR_I_IDLE_STREAMS]; /* that no thread has borrowed */
-    int idle_streams;
+    /* Those that no thread has borrowed, by what they are for (dcsr_i_cuda_use). */
+    struct dcsr_i_cuda_stream *idle[2][DCSR_I_IDLE_STREAMS];
+    int idle_streams[2];
 
     /* Written by every allocation, so on a cache line of their own. */
     _Alignas(64) _Atomic uint64_t used[DCSR_I_POOLS];
@@ -83,6 +84,8 @@ bool dcsr_i_gpu_is_built(void);
  * other stream's by itself. It is to be returned by the same thread, with nothing on it that has not been
  * waited for. */
 struct dcsr_i_cuda_stream *dcsr_i_stream_borrow(dcsr_context *context);
+/* The same for who changes a matrix: its kernels go behind those of readers. */
+struct dcsr_i_cuda_stream *dcsr_i_stream_borrow_to_write(dcsr_context *context);
 void dcsr_i_stream_return(dcsr_context *context, struct dcsr_i_cuda_stream *stream);
 
 /* What the allocator says about itself: its name, and the bytes of its pages in use and held, over all

@@ -164,6 +164,10 @@ static cudaError_t create_pool(dcsr_i_cuda_device *device)
     if (error != cudaSuccess) return error;
     uint64_t keep_all = UINT64_MAX;
     error = cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &keep_all);
+    /* Else a reader's memory might be what a writer has just freed, and its work wait for all of the writer's. */
+    int no = 0;
+    if (error == cudaSuccess)
+        error = cudaMemPoolSetAttribute(device->pool, cudaMemPoolReuseAllowInternalDependencies, &no);
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&device->frees, cudaStreamNonBlocking);
     if (error != cudaSuccess) cudaMemPoolDestroy(device->pool);
     return error;

@@ -24,6 +24,7 @@ struct dcsr_i_cuda_device {
 
 struct dcsr_i_cuda_stream {
     dcsr_i_cuda_device *device;
+    dcsr_i_cuda_use use;
     cudaStream_t raw;
     cudaEvent_t event;  /* to wait for, and to order streams by; sleeps rather than spins */
     int error;          /* the first failure since the last wait (a cudaError_t) */

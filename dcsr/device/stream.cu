@@ -16,16 +16,27 @@ enum { MOST_THREADS = 1024, BLOCKS_PER_MULTIPROCESSOR = 32 };
 
 /* ---- Coming and going ---- */
 
+/* Where blocks of several kernels wait for a multiprocessor, those of a reader come first: its kernels are short, and
+ * it waits for each, while a writer's are many. */
+static int priority_of(dcsr_i_cuda_use use)
+{
+    int least = 0, greatest = 0;
+    if (cudaDeviceGetStreamPriorityRange(&least, &greatest) != cudaSuccess) cudaGetLastError();
+    return use == DCSR_CUDA_TO_READ ? greatest : least;
+}
+
 static cudaError_t create_raw(dcsr_i_cuda_stream *stream)
 {
-    cudaError_t error = cudaStreamCreateWithFlags(&stream->raw, cudaStreamNonBlocking);
+    cudaError_t error =
+        cudaStreamCreateWithPriority(&stream->raw, cudaStreamNonBlocking, priority_of(stream->use));
     if (error != cudaSuccess) return error;
     error = cudaEventCreateWithFlags(&stream->event, cudaEventBlockingSync | cudaEventDisableTiming);
     if (error != cudaSuccess) cudaStreamDestroy(stream->raw);
     return error;
 }
 
-dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device)
+dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_device *device,
+                                      dcsr_i_cuda_use use)
 {
     *stream = nullptr;
     DCSR_TRY(dcsr_i_cuda_check(device));
@@ -33,6 +44,7 @@ dcsr_status dcsr_i_cuda_stream_create(dcsr_i_cuda_stream **stream, dcsr_i_cuda_d
         static_cast<dcsr_i_cuda_stream *>(dcsr_i_calloc(nullptr, DCSR_I_SCRATCH, 1, sizeof *created));
     if (!created) return DCSR_ERROR_OUT_OF_MEMORY;
     created->device = device;
+    created->use = use;
     dcsr_i_cuda_enter(created);
     dcsr_status status = dcsr_i_cuda_result(device, create_raw(created), "creating a stream");
     dcsr_i_cuda_leave(created);
@@ -83,6 +95,11 @@ void dcsr_i_cuda_step_out(dcsr_i_cuda_stream *stream)
 {
     if (stream->callers_device != stream->device->number)
         dcsr_i_cuda_note(stream, cudaSetDevice(stream->callers_device));
+}
+
+dcsr_i_cuda_use dcsr_i_cuda_use_of(const dcsr_i_cuda_stream *stream)
+{
+    return stream->use;
 }
 
 dcsr_i_cuda_device *dcsr_i_cuda_device_of(const dcsr_i_cuda_stream *stream)

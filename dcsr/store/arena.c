@@ -261,9 +261,8 @@ void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
 }
 
 /* Next fit among free blocks below top; UINT64_MAX when there is no extent of `count`. */
-static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
+static uint64_t find_next_run(dcsr_i_arena *arena, uint64_t count)
 {
-    if (arena->free_blocks < count) return UINT64_MAX;
     uint64_t extent = 0;
     uint64_t start = arena->search < arena->top ? arena->search : 0;
     for (uint64_t step = 0, b = start; step < arena->top + count && step < 2 * arena->top; step++) {
@@ -277,18 +276,43 @@ static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
     return UINT64_MAX;
 }
 
-/* Returns the memory of free blocks to the system. Behind the last block nothing is in use either. */
-static void trim_locked(dcsr_i_arena *arena)
+/* Best fit, the lowest one, likewise. A device has few blocks, and its batches want large extents: small ones are not
+ * to break these up. */
+static uint64_t find_best_run(const dcsr_i_arena *arena, uint64_t count)
+{
+    uint64_t best = UINT64_MAX, least = UINT64_MAX;
+    for (uint64_t b = 0, first; b < arena->top; b++) {
+        for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
+        if (b - first >= count && b - first < least) best = first, least = b - first;
+    }
+    return best;
+}
+
+static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
+{
+    if (arena->free_blocks < count) return UINT64_MAX;
+    return arena->context->cuda ? find_best_run(arena, count) : find_next_run(arena, count);
+}
+
+/* Returns the memory of free blocks to the system, from the last ones on, until no more than `kept` blocks without a
+ * use have some. Behind the last block nothing is in use either. */
+static void trim_locked(dcsr_i_arena *arena, uint64_t kept)
 {
     if (arena->in_heap) return;
-    for (uint64_t b = 0, first; b < arena->top; b++) {
-        if (!is_free(&arena->block[b])) continue;
-        for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
-        uint64_t count = (b < arena->top ? b : arena->limit) - first;
-        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first), column_bytes(arena, count));
+    for (uint64_t end = arena->limit, b = arena->top;; end = b) {
+        while (b && is_free(&arena->block[b - 1])) b--;
+        uint64_t there = arena->column_memory.bytes / column_bytes(arena, 1),
+                 used = arena->top - arena->free_blocks;
+        if (there <= used + kept) return;
+        const uint64_t last = end < arena->top ? end : arena->top, excess = there - used - kept,
+                       first = kept && last - b > excess ? last - excess : b;
+        dcsr_i_mapping_discard(&arena->column_memory, column_bytes(arena, first),
+                               column_bytes(arena, end - first));
         if (arena->value_size)
             dcsr_i_mapping_discard(&arena->value_memory, value_bytes(arena, first),
-                                   value_bytes(arena, count));
+                                   value_bytes(arena, end - first));
+        while (b && !is_free(&arena->block[b - 1])) b--;
+        if (!b) return;
     }
 }
 
@@ -308,7 +332,7 @@ static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t count, uint64_t ve
     if (b + count > 1) DCSR_TRY(leave_heap(arena));
     if (!arena->in_heap && populate(arena, b, count) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
-        trim_locked(arena);
+        trim_locked(arena, 0);
         DCSR_TRY(populate(arena, b, count));
     }
     if (b + count > arena->top) {
@@ -542,11 +566,16 @@ bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block)
     return sparse;
 }
 
-void dcsr_i_arena_trim(dcsr_i_arena *arena)
+void dcsr_i_arena_trim_to(dcsr_i_arena *arena, uint64_t kept)
 {
     pthread_mutex_lock(&arena->lock);
-    trim_locked(arena);
+    trim_locked(arena, kept >> arena->shift);
     pthread_mutex_unlock(&arena->lock);
+}
+
+void dcsr_i_arena_trim(dcsr_i_arena *arena)
+{
+    dcsr_i_arena_trim_to(arena, 0);
 }
 
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena)

@@ -122,8 +122,10 @@ uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uin
 uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born);
 /* Whether less than three quarters of a block are in use. */
 bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block);
-/* Returns the memory of free blocks to the system. */
+/* Returns the memory of free blocks to the system: of all, or from the last ones on until those that are left with some
+ * have no more than so many places. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);
+void dcsr_i_arena_trim_to(dcsr_i_arena *arena, uint64_t kept);
 /* Entries handed out and not given back; bytes of memory held; blocks ever used; log2 of a block's entries.
  */
 uint64_t dcsr_i_arena_used(dcsr_i_arena *arena);

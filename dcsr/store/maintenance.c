@@ -95,10 +95,15 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
 /* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to so many halves
  * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
- * what is stored, so that small ones are not delayed, and twice as much as they have taken, so that it keeps up. A
- * device moves all rows at once, and later; so is done wherever MOST_SPACE times what is stored is taken. */
+ * what is stored, so that small ones are not delayed, and twice as much as they have taken, so that it keeps up. Where
+ * MOST_SPACE times what is stored is taken all rows are moved at once. */
 enum { MOST_HALVES = 3, SMALL_SPACE = 1 << 18, TOMBSTONE_SHARE = 6, PORTIONS = 64 };
 enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
+
+/* On a device rows are tidied where the holes - places that nobody has in blocks in use - are more than one HOLES-th of
+ * what is stored and a few blocks; where batches are appended, more. Moving is cheap there and starting is not: so in
+ * larger portions, when batches have taken one DEVICE_PORTIONS-th of what is stored, or so many places. */
+enum { HOLES = 8, HOLES_OF_APPENDED = 2, FEW_BLOCKS = 4, DEVICE_PORTIONS = 8, LARGE_PORTION = 1 << 23 };
 
 typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
 
@@ -106,6 +111,26 @@ typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } du
 static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
 {
     return table->extra_segments && reads * JUMP_COST >= table->stored * MOVE_COST;
+}
+
+/* Whether batches are resolved as they come. */
+static bool is_read_fresh(const dcsr_matrix *matrix)
+{
+    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
+    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
+    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
+}
+
+/* Whether it is worth it to empty blocks of a device. */
+static bool has_holes(dcsr_matrix *matrix)
+{
+    dcsr_i_arena *arena = &matrix->arena;
+    const uint64_t stored = matrix->versions.current->stored, portion = stored / DEVICE_PORTIONS,
+                   least = portion < LARGE_PORTION ? portion : LARGE_PORTION,
+                   few = (uint64_t)FEW_BLOCKS << dcsr_i_arena_shift(arena);
+    if (atomic_load(&matrix->due.taken) <= least) return false;
+    const uint64_t most = stored / (is_read_fresh(matrix) ? HOLES : HOLES_OF_APPENDED) + few;
+    return dcsr_i_arena_held(arena) > dcsr_i_arena_used(arena) + most;
 }
 
 /* In the matrix's turn. */
@@ -117,7 +142,7 @@ static due what_is_due(dcsr_matrix *matrix)
     const bool device = matrix->context->cuda;
     const uint64_t held = dcsr_i_arena_held(&matrix->arena);
     if (held > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
-    const bool space = !device && held > MOST_HALVES * table->stored / 2 + SMALL_SPACE;
+    const bool space = held > MOST_HALVES * table->stored / 2 + SMALL_SPACE;
     if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))
         return table->extra_segments * 8 < table->rows ? MOVING_SELECTED : MOVING_ALL;
     uint64_t deletions = atomic_load(&matrix->due.deletions), last = atomic_load(&matrix->due.resolved_last);
@@ -126,16 +151,9 @@ static due what_is_due(dcsr_matrix *matrix)
     /* The second view that has to do the same work is one too many: the store should. */
     bool twice = last && atomic_load(&matrix->due.resolve_reads) / 2 >= last;
     if (twice || (tombstones && device)) return RESOLVING;
+    if (device) return has_holes(matrix) ? TIDYING : NOTHING;
     const bool portion = atomic_load(&matrix->due.taken) > table->stored / PORTIONS;
     return portion && (tombstones || space) ? TIDYING : NOTHING;
-}
-
-/* Whether batches are resolved as they come. */
-static bool is_read_fresh(const dcsr_matrix *matrix)
-{
-    const dcsr_matrix *owner = matrix->transpose.owner ? matrix->transpose.owner : matrix;
-    if (owner->resolve != DCSR_RESOLVE_AUTO) return owner->resolve == DCSR_RESOLVE_ON_INSERT;
-    return atomic_load_explicit(&matrix->due.fresh, memory_order_relaxed) > 0;
 }
 
 /* Moves a portion of the rows that lie apart, are unresolved, or have much room left. */
@@ -155,6 +173,20 @@ static dcsr_status tidy(dcsr_matrix *matrix)
     return DCSR_OK;
 }
 
+/* Moves the rows out of the emptiest blocks, so many entries as batches have taken places, and as many again. What the
+ * next batches will take is kept. */
+static dcsr_status tidy_device(dcsr_matrix *matrix)
+{
+    const uint64_t taken = atomic_exchange(&matrix->due.taken, 0);
+    const dcsr_i_selection selection = {.kind = DCSR_I_UNTIDY_ROWS,
+                                        .column_limit = DCSR_MAX_COLS,
+                                        .slack = !is_read_fresh(matrix),
+                                        .most = 2 * taken};
+    DCSR_TRY(rewrite_selected(matrix, &selection));
+    dcsr_i_arena_trim_to(&matrix->arena, taken + matrix->versions.current->stored / 4);
+    return DCSR_OK;
+}
+
 /* Returns whether that has made another version. What fails leaves the matrix as it was, and is due still. */
 static bool do_what_is_due(dcsr_matrix *matrix)
 {
@@ -167,7 +199,10 @@ static bool do_what_is_due(dcsr_matrix *matrix)
             atomic_store(&matrix->due.reads_seen, atomic_load(&matrix->due.extra_reads));
         break;
     case TIDYING:
-        tidy(matrix);
+        if (matrix->context->cuda)
+            tidy_device(matrix);
+        else
+            tidy(matrix);
         break;
     case RESOLVING:
         resolve(matrix);

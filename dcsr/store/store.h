@@ -257,7 +257,8 @@ typedef enum dcsr_i_rows_kind {
     DCSR_I_UNSORTED_ROWS,            /* unresolved ones and those whose columns do not ascend */
     DCSR_I_ROWS_BEYOND,              /* with a column from column_limit on */
     DCSR_I_UNTIDY_ROWS /* unresolved ones, those of several segments or with much more room than they
-                                        need, and those in blocks of which less than most is in use; on the cpu */
+                                        need, and those in blocks of which less than most is in use; on a
+                                        device those in the blocks of which least is in use */
 } dcsr_i_rows_kind;
 
 /* Rows to be rewritten into one segment each; those that may hold duplicates or tombstones are also
@@ -270,7 +271,7 @@ typedef struct dcsr_i_selection {
     bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
     uint64_t first_page,
         most; /* DCSR_I_UNTIDY_ROWS: from this page on, until so many entries are selected, or a
-                                  share of the pages have been looked at */
+                                  share of the pages have been looked at; on a device, of all pages */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {

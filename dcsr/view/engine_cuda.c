@@ -38,14 +38,14 @@ static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols
     matrix->cuda = dcsr_i_calloc(matrix->context, DCSR_I_MATRIX, 1, sizeof *matrix->cuda);
     if (!matrix->cuda) return DCSR_ERROR_OUT_OF_MEMORY;
     DCSR_TRY(open_store(matrix));
-    matrix->cuda->stream = dcsr_i_stream_borrow(matrix->context);
+    matrix->cuda->stream = dcsr_i_stream_borrow_to_write(matrix->context);
     if (!matrix->cuda->stream) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_status status = make_empty(matrix, rows, cols);
     dcsr_i_cuda_leave(matrix->cuda->stream);
     return status;
 }
 
-/* Readers may have a stream next that a matrix has had. */
+/* Another matrix may have it next. */
 static void give_stream(dcsr_matrix *matrix, dcsr_i_cuda_stream *stream)
 {
     if (!stream) return;

@@ -170,7 +170,7 @@ Test(spmv_device, runs_in_the_order_of_the_callers_streams)
     double(*numbers)[2][COLS] = dcsr_i_alloc(context, DCSR_I_PINNED, ROUNDS, sizeof *numbers);
     cr_assert(got && numbers);
     for (int i = 0; i < 2; i++) {
-        TEST_OK(dcsr_i_cuda_stream_create(&callers[i], device));
+        TEST_OK(dcsr_i_cuda_stream_create(&callers[i], device, DCSR_CUDA_TO_READ));
         x[i] = (double *)on_device(COLS * sizeof **x);
         y[i] = (double *)on_device(ROWS * sizeof **y);
     }

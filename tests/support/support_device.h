@@ -37,7 +37,7 @@ static inline void open_limited(uint64_t limit)
     dcsr_context_options options = {.device = DCSR_DEVICE_CUDA, .threads = 1, .memory_limit = limit};
     TEST_OK(dcsr_context_create(&context, &options));
     device = context->cuda;
-    TEST_OK(dcsr_i_cuda_stream_create(&stream, device));
+    TEST_OK(dcsr_i_cuda_stream_create(&stream, device, DCSR_CUDA_TO_READ));
 }
 
 static inline void open_device(void)

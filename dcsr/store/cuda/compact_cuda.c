@@ -13,6 +13,7 @@ typedef struct layout {
     uint64_t *offsets; /* rows + 1, on the device */
     dcsr_i_cuda_page_need *needs;
     uint64_t pages, used; /* of the table, of those with entries: `used` needs */
+    uint8_t *found;       /* of each page, whether it has entries; in the stream's landing area */
     uint64_t first;
     const uint32_t *old_root; /* of rows that only move, on the device */
     bool taken;
@@ -88,24 +89,34 @@ static void end(layout *l, dcsr_status status)
 
 /* ---- Defragmentation ---- */
 
-/* Notes which pages have entries: by the offsets, or by the lengths of rows that stand anywhere. */
-static dcsr_status find_used_pages(layout *l, const uint32_t *length)
+/* Has the device look which pages have entries: by the offsets, or by the lengths of rows that stand anywhere. */
+static dcsr_status look_for_used_pages(layout *l, const uint32_t *length)
 {
-    uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used),
-            *landing = dcsr_i_cuda_landing(l->stream, l->pages);
-    dcsr_status status = used && landing ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-    if (status == DCSR_OK) {
-        if (length)
-            dcsr_i_cuda_find_pages_of_rows(l->stream, length, l->rows, used);
-        else
-            dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
-        dcsr_i_cuda_copy(l->stream, landing, used, l->pages);
-        status = dcsr_i_cuda_wait(l->stream, "defragmenting");
-    }
-    for (uint64_t p = 0; p < l->pages && status == DCSR_OK; p++)
-        if (landing[p]) need_page(l, p);
+    uint8_t *used = dcsr_i_cuda_alloc(l->stream, DCSR_I_SCRATCH, l->pages, sizeof *used);
+    l->found = dcsr_i_cuda_landing(l->stream, l->pages);
+    dcsr_status status = used && l->found ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (status == DCSR_OK && length)
+        dcsr_i_cuda_find_pages_of_rows(l->stream, length, l->rows, used);
+    else if (status == DCSR_OK)
+        dcsr_i_cuda_find_used_pages(l->stream, l->offsets, l->rows, used);
+    if (status == DCSR_OK) dcsr_i_cuda_copy(l->stream, l->found, used, l->pages);
     dcsr_i_cuda_free(l->stream, DCSR_I_SCRATCH, used, l->pages, sizeof *used);
     return status;
+}
+
+/* Waits for it, and notes them. */
+static dcsr_status note_used_pages(layout *l)
+{
+    DCSR_TRY(dcsr_i_cuda_wait(l->stream, "defragmenting"));
+    for (uint64_t p = 0; p < l->pages; p++)
+        if (l->found[p]) need_page(l, p);
+    return DCSR_OK;
+}
+
+static dcsr_status find_used_pages(layout *l, const uint32_t *length)
+{
+    DCSR_TRY(look_for_used_pages(l, length));
+    return note_used_pages(l);
 }
 
 /* The old home: blocks of the arena that are freed as a whole once the rows have moved out. */
@@ -148,7 +159,8 @@ static void end_move(layout *l, const home *old, dcsr_status status)
     dcsr_i_free(matrix->context, DCSR_I_MATRIX, old->extents, old->count, sizeof *old->extents);
 }
 
-/* While the device moves entries, the host sees to the pages. */
+/* While the device sums up lengths, the host maps memory for the rows; while it moves entries, the host sees to the
+ * pages. */
 static dcsr_status move_rows(layout *l, home *old)
 {
     dcsr_matrix *matrix = l->matrix;
@@ -156,8 +168,9 @@ static dcsr_status move_rows(layout *l, home *old)
     DCSR_TRY(start(l, true));
     dcsr_i_cuda_walk walk = {dcsr_i_cuda_rows_of_table(matrix, base), NULL, base->rows, l->offsets};
     DCSR_TRY(dcsr_i_cuda_sum_lengths(l->stream, &walk.rows, NULL, l->rows, l->offsets));
-    DCSR_TRY(find_used_pages(l, NULL));
+    DCSR_TRY(look_for_used_pages(l, NULL));
     DCSR_TRY(leave_home(l, old));
+    DCSR_TRY(note_used_pages(l));
     dcsr_i_cuda_gather(l->stream, &walk, l->entries, NULL, matrix->arena.columns + l->first,
                        values_at(l, l->first));
     DCSR_TRY(make_table(l, retired_home(l, old)));

@@ -487,6 +487,7 @@ static void publish(batch *b)
     table->first = b->device.begin;
     if (plan->moving) dcsr_i_cuda_retire_places(b->build.limbo, matrix, freed_of(b), b->device.moves.blocks);
     atomic_fetch_add(&matrix->counts.row_rewrites, plan->moving);
+    atomic_fetch_add(&matrix->due.taken, plan->places);
     note_needs(b);
     follow(b);
     dcsr_i_publish(matrix, table, b->build.limbo);

@@ -15,6 +15,7 @@ dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
 void dcsr_i_cuda_slots_destroy(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)
 {
     dcsr_context *context = matrix->context;
+    atomic_fetch_sub(&matrix->table_bytes, slots->memory.bytes);
     dcsr_i_mapping_release(&slots->memory);
     dcsr_i_free(context, DCSR_I_MATRIX, slots->free, slots->capacity, sizeof *slots->free);
     dcsr_i_free(context, DCSR_I_MATRIX, slots->born, slots->capacity, sizeof *slots->born);
@@ -44,7 +45,7 @@ static dcsr_status grow_arrays(dcsr_i_cuda_slots *slots, dcsr_context *context, 
     return DCSR_OK;
 }
 
-static dcsr_status grow(dcsr_i_cuda_slots *slots, dcsr_context *context, uint64_t top)
+static dcsr_status grow(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint64_t top)
 {
     /* A quarter more than is needed, so that growing is rare. */
     uint64_t capacity = top + top / 4 + 64;
@@ -59,9 +60,12 @@ static dcsr_status grow(dcsr_i_cuda_slots *slots, dcsr_context *context, uint64_
             "growing a matrix: the address space of %zu bytes for its row table is used up; create the "
             "context with a larger reserve_bytes",
             slots->memory.length);
-    if (top > slots->capacity) DCSR_TRY(grow_arrays(slots, context, (uint32_t)capacity));
-    return dcsr_i_mapping_populate(&slots->memory, slots->top * slots->page_size,
-                                   (top - slots->top) * slots->page_size);
+    if (top > slots->capacity) DCSR_TRY(grow_arrays(slots, matrix->context, (uint32_t)capacity));
+    const uint64_t before = slots->memory.bytes;
+    DCSR_TRY(dcsr_i_mapping_populate(&slots->memory, slots->top * slots->page_size,
+                                     (top - slots->top) * slots->page_size));
+    atomic_fetch_add(&matrix->table_bytes, slots->memory.bytes - before);
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, uint32_t n,
@@ -70,7 +74,7 @@ dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
     pthread_mutex_lock(&matrix->spare.lock);
     uint32_t reused = n < slots->free_count ? n : slots->free_count;
     uint64_t top = (uint64_t)slots->top + n - reused;
-    dcsr_status status = top > slots->top ? grow(slots, matrix->context, top) : DCSR_OK;
+    dcsr_status status = top > slots->top ? grow(slots, matrix, top) : DCSR_OK;
     if (status == DCSR_OK) {
         for (uint32_t i = 0; i < n; i++) {
             taken[i] = i < reused ? slots->free[--slots->free_count] : slots->top++;

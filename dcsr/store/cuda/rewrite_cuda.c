@@ -226,10 +226,21 @@ static dcsr_status in_groups(job *j, do_group *each, void *user)
     return status;
 }
 
+/* Rows that only move are placed at once. */
+static dcsr_status place_all(job *j)
+{
+    const dcsr_i_cuda_rewriting *work = &j->work;
+    uint64_t *scratch = take(j, work->count + 1, sizeof *scratch);
+    dcsr_status status = scratch ? dcsr_i_cuda_place_rows(j->stream, work, 0, work->count, NULL, scratch)
+                                 : DCSR_ERROR_OUT_OF_MEMORY;
+    drop(j, scratch, work->count + 1, sizeof *scratch);
+    return status;
+}
+
 static dcsr_status write_rows(job *j)
 {
     const dcsr_i_cuda_rewriting *work = &j->work;
-    DCSR_TRY(in_groups(j, rewrite_group, NULL));
+    DCSR_TRY(j->resolved ? in_groups(j, rewrite_group, NULL) : place_all(j));
     dcsr_i_cuda_walk walk = {work->rows, work->list, work->count, work->moved};
     dcsr_i_cuda_gather(j->stream, &walk, j->moved, work->begin, j->matrix->arena.columns,
                        j->matrix->arena.values);
@@ -354,7 +365,8 @@ dcsr_status dcsr_i_cuda_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, c
     job j = job_of(matrix, stream, base, selection);
     uint32_t *list;
     uint64_t count;
-    dcsr_status status = dcsr_i_cuda_select_rows(&list, &count, stream, base, &j.work.rows, selection);
+    dcsr_status status =
+        dcsr_i_cuda_select_rows(&list, &count, stream, matrix, base, &j.work.rows, selection);
     if (status == DCSR_OK && count) status = rewrite_list(result, &j, version, list, count);
     drop(&j, list, count, sizeof *list);
     if (selection->for_view)

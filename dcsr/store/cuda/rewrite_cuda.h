@@ -30,6 +30,10 @@ static inline uint64_t dcsr_i_cuda_bitmap_words(uint64_t rows)
 /* Sets the bits of the rows that have any of the marks, clears the others. */
 void dcsr_i_cuda_select_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, unsigned marks,
                                uint32_t *bitmap);
+/* The same for rows that have places in a block b of the arena, of 2^shift places, with chosen[b] not 0; only segments
+ * smaller than a block count. */
+void dcsr_i_cuda_select_in_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                  const uint8_t *chosen, int shift, uint32_t *bitmap);
 /* Sets the bits of further rows of a walk over all rows, which has `entries`: those whose columns do not
  * ascend (strictly: no two are equal either), those with a column from `limit` on. */
 void dcsr_i_cuda_select_unsorted(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
@@ -43,11 +47,12 @@ dcsr_status dcsr_i_cuda_count_bits(dcsr_i_cuda_stream *stream, const uint32_t *b
 void dcsr_i_cuda_coo_rows(dcsr_i_cuda_stream *stream, const uint32_t *bitmap, uint64_t words,
                           const uint64_t *before, uint32_t *list);
 
-/* Lists the rows that are selected, ascending: *count of them in *list, which the caller frees
- * (DCSR_I_SCRATCH), NULL for none. Waits for the stream. select_rows_cuda.c. */
+/* Lists the rows of a version of the matrix that are selected, ascending: *count of them in *list, which the caller
+ * frees (DCSR_I_SCRATCH), NULL for none. Waits for the stream. Untidy rows are those in the blocks of which least is in
+ * use, as far as no more than selection->most places are in use in these. select_rows_cuda.c. */
 dcsr_status dcsr_i_cuda_select_rows(uint32_t **list, uint64_t *count, dcsr_i_cuda_stream *stream,
-                                    const struct dcsr_i_table *base, const dcsr_i_cuda_rows *rows,
-                                    const struct dcsr_i_selection *selection);
+                                    dcsr_matrix *matrix, const struct dcsr_i_table *base,
+                                    const dcsr_i_cuda_rows *rows, const struct dcsr_i_selection *selection);
 
 /* ---- What rows take up: rewrite.cu ---- */
 

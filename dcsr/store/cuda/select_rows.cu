@@ -1,7 +1,8 @@
 /* select_rows.cu: finding the rows that are to be rewritten.
  *
- * By marks: a bit per row is read and written. By order or by columns: each entry's column is read once, in
- * tiles of equal work (balanced_walk.cuh). The bitmap is then counted and listed: 4 bytes a row that is meant. */
+ * By marks: a bit per row is read and written. By place: 16 bytes per row and segment. By order or by columns: each
+ * entry's column is read once, in tiles of equal work (balanced_walk.cuh). The bitmap is then counted and listed: 4
+ * bytes a row that is meant. */
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/store/cuda/rewrite_cuda.h"
 #include "dcsr/store/cuda/balanced_walk.cuh"
@@ -25,6 +26,42 @@ void dcsr_i_cuda_select_marked(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_row
 {
     uint64_t words = dcsr_i_cuda_bitmap_words(rows->rows);
     dcsr_i_cuda_launch(stream, select_marked, words, *rows, words, marks, bitmap);
+}
+
+/* Whether a place of the row is in one of the blocks, which are of 2^shift places. What fills whole blocks leaves whole
+ * blocks. */
+DCSR_CUDA_INLINE bool is_in_blocks(const dcsr_i_cuda_rows &rows, uint64_t row, const uint8_t *chosen,
+                                   int shift)
+{
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
+    const uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
+    if (!page || !page->length[r]) return false;
+    for (int k = 0; k < rows.segments_per_row && page->segment[k] != DCSR_CUDA_NONE; k++) {
+        const uint64_t begin = dcsr_i_segment_begin(rows.segment_page[page->segment[k]].of[r]),
+                       places = dcsr_i_cuda_capacity_of(rows.segment_page, page, r, k);
+        if (places && !(places >> shift) && (chosen[begin >> shift] || chosen[(begin + places - 1) >> shift]))
+            return true;
+    }
+    return false;
+}
+
+/* A warp for each word. */
+static __global__ void select_in_blocks(dcsr_i_cuda_rows rows, uint64_t words, const uint8_t *chosen,
+                                        int shift, uint32_t *bitmap)
+{
+    for (uint64_t w = dcsr_i_cuda_first_warp(); w < words; w += dcsr_i_cuda_warp_step()) {
+        const uint64_t row = w * 32 + dcsr_i_cuda_lane();
+        const bool selected = row < rows.rows && is_in_blocks(rows, row, chosen, shift);
+        const unsigned mask = __ballot_sync(0xffffffffu, selected);
+        if (dcsr_i_cuda_lane() == 0) bitmap[w] = mask;
+    }
+}
+
+void dcsr_i_cuda_select_in_blocks(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,
+                                  const uint8_t *chosen, int shift, uint32_t *bitmap)
+{
+    const uint64_t words = dcsr_i_cuda_bitmap_words(rows->rows);
+    dcsr_i_cuda_launch_warps(stream, select_in_blocks, words, *rows, words, chosen, shift, bitmap);
 }
 
 DCSR_CUDA_INLINE void set_bit(uint32_t *bitmap, uint64_t row)

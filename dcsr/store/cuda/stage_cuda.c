@@ -203,7 +203,7 @@ dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *
     /* An operation in the queue stays there while the worker is at work. What cannot be had for it now may be
      * there when its turn comes. */
     dcsr_i_operation *next = seal_next(matrix);
-    if (next && !store->transfers) store->transfers = dcsr_i_stream_borrow(matrix->context);
+    if (next && !store->transfers) store->transfers = dcsr_i_stream_borrow_to_write(matrix->context);
     if (next && store->transfers && transfer(store->transfers, next) == DCSR_OK)
         next->batch.arrival.ahead = true;
     return DCSR_OK;

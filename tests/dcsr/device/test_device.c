@@ -95,7 +95,7 @@ Test(device, streams_follow_each_other_where_told)
     dcsr_i_cuda_stream *other;
     unsigned char *host = dcsr_i_alloc(context, DCSR_I_PINNED, BYTES, 1);
     char *a = on_device(BYTES), *b = on_device(BYTES);
-    TEST_OK(dcsr_i_cuda_stream_create(&other, device));
+    TEST_OK(dcsr_i_cuda_stream_create(&other, device, DCSR_CUDA_TO_READ));
     cr_assert_eq(dcsr_i_cuda_device_of(other), device);
     for (int round = 0; round < ROUNDS; round++) {
         dcsr_i_cuda_fill(stream, a, round, BYTES);
@@ -130,7 +130,7 @@ Test(device, streams_are_lent_again)
             cr_assert_not_null(dcsr_i_cuda_landing(borrowed[i], 100));
         }
         for (int i = 0; i < STREAMS; i++) dcsr_i_stream_return(context, borrowed[i]);
-        cr_assert_eq(context->idle_streams, DCSR_I_IDLE_STREAMS);
+        cr_assert_eq(context->idle_streams[DCSR_CUDA_TO_READ], DCSR_I_IDLE_STREAMS);
         cr_assert_eq(used(DCSR_I_PINNED), 0, "idle streams hold memory");
     }
     dcsr_i_stream_return(context, NULL);
@@ -185,7 +185,7 @@ Test(failure, breaks_the_context_and_no_more)
     dcsr_i_cuda_stream *other;
     dcsr_context *host;
     dcsr_context_info info;
-    TEST_OK(dcsr_i_cuda_stream_create(&other, device));
+    TEST_OK(dcsr_i_cuda_stream_create(&other, device, DCSR_CUDA_TO_READ));
     char *block = on_device(1000), *pinned = dcsr_i_alloc(context, DCSR_I_PINNED, 1000, 1);
     cr_assert_not_null(dcsr_i_cuda_landing(other, 10));
     fault(stream);
