@@ -159,6 +159,10 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
 void cli_put_list(cli_report *report, const char *key);
 void cli_begin_item(cli_report *report, const char *key);
 void cli_end_item(cli_report *report);
+/* Appends [vertex, score], and the name of the vertex if there is one, to that list; a score that is not real is
+ * whole. */
+void cli_put_scored(cli_report *report, const char *key, const char *label, uint64_t vertex, double score,
+                    bool real, const char *name);
 /* Adds a line to the text only; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
@@ -263,6 +267,13 @@ extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
+extern const cli_command cli_sssp_command;
+extern const cli_command cli_pagerank_command;
+extern const cli_command cli_cc_command;
+extern const cli_command cli_scc_command;
+extern const cli_command cli_triangles_command;
+extern const cli_command cli_clustering_command;
+extern const cli_command cli_kcore_command;
 extern const cli_command cli_row_command;
 extern const cli_command cli_watch_command;
 extern const cli_command cli_closure_command;
