@@ -269,6 +269,7 @@ extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_sssp_command;
 extern const cli_command cli_pagerank_command;
+extern const cli_command cli_bc_command;
 extern const cli_command cli_cc_command;
 extern const cli_command cli_scc_command;
 extern const cli_command cli_triangles_command;

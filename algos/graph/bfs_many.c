@@ -133,7 +133,8 @@ static void search_from(search *s, const uint64_t *sources, uint64_t count)
     memset(s->result, 0, sizeof s->result);
     memset(s->seen, 0, n * sizeof *s->seen);
     s->all = count == SOURCES ? UINT64_MAX : ((uint64_t)1 << count) - 1;
-    s->count = s->found_count = 0;
+    s->count = 0;
+    s->found_count = 0;
     for (uint64_t k = 0; k < count; k++)
         if (!atomic_fetch_or_explicit(&s->next[sources[k]], (uint64_t)1 << k, memory_order_relaxed))
             s->found[s->found_count++] = (uint32_t)sources[k];

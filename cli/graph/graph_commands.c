@@ -20,6 +20,11 @@
             "The vertex to start from, counted from 0, or its name where vertices have names (needed)", 0 \
     }
 
+#define SEED_OPTION                                                                                 \
+    {                                                                                               \
+        "seed", GRAPH_KEY_SEED, "N", 0, "Of what is random: the same gives the same (default 0)", 0 \
+    }
+
 #define TOP_OPTION(what)                              \
     {                                                 \
         "top", GRAPH_KEY_TOP, "N", 0, "Show " what, 0 \
@@ -54,6 +59,15 @@ static const struct argp_option pagerank_options[] = {
      "Start anew at these vertices alone: how near others are to them", 0},
     {"adaptive", GRAPH_KEY_ADAPTIVE, NULL, 0, "Leave out ranks that have settled, in most iterations", 0},
     TOP_OPTION("the N vertices of the highest rank (default 10)"),
+    SYMMETRIC_OPTION,
+    ANSWER_OPTIONS,
+    {0}};
+
+static const struct argp_option bc_options[] = {
+    {"sources", GRAPH_KEY_SOURCES, "V,...", 0, "Paths from these vertices only (default: from all)", 0},
+    {"samples", GRAPH_KEY_SAMPLES, "N", 0, "An estimate by the paths from N vertices, drawn at random", 0},
+    SEED_OPTION,
+    TOP_OPTION("the N vertices that most paths pass (default 10)"),
     SYMMETRIC_OPTION,
     ANSWER_OPTIONS,
     {0}};
@@ -132,6 +146,22 @@ static void put_pagerank(cli_report *report, const graph_task *t)
     cli_put_count(report, "converged", NULL, found->converged);
     cli_put_real(report, "change", found->converged ? "last change" : "not converged", found->change, "");
     cli_put_count(report, "dangling", "without edges", found->dangling);
+}
+
+static dcsr_status compute_bc(graph_task *t)
+{
+    return dcsr_betweenness(t->answer[0], &t->result.betweenness, t->view,
+                            &(dcsr_betweenness_options){.symmetric = graph_given.symmetric,
+                                                        .sources = t->sources,
+                                                        .source_count = t->source_count,
+                                                        .samples = graph_given.samples,
+                                                        .seed = graph_given.seed});
+}
+
+static void put_bc(cli_report *report, const graph_task *t)
+{
+    cli_put_count(report, "sources", "sources", t->result.betweenness.sources);
+    cli_put_count(report, "max_level", "longest path", t->result.betweenness.max_level);
 }
 
 static dcsr_status compute_cc(graph_task *t)
@@ -223,6 +253,12 @@ static const graph_algorithm algorithms[] = {
      .top = TOP,
      .compute = compute_pagerank,
      .put = put_pagerank},
+    {.command = &cli_bc_command,
+     .columns = {{"betweenness", DCSR_FP64, false}},
+     .repeat = 1,
+     .top = TOP,
+     .compute = compute_bc,
+     .put = put_bc},
     {.command = &cli_cc_command,
      .columns = {{"component", DCSR_UINT32, true}},
      .flags = DCSR_VIEW_DUPLICATES,
@@ -292,6 +328,13 @@ const cli_command cli_pagerank_command =
             "each step, is at a vertex.\n\n"
             "Examples:\n  dcsr pagerank rmat:16,16 --top 20\n"
             "  dcsr pagerank graphs#web --personal example.org --out near.tsv\n");
+
+const cli_command cli_bc_command = COMMAND(
+    bc, "Betweenness centrality: what shortest paths pass",
+    "The sum over all pairs of other vertices of the part of the shortest paths between them that pass "
+    "a vertex; a path is as long as it has edges. In an undirected graph each pair counts in both "
+    "directions.\n\n"
+    "Examples:\n  dcsr bc graph.mtx --top 20\n  dcsr bc rmat:16,16 --samples 64 --seed 1\n");
 
 const cli_command cli_cc_command =
     COMMAND(cc, "Weakly connected components",

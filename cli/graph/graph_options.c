@@ -52,6 +52,10 @@ error_t graph_take(cli_state *cli, int key, const char *value)
         return take_real(cli, "--delta", value, INFINITY, &g->delta);
     case GRAPH_KEY_ITERATIONS:
         return cli_take_number(cli, "--max-iterations", value, 1, INT32_MAX, &g->iterations);
+    case GRAPH_KEY_SAMPLES:
+        return cli_take_number(cli, "--samples", value, 1, DCSR_MAX_ROWS, &g->samples);
+    case GRAPH_KEY_SEED:
+        return cli_take_number(cli, "--seed", value, 0, UINT64_MAX, &g->seed);
     default:
         return cli_op_take(cli, key, value);
     }

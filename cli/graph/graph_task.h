@@ -29,7 +29,7 @@ typedef struct graph_settings {
     bool symmetric, parents, adaptive;
     const char *source, *sources, *personal; /* words for vertices, of the last two separated by commas */
     double damping, tolerance, delta;        /* 0: the library's default */
-    uint64_t iterations;
+    uint64_t iterations, samples, seed;
 } graph_settings;
 extern graph_settings graph_given;
 
@@ -47,7 +47,9 @@ enum {
     GRAPH_KEY_DAMPING,
     GRAPH_KEY_TOLERANCE,
     GRAPH_KEY_DELTA,
-    GRAPH_KEY_ITERATIONS
+    GRAPH_KEY_ITERATIONS,
+    GRAPH_KEY_SAMPLES,
+    GRAPH_KEY_SEED
 };
 error_t graph_take(cli_state *cli, int key, const char *value);
 
@@ -67,6 +69,7 @@ typedef struct graph_task {
         dcsr_sssp_result sssp;
         dcsr_components_result components;
         dcsr_pagerank_result pagerank;
+        dcsr_betweenness_result betweenness;
         dcsr_triangles_result triangles;
         dcsr_clustering_result clustering;
         dcsr_kcore_result kcore;

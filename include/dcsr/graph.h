@@ -87,6 +87,36 @@ typedef struct dcsr_pagerank_result {
 DCSR_API dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                                    const dcsr_pagerank_options *options);
 
+/* ---- Betweenness ---- */
+
+typedef struct dcsr_betweenness_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    /* Paths from these vertices only; one that is given twice counts twice. NULL: from all, or a sample. */
+    const uint64_t *sources;
+    uint64_t source_count;
+    /* Without sources: from so many vertices, drawn at random; what they give is multiplied by n / samples. 0, or as
+       many as there are vertices: from all. */
+    uint64_t samples;
+    uint64_t seed; /* of that sample */
+} dcsr_betweenness_options;
+
+typedef struct dcsr_betweenness_result {
+    uint64_t sources;   /* from how many vertices paths were looked for */
+    uint64_t max_level; /* edges of the longest of the shortest paths */
+} dcsr_betweenness_result;
+
+/* centrality[v] is the sum over all pairs of other vertices of the part of the shortest paths from the first to the
+ * second that pass v, where a path is as long as it has edges. In an undirected graph each pair counts in both
+ * directions: halve it where once is wanted. result may be NULL. Each edge counts once, and loops do not.
+ * Errors: also INDEX_OUT_OF_RANGE (the message tells which source).
+ *
+ * Brandes' method (2001) from 8 sources at a time, as products with matrices of 8 columns; numbers of paths may be of
+ * any size. If not options->symmetric, edges are pulled from the columns of a CSC view, else of a transpose that the
+ * call makes. Cost: O(sources (n + m)). Memory: 200 n bytes, 32 n more where paths are more than 2^500; for a transpose
+ * 4 m + 8 n, and as much if rows do not ascend. */
+DCSR_API dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result, dcsr_view *A,
+                                      const dcsr_betweenness_options *options);
+
 /* ---- Triangles ---- */
 
 typedef struct dcsr_triangles_result {

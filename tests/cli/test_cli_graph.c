@@ -25,6 +25,8 @@ Test(cli_graph, each_command_writes_its_answer)
                     {"bfs g.el --source 0 --parents", "0\t0\t-\n1\t1\t0\n2\t2\t1\n3\t3\t2\n4\t4\t3\n"},
                     {"sssp g.el --source 0", "0\t0\n1\t4\n2\t5\n3\t12\n4\t15\n"},
                     {"sssp g.el --source 0 --delta 3", "0\t0\n1\t4\n2\t5\n3\t12\n4\t15\n"},
+                    {"bc g.el", "0\t1\n1\t3\n2\t5\n3\t3\n4\t0\n5\t0\n6\t0\n"},
+                    {"bc g.el --sources 0,1", "0\t0\n1\t3\n2\t5\n3\t2\n4\t0\n5\t0\n6\t0\n"},
                     {"cc g.el", "0\t0\n1\t0\n2\t0\n3\t0\n4\t0\n5\t5\n6\t5\n"},
                     {"scc g.el", "0\t0\n1\t0\n2\t0\n3\t3\n4\t4\n5\t5\n6\t6\n"},
                     {"triangles g.el", "0\t1\n1\t1\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n"},
@@ -74,6 +76,10 @@ Test(cli_graph, totals_are_reported)
     program_free(&r);
     PROGRAM_JSON(r, "--json triangles poisson2d9:4 --symmetric");
     PROGRAM_INTEGER(&r, "triangles", 36);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json bc rmat:7,8 --samples 20 --seed 3");
+    PROGRAM_INTEGER(&r, "sources", 20);
+    cr_assert(json_array_size(json_object_get(r.json, "top")) == 10);
     program_free(&r);
     /* 1 -> 2 -> 1 has the length -1. */
     program_write_file("negative.el", "0 1 5\n1 2 -3\n2 1 2\n");
@@ -152,12 +158,13 @@ Test(cli_graph, say_what_is_wrong)
 {
     program_write_file("g.el", edges);
     program_write_file("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
-    static const char *const all[] = {"pagerank", "cc", "scc", "triangles", "clustering", "kcore"};
+    static const char *const all[] = {"pagerank", "bc", "cc", "scc", "triangles", "clustering", "kcore"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PROGRAM_FAILS(1, "2 x 3", "%s wide.mtx", all[i]);
     PROGRAM_FAILS(2, "sssp needs --source V", "sssp g.el");
     PROGRAM_FAILS(1, "--source 7 is not a vertex; there are 7", "sssp g.el --source 7");
     PROGRAM_FAILS(1, "--personal 9 is not a vertex", "pagerank g.el --personal 1,9");
     PROGRAM_FAILS(2, "--personal must be a whole number", "pagerank g.el --personal 1,");
+    PROGRAM_FAILS(1, "--sources 8 is not a vertex", "bc g.el --sources 1,8");
     PROGRAM_FAILS(2, "--damping must be a number above 0, 1 at most", "pagerank g.el --damping 1.5");
     PROGRAM_FAILS(2, "--tol must be a number above 0", "pagerank g.el --tol x");
     PROGRAM_FAILS(2, "--delta must be a number above 0", "sssp g.el --source 0 --delta -1");
