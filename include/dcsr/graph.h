@@ -187,6 +187,32 @@ typedef struct dcsr_kcore_result {
 DCSR_API dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                 const dcsr_graph_options *options);
 
+/* ---- Trusses ---- */
+
+typedef struct dcsr_ktruss_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    uint32_t k;     /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+} dcsr_ktruss_options;
+
+typedef struct dcsr_ktruss_result {
+    uint64_t edges;     /* of the k-truss, or of the graph, each once */
+    uint64_t largest;   /* with k = 0: the largest truss number */
+    uint64_t innermost; /* and how many edges have it */
+} dcsr_ktruss_result;
+
+/* The k-truss is the largest part of the graph of which each edge is in at least k - 2 triangles of it; edges count in
+ * both directions, and loops do not. *truss becomes a new matrix of type uint32, n x n and symmetric, with an entry
+ * both ways for each edge of the k-truss, whose value is the number of triangles there. With k = 0 all edges are in
+ * it, and the value is the truss number of the edge: the largest k such that the k-truss has it, from 2 on. truss or
+ * result may be NULL, not both. Errors: also TOO_LARGE (2^32 edges or more), INVALID_ARGUMENT (k is 1 or 2).
+ *
+ * Triangles are counted in parallel, then edges are peeled in one thread, those in the fewest triangles first (Cohen
+ * 2008; Wang, Cheng 2012). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first.
+ * Cost: O(n + m sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory:
+ * 18 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
+DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
+                                 const dcsr_ktruss_options *options);
+
 #ifdef __cplusplus
 }
 #endif

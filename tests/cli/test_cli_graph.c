@@ -89,6 +89,28 @@ Test(cli_graph, totals_are_reported)
     expect_file("d.tsv", "0\t0\n1\t-inf\n2\t-inf\n");
 }
 
+Test(cli_graph, ktruss_writes_a_matrix)
+{
+    program_result r;
+    program_write_file("g.el", "0 1\n1 2\n2 0\n2 3\n3 3\n");
+    PROGRAM_JSON(r, "--json ktruss g.el truss.el");
+    PROGRAM_INTEGER(&r, "edges", 4);
+    PROGRAM_INTEGER(&r, "largest", 3);
+    PROGRAM_INTEGER(&r, "innermost", 3);
+    program_free(&r);
+    expect_file("truss.el", "0\t1\t3\n0\t2\t3\n1\t0\t3\n1\t2\t3\n2\t0\t3\n2\t1\t3\n2\t3\t2\n3\t2\t2\n");
+    PROGRAM_JSON(r, "--json ktruss g.el --k 3 --into s#three");
+    PROGRAM_INTEGER(&r, "edges", 3);
+    PROGRAM_INTEGER(&r, "k", 3);
+    PROGRAM_INTEGER(&r, "version", 1);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json ktruss s#three --k 4 --symmetric");
+    PROGRAM_INTEGER(&r, "edges", 0);
+    program_free(&r);
+    PROGRAM_FAILS(2, "--k must be a whole number from 3", "ktruss g.el --k 2");
+    PROGRAM_FAILS(2, "leave one of them out", "ktruss g.el x.el --into s#x");
+}
+
 /* Vertex and score of an item of `top`. */
 static void expect_top(const program_result *r, size_t i, int64_t vertex, double score, const char *name)
 {
@@ -158,8 +180,10 @@ Test(cli_graph, say_what_is_wrong)
 {
     program_write_file("g.el", edges);
     program_write_file("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
-    static const char *const all[] = {"pagerank", "bc", "cc", "scc", "triangles", "clustering", "kcore"};
+    static const char *const all[] = {"pagerank",  "bc",         "cc",    "scc",
+                                      "triangles", "clustering", "kcore"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PROGRAM_FAILS(1, "2 x 3", "%s wide.mtx", all[i]);
+    PROGRAM_FAILS(1, "2 rows and 3 columns", "ktruss wide.mtx");
     PROGRAM_FAILS(2, "sssp needs --source V", "sssp g.el");
     PROGRAM_FAILS(1, "--source 7 is not a vertex; there are 7", "sssp g.el --source 7");
     PROGRAM_FAILS(1, "--personal 9 is not a vertex", "pagerank g.el --personal 1,9");
