@@ -276,6 +276,8 @@ extern const cli_command cli_triangles_command;
 extern const cli_command cli_clustering_command;
 extern const cli_command cli_kcore_command;
 extern const cli_command cli_ktruss_command;
+extern const cli_command cli_mis_command;
+extern const cli_command cli_colouring_command;
 extern const cli_command cli_row_command;
 extern const cli_command cli_watch_command;
 extern const cli_command cli_closure_command;

@@ -10,6 +10,8 @@ double graph_number(const graph_task *t, int column, uint64_t v)
 {
     const void *answer = t->answer[column];
     switch (t->algorithm->columns[column].type) {
+    case DCSR_BOOL: /* who is no member has no answer */
+        return ((const bool *)answer)[v] ? 1 : NAN;
     case DCSR_INT32: /* -1: it has none */
         return ((const int32_t *)answer)[v] < 0 ? NAN : ((const int32_t *)answer)[v];
     case DCSR_UINT32: /* DCSR_NO_VERTEX: the same */

@@ -87,6 +87,10 @@ static const struct argp_option clustering_options[] = {
 static const struct argp_option kcore_options[] = {
     TOP_OPTION("N vertices of the innermost cores"), SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
 
+static const struct argp_option mis_options[] = {SEED_OPTION, SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+
+static const struct argp_option colouring_options[] = {SEED_OPTION, SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+
 /* ---- Algorithms ---- */
 
 static dcsr_graph_options known(void)
@@ -229,6 +233,33 @@ static void put_kcore(cli_report *report, const graph_task *t)
     cli_put_count(report, "vertices", "vertices in it", t->result.kcore.vertices);
 }
 
+static dcsr_random_options random_order(void)
+{
+    return (dcsr_random_options){.symmetric = graph_given.symmetric, .seed = graph_given.seed};
+}
+
+static dcsr_status compute_mis(graph_task *t)
+{
+    const dcsr_random_options options = random_order();
+    return dcsr_independent_set(t->answer[0], &t->result.mis, t->view, &options);
+}
+
+static void put_mis(cli_report *report, const graph_task *t)
+{
+    cli_put_count(report, "vertices", "vertices", t->result.mis.vertices);
+}
+
+static dcsr_status compute_colouring(graph_task *t)
+{
+    const dcsr_random_options options = random_order();
+    return dcsr_colouring(t->answer[0], &t->result.colouring, t->view, &options);
+}
+
+static void put_colouring(cli_report *report, const graph_task *t)
+{
+    cli_put_count(report, "colours", "colours", t->result.colouring.colours);
+}
+
 /* ---- The table ---- */
 
 enum { REPEAT_SEARCH = 3, TOP = 10 };
@@ -290,7 +321,19 @@ static const graph_algorithm algorithms[] = {
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_kcore,
-     .put = put_kcore}};
+     .put = put_kcore},
+    {.command = &cli_mis_command,
+     .columns = {{"member", DCSR_BOOL, false}},
+     .flags = DCSR_VIEW_DUPLICATES,
+     .repeat = 1,
+     .compute = compute_mis,
+     .put = put_mis},
+    {.command = &cli_colouring_command,
+     .columns = {{"colour", DCSR_UINT32, false}},
+     .flags = DCSR_VIEW_DUPLICATES,
+     .repeat = 1,
+     .compute = compute_colouring,
+     .put = put_colouring}};
 
 const graph_algorithm *graph_find(const cli_command *command)
 {
@@ -364,3 +407,15 @@ const cli_command cli_kcore_command =
             "The core number of a vertex is the largest k such that it belongs to a part of the graph in "
             "which each vertex has edges, of any direction, to at least k others.\n\n"
             "Example:\n  dcsr kcore rmat:14,8 --out cores.tsv\n");
+
+const cli_command cli_mis_command =
+    COMMAND(mis, "A maximal independent set",
+            "Vertices of which no two have an edge, of any direction, between them, and to which none can be "
+            "added; they are taken in an order at random. --out lists them, with 1 for each.\n\n"
+            "Example:\n  dcsr mis rmat:14,8 --seed 7 --out set.tsv\n");
+
+const cli_command cli_colouring_command = COMMAND(
+    colouring, "A greedy colouring",
+    "Different colours, 0 and up, for vertices with an edge, of any direction, between them: each gets "
+    "the least that no neighbour has yet, those of many edges first.\n\n"
+    "Example:\n  dcsr colouring rmat:14,8 --out colours.tsv\n");

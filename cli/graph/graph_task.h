@@ -18,7 +18,7 @@ enum { GRAPH_COLUMNS = 2 };
 /* One element of the answer per vertex. */
 typedef struct graph_column {
     const char *name; /* NULL: there is none */
-    dcsr_type type;   /* INT32, UINT32, UINT64 or FP64 */
+    dcsr_type type;   /* BOOL, INT32, UINT32, UINT64 or FP64 */
     bool vertex;      /* elements are vertices */
 } graph_column;
 
@@ -73,6 +73,8 @@ typedef struct graph_task {
         dcsr_triangles_result triangles;
         dcsr_clustering_result clustering;
         dcsr_kcore_result kcore;
+        dcsr_independent_set_result mis;
+        dcsr_colouring_result colouring;
     } result;
 } graph_task;
 

@@ -213,6 +213,42 @@ typedef struct dcsr_ktruss_result {
 DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
                                  const dcsr_ktruss_options *options);
 
+/* ---- Independent sets, colours ---- */
+
+typedef struct dcsr_random_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    uint64_t seed;  /* of the order at random; the same seed gives the same result */
+} dcsr_random_options;
+
+typedef struct dcsr_independent_set_result {
+    uint64_t vertices; /* in the set */
+} dcsr_independent_set_result;
+
+/* A maximal independent set: of two vertices with an edge between them, of any direction, at most one is a member, and
+ * each vertex that is none has a neighbour that is one. It is the set that a walk over all vertices takes, in an order
+ * at random. member or result may be NULL, not both.
+ *
+ * Luby's method (1986) with priorities that stay the same (Blelloch, Fineman, Shun 2012), in parallel. If not
+ * options->symmetric, the edges of both directions are merged first. Cost: O(n + m), mostly. Memory: 5 n bytes; to
+ * merge 8 m more. */
+DCSR_API dcsr_status dcsr_independent_set(bool *member, dcsr_independent_set_result *result, dcsr_view *A,
+                                          const dcsr_random_options *options);
+
+typedef struct dcsr_colouring_result {
+    uint64_t colours; /* that are used: 0 to colours - 1 */
+} dcsr_colouring_result;
+
+/* Colours for all vertices, different ones for two with an edge, of any direction, between them; loops do not count.
+ * They are those of a walk that gives each vertex the least colour that no neighbour has yet: vertices of many edges
+ * first, by powers of two, of as many in an order at random. There are at most as many as the largest number of
+ * neighbours, and one more. colour or result may be NULL, not both.
+ *
+ * Jones and Plassmann's method (1993), in parallel, in the order of Hasenplaugh, Kaler, Schardl, Leiserson (2014). If
+ * not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m). Memory: 16 n
+ * bytes, 4 for each edge of the longest row and each thread; to merge 8 m more. */
+DCSR_API dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr_view *A,
+                                    const dcsr_random_options *options);
+
 #ifdef __cplusplus
 }
 #endif

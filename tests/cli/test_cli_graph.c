@@ -31,8 +31,12 @@ Test(cli_graph, each_command_writes_its_answer)
                     {"scc g.el", "0\t0\n1\t0\n2\t0\n3\t3\n4\t4\n5\t5\n6\t6\n"},
                     {"triangles g.el", "0\t1\n1\t1\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n"},
                     {"clustering g.el", "0\t1\n1\t1\n2\t0.33333333333333331\n3\t0\n4\t0\n5\t0\n6\t0\n"},
+                    {"colouring star.el --seed 5", "0\t0\n1\t1\n2\t1\n3\t1\n"},
+                    {"mis loops.el --seed 1 --symmetric --repeat 2", "0\t1\n1\t1\n"},
                     {"kcore g.el", "0\t2\n1\t2\n2\t2\n3\t1\n4\t1\n5\t1\n6\t1\n"}};
     program_write_file("g.el", edges);
+    program_write_file("star.el", "0 1\n0 2\n3 0\n");
+    program_write_file("loops.el", "0 0\n1 1\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         program_result r;
         PROGRAM_JSON(r, "--json %s --out answer.tsv", commands[i].command);
@@ -69,6 +73,12 @@ Test(cli_graph, totals_are_reported)
     PROGRAM_JSON(r, "--json clustering g.el");
     PROGRAM_INTEGER(&r, "pairs", 6);
     cr_assert(program_number(&r, "transitivity") == 0.5);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json colouring g.el");
+    PROGRAM_INTEGER(&r, "colours", 3);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json mis poisson2d9:2");
+    PROGRAM_INTEGER(&r, "vertices", 1);
     program_free(&r);
     PROGRAM_JSON(r, "--json kcore g.el");
     PROGRAM_INTEGER(&r, "largest", 2);
@@ -180,8 +190,8 @@ Test(cli_graph, say_what_is_wrong)
 {
     program_write_file("g.el", edges);
     program_write_file("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n");
-    static const char *const all[] = {"pagerank",  "bc",         "cc",    "scc",
-                                      "triangles", "clustering", "kcore"};
+    static const char *const all[] = {"pagerank",   "bc",    "cc",  "scc",      "triangles",
+                                      "clustering", "kcore", "mis", "colouring"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) PROGRAM_FAILS(1, "2 x 3", "%s wide.mtx", all[i]);
     PROGRAM_FAILS(1, "2 rows and 3 columns", "ktruss wide.mtx");
     PROGRAM_FAILS(2, "sssp needs --source V", "sssp g.el");
