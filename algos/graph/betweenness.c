@@ -1,13 +1,13 @@
 /* betweenness.c: betweenness centrality (Brandes 2001), from several sources at a time.
  *
- * To a vertex belongs a row of WIDTH numbers, one a source: how many shortest paths lead to it, then what depends on
- * it. A level is a product of the graph with the rows of the level before, forwards along edges to it and backwards:
+ * To a vertex belongs a row of up to WIDTH numbers, one a source: how many shortest paths lead to it, then what depends
+ * on it. A level is a product of the graph with the rows of the level before, forwards along edges to it and backwards:
  *
  *      paths          =  sum of paths[u] over u -> v                  where v is seen for the first time
  *      dependence     =  paths sum of (1 + dependence[w]) / paths[w] over v -> w one level below
  *
- * The rows that are handed on are in `front`, zero but for the level whose turn it is. Each vertex adds up its own
- * edges in their order, so sums do not depend on threads.
+ * Of a row counts what has a bit in `turn`: the sources for which the vertex is on the level whose turn it is. Rows of
+ * others are not looked at. Each vertex adds up its own edges in their order, so sums do not depend on threads.
  *
  * On a grid the paths from one corner to the other are more than a double counts. Once a level has numbers that are
  * LARGE, rows also have powers: a number of paths is paths * 2^(512 power). */
@@ -25,10 +25,10 @@ enum { PULL = 8 };
 
 typedef struct search {
     const dcsr_i_edges *out, *in;
-    uint64_t vertices;
-    double *front, *paths; /* rows */
-    uint32_t *power;       /* rows; NULL: all zero */
-    unsigned char *seen, all;
+    uint64_t vertices, width; /* of a row: 1, 2, 4 or 8 */
+    double *paths;            /* rows; backwards, once a level has had its turn, (1 + dependence) / paths */
+    uint32_t *power;          /* rows; NULL: all zero */
+    unsigned char *seen, *turn, all;
     /* The levels one after the other: each vertex with the sources for which it is there; begin[d] is where level d
        begins. */
     uint32_t *vertex;
@@ -43,9 +43,18 @@ typedef struct search {
 
 /* ---- Forwards ---- */
 
-static inline bool has(unsigned char bits, int k)
+/* The sources in `bits`, one after the other. */
+#define FOR_EACH(k, bits) \
+    for (unsigned k##_left = (bits), k; k##_left && (k = next_of(k##_left), true); k##_left &= k##_left - 1)
+
+static inline unsigned next_of(unsigned bits)
 {
-    return bits >> k & 1;
+    return (unsigned)__builtin_ctz(bits);
+}
+
+static inline uint64_t row_of(const search *s, uint64_t v)
+{
+    return v * s->width;
 }
 
 /* Vertices that some entry of level d leads to for the first time. */
@@ -75,46 +84,59 @@ static void find_candidates(search *s, uint64_t d, int threads)
     }
 }
 
-/* Adds up paths with their powers; top[k] is that of sum[k]. */
-static void sum_powers(const search *s, dcsr_i_ends ends, double *sum, uint32_t *top)
+/* Adds up what rows have for the sources in `bits`; returns for which there was anything. */
+static unsigned char sum_rows(const search *s, dcsr_i_ends ends, unsigned char bits, double *sum)
 {
+    unsigned char found = 0;
     for (uint64_t e = 0; e < ends.count; e++) {
-        const uint64_t row = (uint64_t)ends.vertex[e] * WIDTH;
-        for (int k = 0; k < WIDTH; k++) {
-            const double f = s->front[row + (uint64_t)k];
-            const uint32_t power = s->power[row + (uint64_t)k];
-            if (!(f > 0)) continue;
+        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        if (!here) continue;
+        const double *row = s->paths + row_of(s, ends.vertex[e]);
+        found |= here;
+        FOR_EACH(k, here) sum[k] += row[k];
+    }
+    return found;
+}
+
+/* The same for paths with powers; top[k] is that of sum[k]. */
+static unsigned char sum_powers(const search *s, dcsr_i_ends ends, unsigned char bits, double *sum,
+                                uint32_t *top)
+{
+    unsigned char found = 0;
+    for (uint64_t e = 0; e < ends.count; e++) {
+        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        const uint64_t row = row_of(s, ends.vertex[e]);
+        found |= here;
+        FOR_EACH(k, here)
+        {
+            const double paths = s->paths[row + k];
+            const uint32_t power = s->power[row + k];
             if (power > top[k]) sum[k] *= power == top[k] + 1 ? DOWN : 0, top[k] = power;
-            sum[k] += power == top[k] ? f : power + 1 == top[k] ? f * DOWN : 0;
+            sum[k] += power == top[k] ? paths : power + 1 == top[k] ? paths * DOWN : 0;
         }
     }
-    for (int k = 0; k < WIDTH; k++)
+    FOR_EACH(k, found)
+    {
         if (sum[k] > LARGE) sum[k] *= DOWN, top[k]++;
+    }
+    return found;
 }
 
 /* The paths to v; returns the sources from which it is reached now. */
 static unsigned char reach(search *s, uint32_t v)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(s->in, v);
-    const uint64_t row = (uint64_t)v * WIDTH;
+    const unsigned char bits = s->all & (unsigned char)~s->seen[v];
+    const uint64_t row = row_of(s, v);
     double sum[WIDTH] = {0};
     uint32_t top[WIDTH] = {0};
-    unsigned char bits = 0;
-    if (s->power) {
-        sum_powers(s, ends, sum, top);
-    } else {
-        for (uint64_t e = 0; e < ends.count; e++) {
-            const double *f = s->front + (uint64_t)ends.vertex[e] * WIDTH;
-            for (int k = 0; k < WIDTH; k++) sum[k] += f[k];
-        }
+    const unsigned char found = s->power ? sum_powers(s, ends, bits, sum, top) : sum_rows(s, ends, bits, sum);
+    FOR_EACH(k, found)
+    {
+        s->paths[row + k] = sum[k];
+        if (s->power) s->power[row + k] = top[k];
     }
-    for (int k = 0; k < WIDTH; k++) {
-        if (!(sum[k] > 0) || has(s->seen[v], k)) continue;
-        bits |= (unsigned char)(1 << k);
-        s->paths[row + (uint64_t)k] = sum[k];
-        if (s->power) s->power[row + (uint64_t)k] = top[k];
-    }
-    return bits;
+    return found;
 }
 
 static void append(search *s, const uint32_t *vertex, const unsigned char *bits, uint64_t count)
@@ -124,24 +146,16 @@ static void append(search *s, const uint32_t *vertex, const unsigned char *bits,
     memcpy(s->bits + at, bits, count * sizeof *bits);
 }
 
-/* Clears what level d has handed on, and has level d + 1 hand on its paths. Whether any are large. */
-static bool turn_to_next(search *s, uint64_t d, int threads)
+/* After level d it is the turn of level `next`; whether that has numbers that are large. */
+static bool take_turns(search *s, uint64_t d, uint64_t next)
 {
     bool large = false;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++)
-        memset(s->front + (uint64_t)s->vertex[i] * WIDTH, 0, WIDTH * sizeof *s->front);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : large)
-    for (uint64_t i = s->begin[d + 1]; i < s->begin[d + 2]; i++) {
-        const uint64_t row = (uint64_t)s->vertex[i] * WIDTH;
-        bool here = false;
+    for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++) s->turn[s->vertex[i]] = 0;
+    for (uint64_t i = s->begin[next]; i < s->begin[next + 1]; i++) {
+        const double *row = s->paths + row_of(s, s->vertex[i]);
+        s->turn[s->vertex[i]] = s->bits[i];
         s->seen[s->vertex[i]] |= s->bits[i];
-        for (int k = 0; k < WIDTH; k++) {
-            if (!has(s->bits[i], k)) continue;
-            s->front[row + (uint64_t)k] = s->paths[row + (uint64_t)k];
-            here |= s->paths[row + (uint64_t)k] > LARGE;
-        }
-        large = large || here;
+        FOR_EACH(k, s->bits[i]) large |= row[k] > LARGE;
     }
     return large;
 }
@@ -153,7 +167,7 @@ static bool step_down(search *s, uint64_t d)
     for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++)
         edges += dcsr_i_edges_of(s->out, s->vertex[i]).count;
     const bool everywhere = edges > s->out->count / PULL;
-    const int threads = dcsr_i_edges_threads(s->out, (everywhere ? s->in->count : edges) * WIDTH);
+    const int threads = dcsr_i_edges_threads(s->out, everywhere ? s->in->count : edges);
     if (!everywhere) find_candidates(s, d, threads);
     const uint64_t candidates = everywhere ? s->vertices : s->candidates;
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -174,7 +188,7 @@ static bool step_down(search *s, uint64_t d)
         append(s, vertex, bits, filled);
     }
     s->begin[d + 2] = s->count;
-    return turn_to_next(s, d, threads);
+    return take_turns(s, d, d + 1);
 }
 
 static void begin_at(search *s, const uint64_t *sources, int count)
@@ -183,13 +197,14 @@ static void begin_at(search *s, const uint64_t *sources, int count)
     s->all = (unsigned char)((1 << count) - 1);
     s->count = 0;
     for (int k = 0; k < count; k++) {
-        const uint64_t row = sources[k] * WIDTH + (uint64_t)k;
+        const uint64_t row = row_of(s, sources[k]) + (uint64_t)k;
         uint64_t i = 0;
         while (i < s->count && s->vertex[i] != sources[k]) i++;
         if (i == s->count) s->vertex[s->count++] = (uint32_t)sources[k], s->bits[i] = 0;
         s->bits[i] |= (unsigned char)(1 << k);
         s->seen[sources[k]] |= (unsigned char)(1 << k);
-        s->front[row] = s->paths[row] = 1;
+        s->turn[sources[k]] = s->bits[i];
+        s->paths[row] = 1;
         if (s->power) s->power[row] = 0;
     }
     s->begin[0] = 0;
@@ -198,30 +213,36 @@ static void begin_at(search *s, const uint64_t *sources, int count)
 
 /* ---- Backwards ---- */
 
-/* What depends on entry i, of those below it: written over its paths, as what it hands on. */
+/* Adds up what those below hand on that has powers: they have as many paths as v at least. */
+static void sum_shares(const search *s, dcsr_i_ends ends, uint32_t v, unsigned char bits, double *sum)
+{
+    const uint32_t *power = s->power + row_of(s, v);
+    for (uint64_t e = 0; e < ends.count; e++) {
+        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        const uint64_t row = row_of(s, ends.vertex[e]);
+        FOR_EACH(k, here)
+        {
+            const uint32_t more = s->power[row + k] - power[k];
+            const double share = s->paths[row + k];
+            sum[k] += more == 0 ? share : more == 1 ? share * DOWN : 0;
+        }
+    }
+}
+
+/* What depends on entry i, of those below it; what it hands on then takes the place of its paths. */
 static void depend(search *s, uint64_t i)
 {
     const uint32_t v = s->vertex[i];
     const dcsr_i_ends ends = dcsr_i_edges_of(s->out, v);
-    const uint64_t row = (uint64_t)v * WIDTH;
-    double sum[WIDTH] = {0}, all = 0;
-    for (uint64_t e = 0; e < ends.count; e++) {
-        const uint64_t below = (uint64_t)ends.vertex[e] * WIDTH;
-        const double *f = s->front + below;
-        if (!s->power) {
-            for (int k = 0; k < WIDTH; k++) sum[k] += f[k];
-            continue;
-        }
-        for (int k = 0; k < WIDTH; k++) {
-            /* As many paths at least lead to those below. */
-            const uint32_t more = f[k] > 0 ? s->power[below + (uint64_t)k] - s->power[row + (uint64_t)k] : 0;
-            sum[k] += more == 0 ? f[k] : more == 1 ? f[k] * DOWN : 0;
-        }
-    }
-    for (int k = 0; k < WIDTH; k++) {
-        if (!has(s->bits[i], k)) continue;
-        const double paths = s->paths[row + (uint64_t)k], dependence = paths * sum[k];
-        s->paths[row + (uint64_t)k] = (1 + dependence) / paths;
+    double sum[WIDTH] = {0}, all = 0, *row = s->paths + row_of(s, v);
+    if (s->power)
+        sum_shares(s, ends, v, s->bits[i], sum);
+    else
+        sum_rows(s, ends, s->bits[i], sum);
+    FOR_EACH(k, s->bits[i])
+    {
+        const double dependence = row[k] * sum[k];
+        row[k] = (1 + dependence) / row[k];
         all += dependence;
     }
     s->centrality[v] += all;
@@ -230,18 +251,10 @@ static void depend(search *s, uint64_t i)
 static void step_up(search *s, uint64_t d)
 {
     const uint64_t first = s->begin[d], last = s->begin[d + 1], mean = 1 + s->out->count / s->vertices;
-    const int threads = dcsr_i_edges_threads(s->out, (last - first) * mean * WIDTH);
+    const int threads = dcsr_i_edges_threads(s->out, (last - first) * mean);
 #pragma omp parallel for schedule(dynamic, PART) num_threads(threads) if (threads > 1)
     for (uint64_t i = first; i < last; i++) depend(s, i);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = last; i < s->begin[d + 2]; i++)
-        memset(s->front + (uint64_t)s->vertex[i] * WIDTH, 0, WIDTH * sizeof *s->front);
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (uint64_t i = first; i < last; i++) {
-        const uint64_t row = (uint64_t)s->vertex[i] * WIDTH;
-        for (int k = 0; k < WIDTH; k++)
-            if (has(s->bits[i], k)) s->front[row + (uint64_t)k] = s->paths[row + (uint64_t)k];
-    }
+    take_turns(s, d + 1, d);
 }
 
 /* From up to WIDTH sources. */
@@ -252,14 +265,13 @@ static void search_from(search *s, dcsr_i_edges *e, const uint64_t *sources, int
     begin_at(s, sources, count);
     for (; s->begin[d + 1] > s->begin[d]; d++) {
         const bool large = step_down(s, d);
-        if (large && !s->power) s->power = dcsr_i_edges_take(e, s->vertices * WIDTH, sizeof *s->power);
+        if (large && !s->power) s->power = dcsr_i_edges_take(e, s->vertices * s->width, sizeof *s->power);
         if (e->status) return;
     }
-    /* Levels 0 to d - 1 have vertices; nothing is handed on by now. Sources are between no others. */
+    /* Levels 0 to d - 1 have vertices; it is nobody's turn by now. Sources are between no others. */
     if (d - 1 > found->max_level) found->max_level = d - 1;
     while (--d) step_up(s, d);
-    for (uint64_t i = s->begin[1]; i < s->begin[2]; i++)
-        memset(s->front + (uint64_t)s->vertex[i] * WIDTH, 0, WIDTH * sizeof *s->front);
+    memset(s->turn, 0, s->vertices);
 }
 
 /* ---- Sources ---- */
@@ -296,12 +308,12 @@ static const uint64_t *choose_sources(dcsr_i_edges *e, const dcsr_betweenness_op
 static void allocate(search *s, dcsr_i_edges *e)
 {
     const uint64_t n = s->vertices;
-    s->front = dcsr_i_edges_take(e, n * WIDTH, sizeof *s->front);
-    s->paths = dcsr_i_edges_take(e, n * WIDTH, sizeof *s->paths);
-    s->vertex = dcsr_i_edges_take(e, n * WIDTH, sizeof *s->vertex);
-    s->bits = dcsr_i_edges_take(e, n * WIDTH, sizeof *s->bits);
+    s->paths = dcsr_i_edges_take(e, n * s->width, sizeof *s->paths);
+    s->vertex = dcsr_i_edges_take(e, n * s->width, sizeof *s->vertex);
+    s->bits = dcsr_i_edges_take(e, n * s->width, sizeof *s->bits);
     s->begin = dcsr_i_edges_take(e, n + 3, sizeof *s->begin);
     s->seen = dcsr_i_edges_take(e, n, sizeof *s->seen);
+    s->turn = dcsr_i_edges_take(e, n, sizeof *s->turn);
     s->candidate = dcsr_i_edges_take(e, n, sizeof *s->candidate);
     s->listed = dcsr_i_edges_take(e, n, sizeof *s->listed);
     s->centrality = dcsr_i_edges_take(e, n, sizeof *s->centrality);
@@ -321,6 +333,7 @@ dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result
         out.status = dcsr_i_edges_in(&in, out.view ? out.view : A, "dcsr_betweenness");
     search s = {.out = &out, .in = o.symmetric ? &out : &in, .vertices = out.vertices};
     const uint64_t *sources = choose_sources(&out, &o, &found.sources);
+    for (s.width = 1; s.width < WIDTH && s.width < found.sources;) s.width *= 2;
     allocate(&s, &out);
     for (uint64_t first = 0; first < found.sources && !out.status; first += WIDTH) {
         const uint64_t left = found.sources - first;

@@ -112,8 +112,8 @@ typedef struct dcsr_betweenness_result {
  *
  * Brandes' method (2001) from 8 sources at a time, as products with matrices of 8 columns; numbers of paths may be of
  * any size. If not options->symmetric, edges are pulled from the columns of a CSC view, else of a transpose that the
- * call makes. Cost: O(sources (n + m)). Memory: 200 n bytes, 32 n more where paths are more than 2^500; for a transpose
- * 4 m + 8 n, and as much if rows do not ascend. */
+ * call makes. Cost: O(sources (n + m)). Memory: 135 n bytes, less for fewer sources, 32 n more where there are more
+ * than 2^500 paths; for a transpose 4 m + 8 n, and as much if rows do not ascend. */
 DCSR_API dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result, dcsr_view *A,
                                       const dcsr_betweenness_options *options);
 
@@ -209,7 +209,7 @@ typedef struct dcsr_ktruss_result {
  * Triangles are counted in parallel, then edges are peeled in one thread, those in the fewest triangles first (Cohen
  * 2008; Wang, Cheng 2012). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first.
  * Cost: O(n + m sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory:
- * 18 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
+ * 19 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
 DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
                                  const dcsr_ktruss_options *options);
 
