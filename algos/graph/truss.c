@@ -163,12 +163,12 @@ static inline uint32_t find_edge(const peeling *p, uint32_t u, uint32_t v)
 /* Takes an edge away with its triangles. What has gone from the shorter list is struck off. */
 static void take_away(peeling *p, uint32_t x, uint32_t least)
 {
-    const bool swap = degree_of(p, p->from[x]) > degree_of(p, p->to[x]);
-    const uint32_t few = swap ? p->to[x] : p->from[x], many = swap ? p->from[x] : p->to[x];
-    uint64_t kept = p->begin[few];
     p->gone[x] = 1;
     p->left--;
     if (!p->support[x]) return;
+    const bool swap = degree_of(p, p->from[x]) > degree_of(p, p->to[x]);
+    const uint32_t few = swap ? p->to[x] : p->from[x], many = swap ? p->from[x] : p->to[x];
+    uint64_t kept = p->begin[few];
     for (uint64_t i = p->begin[few]; i < p->last[few]; i++) {
         const uint32_t end = p->end[i], side = p->edge[i];
         if (p->gone[side]) continue;
