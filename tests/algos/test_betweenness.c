@@ -102,6 +102,30 @@ Test(betweenness, is_that_of_brandes)
     test_on_graphs(false, TEST_SIZE(600, 430, 430), check);
 }
 
+Test(betweenness, along_a_long_path)
+{
+    const uint64_t n = (uint64_t)TEST_SIZE(300000, 30000, 10000), source = 0;
+    uint64_t *from = test_allocate(n, sizeof *from), *to = test_allocate(n, sizeof *to);
+    double *centrality = test_allocate(n, sizeof *centrality);
+    for (uint64_t v = 0; v + 1 < n; v++) from[v] = v, to[v] = v + 1;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, n, n, DCSR_POLICY_KEEP);
+    TEST_OK(dcsr_matrix_insert(matrix, n - 1, from, to, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_betweenness_result result;
+    TEST_OK(dcsr_betweenness(centrality, &result, view,
+                             &(dcsr_betweenness_options){.sources = &source, .source_count = 1}));
+    cr_assert(result.max_level == n - 1);
+    for (uint64_t v = 0; v < n; v++) cr_assert(centrality[v] == (double)(v ? n - 1 - v : 0));
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+    free(from);
+    free(to);
+    free(centrality);
+}
+
 /* Diamonds in a row, each of which doubles the number of paths: a, by way of b or c, to the next a. */
 Test(betweenness, takes_any_number_of_paths)
 {

@@ -88,6 +88,30 @@ Test(bfs_many, is_that_from_each_source)
     test_on_graphs(false, TEST_SIZE(2000, 500, 500), check);
 }
 
+Test(bfs_many, along_a_long_path)
+{
+    const uint64_t n = (uint64_t)TEST_SIZE(1000000, 100000, 20000), sources[] = {n / 2, 1};
+    uint64_t *from = test_allocate(n, sizeof *from), *to = test_allocate(n, sizeof *to);
+    int32_t *level = test_allocate(2 * n, sizeof *level);
+    for (uint64_t v = 0; v + 1 < n; v++) from[v] = v, to[v] = v + 1;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, n, n, DCSR_POLICY_KEEP);
+    TEST_OK(dcsr_matrix_insert(matrix, n - 1, from, to, NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_CSC, 0);
+    TEST_OK(dcsr_bfs_many(level, NULL, view, 2, sources, NULL));
+    for (uint64_t v = 0; v < n; v++) {
+        cr_assert(level[v] == (v < n / 2 ? -1 : (int32_t)(v - n / 2)));
+        cr_assert(level[n + v] == (v < 1 ? -1 : (int32_t)(v - 1)));
+    }
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+    free(from);
+    free(to);
+    free(level);
+}
+
 static dcsr_status call(dcsr_view *view, void *output)
 {
     static const uint64_t sources[] = {0, 5};
