@@ -6,8 +6,8 @@
  *      paths          =  sum of paths[u] over u -> v                  where v is seen for the first time
  *      dependence     =  paths sum of (1 + dependence[w]) / paths[w] over v -> w one level below
  *
- * Of a row counts what has a bit in `turn`: the sources for which the vertex is on the level whose turn it is. Rows of
- * others are not looked at. Each vertex adds up its own edges in their order, so sums do not depend on threads.
+ * Of a row counts what has a bit in `active`: the sources for which the vertex is on the level that is handed on. Rows
+ * without are not looked at. Each vertex adds up its own edges in their order, so sums do not depend on threads.
  *
  * On a grid the paths from one corner to the other are more than a double counts. Once a level has numbers that are
  * LARGE, rows also have powers: a number of paths is paths * 2^(512 power). */
@@ -26,9 +26,9 @@ enum { PULL = 8 };
 typedef struct search {
     const dcsr_i_edges *out, *in;
     uint64_t vertices, width; /* of a row: 1, 2, 4 or 8 */
-    double *paths;            /* rows; backwards, once a level has had its turn, (1 + dependence) / paths */
+    double *paths;            /* rows; backwards, once a level is known, (1 + dependence) / paths */
     uint32_t *power;          /* rows; NULL: all zero */
-    unsigned char *seen, *turn, all;
+    unsigned char *seen, *active, all;
     /* The levels one after the other: each vertex with the sources for which it is there; begin[d] is where level d
        begins. */
     uint32_t *vertex;
@@ -89,7 +89,7 @@ static unsigned char sum_rows(const search *s, dcsr_i_ends ends, unsigned char b
 {
     unsigned char found = 0;
     for (uint64_t e = 0; e < ends.count; e++) {
-        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        const unsigned char here = s->active[ends.vertex[e]] & bits;
         if (!here) continue;
         const double *row = s->paths + row_of(s, ends.vertex[e]);
         found |= here;
@@ -104,7 +104,7 @@ static unsigned char sum_powers(const search *s, dcsr_i_ends ends, unsigned char
 {
     unsigned char found = 0;
     for (uint64_t e = 0; e < ends.count; e++) {
-        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        const unsigned char here = s->active[ends.vertex[e]] & bits;
         const uint64_t row = row_of(s, ends.vertex[e]);
         found |= here;
         FOR_EACH(k, here)
@@ -146,14 +146,14 @@ static void append(search *s, const uint32_t *vertex, const unsigned char *bits,
     memcpy(s->bits + at, bits, count * sizeof *bits);
 }
 
-/* After level d it is the turn of level `next`; whether that has numbers that are large. */
-static bool take_turns(search *s, uint64_t d, uint64_t next)
+/* Has level `next` handed on in place of level d; whether it has numbers that are large. */
+static bool activate(search *s, uint64_t d, uint64_t next)
 {
     bool large = false;
-    for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++) s->turn[s->vertex[i]] = 0;
+    for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++) s->active[s->vertex[i]] = 0;
     for (uint64_t i = s->begin[next]; i < s->begin[next + 1]; i++) {
         const double *row = s->paths + row_of(s, s->vertex[i]);
-        s->turn[s->vertex[i]] = s->bits[i];
+        s->active[s->vertex[i]] = s->bits[i];
         s->seen[s->vertex[i]] |= s->bits[i];
         FOR_EACH(k, s->bits[i]) large |= row[k] > LARGE;
     }
@@ -188,7 +188,7 @@ static bool step_down(search *s, uint64_t d)
         append(s, vertex, bits, filled);
     }
     s->begin[d + 2] = s->count;
-    return take_turns(s, d, d + 1);
+    return activate(s, d, d + 1);
 }
 
 static void begin_at(search *s, const uint64_t *sources, int count)
@@ -203,7 +203,7 @@ static void begin_at(search *s, const uint64_t *sources, int count)
         if (i == s->count) s->vertex[s->count++] = (uint32_t)sources[k], s->bits[i] = 0;
         s->bits[i] |= (unsigned char)(1 << k);
         s->seen[sources[k]] |= (unsigned char)(1 << k);
-        s->turn[sources[k]] = s->bits[i];
+        s->active[sources[k]] = s->bits[i];
         s->paths[row] = 1;
         if (s->power) s->power[row] = 0;
     }
@@ -218,7 +218,7 @@ static void sum_shares(const search *s, dcsr_i_ends ends, uint32_t v, unsigned c
 {
     const uint32_t *power = s->power + row_of(s, v);
     for (uint64_t e = 0; e < ends.count; e++) {
-        const unsigned char here = s->turn[ends.vertex[e]] & bits;
+        const unsigned char here = s->active[ends.vertex[e]] & bits;
         const uint64_t row = row_of(s, ends.vertex[e]);
         FOR_EACH(k, here)
         {
@@ -254,7 +254,7 @@ static void step_up(search *s, uint64_t d)
     const int threads = dcsr_i_edges_threads(s->out, (last - first) * mean);
 #pragma omp parallel for schedule(dynamic, PART) num_threads(threads) if (threads > 1)
     for (uint64_t i = first; i < last; i++) depend(s, i);
-    take_turns(s, d + 1, d);
+    activate(s, d + 1, d);
 }
 
 /* From up to WIDTH sources. */
@@ -268,10 +268,10 @@ static void search_from(search *s, dcsr_i_edges *e, const uint64_t *sources, int
         if (large && !s->power) s->power = dcsr_i_edges_take(e, s->vertices * s->width, sizeof *s->power);
         if (e->status) return;
     }
-    /* Levels 0 to d - 1 have vertices; it is nobody's turn by now. Sources are between no others. */
+    /* Levels 0 to d - 1 have vertices; nobody is active by now. Sources are between no others. */
     if (d - 1 > found->max_level) found->max_level = d - 1;
     while (--d) step_up(s, d);
-    memset(s->turn, 0, s->vertices);
+    memset(s->active, 0, s->vertices);
 }
 
 /* ---- Sources ---- */
@@ -313,7 +313,7 @@ static void allocate(search *s, dcsr_i_edges *e)
     s->bits = dcsr_i_edges_take(e, n * s->width, sizeof *s->bits);
     s->begin = dcsr_i_edges_take(e, n + 3, sizeof *s->begin);
     s->seen = dcsr_i_edges_take(e, n, sizeof *s->seen);
-    s->turn = dcsr_i_edges_take(e, n, sizeof *s->turn);
+    s->active = dcsr_i_edges_take(e, n, sizeof *s->active);
     s->candidate = dcsr_i_edges_take(e, n, sizeof *s->candidate);
     s->listed = dcsr_i_edges_take(e, n, sizeof *s->listed);
     s->centrality = dcsr_i_edges_take(e, n, sizeof *s->centrality);
