@@ -254,6 +254,12 @@ typedef struct cli_file_kind {
 /* Refuses a name without that ending, and the name of an existing file of another kind. */
 int cli_check_target(cli_state *cli, const char *file, const cli_file_kind *kind);
 
+/* Pictures that gnuplot draws (plot.c). The first refuses a file that is no place for one, and says if there is no
+ * gnuplot; the other has the script written, which leaves picture.png in its folder. Exit status. */
+int cli_plot_check(cli_state *cli, const char *path);
+typedef void cli_plot_script(FILE *script, const void *user);
+int cli_plot(cli_state *cli, const char *path, cli_plot_script *write, const void *user);
+
 extern const cli_command cli_info_command;
 extern const cli_command cli_convert_command;
 extern const cli_command cli_snapshot_command;

@@ -14,6 +14,11 @@
      0},                                                                        \
         {"repeat", GRAPH_KEY_REPEAT, "R", 0, "Compute R times; seconds is the median", 0}, CLI_OP_OPTION
 
+#define PLOT_OPTION(what)                                                         \
+    {                                                                             \
+        "plot", GRAPH_KEY_PLOT, "FILE.png", 0, "Draw " what " (needs gnuplot)", 0 \
+    }
+
 #define SOURCE_OPTION                                                                                     \
     {                                                                                                     \
         "source", GRAPH_KEY_SOURCE, "V", 0,                                                               \
@@ -42,12 +47,14 @@ static const struct argp_option bfs_options[] = {
     SOURCE_OPTION,
     {"parents", GRAPH_KEY_PARENTS, NULL, 0,
      "With --out: also the parent of each vertex, by which it is reached (the least of several)", 0},
+    PLOT_OPTION("how many vertices each level has"),
     ANSWER_OPTIONS,
     {0}};
 
 static const struct argp_option sssp_options[] = {
     SOURCE_OPTION,
     {"delta", GRAPH_KEY_DELTA, "D", 0, "The width of a bucket (default: chosen by the weights)", 0},
+    PLOT_OPTION("how many vertices are within each distance"),
     ANSWER_OPTIONS,
     {0}};
 
@@ -60,6 +67,7 @@ static const struct argp_option pagerank_options[] = {
     {"adaptive", GRAPH_KEY_ADAPTIVE, NULL, 0, "Leave out ranks that have settled, in most iterations", 0},
     TOP_OPTION("the N vertices of the highest rank (default 10)"),
     SYMMETRIC_OPTION,
+    PLOT_OPTION("how ranks are distributed"),
     ANSWER_OPTIONS,
     {0}};
 
@@ -69,27 +77,46 @@ static const struct argp_option bc_options[] = {
     SEED_OPTION,
     TOP_OPTION("the N vertices that most paths pass (default 10)"),
     SYMMETRIC_OPTION,
+    PLOT_OPTION("how betweenness is distributed"),
     ANSWER_OPTIONS,
     {0}};
 
-static const struct argp_option cc_options[] = {
-    TOP_OPTION("the N largest components, by their least vertex"), SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+static const struct argp_option cc_options[] = {TOP_OPTION("the N largest components, by their least vertex"),
+                                                SYMMETRIC_OPTION,
+                                                PLOT_OPTION("how the sizes of components are distributed"),
+                                                ANSWER_OPTIONS,
+                                                {0}};
 
 static const struct argp_option scc_options[] = {
-    TOP_OPTION("the N largest components, by their least vertex"), ANSWER_OPTIONS, {0}};
+    TOP_OPTION("the N largest components, by their least vertex"),
+    PLOT_OPTION("how the sizes of components are distributed"),
+    ANSWER_OPTIONS,
+    {0}};
 
 static const struct argp_option triangles_options[] = {
-    TOP_OPTION("the N vertices in most triangles"), SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+    TOP_OPTION("the N vertices in most triangles"),
+    SYMMETRIC_OPTION,
+    PLOT_OPTION("how many vertices are in so many triangles"),
+    ANSWER_OPTIONS,
+    {0}};
 
 static const struct argp_option clustering_options[] = {
-    TOP_OPTION("N vertices whose neighbours are connected most"), SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+    TOP_OPTION("N vertices whose neighbours are connected most"),
+    SYMMETRIC_OPTION,
+    PLOT_OPTION("how coefficients are distributed"),
+    ANSWER_OPTIONS,
+    {0}};
 
-static const struct argp_option kcore_options[] = {
-    TOP_OPTION("N vertices of the innermost cores"), SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+static const struct argp_option kcore_options[] = {TOP_OPTION("N vertices of the innermost cores"),
+                                                   SYMMETRIC_OPTION,
+                                                   PLOT_OPTION("how many vertices have each core number"),
+                                                   ANSWER_OPTIONS,
+                                                   {0}};
 
 static const struct argp_option mis_options[] = {SEED_OPTION, SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
 
-static const struct argp_option colouring_options[] = {SEED_OPTION, SYMMETRIC_OPTION, ANSWER_OPTIONS, {0}};
+static const struct argp_option colouring_options[] = {
+    SEED_OPTION, SYMMETRIC_OPTION, PLOT_OPTION("how many vertices have each colour"), ANSWER_OPTIONS, {0}};
 
 /* ---- Algorithms ---- */
 
@@ -197,7 +224,7 @@ static void rank_components(double *score, const graph_task *t)
 static dcsr_status compute_triangles(graph_task *t)
 {
     const dcsr_graph_options options = known();
-    const bool each = graph_given.out || graph_given.top;
+    const bool each = graph_given.out || graph_given.top || graph_given.plot;
     return dcsr_triangles(each ? t->answer[0] : NULL, &t->result.triangles, t->view, &options);
 }
 
@@ -271,31 +298,41 @@ static const graph_algorithm algorithms[] = {
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = REPEAT_SEARCH,
      .compute = compute_bfs,
-     .put = put_bfs},
+     .put = put_bfs,
+     .picture = GRAPH_BARS,
+     .counted = "level"},
     {.command = &cli_sssp_command,
      .columns = {{"distance", DCSR_FP64, false}},
      .needs_source = true,
      .repeat = 1,
      .compute = compute_sssp,
-     .put = put_sssp},
+     .put = put_sssp,
+     .picture = GRAPH_WITHIN,
+     .counted = "distance"},
     {.command = &cli_pagerank_command,
      .columns = {{"rank", DCSR_FP64, false}},
      .repeat = 1,
      .top = TOP,
      .compute = compute_pagerank,
-     .put = put_pagerank},
+     .put = put_pagerank,
+     .picture = GRAPH_TAIL,
+     .counted = "rank"},
     {.command = &cli_bc_command,
      .columns = {{"betweenness", DCSR_FP64, false}},
      .repeat = 1,
      .top = TOP,
      .compute = compute_bc,
-     .put = put_bc},
+     .put = put_bc,
+     .picture = GRAPH_TAIL,
+     .counted = "betweenness"},
     {.command = &cli_cc_command,
      .columns = {{"component", DCSR_UINT32, true}},
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_cc,
      .put = put_components,
+     .picture = GRAPH_TAIL,
+     .counted = "vertices of a component",
      .rank = rank_components},
     {.command = &cli_scc_command,
      .columns = {{"component", DCSR_UINT32, true}},
@@ -303,25 +340,33 @@ static const graph_algorithm algorithms[] = {
      .repeat = 1,
      .compute = compute_scc,
      .put = put_components,
+     .picture = GRAPH_TAIL,
+     .counted = "vertices of a component",
      .rank = rank_components},
     {.command = &cli_triangles_command,
      .columns = {{"triangles", DCSR_UINT64, false}},
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_triangles,
-     .put = put_triangles},
+     .put = put_triangles,
+     .picture = GRAPH_TAIL,
+     .counted = "triangles"},
     {.command = &cli_clustering_command,
      .columns = {{"coefficient", DCSR_FP64, false}},
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_clustering,
-     .put = put_clustering},
+     .put = put_clustering,
+     .picture = GRAPH_WITHIN,
+     .counted = "coefficient"},
     {.command = &cli_kcore_command,
      .columns = {{"core", DCSR_UINT32, false}},
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_kcore,
-     .put = put_kcore},
+     .put = put_kcore,
+     .picture = GRAPH_BARS,
+     .counted = "core number"},
     {.command = &cli_mis_command,
      .columns = {{"member", DCSR_BOOL, false}},
      .flags = DCSR_VIEW_DUPLICATES,
@@ -333,7 +378,9 @@ static const graph_algorithm algorithms[] = {
      .flags = DCSR_VIEW_DUPLICATES,
      .repeat = 1,
      .compute = compute_colouring,
-     .put = put_colouring}};
+     .put = put_colouring,
+     .picture = GRAPH_BARS,
+     .counted = "colour"}};
 
 const graph_algorithm *graph_find(const cli_command *command)
 {

@@ -28,6 +28,8 @@ error_t graph_take(cli_state *cli, int key, const char *value)
     switch (key) {
     case GRAPH_KEY_OUT:
         return g->out = value, 0;
+    case GRAPH_KEY_PLOT:
+        return g->plot = value, 0;
     case GRAPH_KEY_TOP:
         return cli_take_number(cli, "--top", value, 0, DCSR_MAX_ROWS, &g->top);
     case GRAPH_KEY_REPEAT:

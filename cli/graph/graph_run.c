@@ -84,6 +84,10 @@ static int report(graph_task *t)
     t->algorithm->put(&report, t);
     cli_put_seconds(&report, "seconds", "time", t->seconds);
     if (graph_given.top) status = graph_put_top(&report, t);
+    if (!status && graph_given.plot) {
+        status = graph_draw(t);
+        cli_put_text(&report, "plot", "picture", graph_given.plot);
+    }
     if (!status && graph_given.out) {
         status = graph_write_out(t);
         if (cli_is_standard_output(graph_given.out)) return cli_report_drop(&report, status);
@@ -117,6 +121,7 @@ int graph_run(cli_state *cli)
     if (t.algorithm->needs_source && !graph_given.source)
         return cli_usage(cli, "%s needs --source V, the vertex to start from", cli->command->name);
     int status = graph_check_out(cli);
+    if (!status && graph_given.plot) status = cli_plot_check(cli, graph_given.plot);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
     if (!status) status = solve(&t, matrix);
     for (int c = 0; c < GRAPH_COLUMNS; c++) free(t.answer[c]);

@@ -4,6 +4,7 @@
  *      graph_options.c    what the command line says
  *      graph_run.c        loads the MATRIX, runs the algorithm, reports
  *      graph_answer.c     the answer itself: --out FILE, --top N
+ *      graph_plot.c       how it is distributed: --plot FILE.png
  *
  * An answer is one or two numbers a vertex: the columns of the file that --out names. */
 #ifndef DCSR_CLI_GRAPH_TASK_H
@@ -24,7 +25,7 @@ typedef struct graph_column {
 
 /* What the command line says; of options that a command does not have, the default. */
 typedef struct graph_settings {
-    const char *out;
+    const char *out, *plot;
     uint64_t repeat, top;
     bool symmetric, parents, adaptive;
     const char *source, *sources, *personal; /* words for vertices, of the last two separated by commas */
@@ -36,6 +37,7 @@ extern graph_settings graph_given;
 /* Keys of options, and how each is taken. */
 enum {
     GRAPH_KEY_OUT = 1,
+    GRAPH_KEY_PLOT,
     GRAPH_KEY_TOP,
     GRAPH_KEY_REPEAT,
     GRAPH_KEY_SYMMETRIC,
@@ -78,6 +80,13 @@ typedef struct graph_task {
     } result;
 } graph_task;
 
+/* A picture of how the first column is distributed. */
+typedef enum graph_picture {
+    GRAPH_BARS,   /* how many have each number, which is whole */
+    GRAPH_WITHIN, /* how many have at most so much */
+    GRAPH_TAIL    /* how many have at least so much, both as powers of ten */
+} graph_picture;
+
 typedef struct graph_algorithm {
     const cli_command *command;
     graph_column columns[GRAPH_COLUMNS];
@@ -86,7 +95,9 @@ typedef struct graph_algorithm {
     uint64_t repeat, top;
     dcsr_status (*compute)(graph_task *t);
     void (*put)(cli_report *report, const graph_task *t);
-    /* What --top ranks vertices by, those with 0 left out; NULL: the first column. */
+    graph_picture picture;
+    const char *counted; /* the label of the numbers in it; NULL: there is no picture */
+    /* What --top ranks vertices by, those with 0 left out, and what is drawn; NULL: the first column. */
     void (*rank)(double *score, const graph_task *t);
 } graph_algorithm;
 
@@ -101,6 +112,8 @@ int graph_check_out(cli_state *cli);
 int graph_write_out(const graph_task *t);
 /* The best vertices, as a list of [vertex, score] and as text. Exit status. */
 int graph_put_top(cli_report *report, graph_task *t);
+/* Draws the picture that --plot wants. Exit status. */
+int graph_draw(const graph_task *t);
 /* An element of the answer as a number; NaN where the vertex has none. */
 double graph_number(const graph_task *t, int column, uint64_t v);
 

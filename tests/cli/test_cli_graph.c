@@ -2,6 +2,7 @@
 #include "tests/support/program.h"
 #include "tests/support/support.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,37 @@ Test(cli_graph, vertices_go_by_their_names)
     expect_top(&r, 0, 2, 0.3420, "carl");
     program_free(&r);
     PROGRAM_FAILS(1, "no vertex has the name 'dora'", "pagerank s#m --personal ann,dora");
+}
+
+Test(cli_graph, answers_are_drawn)
+{
+    static const char *const commands[] = {"bfs g.el --source 0",
+                                           "sssp g.el --source 0",
+                                           "pagerank g.el",
+                                           "bc g.el",
+                                           "cc g.el",
+                                           "scc g.el",
+                                           "triangles g.el",
+                                           "clustering g.el",
+                                           "kcore g.el",
+                                           "colouring g.el"};
+    if (system("gnuplot --version >/dev/null 2>&1")) cr_skip_test("there is no gnuplot");
+    program_write_file("g.el", edges);
+    program_write_file("text.png", "a text");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        program_result r;
+        PROGRAM_JSON(r, "--json %s --plot picture%zu.png", commands[i], i);
+        program_free(&r);
+        char name[40], *picture;
+        snprintf(name, sizeof name, "picture%zu.png", i);
+        picture = program_read_file(name);
+        cr_assert(picture && !strncmp(picture, "\x89PNG", 4), "%s drew no picture", commands[i]);
+        free(picture);
+    }
+    PROGRAM_FAILS(1, "text.png", "cc g.el --plot text.png");
+    PROGRAM_FAILS(1, "x.gif", "cc g.el --plot x.gif");
+    program_write_file("negative.el", "0 0 -1\n");
+    PROGRAM_FAILS(1, "nothing to draw", "sssp negative.el --source 0 --plot x.png");
 }
 
 Test(cli_graph, say_what_is_wrong)
