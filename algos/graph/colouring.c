@@ -14,7 +14,7 @@ enum { PART = 64, BUFFER = 256 };
 
 typedef struct painting {
     dcsr_i_edges *e;
-    uint64_t seed; /* mixed */
+    uint64_t *key; /* vertices by descending keys, of the same key ascending */
     uint32_t *colour;
     _Atomic uint32_t *pending; /* neighbours that precede and have no colour yet */
     uint32_t *now, *next;
@@ -24,17 +24,21 @@ typedef struct painting {
     uint64_t longest;
 } painting;
 
-/* Vertices by descending keys, then ascending. */
-static inline uint64_t key_of(const painting *p, uint64_t v)
+static inline bool precedes(const painting *p, uint32_t u, uint32_t v)
 {
-    const uint64_t degree = dcsr_i_edges_of(p->e, v).count;
-    const uint64_t power = degree ? 64 - (uint64_t)__builtin_clzll(degree) : 0;
-    return power << 58 | dcsr_i_edges_mix(p->seed + v) >> 6;
+    return p->key[u] > p->key[v] || (p->key[u] == p->key[v] && u < v);
 }
 
-static inline bool precedes(uint64_t key, uint32_t u, uint64_t other, uint32_t v)
+/* By the number of edges as a power of two, then at random. */
+static void make_keys(painting *p, uint64_t seed, int threads)
 {
-    return key > other || (key == other && u < v);
+    const uint64_t mixed = dcsr_i_edges_mix(seed);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < p->e->vertices; v++) {
+        const uint64_t degree = dcsr_i_edges_of(p->e, v).count;
+        const uint64_t power = degree ? 64 - (uint64_t)__builtin_clzll(degree) : 0;
+        p->key[v] = power << 58 | dcsr_i_edges_mix(mixed + v) >> 6;
+    }
 }
 
 static void flush(painting *p, const uint32_t *buffer, uint64_t count)
@@ -47,11 +51,10 @@ static void flush(painting *p, const uint32_t *buffer, uint64_t count)
 static void paint(painting *p, uint32_t v, uint32_t *used)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
-    const uint64_t key = key_of(p, v);
     uint32_t colour = 0;
     for (uint64_t k = 0; k < ends.count; k++) {
         const uint32_t u = ends.vertex[k];
-        if (u != v && precedes(key_of(p, u), u, key, v)) used[p->colour[u]] = v + 1;
+        if (u != v && precedes(p, u, v)) used[p->colour[u]] = v + 1;
     }
     while (used[colour] == v + 1) colour++;
     p->colour[v] = colour;
@@ -61,10 +64,9 @@ static void paint(painting *p, uint32_t v, uint32_t *used)
 static uint64_t release(painting *p, uint32_t v, uint32_t *buffer, uint64_t filled)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
-    const uint64_t key = key_of(p, v);
     for (uint64_t k = 0; k < ends.count; k++) {
         const uint32_t u = ends.vertex[k];
-        if (u == v || precedes(key_of(p, u), u, key, v)) continue;
+        if (u == v || precedes(p, u, v)) continue;
         /* What v has written is for whoever is the last to come by. */
         if (atomic_fetch_sub_explicit(&p->pending[u], 1, memory_order_acq_rel) != 1) continue;
         if (filled == BUFFER) flush(p, buffer, filled), filled = 0;
@@ -100,11 +102,10 @@ static void prepare(painting *p, int threads)
 #pragma omp parallel for schedule(dynamic, PART) num_threads(threads) if (threads > 1)
     for (uint64_t v = 0; v < n; v++) {
         const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
-        const uint64_t key = key_of(p, v);
         uint32_t before = 0;
         for (uint64_t k = 0; k < ends.count; k++) {
             const uint32_t u = ends.vertex[k];
-            before += u != v && precedes(key_of(p, u), u, key, (uint32_t)v);
+            before += u != v && precedes(p, u, (uint32_t)v);
         }
         atomic_store_explicit(&p->pending[v], before, memory_order_relaxed);
     }
@@ -122,10 +123,11 @@ dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr
                                 "dcsr_colouring: colour and result are NULL; give one of them");
     dcsr_i_edges_once(&e, A, o.symmetric, "dcsr_colouring");
     const uint64_t n = e.vertices, mean = n ? 1 + e.count / n : 1;
-    painting p = {.e = &e, .seed = dcsr_i_edges_mix(o.seed)};
+    painting p = {.e = &e};
     for (uint64_t v = 0; v < n && !e.status; v++)
         if (dcsr_i_edges_of(&e, v).count + 2 > p.longest) p.longest = dcsr_i_edges_of(&e, v).count + 2;
     const int threads = e.status ? 1 : dcsr_i_edges_threads(&e, e.count + n);
+    p.key = dcsr_i_edges_take(&e, n, sizeof *p.key);
     p.colour = dcsr_i_edges_take(&e, n, sizeof *p.colour);
     p.pending = dcsr_i_edges_take(&e, n, sizeof *p.pending);
     p.now = dcsr_i_edges_take(&e, n, sizeof *p.now);
@@ -133,6 +135,7 @@ dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr
     p.used = dcsr_i_edges_take(&e, p.longest * (uint64_t)threads, sizeof *p.used);
     if (!e.status) {
         dcsr_colouring_result found = {0};
+        make_keys(&p, o.seed, threads);
         prepare(&p, threads);
         while (p.count) {
             const int wanted = dcsr_i_edges_threads(&e, p.count * mean);

@@ -47,11 +47,12 @@ static void write_script(FILE *script, const void *user)
     static const struct {
         void (*data)(FILE *script, const drawing *d);
         const char *style, *of;
-    } pictures[] = {[GRAPH_BARS] = {write_bars, "set style fill solid 0.85\nset yrange [0:*]\n", "boxes"},
-                    [GRAPH_WITHIN] = {write_within, "set yrange [0:*]\n", "steps lw 2"},
-                    [GRAPH_TAIL] = {write_tail,
-                                    "set logscale xy\nset format xy '10^{%T}'\nset yrange [0.8:*]\n",
-                                    "points pt 7 ps 0.6"}};
+    } pictures[] = {
+        [GRAPH_BARS] = {write_bars,
+                        "set style fill solid 0.85\nset boxwidth 0.9 relative\nset yrange [0:*]\n", "boxes"},
+        [GRAPH_WITHIN] = {write_within, "set yrange [0:*]\n", "steps lw 2"},
+        [GRAPH_TAIL] = {write_tail, "set logscale xy\nset format xy '10^{%T}'\nset yrange [0.8:*]\n",
+                        "points pt 7 ps 0.6"}};
     const drawing *d = user;
     const graph_algorithm *a = d->algorithm;
     static const char *const how[] = {[GRAPH_BARS] = "with this",

@@ -244,7 +244,7 @@ typedef struct dcsr_colouring_result {
  * neighbours, and one more. colour or result may be NULL, not both.
  *
  * Jones and Plassmann's method (1993), in parallel, in the order of Hasenplaugh, Kaler, Schardl, Leiserson (2014). If
- * not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m). Memory: 16 n
+ * not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m). Memory: 24 n
  * bytes, 4 for each edge of the longest row and each thread; to merge 8 m more. */
 DCSR_API dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr_view *A,
                                     const dcsr_random_options *options);
