@@ -53,12 +53,13 @@ static int print(cli_state *cli, const cli_relation_target *target, dcsr_matrix 
 
 static int run(cli_state *cli)
 {
-    cli_relation_target target;
+    cli_relation_target target = {0};
     dcsr_matrix *matrix = NULL, *truss = NULL;
     dcsr_view *view = NULL;
     dcsr_ktruss_result found;
     int status = cli_relation_prepare(cli, &target, &target_options, 1);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status) status = cli_names_open(cli, cli->arguments[0], &target.names);
     if (!status && dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES))
         status = cli_fail_library(cli);
     if (!status) {
@@ -69,6 +70,7 @@ static int run(cli_state *cli)
         if (!status) status = print(cli, &target, truss, &found, seconds);
     }
     dcsr_matrix_destroy(truss);
+    dcsr_names_destroy(target.names);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;

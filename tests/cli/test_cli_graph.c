@@ -184,6 +184,12 @@ Test(cli_graph, vertices_go_by_their_names)
     PROGRAM_JSON(r, "--json pagerank s#m --personal ann,carl --top 1");
     expect_top(&r, 0, 2, 0.3420, "carl");
     program_free(&r);
+    PROGRAM_JSON(r, "--json ktruss s#m truss.el");
+    program_free(&r);
+    expect_file("truss.el", "ann\t\"x, y\"\t2\n\"x, y\"\tann\t2\n\"x, y\"\tcarl\t2\ncarl\t\"x, y\"\t2\n"
+                            "carl\t\"say \"\"hi\"\"\"\t2\n\"say \"\"hi\"\"\"\tcarl\t2\n");
+    PROGRAM_JSON(r, "--json ktruss s#m truss.mtx");
+    program_free(&r);
     PROGRAM_FAILS(1, "no vertex has the name 'dora'", "pagerank s#m --personal ann,dora");
 }
 
