@@ -1,19 +1,7 @@
-/* amg_plot.c: one picture of the levels and the residuals, drawn by gnuplot.
- *
- * gnuplot reads a script with the data in it, in a folder of its own, and leaves the picture there; that is then
- * written as all files are, so that a picture that was there stays if anything fails. */
+/* amg_plot.c: one picture of the levels and the residuals, drawn by gnuplot. */
 #include "cli/cmd_amg.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST_LINES = 8 }; /* residuals that are drawn; more would not be told apart */
-
-static const cli_file_kind png = {"a PNG picture", ".png", "\x89PNG\r\n\x1a\n", 8};
 
 static const char layout[] =
     "set terminal pngcairo size 1200,800 font ',11'\n"
@@ -53,6 +41,11 @@ static const char layout[] =
     "columns > 1 ? sprintf('column %d', c + 1) : 'b'\n"
     "unset multiplot\n";
 
+typedef struct drawing {
+    const dcsr_amg *amg;
+    uint64_t columns;
+} drawing;
+
 static void put_data(FILE *script, const dcsr_amg *amg, uint64_t columns)
 {
     dcsr_amg_level level;
@@ -74,87 +67,14 @@ static void put_data(FILE *script, const dcsr_amg *amg, uint64_t columns)
     fprintf(script, "end\ncolumns = %llu\n", (unsigned long long)columns);
 }
 
-/* Runs gnuplot quietly in the folder; its exit status, or 127 if it is not there. */
-static int run_gnuplot(const char *folder, const char *argument)
+static void write_script(FILE *script, const void *user)
 {
-    extern char **environ;
-    char program[] = "gnuplot", text[64];
-    char *const words[] = {program, text, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = 127 << 8;
-    snprintf(text, sizeof text, "%s", argument);
-    if (posix_spawn_file_actions_init(&actions)) return 127;
-    int failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    if (!failed && folder) failed = posix_spawn_file_actions_addchdir_np(&actions, folder);
-    if (!failed && !posix_spawnp(&child, program, &actions, NULL, words, environ))
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    posix_spawn_file_actions_destroy(&actions);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-int cli_amg_check_plot(cli_state *cli, const char *path)
-{
-    int status = cli_check_target(cli, path, &png);
-    if (!status && run_gnuplot(NULL, "--version"))
-        status = cli_fail(cli, "--plot needs gnuplot; install it (on Debian: apt-get install gnuplot-nox)");
-    return status;
-}
-
-/* All of a file, allocated; NULL if it cannot be read. */
-static char *read_file(const char *path, size_t *length)
-{
-    FILE *file = fopen(path, "rb");
-    char *bytes = NULL;
-    if (!file) return NULL;
-    if (!fseek(file, 0, SEEK_END)) {
-        long size = ftell(file);
-        rewind(file);
-        if (size > 0) bytes = malloc((size_t)size);
-        *length = bytes ? fread(bytes, 1, (size_t)size, file) : 0;
-    }
-    fclose(file);
-    return bytes;
-}
-
-static int draw(cli_state *cli, const char *folder, const char *script_path, const char *picture_path,
-                const char *path)
-{
-    size_t length = 0;
-    int failed = run_gnuplot(folder, "script.gp");
-    char *bytes = failed ? NULL : read_file(picture_path, &length);
-    int status = CLI_DONE;
-    if (!bytes || length < png.magic_length || memcmp(bytes, png.magic, png.magic_length))
-        status = cli_fail(cli, "%s: gnuplot drew nothing (exit status %d); it needs the terminal pngcairo",
-                          path, failed);
-    else if (dcsr_file_write(cli->context, path, bytes, length))
-        status = cli_fail_library(cli);
-    free(bytes);
-    unlink(picture_path);
-    unlink(script_path);
-    return status;
+    const drawing *d = user;
+    put_data(script, d->amg, d->columns < MOST_LINES ? d->columns : MOST_LINES);
+    fputs(layout, script);
 }
 
 int cli_amg_plot(cli_state *cli, const dcsr_amg *amg, uint64_t columns, const char *path)
 {
-    const char *temporary = getenv("TMPDIR");
-    char folder[400], script_path[420], picture_path[420];
-    snprintf(folder, sizeof folder, "%s/dcsr-plot-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder)) return cli_fail(cli, "%s: cannot be made: %s; set TMPDIR", folder, strerror(errno));
-    snprintf(script_path, sizeof script_path, "%s/script.gp", folder);
-    snprintf(picture_path, sizeof picture_path, "%s/picture.png", folder);
-    FILE *script = fopen(script_path, "w");
-    int status = CLI_DONE;
-    if (script) {
-        put_data(script, amg, columns < MOST_LINES ? columns : MOST_LINES);
-        fputs(layout, script);
-    }
-    if (!script || ferror(script) | fclose(script)) {
-        status = cli_fail(cli, "%s: cannot be written: %s; set TMPDIR", script_path, strerror(errno));
-        unlink(script_path);
-    }
-    if (!status) status = draw(cli, folder, script_path, picture_path, path);
-    rmdir(folder);
-    return status;
+    return cli_plot(cli, path, write_script, &(drawing){amg, columns});
 }

@@ -159,6 +159,10 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
 void cli_put_list(cli_report *report, const char *key);
 void cli_begin_item(cli_report *report, const char *key);
 void cli_end_item(cli_report *report);
+/* Appends [vertex, score], and the name of the vertex if there is one, to that list; a score that is not real is
+ * whole. */
+void cli_put_scored(cli_report *report, const char *key, const char *label, uint64_t vertex, double score,
+                    bool real, const char *name);
 /* Adds a line to the text only; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
@@ -250,6 +254,12 @@ typedef struct cli_file_kind {
 /* Refuses a name without that ending, and the name of an existing file of another kind. */
 int cli_check_target(cli_state *cli, const char *file, const cli_file_kind *kind);
 
+/* Pictures that gnuplot draws (plot.c). The first refuses a file that is no place for one, and says if there is no
+ * gnuplot; the other has the script written, which leaves picture.png in its folder. Exit status. */
+int cli_plot_check(cli_state *cli, const char *path);
+typedef void cli_plot_script(FILE *script, const void *user);
+int cli_plot(cli_state *cli, const char *path, cli_plot_script *write, const void *user);
+
 extern const cli_command cli_info_command;
 extern const cli_command cli_convert_command;
 extern const cli_command cli_snapshot_command;
@@ -263,6 +273,17 @@ extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
 extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
+extern const cli_command cli_sssp_command;
+extern const cli_command cli_pagerank_command;
+extern const cli_command cli_bc_command;
+extern const cli_command cli_cc_command;
+extern const cli_command cli_scc_command;
+extern const cli_command cli_triangles_command;
+extern const cli_command cli_clustering_command;
+extern const cli_command cli_kcore_command;
+extern const cli_command cli_ktruss_command;
+extern const cli_command cli_mis_command;
+extern const cli_command cli_colouring_command;
 extern const cli_command cli_row_command;
 extern const cli_command cli_watch_command;
 extern const cli_command cli_closure_command;

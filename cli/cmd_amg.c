@@ -282,7 +282,7 @@ static int run_amg(cli_state *cli)
     dcsr_view *view = NULL;
     dcsr_view_shape shape;
     dcsr_dense b = {0};
-    int status = settings.plot ? cli_amg_check_plot(cli, settings.plot) : CLI_DONE;
+    int status = settings.plot ? cli_plot_check(cli, settings.plot) : CLI_DONE;
     if (!status && dcsr_amg_create(&amg, cli->context)) status = cli_fail_library(cli);
     if (!status) status = configure(cli, amg);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);

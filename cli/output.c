@@ -389,6 +389,18 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
     if (label) cli_put_line(report, label, "%s", value);
 }
 
+void cli_put_scored(cli_report *report, const char *key, const char *label, uint64_t vertex, double score,
+                    bool real, const char *name)
+{
+    char number[CLI_NUMBER];
+    json_t *item = real ? json_pack("[I,f]", (json_int_t)vertex, score)
+                        : json_pack("[I,I]", (json_int_t)vertex, (json_int_t)score);
+    if (name && item) json_array_append_new(item, json_string(name));
+    json_array_append_new(json_object_get(report->object, key), item);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)vertex);
+    cli_put_line(report, label, real ? "%-*s %.6g" : "%-*s %.0f", LABEL_WIDTH, name ? name : number, score);
+}
+
 int cli_report_print(cli_report *report)
 {
     cli_state *cli = report->cli;

@@ -51,7 +51,11 @@ static int put_file(cli_report *report, const cli_relation_target *target, dcsr_
     dcsr_coo coo = {0};
     dcsr_status failed = dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_SORTED);
     if (!failed) failed = dcsr_view_to_coo(&coo, view);
-    if (!failed) failed = dcsr_coo_write(&coo, target->name);
+    /* Matrix Market has numbers only. */
+    const bool named = target->names && !strstr(target->name, ".mtx");
+    if (!failed)
+        failed = named ? dcsr_coo_write_named(&coo, target->names, target->name)
+                       : dcsr_coo_write(&coo, target->name);
     dcsr_coo_free(&coo);
     dcsr_view_destroy(view);
     if (failed) return cli_fail_library(report->cli);

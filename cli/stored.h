@@ -98,6 +98,7 @@ typedef struct cli_relation_target {
     bool stored;
     cli_stored where; /* of a stored one */
     dcsr_recovery recovery;
+    dcsr_names *names; /* set by the command: a file of edges has them in place of numbers; NULL: none */
 } cli_relation_target;
 
 /* CLI_RELATION_OPTIONS stands in the table of a command's options, and its take() ends with

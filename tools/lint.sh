@@ -42,6 +42,7 @@ declare -A MAY_INCLUDE=(
     [amg/cuda]='dcsr/base dcsr/device amg'
     [persist]='dcsr persist'
     [cli]='dcsr persist cli'
+    [cli/graph]='dcsr persist cli'
     [cli/ingest]='dcsr persist cli'
     [tools]='tools'
     [bench]='dcsr ops bench'

@@ -1,5 +1,6 @@
 /* peer_graph.c: graph algorithms over SuiteSparse:GraphBLAS. */
 #include "bench/peers/peer_graph.h"
+#include "bench/peers/peer_graph_many.h"
 
 #ifdef DCSR_PEER_GRAPHBLAS
 #include <GraphBLAS.h>
@@ -250,7 +251,23 @@ static void sssp(double *distance, uint64_t source, double delta)
     TRY(GrB_Matrix_free(&heavy));
 }
 
-static const peer_graph graphblas = {load, unload, components, pagerank, triangles, clustering, sssp};
+static void search_many(double *level_sum, const uint64_t *sources, uint64_t count)
+{
+    peer_graph_search_many(level_sum, P, sources, count);
+}
+
+static void betweenness(double *centrality, const uint64_t *sources, uint64_t count)
+{
+    peer_graph_betweenness(centrality, P, sources, count);
+}
+
+static uint64_t ktruss(uint32_t k)
+{
+    return peer_graph_ktruss(P, k);
+}
+
+static const peer_graph graphblas = {load,       unload, components,  pagerank,    triangles,
+                                     clustering, sssp,   search_many, betweenness, ktruss};
 
 const peer_graph *peer_graph_get(void)
 {

@@ -16,6 +16,11 @@ typedef struct peer_graph {
     uint64_t (*triangles)(void);
     void (*clustering)(double *coefficient);
     void (*sssp)(double *distance, uint64_t source, double delta);
+    /* The sum of levels from each source. */
+    void (*search_many)(double *level_sum, const uint64_t *sources, uint64_t count);
+    void (*betweenness)(double *centrality, const uint64_t *sources, uint64_t count);
+    /* Returns the number of edges of the k-truss. */
+    uint64_t (*ktruss)(uint32_t k);
 } peer_graph;
 
 /* NULL where it was not there when the benchmarks were built. */

@@ -2,6 +2,7 @@
 #ifndef DCSR_BFS_H
 #define DCSR_BFS_H
 
+#include <dcsr/graph.h>
 #include <dcsr/traverse.h>
 
 #ifdef __cplusplus
@@ -20,6 +21,31 @@ typedef dcsr_traverse_result dcsr_bfs_result;
  * Cost: O(rows + edges), on a device also O(rows / 32) per level. Scratch memory: up to 12 bytes per row and
  * 1/8 more for each thread; on a device as for dcsr_traverse(). */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
+
+/* Breadth-first search from many vertices at once: level[k * n + v] is what dcsr_bfs() from sources[k] gives vertex
+ * v, and results[k] its result, where n is the number of rows. level (count * n elements, in host memory) or results
+ * (count) may be NULL, not both; results[k].level_sum / results[k].reached is the mean distance from a source. A source
+ * may be given several times. The view may be of any layout, as for dcsr_bfs(); a matrix on a device is copied to the
+ * host. After INVALID_ARGUMENT, DIMENSION_MISMATCH and INDEX_OUT_OF_RANGE (the message tells which source) both are as
+ * they were.
+ *
+ * 64 searches go side by side, a bit each in a word of every vertex (Then et al. 2015): a level is a product with a
+ * Boolean matrix of 64 columns, and an edge is looked at for all at once that pass it on the same level. Levels with
+ * many edges are pulled if edges can be told from both sides: if options->symmetric, or of a CSC view. The result is
+ * deterministic. Errors: as dcsr_bfs(). Cost: O(count (n + edges)) at worst, mostly far less. Memory: 32 n bytes. */
+DCSR_API dcsr_status dcsr_bfs_many(int32_t *level, dcsr_bfs_result *results, dcsr_view *A, uint64_t count,
+                                   const uint64_t *sources, const dcsr_graph_options *options);
+
+/* In place of a vertex: there is none. */
+#define DCSR_NO_VERTEX UINT32_MAX
+
+/* The tree of a search: parent[v] is the least vertex with an edge to v that is one level above it, and DCSR_NO_VERTEX
+ * for a source and for a vertex that was not reached. level is what dcsr_bfs() or dcsr_traverse() has given for this
+ * view, in host memory, as parent is; both have one element per row. After an error parent is as it was. Of a CSC
+ * view each vertex looks for its parent, and stops at the first; else the edges of all vertices that were reached are
+ * looked at. A matrix on a device is copied to the host. Errors: as dcsr_bfs(), and INVALID_ARGUMENT if a vertex has
+ * a level, but no edge from the one above. Cost: O(n + edges), where n is the number of rows. Memory: 4 n bytes. */
+DCSR_API dcsr_status dcsr_bfs_parents(uint32_t *parent, const int32_t *level, dcsr_view *A);
 
 #ifdef __cplusplus
 }

@@ -87,6 +87,36 @@ typedef struct dcsr_pagerank_result {
 DCSR_API dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                                    const dcsr_pagerank_options *options);
 
+/* ---- Betweenness ---- */
+
+typedef struct dcsr_betweenness_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    /* Paths from these vertices only; one that is given twice counts twice. NULL: from all, or a sample. */
+    const uint64_t *sources;
+    uint64_t source_count;
+    /* Without sources: from so many vertices, drawn at random; what they give is multiplied by n / samples. 0, or as
+       many as there are vertices: from all. */
+    uint64_t samples;
+    uint64_t seed; /* of that sample */
+} dcsr_betweenness_options;
+
+typedef struct dcsr_betweenness_result {
+    uint64_t sources;   /* from how many vertices paths were looked for */
+    uint64_t max_level; /* edges of the longest of the shortest paths */
+} dcsr_betweenness_result;
+
+/* centrality[v] is the sum over all pairs of other vertices of the part of the shortest paths from the first to the
+ * second that pass v, where a path is as long as it has edges. In an undirected graph each pair counts in both
+ * directions: halve it where once is wanted. result may be NULL. Each edge counts once, and loops do not.
+ * Errors: also INDEX_OUT_OF_RANGE (the message tells which source).
+ *
+ * Brandes' method (2001) from 8 sources at a time, as products with matrices of 8 columns; numbers of paths may be of
+ * any size. If not options->symmetric, edges are pulled from the columns of a CSC view, else of a transpose that the
+ * call makes. Cost: O(sources (n + m)). Memory: 135 n bytes, less for fewer sources, 32 n more where there are more
+ * than 2^500 paths; for a transpose 4 m + 8 n, and as much if rows do not ascend. */
+DCSR_API dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result, dcsr_view *A,
+                                      const dcsr_betweenness_options *options);
+
 /* ---- Triangles ---- */
 
 typedef struct dcsr_triangles_result {
@@ -156,6 +186,68 @@ typedef struct dcsr_kcore_result {
  * O(n + m). Memory: 20 n bytes; to merge 8 m more. */
 DCSR_API dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
                                 const dcsr_graph_options *options);
+
+/* ---- Trusses ---- */
+
+typedef struct dcsr_ktruss_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    uint32_t k;     /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+} dcsr_ktruss_options;
+
+typedef struct dcsr_ktruss_result {
+    uint64_t edges;     /* of the k-truss, or of the graph, each once */
+    uint64_t largest;   /* with k = 0: the largest truss number */
+    uint64_t innermost; /* and how many edges have it */
+} dcsr_ktruss_result;
+
+/* The k-truss is the largest part of the graph of which each edge is in at least k - 2 triangles of it; edges count in
+ * both directions, and loops do not. *truss becomes a new matrix of type uint32, n x n and symmetric, with an entry
+ * both ways for each edge of the k-truss, whose value is the number of triangles there. With k = 0 all edges are in
+ * it, and the value is the truss number of the edge: the largest k such that the k-truss has it, from 2 on. truss or
+ * result may be NULL, not both. Errors: also TOO_LARGE (2^32 edges or more), INVALID_ARGUMENT (k is 1 or 2).
+ *
+ * Triangles are counted in parallel, then edges are peeled in one thread, those in the fewest triangles first (Cohen
+ * 2008; Wang, Cheng 2012). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first.
+ * Cost: O(n + m sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory:
+ * 19 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
+DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
+                                 const dcsr_ktruss_options *options);
+
+/* ---- Independent sets, colours ---- */
+
+typedef struct dcsr_random_options {
+    bool symmetric; /* as dcsr_graph_options says */
+    uint64_t seed;  /* of the order at random; the same seed gives the same result */
+} dcsr_random_options;
+
+typedef struct dcsr_independent_set_result {
+    uint64_t vertices; /* in the set */
+} dcsr_independent_set_result;
+
+/* A maximal independent set: of two vertices with an edge between them, of any direction, at most one is a member, and
+ * each vertex that is none has a neighbour that is one. It is the set that a walk over all vertices takes, in an order
+ * at random. member or result may be NULL, not both.
+ *
+ * Luby's method (1986) with priorities that stay the same (Blelloch, Fineman, Shun 2012), in parallel. If not
+ * options->symmetric, the edges of both directions are merged first. Cost: O(n + m), mostly. Memory: 5 n bytes; to
+ * merge 8 m more. */
+DCSR_API dcsr_status dcsr_independent_set(bool *member, dcsr_independent_set_result *result, dcsr_view *A,
+                                          const dcsr_random_options *options);
+
+typedef struct dcsr_colouring_result {
+    uint64_t colours; /* that are used: 0 to colours - 1 */
+} dcsr_colouring_result;
+
+/* Colours for all vertices, different ones for two with an edge, of any direction, between them; loops do not count.
+ * They are those of a walk that gives each vertex the least colour that no neighbour has yet: vertices of many edges
+ * first, by powers of two, of as many in an order at random. There are at most as many as the largest number of
+ * neighbours, and one more. colour or result may be NULL, not both.
+ *
+ * Jones and Plassmann's method (1993), in parallel, in the order of Hasenplaugh, Kaler, Schardl, Leiserson (2014). If
+ * not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m). Memory: 24 n
+ * bytes, 4 for each edge of the longest row and each thread; to merge 8 m more. */
+DCSR_API dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr_view *A,
+                                    const dcsr_random_options *options);
 
 #ifdef __cplusplus
 }

@@ -9,9 +9,11 @@
 
 TestSuite(cli, .init = program_begin, .fini = program_end);
 
-static const char *const commands[] = {"info", "convert", "ingest",   "spmv",    "bfs",    "amg",
-                                       "spy",  "bench",   "snapshot", "restore", "log",    "verify",
-                                       "gc",   "compact", "backup",   "help",    "closure"};
+static const char *const commands[] = {
+    "info",   "convert",   "ingest",     "spmv",  "bfs",      "amg", "spy",
+    "bench",  "snapshot",  "restore",    "log",   "verify",   "gc",  "compact",
+    "backup", "help",      "closure",    "sssp",  "pagerank", "bc",  "cc",
+    "scc",    "triangles", "clustering", "kcore", "ktruss",   "mis", "colouring"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* A line of arguments, the words that its message must have. */

@@ -273,6 +273,10 @@ Test(cli_commands, the_device_changes_no_result)
         {"spmv rmat:10,8 --kernel segments", {"checksum", "nnz"}},
         {"spmv rmat:10,8 --kernel csr", {"checksum", "nnz"}},
         {"bfs rmat:10,8 --source 1", {"reached", "max_level", "level_sum", "edges"}},
+        {"cc rmat:9,4", {"components", "largest"}},
+        {"triangles rmat:9,4", {"triangles"}},
+        {"ktruss rmat:9,4", {"edges", "largest", "innermost"}},
+        {"colouring rmat:9,4 --seed 3", {"colours"}},
         {"ingest rmat:10,8 --batch 1k --symmetric --delete er:1000,3000", {"nnz", "inserted", "deleted"}},
         {"convert rmat:10,8 x.el", {"nnz"}},
         {"spy rmat:10,8 x.png", {"nnz", "max_cell"}}};

@@ -1,0 +1,150 @@
+/* colouring.c: a greedy colouring, by the method of Jones and Plassmann (1993).
+ *
+ * A vertex gets its colour when all of its neighbours that precede it have theirs: the least that none of them has. So
+ * the colours are those of a walk over all vertices in order, whoever comes first. Vertices of many edges precede, by
+ * powers of two, those of as many in an order at random: that takes few colours, and few rounds (Hasenplaugh, Kaler,
+ * Schardl, Leiserson 2014). */
+#include "algos/graph/edges.h"
+#include <dcsr/graph.h>
+#include <omp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { PART = 64, BUFFER = 256 };
+
+typedef struct painting {
+    dcsr_i_edges *e;
+    uint64_t *key; /* vertices by descending keys, of the same key ascending */
+    uint32_t *colour;
+    _Atomic uint32_t *pending; /* neighbours that precede and have no colour yet */
+    uint32_t *now, *next;
+    uint64_t count;
+    _Atomic uint64_t found; /* in next */
+    uint32_t *used;         /* of each thread: used[c] is 1 + the vertex whose neighbours have the colour */
+    uint64_t longest;
+} painting;
+
+static inline bool precedes(const painting *p, uint32_t u, uint32_t v)
+{
+    return p->key[u] > p->key[v] || (p->key[u] == p->key[v] && u < v);
+}
+
+/* By the number of edges as a power of two, then at random. */
+static void make_keys(painting *p, uint64_t seed, int threads)
+{
+    const uint64_t mixed = dcsr_i_edges_mix(seed);
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < p->e->vertices; v++) {
+        const uint64_t degree = dcsr_i_edges_of(p->e, v).count;
+        const uint64_t power = degree ? 64 - (uint64_t)__builtin_clzll(degree) : 0;
+        p->key[v] = power << 58 | dcsr_i_edges_mix(mixed + v) >> 6;
+    }
+}
+
+static void flush(painting *p, const uint32_t *buffer, uint64_t count)
+{
+    const uint64_t at = atomic_fetch_add_explicit(&p->found, count, memory_order_relaxed);
+    memcpy(p->next + at, buffer, count * sizeof *buffer);
+}
+
+/* Gives v its colour. */
+static void paint(painting *p, uint32_t v, uint32_t *used)
+{
+    const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
+    uint32_t colour = 0;
+    for (uint64_t k = 0; k < ends.count; k++) {
+        const uint32_t u = ends.vertex[k];
+        if (u != v && precedes(p, u, v)) used[p->colour[u]] = v + 1;
+    }
+    while (used[colour] == v + 1) colour++;
+    p->colour[v] = colour;
+}
+
+/* Tells those behind v that it has its colour; returns how many are in the buffer now. */
+static uint64_t release(painting *p, uint32_t v, uint32_t *buffer, uint64_t filled)
+{
+    const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
+    for (uint64_t k = 0; k < ends.count; k++) {
+        const uint32_t u = ends.vertex[k];
+        if (u == v || precedes(p, u, v)) continue;
+        /* What v has written is for whoever is the last to come by. */
+        if (atomic_fetch_sub_explicit(&p->pending[u], 1, memory_order_acq_rel) != 1) continue;
+        if (filled == BUFFER) flush(p, buffer, filled), filled = 0;
+        buffer[filled++] = u;
+    }
+    return filled;
+}
+
+static void step(painting *p, int threads)
+{
+    p->found = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    {
+        uint32_t buffer[BUFFER], *used = p->used + p->longest * (uint64_t)omp_get_thread_num();
+        uint64_t filled = 0;
+#pragma omp for schedule(dynamic, PART)
+        for (uint64_t i = 0; i < p->count; i++) {
+            paint(p, p->now[i], used);
+            filled = release(p, p->now[i], buffer, filled);
+        }
+        flush(p, buffer, filled);
+    }
+    uint32_t *done = p->now;
+    p->now = p->next;
+    p->next = done;
+    p->count = p->found;
+}
+
+/* Counts who precedes whom, and lists those whom nobody does. */
+static void prepare(painting *p, int threads)
+{
+    const uint64_t n = p->e->vertices;
+#pragma omp parallel for schedule(dynamic, PART) num_threads(threads) if (threads > 1)
+    for (uint64_t v = 0; v < n; v++) {
+        const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
+        uint32_t before = 0;
+        for (uint64_t k = 0; k < ends.count; k++) {
+            const uint32_t u = ends.vertex[k];
+            before += u != v && precedes(p, u, (uint32_t)v);
+        }
+        atomic_store_explicit(&p->pending[v], before, memory_order_relaxed);
+    }
+    for (uint64_t v = 0; v < n; v++)
+        if (!atomic_load_explicit(&p->pending[v], memory_order_relaxed)) p->now[p->count++] = (uint32_t)v;
+}
+
+dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr_view *A,
+                           const dcsr_random_options *options)
+{
+    const dcsr_random_options o = options ? *options : (dcsr_random_options){0};
+    dcsr_i_edges e;
+    if (!colour && !result)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "dcsr_colouring: colour and result are NULL; give one of them");
+    dcsr_i_edges_once(&e, A, o.symmetric, "dcsr_colouring");
+    const uint64_t n = e.vertices, mean = n ? 1 + e.count / n : 1;
+    painting p = {.e = &e};
+    for (uint64_t v = 0; v < n && !e.status; v++)
+        if (dcsr_i_edges_of(&e, v).count + 2 > p.longest) p.longest = dcsr_i_edges_of(&e, v).count + 2;
+    const int threads = e.status ? 1 : dcsr_i_edges_threads(&e, e.count + n);
+    p.key = dcsr_i_edges_take(&e, n, sizeof *p.key);
+    p.colour = dcsr_i_edges_take(&e, n, sizeof *p.colour);
+    p.pending = dcsr_i_edges_take(&e, n, sizeof *p.pending);
+    p.now = dcsr_i_edges_take(&e, n, sizeof *p.now);
+    p.next = dcsr_i_edges_take(&e, n, sizeof *p.next);
+    p.used = dcsr_i_edges_take(&e, p.longest * (uint64_t)threads, sizeof *p.used);
+    if (!e.status) {
+        dcsr_colouring_result found = {0};
+        make_keys(&p, o.seed, threads);
+        prepare(&p, threads);
+        while (p.count) {
+            const int wanted = dcsr_i_edges_threads(&e, p.count * mean);
+            step(&p, wanted < threads ? wanted : threads);
+        }
+        for (uint64_t v = 0; v < n; v++)
+            if (p.colour[v] >= found.colours) found.colours = (uint64_t)p.colour[v] + 1;
+        if (colour) memcpy(colour, p.colour, n * sizeof *colour);
+        if (result) *result = found;
+    }
+    return dcsr_i_edges_close(&e);
+}
