@@ -142,7 +142,7 @@ static const char *sample(const char *value, char room[40])
                                              {"T", "1e-6"},        {"NAME=VALUE", "cycle=V"},
                                              {"TIME", "10s"},      {"CHAR", ";"},
                                              {"R,C", "2,3"},       {"LENGTH", "100"},
-                                             {"SYMBOL", "S"}};
+                                             {"SYMBOL", "S"},      {"WHAT,...", "cc,bfs"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;
