@@ -1,7 +1,7 @@
 /* amg.c: the object: creating, asking and destroying it, and its memory. */
 #include "amg/amg_engine.h"
 #include "amg/cuda/amg_cuda.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include "amg/rebuild.h"
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* amg_engine.c: the cpu's engine: its memory, steps that are loops over a vector, and the table. */
 #include "amg/amg_engine.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <math.h>
 #include <string.h>
 

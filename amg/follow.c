@@ -1,6 +1,6 @@
 /* follow.c: the levels, from the rows of A that differ on (follow.h has the steps). */
 #include "amg/amg_engine.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

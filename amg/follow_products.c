@@ -1,6 +1,6 @@
 /* follow_products.c: rows of A P, and of R times them, as two calls of dcsr_mxm() would compute them, bit for bit: each
  * is a sum of rows, added in the order of its terms' columns, that begins with 0. */
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <stdlib.h>
 #include <string.h>
 

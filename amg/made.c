@@ -1,5 +1,5 @@
 /* made.c: sets of numbers, and rows that threads compute into piles of their own. */
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <stdlib.h>
 #include <string.h>
 

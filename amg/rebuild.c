@@ -1,7 +1,7 @@
 /* rebuild.c: a setup in a thread beside. It reads a copy of the matrix, and is not told of changes: the rows in which
  * the matrix has changed since are noted, and followed when the new levels are taken over. */
 #include "amg/rebuild.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

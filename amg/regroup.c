@@ -6,7 +6,7 @@
  * node sees what the round before has left; in few rounds, as aggregates would become long. Where no neighbour ever
  * gets one, the first of the nodes takes an aggregate that has lost all its nodes; if there is none, the hierarchy
  * cannot follow. An aggregate that falls into two, each connected in itself, stays one. */
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* undo.c: what an update changes: noted before, so that a failure can take it back; and rows that move. */
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include <string.h>
 
 typedef struct record {

@@ -3,7 +3,7 @@
  * beside, whose hierarchy is brought up to date and taken over by the next call that finds it ready; on a device, whose
  * time that would take, at once. */
 #include "amg/amg_engine.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include "amg/rebuild.h"
 #include <dcsr/convert.h>
 #include <dcsr/diff.h>

@@ -1,6 +1,6 @@
 /* inputs.c: matrices and streams of entries for the benchmarks. */
 #include "bench/inputs.h"
-#include "bench/keysort.h"
+#include "bench/peers/keysort.h"
 #include <dcsr/generate.h>
 
 #include <math.h>

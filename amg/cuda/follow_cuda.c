@@ -3,7 +3,7 @@
  * Work follows the rows that are reached; the host learns how many these are, five times a level, for the room that
  * the next step takes. Nothing is kept between updates but what a setup leaves. */
 #include "amg/cuda/follow_stages.h"
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include "dcsr/device/prim_cuda.h"
 #include <dcsr/extract.h>
 #include <string.h>

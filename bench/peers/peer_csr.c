@@ -8,7 +8,7 @@
  *      batch               |     *   *   |                      inside a touched row: one memcpy() up to the
  *      new   | a a a | b b | c c c * c * c c | d | e e e |      position of each new entry
  */
-#include "bench/keysort.h"
+#include "bench/peers/keysort.h"
 #include "bench/peers/peers.h"
 
 #include <omp.h>

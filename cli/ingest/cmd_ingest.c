@@ -31,7 +31,7 @@ static int make_plan(cli_state *cli, ingest_plan *plan, ingest_target *target)
                           .cols = ingest_given.cols,
                           .options = {.policy = cli->op, .slack = ingest_given.slack},
                           .symmetric = ingest_given.symmetric,
-                          .square = ingest_given.read == INGEST_READ_BFS,
+                          .square = ingest_given.read == INGEST_READ_BFS || ingest_given.follow,
                           .every = ingest_given.every,
                           .lines = ingest_given.lines,
                           .described = ingest_given.described,
@@ -192,6 +192,7 @@ static int print(const ingest_stream *stream, double seconds)
     put_matrix(&report, stream, &info, nnz);
     if (stream->target) ingest_target_put(stream->target, &report);
     if (stream->reader) ingest_reader_put(stream->reader, &report);
+    if (stream->followers) ingest_followers_put(stream->followers, &report);
     int printed = cli_report_print(&report);
     return status ? status : printed;
 }
@@ -236,6 +237,8 @@ static int ingest(ingest_stream *stream, ingest_plan *plan)
     double start = cli_now();
     int status = prepare(stream, plan);
     if (!status) status = stream_all(stream);
+    int following =
+        !status && stream->followers ? ingest_followers_end(stream->followers, stream->matrix) : CLI_DONE;
     double seconds = cli_now() - start;
     int reading = stream->reader ? ingest_reader_stop(stream->reader) : CLI_DONE;
     if (!status && stream->target) status = ingest_target_store(stream->target, stream->matrix);
@@ -245,7 +248,9 @@ static int ingest(ingest_stream *stream, ingest_plan *plan)
         status = cli_fail(cli, "--source %llu is not a vertex; there are %llu, counted from 0",
                           (unsigned long long)ingest_given.source, (unsigned long long)stream->rows);
     }
-    return status ? status : print(stream, seconds);
+    if (status) return status;
+    status = print(stream, seconds);
+    return status ? status : following;
 }
 
 static int run_ingest(cli_state *cli)
@@ -263,6 +268,7 @@ static int run_ingest(cli_state *cli)
     status = ingest(&stream, &plan);
     ingest_metrics_destroy(stream.metrics);
     ingest_reader_free(stream.reader);
+    ingest_followers_destroy(stream.followers);
     ingest_close(&stream);
     free_sources(cli, stream.sources);
     ingest_target_free(&target);
@@ -294,6 +300,7 @@ const cli_command cli_ingest_command = {
         "  dcsr ingest rmat:18,16 --batch 100k --read bfs\n"
         "  dcsr ingest all.el.gz --symmetric --delete expired.el.gz\n"
         "  dcsr ingest today.el --into graphs#web --durable\n"
+        "  tail -f edges.log | dcsr ingest - --time 3 --window 1h --follow cc,pagerank\n"
         "  tail -F access.csv | dcsr ingest - --columns 2,3 --separator , --skip-bad --window 1M\n"
         "  dcsr ingest flows.log --tail --columns 3,5 --time 1 --window 1h --metrics flows.prom\n",
     .least = 1,

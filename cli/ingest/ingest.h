@@ -12,6 +12,7 @@
  *      ingest_target.c: open; tickets of batches; versions while it runs and at the end
  *      ingest_metrics.c: counts, on the terminal, in a file, at SIGUSR1
  *      ingest_reader.c, a thread: take a view, search or multiply, note the time, again
+ *      ingest_follow.c: take a view, bring results to it by what has changed
  *
  *      ingest_interrupt.c: SIGINT and SIGTERM end the sources early; all that follows is as ever
  */
@@ -29,6 +30,7 @@ typedef struct ingest_settings {
     double slack; /* as dcsr_matrix_options.slack */
     uint64_t window_edges;
     ingest_read read;
+    unsigned follow; /* a bit for each kind of ingest_follow.c */
     const char *into, *metrics;
     cli_new_store made;
     dcsr_line_format lines;
@@ -155,10 +157,11 @@ typedef struct ingest_stream {
     ingest_source *sources; /* one an argument */
     ingest_window *window;  /* NULL: none */
     struct ingest_metrics *metrics;
-    struct ingest_reader *reader; /* NULL until the matrix is there */
-    dcsr_matrix *matrix;          /* NULL until the first edges are */
-    dcsr_matrix_info before;      /* what a stored matrix was when it was opened */
-    uint64_t rows, cols;          /* once all that is queued is applied */
+    struct ingest_reader *reader;       /* NULL until the matrix is there */
+    struct ingest_followers *followers; /* the same */
+    dcsr_matrix *matrix;                /* NULL until the first edges are */
+    dcsr_matrix_info before;            /* what a stored matrix was when it was opened */
+    uint64_t rows, cols;                /* once all that is queued is applied */
     uint64_t edges, batches, left_out, skipped;
     uint64_t skipped_before; /* in the sources before this one */
     uint64_t max_segments;   /* the most that was seen of one row */
@@ -237,5 +240,22 @@ int ingest_reader_start(ingest_reader **reader, cli_state *cli, dcsr_matrix *mat
 int ingest_reader_stop(ingest_reader *reader);
 void ingest_reader_put(const ingest_reader *reader, cli_report *report);
 void ingest_reader_free(ingest_reader *reader);
+
+/* ---- Following ---- */
+
+typedef struct ingest_followers ingest_followers;
+
+/* Takes the words of --follow. */
+error_t ingest_follow_take(cli_state *cli, const char *value, unsigned *wanted);
+/* Whether some of these begin at a source. */
+bool ingest_follow_has_source(unsigned wanted);
+/* NULL: no memory. */
+ingest_followers *ingest_followers_create(cli_state *cli, unsigned wanted, uint64_t source);
+/* Follows the version that was published last, if it is time; tells what is new on stderr. */
+void ingest_followers_tick(ingest_followers *all, dcsr_matrix *matrix);
+/* Follows all that was sent. Exit status: failure if one of them has failed on the way, which has been said. */
+int ingest_followers_end(ingest_followers *all, dcsr_matrix *matrix);
+void ingest_followers_put(const ingest_followers *all, cli_report *report);
+void ingest_followers_destroy(ingest_followers *all);
 
 #endif

@@ -13,6 +13,7 @@ enum {
     KEY_DELETE,
     KEY_WINDOW,
     KEY_READ,
+    KEY_FOLLOW,
     KEY_SOURCE,
     KEY_COLUMNS,
     KEY_VALUE,
@@ -53,8 +54,12 @@ const struct argp_option ingest_options[] = {
      0},
     {"read", KEY_READ, "bfs|spmv", 0,
      "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
+    {"follow", KEY_FOLLOW, "WHAT,...", 0,
+     "Keep up to date, and tell as it changes: pagerank, cc (components), triangles, bfs, sssp, kcore", 0},
     {"source", KEY_SOURCE, "V", 0,
-     "Where --read bfs starts (default: the vertex with most edges in the first batch)", 0},
+     "Where bfs and sssp of --read and --follow start (default: the vertex with most edges in the first "
+     "batch)",
+     0},
     {"slack", KEY_SLACK, "X", 0,
      "Room for growth of a new matrix's rows: 0 (none) to 1 of their length (default 0.5)", 0},
     {.doc = "What lines are, where they are no edge list:", .group = 0},
@@ -209,6 +214,8 @@ error_t ingest_take(cli_state *cli, int key, const char *value)
     case KEY_READ:
         given->read = strcmp(value, "bfs") ? INGEST_READ_SPMV : INGEST_READ_BFS;
         return 0;
+    case KEY_FOLLOW:
+        return ingest_follow_take(cli, value, &given->follow);
     case KEY_SOURCE:
         given->have_source = true;
         return cli_take_number(cli, "--source", value, 0, DCSR_MAX_ROWS - 1, &given->source);
@@ -260,12 +267,13 @@ static int check_lines(cli_state *cli)
 int ingest_check(cli_state *cli)
 {
     const ingest_settings *given = &ingest_given;
-    bool square = given->symmetric || given->read == INGEST_READ_BFS;
+    bool square = given->symmetric || given->read == INGEST_READ_BFS || given->follow;
     if (square && given->rows && given->cols && given->rows != given->cols) {
-        return cli_usage(cli, "--rows and --cols must be equal with --symmetric or --read bfs");
+        return cli_usage(cli, "--rows and --cols must be equal with --symmetric, --read bfs or --follow");
     }
-    if (given->have_source && given->read != INGEST_READ_BFS) {
-        return cli_usage(cli, "--source is where --read bfs starts; it says nothing without that");
+    if (given->have_source && given->read != INGEST_READ_BFS && !ingest_follow_has_source(given->follow)) {
+        return cli_usage(cli, "--source is where bfs and sssp of --read and --follow start; it says nothing "
+                              "without one of them");
     }
     const char *about = given->durable              ? "--durable"
                         : given->resume             ? "--resume"

@@ -79,6 +79,21 @@ static int open_matrix(ingest_stream *stream, uint64_t rows, uint64_t cols)
     return check_fixed(stream);
 }
 
+/* What reads the matrix while it changes. */
+static int begin_reading(ingest_stream *stream, const dcsr_edge_batch *batch)
+{
+    const ingest_settings *given = &ingest_given;
+    if (!given->read && !given->follow) return CLI_DONE;
+    const uint64_t source = given->have_source ? given->source : busiest_row(batch);
+    if (given->follow) {
+        stream->followers = ingest_followers_create(stream->cli, given->follow, source);
+        if (!stream->followers) return cli_fail(stream->cli, "out of memory for what is to follow");
+    }
+    return given->read
+               ? ingest_reader_start(&stream->reader, stream->cli, stream->matrix, given->read, source)
+               : CLI_DONE;
+}
+
 /* Creates or opens it (the first time), or grows it to fit. */
 static int fit_matrix(ingest_stream *stream, const dcsr_edge_batch *batch, bool deleting)
 {
@@ -87,9 +102,7 @@ static int fit_matrix(ingest_stream *stream, const dcsr_edge_batch *batch, bool 
     needed_size(stream, batch, &rows, &cols);
     if (!stream->matrix) {
         int status = open_matrix(stream, rows, cols);
-        if (!status && ingest_given.read)
-            status = ingest_reader_start(&stream->reader, cli, stream->matrix, ingest_given.read,
-                                         ingest_given.have_source ? ingest_given.source : busiest_row(batch));
+        if (!status) status = begin_reading(stream, batch);
         if (status) return status;
         needed_size(stream, batch, &rows, &cols);
     }
@@ -226,6 +239,7 @@ static int send_all(ingest_stream *stream, int s)
         if (batch.n || batch.ended) status = send_batch(stream, &batch, s);
         if (status) return status;
         if (stream->target && stream->matrix) ingest_target_tick(stream->target, stream->matrix);
+        if (stream->followers) ingest_followers_tick(stream->followers, stream->matrix);
         ingest_metrics_tick(stream->metrics, stream, cli->arguments[s]);
         if (last) return CLI_DONE;
     }

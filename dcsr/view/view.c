@@ -252,9 +252,20 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     return DCSR_OK;
 }
 
+dcsr_status dcsr_view_share(dcsr_view **same, dcsr_view *view)
+{
+    if (!same) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_share: same is NULL");
+    *same = NULL;
+    DCSR_TRY(dcsr_i_view_check(view));
+    atomic_fetch_add_explicit(&view->sharers, 1, memory_order_relaxed);
+    *same = view;
+    return DCSR_OK;
+}
+
 void dcsr_view_destroy(dcsr_view *view)
 {
-    if (!view) return;
+    /* What any of the sharers has done with the view is before what the last of them frees. */
+    if (!view || atomic_fetch_sub_explicit(&view->sharers, 1, memory_order_acq_rel)) return;
     dcsr_context *context = view->context;
     if (view->kept) view->kept->drop(view->kept, view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
@@ -300,6 +311,7 @@ dcsr_status dcsr_view_get_shape(dcsr_view *view, dcsr_view_shape *shape)
                                .device = rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU,
                                .layout = view->layout,
                                .type = rows->type,
+                               .policy = view->matrix->policy,
                                .rows = rows->rows,
                                .cols = rows->cols,
                                .nnz = rows->on_device ? rows->device.stored : dcsr_i_rows_entries(rows),

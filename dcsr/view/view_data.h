@@ -15,6 +15,7 @@ struct dcsr_view {
     unsigned flags;        /* of dcsr_view_create() */
     bool shows_duplicates; /* that are to be combined, for all that can be told */
     uint64_t version;
+    atomic_uint_fast32_t sharers; /* besides the first: so many times it is to be destroyed */
     dcsr_i_held_version
         *twin; /* of the transpose that the matrix maintains, what belongs to the version; or NULL */
     /* Known without the lock: columns ascend strictly in all rows. */

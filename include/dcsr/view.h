@@ -52,6 +52,11 @@ enum {
 DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
                                       unsigned flags);
 
+/* Gives *same, which shows what `view` does and has to be destroyed like it; what both show is kept until the last of
+ * them is. So whoever is lent a view may go on holding it. *same is NULL on failure. Errors: INVALID_ARGUMENT,
+ * CONTEXT_DESTROYED. Cost: O(1), no memory. */
+DCSR_API dcsr_status dcsr_view_share(dcsr_view **same, dcsr_view *view);
+
 /* Destroys the view, and frees what only this view could see. NULL does nothing. */
 DCSR_API void dcsr_view_destroy(dcsr_view *view);
 
@@ -77,6 +82,7 @@ typedef struct dcsr_view_shape {
     dcsr_device device;    /* where the entries are: DCSR_DEVICE_CPU or _CUDA */
     dcsr_layout layout;
     dcsr_type type;
+    dcsr_policy policy; /* of the matrix */
     uint64_t rows, cols;
     uint64_t nnz; /* entries the view shows */
     uint64_t

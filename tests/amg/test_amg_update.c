@@ -1,5 +1,5 @@
 /* test_amg_update.c: after updates each level is what the stages and products of a setup make of it. */
-#include "amg/follow.h"
+#include "amg/hierarchy_follow.h"
 #include "amg/rebuild.h"
 #include "dcsr/base/alloc.h"
 #include "tests/amg/changing.h"

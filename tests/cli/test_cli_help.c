@@ -143,7 +143,7 @@ static const char *sample(const char *value, char room[40])
                                              {"TIME", "10s"},      {"CHAR", ";"},
                                              {"R,C", "2,3"},       {"LENGTH", "100"},
                                              {"SYMBOL", "S"},      {"X", "0.5"},
-                                             {"V,...", "0,2"}};
+                                             {"V,...", "0,2"},     {"WHAT,...", "cc,bfs"}};
     if (strchr(value, '|')) {
         snprintf(room, 40, "%.*s", (int)strcspn(value, "|"), value);
         return room;

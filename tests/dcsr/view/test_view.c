@@ -37,6 +37,30 @@ Test(view, shows_one_version_while_the_matrix_changes)
     test_close(context);
 }
 
+/* What shares a view shows the same when that has been destroyed, in whatever order. */
+Test(view, is_shared)
+{
+    dcsr_context *context = test_context(1);
+    for (int i = 0; i < 2; i++) {
+        dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 100, 5, DCSR_POLICY_LAST);
+        TEST_INSERT(matrix, {0, 0, 1}, {70, 1, 2});
+        dcsr_view *view = test_view(matrix, layouts[i], 0), *same, *third, *none = view;
+        TEST_OK(dcsr_view_share(&same, view));
+        TEST_OK(dcsr_view_share(&third, same));
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "same is NULL", dcsr_view_share(NULL, view));
+        TEST_STATUS(DCSR_ERROR_INVALID_ARGUMENT, dcsr_view_share(&none, NULL));
+        cr_assert_null(none);
+        dcsr_view_destroy(view);
+        TEST_REMOVE(matrix, {0, 0, 0}, {70, 1, 0});
+        TEST_VIEW_SHOWS(same, {0, 0, 1}, {70, 1, 2});
+        dcsr_view_destroy(same);
+        TEST_VIEW_SHOWS(third, {0, 0, 1}, {70, 1, 2});
+        dcsr_matrix_destroy(matrix);
+        dcsr_view_destroy(third);
+    }
+    test_close(context);
+}
+
 /* Each view is made right behind an insertion that nobody has waited for. */
 Test(view, shows_the_latest_when_asked)
 {

@@ -2,7 +2,7 @@
  *
  * Each thread owns a block of the input. A pass counts the digits of each block, turns the counts into places
  * (digit by digit, block by block within a digit), and scatters. */
-#include "bench/keysort.h"
+#include "bench/peers/keysort.h"
 #include "bench/harness.h"
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-/* follow.h: a hierarchy that follows its matrix as that changes (internal).
+/* hierarchy_follow.h: a hierarchy that follows its matrix as that changes (internal).
  *
  * An update goes down the levels. On each of them it has rows of A that may differ, and finds by the patterns of
  * A, P and R what these reach:

@@ -1,0 +1,65 @@
+/* links.h: a graph in host memory that changes edge by edge (internal).
+ *
+ * A link joins two vertices with an edge one way or both; it stands in the rows of both, which ascend:
+ *
+ *      edges u -> v, v -> u, w -> u        row of u:  v OUT|IN,  w IN
+ *                                          row of v:  u OUT|IN
+ *                                          row of w:  u OUT
+ *
+ * Rows lie in one stretch of places, each with room to grow; one that has outgrown its room moves to the end with
+ * twice as much. Places that were left are regained when the stretch is full: then all rows move to a new one.
+ */
+#ifndef DCSR_FOLLOW_LINKS_H
+#define DCSR_FOLLOW_LINKS_H
+
+#include <dcsr/extend.h>
+#include <dcsr/view.h>
+
+/* MARK is for the follower's use; it goes with the last edge. */
+enum { DCSR_I_LINK_OUT = 1, DCSR_I_LINK_IN = 2, DCSR_I_LINK_MARK = 4 };
+
+typedef struct dcsr_i_link_row {
+    uint64_t begin;
+    uint32_t length, room;
+} dcsr_i_link_row;
+
+typedef struct dcsr_i_links {
+    dcsr_context *context;
+    uint64_t vertices, vertex_room;
+    dcsr_i_link_row *row;
+    uint64_t used, room; /* places: taken by rows, and all */
+    uint64_t count;      /* places that hold a link: two for each, one for a loop */
+    uint64_t loops;
+    uint32_t *end;      /* of each place */
+    unsigned char *way; /* DCSR_I_LINK_* */
+    double *out, *in;   /* weights of the edge from the row's vertex and to it; NULL: none are kept */
+} dcsr_i_links;
+
+/* Takes all edges of a square view, whose values become weights if that is wanted. On failure there are none. */
+dcsr_status dcsr_i_links_fill(dcsr_i_links *links, dcsr_view *view, bool weighted);
+void dcsr_i_links_free(dcsr_i_links *links);
+/* More vertices, without edges. On failure nothing has changed. */
+dcsr_status dcsr_i_links_grow(dcsr_i_links *links, uint64_t vertices);
+
+/* Adds the edge from -> to, or gives it another weight. *first tells whether the vertices had no edge before. On
+ * failure nothing has changed. */
+dcsr_status dcsr_i_links_insert(dcsr_i_links *links, uint32_t from, uint32_t to, double weight, bool *first);
+/* Removes it, if it is there; whether the vertices have lost their last edge. */
+bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to);
+
+/* The place of the link from u to v, or UINT64_MAX. */
+uint64_t dcsr_i_links_find(const dcsr_i_links *links, uint32_t u, uint32_t v);
+
+/* Bytes that it takes. */
+uint64_t dcsr_i_links_bytes(const dcsr_i_links *links);
+
+/* The value of a type as a weight; 1 of a pattern. */
+double dcsr_i_links_weight(dcsr_type type, const void *values, uint64_t i);
+
+/* for (DCSR_I_EACH_LINK(k, links, u)) links->end[k] ... */
+#define DCSR_I_EACH_LINK(k, links, u)                                          \
+    uint64_t k = (links)->row[u].begin, k##_end_ = k + (links)->row[u].length; \
+    k < k##_end_;                                                              \
+    k++
+
+#endif

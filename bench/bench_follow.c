@@ -1,0 +1,228 @@
+/* bench_follow.c: followers of a stream of batches, beside computing anew from the same view.
+ *
+ * An R-MAT graph, directed, with whole weights from 1 to 255. Half of a batch are edges of the same distribution that
+ * are new, half are edges of the graph that are removed; no edge is in two batches. An advance is timed with the
+ * difference of the two views in it, and is the mean of some batches; computing anew is the algorithm of dcsr/graph.h
+ * or dcsr/bfs.h by the new view, the least of some runs. What both find is compared. */
+#include <dcsr/bfs.h>
+#include <dcsr/follow.h>
+#include "bench/inputs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 5 };
+static const uint64_t sizes[] = {1, 100, 10000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+typedef struct stream {
+    bench *b;
+    dcsr_matrix *matrix;
+    bench_entries edges, fresh; /* of the graph, shuffled; to be inserted */
+    uint64_t next, n, source;
+    void *found; /* by computing anew: 8 bytes a vertex */
+} stream;
+
+static dcsr_status follow_bfs(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    return dcsr_follow_bfs(f, view, source);
+}
+static dcsr_status follow_sssp(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    return dcsr_follow_sssp(f, view, source);
+}
+static dcsr_status follow_components(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    (void)source;
+    return dcsr_follow_components(f, view);
+}
+static dcsr_status follow_triangles(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    (void)source;
+    return dcsr_follow_triangles(f, view);
+}
+static dcsr_status follow_pagerank(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    (void)source;
+    return dcsr_follow_pagerank(f, view, NULL);
+}
+static dcsr_status follow_kcore(dcsr_follower **f, dcsr_view *view, uint64_t source)
+{
+    (void)source;
+    return dcsr_follow_kcore(f, view);
+}
+
+static void anew_components(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_components(s->found, NULL, view, NULL));
+}
+static void anew_triangles(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_triangles(s->found, NULL, view, NULL));
+}
+static void anew_bfs(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_bfs(s->found, NULL, view, s->source));
+}
+static void anew_sssp(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_sssp(s->found, NULL, view, s->source, NULL));
+}
+static void anew_pagerank(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_pagerank(s->found, NULL, view, NULL));
+}
+static void anew_kcore(stream *s, dcsr_view *view)
+{
+    BENCH_OK(dcsr_kcore(s->found, NULL, view, NULL));
+}
+
+/* The array that a follower tells. */
+static const void *result_of(dcsr_follower *f, int kind)
+{
+    dcsr_followed_components components;
+    dcsr_followed_triangles triangles;
+    dcsr_followed_levels levels;
+    dcsr_followed_distances distances;
+    dcsr_followed_ranks ranks;
+    dcsr_followed_cores cores;
+    switch (kind) {
+    case 0:
+        BENCH_OK(dcsr_follower_get_components(f, &components));
+        return components.component;
+    case 1:
+        BENCH_OK(dcsr_follower_get_triangles(f, &triangles));
+        return triangles.of_vertex;
+    case 2:
+        BENCH_OK(dcsr_follower_get_levels(f, &levels));
+        return levels.level;
+    case 3:
+        BENCH_OK(dcsr_follower_get_distances(f, &distances));
+        return distances.distance;
+    case 4:
+        BENCH_OK(dcsr_follower_get_ranks(f, &ranks));
+        return ranks.rank;
+    default:
+        BENCH_OK(dcsr_follower_get_cores(f, &cores));
+        return cores.core;
+    }
+}
+
+static const struct {
+    const char *name;
+    dcsr_status (*follow)(dcsr_follower **f, dcsr_view *view, uint64_t source);
+    void (*anew)(stream *s, dcsr_view *view);
+    size_t size;      /* of an element */
+    double tolerance; /* of ranks, in sum */
+} kinds[] = {{"components", follow_components, anew_components, 4, 0},
+             {"triangles", follow_triangles, anew_triangles, 8, 0},
+             {"bfs", follow_bfs, anew_bfs, 4, 0},
+             {"sssp", follow_sssp, anew_sssp, 8, 0},
+             {"pagerank", follow_pagerank, anew_pagerank, 8, 3e-5},
+             {"kcore", follow_kcore, anew_kcore, 4, 0}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void check(const stream *s, dcsr_follower *f, int kind)
+{
+    const void *told = result_of(f, kind);
+    double difference = 0;
+    if (kinds[kind].tolerance > 0)
+        for (uint64_t v = 0; v < s->n; v++)
+            difference += fabs(((const double *)told)[v] - ((const double *)s->found)[v]);
+    else if (memcmp(told, s->found, s->n * kinds[kind].size))
+        difference = 1;
+    if (difference > kinds[kind].tolerance)
+        bench_die("%s: another result than by computing anew (%g)", kinds[kind].name, difference);
+}
+
+static void send_batch(stream *s, uint64_t size)
+{
+    const uint64_t come = (size + 1) / 2, go = size / 2;
+    const uint64_t at = s->next;
+    s->next += come;
+    BENCH_OK(
+        dcsr_matrix_insert(s->matrix, come, s->fresh.row + at, s->fresh.col + at, s->fresh.value + at, NULL));
+    if (go) BENCH_OK(dcsr_matrix_remove(s->matrix, go, s->edges.row + at, s->edges.col + at, NULL));
+}
+
+static void measure(stream *s, bench_table *table, int kind)
+{
+    dcsr_view *view;
+    dcsr_follower *f;
+    dcsr_follower_info info;
+    BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
+    BENCH_OK(kinds[kind].follow(&f, view, s->source));
+    dcsr_view_destroy(view);
+    for (int size = 0; size < BENCH_SIZE(s->b, SIZES - 1, SIZES); size++) {
+        double taken = 0, anew = INFINITY, touched = 0;
+        uint64_t fell_back = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            dcsr_follow_report report;
+            send_batch(s, sizes[size]);
+            BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
+            double start = bench_now();
+            BENCH_OK(dcsr_follower_advance(f, view, &report));
+            taken += (bench_now() - start) / ROUNDS;
+            touched += (double)report.touched / ROUNDS;
+            fell_back += report.anew != DCSR_FOLLOW_KEPT;
+            if (round < 2) {
+                start = bench_now();
+                kinds[kind].anew(s, view);
+                anew = fmin(anew, bench_now() - start);
+                check(s, f, kind);
+            }
+            dcsr_view_destroy(view);
+        }
+        BENCH_OK(dcsr_follower_get_info(f, &info));
+        char batch[32];
+        snprintf(batch, sizeof batch, "%llu", (unsigned long long)sizes[size]);
+        bench_row(table, BENCH_LABELS(kinds[kind].name, batch), 1e3 * taken, 1e3 * anew, anew / taken,
+                  1e-3 * (double)sizes[size] / taken, touched, (double)fell_back, 1e-6 * (double)info.bytes);
+    }
+    dcsr_follower_destroy(f);
+}
+
+static void follow_graph(bench *b, bench_table *table, int scale)
+{
+    stream s = {.b = b, .n = (uint64_t)1 << scale};
+    const size_t m = (size_t)16 << scale;
+    bench_entries all = bench_entries_rmat(b, scale, 0, m, 1);
+    bench_csr A = bench_csr_from_entries(&all, s.n, s.n);
+    bench_entries_free(&all);
+    uint64_t longest = 0;
+    for (uint64_t k = 0; k < A.nnz; k++) A.values[k] = (double)(1 + bench_below(k, 255));
+    for (uint64_t v = 0; v < s.n; v++)
+        if (A.offsets[v + 1] - A.offsets[v] > longest)
+            longest = A.offsets[v + 1] - A.offsets[v], s.source = v;
+    s.edges = bench_entries_from_csr(&A);
+    s.fresh = bench_entries_rmat(b, scale, m, m / 2, 1);
+    bench_entries_only_new(&s.fresh, &A, 3);
+    for (size_t k = 0; k < s.fresh.n; k++) s.fresh.value[k] = (double)(1 + bench_below(k, 255));
+    s.matrix = bench_matrix(b, b->context, &s.edges, s.n, s.n, DCSR_FP64, NULL);
+    bench_csr_free(&A);
+    bench_entries_shuffle(&s.edges, 2);
+    s.found = malloc(s.n * 8);
+    if (!s.found) bench_die("no memory for results");
+    for (int kind = 0; kind < KINDS; kind++)
+        if (bench_has_time(b, kinds[kind].name)) measure(&s, table, kind);
+    free(s.found);
+    dcsr_matrix_destroy(s.matrix);
+    bench_entries_free(&s.edges);
+    bench_entries_free(&s.fresh);
+}
+
+int main(int argc, char **argv)
+{
+    bench b;
+    bench_begin(&b, argc, argv, "follow",
+                "What does it cost to follow a graph that changes, beside computing anew?");
+    bench_table *table = bench_table_begin(
+        &b, "follow", "milliseconds of an advance and of computing anew, and thousand changes a second",
+        "follower batch | advance:%.3g anew:%.3g anew/advance:%.1f kchanges/s:%.3g touched:%.0f "
+        "fell_back:%.0f "
+        "megabytes:%.0f");
+    follow_graph(&b, table, BENCH_SIZE(&b, 13, 18));
+    return bench_end(&b);
+}

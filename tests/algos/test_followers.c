@@ -1,0 +1,145 @@
+/* test_followers.c: followers against recomputation by the textbook's methods, at every step of random histories:
+ * batches of insertions and deletions with duplicates, loops and edges that are there or not, other values, empty
+ * batches, matrices that grow and shrink, several batches at once, and versions gone back to. */
+#include "tests/support/support_followers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Histories ---- */
+
+/* One to three changes, of which several are seen at once. */
+static void step(history *h, uint64_t least_vertices)
+{
+    const uint64_t n = h->model.rows;
+    for (uint64_t times = 1 + test_random_below(&h->random, 3); times--;) {
+        const uint64_t what = test_random_below(&h->random, 20);
+        const uint64_t edges = test_random_once_in(&h->random, 3) ? 1 : 1 + test_random_below(&h->random, 8);
+        if (what < 9) history_change(h, true, edges);
+        if (what >= 9 && what < 15) history_remove(h, edges);
+        if (what == 15) history_change(h, false, edges);
+        if (what == 16) history_change(h, true, 0);
+        if (what == 17 && h->model.rows < 60)
+            history_resize(h, h->model.rows + 1 + test_random_below(&h->random, 3));
+        if (what == 18 && test_random_once_in(&h->random, 8) && n > least_vertices) history_resize(h, n - 1);
+        if (what == 19 && test_random_once_in(&h->random, 4)) history_change(h, true, 64);
+    }
+    TEST_OK(dcsr_matrix_wait(h->matrix));
+}
+
+/* Advances all, and looks whether each is right. */
+static void advance_all(dcsr_follower **f, dcsr_view *view, const oracle *m, uint64_t *anew)
+{
+    picture p = picture_of(m);
+    for (int k = 0; k < KINDS; k++) {
+        dcsr_follow_report report;
+        dcsr_follower_info info;
+        if (!f[k]) continue;
+        TEST_OK(dcsr_follower_advance(f[k], view, &report));
+        TEST_OK(dcsr_follower_get_info(f[k], &info));
+        cr_assert(report.version == test_view_info(view).version && info.version == report.version);
+        cr_assert(info.vertices == p.n && info.bytes > 0 && !strcmp(info.name, kinds[k].name));
+        anew[report.anew]++;
+        kinds[k].expect(f[k], &p);
+    }
+    free_picture(&p);
+}
+
+static void run_history(uint64_t seed, uint64_t steps, uint64_t *anew)
+{
+    static const uint64_t sizes[] = {1, 2, 5, 12, 30, 50};
+    static const dcsr_type types[] = {DCSR_PATTERN, DCSR_FP64, DCSR_INT32, DCSR_UINT8};
+    static const dcsr_policy policies[] = {DCSR_POLICY_DEFAULT, DCSR_POLICY_MIN, DCSR_POLICY_SUM,
+                                           DCSR_POLICY_KEEP};
+    test_random random = {seed};
+    history h;
+    const dcsr_type type = types[test_random_below(&random, 4)];
+    const dcsr_policy policy = policies[test_random_below(&random, type ? 4 : 1)];
+    history_begin(&h, seed, type, policy, sizes[test_random_below(&random, TEST_EMULATOR ? 4 : 6)]);
+    for (uint64_t k = test_random_below(&random, 3); k--;) history_change(&h, true, 40);
+    TEST_OK(dcsr_matrix_wait(h.matrix));
+    const dcsr_layout layout = test_random_below(&random, 3);
+    const unsigned flags =
+        policy != DCSR_POLICY_KEEP && test_random_once_in(&random, 4) ? DCSR_VIEW_SORTED : 0;
+    dcsr_view *view = test_view(h.matrix, layout, flags), *old = NULL;
+    oracle old_model;
+    dcsr_follower *f[KINDS] = {NULL};
+    for (int k = 0; k < KINDS; k++)
+        if (!kinds[k].weighted || policy != DCSR_POLICY_KEEP) TEST_OK(kinds[k].follow(&f[k], view));
+    advance_all(f, view, &h.model, anew);
+    dcsr_view_destroy(view);
+    for (uint64_t s = 0; s < steps; s++) {
+        step(&h, 2);
+        view = test_view(h.matrix, layout, flags);
+        advance_all(f, view, &h.model, anew);
+        /* Back to a version of before, and here again. */
+        if (old && test_random_once_in(&h.random, 8)) {
+            advance_all(f, old, &old_model, anew);
+            advance_all(f, view, &h.model, anew);
+        }
+        if (!old || test_random_once_in(&h.random, 10)) {
+            if (old) oracle_destroy(&old_model);
+            dcsr_view_destroy(old);
+            oracle_copy(&old_model, &h.model);
+            old = view;
+        } else {
+            dcsr_view_destroy(view);
+        }
+    }
+    dcsr_view_destroy(old);
+    oracle_destroy(&old_model);
+    for (int k = 0; k < KINDS; k++) dcsr_follower_destroy(f[k]);
+    history_end(&h);
+}
+
+/* ---- Shapes that are taken apart and put together ---- */
+
+/* A path is cut in the middle and joined, a star loses its centre, a clique its edges, one by one. */
+Test(followers, of_shapes_edge_by_edge)
+{
+    enum { N = TEST_EMULATOR ? 8 : 24 };
+    for (int shape = 0; shape < 4; shape++) {
+        uint64_t from[N * N], to[N * N], edges = 0, anew[DCSR_FOLLOW_ANEW_COUNT] = {0};
+        history h;
+        dcsr_follower *f[KINDS];
+        history_begin(&h, (uint64_t)shape, DCSR_PATTERN, DCSR_POLICY_DEFAULT, N);
+        for (uint64_t u = 0; u < N; u++)
+            for (uint64_t v = 0; v < u; v++)
+                if (shape == 0 ? v + 1 == u : shape == 1 ? !v : shape == 2 ? u < 9 : u % 5 == v % 5)
+                    from[edges] = v, to[edges++] = u;
+        dcsr_view *view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        for (int k = 0; k < KINDS; k++) TEST_OK(kinds[k].follow(&f[k], view));
+        dcsr_view_destroy(view);
+        for (uint64_t e = 0; e < 2 * edges; e++) {
+            const uint64_t at = e % edges * 7 % edges;
+            if (e < edges) {
+                TEST_OK(dcsr_matrix_insert(h.matrix, 1, &from[at], &to[at], NULL, NULL));
+                oracle_insert(&h.model, 1, &from[at], &to[at], NULL);
+            } else {
+                TEST_OK(dcsr_matrix_remove(h.matrix, 1, &from[at], &to[at], NULL));
+                oracle_remove(&h.model, 1, &from[at], &to[at]);
+            }
+            view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+            advance_all(f, view, &h.model, anew);
+            dcsr_view_destroy(view);
+        }
+        for (int k = 0; k < KINDS; k++) dcsr_follower_destroy(f[k]);
+        history_end(&h);
+    }
+}
+
+Test(followers, are_what_is_computed_anew)
+{
+    uint64_t anew[DCSR_FOLLOW_ANEW_COUNT] = {0};
+    test_seeds seeds = test_seeds_from_environment((uint64_t)TEST_SIZE(300, 60, 20));
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.rounds; seed++) {
+        test_seed_begins(seed);
+        run_history(seed, (uint64_t)TEST_SIZE(40, 25, 15), anew);
+    }
+    if (seeds.rounds < 20) return;
+    cr_assert(anew[DCSR_FOLLOW_KEPT] > 100 && anew[DCSR_FOLLOW_LARGE] && anew[DCSR_FOLLOW_SMALLER]);
+    cr_assert(anew[DCSR_FOLLOW_KEPT] > 4 * (anew[DCSR_FOLLOW_LARGE] + anew[DCSR_FOLLOW_FAR]),
+              "%" PRIu64 " kept, %" PRIu64 " large, %" PRIu64 " far", anew[DCSR_FOLLOW_KEPT],
+              anew[DCSR_FOLLOW_LARGE], anew[DCSR_FOLLOW_FAR]);
+}

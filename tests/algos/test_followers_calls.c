@@ -1,0 +1,206 @@
+/* test_followers_calls.c: what followers do when memory fails, what they refuse, and their options. */
+#include "dcsr/base/alloc.h"
+#include "tests/support/support_followers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One advance with the n-th allocation failing; whether it was done all the same. */
+static bool fails_at(int k, long n, dcsr_view *before, dcsr_view *now, const oracle *m_before,
+                     const oracle *m_now)
+{
+    dcsr_follower *f;
+    dcsr_follower_info info;
+    picture p_before = picture_of(m_before), p_now = picture_of(m_now);
+    TEST_OK(kinds[k].follow(&f, before));
+    dcsr_i_fail_allocations_after(n);
+    const dcsr_status status = dcsr_follower_advance(f, now, NULL);
+    dcsr_i_fail_allocations_after(-1);
+    cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+    TEST_OK(dcsr_follower_get_info(f, &info));
+    if (status) {
+        cr_assert_eq(info.version, test_view_info(before).version);
+        if (kinds[k].ask(f))
+            cr_assert(test_says("advance again"));
+        else
+            kinds[k].expect(f, &p_before);
+        TEST_OK(dcsr_follower_advance(f, now, NULL));
+    }
+    kinds[k].expect(f, &p_now);
+    dcsr_follower_destroy(f);
+    free_picture(&p_before);
+    free_picture(&p_now);
+    return status == DCSR_OK;
+}
+
+Test(followers_calls, keep_what_they_have_when_memory_fails)
+{
+    for (int grown = 0; grown < 3; grown++) {
+        history h;
+        oracle m_before;
+        history_begin(&h, 1, DCSR_FP64, DCSR_POLICY_DEFAULT, 20);
+        history_change(&h, true, 60);
+        TEST_OK(dcsr_matrix_wait(h.matrix));
+        dcsr_view *before = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        oracle_copy(&m_before, &h.model);
+        if (grown) history_resize(&h, grown == 1 ? 40 : 15);
+        history_remove(&h, 3);
+        /* So many to one row that it has to move, and all rows with it. */
+        uint64_t rows[12] = {0}, cols[12];
+        double values[12] = {0};
+        for (uint64_t e = 0; e < 12; e++) cols[e] = e;
+        TEST_OK(dcsr_matrix_insert(h.matrix, 12, rows, cols, values, NULL));
+        oracle_insert(&h.model, 12, rows, cols, values);
+        TEST_OK(dcsr_matrix_wait(h.matrix));
+        dcsr_view *now = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        for (int k = 0; k < KINDS; k++) {
+            long n = 0;
+            dcsr_follower *f;
+            while (!fails_at(k, n, before, now, &m_before, &h.model)) n++;
+            cr_assert(n > 1, "%s", kinds[k].name);
+            dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+            for (n = 0; status; n++) {
+                dcsr_i_fail_allocations_after(n);
+                status = kinds[k].follow(&f, now);
+                dcsr_i_fail_allocations_after(-1);
+                cr_assert(!status == (f != NULL));
+            }
+            dcsr_follower_destroy(f);
+        }
+        dcsr_view_destroy(before);
+        dcsr_view_destroy(now);
+        oracle_destroy(&m_before);
+        history_end(&h);
+    }
+}
+
+Test(followers_calls, refuse_what_they_cannot_follow)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, 4, 4, DCSR_POLICY_DEFAULT);
+    dcsr_matrix *other = test_matrix(context, DCSR_FP64, 4, 4, DCSR_POLICY_KEEP);
+    dcsr_matrix *wide = test_matrix(context, DCSR_FP64, 4, 5, DCSR_POLICY_DEFAULT);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *keeps = test_view(other, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_view *wide_view = test_view(wide, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_follower *f, *none = (dcsr_follower *)&f;
+    dcsr_follower_info info;
+    dcsr_followed_triangles triangles;
+    dcsr_followed_distances distances;
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "follower is NULL", dcsr_follow_components(NULL, view));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follow_components(&none, NULL));
+    cr_assert_null(none);
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "4 rows and 5 columns", dcsr_follow_kcore(&none, wide_view));
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "source 4", dcsr_follow_bfs(&none, view, 4));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "DCSR_POLICY_KEEP", dcsr_follow_sssp(&none, keeps, 0));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "damping",
+                 dcsr_follow_pagerank(&none, view, &(dcsr_pagerank_options){.damping = 1}));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "tolerance",
+                 dcsr_follow_pagerank(&none, view, &(dcsr_pagerank_options){.tolerance = -1}));
+    TEST_OK(dcsr_follow_sssp(&f, view, 3));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "not of the matrix", dcsr_follower_advance(f, keeps, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "follower is NULL", dcsr_follower_advance(NULL, view, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follower_advance(f, NULL, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_follower_get_distances",
+                 dcsr_follower_get_triangles(f, &triangles));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follower_get_distances(f, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follower_get_info(f, NULL));
+    /* A weight that is none; then the source goes. */
+    TEST_INSERT(matrix, {3, 1, NAN});
+    dcsr_view *later = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "(3, 1) is NaN", dcsr_follower_advance(f, later, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "(3, 1) is NaN", dcsr_follow_sssp(&none, later, 3));
+    TEST_OK(dcsr_matrix_resize(matrix, 3, 3, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *small = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "source 3", dcsr_follower_advance(f, small, NULL));
+    TEST_OK(dcsr_matrix_resize(matrix, 3, 4, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    dcsr_view *uneven = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_REFUSED(DCSR_ERROR_DIMENSION_MISMATCH, "3 rows", dcsr_follower_advance(f, uneven, NULL));
+    /* It is where it was, with the view of then. */
+    TEST_OK(dcsr_follower_get_info(f, &info));
+    TEST_OK(dcsr_follower_get_distances(f, &distances));
+    cr_assert(info.version == test_view_info(view).version && distances.version == info.version);
+    cr_assert(distances.result.reached == 1 && distances.distance[3] == 0 && info.links == 0);
+    cr_assert(dcsr_follow_anew_name(DCSR_FOLLOW_FAR) && !dcsr_follow_anew_name(DCSR_FOLLOW_ANEW_COUNT));
+    dcsr_view *views[] = {view, keeps, wide_view, later, small, uneven};
+    for (size_t k = 0; k < sizeof views / sizeof *views; k++) dcsr_view_destroy(views[k]);
+    dcsr_matrix_destroy(matrix);
+    dcsr_matrix_destroy(other);
+    dcsr_matrix_destroy(wide);
+    dcsr_follower_destroy(f); /* which outlives its matrix */
+    dcsr_follower_destroy(NULL);
+    test_close(context);
+}
+
+/* Chance that goes to some vertices alone, also when others come. */
+Test(followers_calls, of_pagerank_keep_to_the_options)
+{
+    const double personal[4] = {1, 0, 0, 3};
+    const dcsr_pagerank_options options = {.damping = 0.5, .tolerance = 1e-10, .personal = personal};
+    const double longer[6] = {1, 0, 0, 3};
+    dcsr_pagerank_options then = options;
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 4, 4, DCSR_POLICY_DEFAULT);
+    dcsr_follower *f;
+    dcsr_followed_ranks found;
+    double rank[6];
+    TEST_INSERT(matrix, {0, 1, 1}, {1, 2, 1}, {3, 1, 1});
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_follow_pagerank(&f, view, &options));
+    dcsr_view_destroy(view);
+    TEST_OK(dcsr_matrix_grow(matrix, 6, 6, NULL));
+    TEST_INSERT(matrix, {2, 5, 1}, {5, 0, 1});
+    view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_follower_advance(f, view, NULL));
+    TEST_OK(dcsr_follower_get_ranks(f, &found));
+    then.personal = longer;
+    TEST_OK(dcsr_pagerank(rank, NULL, view, &then));
+    for (int v = 0; v < 6; v++)
+        cr_assert(fabs(rank[v] - found.rank[v]) < 1e-8, "%g %g", rank[v], found.rank[v]);
+    cr_assert(found.rank[4] == 0 && found.residual <= 1e-10);
+    dcsr_view_destroy(view);
+    dcsr_follower_destroy(f);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
+/* A ring that is cut has other core numbers all around; a path that is cut in the middle has two long sides. */
+Test(followers_calls, compute_anew_what_reaches_far)
+{
+    enum { N = 4000 };
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, N, N, DCSR_POLICY_DEFAULT);
+    uint64_t *from = test_allocate(N, sizeof *from), *to = test_allocate(N, sizeof *to);
+    dcsr_follower *cores, *components;
+    dcsr_followed_cores found;
+    dcsr_follow_report report;
+    uint64_t count;
+    for (uint64_t v = 0; v < N; v++) from[v] = v, to[v] = (v + 1) % N;
+    TEST_OK(dcsr_matrix_insert(matrix, N, from, to, NULL, NULL));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    TEST_OK(dcsr_follow_kcore(&cores, view));
+    TEST_OK(dcsr_follower_get_cores(cores, &found));
+    cr_assert(found.result.largest == 2 && found.result.vertices == N);
+    dcsr_view_destroy(view);
+    TEST_REMOVE(matrix, {N - 1, 0, 1});
+    view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_follower_advance(cores, view, &report));
+    TEST_OK(dcsr_follower_get_cores(cores, &found));
+    cr_assert(report.anew == DCSR_FOLLOW_FAR && found.result.largest == 1 && found.result.vertices == N);
+    TEST_OK(dcsr_follow_components(&components, view));
+    dcsr_view_destroy(view);
+    TEST_REMOVE(matrix, {N / 2, N / 2 + 1, 1});
+    view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_follower_advance(components, view, &report));
+    TEST_OK(dcsr_follower_get_component_count(components, &count));
+    cr_assert(report.anew == DCSR_FOLLOW_FAR && report.removed == 1 && count == 2);
+    dcsr_view_destroy(view);
+    dcsr_follower_destroy(cores);
+    dcsr_follower_destroy(components);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+    free(from);
+    free(to);
+}

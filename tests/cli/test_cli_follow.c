@@ -1,0 +1,81 @@
+/* test_cli_follow.c: `dcsr ingest --follow`: what it tells at the end, of windows too, and what it refuses. */
+#include "tests/support/program.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void begin(void)
+{
+    setenv("DCSR_DEVICE", "cpu", 1);
+    program_begin();
+}
+
+TestSuite(cli_follow, .init = begin, .fini = program_end, .timeout = 120);
+
+/* Runs it, though it says on stderr how results change. */
+#define FOLLOW(r, ...)                                           \
+    do {                                                         \
+        (r) = program_run(__VA_ARGS__);                          \
+        cr_assert(!(r).status, "%s: %s", #__VA_ARGS__, (r).err); \
+    } while (0)
+
+/* A triangle with a tail, and two vertices apart; distances are 0 2 1 6 from vertex 0. */
+static const char edges[] = "0 1 5\n0 2 1\n2 1 1\n1 3 4\n4 5 1\n";
+
+Test(cli_follow, tells_what_is_there_at_the_end)
+{
+    program_result r;
+    program_write_file("a.el", edges);
+    FOLLOW(r, "--json ingest a.el --batch 2 --follow cc,triangles,bfs,sssp,kcore,pagerank --source 0");
+    PROGRAM_INTEGER(&r, "components", 2);
+    PROGRAM_INTEGER(&r, "largest_component", 4);
+    PROGRAM_INTEGER(&r, "triangles", 1);
+    PROGRAM_INTEGER(&r, "most_triangles", 1);
+    PROGRAM_INTEGER(&r, "bfs_reached", 4);
+    PROGRAM_INTEGER(&r, "max_level", 2);
+    PROGRAM_INTEGER(&r, "sssp_reached", 4);
+    cr_assert(program_number(&r, "farthest") == 6);
+    PROGRAM_INTEGER(&r, "degeneracy", 2);
+    PROGRAM_INTEGER(&r, "innermost_core", 3);
+    PROGRAM_INTEGER(&r, "top_vertex", 3);
+    cr_assert(program_number(&r, "top_rank") > 0.2 && program_number(&r, "followed_seconds") > 0);
+    cr_assert(program_integer(&r, "followed_versions") >= 1);
+    cr_assert(strstr(r.err, "2 components, the largest of 4; 1 triangles") != NULL, "%s", r.err);
+    program_free(&r);
+    r = program_run("ingest a.el --follow cc --quiet");
+    cr_assert(!r.status && !*r.err && strstr(r.out, "2 components, the largest of 4"), "%s%s", r.err, r.out);
+    program_free(&r);
+}
+
+Test(cli_follow, sees_what_leaves_a_window)
+{
+    program_result r;
+    program_write_file("a.tsv", "0 1 0\n1 2 10\n2 0 20\n3 4 25\n4 5 40\n");
+    FOLLOW(r,
+           "--json ingest a.tsv --batch 1 --columns 1,2 --time 3 --window 25s --follow cc,triangles,kcore");
+    PROGRAM_INTEGER(&r, "deleted", 2);
+    PROGRAM_INTEGER(&r, "components", 3);
+    PROGRAM_INTEGER(&r, "largest_component", 3);
+    PROGRAM_INTEGER(&r, "triangles", 0);
+    PROGRAM_INTEGER(&r, "degeneracy", 1);
+    program_free(&r);
+    FOLLOW(r, "--json ingest a.tsv --columns 1,2 --window 2 --follow cc --into s#m");
+    PROGRAM_INTEGER(&r, "components", 4);
+    program_free(&r);
+}
+
+Test(cli_follow, refuses_what_it_does_not_know)
+{
+    program_write_file("a.el", edges);
+    PROGRAM_FAILS(2, "pagerank, cc, triangles", "ingest a.el --follow cc,none");
+    PROGRAM_FAILS(2, "pagerank, cc, triangles", "ingest a.el --follow cc,");
+    PROGRAM_FAILS(2, "must be equal", "ingest a.el --follow cc --rows 9 --cols 8");
+    PROGRAM_FAILS(2, "--source", "ingest a.el --follow cc --source 3");
+    PROGRAM_FAILS(1, "not a vertex", "ingest a.el --follow bfs --source 9");
+    /* One of them is given up, and all else goes on. */
+    program_result r = program_run("--json ingest a.el --op keep --follow sssp,cc");
+    cr_assert(r.status == 1 && strstr(r.err, "--follow sssp") && strstr(r.err, "DCSR_POLICY_KEEP"), "%s",
+              r.err);
+    PROGRAM_INTEGER(&r, "components", 2);
+    PROGRAM_INTEGER(&r, "nnz", 5);
+    program_free(&r);
+}
