@@ -258,19 +258,22 @@ void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
     pthread_mutex_unlock(&arena->lock);
 }
 
-/* Next fit among free blocks below top; UINT64_MAX when there is no extent of `count`. */
-static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
+/* Next fit among free blocks below top: the next extent of `least` of them, with those behind it, *count in all at
+ * most, which is set to how many they are. UINT64_MAX: there is none. */
+static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t least, uint64_t *count)
 {
-    if (arena->free_blocks < count) return UINT64_MAX;
-    uint64_t extent = 0;
-    uint64_t start = arena->search < arena->top ? arena->search : 0;
-    for (uint64_t step = 0, b = start; step < arena->top + count && step < 2 * arena->top; step++) {
-        extent = is_free(&arena->block[b]) ? extent + 1 : 0;
-        if (extent == count) {
-            arena->search = b + 1;
-            return b + 1 - count;
+    if (arena->free_blocks < least) return UINT64_MAX;
+    uint64_t b = arena->search < arena->top ? arena->search : 0;
+    for (uint64_t looked = 0; looked < arena->top + least; looked++) {
+        const uint64_t first = b;
+        while (b < arena->top && b - first < *count && is_free(&arena->block[b])) b++;
+        if (b - first >= least) {
+            *count = b - first;
+            arena->search = b;
+            return first;
         }
-        if (++b == arena->top) b = 0, extent = 0;
+        looked += b - first;
+        b = b < arena->top ? b + 1 : 0;
     }
     return UINT64_MAX;
 }
@@ -290,35 +293,35 @@ static void trim_locked(dcsr_i_arena *arena)
     }
 }
 
-/* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
-static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
-                                uint64_t *first)
+/* Claims *count neighbouring blocks, or fewer, but at least `least`, where no free ones lie so together; every entry of
+ * them is counted as handed out. */
+static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t least, uint64_t *count, uint64_t version,
+                                bool foreign, uint64_t *first)
 {
-    uint64_t b = find_free_run(arena, count);
-    bool fresh = b == UINT64_MAX;
-    if (fresh) {
+    uint64_t b = find_free_run(arena, least, count);
+    if (b == UINT64_MAX) {
         /* Free blocks that end at the top are extended rather than left behind. */
         b = arena->top;
         while (b > 0 && is_free(&arena->block[b - 1])) b--;
-        DCSR_TRY(grow(arena, b + count));
+        DCSR_TRY(grow(arena, b + *count));
     }
     /* In the heap the first block gets memory as it is handed out. */
-    if (b + count > 1) DCSR_TRY(leave_heap(arena));
-    if (!arena->in_heap && populate(arena, b, count) != DCSR_OK) {
+    if (b + *count > 1) DCSR_TRY(leave_heap(arena));
+    if (!arena->in_heap && populate(arena, b, *count) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
         trim_locked(arena);
-        DCSR_TRY(populate(arena, b, count));
+        DCSR_TRY(populate(arena, b, *count));
     }
-    if (b + count > arena->top) {
+    if (b + *count > arena->top) {
         arena->free_blocks -= arena->top - b;
-        arena->top = b + count;
+        arena->top = b + *count;
     } else {
-        arena->free_blocks -= count;
+        arena->free_blocks -= *count;
     }
-    for (uint64_t i = b; i < b + count; i++)
+    for (uint64_t i = b; i < b + *count; i++)
         arena->block[i] = (dcsr_i_block){.live = 1u << arena->shift, .foreign = foreign, .born = version};
-    arena->used += count << arena->shift;
-    forbid(arena, b << arena->shift, count << arena->shift);
+    arena->used += *count << arena->shift;
+    forbid(arena, b << arena->shift, *count << arena->shift);
     *first = b;
     return DCSR_OK;
 }
@@ -357,10 +360,10 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
         /* Head room, so that many small batches share an extent. */
         uint64_t wanted = arena->top / 64 < 64 ? arena->top / 64 : 64;
         uint64_t first = 0;
-        if (blocks < wanted && claim_extent(arena, wanted, version, false, &first) == DCSR_OK)
+        if (blocks < wanted && claim_extent(arena, blocks, &wanted, version, false, &first) == DCSR_OK)
             blocks = wanted;
         else
-            status = claim_extent(arena, blocks, version, false, &first);
+            status = claim_extent(arena, blocks, &blocks, version, false, &first);
         if (status == DCSR_OK) {
             uint64_t start = first << arena->shift;
             if (arena->open_end != start) {
@@ -396,7 +399,7 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
     pthread_mutex_lock(&arena->lock);
     uint64_t blocks = blocks_for(arena, entries), first = 0;
     dcsr_status status = leave_heap(arena);
-    if (status == DCSR_OK) status = claim_extent(arena, blocks, version, foreign, &first);
+    if (status == DCSR_OK) status = claim_extent(arena, blocks, &blocks, version, foreign, &first);
     if (status == DCSR_OK) {
         *begin = first << arena->shift;
         give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
