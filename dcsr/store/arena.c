@@ -505,13 +505,11 @@ uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries
     return born;
 }
 
-uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born)
+uint64_t dcsr_i_arena_run_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born)
 {
     uint64_t b = begin >> arena->shift, end = (b + 1) << arena->shift;
-    pthread_mutex_lock(&arena->lock);
     *born = arena->block[b].born;
     while (end < begin + entries && arena->block[++b].born == *born) end += (uint64_t)1 << arena->shift;
-    pthread_mutex_unlock(&arena->lock);
     return end - begin < entries ? end - begin : entries;
 }
 
