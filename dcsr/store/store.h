@@ -113,9 +113,9 @@ typedef struct dcsr_i_csr {
  * its transpose, without and with duplicates, if there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, up to
- * some kilobytes. */
-enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
+/* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, from the
+ * least size to some kilobytes. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_LEAST_PART = 64, DCSR_I_SPARE_PARTS = 28 };
 
 /* ---- The matrix ---- */
 
