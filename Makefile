@@ -80,7 +80,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_durable_turns test_durable_tags test_names test_store_names test_store_names_kill \
               test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways test_amg_update \
               test_components test_pagerank test_triangles test_sssp test_kcore test_bulk test_grow test_single \
-              test_matrix_union \
+              test_matrix_union test_fresh \
               test_closure test_cfl,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does

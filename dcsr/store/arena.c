@@ -513,12 +513,9 @@ uint64_t dcsr_i_arena_run_locked(const dcsr_i_arena *arena, uint64_t begin, uint
     return end - begin < entries ? end - begin : entries;
 }
 
-bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block)
+bool dcsr_i_arena_is_sparse_locked(const dcsr_i_arena *arena, uint64_t block)
 {
-    pthread_mutex_lock(&arena->lock);
-    bool sparse = arena->block[block].live < (3u << arena->shift) / 4;
-    pthread_mutex_unlock(&arena->lock);
-    return sparse;
+    return arena->block[block].live < (3u << arena->shift) / 4;
 }
 
 void dcsr_i_arena_trim(dcsr_i_arena *arena)

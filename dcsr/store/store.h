@@ -269,8 +269,10 @@ typedef struct dcsr_i_selection {
     bool slack;            /* leave room for growth */
     bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
     uint64_t first_page,
-        most; /* DCSR_I_UNTIDY_ROWS: from this page on, until so many entries are selected, or a
-                                  share of the pages have been looked at */
+        end_page; /* on the cpu: only rows of pages from first_page to end_page - 1; 0: of all */
+    uint64_t
+        most; /* DCSR_I_UNTIDY_ROWS: from first_page on, until so many entries are selected, or a share of the
+                      pages have been looked at */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {
