@@ -21,13 +21,14 @@ static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection 
     return DCSR_OK;
 }
 
-/* Those of a kind, with slack. On the cpu in parts, so that what one part leaves behind serves the next. */
-static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+/* Those of a kind, with slack. What nobody has asked for is done in parts on the cpu, so that what one part leaves
+ * behind serves the next; a call's work is done as a whole or not at all. */
+static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind, bool asked_for)
 {
-    enum { PARTS = 8, LEAST = 1 << 20 };
+    enum { PARTS = 8, LEAST = 1 << 16 };
     const dcsr_i_table *table = matrix->versions.current;
     const uint64_t pages = dcsr_i_page_count(table),
-                   parts = matrix->context->cuda || table->stored < LEAST ? 1 : PARTS;
+                   parts = asked_for || matrix->context->cuda || table->stored < LEAST ? 1 : PARTS;
     for (uint64_t k = 0; k < parts; k++)
         DCSR_TRY(rewrite_selected(matrix, &(dcsr_i_selection){.kind = kind,
                                                               .column_limit = DCSR_MAX_COLS,
@@ -44,9 +45,9 @@ static void forget_unresolved(dcsr_matrix *matrix)
     atomic_store(&matrix->due.deletions, 0);
 }
 
-static dcsr_status resolve(dcsr_matrix *matrix)
+static dcsr_status resolve(dcsr_matrix *matrix, bool asked_for)
 {
-    DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
+    DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS, asked_for));
     forget_unresolved(matrix);
     return DCSR_OK;
 }
@@ -70,14 +71,14 @@ static void forget_reads(dcsr_matrix *matrix)
     atomic_store(&matrix->due.reads_seen, 0);
 }
 
-static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
+static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, bool asked_for)
 {
     if (scope == DCSR_DEFRAGMENT_WHOLE) {
         /* Lengths must be final before they can be summed. */
-        DCSR_TRY(resolve(matrix));
+        DCSR_TRY(resolve(matrix, asked_for));
         DCSR_TRY(matrix->engine->tighten(matrix));
     } else {
-        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
+        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, asked_for));
     }
     forget_reads(matrix);
     atomic_fetch_add(&matrix->counts.defragmentations, 1);
@@ -86,10 +87,10 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
 
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
 {
-    dcsr_status status = defragment(matrix, scope);
+    dcsr_status status = defragment(matrix, scope, true);
     /* A twin that stays as it is is right all the same. */
     dcsr_matrix *twin = matrix->transpose.twin;
-    if (twin && defragment(twin, scope) == DCSR_OK) dcsr_i_twin_show(matrix);
+    if (twin && defragment(twin, scope, true) == DCSR_OK) dcsr_i_twin_show(matrix);
     return status;
 }
 
@@ -209,13 +210,13 @@ static bool do_what_is_due(dcsr_matrix *matrix)
         tidy(matrix, what == TIDYING);
         break;
     case RESOLVING:
-        resolve(matrix);
+        resolve(matrix, false);
         break;
     case MOVING_SELECTED:
-        defragment(matrix, DCSR_DEFRAGMENT_SELECTED);
+        defragment(matrix, DCSR_DEFRAGMENT_SELECTED, false);
         break;
     case MOVING_ALL:
-        defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+        defragment(matrix, DCSR_DEFRAGMENT_WHOLE, false);
         break;
     }
     if (what != NOTHING && has_idle_memory(matrix)) dcsr_i_arena_trim(&matrix->arena);

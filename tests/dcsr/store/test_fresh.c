@@ -4,6 +4,7 @@
 #include "tests/support/support_transposed.h"
 
 #include "dcsr/base/alloc.h"
+#include "dcsr/store/rowtable.h"
 #include <stdlib.h>
 
 enum { ROWS = 200, COLS = 20000, MOST = 40000 };
@@ -354,6 +355,46 @@ Test(fresh, holes_are_tidied)
     TEST_MATCHES(matrix, &model);
     dcsr_matrix_destroy(matrix);
     oracle_destroy(&model);
+    test_close(context);
+}
+
+/* So many entries that all rows, once readers have paid for it, are resolved in several parts, while a view of an
+ * earlier version is held. */
+Test(fresh, many_rows_are_resolved_in_parts)
+{
+    enum { TIMES = 3, N = 30000 };
+    static batch b;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix =
+        matrix_of(context, DCSR_FP64,
+                  &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM, .resolve = DCSR_RESOLVE_ON_READ});
+    oracle model, then;
+    dcsr_view *before, *read;
+    dcsr_matrix_info info;
+    test_random random = {5};
+    char why[TEST_WHY];
+    oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, ROWS, COLS);
+    for (int time = 0; time < TIMES; time++) {
+        for (int i = 0; i < N; i++)
+            add(&b, test_random_below(&random, ROWS), test_random_below(&random, 2000), 1);
+        apply(matrix, &model, &b, false);
+    }
+    oracle_copy(&then, &model);
+    TEST_OK(dcsr_view_create(&before, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
+    for (uint64_t r = 0; r < ROWS; r++) add(&b, r, 5, 1);
+    apply(matrix, &model, &b, false);
+    TEST_OK(dcsr_view_create(&read, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
+    for (int i = 0; i < 100000; i++) dcsr_i_view_was_read(read);
+    dcsr_view_destroy(read);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    TEST_OK(dcsr_matrix_get_info(matrix, &info));
+    cr_assert(test_on_device(context) || (info.defragmentations && !info.unresolved_rows));
+    TEST_MATCHES(matrix, &model);
+    cr_assert(test_view_matches(before, &then, DCSR_VIEW_DUPLICATES, why), "%s", why);
+    dcsr_view_destroy(before);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+    oracle_destroy(&then);
     test_close(context);
 }
 
