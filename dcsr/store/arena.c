@@ -260,38 +260,45 @@ void dcsr_i_arena_drop_left(dcsr_i_arena *arena)
     pthread_mutex_unlock(&arena->lock);
 }
 
-/* Next fit among free blocks below top; UINT64_MAX when there is no extent of `count`. */
-static uint64_t find_next_run(dcsr_i_arena *arena, uint64_t count)
+/* Next fit among free blocks below top: the next extent of `least` of them, with those behind it, *count in all at
+ * most, which is set to how many they are. UINT64_MAX: there is none. */
+static uint64_t find_next_run(dcsr_i_arena *arena, uint64_t least, uint64_t *count)
 {
-    uint64_t extent = 0;
-    uint64_t start = arena->search < arena->top ? arena->search : 0;
-    for (uint64_t step = 0, b = start; step < arena->top + count && step < 2 * arena->top; step++) {
-        extent = is_free(&arena->block[b]) ? extent + 1 : 0;
-        if (extent == count) {
-            arena->search = b + 1;
-            return b + 1 - count;
+    uint64_t b = arena->search < arena->top ? arena->search : 0;
+    for (uint64_t looked = 0; looked < arena->top + least; looked++) {
+        const uint64_t first = b;
+        while (b < arena->top && b - first < *count && is_free(&arena->block[b])) b++;
+        if (b - first >= least) {
+            *count = b - first;
+            arena->search = b;
+            return first;
         }
-        if (++b == arena->top) b = 0, extent = 0;
+        looked += b - first;
+        b = b < arena->top ? b + 1 : 0;
     }
     return UINT64_MAX;
 }
 
-/* Best fit, the lowest one, likewise. A device has few blocks, and its batches want large extents: small ones are not
- * to break these up. */
-static uint64_t find_best_run(const dcsr_i_arena *arena, uint64_t count)
+/* Best fit for *count, the lowest one; or, if there is none, the longest extent of `least` or more. A device has few
+ * blocks, and its batches want large extents: small ones are not to break these up. */
+static uint64_t find_best_run(const dcsr_i_arena *arena, uint64_t least, uint64_t *count)
 {
-    uint64_t best = UINT64_MAX, least = UINT64_MAX;
+    uint64_t best = UINT64_MAX, fits = UINT64_MAX, longest = 0, at = UINT64_MAX;
     for (uint64_t b = 0, first; b < arena->top; b++) {
         for (first = b; b < arena->top && is_free(&arena->block[b]);) b++;
-        if (b - first >= count && b - first < least) best = first, least = b - first;
+        const uint64_t length = b - first;
+        if (length >= *count && length < fits) best = first, fits = length;
+        if (length > longest) at = first, longest = length;
     }
-    return best;
+    if (best != UINT64_MAX || longest < least) return best;
+    *count = longest;
+    return at;
 }
 
-static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t count)
+static uint64_t find_free_run(dcsr_i_arena *arena, uint64_t least, uint64_t *count)
 {
-    if (arena->free_blocks < count) return UINT64_MAX;
-    return arena->context->cuda ? find_best_run(arena, count) : find_next_run(arena, count);
+    if (arena->free_blocks < least) return UINT64_MAX;
+    return arena->context->cuda ? find_best_run(arena, least, count) : find_next_run(arena, least, count);
 }
 
 /* Returns the memory of free blocks to the system, from the last ones on, until no more than `kept` blocks without a
@@ -316,35 +323,35 @@ static void trim_locked(dcsr_i_arena *arena, uint64_t kept)
     }
 }
 
-/* Claims `count` neighbouring blocks, every entry of them counted as handed out. */
-static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t count, uint64_t version, bool foreign,
-                                uint64_t *first)
+/* Claims *count neighbouring blocks, or fewer, but at least `least`, where no free ones lie so together; every entry of
+ * them is counted as handed out. */
+static dcsr_status claim_extent(dcsr_i_arena *arena, uint64_t least, uint64_t *count, uint64_t version,
+                                bool foreign, uint64_t *first)
 {
-    uint64_t b = find_free_run(arena, count);
-    bool fresh = b == UINT64_MAX;
-    if (fresh) {
+    uint64_t b = find_free_run(arena, least, count);
+    if (b == UINT64_MAX) {
         /* Free blocks that end at the top are extended rather than left behind. */
         b = arena->top;
         while (b > 0 && is_free(&arena->block[b - 1])) b--;
-        DCSR_TRY(grow(arena, b + count));
+        DCSR_TRY(grow(arena, b + *count));
     }
     /* In the heap the first block gets memory as it is handed out. */
-    if (b + count > 1) DCSR_TRY(leave_heap(arena));
-    if (!arena->in_heap && populate(arena, b, count) != DCSR_OK) {
+    if (b + *count > 1) DCSR_TRY(leave_heap(arena));
+    if (!arena->in_heap && populate(arena, b, *count) != DCSR_OK) {
         /* What is kept for reuse makes room before anything is refused. */
         trim_locked(arena, 0);
-        DCSR_TRY(populate(arena, b, count));
+        DCSR_TRY(populate(arena, b, *count));
     }
-    if (b + count > arena->top) {
+    if (b + *count > arena->top) {
         arena->free_blocks -= arena->top - b;
-        arena->top = b + count;
+        arena->top = b + *count;
     } else {
-        arena->free_blocks -= count;
+        arena->free_blocks -= *count;
     }
-    for (uint64_t i = b; i < b + count; i++)
+    for (uint64_t i = b; i < b + *count; i++)
         arena->block[i] = (dcsr_i_block){.live = 1u << arena->shift, .foreign = foreign, .born = version};
-    arena->used += count << arena->shift;
-    forbid(arena, b << arena->shift, count << arena->shift);
+    arena->used += *count << arena->shift;
+    forbid(arena, b << arena->shift, *count << arena->shift);
     *first = b;
     return DCSR_OK;
 }
@@ -383,10 +390,10 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
         /* Head room, so that many small batches share an extent. */
         uint64_t wanted = arena->top / 64 < 64 ? arena->top / 64 : 64;
         uint64_t first = 0;
-        if (blocks < wanted && claim_extent(arena, wanted, version, false, &first) == DCSR_OK)
+        if (blocks < wanted && claim_extent(arena, blocks, &wanted, version, false, &first) == DCSR_OK)
             blocks = wanted;
         else
-            status = claim_extent(arena, blocks, version, false, &first);
+            status = claim_extent(arena, blocks, &blocks, version, false, &first);
         if (status == DCSR_OK) {
             uint64_t start = first << arena->shift;
             if (arena->open_end != start) {
@@ -442,7 +449,7 @@ dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint
     pthread_mutex_lock(&arena->lock);
     uint64_t blocks = blocks_for(arena, entries), first = 0;
     dcsr_status status = leave_heap(arena);
-    if (status == DCSR_OK) status = claim_extent(arena, blocks, version, foreign, &first);
+    if (status == DCSR_OK) status = claim_extent(arena, blocks, &blocks, version, foreign, &first);
     if (status == DCSR_OK) {
         *begin = first << arena->shift;
         give_locked(arena, *begin + entries, (blocks << arena->shift) - entries);
@@ -548,22 +555,17 @@ uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries
     return born;
 }
 
-uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born)
+uint64_t dcsr_i_arena_run_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born)
 {
     uint64_t b = begin >> arena->shift, end = (b + 1) << arena->shift;
-    pthread_mutex_lock(&arena->lock);
     *born = arena->block[b].born;
     while (end < begin + entries && arena->block[++b].born == *born) end += (uint64_t)1 << arena->shift;
-    pthread_mutex_unlock(&arena->lock);
     return end - begin < entries ? end - begin : entries;
 }
 
-bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block)
+bool dcsr_i_arena_is_sparse_locked(const dcsr_i_arena *arena, uint64_t block)
 {
-    pthread_mutex_lock(&arena->lock);
-    bool sparse = arena->block[block].live < (3u << arena->shift) / 4;
-    pthread_mutex_unlock(&arena->lock);
-    return sparse;
+    return arena->block[block].live < (3u << arena->shift) / 4;
 }
 
 void dcsr_i_arena_trim_to(dcsr_i_arena *arena, uint64_t kept)

@@ -118,10 +118,10 @@ uint64_t dcsr_i_arena_born(dcsr_i_arena *arena, uint64_t begin, uint64_t entries
 /* The same by a caller that holds the lock. */
 uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries);
 /* How many of some places in use, from the first on, are in blocks before whose version *born nothing was stored:
- * the same for all of these. */
-uint64_t dcsr_i_arena_run(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born);
-/* Whether less than three quarters of a block are in use. */
-bool dcsr_i_arena_is_sparse(dcsr_i_arena *arena, uint64_t block);
+ * the same for all of these. For a caller that holds the lock. */
+uint64_t dcsr_i_arena_run_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born);
+/* Whether less than three quarters of a block are in use. For a caller that holds the lock. */
+bool dcsr_i_arena_is_sparse_locked(const dcsr_i_arena *arena, uint64_t block);
 /* Returns the memory of free blocks to the system: of all, or from the last ones on until those that are left with some
  * have no more than so many places. */
 void dcsr_i_arena_trim(dcsr_i_arena *arena);

@@ -21,11 +21,21 @@ static dcsr_status rewrite_selected(dcsr_matrix *matrix, const dcsr_i_selection 
     return DCSR_OK;
 }
 
-/* Those of a kind, with slack. */
-static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind)
+/* Those of a kind, with slack. What nobody has asked for is done in parts on the cpu, so that what one part leaves
+ * behind serves the next; a call's work is done as a whole or not at all. */
+static dcsr_status rewrite(dcsr_matrix *matrix, dcsr_i_rows_kind kind, bool asked_for)
 {
-    return rewrite_selected(matrix,
-                            &(dcsr_i_selection){.kind = kind, .column_limit = DCSR_MAX_COLS, .slack = true});
+    enum { PARTS = 8, LEAST = 1 << 16 };
+    const dcsr_i_table *table = matrix->versions.current;
+    const uint64_t pages = dcsr_i_page_count(table),
+                   parts = asked_for || matrix->context->cuda || table->stored < LEAST ? 1 : PARTS;
+    for (uint64_t k = 0; k < parts; k++)
+        DCSR_TRY(rewrite_selected(matrix, &(dcsr_i_selection){.kind = kind,
+                                                              .column_limit = DCSR_MAX_COLS,
+                                                              .slack = true,
+                                                              .first_page = pages * k / parts,
+                                                              .end_page = pages * (k + 1) / parts}));
+    return DCSR_OK;
 }
 
 /* All rows are resolved. */
@@ -35,9 +45,9 @@ static void forget_unresolved(dcsr_matrix *matrix)
     atomic_store(&matrix->due.deletions, 0);
 }
 
-static dcsr_status resolve(dcsr_matrix *matrix)
+static dcsr_status resolve(dcsr_matrix *matrix, bool asked_for)
 {
-    DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS));
+    DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_ROWS, asked_for));
     forget_unresolved(matrix);
     return DCSR_OK;
 }
@@ -61,14 +71,14 @@ static void forget_reads(dcsr_matrix *matrix)
     atomic_store(&matrix->due.reads_seen, 0);
 }
 
-static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
+static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, bool asked_for)
 {
     if (scope == DCSR_DEFRAGMENT_WHOLE) {
         /* Lengths must be final before they can be summed. */
-        DCSR_TRY(resolve(matrix));
+        DCSR_TRY(resolve(matrix, asked_for));
         DCSR_TRY(matrix->engine->tighten(matrix));
     } else {
-        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
+        DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, asked_for));
     }
     forget_reads(matrix);
     atomic_fetch_add(&matrix->counts.defragmentations, 1);
@@ -77,10 +87,10 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
 
 dcsr_status dcsr_i_apply_defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
 {
-    dcsr_status status = defragment(matrix, scope);
+    dcsr_status status = defragment(matrix, scope, true);
     /* A twin that stays as it is is right all the same. */
     dcsr_matrix *twin = matrix->transpose.twin;
-    if (twin && defragment(twin, scope) == DCSR_OK) dcsr_i_twin_show(matrix);
+    if (twin && defragment(twin, scope, true) == DCSR_OK) dcsr_i_twin_show(matrix);
     return status;
 }
 
@@ -95,9 +105,17 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
 /* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to so many halves
  * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
- * what is stored, so that small ones are not delayed, and twice as much as they have taken, so that it keeps up. Where
- * MOST_SPACE times what is stored is taken all rows are moved at once. */
-enum { MOST_HALVES = 3, SMALL_SPACE = 1 << 18, TOMBSTONE_SHARE = 6, PORTIONS = 64 };
+ * what is stored, or a slice, so that small ones are not delayed, and twice as much as they have taken, so that it
+ * keeps up. That is done in slices between which other changes come, unless there are too many tombstones or
+ * HURRY_HALVES of what is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at once. */
+enum {
+    MOST_HALVES = 3,
+    HURRY_HALVES = 4,
+    SMALL_SPACE = 1 << 18,
+    TOMBSTONE_SHARE = 6,
+    PORTIONS = 64,
+    SLICE = 1 << 16
+};
 enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
 
 /* On a device rows are tidied where the holes - places that nobody has in blocks in use - are more than one HOLES-th of
@@ -105,7 +123,7 @@ enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
  * larger portions, when batches have taken one DEVICE_PORTIONS-th of what is stored, or so many places. */
 enum { HOLES = 8, HOLES_OF_APPENDED = 2, FEW_BLOCKS = 4, DEVICE_PORTIONS = 8, LARGE_PORTION = 1 << 23 };
 
-typedef enum due { NOTHING, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
+typedef enum due { NOTHING, TRIMMING, TIDYING_A_SLICE, TIDYING, RESOLVING, MOVING_SELECTED, MOVING_ALL } due;
 
 /* Whether readers have paid enough: `table` is the version that they have read, or the current one. */
 static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
@@ -133,6 +151,18 @@ static bool has_holes(dcsr_matrix *matrix)
     return dcsr_i_arena_held(arena) > dcsr_i_arena_used(arena) + most;
 }
 
+/* Whether memory of free blocks is to go back to the system: more than half of what is stored. Where batches are merged
+ * the next one takes as much again: more than twice. */
+static bool has_idle_memory(dcsr_matrix *matrix)
+{
+    const uint64_t stored = matrix->versions.current->stored,
+                   enough = (is_read_fresh(matrix) ? 2 * stored : stored / 2) + SMALL_SPACE;
+    if (dcsr_i_arena_idle(&matrix->arena) <= enough) return false;
+    /* Blocks that have been trimmed before are idle, but have no memory. */
+    return dcsr_i_arena_bytes(&matrix->arena) / (sizeof(uint32_t) + matrix->value_size) >
+           dcsr_i_arena_held(&matrix->arena) + enough;
+}
+
 /* In the matrix's turn. */
 static due what_is_due(dcsr_matrix *matrix)
 {
@@ -152,24 +182,29 @@ static due what_is_due(dcsr_matrix *matrix)
     bool twice = last && atomic_load(&matrix->due.resolve_reads) / 2 >= last;
     if (twice || (tombstones && device)) return RESOLVING;
     if (device) return has_holes(matrix) ? TIDYING : NOTHING;
-    const bool portion = atomic_load(&matrix->due.taken) > table->stored / PORTIONS;
-    return portion && (tombstones || space) ? TIDYING : NOTHING;
+    const uint64_t taken = atomic_load(&matrix->due.taken);
+    if ((taken <= table->stored / PORTIONS && taken <= SLICE / 2) || !(tombstones || space))
+        return has_idle_memory(matrix) ? TRIMMING : NOTHING;
+    return tombstones || held > HURRY_HALVES * table->stored / 2 + SMALL_SPACE ? TIDYING : TIDYING_A_SLICE;
 }
 
-/* Moves a portion of the rows that lie apart, are unresolved, or have much room left. */
-static dcsr_status tidy(dcsr_matrix *matrix)
+/* Moves a portion of the rows that lie apart, are unresolved, or have much room left: for all that batches have taken,
+ * or a slice of it. */
+static dcsr_status tidy(dcsr_matrix *matrix, bool all)
 {
+    uint64_t taken = atomic_load(&matrix->due.taken);
+    if (!all && taken > SLICE / 2) taken = SLICE / 2;
+    atomic_fetch_sub(&matrix->due.taken, taken);
     const dcsr_i_selection selection = {.kind = DCSR_I_UNTIDY_ROWS,
                                         .column_limit = DCSR_MAX_COLS,
                                         .slack = !is_read_fresh(matrix),
                                         .first_page = matrix->due.next_page,
-                                        .most = 2 * atomic_exchange(&matrix->due.taken, 0)};
+                                        .most = 2 * taken};
     DCSR_TRY(rewrite_selected(matrix, &selection));
-    /* More than the next changes will need goes back to the system. */
-    if (dcsr_i_arena_idle(&matrix->arena) > matrix->versions.current->stored)
-        dcsr_i_arena_trim(&matrix->arena);
     /* Tombstones that have come since the first page was tidied are for the next time. */
     if (!matrix->due.next_page) forget_unresolved(matrix);
+    /* The rest behind what has been queued meanwhile. */
+    if (what_is_due(matrix) != NOTHING) dcsr_i_queue_look_later(matrix);
     return DCSR_OK;
 }
 
@@ -191,29 +226,34 @@ static dcsr_status tidy_device(dcsr_matrix *matrix)
 static bool do_what_is_due(dcsr_matrix *matrix)
 {
     uint64_t version = matrix->versions.current->version;
-    switch (what_is_due(matrix)) {
+    const due what = what_is_due(matrix);
+    switch (what) {
     case NOTHING:
         if (!matrix->versions.current->extra_segments)
             forget_reads(matrix);
         else
             atomic_store(&matrix->due.reads_seen, atomic_load(&matrix->due.extra_reads));
         break;
+    case TRIMMING:
+        break; /* below */
+    case TIDYING_A_SLICE:
     case TIDYING:
         if (matrix->context->cuda)
             tidy_device(matrix);
         else
-            tidy(matrix);
+            tidy(matrix, what == TIDYING);
         break;
     case RESOLVING:
-        resolve(matrix);
+        resolve(matrix, false);
         break;
     case MOVING_SELECTED:
-        defragment(matrix, DCSR_DEFRAGMENT_SELECTED);
+        defragment(matrix, DCSR_DEFRAGMENT_SELECTED, false);
         break;
     case MOVING_ALL:
-        defragment(matrix, DCSR_DEFRAGMENT_WHOLE);
+        defragment(matrix, DCSR_DEFRAGMENT_WHOLE, false);
         break;
     }
+    if (what != NOTHING && has_idle_memory(matrix)) dcsr_i_arena_trim(&matrix->arena);
     return matrix->versions.current->version != version;
 }
 

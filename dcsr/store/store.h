@@ -112,9 +112,9 @@ typedef struct dcsr_i_csr {
  * its transpose, without and with duplicates, if there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
 
-/* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, up to
- * some kilobytes. */
-enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_SPARE_PARTS = 52 };
+/* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, from the
+ * least size to some kilobytes. */
+enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_LEAST_PART = 64, DCSR_I_SPARE_PARTS = 28 };
 
 /* ---- The matrix ---- */
 
@@ -270,8 +270,10 @@ typedef struct dcsr_i_selection {
     bool slack;            /* leave room for growth */
     bool for_view; /* beside a running writer: use separate blocks, and do not read what it may be writing */
     uint64_t first_page,
-        most; /* DCSR_I_UNTIDY_ROWS: from this page on, until so many entries are selected, or a
-                                  share of the pages have been looked at; on a device, of all pages */
+        end_page; /* on the cpu: only rows of pages from first_page to end_page - 1; 0: of all */
+    uint64_t
+        most; /* DCSR_I_UNTIDY_ROWS: from first_page on, until so many entries are selected, or a share of the
+                      pages have been looked at */
 } dcsr_i_selection;
 
 typedef struct dcsr_i_rewritten {

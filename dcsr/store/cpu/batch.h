@@ -1,4 +1,5 @@
-/* batch.h: what the steps of applying a batch share (internal): insert.c, plan.c, scatter.c. */
+/* batch.h: what the steps of applying a batch share (internal): insert.c, plan.c, find_batch.c, merge_batch.c,
+ * scatter.c. */
 #ifndef DCSR_BATCH_H
 #define DCSR_BATCH_H
 
@@ -17,6 +18,7 @@ typedef struct dcsr_i_group {
     uint64_t replaced;      /* how much of the old page is, at most */
     uint64_t retired;       /* where in the limbo list that goes */
     bool whole;             /* merging: all rows of the page move, one behind the other */
+    bool stays;             /* merging: nothing of the page changes; then `fresh` has no content */
 } dcsr_i_group;
 
 /* How a row that is kept resolved takes up its entries: it is as if they had come already; they are merged into
@@ -29,9 +31,12 @@ typedef struct dcsr_i_growth {
     uint32_t room;     /* how many there are */
     uint32_t entries;  /* of the batch for this row */
     uint32_t capacity; /* of the new segment that it needs; of the moved row; 0: there is room */
-    uint32_t absent;   /* DCSR_I_APPEND: entries that it does not have */
+    uint32_t absent;   /* merging, once its entries have been looked for: those that it does not have */
     uint8_t segments;  /* that it has */
     uint8_t way;       /* merging: dcsr_i_way */
+    bool searched;     /* merging: its entries are looked for */
+    bool changes;      /* ... and one that it has is deleted, or gets another value */
+    bool behind;       /* ... and all of them come behind those that it has, which ascend */
     bool slack;        /* merging: with room to grow, since it grows at its end */
     bool full;         /* it can have no further segment */
     bool moves;        /* which it needs: into one new segment */
@@ -47,7 +52,7 @@ typedef struct dcsr_i_batch {
     uint32_t mark;     /* DCSR_I_TOMBSTONE or 0 */
     bool bulk;         /* into an empty matrix: rows are laid out tight */
     bool merges;       /* the rows that it touches are resolved (merge_batch.c) */
-    bool *known;       /* merging: of the entries of rows with DCSR_I_APPEND, whether the row has it */
+    bool *known;       /* merging: of the entries that are looked for, whether the row has it */
     uint32_t *columns; /* merging: room for the columns and values of its entries */
     char *values;
     dcsr_i_growth *growth; /* n of them, of which those at the first entry of a row are used */
@@ -74,6 +79,11 @@ static inline uint64_t dcsr_i_key_at(const dcsr_i_batch *b, uint64_t i)
 static inline unsigned dcsr_i_row_in_page(const dcsr_i_batch *b, uint64_t key)
 {
     return (unsigned)(key >> b->column_bits) & (DCSR_I_PAGE_ROWS - 1);
+}
+
+static inline uint32_t dcsr_i_column_at(const dcsr_i_batch *b, uint64_t i)
+{
+    return (uint32_t)(dcsr_i_key_at(b, i) & (((uint64_t)1 << b->column_bits) - 1));
 }
 
 /* Fills in, for each group, its fresh page and how many places its rows need. Nothing that a reader sees
@@ -103,18 +113,21 @@ void dcsr_i_store_entries(const dcsr_i_batch *b, uint64_t i, uint64_t n, uint64_
  * end. */
 dcsr_i_retired *dcsr_i_retire_pages(const dcsr_i_batch *b, const dcsr_i_group *g, dcsr_i_retired *to);
 
-/* merge_batch.c: planning and scattering a group whose rows are kept resolved. */
-dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest);
+/* Makes the fresh page of a group, a copy of the old one, in one that was taken before or a new one. */
+bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g);
+
+/* merge_batch.c, find_batch.c: planning and scattering groups whose rows are kept resolved. First the rows of a group
+ * are found, and it is decided in which of them entries are looked for; that is done for some groups together; then
+ * each is planned. */
+dcsr_status dcsr_i_find_rows(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest);
+dcsr_status dcsr_i_find_entries(const dcsr_i_batch *b, dcsr_i_group *first, const dcsr_i_group *end,
+                                uint64_t *longest);
+dcsr_status dcsr_i_plan_merging(const dcsr_i_batch *b, dcsr_i_group *g);
 void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver *resolver,
                         dcsr_i_table_change *sum);
 
 /* Rows are found ahead of time so that their cache lines are on the way: groups to look ahead for pages, and
  * for what they point to. */
-enum {
-    DCSR_I_PAGES_AHEAD = 12,
-    DCSR_I_SEGMENTS_AHEAD = 5,
-    DCSR_I_COLUMNS_AHEAD = 3,
-    DCSR_I_ENTRIES_AHEAD = 8
-};
+enum { DCSR_I_PAGES_AHEAD = 12, DCSR_I_SEGMENTS_AHEAD = 5, DCSR_I_ENTRIES_AHEAD = 8 };
 
 #endif

@@ -4,8 +4,8 @@
  *        | sort by (row, column), combine equal places          sort.c, combine.c
  *        v
  *      groups: the entries of one page of 64 rows
- *        | plan: is there room in the row's last segment?       plan.c (merge_batch.c, if rows are kept resolved)
- *        |       else how large a new one? or is the row
+ *        | plan: is there room in the row's last segment?       plan.c (find_batch.c, merge_batch.c,
+ *        |       else how large a new one? or is the row        if rows are kept resolved)
  *        |       to be moved, because its segments ran out?
  *        | allocate: one prefix sum over groups, one bump
  *        |       of the arena for the whole batch
@@ -20,8 +20,9 @@
 #include "dcsr/store/maintained_transpose.h"
 #include "dcsr/store/entries.h"
 
-/* An entry costs a few cache misses, as much as this many entries that are read in passing. */
-enum { WORK_PER_ENTRY = 4 };
+/* An entry costs a few cache misses, as much as this many entries that are read in passing; more where it is looked
+ * for, and its row is moved. */
+enum { WORK_PER_ENTRY = 4, WORK_PER_MERGED_ENTRY = 16 };
 
 /* ---- Sort, combine, group ---- */
 
@@ -99,7 +100,7 @@ static dcsr_status allocate(dcsr_i_batch *b)
     for (; b->placed < b->group_count; b->placed++) {
         dcsr_i_group *this = &b->groups[b->placed];
         this->retired = retired;
-        if (!this->fresh) continue;
+        if (this->stays) continue;
         dcsr_i_row_page **slot = dcsr_i_page_slot(matrix, b->next, b->base, this->page, NULL);
         if (!slot) return DCSR_ERROR_OUT_OF_MEMORY;
         *slot = this->fresh;
@@ -138,7 +139,7 @@ static dcsr_status scatter_and_publish(dcsr_i_batch *b, const dcsr_i_operation *
     dcsr_i_resolver resolver[DCSR_I_MAX_BATCH_THREADS];
     int ready = 0;
     dcsr_status status = DCSR_OK;
-    if (b->merges) b->threads = threads_for(context, b->n * WORK_PER_ENTRY + needed_places(b));
+    if (b->merges) b->threads = threads_for(context, b->n * WORK_PER_MERGED_ENTRY + needed_places(b));
     while (ready < b->threads && status == DCSR_OK)
         status = dcsr_i_resolver_init(&resolver[ready++], context, b->longest);
     if (status == DCSR_OK) {
@@ -194,10 +195,10 @@ dcsr_status dcsr_i_apply_entries(dcsr_matrix *matrix, dcsr_i_operation *operatio
                       .stride = batch->stride,
                       .column_bits = batch->column_bits,
                       .mark = operation->kind == DCSR_I_REMOVE ? DCSR_I_TOMBSTONE : 0};
-    b.threads = threads_for(context, b.n * WORK_PER_ENTRY);
     b.bulk = b.base->stored == 0 && !b.mark;
     b.merges = dcsr_i_resolves_on_insert(matrix) && !b.bulk &&
                (matrix->policy != DCSR_POLICY_KEEP || b.mark || b.base->tombstone_rows);
+    b.threads = threads_for(context, b.n * (b.merges ? WORK_PER_MERGED_ENTRY : WORK_PER_ENTRY));
     uint64_t words = b.n * (uint64_t)b.stride, *spare = NULL;
     dcsr_status status = DCSR_OK;
     if (!batch->ascending) {

@@ -67,14 +67,19 @@ static dcsr_status plan_row(const dcsr_i_batch *b, const dcsr_i_group *g, uint64
     return DCSR_OK;
 }
 
-static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
+bool dcsr_i_make_page(const dcsr_i_batch *b, dcsr_i_group *g)
 {
     if (!g->fresh)
         g->fresh = dcsr_i_row_page_create(b->matrix, g->old, b->base->version + 1);
     else
         dcsr_i_row_page_init(b->matrix, g->fresh, g->old, b->base->version + 1);
-    if (!g->fresh) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (b->merges) return dcsr_i_plan_merging(b, g, longest);
+    return g->fresh != NULL;
+}
+
+static dcsr_status plan_group(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
+{
+    if (b->merges) return dcsr_i_plan_merging(b, g);
+    if (!dcsr_i_make_page(b, g)) return DCSR_ERROR_OUT_OF_MEMORY;
     unsigned levels = 0;
     bool moves = false;
     for (uint64_t i = g->first, end; i < g->end; i = end) {
@@ -120,34 +125,46 @@ static inline void fetch_ahead(const dcsr_i_batch *b, uint64_t g)
     }
 }
 
-/* Where entries are looked for in rows, and whether they come behind these. */
-static inline void fetch_columns(const dcsr_i_batch *b, uint64_t g)
+/* Plans groups first to end - 1, all of them even where one cannot be. */
+static dcsr_status plan_groups(const dcsr_i_batch *b, uint64_t first, uint64_t end, uint64_t *longest)
 {
-    if (g + DCSR_I_COLUMNS_AHEAD >= b->group_count) return;
-    const dcsr_i_group *soon = &b->groups[g + DCSR_I_COLUMNS_AHEAD];
-    const dcsr_i_row_page *page = soon->old;
-    for (uint64_t i = soon->first; page && i < soon->end && i < soon->first + DCSR_I_ENTRIES_AHEAD; i++) {
-        unsigned r = dcsr_i_row_in_page(b, dcsr_i_key_at(b, i));
-        if (!page->length[r]) continue;
-        const uint32_t *columns = b->matrix->arena.columns + dcsr_i_begin_of(page, 0, r);
-        __builtin_prefetch(columns);
-        __builtin_prefetch(columns + page->length[r] - 1);
+    dcsr_status status = DCSR_OK;
+    if (b->merges) status = dcsr_i_find_entries(b, &b->groups[first], &b->groups[end], longest);
+    const bool found = status == DCSR_OK;
+    for (uint64_t g = first; g < end; g++) {
+        b->groups[g].stays = !found;
+        if (!found) continue;
+        if (!b->merges) fetch_ahead(b, g);
+        dcsr_status here = plan_group(b, &b->groups[g], longest);
+        if (status == DCSR_OK) status = here;
     }
+    return status;
+}
+
+/* Gives back the pages that were taken for groups of which nothing changes. */
+static void give_pages(const dcsr_i_batch *b)
+{
+    pthread_mutex_lock(&b->matrix->spare.lock);
+    for (dcsr_i_group *g = b->groups; g < b->groups + b->group_count; g++) {
+        if (!g->stays || !g->fresh) continue;
+        dcsr_i_row_page_free_locked(b->matrix, g->fresh);
+        g->fresh = NULL;
+    }
+    pthread_mutex_unlock(&b->matrix->spare.lock);
 }
 
 dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
 {
+    enum { TOGETHER = 64 };
     dcsr_status status = DCSR_OK;
     uint64_t longest = 0;
     char message[200] = "";
     dcsr_i_row_pages_take(b->matrix, b->group_count, &b->groups[0].fresh, sizeof b->groups[0]);
-#pragma omp parallel for num_threads(b->threads) schedule(dynamic, 64) \
-    reduction(max                                                      \
-              : longest) if (b->threads > 1)
-    for (uint64_t g = 0; g < b->group_count; g++) {
-        fetch_ahead(b, g);
-        if (b->merges) fetch_columns(b, g);
-        dcsr_status here = plan_group(b, &b->groups[g], &longest);
+#pragma omp parallel for num_threads(b->threads) schedule(dynamic) reduction(max \
+                                                                             : longest) if (b->threads > 1)
+    for (uint64_t first = 0; first < b->group_count; first += TOGETHER) {
+        const uint64_t end = first + TOGETHER < b->group_count ? first + TOGETHER : b->group_count;
+        dcsr_status here = plan_groups(b, first, end, &longest);
         if (here == DCSR_OK) continue;
 #pragma omp critical(dcsr_insert_plan)
         {
@@ -156,6 +173,7 @@ dcsr_status dcsr_i_plan_batch(dcsr_i_batch *b)
         }
     }
     b->longest = longest;
+    if (b->merges) give_pages(b);
     /* The sentence may have been another thread's. */
     return status == DCSR_OK ? DCSR_OK : dcsr_i_fail(status, "%s", message);
 }

@@ -35,10 +35,11 @@ static bool row_reaches(const dcsr_i_rows *rows, const dcsr_i_row_page *page, un
 }
 
 /* Whether a row should be brought together with others: one that has more than twice the room that it would be
- * given, or a segment in a block of which much is not in use. What fills whole blocks leaves whole blocks. */
+ * given, or a segment in a block of which much is not in use. What fills whole blocks leaves whole blocks. With the
+ * arena's lock. */
 static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r)
 {
-    dcsr_i_arena *arena = (dcsr_i_arena *)&matrix->arena;
+    const dcsr_i_arena *arena = &matrix->arena;
     const int shift = dcsr_i_arena_shift(arena);
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
     uint64_t room = 0;
@@ -46,22 +47,25 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
     const int count = dcsr_i_segments_of(matrix, page, r, pieces);
     for (int k = 0; k < count; room += pieces[k++].length)
         if (!sparse && !(pieces[k].length >> shift))
-            sparse = dcsr_i_arena_is_sparse(arena, pieces[k].begin >> shift);
+            sparse = dcsr_i_arena_is_sparse_locked(arena, pieces[k].begin >> shift);
     return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack, page->length[r]));
 }
 
-static uint64_t untidy_rows(const dcsr_matrix *matrix, const dcsr_i_row_page *page)
+static uint64_t untidy_rows(dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
     uint64_t mask = page->duplicates | page->tombstones;
+    pthread_mutex_lock(&matrix->arena.lock);
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
         if (page->length[r] && !(mask >> r & 1) && is_untidy(matrix, page, r)) mask |= (uint64_t)1 << r;
+    pthread_mutex_unlock(&matrix->arena.lock);
     return mask;
 }
 
-/* The mask of the rows of a page that are meant. */
-static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_rows *rows,
-                              const dcsr_i_row_page *page)
+/* The mask of the rows of page p that are meant. */
+static uint64_t selected_rows(const dcsr_i_selection *selection, const dcsr_i_rows *rows, uint64_t p)
 {
+    const dcsr_i_row_page *page = dcsr_i_page(rows->table, p);
+    if (selection->end_page && (p < selection->first_page || p >= selection->end_page)) return 0;
     uint64_t mask = page->duplicates | page->tombstones;
     switch (selection->kind) {
     case DCSR_I_UNRESOLVED_ROWS:
@@ -135,7 +139,7 @@ static dcsr_status select_rows(job *j)
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : selected) if (threads > 1)
     for (uint64_t i = 0; i < list.count; i++) {
         if (!mask) continue;
-        mask[i] = selected_rows(j->selection, &rows, dcsr_i_page(j->base, list.page[i]));
+        mask[i] = selected_rows(j->selection, &rows, list.page[i]);
         selected += mask[i] != 0;
     }
     j->capacity = selected;
@@ -156,19 +160,20 @@ static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
     return entries;
 }
 
-/* A portion of the untidy rows. */
+/* A portion of the untidy rows. Looking for them ends after LOOKED entries for each that is wanted, too. */
 static dcsr_status select_untidy_rows(job *j, uint64_t *next_page)
 {
-    enum { SHARE = 8, FEW = 256 };
-    const uint64_t pages = dcsr_i_page_count(j->base);
-    uint64_t entries = 0, p = j->selection->first_page < pages ? j->selection->first_page : 0;
+    enum { SHARE = 8, FEW = 256, LOOKED = 8 };
+    const uint64_t pages = dcsr_i_page_count(j->base), most = j->selection->most;
+    uint64_t entries = 0, looked = 0, p = j->selection->first_page < pages ? j->selection->first_page : 0;
     const dcsr_i_row_page *page;
     j->capacity = pages / SHARE + FEW;
     j->work = dcsr_i_calloc(j->matrix->context, DCSR_I_SCRATCH, j->capacity, sizeof *j->work);
     if (!j->work) return DCSR_ERROR_OUT_OF_MEMORY;
-    for (uint64_t looks = 0; looks < j->capacity && entries < j->selection->most; looks++, p++) {
+    for (uint64_t looks = 0; looks < j->capacity && entries < most && looked < LOOKED * most; looks++, p++) {
         page = dcsr_i_next_page(j->base, &p);
         if (!page) break;
+        looked += entries_of(page, UINT64_MAX);
         const uint64_t mask = untidy_rows(j->matrix, page);
         if (mask) j->work[j->pages++] = (page_work){.page = p, .mask = mask, .old = page};
         entries += entries_of(page, mask);

@@ -50,8 +50,8 @@ static size_t row_page_size(const dcsr_matrix *matrix)
 static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
 {
 #ifdef DCSR_JEMALLOC
-    int order = 63 - __builtin_clzll(size | 4);
-    int class = 4 * order + (int)(size >> (order - 2) & 3);
+    int order = 63 - __builtin_clzll(size | DCSR_I_LEAST_PART);
+    int class = 4 * (order - __builtin_ctz(DCSR_I_LEAST_PART)) + (int)(size >> (order - 2) & 3);
     return class < DCSR_I_SPARE_PARTS ? &matrix->spare.part[class] : NULL;
 #else
     (void)matrix, (void)size;

@@ -4,6 +4,7 @@
 #include "tests/support/support_transposed.h"
 
 #include "dcsr/base/alloc.h"
+#include "dcsr/store/rowtable.h"
 #include <stdlib.h>
 
 enum { ROWS = 200, COLS = 20000, MOST = 40000 };
@@ -223,6 +224,177 @@ Test(fresh, rows_that_grow_at_their_end)
     TEST_MATCHES(matrix, &model);
     dcsr_matrix_destroy(matrix);
     oracle_destroy(&model);
+    test_close(context);
+}
+
+/* Rows of 1 to PAGES entries, each in a page of its own beside a longer one: entries are looked for in many at once. */
+enum { PAGES = 150 };
+
+static uint64_t row_of(uint64_t p)
+{
+    return 64 * p + p % 63;
+}
+
+static uint64_t stored_column(uint64_t p)
+{
+    return 10 * (p * 7919 % (p + 1)) + 5;
+}
+
+static uint64_t new_column(uint64_t p)
+{
+    return p % 3 == 0   ? 0
+           : p % 3 == 1 ? 10 * (p / 2) + 7
+                        : 10 * p + 9; /* before, among and behind the others */
+}
+
+static double same(uint64_t p)
+{
+    return (double)(stored_column(p) % 5);
+}
+
+static double every_other_differs(uint64_t p)
+{
+    return p % 2 ? same(p) : 9;
+}
+
+static void one_in_each(batch *b, uint64_t (*column)(uint64_t p), double (*value)(uint64_t p))
+{
+    for (uint64_t p = 0; p < PAGES; p++) add(b, row_of(p), column(p), value(p));
+}
+
+/* How many of the rows the batch moves, or changes. */
+static int moved_by(dcsr_matrix *matrix, oracle *model, batch *b, bool removes)
+{
+    dcsr_view *before, *after;
+    const uint32_t *was, *is;
+    int moved = 0;
+    TEST_OK(dcsr_view_create(&before, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    apply(matrix, model, b, removes);
+    TEST_OK(dcsr_view_create(&after, matrix, DCSR_LAYOUT_SEGMENTS, 0));
+    for (uint64_t p = 0; p < PAGES; p++) {
+        test_pieces(before, row_of(p), &was);
+        test_pieces(after, row_of(p), &is);
+        moved += was != is;
+    }
+    dcsr_view_destroy(before);
+    dcsr_view_destroy(after);
+    TEST_MATCHES(matrix, model);
+    return moved;
+}
+
+static void look_for_many(dcsr_context *context, dcsr_type type, batch *b)
+{
+    dcsr_matrix *matrix;
+    oracle model;
+    TEST_OK(dcsr_matrix_create(&matrix, context, type, 64 * PAGES, COLS,
+                               &(dcsr_matrix_options){.resolve = DCSR_RESOLVE_ON_INSERT}));
+    oracle_create(&model, type, type ? DCSR_POLICY_LAST : DCSR_POLICY_ANY, 64 * PAGES, COLS);
+    for (uint64_t p = 0; p < PAGES; p++) {
+        for (uint64_t c = 5; c <= 10 * p + 5; c += 10) add(b, row_of(p), c, (double)(c % 5));
+        for (uint64_t c = 0; c < 2 * PAGES; c++) add(b, 64 * p + 63, 3 * c, 1);
+        if (p % 75 == 74) apply(matrix, &model, b, false);
+    }
+    one_in_each(b, stored_column, same);
+    cr_assert(moved_by(matrix, &model, b, false) == 0);
+    one_in_each(b, new_column, same);
+    cr_assert(moved_by(matrix, &model, b, true) == 0);
+    one_in_each(b, stored_column, every_other_differs);
+    cr_assert(moved_by(matrix, &model, b, false) == (type ? PAGES / 2 : 0));
+    one_in_each(b, new_column, same);
+    one_in_each(b, stored_column, same);
+    cr_assert(moved_by(matrix, &model, b, false) >= PAGES / 2);
+    one_in_each(b, stored_column, same);
+    cr_assert(moved_by(matrix, &model, b, true) == PAGES);
+    cr_assert(unresolved(matrix) == 0);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+}
+
+Test(fresh, entries_of_many_pages_are_looked_for_together)
+{
+    static batch b;
+    dcsr_context *context = test_context(2);
+    if (!test_on_device(context)) {
+        look_for_many(context, DCSR_PATTERN, &b);
+        look_for_many(context, DCSR_FP64, &b);
+    }
+    test_close(context);
+}
+
+/* Rows that move one by one leave holes behind, which are tidied between the batches. */
+Test(fresh, holes_are_tidied)
+{
+    enum { SIDE = 8192, LENGTH = 50, ROUNDS = 40, A_ROUND = 2500 };
+    static batch b;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix;
+    oracle model;
+    test_random random = {11};
+    uint64_t most = 0;
+    if (test_on_device(context)) {
+        test_close(context);
+        return;
+    }
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_PATTERN, SIDE, SIDE,
+                               &(dcsr_matrix_options){.resolve = DCSR_RESOLVE_ON_INSERT}));
+    oracle_create(&model, DCSR_PATTERN, DCSR_POLICY_ANY, SIDE, SIDE);
+    for (uint64_t r = 0; r < SIDE; r++) {
+        for (uint64_t c = 0; c < LENGTH; c++) add(&b, r, c * 31 + r % 17, 1);
+        if (r % 512 == 511) apply(matrix, &model, &b, false);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < A_ROUND; i++)
+            add(&b, test_random_below(&random, SIDE), test_random_below(&random, SIDE), 1);
+        apply(matrix, &model, &b, round % 2);
+        dcsr_matrix_info info;
+        TEST_OK(dcsr_matrix_wait(matrix));
+        TEST_OK(dcsr_matrix_get_info(matrix, &info));
+        if (info.bytes > most) most = info.bytes;
+    }
+    cr_assert(most < (uint64_t)8 << 20, "%lu bytes", (unsigned long)most); /* untidied 10 million */
+    TEST_MATCHES(matrix, &model);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+    test_close(context);
+}
+
+/* So many entries that all rows, once readers have paid for it, are resolved in several parts, while a view of an
+ * earlier version is held. */
+Test(fresh, many_rows_are_resolved_in_parts)
+{
+    enum { TIMES = 3, N = 30000 };
+    static batch b;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix =
+        matrix_of(context, DCSR_FP64,
+                  &(dcsr_matrix_options){.policy = DCSR_POLICY_SUM, .resolve = DCSR_RESOLVE_ON_READ});
+    oracle model, then;
+    dcsr_view *before, *read;
+    dcsr_matrix_info info;
+    test_random random = {5};
+    char why[TEST_WHY];
+    oracle_create(&model, DCSR_FP64, DCSR_POLICY_SUM, ROWS, COLS);
+    for (int time = 0; time < TIMES; time++) {
+        for (int i = 0; i < N; i++)
+            add(&b, test_random_below(&random, ROWS), test_random_below(&random, 2000), 1);
+        apply(matrix, &model, &b, false);
+    }
+    oracle_copy(&then, &model);
+    TEST_OK(dcsr_view_create(&before, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
+    for (uint64_t r = 0; r < ROWS; r++) add(&b, r, 5, 1);
+    apply(matrix, &model, &b, false);
+    TEST_OK(dcsr_view_create(&read, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES));
+    for (int i = 0; i < 100000; i++) dcsr_i_view_was_read(read);
+    dcsr_view_destroy(read);
+    TEST_OK(dcsr_matrix_wait(matrix));
+    TEST_OK(dcsr_matrix_get_info(matrix, &info));
+    cr_assert(test_on_device(context) || (info.defragmentations && !info.unresolved_rows));
+    TEST_MATCHES(matrix, &model);
+    cr_assert(test_view_matches(before, &then, DCSR_VIEW_DUPLICATES, why), "%s", why);
+    dcsr_view_destroy(before);
+    dcsr_matrix_destroy(matrix);
+    oracle_destroy(&model);
+    oracle_destroy(&then);
     test_close(context);
 }
 
