@@ -194,7 +194,7 @@ Test(cli, refuses_values_that_make_no_sense)
         {"ingest path:3 --op ''", "--op"}, {"ingest path:3 --rows 0", "--rows"},
         {"ingest path:3 --rows 5000000000", "--rows"}, {"ingest path:3 --cols 3000000000", "--cols"},
         {"ingest path:3 --read pagerank", "bfs or spmv"}, {"ingest path:3 --source 1", "--read and --follow"},
-        {"ingest path:3 --read spmv --source 1", "--read bfs"},
+        {"ingest path:3 --read spmv --source 1", "--read and --follow"},
         {"ingest path:3 --symmetric --rows 3 --cols 4", "equal"}, {"spy path:3 x.png --size 2", "--size"},
         {"spy path:3 x.png --size 1000000", "--size"});
     cr_assert(program_folder_holds(0));
