@@ -182,7 +182,7 @@ static due what_is_due(dcsr_matrix *matrix)
     /* The second view that has to do the same work is one too many: the store should. */
     bool twice = last && atomic_load(&matrix->due.resolve_reads) / 2 >= last;
     if (twice || (tombstones && device)) return RESOLVING;
-    if (device) return has_holes(matrix) ? TIDYING : NOTHING;
+    if (device) return has_holes(matrix) ? TIDYING : has_idle_memory(matrix) ? TRIMMING : NOTHING;
     const uint64_t taken = atomic_load(&matrix->due.taken);
     if ((taken <= table->stored / PORTIONS && taken <= SLICE / 2) || !(tombstones || space))
         return has_idle_memory(matrix) ? TRIMMING : NOTHING;
@@ -254,7 +254,9 @@ static bool do_what_is_due(dcsr_matrix *matrix)
         defragment(matrix, DCSR_DEFRAGMENT_WHOLE, false);
         break;
     }
-    if (what != NOTHING && has_idle_memory(matrix)) dcsr_i_arena_trim(&matrix->arena);
+    /* Mapping memory again costs a device more than clearing it costs the cpu: it keeps some for the next batches. */
+    if (what != NOTHING && has_idle_memory(matrix))
+        dcsr_i_arena_trim_to(&matrix->arena, matrix->context->cuda ? matrix->versions.current->stored : 0);
     return matrix->versions.current->version != version;
 }
 
