@@ -240,13 +240,17 @@ static dcsr_status bring_to(ingest_followers *all, int kind, dcsr_view *view, ui
 /* What a follower tells, in words. */
 static dcsr_status tell(const ingest_followers *all, int kind, told *t, char text[SHORT])
 {
-    char count[CLI_NUMBER];
+    char count[CLI_NUMBER], more[CLI_NUMBER];
     *t = (told){0};
     dcsr_status status = kinds[kind].tell(t, all->follower[kind]);
-    if (!status)
-        snprintf(text, SHORT, "%s%s%s%.6g%s", kinds[kind].before, cli_grouped(count, t->count),
-                 kinds[kind].between, t->more, kinds[kind].after);
-    return status;
+    if (status) return status;
+    if (kinds[kind].whole)
+        cli_grouped(more, (uint64_t)t->more);
+    else
+        snprintf(more, sizeof more, "%.6g", t->more);
+    snprintf(text, SHORT, "%s%s%s%s%s", kinds[kind].before, cli_grouped(count, t->count), kinds[kind].between,
+             more, kinds[kind].after);
+    return DCSR_OK;
 }
 
 static void give_up(ingest_followers *all, int kind)
