@@ -70,6 +70,8 @@ static void close_matrix(dcsr_matrix *matrix)
 static void trim(dcsr_matrix *matrix)
 {
     dcsr_i_arena_trim(&matrix->arena);
+    dcsr_i_cuda_slots_trim(&matrix->cuda->segment_pages, matrix);
+    dcsr_i_cuda_slots_trim(&matrix->cuda->row_pages, matrix);
 }
 
 const dcsr_i_engine dcsr_i_cuda_engine = {

@@ -4,6 +4,9 @@
 #include "dcsr/store/cuda/store_cuda.h"
 #include <assert.h>
 
+/* Of a free slot, in place of the version that its page was made for. */
+#define NOT_IN_USE UINT64_MAX
+
 dcsr_status dcsr_i_cuda_slots_init(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix, size_t page_size, bool rows)
 {
     *slots = (dcsr_i_cuda_slots){.page_size = page_size, .of_rows = rows};
@@ -97,4 +100,20 @@ void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot)
 {
     assert(slots->free_count < slots->top);
     slots->free[slots->free_count++] = slot;
+    slots->born[slot] = NOT_IN_USE;
+}
+
+void dcsr_i_cuda_slots_trim(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix)
+{
+    uint32_t kept = 0;
+    pthread_mutex_lock(&matrix->spare.lock);
+    const uint64_t before = slots->memory.bytes;
+    while (slots->top && slots->born[slots->top - 1] == NOT_IN_USE) slots->top--;
+    for (uint32_t i = 0; i < slots->free_count; i++)
+        if (slots->free[i] < slots->top) slots->free[kept++] = slots->free[i];
+    slots->free_count = kept;
+    const uint64_t used = slots->top * slots->page_size;
+    dcsr_i_mapping_discard(&slots->memory, used, slots->memory.length - used);
+    atomic_fetch_sub(&matrix->table_bytes, before - slots->memory.bytes);
+    pthread_mutex_unlock(&matrix->spare.lock);
 }

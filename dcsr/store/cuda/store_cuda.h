@@ -72,6 +72,8 @@ dcsr_status dcsr_i_cuda_slots_take(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix
 uint32_t dcsr_i_cuda_slots_idle(const dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 /* Gives one back. The caller holds the lock of `spare`. */
 void dcsr_i_cuda_slot_give(dcsr_i_cuda_slots *slots, uint32_t slot);
+/* Returns the memory of the slots behind the last one in use. */
+void dcsr_i_cuda_slots_trim(dcsr_i_cuda_slots *slots, dcsr_matrix *matrix);
 
 /* ---- table_cuda.c ---- */
 
