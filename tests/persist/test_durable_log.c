@@ -14,13 +14,16 @@
 
 enum { WRITERS = 6, BATCHES = 20 };
 
-static atomic_int syncs;
+/* Writers that have batches to come or wait for one, and those of them that wait. */
+static atomic_int syncs, writing, waiting;
 
+/* A sync that takes longer than all the rest of a batch: until every writer waits, on a busy machine too. */
 static void slow_disk(const char *point)
 {
+    enum { LONGEST = 100 };
     if (strcmp(point, "log: written") != 0) return;
     atomic_fetch_add(&syncs, 1);
-    store_pause(5);
+    for (int pauses = 0; !pauses || (pauses < LONGEST && waiting < writing); pauses++) store_pause(5);
 }
 
 /* Batches of one entry each, each waited for; *failed counts those that did not become safe. */
@@ -33,6 +36,7 @@ typedef struct writer {
 static void *write_one_by_one(void *argument)
 {
     writer *w = argument;
+    atomic_fetch_add(&writing, 1);
     for (uint64_t i = 0; i < (uint64_t)w->batches; i++) {
         uint64_t row = i % 10, col = i / 10 % 10;
         double value = 1;
@@ -41,9 +45,12 @@ static void *write_one_by_one(void *argument)
             w->failed++;
             continue;
         }
+        atomic_fetch_add(&waiting, 1);
         w->failed += dcsr_ticket_wait(ticket) != DCSR_OK;
+        atomic_fetch_sub(&waiting, 1);
         dcsr_ticket_destroy(ticket);
     }
+    atomic_fetch_sub(&writing, 1);
     return NULL;
 }
 
