@@ -67,6 +67,8 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope)
         /* Lengths must be final before they can be summed. */
         DCSR_TRY(resolve(matrix));
         DCSR_TRY(matrix->engine->tighten(matrix));
+        const uint64_t held = dcsr_i_arena_held(&matrix->arena), stored = matrix->versions.current->stored;
+        matrix->due.kept = held > stored ? held - stored : 0;
     } else {
         DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS));
     }
@@ -108,6 +110,17 @@ static bool is_worth_moving(const dcsr_i_table *table, uint64_t reads)
     return table->extra_segments && reads * JUMP_COST >= table->stored * MOVE_COST;
 }
 
+/* Places in use, but for those that moving rows again would not give back: views or clones hold what is there. */
+static uint64_t movable_places(dcsr_matrix *matrix)
+{
+    const uint64_t held = dcsr_i_arena_held(&matrix->arena);
+    if (!matrix->due.kept) return held;
+    pthread_mutex_lock(&matrix->versions.lock);
+    if (!matrix->versions.pin_count) matrix->due.kept = 0;
+    pthread_mutex_unlock(&matrix->versions.lock);
+    return held > matrix->due.kept ? held - matrix->due.kept : 0;
+}
+
 /* In the matrix's turn. */
 static due what_is_due(dcsr_matrix *matrix)
 {
@@ -115,7 +128,7 @@ static due what_is_due(dcsr_matrix *matrix)
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return NOTHING;
     /* With few rows fragmented only those are moved. */
     const bool device = matrix->context->cuda;
-    const uint64_t held = dcsr_i_arena_held(&matrix->arena);
+    const uint64_t held = movable_places(matrix);
     if (held > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
     const bool space = !device && held > MOST_HALVES * table->stored / 2 + SMALL_SPACE;
     if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))

@@ -4,7 +4,9 @@
 
 bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
 {
-    bool packed = g->old && g->old->packed;
+    const bool packed = g->old && g->old->packed;
+    /* Segments that a clone shares with its origin get no entries. */
+    if (g->old && dcsr_i_is_shared(b->matrix, g->old->born)) moves = true;
     if (moves || packed) g->fresh->moved = b->base->version + 1;
     g->fresh->packed = 0;
     for (int k = 0; k < b->matrix->segments_per_row; k++) {
@@ -13,7 +15,7 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
         g->fresh->segment[k] = NULL;
         if (!old && !(levels >> k & 1)) continue;
         g->fresh->segment[k] =
-            dcsr_i_segment_page_create(b->matrix, old, old && packed ? g->old->length : NULL);
+            old ? dcsr_i_segment_page_copy(b->matrix, g->old, k) : dcsr_i_segment_page_create(b->matrix);
         if (!g->fresh->segment[k]) return false;
     }
     return true;
@@ -21,8 +23,9 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
 
 void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
 {
-    if (page->packed) {
-        grows->segments = page->length[r] != 0;
+    if (page->packed || dcsr_i_is_shared(b->matrix, page->born)) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        grows->segments = (uint8_t)dcsr_i_row_pieces(page, r, pieces);
         return;
     }
     /* A row that is not fragmented has no second segment, and there is no need to look. */

@@ -223,7 +223,7 @@ static bool make_page(const job *j, page_work *work)
     if (!fresh) return false;
     if (j->selection->for_view) {
         fresh->packed = 0;
-        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL, NULL);
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix);
         if (!fresh->segment[0]) return false;
         copy_for_view(fresh->segment[0], old);
         return true;

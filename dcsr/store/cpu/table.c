@@ -50,69 +50,6 @@ static size_t segment_page_size(bool packed)
     return packed ? offsetof(dcsr_i_segment_page, capacity) : sizeof(dcsr_i_segment_page);
 }
 
-/* Where the spare part of this size is, and those of a quarter more or less; NULL: none is kept. With a
- * heap that looks for uses of what has been freed (sanitizers) all is given back to it. */
-static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
-{
-#ifdef DCSR_JEMALLOC
-    int order = 63 - __builtin_clzll(size | 4);
-    int class = 4 * order + (int)(size >> (order - 2) & 3);
-    return class < DCSR_I_SPARE_PARTS ? &matrix->spare.part[class] : NULL;
-#else
-    (void)matrix, (void)size;
-    return NULL;
-#endif
-}
-
-static void drop_of(dcsr_matrix *matrix, void *part, size_t size)
-{
-    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
-}
-
-/* A spare part begins with its size. */
-static void drop(dcsr_matrix *matrix, void *spare)
-{
-    if (spare) drop_of(matrix, spare, *(size_t *)spare);
-}
-
-void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
-{
-    _Atomic(void *) *slot = spare_of(matrix, size);
-    void *part =
-        slot && atomic_load_explicit(slot, memory_order_relaxed) ? atomic_exchange(slot, NULL) : NULL;
-    if (part && *(size_t *)part == size) return part;
-    drop(matrix, part);
-    part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
-    if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    return part;
-}
-
-bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts)
-{
-    if (n == 1) return (parts[0] = dcsr_i_part_create(matrix, size)) != NULL;
-    if (!dcsr_i_alloc_many(matrix->context, DCSR_I_MATRIX, n, size, parts)) return false;
-    atomic_fetch_add_explicit(&matrix->table_bytes, n * size, memory_order_relaxed);
-    return true;
-}
-
-void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
-{
-    if (!part) return;
-    _Atomic(void *) *slot = spare_of(matrix, size);
-    if (!slot || atomic_load_explicit(slot, memory_order_relaxed)) {
-        drop_of(matrix, part, size); /* without touching it */
-        return;
-    }
-    *(size_t *)part = size;
-    drop(matrix, atomic_exchange(slot, part));
-}
-
-void dcsr_i_parts_drain(dcsr_matrix *matrix)
-{
-    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
-}
-
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
 {
     uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
@@ -179,6 +116,7 @@ static bool lengthen_directory(dcsr_matrix *matrix, dcsr_i_table *table)
     dcsr_i_directory **first = table->directories && table->shelf[0] ? &table->shelf[0]->directory[0] : NULL;
     if (!first || !*first || (*first)->pages >= directory_pages(table)) return true;
     dcsr_i_directory *longer = directory_create(matrix, table, *first);
+    if (longer && dcsr_i_is_shared(matrix, longer->born)) longer->born = table->version;
     if (longer) *first = longer;
     return longer != NULL;
 }
@@ -303,20 +241,38 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from,
-                                                const uint32_t *packed_lengths)
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix)
 {
     dcsr_i_segment_page *page = dcsr_i_part_create(matrix, segment_page_size(false));
-    if (!page) return NULL;
-    if (packed_lengths) {
-        memcpy(page->begin, from->begin, sizeof page->begin);
-        memcpy(page->capacity, packed_lengths, sizeof page->capacity);
-    } else if (from) {
-        *page = *from;
-    } else {
-        memset(page, 0, sizeof *page);
-    }
+    if (page) memset(page, 0, sizeof *page);
     return page;
+}
+
+/* The k-th pieces of a page's rows. */
+static void copy_filled(dcsr_i_segment_page *to, const dcsr_i_row_page *page, int k)
+{
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+        if (dcsr_i_row_pieces(page, r, pieces) <= k) pieces[k] = (dcsr_i_piece){0};
+        to->begin[r] = pieces[k].begin;
+        to->capacity[r] = (uint32_t)pieces[k].length;
+    }
+}
+
+dcsr_i_segment_page *dcsr_i_segment_page_copy(dcsr_matrix *matrix, const dcsr_i_row_page *page, int k)
+{
+    const dcsr_i_segment_page *from = page->segment[k];
+    dcsr_i_segment_page *copy = dcsr_i_part_create(matrix, segment_page_size(false));
+    if (!copy) return NULL;
+    if (page->packed) {
+        memcpy(copy->begin, from->begin, sizeof copy->begin);
+        memcpy(copy->capacity, page->length, sizeof copy->capacity);
+    } else if (dcsr_i_is_shared(matrix, page->born)) {
+        copy_filled(copy, page, k);
+    } else {
+        *copy = *from;
+    }
+    return copy;
 }
 
 dcsr_i_segment_page *dcsr_i_packed_segment_page_create(dcsr_matrix *matrix)
@@ -341,14 +297,16 @@ bool dcsr_i_packed_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page *
     return true;
 }
 
+/* What the origin has too is not freed here; likewise below. */
 static void directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
 {
-    if (directory) dcsr_i_part_free(matrix, directory, directory_size(directory->pages));
+    if (directory && !dcsr_i_is_shared(matrix, directory->born))
+        dcsr_i_part_free(matrix, directory, directory_size(directory->pages));
 }
 
 static void shelf_free(dcsr_matrix *matrix, dcsr_i_shelf *shelf)
 {
-    dcsr_i_part_free(matrix, shelf, sizeof *shelf);
+    if (shelf && !dcsr_i_is_shared(matrix, shelf->born)) dcsr_i_part_free(matrix, shelf, sizeof *shelf);
 }
 
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
@@ -379,8 +337,7 @@ bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const 
     page->moved = version;
     page->packed = 0;
     for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
-        page->segment[k] =
-            dcsr_i_segment_page_create(matrix, old->segment[k], old->packed ? old->length : NULL);
+        page->segment[k] = dcsr_i_segment_page_copy(matrix, old, k);
         if (!page->segment[k]) return false;
     }
     return true;
@@ -493,6 +450,9 @@ void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *
 void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table)
 {
     retire_from(limbo, matrix, table, 0, false);
+    if (!matrix->origin.hold) return;
+    dcsr_i_retire(limbo, DCSR_I_ORIGIN, 0, matrix->origin.hold, 0);
+    limbo->has_origin = true;
 }
 
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen)
@@ -507,6 +467,7 @@ void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64
 /* Frees a page of a version that nobody sees any more, and its segment pages. With the lock of `spare`. */
 static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
+    if (dcsr_i_is_shared(matrix, page->born)) return;
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
         dcsr_i_segment_page_free(matrix, page->segment[k], page->packed);
     dcsr_i_row_page_free_locked(matrix, page);
@@ -557,6 +518,8 @@ void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_t
 
 void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
 {
+    const bool single = retired->kind >= DCSR_I_SHELF && retired->kind <= DCSR_I_PACKED_SEGMENT_PAGE;
+    if (single && dcsr_i_is_shared(matrix, retired->born)) return;
     switch (retired->kind) {
     case DCSR_I_TABLE:
         dcsr_i_table_free(matrix, retired->pointer);

@@ -126,6 +126,7 @@ int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, u
         pieces[0] = (dcsr_i_piece){page->segment[0]->begin[r], page->length[r]};
         return page->length[r] != 0;
     }
+    if (dcsr_i_is_shared(matrix, page->born)) return dcsr_i_row_pieces(page, r, pieces);
     int count = 0;
     for (; count < matrix->segments_per_row && page->segment[count] && page->segment[count]->capacity[r];
          count++)
