@@ -337,6 +337,7 @@ dcsr_status dcsr_i_grow_ahead(dcsr_matrix *matrix, const dcsr_i_packed *batch);
 void dcsr_i_settle_growth(const dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_i_adopt(dcsr_matrix *matrix, const dcsr_csr *csr, const dcsr_i_home *given);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
 void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);

@@ -41,6 +41,7 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .apply_resize = dcsr_i_apply_resize,
     .tighten = dcsr_i_tighten,
     .fill = dcsr_i_fill,
+    .adopt = dcsr_i_adopt,
     .clone = dcsr_i_share,
     .rewrite = dcsr_i_rewrite,
     .free_unshared = dcsr_i_free_unshared,
