@@ -8,9 +8,11 @@ enum { BLOCKS = 200, ENTRIES = 1000 };
 Test(arena, uses_scattered_free_blocks_before_it_grows)
 {
     dcsr_context *context = test_context(1);
+    dcsr_i_space space;
     dcsr_i_arena arena;
     uint64_t block[BLOCKS], begin, blocks;
-    TEST_OK(dcsr_i_arena_init(&arena, context, sizeof(double)));
+    dcsr_i_space_init(&space, context, NULL);
+    TEST_OK(dcsr_i_arena_init(&arena, &space, sizeof(double)));
     const uint64_t size = (uint64_t)1 << dcsr_i_arena_shift(&arena);
     for (int i = 0; i < BLOCKS; i++) TEST_OK(dcsr_i_arena_take_blocks(&arena, size, 1, false, &block[i]));
     for (int i = 0; i < BLOCKS; i += 2) dcsr_i_arena_give(&arena, block[i], size);
@@ -24,6 +26,7 @@ Test(arena, uses_scattered_free_blocks_before_it_grows)
     TEST_OK(dcsr_i_arena_take(&arena, ENTRIES, 2, &begin));
     cr_assert(dcsr_i_arena_blocks(&arena) > blocks);
     dcsr_i_arena_destroy(&arena);
+    dcsr_i_space_release(&space);
     test_close(context);
 }
 
@@ -31,9 +34,11 @@ Test(arena, uses_scattered_free_blocks_before_it_grows)
 Test(arena, takes_pieces_of_several_blocks_where_they_fit)
 {
     dcsr_context *context = test_context(1);
+    dcsr_i_space space;
     dcsr_i_arena arena;
     uint64_t block[BLOCKS], begin;
-    TEST_OK(dcsr_i_arena_init(&arena, context, 0));
+    dcsr_i_space_init(&space, context, NULL);
+    TEST_OK(dcsr_i_arena_init(&arena, &space, 0));
     const uint64_t size = (uint64_t)1 << dcsr_i_arena_shift(&arena);
     for (int i = 0; i < BLOCKS; i++) TEST_OK(dcsr_i_arena_take_blocks(&arena, size, 1, false, &block[i]));
     for (int i = 0; i < BLOCKS; i += 4) dcsr_i_arena_give(&arena, block[i], size);
@@ -44,5 +49,6 @@ Test(arena, takes_pieces_of_several_blocks_where_they_fit)
     TEST_OK(dcsr_i_arena_take_blocks(&arena, 2 * size, 2, false, &begin));
     cr_assert(begin > block[BLOCKS - 1], "at block %lu", (unsigned long)(begin / size));
     dcsr_i_arena_destroy(&arena);
+    dcsr_i_space_release(&space);
     test_close(context);
 }
