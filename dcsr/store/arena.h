@@ -169,7 +169,8 @@ uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uin
 /* How many of some places in use, from the first on, are in blocks of one owner before whose version *born, as above,
  * nothing was stored: the same for all of these. For a caller that holds the lock. */
 uint64_t dcsr_i_arena_run_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t *born);
-/* Whether less than three quarters of a block are in use; never of another arena's. For a caller that holds the lock. */
+/* Whether less than three quarters of a block are in use; never of another arena's. For a caller that holds the lock.
+ */
 bool dcsr_i_arena_is_sparse_locked(const dcsr_i_arena *arena, uint64_t block);
 /* Returns the memory of free blocks of the space to the system: of all, or from the last ones on until those that are
  * left with some have no more than so many places. */

@@ -109,7 +109,8 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
  * what is stored, or a slice, so that small ones are not delayed, and twice as much as they have taken, so that it
  * keeps up. That is done in slices between which other changes come, unless there are too many tombstones or
- * HURRY_HALVES of what is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at once. */
+ * HURRY_HALVES of what is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at once.
+ */
 enum {
     MOST_HALVES = 3,
     HURRY_HALVES = 4,

@@ -19,8 +19,8 @@ bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool move
     return true;
 }
 
-/* A row of a page that a clone shares with its origin: what it has not filled is the origin's. It gets a further segment
- * where what it has filled can be written as capacities; else it moves. */
+/* A row of a page that a clone shares with its origin: what it has not filled is the origin's. It gets a further
+ * segment where what it has filled can be written as capacities; else it moves. */
 static void find_shared(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];

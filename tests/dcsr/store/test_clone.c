@@ -149,6 +149,42 @@ Test(clone, lets_go_when_it_is_defragmented_whole)
     test_close(context);
 }
 
+/* A page in which all rows are in one segment, with room that is the origin's. */
+Test(clone, that_sets_an_entry_leaves_the_room_of_its_neighbours)
+{
+    enum { ROWS = 64, EACH = 20 };
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, ROWS, 100, DCSR_POLICY_LAST), *clone;
+    oracle model, changed;
+    oracle_create(&model, DCSR_FP64, DCSR_POLICY_LAST, ROWS, 100);
+    for (uint64_t row = 0; row < ROWS; row++) {
+        uint64_t rows[EACH], cols[EACH];
+        double values[EACH];
+        for (uint64_t i = 0; i < EACH; i++) rows[i] = row, cols[i] = i, values[i] = 1;
+        TEST_OK(dcsr_matrix_insert(matrix, EACH, rows, cols, values, NULL));
+        TEST_OK(dcsr_matrix_wait(matrix));
+        oracle_insert(&model, EACH, rows, cols, values);
+    }
+    TEST_OK(dcsr_matrix_clone(&clone, matrix));
+    oracle_copy(&changed, &model);
+    const uint64_t row = 3, col = 0;
+    const double value = 7;
+    TEST_OK(dcsr_matrix_set(clone, row, col, &value));
+    oracle_insert(&changed, 1, &row, &col, &value);
+    for (uint64_t i = 0; i < 3; i++) {
+        insert_one(clone, &changed, 5, 50 + i, 2);
+        insert_one(matrix, &model, 5, 60 + i, 3);
+    }
+    TEST_MATCHES(matrix, &model);
+    TEST_MATCHES(clone, &changed);
+    dcsr_matrix_destroy(matrix);
+    TEST_MATCHES(clone, &changed);
+    dcsr_matrix_destroy(clone);
+    oracle_destroy(&model);
+    oracle_destroy(&changed);
+    test_close(context);
+}
+
 /* What the origin has kept goes with the last that shares it, and its blocks serve again. */
 Test(clone, outlives_its_origin)
 {
