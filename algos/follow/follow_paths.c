@@ -16,7 +16,7 @@
 
 enum { DISTANCE, ABOVE, HEAP, WHERE, QUEUE, STATE, LEVEL };
 enum { SUSPECT = 1, TRIMMED = 2, NOTED = 4 };
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 typedef struct paths {
     const dcsr_i_links *l;
