@@ -72,6 +72,7 @@ RUNNER  := tests/support/sanitizer_main.c
 SUPPORT := $(filter-out $(RUNNER) $(SUITE_FILES),$(wildcard tests/support/*.c tests/ops/*.c))
 # The suites in which threads meet.
 THREADED := $(filter test_threads test_model test_ticket test_view test_matrix test_closing test_failure test_limits \
+              test_clone test_clone_model \
               test_defragment test_cli_commands test_reader_errors test_context test_alloc test_reader test_generate \
               test_convert test_spmv test_bfs test_traverse test_twin_model test_result test_result_patch \
               test_vector_ops test_vector_ops_random test_operator_calls test_result_room test_mxv_random test_spmm \

@@ -112,14 +112,20 @@ static dcsr_status filled(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t mar
     return dcsr_matrix_wait(matrix);
 }
 
-/* Fills a matrix that is empty, and that nobody else knows yet. */
-static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
+static dcsr_status check_lengths(const dcsr_csr *csr)
 {
     for (uint64_t row = 0; row < csr->rows; row++)
         if (csr->offsets[row + 1] - csr->offsets[row] > UINT32_MAX / 2)
             return dcsr_i_fail(DCSR_ERROR_TOO_LARGE, "row %llu of the CSR has more than 2^31 entries",
                                (unsigned long long)row);
+    return DCSR_OK;
+}
+
+/* Fills a matrix that is empty, and that nobody else knows yet. */
+static dcsr_status fill(dcsr_matrix *matrix, const dcsr_csr *csr)
+{
     uint64_t marked = 0;
+    DCSR_TRY(check_lengths(csr));
     DCSR_TRY(matrix->engine->fill(matrix, csr, &marked));
     return filled(matrix, csr, marked);
 }
@@ -160,6 +166,57 @@ dcsr_status dcsr_i_matrix_from_csr(dcsr_matrix **matrix, const char *call, dcsr_
     DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
     dcsr_status status = dcsr_i_csr_check(csr, context);
     if (status == DCSR_OK) status = fill(made, csr);
+    if (status == DCSR_OK)
+        *matrix = made;
+    else
+        dcsr_matrix_destroy(made);
+    return status;
+}
+
+/* The first row whose columns do not ascend strictly; the number of rows if there is none. */
+static uint64_t first_unsorted(const dcsr_csr *csr, dcsr_context *context)
+{
+    uint64_t first = csr->rows;
+    const int threads = dcsr_i_threads(context, csr->nnz + csr->rows);
+#pragma omp parallel for num_threads(threads) reduction(min : first) if (threads > 1)
+    for (uint64_t row = 0; row < csr->rows; row++)
+        for (uint64_t i = csr->offsets[row] + 1; i < csr->offsets[row + 1] && row < first; i++)
+            if (csr->col_indices[i] <= csr->col_indices[i - 1]) first = row;
+    return first;
+}
+
+/* In arrays that are taken over nothing is moved. */
+static dcsr_status check_order(const char *call, const dcsr_csr *csr, dcsr_context *context)
+{
+    const uint64_t row = first_unsorted(csr, context);
+    if (row == csr->rows) return DCSR_OK;
+    uint64_t i = csr->offsets[row] + 1;
+    while (csr->col_indices[i] > csr->col_indices[i - 1]) i++;
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT,
+        "%s: row %llu has column %lu behind column %lu, at entry %llu; columns must ascend, each "
+        "once: sort the rows, or call dcsr_matrix_from_csr_arrays(), which copies",
+        call, (unsigned long long)row, (unsigned long)csr->col_indices[i],
+        (unsigned long)csr->col_indices[i - 1], (unsigned long long)i);
+}
+
+static dcsr_status adopt(dcsr_matrix *matrix, const dcsr_csr *csr, const dcsr_i_home *given)
+{
+    DCSR_TRY(check_lengths(csr));
+    DCSR_TRY(matrix->engine->adopt(matrix, csr, given));
+    return filled(matrix, csr, 0);
+}
+
+dcsr_status dcsr_i_matrix_adopt_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                    const dcsr_csr *csr, const dcsr_i_home *given, bool *taken,
+                                    const dcsr_matrix_options *options)
+{
+    dcsr_matrix *made;
+    DCSR_TRY(dcsr_i_matrix_create(&made, call, context, csr->type, csr->rows, csr->cols, options));
+    *taken = given && csr->nnz && made->engine->adopt;
+    dcsr_status status = dcsr_i_csr_check(csr, context);
+    if (status == DCSR_OK) status = check_order(call, csr, context);
+    if (status == DCSR_OK) status = *taken ? adopt(made, csr, given) : fill(made, csr);
     if (status == DCSR_OK)
         *matrix = made;
     else

@@ -137,26 +137,69 @@ static dcsr_status take_columns(taken *t, dcsr_csr *csr, const dcsr_csr_arrays *
                       : fail_at(t->call, "col_indices", arrays->col_indices, arrays->index_type, first);
 }
 
+/* The arrays as a CSR of the library's widths; t->offsets and t->columns, which may have been made on failure too, are
+ * freed with free_taken(). */
+static dcsr_status take(taken *t, dcsr_csr *csr, dcsr_matrix **matrix, const dcsr_csr_arrays *arrays)
+{
+    DCSR_TRY(dcsr_i_load_check(matrix, arrays, t->call));
+    DCSR_TRY(dcsr_i_context_check(t->context));
+    DCSR_TRY(check_widths(t->call, arrays));
+    DCSR_TRY(dcsr_i_check_dimensions(t->call, arrays->rows, arrays->cols));
+    *csr = (dcsr_csr){.rows = arrays->rows,
+                      .cols = arrays->cols,
+                      .nnz = arrays->nnz,
+                      .type = arrays->type,
+                      .values = arrays->values};
+    DCSR_TRY(take_offsets(t, csr, arrays));
+    /* Offsets that are refused later say nothing of how many columns there are. */
+    if (!csr->offsets || csr->offsets[csr->rows] != csr->nnz) return DCSR_OK;
+    return take_columns(t, csr, arrays);
+}
+
+static void free_taken(taken *t, const dcsr_csr *csr)
+{
+    if (t->columns) dcsr_i_free(t->context, DCSR_I_SCRATCH, t->columns, csr->nnz, sizeof *t->columns);
+    if (t->offsets) dcsr_i_free(t->context, DCSR_I_SCRATCH, t->offsets, csr->rows + 1, sizeof *t->offsets);
+}
+
 dcsr_status dcsr_matrix_from_csr_arrays(dcsr_matrix **matrix, dcsr_context *context,
                                         const dcsr_csr_arrays *arrays, const dcsr_matrix_options *options)
 {
     taken t = {.call = "dcsr_matrix_from_csr_arrays", .context = context};
-    DCSR_TRY(dcsr_i_load_check(matrix, arrays, t.call));
-    DCSR_TRY(dcsr_i_context_check(context));
-    DCSR_TRY(check_widths(t.call, arrays));
-    DCSR_TRY(dcsr_i_check_dimensions(t.call, arrays->rows, arrays->cols));
-    dcsr_csr csr = {.rows = arrays->rows,
-                    .cols = arrays->cols,
-                    .nnz = arrays->nnz,
-                    .type = arrays->type,
-                    .values = arrays->values};
-    dcsr_status status = take_offsets(&t, &csr, arrays);
-    /* Offsets that are refused below say nothing of how many columns there are. */
-    if (status == DCSR_OK && csr.offsets && csr.offsets[csr.rows] == csr.nnz)
-        status = take_columns(&t, &csr, arrays);
+    dcsr_csr csr = {0};
+    dcsr_status status = take(&t, &csr, matrix, arrays);
     if (status == DCSR_OK) status = dcsr_i_matrix_from_csr(matrix, t.call, context, &csr, options);
-    dcsr_i_free(context, DCSR_I_SCRATCH, t.columns, csr.nnz, sizeof *t.columns);
-    dcsr_i_free(context, DCSR_I_SCRATCH, t.offsets, csr.rows + 1, sizeof *t.offsets);
+    free_taken(&t, &csr);
+    return status;
+}
+
+/* An array whose elements lie where the machine reads them slowly or not at all is copied. */
+static bool is_aligned(const void *array, size_t size)
+{
+    return !size || (uintptr_t)array % size == 0;
+}
+
+dcsr_status dcsr_matrix_import_csr(dcsr_matrix **matrix, dcsr_context *context, const dcsr_csr_arrays *arrays,
+                                   void (*release)(uint32_t *col_indices, void *values, void *user),
+                                   void *user, const dcsr_matrix_options *options)
+{
+    taken t = {.call = "dcsr_matrix_import_csr", .context = context};
+    dcsr_csr csr = {0};
+    bool kept = false;
+    dcsr_status status = take(&t, &csr, matrix, arrays);
+    if (status == DCSR_OK) {
+        const dcsr_i_home given = {.places = csr.nnz,
+                                   .columns = arrays->col_indices,
+                                   .values = arrays->values,
+                                   .given = true,
+                                   .release = release,
+                                   .user = user};
+        const bool fits = !t.columns && is_aligned(given.columns, sizeof *given.columns) &&
+                          is_aligned(given.values, dcsr_type_size(csr.type));
+        status = dcsr_i_matrix_adopt_csr(matrix, t.call, context, &csr, fits ? &given : NULL, &kept, options);
+    }
+    free_taken(&t, &csr);
+    if (status == DCSR_OK && !kept && release) release(arrays->col_indices, arrays->values, user);
     return status;
 }
 

@@ -15,6 +15,8 @@
 
 struct dcsr_i_csr;
 struct dcsr_i_entries;
+struct dcsr_i_held_version;
+struct dcsr_i_home;
 struct dcsr_i_retired;
 struct dcsr_i_rewritten;
 struct dcsr_i_selection;
@@ -80,11 +82,17 @@ typedef struct dcsr_i_engine {
     dcsr_status (*apply_resize)(dcsr_matrix *matrix, uint64_t rows, uint64_t cols);
     /* Moves all rows one behind the other; none is unresolved. */
     dcsr_status (*tighten)(dcsr_matrix *matrix);
+    /* Makes an empty matrix that nobody else knows one that shows what a held version of another does; NULL: by way
+     * of a CSR view. */
+    dcsr_status (*clone)(dcsr_matrix *clone, struct dcsr_i_held_version *hold);
     /* Fills an empty matrix that nobody else knows from CSR in host memory that has been checked; *marked
      * says how many rows may hold duplicates. */
     dcsr_status (*fill)(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
-    /* The same from CSR in the device's memory, which is checked there, in the order of the caller's stream. NULL where
-     * the device is the host. */
+    /* The same of CSR whose rows ascend strictly, with its columns and values, which are not read only, as the first
+     * places of the arena; on failure they are still the caller's. NULL: they have to be copied. */
+    dcsr_status (*adopt)(dcsr_matrix *matrix, const dcsr_csr *csr, const struct dcsr_i_home *given);
+    /* Fills the matrix from CSR in the device's memory, which is checked there, in the order of the caller's stream.
+     * NULL where the device is the host. */
     dcsr_status (*fill_from_device)(dcsr_matrix *matrix, const dcsr_csr *csr, void *stream, uint64_t *marked);
     /* Makes what a CSR in host memory holds, whose rows ascend strictly, the content of a matrix of its
      * shape, and publishes it. NULL where results are written straight into the arena (result.c). */

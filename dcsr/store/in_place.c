@@ -101,7 +101,7 @@ static bool make_room(place *at, uint32_t column, uint64_t *to)
     const int segments = dcsr_i_row_is_rounded(page, at->r) ? 0 : at->matrix->segments_per_row;
     uint64_t total = 0;
     for (int k = 0; k < segments; k++) {
-        if (!page->segment[k]) page->segment[k] = dcsr_i_segment_page_create(at->matrix, NULL);
+        if (!page->segment[k]) page->segment[k] = dcsr_i_segment_page_create(at->matrix);
         if (!page->segment[k]) return false;
         if (!dcsr_i_capacity_of(page, k, at->r) && !take_segment(at, k, 1)) return false;
         const uint64_t capacity = dcsr_i_capacity_of(page, k, at->r);
@@ -209,6 +209,15 @@ static void take_out_all(place *at, uint32_t column, uint64_t keep)
 
 /* ---- The changes ---- */
 
+/* Whether some entries of a row are those of the matrix's origin. */
+static bool is_shared(const place *at)
+{
+    if (dcsr_i_is_shared(at->matrix, at->page->born)) return true;
+    for (int k = 0; k < at->count && at->matrix->origin.hold; k++)
+        if (!dcsr_i_arena_owns(&at->matrix->arena, at->pieces[k].begin)) return true;
+    return false;
+}
+
 /* Finds the row, with both locks; false where it is not to be changed here. */
 static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
 {
@@ -222,7 +231,7 @@ static bool open(place *at, dcsr_matrix *matrix, uint64_t row, uint64_t col)
     *at = (place){.matrix = matrix, .table = table, .page = page, .r = r, .bit = (uint64_t)1 << r};
     at->length = page->length[r];
     at->count = dcsr_i_row_pieces(page, r, at->pieces);
-    return at->length < MOST_LOOKED_THROUGH;
+    return at->length < MOST_LOOKED_THROUGH && !is_shared(at);
 }
 
 static bool insert(place *at, uint32_t column, const void *value)

@@ -5,7 +5,9 @@
 #ifndef DCSR_LOAD_H
 #define DCSR_LOAD_H
 
-#include <dcsr/matrix.h>
+#include <dcsr/view.h>
+
+struct dcsr_i_home;
 
 enum { DCSR_I_LOAD_ENTRIES = 1 << 20 };
 
@@ -30,5 +32,11 @@ dcsr_status dcsr_i_loader_insert(dcsr_i_loader *loader, uint64_t n, const uint64
 /* With DCSR_OK, waits for all and defragments; *matrix is the caller's then. With a failure, or one on the
  * way, there is no matrix. */
 dcsr_status dcsr_i_loader_close(dcsr_i_loader *loader, dcsr_status status, dcsr_matrix **matrix);
+
+/* A matrix from a CSR whose rows have to ascend strictly, with the columns and values of `given` in place of copies;
+ * what cannot be taken over, or is NULL, is copied: then *taken is false. */
+dcsr_status dcsr_i_matrix_adopt_csr(dcsr_matrix **matrix, const char *call, dcsr_context *context,
+                                    const dcsr_csr *csr, const struct dcsr_i_home *given, bool *taken,
+                                    const dcsr_matrix_options *options);
 
 #endif

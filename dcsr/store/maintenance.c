@@ -77,6 +77,8 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, 
         /* Lengths must be final before they can be summed. */
         DCSR_TRY(resolve(matrix, asked_for));
         DCSR_TRY(matrix->engine->tighten(matrix));
+        const uint64_t held = dcsr_i_arena_held(&matrix->arena), stored = matrix->versions.current->stored;
+        matrix->due.kept = held > stored ? held - stored : 0;
     } else {
         DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, asked_for));
     }
@@ -158,10 +160,18 @@ static bool has_idle_memory(dcsr_matrix *matrix)
 {
     const uint64_t stored = matrix->versions.current->stored,
                    enough = (is_read_fresh(matrix) ? 2 * stored : stored / 2) + SMALL_SPACE;
-    if (dcsr_i_arena_idle(&matrix->arena) <= enough) return false;
-    /* Blocks that have been trimmed before are idle, but have no memory. */
-    return dcsr_i_arena_bytes(&matrix->arena) / (sizeof(uint32_t) + matrix->value_size) >
-           dcsr_i_arena_held(&matrix->arena) + enough;
+    return dcsr_i_arena_idle_memory(&matrix->arena) > enough;
+}
+
+/* Places in use, but for those that moving rows again would not give back: views or clones hold what is there. */
+static uint64_t movable_places(dcsr_matrix *matrix)
+{
+    const uint64_t held = dcsr_i_arena_held(&matrix->arena);
+    if (!matrix->due.kept) return held;
+    pthread_mutex_lock(&matrix->versions.lock);
+    if (!matrix->versions.pin_count) matrix->due.kept = 0;
+    pthread_mutex_unlock(&matrix->versions.lock);
+    return held > matrix->due.kept ? held - matrix->due.kept : 0;
 }
 
 /* In the matrix's turn. */
@@ -171,7 +181,7 @@ static due what_is_due(dcsr_matrix *matrix)
     if (matrix->defragmentation == DCSR_DEFRAGMENT_OFF) return NOTHING;
     /* With few rows fragmented only those are moved. */
     const bool device = matrix->context->cuda;
-    const uint64_t held = dcsr_i_arena_held(&matrix->arena);
+    const uint64_t held = movable_places(matrix);
     if (held > MOST_SPACE * table->stored + SMALL_SPACE) return MOVING_ALL;
     const bool space = held > MOST_HALVES * table->stored / 2 + SMALL_SPACE;
     if (is_worth_moving(table, atomic_load(&matrix->due.extra_reads)))

@@ -16,6 +16,13 @@ void dcsr_i_matrix_retain(dcsr_matrix *matrix)
     atomic_fetch_add(&matrix->references, 1);
 }
 
+/* Clones may still be in its space. */
+static void free_matrix(dcsr_i_space *space)
+{
+    dcsr_matrix *matrix = (dcsr_matrix *)((char *)space - offsetof(dcsr_matrix, space));
+    dcsr_i_free(matrix->context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
+}
+
 void dcsr_i_matrix_release(dcsr_matrix *matrix)
 {
     if (atomic_fetch_sub(&matrix->references, 1) != 1) return;
@@ -23,6 +30,7 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     dcsr_i_held_version_release(matrix->transpose.shown);
     dcsr_i_twin_leave(matrix->transpose.twin);
     matrix->engine->close(matrix);
+    dcsr_i_origin_release(matrix->origin.hold);
     dcsr_i_parts_drain(matrix);
     if (matrix->versions.pins != matrix->versions.few_pins)
         dcsr_i_free(context, DCSR_I_MATRIX, matrix->versions.pins, matrix->versions.pin_capacity,
@@ -33,7 +41,7 @@ void dcsr_i_matrix_release(dcsr_matrix *matrix)
     pthread_cond_destroy(&matrix->queue.changed);
     pthread_mutex_destroy(&matrix->queue.lock);
     pthread_mutex_destroy(&matrix->versions.lock);
-    dcsr_i_free(context, DCSR_I_MATRIX, matrix, 1, sizeof *matrix);
+    dcsr_i_space_release(&matrix->space);
     dcsr_i_context_release(context);
 }
 
@@ -143,13 +151,14 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     created->member.close = close_matrix;
     created->versions.pins = created->versions.few_pins;
     created->versions.pin_capacity = DCSR_I_FEW_PINS;
-    created->serial = atomic_fetch_add(&serials, 1) + 1;
+    created->family = created->serial = atomic_fetch_add(&serials, 1) + 1;
     atomic_init(&created->references, 1);
     pthread_mutex_init(&created->versions.lock, NULL);
     pthread_mutex_init(&created->queue.lock, NULL);
     pthread_mutex_init(&created->spare.lock, NULL);
     pthread_cond_init(&created->queue.changed, NULL);
     dcsr_i_condition_init(&created->queue.filled);
+    dcsr_i_space_init(&created->space, context, free_matrix);
     dcsr_i_context_retain(context);
     dcsr_status status = created->engine->open(created, rows, cols);
     if (status != DCSR_OK) {
@@ -158,6 +167,26 @@ static dcsr_status open_matrix(dcsr_matrix **matrix, dcsr_context *context, dcsr
     }
     *matrix = created;
     return DCSR_OK;
+}
+
+dcsr_matrix_options dcsr_i_matrix_options_of(const dcsr_matrix *matrix)
+{
+    return (dcsr_matrix_options){.policy = matrix->policy,
+                                 .segments = matrix->segments_per_row,
+                                 .defragmentation = matrix->defragmentation,
+                                 .resolve = matrix->resolve,
+                                 .queue_limit = matrix->queue.limit,
+                                 .refuse_when_full = matrix->queue.refuse_when_full,
+                                 .maintain_transpose = matrix->transpose.maintained,
+                                 .grow = matrix->grow,
+                                 .slack = dcsr_i_slack_option(matrix->slack)};
+}
+
+dcsr_status dcsr_i_matrix_open_like(dcsr_matrix **matrix, const dcsr_matrix *like, uint64_t rows,
+                                    uint64_t cols)
+{
+    const dcsr_matrix_options options = dcsr_i_matrix_options_of(like);
+    return open_matrix(matrix, like->context, like->type, rows, cols, &options);
 }
 
 dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,

@@ -95,7 +95,7 @@ static dcsr_status retire_home(dcsr_i_result *result)
         DCSR_TRY(dcsr_i_arena_retire(&matrix->arena, &result->extents, &result->extent_count));
         result->retired = true;
     }
-    result->limbo = dcsr_i_limbo_create(matrix, result->extent_count + 2);
+    result->limbo = dcsr_i_limbo_create(matrix, result->extent_count + 1 + dcsr_i_count_of_table(matrix));
     if (!result->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_retire_table(result->limbo, matrix, base);
     if (small && base->stored)

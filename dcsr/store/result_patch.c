@@ -89,7 +89,7 @@ static dcsr_status copy_page(dcsr_i_result *result, dcsr_i_result_thread *t, con
         return DCSR_OK;
     }
     memcpy(page->length, old->length, sizeof page->length);
-    *page->segment[0] = *old->segment[0];
+    dcsr_i_segments_copy(page->segment[0], matrix, old, 0);
     page->duplicates = old->duplicates;
     page->tombstones = old->tombstones;
     page->ascending = old->ascending;

@@ -10,7 +10,8 @@
  * Rows that lie one behind the other have exactly the places that they fill, which may not be one of these. Then the
  * next lower one is written, which is less than the row's length: a row in one segment that is longer than what is
  * written as its capacity has exactly its length. Such a row moves before it grows. A further segment of a row is
- * always written as it is. */
+ * always written as it is; but in a clone a last one may have the next larger capacity written (filled_segment() in
+ * table.c): its row, too, moves before it grows. */
 #ifndef DCSR_SEGMENT_H
 #define DCSR_SEGMENT_H
 
@@ -20,10 +21,11 @@
 enum {
     DCSR_I_SEGMENT_BEGIN_BITS = 43,
 #ifdef DCSR_SIMT
-    DCSR_I_SEGMENT_MANTISSA_BITS = 10 /* so that small tests have capacities that cannot be written */
+    DCSR_I_SEGMENT_MANTISSA_BITS = 10, /* so that small tests have capacities that cannot be written */
 #else
-    DCSR_I_SEGMENT_MANTISSA_BITS = 17
+    DCSR_I_SEGMENT_MANTISSA_BITS = 17,
 #endif
+    DCSR_I_SEGMENT_EXACT = 2 << DCSR_I_SEGMENT_MANTISSA_BITS /* every capacity up to this can be written */
 };
 
 /* Places have smaller numbers than this. */

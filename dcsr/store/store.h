@@ -1,6 +1,6 @@
 /* store.h: what a matrix is made of, and how a change goes through it (internal).
  *
- *      matrix.c       creates and destroys matrices
+ *      matrix.c       creates and destroys matrices; clone.c makes one that shares the version of another
  *      change.c       checks arguments, packs entries, queues operations
  *      queue.c        the queue and its worker thread; ticket.c: waiting for a change
  *      insert.c       applies insertions and deletions, with plan.c and scatter.c
@@ -41,6 +41,7 @@ typedef enum dcsr_i_retired_kind {
     DCSR_I_SEGMENT_PAGE,
     DCSR_I_RANGE,  /* places in the arena */
     DCSR_I_EXTENT, /* retired blocks of the arena */
+    DCSR_I_ORIGIN, /* of a clone: the hold on what it no longer shares (clone.c) */
     /* On a device: slots of pages, and places of one block, just how many. */
     DCSR_I_ROW_SLOT,
     DCSR_I_SEGMENT_SLOT,
@@ -62,7 +63,8 @@ typedef struct dcsr_i_retired {
 typedef struct dcsr_i_limbo {
     struct dcsr_i_limbo *next;
     uint64_t count, capacity;
-    bool has_root; /* of the replaced version */
+    bool has_root;   /* of the replaced version */
+    bool has_origin; /* the next version shares nothing any more */
     dcsr_i_retired retired[];
 } dcsr_i_limbo;
 
@@ -157,6 +159,16 @@ typedef struct dcsr_i_transpose {
     atomic_bool wanted; /* somebody needed a twin where there was none */
 } dcsr_i_transpose;
 
+/* What a clone shares with the matrix that it was made from: parts of the row table that were made for that matrix's
+ * version of this number or before, which are never freed here, and places of its arena. Without one `version` is 0. */
+typedef struct dcsr_i_origin {
+    uint64_t version;
+    dcsr_i_held_version
+        *hold; /* NULL: nothing is shared any more; changes in the turn, under the versions' lock */
+    unsigned
+        depth; /* of clones, each made from the one before, of which this is the last; each keeps the one before */
+} dcsr_i_origin;
+
 typedef struct dcsr_i_queue {
     uint64_t limit; /* bytes */
     bool refuse_when_full;
@@ -216,6 +228,7 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t resolved_last; /* by the last of these views */
     _Atomic uint64_t taken;         /* places that batches took since rows were last tidied */
     uint64_t next_page;             /* from which on to tidy next; in the matrix's turn */
+    uint64_t kept; /* places that whole defragmentation has left to versions that are held; likewise */
     _Atomic int
         unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
     _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
@@ -228,6 +241,7 @@ struct dcsr_matrix {
     struct dcsr_i_cuda_store *cuda; /* what the cuda engine keeps beside the arena; NULL on the cpu */
     _Atomic uint64_t references;    /* the owner, holds, views */
     uint64_t serial;                /* no other matrix of this process has or had it */
+    uint64_t family;                /* the serial of the first of its clones' ancestors */
     dcsr_type type;
     size_t value_size;
     dcsr_policy policy;
@@ -238,14 +252,22 @@ struct dcsr_matrix {
     bool grow; /* for insertions */
 
     dcsr_i_arena arena;
+    dcsr_i_space space;           /* of the arena, unless that is in the space of the matrix's origin */
     _Atomic uint64_t table_bytes; /* row tables and limbo lists, of all versions */
     dcsr_i_versions versions;
     dcsr_i_spare spare;
+    dcsr_i_origin origin;
     dcsr_i_transpose transpose;
     dcsr_i_queue queue;
     dcsr_i_counts counts;
     dcsr_i_due due;
 };
+
+/* Whether a part of the matrix's tables is its origin's: made for this version, or at most as old. */
+static inline bool dcsr_i_is_shared(const dcsr_matrix *matrix, uint64_t born)
+{
+    return born <= matrix->origin.version;
+}
 
 /* ---- Rewriting rows: an engine's rewrite() ---- */
 
@@ -318,6 +340,7 @@ dcsr_status dcsr_i_grow_ahead(dcsr_matrix *matrix, const dcsr_i_packed *batch);
 void dcsr_i_settle_growth(const dcsr_matrix *matrix, dcsr_i_operation *operation);
 dcsr_status dcsr_i_tighten(dcsr_matrix *matrix);
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked);
+dcsr_status dcsr_i_adopt(dcsr_matrix *matrix, const dcsr_csr *csr, const dcsr_i_home *given);
 dcsr_status dcsr_i_rewrite(dcsr_i_rewritten *result, dcsr_matrix *matrix, const dcsr_i_table *base,
                            uint64_t version, const dcsr_i_selection *selection);
 void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_table *base);
@@ -438,8 +461,14 @@ void dcsr_i_row_page_init(const dcsr_matrix *matrix, dcsr_i_row_page *page, cons
                           uint64_t version);
 /* Frees the spare pages. */
 void dcsr_i_row_pages_drain(dcsr_matrix *matrix);
-/* A copy of a segment page; where `from` is NULL, without segments. */
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from);
+/* A segment page without segments. */
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix);
+/* Writes segments k of a page's rows to another segment page. What the origin has too is written there meanwhile: of
+ * that only what the rows have filled is copied, so that they have no room there (share.c). */
+void dcsr_i_segments_copy(dcsr_i_segment_page *to, const dcsr_matrix *matrix, const dcsr_i_row_page *page,
+                          int k);
+/* A copy of segment page k of a page, likewise. */
+dcsr_i_segment_page *dcsr_i_segment_page_copy(dcsr_matrix *matrix, const dcsr_i_row_page *page, int k);
 /* n row pages, DCSR_I_PAGES_AT_ONCE at most, of empty rows, each with a segment page that is yet to be written; all or
  * none. */
 enum { DCSR_I_PAGES_AT_ONCE = 64 };
@@ -452,6 +481,7 @@ void dcsr_i_row_page_free(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page);
 void dcsr_i_segment_page_free(dcsr_matrix *matrix, dcsr_i_segment_page *page);
 
+/* ---- parts.c ---- */
 /* Memory of the row table and its history, counted in table_bytes. */
 void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size);
 bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts);
@@ -462,8 +492,8 @@ void dcsr_i_parts_drain(dcsr_matrix *matrix);
  * On failure, what was allocated is freed with the page. */
 bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const dcsr_i_row_page *old,
                               uint64_t version);
-/* The segments of a row with their capacities, including a last segment that is not in use yet. For the
- * writer. */
+/* The segments of a row with their capacities, including a last segment that is not in use yet; of a page that the
+ * origin has too, what is filled. For the writer. */
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
                        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS]);
 
@@ -483,7 +513,12 @@ void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *
  * retired objects. (Blocks of the arena must not be held longer than the extent that they belong to.) The caller
  * holds the lock of the spare parts. */
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen);
-/* Retires all of a table, except for what is in the arena, as one object likewise. */
+/* Retires all of a table, except for what is in the arena, as one object likewise; in a clone also the hold on its
+ * origin, as the next version shares nothing. */
+static inline uint64_t dcsr_i_count_of_table(const dcsr_matrix *matrix)
+{
+    return matrix->origin.hold ? 2 : 1;
+}
 void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table);
 /* Retire a row page and its segment pages, but not its rows' places; places; blocks. */
 void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dcsr_i_row_page *page);
@@ -524,11 +559,22 @@ dcsr_status dcsr_i_csr_create(dcsr_i_csr **csr, dcsr_matrix *matrix, dcsr_i_held
                               unsigned flags);
 void dcsr_i_csr_release(dcsr_i_csr *csr);
 
+/* ---- clone.c ---- */
+/* Releases a clone's hold on what it has shared. */
+void dcsr_i_origin_release(dcsr_i_held_version *hold);
+/* The cpu's engine: makes an empty matrix that nobody else knows one that shows the held version of another. */
+dcsr_status dcsr_i_share(dcsr_matrix *clone, dcsr_i_held_version *hold);
+
 /* ---- matrix.c ---- */
 
 void dcsr_i_matrix_retain(dcsr_matrix *matrix);
 void dcsr_i_matrix_release(dcsr_matrix *matrix);
 dcsr_status dcsr_i_matrix_check(const dcsr_matrix *matrix);
+/* The options of a matrix, none of which is default. */
+dcsr_matrix_options dcsr_i_matrix_options_of(const dcsr_matrix *matrix);
+/* An empty matrix of the same context, type and options, which the context does not know yet. */
+dcsr_status dcsr_i_matrix_open_like(dcsr_matrix **matrix, const dcsr_matrix *like, uint64_t rows,
+                                    uint64_t cols);
 /* An empty matrix of the same context and type, which has no queue of its own. */
 dcsr_status dcsr_i_matrix_open_inner(dcsr_matrix **inner, const dcsr_matrix *matrix, uint64_t rows,
                                      uint64_t cols, dcsr_policy policy, dcsr_defragmentation defragmentation);

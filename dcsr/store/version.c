@@ -66,17 +66,25 @@ void dcsr_i_retire_page(dcsr_i_limbo *limbo, const dcsr_matrix *matrix, const dc
     dcsr_i_retire(limbo, DCSR_I_ROW_PAGE, page->born, (void *)page, 0);
 }
 
-/* Frees those retired objects (extents, or all but extents) that no pinned version can see: `keeper` is the latest
+/* What is freed last: blocks, and the hold on an origin, in whose blocks others are. */
+static bool comes_last(const dcsr_i_retired *retired)
+{
+    return retired->kind == DCSR_I_EXTENT || retired->kind == DCSR_I_ORIGIN;
+}
+
+/* Frees those retired objects (what comes last, or all else) that no pinned version can see: `keeper` is the latest
  * of those that could. With the lock of `spare`. */
-static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool extents)
+static void thin_out(dcsr_matrix *matrix, dcsr_i_limbo *limbo, const dcsr_i_pin *keeper, bool last)
 {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < limbo->count; i++) {
         const dcsr_i_retired *retired = &limbo->retired[i];
-        bool other = (retired->kind == DCSR_I_EXTENT) != extents;
+        bool other = comes_last(retired) != last;
         if (other || (keeper && retired->born <= keeper->version)) {
-            if (retired->kind == DCSR_I_TAIL && !extents) dcsr_i_thin_tail(matrix, retired, keeper->version);
+            if (retired->kind == DCSR_I_TAIL && !last) dcsr_i_thin_tail(matrix, retired, keeper->version);
             limbo->retired[kept++] = *retired;
+        } else if (retired->kind == DCSR_I_ORIGIN) {
+            dcsr_i_origin_release(retired->pointer);
         } else {
             matrix->engine->free_retired(matrix, retired);
         }
@@ -158,6 +166,7 @@ void dcsr_i_publish(dcsr_matrix *matrix, dcsr_i_table *next, dcsr_i_limbo *limbo
     next->tagged = tag || old->tagged;
     next->tag = tag ? *tag : old->tag;
     matrix->versions.current = next;
+    if (limbo->has_origin) matrix->origin.hold = NULL;
     dcsr_i_csr *cached[DCSR_I_CACHED];
     memcpy(cached, matrix->versions.cached, sizeof cached);
     memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);

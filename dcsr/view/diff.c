@@ -1,4 +1,4 @@
-/* diff.c: what differs between the versions that two views of one matrix show. */
+/* diff.c: what differs between the versions that two views of one matrix, or of its clones, show. */
 #include "dcsr/base/runtime.h"
 #include "dcsr/view/diff_data.h"
 #include "dcsr/view/view_data.h"
@@ -40,10 +40,14 @@ static dcsr_status compare_there(dcsr_diff *diff, dcsr_i_row_pairs *pairs, const
 
 static dcsr_status compare(dcsr_diff *diff, const dcsr_view *from, const dcsr_view *to)
 {
-    if (from->version == to->version) return DCSR_OK;
+    const bool same = from->matrix == to->matrix;
+    if (same && from->version == to->version) return DCSR_OK;
     const dcsr_i_engine *engine = from->matrix->engine;
     const dcsr_i_rows before = rows_to_compare(from), after = rows_to_compare(to);
-    dcsr_i_row_pairs pairs = {.policy = from->matrix->policy, .from = &before, .to = &after};
+    dcsr_i_row_pairs pairs = {.policy = from->matrix->policy,
+                              .from = &before,
+                              .to = &after,
+                              .apart = from->matrix->arena.space != to->matrix->arena.space};
     return engine->find_candidates ? compare_there(diff, &pairs, engine) : dcsr_i_diff_fill(diff, &pairs);
 }
 
@@ -53,11 +57,11 @@ dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to)
     *diff = NULL;
     DCSR_TRY(dcsr_i_view_check(from));
     DCSR_TRY(dcsr_i_view_check(to));
-    if (from->matrix != to->matrix)
+    if (from->matrix->family != to->matrix->family)
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_view_diff: the views are of different matrices, as are two versions in a store; "
-            "give two views of one matrix");
+            "give two views of one matrix, or of clones");
     dcsr_context *context = from->context;
     dcsr_diff *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;

@@ -26,11 +26,12 @@ struct dcsr_diff {
 /* ---- diff_rows.c ---- */
 
 /* Rows of two versions in host memory, perhaps of different dimensions, each of them as published or as a CSR.
- * Row i of either has the number numbers[i], or i if that is NULL. */
+ * Row i of either has the number numbers[i], or i if that is NULL. Places of `apart` versions are of two arenas. */
 typedef struct dcsr_i_row_pairs {
     dcsr_policy policy;
     const dcsr_i_rows *from, *to;
     const uint32_t *numbers;
+    bool apart;
 } dcsr_i_row_pairs;
 /* Fills the diff's arrays, and counts in its info. Those of a diff that fails are freed with it. */
 dcsr_status dcsr_i_diff_fill(dcsr_diff *diff, const dcsr_i_row_pairs *pairs);

@@ -133,11 +133,18 @@ static void find(row *r, const dcsr_i_rows *rows, uint64_t i)
     for (int k = 0; k < r->count; k++) r->stored += r->pieces[k].length;
 }
 
-/* Whether both versions have it at the same places of the arena. */
-static bool is_shared(const row *from, const row *to)
+/* Whether the versions have what is stored of rows in one arena, and say where. */
+static bool have_places(const part *p)
 {
+    return !p->pairs->apart && p->from.rows->table && p->to.rows->table;
+}
+
+/* Whether both versions have the row at the same places of the arena. */
+static bool is_shared(const part *p)
+{
+    const row *from = &p->from, *to = &p->to;
     if (from->count != to->count || from->stored != to->stored) return false;
-    if (from->count && !(from->rows->table && to->rows->table)) return false;
+    if (from->count && !have_places(p)) return false;
     for (int k = 0; k < from->count; k++)
         if (from->pieces[k].begin != to->pieces[k].begin || from->pieces[k].length != to->pieces[k].length)
             return false;
@@ -162,7 +169,7 @@ static uint64_t common_beginning(const part *p)
     for (int k = 0, l = 0; k < from->count && l < to->count;) {
         dcsr_i_piece a = from->pieces[k], b = to->pieces[l];
         uint64_t n = a.length - i < b.length - j ? a.length - i : b.length - j;
-        bool same_places = a.begin + i == b.begin + j && from->rows->table && to->rows->table;
+        bool same_places = a.begin + i == b.begin + j && have_places(p);
         if (n > STEP && !same_places) n = STEP;
         if (!same_places && !equal_entries(p, a.begin + i, b.begin + j, n)) return position;
         position += n, i += n, j += n;
@@ -275,7 +282,7 @@ static bool compare_row(part *p, uint64_t i)
     const filter *f = NULL;
     find(from, p->pairs->from, i);
     find(to, p->pairs->to, i);
-    if (is_shared(from, to)) return true;
+    if (is_shared(p)) return true;
     p->rows_compared++;
     const uint64_t same = common_beginning(p);
     if (same == from->stored && same == to->stored) return true;

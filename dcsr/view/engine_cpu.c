@@ -3,14 +3,15 @@
 
 static dcsr_status open_matrix(dcsr_matrix *matrix, uint64_t rows, uint64_t cols)
 {
-    DCSR_TRY(dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size));
+    DCSR_TRY(dcsr_i_arena_init(&matrix->arena, &matrix->space, matrix->value_size));
     matrix->versions.current = dcsr_i_table_create(matrix, rows, cols, 1);
     return matrix->versions.current ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
 }
 
 static void close_matrix(dcsr_matrix *matrix)
 {
-    dcsr_i_free_unshared(matrix, matrix->versions.current, NULL);
+    const dcsr_i_held_version *origin = matrix->origin.hold;
+    dcsr_i_free_unshared(matrix, matrix->versions.current, origin ? origin->base : NULL);
     dcsr_i_row_pages_drain(matrix);
     dcsr_i_arena_destroy(&matrix->arena);
 }
@@ -41,6 +42,8 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .apply_resize = dcsr_i_apply_resize,
     .tighten = dcsr_i_tighten,
     .fill = dcsr_i_fill,
+    .adopt = dcsr_i_adopt,
+    .clone = dcsr_i_share,
     .rewrite = dcsr_i_rewrite,
     .free_unshared = dcsr_i_free_unshared,
     .free_retired = dcsr_i_free_retired,

@@ -14,7 +14,7 @@ static dcsr_status open_store(dcsr_matrix *matrix)
     dcsr_i_cuda_store *store = matrix->cuda;
     DCSR_TRY(dcsr_i_cuda_slots_init(&store->row_pages, matrix, sizeof(dcsr_i_cuda_row_page), true));
     DCSR_TRY(dcsr_i_cuda_slots_init(&store->segment_pages, matrix, sizeof(dcsr_i_cuda_segment_page), false));
-    return dcsr_i_arena_init(&matrix->arena, matrix->context, matrix->value_size);
+    return dcsr_i_arena_init(&matrix->arena, &matrix->space, matrix->value_size);
 }
 
 /* The first version. */

@@ -52,6 +52,28 @@ DCSR_API dcsr_status dcsr_matrix_from_csr_arrays(dcsr_matrix **matrix, dcsr_cont
                                                  const dcsr_csr_arrays *arrays,
                                                  const dcsr_matrix_options *options);
 
+/* The same without a copy of the columns and values: on success these two arrays are the matrix's, which reads them,
+ * and writes into them, where they are, until it grows. It calls release(col_indices, values, user) when a change then
+ * finds that no version is held (a view of before may be in them), at the latest when the matrix and all its views have
+ * been destroyed. If release is NULL the arrays are lent, and must outlive all that. On failure they are still the
+ * caller's, and release is not called. The offsets are only read. release may be called by any thread that changes or
+ * destroys the matrix, or its worker; it must not call the library. The arrays do not count as memory of the context or
+ * the matrix.
+ *
+ * This saves time and memory where the matrix is read more than changed: a CSR view lends these very arrays, and
+ * dcsr_matrix_set() and dcsr_matrix_remove_one() work in them where nobody holds a version. What adds entries, or
+ * rewrites rows, moves all of them into memory of the matrix first: the copy that dcsr_matrix_from_csr_arrays() makes
+ * at once.
+ *
+ * Columns have to ascend in each row, each once. Those of 64 bits cannot be taken over, nor arrays that are not aligned
+ * to their elements, nor any for a matrix on a device: such arrays are copied, and released before the call returns.
+ * Errors: as dcsr_matrix_from_csr_arrays(); INVALID_ARGUMENT (columns that do not ascend; the message names the row).
+ * Cost: a pass over the columns, which are checked; O(rows). */
+DCSR_API dcsr_status dcsr_matrix_import_csr(dcsr_matrix **matrix, dcsr_context *context,
+                                            const dcsr_csr_arrays *arrays,
+                                            void (*release)(uint32_t *col_indices, void *values, void *user),
+                                            void *user, const dcsr_matrix_options *options);
+
 /* Copies a view of any layout into the caller's arrays, each of which may be NULL: none of it is wanted. On entry, rows
  * and nnz say what they have room for, the two types of which width they are; on return rows, cols, nnz and type are
  * those of the view. Columns ascend if the view is sorted. Cost: O(rows + entries); for a view on a device a copy

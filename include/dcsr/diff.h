@@ -1,4 +1,4 @@
-/* diff.h: what differs between two versions of one matrix, in time that follows the change.
+/* diff.h: what differs between two versions of one matrix, or of its clones, in time that follows the change.
  *
  * For algorithms that follow a matrix as it changes, instead of beginning anew: the rows that differ, and the
  * entries that were inserted or removed, or have another value.
@@ -38,15 +38,16 @@ extern "C" {
 
 typedef struct dcsr_diff dcsr_diff;
 
-/* Compares two views of one matrix; `from` may show the later version, and both the same. The diff needs
- * neither of them afterwards. *diff is NULL on failure. Errors: INVALID_ARGUMENT (views of different matrices,
- * as are two versions in a store), OUT_OF_MEMORY.
+/* Compares two views of one matrix, or of matrices that are clones of one another or of a third (dcsr_matrix_clone());
+ * `from` may show the later version, and both the same. The diff needs neither of them afterwards. *diff is NULL on
+ * failure. Errors: INVALID_ARGUMENT (views of different matrices, as are two versions in a store), OUT_OF_MEMORY.
  *
  * Cost: rows whose entries are at the same places in both versions are skipped, together with all their
  * neighbours where that is so for a whole page of 64 rows (1024 on a device), or for thousands of pages. What
  * remains is read, O(entries of these rows): rows that changes have touched, and rows that have moved. A CSR
  * view with arrays of its own (dcsr_view_info.lent is false) no longer knows the places; then all rows of both
- * are compared. Views of segments or CSC always know them. */
+ * are compared. Views of segments or CSC always know them. Of clones, places are the same as long as they are shared:
+ * where a clone has been a copy from the beginning (a small one, one on a device) all rows of both are compared. */
 DCSR_API dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to);
 
 /* NULL does nothing. */

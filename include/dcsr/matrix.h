@@ -126,6 +126,28 @@ typedef struct dcsr_matrix_options {
 DCSR_API dcsr_status dcsr_matrix_create(dcsr_matrix **matrix, dcsr_context *context, dcsr_type type,
                                         uint64_t rows, uint64_t cols, const dcsr_matrix_options *options);
 
+/* Creates a matrix with the same entries, of the same context, type and options (maintain_transpose included), to be
+ * changed and destroyed independently: before or after the one it was made from, by other threads, and cloned again.
+ * Waits for what has been queued so far, as a view with DCSR_VIEW_LATEST does, so that a thread finds in the clone what
+ * it wrote; what other threads queue meanwhile may be in it or not. The clone has the tag of its version; it is not
+ * durable, even where the matrix is. dcsr_view_diff() compares views of a matrix, its clones, and theirs.
+ *
+ * Cost on the cpu: O(1), some kilobytes: the two share entries and row table, and either copies pages of 64 rows and
+ * rows when it changes them first. As long as they share anything
+ *   - the matrix keeps the version that the clone was made from, as for a view (dcsr_matrix_info.views), and so changes
+ *     nothing in place: dcsr_matrix_set() copies its row;
+ *   - what dcsr_matrix_get_info() says of memory is what each has for itself: what is shared counts for the matrix that
+ *     stored it.
+ * Defragmenting the clone whole, or replacing all of it by a result, ends that. A clone keeps what it shares of its
+ * origin also when that has been destroyed; so in a chain of clones, each made from the one before, the 64th is a copy.
+ * A matrix of up to 512 entries' room is
+ * copied at once, and so are arrays that dcsr_matrix_import_csr() has taken over and that are still in use; these
+ * clones share nothing. So does one on a device: there the entries are copied at once, at the speed of memory, in about
+ * the time of a CSR view and of dcsr_matrix_from_csr_device(), and the transpose is built anew.
+ *
+ * *clone is NULL on failure. Errors: OUT_OF_MEMORY, DEADLOCK (called by an operator of an operation into it). */
+DCSR_API dcsr_status dcsr_matrix_clone(dcsr_matrix **clone, dcsr_matrix *matrix);
+
 /* Releases the matrix. Changes that have not begun are cancelled: their tickets say DCSR_ERROR_CANCELLED.
  * (Call dcsr_matrix_wait() first to have them applied; it also tells what failed.) Views of the matrix stay
  * readable until they are destroyed. Does nothing when given NULL, or when called by an operator of an
@@ -270,16 +292,18 @@ typedef struct dcsr_matrix_info {
     uint64_t segments;        /* segments in use over all rows */
     uint64_t max_segments;    /* the most that one row has in use */
     uint64_t unresolved_rows; /* rows that may hold duplicates to combine, or tombstones */
-    uint64_t arena_entries;   /* entries that the arena has room allocated for, slack included */
-    uint64_t bytes;         /* memory of the matrix: arena, row table, retired versions; those of a maintained
+    uint64_t
+        arena_entries; /* entries that the arena has room allocated for, slack included; of a clone those of its
+                                 own */
+    uint64_t bytes;    /* memory of the matrix: arena, row table, retired versions; those of a maintained
                                transpose included. What a change has freed in the arena is kept for the next
                                change, and returned to the system a tenth of a second after the last one */
-    uint64_t pending_bytes; /* bytes of batches that are queued, or not safe yet */
-    uint64_t batches;       /* batches applied */
+    uint64_t pending_bytes;     /* bytes of batches that are queued, or not safe yet */
+    uint64_t batches;           /* batches applied */
     uint64_t inserted, removed; /* entries given to dcsr_matrix_insert() and _remove() so far */
     uint64_t row_rewrites;      /* rows moved because their segments ran out */
     uint64_t defragmentations;  /* whole and selected ones */
-    uint64_t views;             /* versions that views hold */
+    uint64_t views;             /* versions that views, or clones, hold */
     double busy_seconds;        /* time the worker has spent applying changes */
     double slack;               /* of new segments, a share of the row's length; 0: none */
 } dcsr_matrix_info;

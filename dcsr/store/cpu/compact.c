@@ -1,6 +1,6 @@
 /* compact.c: tables in which the rows lie one behind the other, and filling an empty matrix from CSR that way.
  *
- * Pages are packed (rowtable.h): they have no capacities, and pages without entries are left out. */
+ * Pages without entries are left out. */
 #include "dcsr/store/store.h"
 #include <assert.h>
 #include <string.h>
@@ -184,23 +184,31 @@ static uint64_t fill_page(dcsr_matrix *matrix, const dcsr_i_table *table, const 
     return (uint64_t)__builtin_popcountll(page->duplicates);
 }
 
+/* A table of the rows of a CSR, tight from *place on (NULL: in blocks of its own), with the pages that have entries,
+ * and room for what publishing it retires. */
+static dcsr_status lay_out_csr(dcsr_i_table **table, dcsr_i_page_list *list, dcsr_i_limbo **limbo,
+                               dcsr_matrix *matrix, const dcsr_csr *csr, const uint64_t *place)
+{
+    const dcsr_i_rows of_csr = {.rows = csr->rows, .offsets = csr->offsets};
+    const uint64_t version = matrix->versions.current->version + 1;
+    *limbo = dcsr_i_limbo_create(matrix, 1);
+    if (!*limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_page_list_create(list, matrix->context, &of_csr);
+    if (status == DCSR_OK)
+        status = lay_out(table, matrix, version, place,
+                         &(dcsr_i_lengths){.pages = list, .lengths_of = lengths_of_csr, .user = (void *)csr});
+    if (status == DCSR_OK) return DCSR_OK;
+    dcsr_i_page_list_free(list, matrix->context);
+    dcsr_i_limbo_free(matrix, *limbo);
+    return status;
+}
+
 dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *marked)
 {
-    dcsr_i_limbo *limbo = dcsr_i_limbo_create(matrix, 1);
-    if (!limbo) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_limbo *limbo;
     dcsr_i_table *table;
     dcsr_i_page_list list;
-    dcsr_i_rows of_csr = {.rows = csr->rows, .offsets = csr->offsets};
-    dcsr_status status = dcsr_i_page_list_create(&list, matrix->context, &of_csr);
-    if (status == DCSR_OK)
-        status = dcsr_i_tight_table(
-            &table, matrix, matrix->versions.current->version + 1,
-            &(dcsr_i_lengths){.pages = &list, .lengths_of = lengths_of_csr, .user = (void *)csr});
-    if (status != DCSR_OK) {
-        dcsr_i_page_list_free(&list, matrix->context);
-        dcsr_i_limbo_free(matrix, limbo);
-        return status;
-    }
+    DCSR_TRY(lay_out_csr(&table, &list, &limbo, matrix, csr, NULL));
     uint64_t rows = 0;
     int threads = dcsr_i_threads(matrix->context, csr->nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 32) reduction(+ : rows) if (threads > 1)
@@ -211,4 +219,25 @@ dcsr_status dcsr_i_fill(dcsr_matrix *matrix, const dcsr_csr *csr, uint64_t *mark
         atomic_store(&matrix->versions.ascending, table->version);
     dcsr_i_publish(matrix, table, limbo);
     return DCSR_OK;
+}
+
+dcsr_status dcsr_i_adopt(dcsr_matrix *matrix, const dcsr_csr *csr, const dcsr_i_home *given)
+{
+    const uint64_t first = 0;
+    dcsr_i_limbo *limbo;
+    dcsr_i_table *table;
+    dcsr_i_page_list list;
+    DCSR_TRY(lay_out_csr(&table, &list, &limbo, matrix, csr, &first));
+    dcsr_status status = dcsr_i_arena_adopt(&matrix->arena, given, table->version);
+    if (status == DCSR_OK) {
+        for (uint64_t i = 0; i < list.count && matrix->policy != DCSR_POLICY_KEEP; i++)
+            ((dcsr_i_row_page *)dcsr_i_page(table, list.page[i]))->ascending = UINT64_MAX;
+        atomic_store(&matrix->versions.ascending, table->version);
+        dcsr_i_publish(matrix, table, limbo);
+    } else {
+        dcsr_i_free_unshared(matrix, table, NULL);
+        dcsr_i_limbo_free(matrix, limbo);
+    }
+    dcsr_i_page_list_free(&list, matrix->context);
+    return status;
 }

@@ -24,7 +24,7 @@ static void lengths_of_page(const void *user, uint64_t p, uint32_t length[DCSR_I
 
 static dcsr_status retire(job *j)
 {
-    j->limbo = dcsr_i_limbo_create(j->matrix, j->extent_count + 1);
+    j->limbo = dcsr_i_limbo_create(j->matrix, j->extent_count + dcsr_i_count_of_table(j->matrix));
     if (!j->limbo) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_retire_table(j->limbo, j->matrix, j->base);
     dcsr_i_retire_extents(j->limbo, j->extents, j->extent_count);

@@ -177,7 +177,7 @@ static uint64_t leave_segments(const dcsr_i_batch *b, const dcsr_i_row_page *pag
 static bool make_whole(const dcsr_i_batch *b, dcsr_i_row_page *fresh)
 {
     memset(fresh->segment, 0, (size_t)b->matrix->segments_per_row * sizeof fresh->segment[0]);
-    fresh->segment[0] = dcsr_i_segment_page_create(b->matrix, NULL);
+    fresh->segment[0] = dcsr_i_segment_page_create(b->matrix);
     fresh->moved = b->base->version + 1;
     return fresh->segment[0] != NULL;
 }
@@ -441,9 +441,9 @@ void dcsr_i_merge_group(const dcsr_i_batch *b, dcsr_i_group *g, dcsr_i_resolver 
         sum->stored += change.stored, sum->extra += change.extra, sum->duplicates += change.duplicates;
         sum->tombstones += change.tombstones, sum->rewrites += change.rewrites;
         if (g->old) to = dcsr_i_retire_pages(b, g, to);
-        pthread_mutex_lock(&b->matrix->arena.lock);
+        pthread_mutex_lock(&b->matrix->arena.space->lock);
         if (g->old) to += leave_segments(b, g->old, g->whole ? UINT64_MAX : moved, to);
-        pthread_mutex_unlock(&b->matrix->arena.lock);
+        pthread_mutex_unlock(&b->matrix->arena.space->lock);
     } else {
         share_old(b, g);
     }

@@ -4,20 +4,46 @@
 
 bool dcsr_i_make_segment_pages(const dcsr_i_batch *b, dcsr_i_group *g, bool moves, unsigned levels)
 {
+    /* Segments that a clone shares with its origin get no entries. */
+    if (g->old && dcsr_i_is_shared(b->matrix, g->old->born)) moves = true;
     if (moves) g->fresh->moved = b->base->version + 1;
     for (int k = 0; k < b->matrix->segments_per_row; k++) {
         dcsr_i_segment_page *old = g->old ? g->old->segment[k] : NULL;
         if (old && !moves) continue;
         g->fresh->segment[k] = NULL;
         if (!old && !(levels >> k & 1)) continue;
-        g->fresh->segment[k] = dcsr_i_segment_page_create(b->matrix, old);
+        g->fresh->segment[k] =
+            old ? dcsr_i_segment_page_copy(b->matrix, g->old, k) : dcsr_i_segment_page_create(b->matrix);
         if (!g->fresh->segment[k]) return false;
     }
     return true;
 }
 
+/* A row of a page that a clone shares with its origin: what it has not filled is the origin's. It gets a further
+ * segment where what it has filled can be written as capacities; else it moves. */
+static void find_shared(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    const int count = dcsr_i_row_pieces(page, r, pieces);
+    const uint64_t last = count ? pieces[count - 1].length : 0;
+    grows->segments = (uint8_t)count;
+    grows->full = count == b->matrix->segments_per_row || dcsr_i_fitting_capacity(last) != last;
+}
+
+/* Whether a clone has noted a last segment of its origin's with more than its row has filled of it, as that cannot be
+ * written: only where the capacity is large. */
+static bool is_origins(const dcsr_matrix *matrix, dcsr_i_segment segment)
+{
+    return matrix->origin.hold && dcsr_i_segment_capacity(segment) > DCSR_I_SEGMENT_EXACT &&
+           !dcsr_i_arena_owns(&matrix->arena, dcsr_i_segment_begin(segment));
+}
+
 void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsigned r, dcsr_i_growth *grows)
 {
+    if (dcsr_i_is_shared(b->matrix, page->born)) {
+        find_shared(b, page, r, grows);
+        return;
+    }
     if (dcsr_i_row_is_rounded(page, r)) {
         grows->segments = 1;
         grows->full = true;
@@ -36,6 +62,9 @@ void dcsr_i_find_room(const dcsr_i_batch *b, const dcsr_i_row_page *page, unsign
     grows->segments = (uint8_t)k;
     grows->full = k == b->matrix->segments_per_row;
     grows->room = (uint32_t)(total - page->length[r]);
+    if (!grows->room || !is_origins(b->matrix, page->segment[k - 1]->of[r])) return;
+    grows->full = true;
+    grows->room = 0;
 }
 
 dcsr_status dcsr_i_check_length(const dcsr_i_batch *b, uint64_t i, uint64_t length)

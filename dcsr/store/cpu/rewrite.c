@@ -54,10 +54,10 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
 static uint64_t untidy_rows(dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
     uint64_t mask = page->duplicates | page->tombstones;
-    pthread_mutex_lock(&matrix->arena.lock);
+    pthread_mutex_lock(&matrix->arena.space->lock);
     for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
         if (page->length[r] && !(mask >> r & 1) && is_untidy(matrix, page, r)) mask |= (uint64_t)1 << r;
-    pthread_mutex_unlock(&matrix->arena.lock);
+    pthread_mutex_unlock(&matrix->arena.space->lock);
     return mask;
 }
 
@@ -224,7 +224,7 @@ static bool make_page(const job *j, page_work *work)
     dcsr_i_row_page *fresh = work->fresh = dcsr_i_row_page_create(matrix, old, j->version);
     if (!fresh) return false;
     if (j->selection->for_view) {
-        fresh->segment[0] = dcsr_i_segment_page_create(matrix, NULL);
+        fresh->segment[0] = dcsr_i_segment_page_create(matrix);
         if (!fresh->segment[0]) return false;
         copy_for_view(fresh->segment[0], old);
         return true;

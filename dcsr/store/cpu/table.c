@@ -45,69 +45,6 @@ static size_t row_page_size(const dcsr_matrix *matrix)
     return sizeof(dcsr_i_row_page) + (size_t)matrix->segments_per_row * sizeof(dcsr_i_segment_page *);
 }
 
-/* Where the spare part of this size is, and those of a quarter more or less; NULL: none is kept. With a
- * heap that looks for uses of what has been freed (sanitizers) all is given back to it. */
-static _Atomic(void *) *spare_of(dcsr_matrix *matrix, size_t size)
-{
-#ifdef DCSR_JEMALLOC
-    int order = 63 - __builtin_clzll(size | DCSR_I_LEAST_PART);
-    int class = 4 * (order - __builtin_ctz(DCSR_I_LEAST_PART)) + (int)(size >> (order - 2) & 3);
-    return class < DCSR_I_SPARE_PARTS ? &matrix->spare.part[class] : NULL;
-#else
-    (void)matrix, (void)size;
-    return NULL;
-#endif
-}
-
-static void drop_of(dcsr_matrix *matrix, void *part, size_t size)
-{
-    atomic_fetch_sub_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    dcsr_i_free(matrix->context, DCSR_I_MATRIX, part, 1, size);
-}
-
-/* A spare part begins with its size. */
-static void drop(dcsr_matrix *matrix, void *spare)
-{
-    if (spare) drop_of(matrix, spare, *(size_t *)spare);
-}
-
-void *dcsr_i_part_create(dcsr_matrix *matrix, size_t size)
-{
-    _Atomic(void *) *slot = spare_of(matrix, size);
-    void *part =
-        slot && atomic_load_explicit(slot, memory_order_relaxed) ? atomic_exchange(slot, NULL) : NULL;
-    if (part && *(size_t *)part == size) return part;
-    drop(matrix, part);
-    part = dcsr_i_alloc(matrix->context, DCSR_I_MATRIX, 1, size);
-    if (part) atomic_fetch_add_explicit(&matrix->table_bytes, size, memory_order_relaxed);
-    return part;
-}
-
-bool dcsr_i_parts_create(dcsr_matrix *matrix, size_t n, size_t size, void **parts)
-{
-    if (n == 1) return (parts[0] = dcsr_i_part_create(matrix, size)) != NULL;
-    if (!dcsr_i_alloc_many(matrix->context, DCSR_I_MATRIX, n, size, parts)) return false;
-    atomic_fetch_add_explicit(&matrix->table_bytes, n * size, memory_order_relaxed);
-    return true;
-}
-
-void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
-{
-    if (!part) return;
-    _Atomic(void *) *slot = spare_of(matrix, size);
-    if (!slot || atomic_load_explicit(slot, memory_order_relaxed)) {
-        drop_of(matrix, part, size); /* without touching it */
-        return;
-    }
-    *(size_t *)part = size;
-    drop(matrix, atomic_exchange(slot, part));
-}
-
-void dcsr_i_parts_drain(dcsr_matrix *matrix)
-{
-    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
-}
-
 dcsr_i_table *dcsr_i_table_create(dcsr_matrix *matrix, uint64_t rows, uint64_t cols, uint64_t version)
 {
     uint64_t pages = (rows + DCSR_I_PAGE_ROWS - 1) / DCSR_I_PAGE_ROWS;
@@ -174,6 +111,7 @@ static bool lengthen_directory(dcsr_matrix *matrix, dcsr_i_table *table)
     dcsr_i_directory **first = table->directories && table->shelf[0] ? &table->shelf[0]->directory[0] : NULL;
     if (!first || !*first || (*first)->pages >= directory_pages(table)) return true;
     dcsr_i_directory *longer = directory_create(matrix, table, *first);
+    if (longer && dcsr_i_is_shared(matrix, longer->born)) longer->born = table->version;
     if (longer) *first = longer;
     return longer != NULL;
 }
@@ -298,14 +236,38 @@ void dcsr_i_row_pages_drain(dcsr_matrix *matrix)
     pthread_mutex_unlock(&matrix->spare.lock);
 }
 
-dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix, const dcsr_i_segment_page *from)
+dcsr_i_segment_page *dcsr_i_segment_page_create(dcsr_matrix *matrix)
 {
     dcsr_i_segment_page *page = dcsr_i_part_create(matrix, sizeof *page);
-    if (page && from)
-        *page = *from;
-    else if (page)
-        memset(page, 0, sizeof *page);
+    if (page) memset(page, 0, sizeof *page);
     return page;
+}
+
+/* What a row has filled of its k-th segment. The last of several gets the next larger capacity where that cannot be
+ * written: it has so many places, which are the origin's (dcsr_i_find_room()). An only one gets the next lower one
+ * (segment.h). */
+static dcsr_i_segment filled_segment(const dcsr_i_row_page *page, unsigned r, int k)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS] = {{0}};
+    dcsr_i_row_pieces(page, r, pieces);
+    const uint64_t length = pieces[k].length;
+    return dcsr_i_segment_of(pieces[k].begin, k ? dcsr_i_fitting_capacity(length) : length);
+}
+
+void dcsr_i_segments_copy(dcsr_i_segment_page *to, const dcsr_matrix *matrix, const dcsr_i_row_page *page,
+                          int k)
+{
+    if (!dcsr_i_is_shared(matrix, page->born))
+        *to = *page->segment[k];
+    else
+        for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) to->of[r] = filled_segment(page, r, k);
+}
+
+dcsr_i_segment_page *dcsr_i_segment_page_copy(dcsr_matrix *matrix, const dcsr_i_row_page *page, int k)
+{
+    dcsr_i_segment_page *copy = dcsr_i_part_create(matrix, sizeof *copy);
+    if (copy) dcsr_i_segments_copy(copy, matrix, page, k);
+    return copy;
 }
 
 bool dcsr_i_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages, uint64_t version)
@@ -324,14 +286,16 @@ bool dcsr_i_pages_create(dcsr_matrix *matrix, size_t n, dcsr_i_row_page **pages,
     return true;
 }
 
+/* What the origin has too is not freed here; likewise below. */
 static void directory_free(dcsr_matrix *matrix, dcsr_i_directory *directory)
 {
-    if (directory) dcsr_i_part_free(matrix, directory, directory_size(directory->pages));
+    if (directory && !dcsr_i_is_shared(matrix, directory->born))
+        dcsr_i_part_free(matrix, directory, directory_size(directory->pages));
 }
 
 static void shelf_free(dcsr_matrix *matrix, dcsr_i_shelf *shelf)
 {
-    dcsr_i_part_free(matrix, shelf, sizeof *shelf);
+    if (shelf && !dcsr_i_is_shared(matrix, shelf->born)) dcsr_i_part_free(matrix, shelf, sizeof *shelf);
 }
 
 void dcsr_i_row_page_free_locked(dcsr_matrix *matrix, dcsr_i_row_page *page)
@@ -361,7 +325,7 @@ bool dcsr_i_own_segment_pages(dcsr_matrix *matrix, dcsr_i_row_page *page, const 
     memset(page->segment, 0, (size_t)matrix->segments_per_row * sizeof page->segment[0]);
     page->moved = version;
     for (int k = 0; k < matrix->segments_per_row && old->segment[k]; k++) {
-        page->segment[k] = dcsr_i_segment_page_create(matrix, old->segment[k]);
+        page->segment[k] = dcsr_i_segment_page_copy(matrix, old, k);
         if (!page->segment[k]) return false;
     }
     return true;
@@ -474,6 +438,9 @@ void dcsr_i_retire_tail(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *
 void dcsr_i_retire_table(dcsr_i_limbo *limbo, dcsr_matrix *matrix, dcsr_i_table *table)
 {
     retire_from(limbo, matrix, table, 0, false);
+    if (!matrix->origin.hold) return;
+    dcsr_i_retire(limbo, DCSR_I_ORIGIN, 0, matrix->origin.hold, 0);
+    limbo->has_origin = true;
 }
 
 void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64_t seen)
@@ -488,6 +455,7 @@ void dcsr_i_thin_tail(dcsr_matrix *matrix, const dcsr_i_retired *retired, uint64
 /* Frees a page of a version that nobody sees any more, and its segment pages. With the lock of `spare`. */
 static void free_old_page(dcsr_matrix *matrix, dcsr_i_row_page *page)
 {
+    if (dcsr_i_is_shared(matrix, page->born)) return;
     for (int k = 0; k < matrix->segments_per_row && page->segment[k]; k++)
         dcsr_i_segment_page_free(matrix, page->segment[k]);
     dcsr_i_row_page_free_locked(matrix, page);
@@ -538,6 +506,8 @@ void dcsr_i_free_unshared(dcsr_matrix *matrix, dcsr_i_table *own, const dcsr_i_t
 
 void dcsr_i_free_retired(dcsr_matrix *matrix, const dcsr_i_retired *retired)
 {
+    const bool single = retired->kind >= DCSR_I_SHELF && retired->kind <= DCSR_I_SEGMENT_PAGE;
+    if (single && dcsr_i_is_shared(matrix, retired->born)) return;
     switch (retired->kind) {
     case DCSR_I_TABLE:
         dcsr_i_table_free(matrix, retired->pointer);

@@ -122,6 +122,7 @@ dcsr_i_rows dcsr_i_rows_of(const dcsr_matrix *matrix, const dcsr_i_table *table)
 int dcsr_i_segments_of(const dcsr_matrix *matrix, const dcsr_i_row_page *page, unsigned r,
                        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS])
 {
+    if (dcsr_i_is_shared(matrix, page->born)) return dcsr_i_row_pieces(page, r, pieces);
     int count = 0;
     for (; count < matrix->segments_per_row && page->segment[count]; count++) {
         const uint64_t capacity = dcsr_i_capacity_of(page, count, r);

@@ -9,13 +9,13 @@ DCSR_CUDA_INLINE uint64_t length_of(const dcsr_i_cuda_rows &rows, uint64_t row)
     return row < rows.rows ? dcsr_i_cuda_length(rows, row) : 0;
 }
 
-/* Whether both versions have a row at the same places of the arena. */
+/* Whether both versions have a row at the same places of one arena. */
 DCSR_CUDA_INLINE bool is_shared(const dcsr_i_cuda_versions &v, uint64_t row)
 {
     uint64_t left = length_of(v.from, row);
     if (left != length_of(v.to, row)) return false;
     if (!left) return true;
-    if (!v.from.root || !v.to.root) return false;
+    if (!v.from.root || !v.to.root || v.from.columns != v.to.columns) return false;
     const dcsr_i_cuda_row_page *from = dcsr_i_cuda_page_of(v.from, row), *to = dcsr_i_cuda_page_of(v.to, row);
     const uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
     for (int k = 0; left; k++) {

@@ -59,7 +59,8 @@ static uint32_t slot_of(const dcsr_i_table *table, uint64_t p)
 static uint64_t compare_slots(uint32_t *pages, const dcsr_i_rows *from, const dcsr_i_rows *to)
 {
     const uint64_t all = dcsr_i_cuda_page_count(from->rows > to->rows ? from->rows : to->rows);
-    const bool known = from->table && to->table;
+    /* Clones have slots of their own. */
+    const bool known = from->table && to->table && from->device.row_page == to->device.row_page;
     uint64_t count = 0;
     for (uint64_t p = 0; p < all; p++) {
         if (known && slot_of(from->table, p) == slot_of(to->table, p)) continue;

@@ -137,18 +137,18 @@ static bool choose_blocks(uint8_t *chosen, uint64_t blocks, dcsr_matrix *matrix,
     uint64_t in_use[SPARSE_LEVELS + 1] = {0}, left = most;
     int last = 0;
     bool any = false;
-    pthread_mutex_lock(&arena->lock);
+    pthread_mutex_lock(&arena->space->lock);
     for (uint64_t b = 0; b < blocks; b++)
-        in_use[level_of(&arena->block[b], shift, held)] += arena->block[b].live;
+        in_use[level_of(&arena->space->block[b], shift, held)] += arena->space->block[b].live;
     while (last < SPARSE_LEVELS && in_use[last] <= left) left -= in_use[last++];
     for (uint64_t b = 0; b < blocks; b++) {
-        const int level = level_of(&arena->block[b], shift, held);
-        const uint64_t live = arena->block[b].live;
+        const int level = level_of(&arena->space->block[b], shift, held);
+        const uint64_t live = arena->space->block[b].live;
         chosen[b] = level < SPARSE_LEVELS && (level < last || (level == last && live <= left));
         if (chosen[b] && level == last) left -= live;
         any |= chosen[b];
     }
-    pthread_mutex_unlock(&arena->lock);
+    pthread_mutex_unlock(&arena->space->lock);
     return any;
 }
 

@@ -142,13 +142,13 @@ void dcsr_i_cuda_retire_places(dcsr_i_limbo *limbo, dcsr_matrix *matrix, const u
 {
     dcsr_i_arena *arena = &matrix->arena;
     int shift = dcsr_i_arena_shift(arena);
-    pthread_mutex_lock(&arena->lock);
+    pthread_mutex_lock(&arena->space->lock);
     for (uint64_t b = 0; b < blocks; b++) {
         if (!freed[b]) continue;
         dcsr_i_retire(limbo, DCSR_I_PLACES, dcsr_i_arena_born_locked(arena, b << shift, 1), NULL, freed[b]);
         limbo->retired[limbo->count - 1].begin = b;
     }
-    pthread_mutex_unlock(&arena->lock);
+    pthread_mutex_unlock(&arena->space->lock);
 }
 
 /* ---- Building ---- */

@@ -144,9 +144,11 @@ Test(mapping, that_cannot_grow_stays)
 
 static void give_and_take(dcsr_context *on)
 {
+    dcsr_i_space space;
     dcsr_i_arena arena;
     uint64_t first, second, third;
-    TEST_OK(dcsr_i_arena_init(&arena, on, 8));
+    dcsr_i_space_init(&space, on, NULL);
+    TEST_OK(dcsr_i_arena_init(&arena, &space, 8));
     const uint64_t block = (uint64_t)1 << dcsr_i_arena_shift(&arena);
     cr_assert_eq(dcsr_i_arena_blocks(&arena), 0);
     TEST_OK(dcsr_i_arena_take_blocks(&arena, 3 * block, 1, false, &first));
@@ -180,8 +182,9 @@ static void give_and_take(dcsr_context *on)
     dcsr_i_arena_give(&arena, third, 4 << 20);
     dcsr_i_arena_give(&arena, second, block);
     dcsr_i_arena_trim(&arena);
-    cr_assert_eq(arena.column_memory.bytes + arena.value_memory.bytes, 0);
+    cr_assert_eq(space.column_memory.bytes + space.value_memory.bytes, 0);
     dcsr_i_arena_destroy(&arena);
+    dcsr_i_space_release(&space);
 }
 
 Test(arena, gives_and_takes)

@@ -1,7 +1,7 @@
-/* test_segment.c: segments in a word, and rows whose lengths are capacities that cannot be written. */
+/* test_segment.c: segments in a word, and rows whose lengths are capacities that cannot be written, also in clones. */
 #include "tests/support/support.h"
 
-#include "dcsr/store/segment.h"
+#include "dcsr/store/store.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -198,6 +198,81 @@ Test(rounded_row, is_cut_off)
     tear_down(&f);
 }
 
+/* ---- In clones ---- */
+
+/* The long row of the origin has a last segment with so much in it as cannot be written as a capacity, and mostly with
+ * room: behind a first one with the `head`, or as its only one. With few bits for capacities there is a head that is
+ * long enough for a row that is resolved as it grows to have a tail. */
+#ifdef DCSR_SIMT
+static const uint64_t heads[] = {0, 12, 4 * EXACT};
+#else
+static const uint64_t heads[] = {0, 12};
+#endif
+enum { HEADS = sizeof heads / sizeof *heads };
+enum { FILLED = 3 * MANTISSA + 1, HEAD_COLS = 2 * EXACT, BEHIND = 7 * EXACT, CLONE_COLS = 8 * EXACT };
+
+static uint64_t last_filled(const fixture *f)
+{
+    const dcsr_i_table *table = f->matrix->versions.current;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    return pieces[dcsr_i_row_pieces(dcsr_i_page(table, 0), LONG, pieces) - 1].length;
+}
+
+static void set_up_origin(fixture *f, int kind, uint64_t head)
+{
+    const dcsr_matrix_options options = {.policy = DCSR_POLICY_LAST,
+                                         .segments = kinds[kind].segments,
+                                         .resolve = kinds[kind].resolve,
+                                         .defragmentation = DCSR_DEFRAGMENT_OFF};
+    TEST_OK(
+        dcsr_context_create(&f->context, &(dcsr_context_options){.device = DCSR_DEVICE_CPU, .threads = 2}));
+    TEST_OK(dcsr_matrix_create(&f->matrix, f->context, DCSR_FP32, ROWS, CLONE_COLS, &options));
+    oracle_create(&f->model, DCSR_FP32, DCSR_POLICY_LAST, ROWS, CLONE_COLS);
+    for (uint64_t row = 0; row < ROWS; row += 3) change(f, true, row, 0, row % 7 + 1);
+    if (head) change(f, true, LONG, HEAD_COLS, head);
+    change(f, true, LONG, 0, FILLED);
+    cr_assert(dcsr_i_fitting_capacity(last_filled(f)) != last_filled(f) || head > 12);
+}
+
+static void set_one(fixture *f, uint64_t row, uint64_t col)
+{
+    const float value = 4;
+    TEST_OK(dcsr_matrix_set(f->matrix, row, col, &value));
+    oracle_remove(&f->model, 1, &row, &col);
+    oracle_insert(&f->model, 1, &row, &col, &value);
+}
+
+static void check_clone(int kind, uint64_t head, int before)
+{
+    fixture f, clone;
+    set_up_origin(&f, kind, head);
+    clone.context = f.context;
+    TEST_OK(dcsr_matrix_clone(&clone.matrix, f.matrix));
+    oracle_copy(&clone.model, &f.model);
+    /* The page that the two share becomes the clone's own, or not. */
+    if (before == 1) change(&clone, true, LONG + 1, 0, 2);
+    if (before == 2) set_one(&clone, LONG + 1, 3);
+    change(&clone, true, LONG, BEHIND, 1);
+    change(&f, true, LONG, BEHIND - 2, 9);
+    change(&clone, true, LONG, BEHIND + 3, 3);
+    change(&clone, true, LONG, 3, 1);
+    set_one(&f, LONG, BEHIND + 20);
+    set_one(&clone, LONG, BEHIND + 30);
+    TEST_MATCHES(f.matrix, &f.model);
+    TEST_MATCHES(clone.matrix, &clone.model);
+    dcsr_matrix_destroy(f.matrix);
+    oracle_destroy(&f.model);
+    f.matrix = clone.matrix;
+    f.model = clone.model;
+    tear_down(&f);
+}
+
+Test(rounded_row, of_a_clone_grows_apart_from_its_origin)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int h = 0; h < HEADS; h++) check_clone(k, heads[h], (k + 2 * h) % 3);
+}
+
 /* ---- Slack ---- */
 
 Test(slack, is_a_share_of_the_row)
@@ -262,6 +337,10 @@ Test(slack, is_told)
         const dcsr_matrix_options options = {.slack = given[i], .maintain_transpose = i % 2};
         TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, 1, 1, &options));
         cr_assert(test_info(matrix).slack == told[i]);
+        dcsr_matrix *clone;
+        TEST_OK(dcsr_matrix_clone(&clone, matrix));
+        cr_assert(test_info(clone).slack == told[i]);
+        dcsr_matrix_destroy(clone);
         dcsr_matrix_destroy(matrix);
     }
     test_close(context);

@@ -174,13 +174,13 @@ Test(tidying, leaves_memory_that_can_be_given_back)
     uint64_t begin;
     TEST_OK(dcsr_i_arena_take_blocks(arena, more, 100, false, &begin));
     dcsr_i_arena_give(arena, begin, more);
-    const uint64_t all = arena->column_memory.bytes, idle = dcsr_i_arena_idle(arena);
+    const uint64_t all = arena->space->column_memory.bytes, idle = dcsr_i_arena_idle(arena);
     cr_assert_gt(idle, 0);
     dcsr_i_arena_trim_to(arena, idle);
-    cr_assert_eq(arena->column_memory.bytes, all);
+    cr_assert_eq(arena->space->column_memory.bytes, all);
     dcsr_i_arena_trim_to(arena, 0);
-    cr_assert_lt(arena->column_memory.bytes, all);
-    cr_assert_geq(arena->column_memory.bytes, held(g) * sizeof *arena->columns);
+    cr_assert_lt(arena->space->column_memory.bytes, all);
+    cr_assert_geq(arena->space->column_memory.bytes, held(g) * sizeof *arena->columns);
     TEST_MATCHES(g->matrix, &g->model);
     for (int i = 0; i < 2; i++) change_half(g, i % 2 == 0);
     TEST_MATCHES(g->matrix, &g->model);

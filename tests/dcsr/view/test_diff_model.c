@@ -61,62 +61,6 @@ static void change(model *m)
     TEST_OK(dcsr_matrix_wait(m->matrix));
 }
 
-/* The next entry of a list is this one; its values, where the list has them. */
-static bool comes(const dcsr_diff_list *list, uint64_t *next, uint64_t row, dcsr_type type,
-                  const oracle_entry *old, const oracle_entry *new)
-{
-    uint64_t i = (*next)++, col = old ? old->column : new->column;
-    return i < list->nnz && list->row_indices[i] == row && list->col_indices[i] == col &&
-           (!list->old_values || oracle_value(type, list->old_values, i) == old->value) &&
-           (!list->new_values || oracle_value(type, list->new_values, i) == new->value);
-}
-
-static oracle_row row_of(const oracle *o, uint64_t row)
-{
-    return row < o->rows ? o->row[row] : (oracle_row){0};
-}
-
-/* Whether the row's differences come next in the lists; *differs tells if there are any. */
-static bool row_comes(const dcsr_diff_entries *e, uint64_t next[3], uint64_t row, const oracle_row *a,
-                      const oracle_row *b, bool *differs)
-{
-    size_t i = 0, j = 0;
-    *differs = false;
-    while (i < a->length || j < b->length) {
-        const oracle_entry *old = i < a->length ? &a->entry[i] : NULL;
-        const oracle_entry *new = j < b->length ? &b->entry[j] : NULL;
-        if (old && new && old->column < new->column) new = NULL;
-        if (old && new && old->column > new->column) old = NULL;
-        i += old != NULL, j += new != NULL;
-        if (old && new && (e->type == DCSR_PATTERN || old->value == new->value)) continue;
-        *differs = true;
-        const dcsr_diff_list *list = old && new ? &e->changed : old ? &e->removed : &e->inserted;
-        if (!comes(list,
-                   &next[list == &e->changed   ? 0
-                         : list == &e->removed ? 1
-                                               : 2],
-                   row, e->type, old, new))
-            return false;
-    }
-    return true;
-}
-
-static bool agrees(const dcsr_diff *diff, const oracle *from, const oracle *to)
-{
-    dcsr_diff_entries e = entries_of(diff);
-    dcsr_index_list rows;
-    uint64_t next[3] = {0}, listed = 0;
-    TEST_OK(dcsr_diff_get_rows(diff, &rows));
-    for (uint64_t row = 0; row < from->rows || row < to->rows; row++) {
-        oracle_row a = row_of(from, row), b = row_of(to, row);
-        bool differs;
-        if (!row_comes(&e, next, row, &a, &b, &differs)) return false;
-        if (differs && (listed == rows.n || rows.indices[listed++] != row)) return false;
-    }
-    return listed == rows.n && next[0] == e.changed.nnz && next[1] == e.removed.nnz &&
-           next[2] == e.inserted.nnz;
-}
-
 static void let_go(model *m, int v)
 {
     dcsr_view_destroy(m->view[v]);
@@ -154,8 +98,8 @@ static void run_model(dcsr_context *context, const run *r, test_random *random)
         if (test_random_below(random, 2)) keep(&m, (int)test_random_below(random, KEPT));
         int from = (int)test_random_below(random, KEPT), to = (int)test_random_below(random, KEPT);
         dcsr_diff *diff = diff_of(m.view[from], m.view[to]);
-        cr_assert(agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d", dcsr_type_name(r->type),
-                  (int)r->policy, step);
+        cr_assert(test_diff_agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d",
+                  dcsr_type_name(r->type), (int)r->policy, step);
         dcsr_diff_destroy(diff);
     }
     for (int v = 0; v < KEPT; v++) let_go(&m, v);
