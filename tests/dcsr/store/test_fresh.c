@@ -439,10 +439,12 @@ Test(fresh, a_batch_without_memory_leaves_no_trace)
 {
     static batch b;
     dcsr_context *context = test_context(1);
+    /* On a GPU the arrays of a batch are parts of few blocks. */
+    const long least = test_on_device(context) && !TEST_EMULATOR ? 3 : 10;
     for (int removes = 0; removes < 2; removes++) {
         long n = 0;
         while (!try_without_memory(context, &b, n, removes)) n += TEST_EMULATOR ? 7 : 1;
-        cr_assert(n > 10, "only %ld allocations", n);
+        cr_assert(n > least, "only %ld allocations", n);
     }
     test_close(context);
 }

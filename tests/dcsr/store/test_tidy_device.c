@@ -174,8 +174,10 @@ Test(tidying, leaves_memory_that_can_be_given_back)
     uint64_t begin;
     TEST_OK(dcsr_i_arena_take_blocks(arena, more, 100, false, &begin));
     dcsr_i_arena_give(arena, begin, more);
-    const uint64_t all = arena->space->column_memory.bytes, idle = dcsr_i_arena_idle(arena);
-    cr_assert_gt(idle, 0);
+    /* Memory comes in pieces, which may go on behind the last block. */
+    const uint64_t all = arena->space->column_memory.bytes,
+                   idle = all / sizeof *arena->columns - dcsr_i_arena_held(arena);
+    cr_assert_geq(idle, more);
     dcsr_i_arena_trim_to(arena, idle);
     cr_assert_eq(arena->space->column_memory.bytes, all);
     dcsr_i_arena_trim_to(arena, 0);
