@@ -158,9 +158,10 @@ static bool has_holes(dcsr_matrix *matrix)
  * the next one takes as much again: more than twice. */
 static bool has_idle_memory(dcsr_matrix *matrix)
 {
-    const uint64_t stored = matrix->versions.current->stored,
+    const uint64_t stored = matrix->versions.current->stored, idle = dcsr_i_arena_idle_memory(&matrix->arena),
                    enough = (is_read_fresh(matrix) ? 2 * stored : stored / 2) + SMALL_SPACE;
-    return dcsr_i_arena_idle_memory(&matrix->arena) > enough;
+    if (idle < matrix->due.stuck) matrix->due.stuck = idle;
+    return idle > enough && idle > matrix->due.stuck + SMALL_SPACE;
 }
 
 /* Places in use, but for those that moving rows again would not give back: views or clones hold what is there. */
@@ -265,8 +266,10 @@ static bool do_what_is_due(dcsr_matrix *matrix)
         break;
     }
     /* Mapping memory again costs a device more than clearing it costs the cpu: it keeps some for the next batches. */
-    if (what != NOTHING && has_idle_memory(matrix))
+    if (what != NOTHING && has_idle_memory(matrix)) {
         dcsr_i_arena_trim_to(&matrix->arena, matrix->context->cuda ? matrix->versions.current->stored : 0);
+        matrix->due.stuck = dcsr_i_arena_idle_memory(&matrix->arena);
+    }
     return matrix->versions.current->version != version;
 }
 

@@ -229,6 +229,8 @@ typedef struct dcsr_i_due {
     _Atomic uint64_t taken;         /* places that batches took since rows were last tidied */
     uint64_t next_page;             /* from which on to tidy next; in the matrix's turn */
     uint64_t kept; /* places that whole defragmentation has left to versions that are held; likewise */
+    uint64_t
+        stuck; /* free places whose memory could not be given back, as it comes in larger pieces; likewise */
     _Atomic int
         unread; /* batches since a reader has asked for a version without duplicates; not more than a few */
     _Atomic int fresh; /* so many of the next batches are resolved as they are inserted (DCSR_RESOLVE_AUTO) */
