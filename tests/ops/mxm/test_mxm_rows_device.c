@@ -234,7 +234,7 @@ Test(mxm_rows_device, multiplies_long_rows)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 23);
-    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w += TEST_VARIANT(1, 3, 3))
         for (int batches = 1; batches <= 3; batches += 2) {
             multiply_long_rows(&p, DCSR_FP64, widths[w], batches);
             multiply_long_rows(&p, DCSR_INT64, widths[w], batches);
@@ -296,8 +296,9 @@ Test(mxm_rows_device, survives_columns_that_collide)
     NEEDS_GPU();
     parity p;
     parity_open(&p, 16);
-    triples A = {.rows = 30, .cols = COLUMNS}, B = {.rows = COLUMNS, .cols = DCSR_MAX_COLS};
-    for (uint64_t i = 0; i < 30; i++)
+    const uint64_t rows = TEST_VARIANT(30, 3, 3);
+    triples A = {.rows = rows, .cols = COLUMNS}, B = {.rows = COLUMNS, .cols = DCSR_MAX_COLS};
+    for (uint64_t i = 0; i < rows; i++)
         for (uint64_t k = 0; k < COLUMNS; k++) test_add(&A, i, k, 1);
     /* h * inverse of the hash's factor, for h below 2^18: the topmost 14 bits are 0. */
     uint32_t inverse = 1;
