@@ -13,8 +13,8 @@
 
 enum { X, RESIDUAL, DEGREE, QUEUE, STATE, LIST, RANK, CHANCE };
 enum { QUEUED = 1, LISTED = 2, TAKEN_BACK = 4 };
-enum { FINER = 4 }; /* thresholds are so many times less, one after the other */
-enum { SPARE = 4 }; /* what is computed anew is so many times better than it has to be */
+enum { FINER = 4 }; /* each threshold is the one before, divided by this */
+enum { SPARE = 4 }; /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
 
 typedef struct walk {

@@ -4,7 +4,7 @@
  * last of them, and one that loses several goes with the first. */
 #include "algos/follow/follower.h"
 
-/* A list that is so many times longer is searched, else both are merged. */
+/* A list this many times as long as the other is searched; else both are merged. */
 enum { LONGER = 16 };
 
 enum { TRIANGLES };

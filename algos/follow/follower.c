@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One in so many entries that differ: computed anew. */
+/* Computed anew if more than one in this many entries differ. */
 enum { LARGE = 4 };
 /* Positions that are looked up at once. */
 enum { PART = 256 };

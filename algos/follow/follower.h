@@ -30,8 +30,8 @@ enum { DCSR_I_FOLLOW_ARRAYS = 8, DCSR_I_FOLLOW_LITTLE = 1000 };
 /* What makes followers differ; functions may be NULL but for the first. */
 typedef struct dcsr_i_follow_kind {
     const char *name, *call, *getter;
-    bool sourced, weighted; /* begins at a source; reads weights */
-    uint64_t patience;      /* how much work is given up: so many times that of going over the graph */
+    bool sourced, weighted;            /* begins at a source; reads weights */
+    uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
     /* The result of the view, of which the links are. Arrays have anything in them. */
     dcsr_status (*anew)(dcsr_follower *f, dcsr_view *view);
