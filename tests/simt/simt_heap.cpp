@@ -21,7 +21,8 @@ namespace
 enum {
     ALIGNMENT = 256,
     RED_ZONE = 64,
-    COMMIT_BYTES = 4 << 20,
+    HUGE_PAGE = 2 << 20,
+    COMMIT_BYTES = 2 * HUGE_PAGE,
     NEW_MEMORY = 0xCD,
     OLD_MEMORY = 0xDD,
     RED_ZONE_PATTERN = 0xFB,
@@ -72,10 +73,13 @@ heap_block *new_block(size_t capacity)
 {
     heap_state &self = heap();
     if (!self.base) {
-        void *const range =
-            mmap(nullptr, ADDRESS_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *const range = mmap(nullptr, ADDRESS_BYTES + HUGE_PAGE, PROT_NONE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (range == MAP_FAILED) die("no address space for device memory");
-        self.base = self.next = self.committed = static_cast<char *>(range);
+        const uintptr_t begin = round_up(reinterpret_cast<uintptr_t>(range), HUGE_PAGE);
+        self.base = self.next = self.committed = reinterpret_cast<char *>(begin);
+        /* What opens and closes the memory then changes a few pages, not thousands. */
+        madvise(self.base, ADDRESS_BYTES, MADV_HUGEPAGE);
     }
     if (capacity > static_cast<size_t>(self.base + ADDRESS_BYTES - self.next)) return nullptr;
     char *const address = self.next;
