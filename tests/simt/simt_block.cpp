@@ -31,10 +31,19 @@ unsigned bit(unsigned lane)
     return 1u << lane;
 }
 
+/* Some lanes of a warp. */
+struct lane_list {
+    unsigned lanes[WARP];
+    unsigned n = 0;
+    void add(unsigned lane) { lanes[n++] = lane; }
+    const unsigned *begin() const { return lanes; }
+    const unsigned *end() const { return lanes + n; }
+};
+
 /* Gives the members of a group, all of which have come, their results. */
-void compute_results(cuda_thread *const *lanes, const std::vector<unsigned> &members, unsigned group)
+void compute_results(cuda_thread *const *lanes, const lane_list &members, unsigned group)
 {
-    const uint64_t first = lanes[members[0]]->value;
+    const uint64_t first = lanes[members.lanes[0]]->value;
     unsigned ballot = 0;
     bool equal = true;
     for (unsigned lane : members) {
@@ -77,23 +86,24 @@ void complete_group(block_state *block, unsigned warp_number, unsigned mask)
     unsigned same = 0;
     for (unsigned lane = 0; lane < WARP; lane++)
         if ((group & bit(lane)) && warp->masks[lane] == mask) same |= bit(lane);
-    std::vector<unsigned> members;
-    std::vector<fiber *> fibers;
+    lane_list members;
+    fiber *fibers[WARP];
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(same & bit(lane))) continue;
-        members.push_back(lane);
-        fibers.push_back(&lanes[lane]->runner);
+        fibers[members.n] = &lanes[lane]->runner;
+        members.add(lane);
     }
+    const warp_operation operation = lanes[members.lanes[0]]->collective;
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(group & bit(lane))) continue;
-        if ((warp->masks[lane] != mask || lanes[lane]->collective != lanes[members[0]]->collective) &&
+        if ((warp->masks[lane] != mask || lanes[lane]->collective != operation) &&
             warp->masks[lane] & same & ~bit(lane))
             die("lanes that name each other in their masks are at different collectives, or name different "
                 "masks");
     }
     if (same != group) return;
     compute_results(lanes, members, group);
-    if (lanes[members[0]]->collective == SYNC) fibers_join(fibers.data(), fibers.size(), &warp->order);
+    if (operation == SYNC) fibers_join(fibers, members.n, &warp->order);
     for (unsigned lane : members) make_runnable(lanes[lane]);
     warp->here &= ~group;
     warp->passed &= ~group;
@@ -107,11 +117,14 @@ void complete_barrier(block_state *block)
     if (!block->live || block->waiting != block->live) return;
     std::vector<cuda_thread *> arrived;
     std::vector<fiber *> fibers;
+    arrived.reserve(block->live);
+    fibers.reserve(block->live);
     for (cuda_thread *thread : block->threads) {
         if (thread->state != AT_BARRIER) continue;
         arrived.push_back(thread);
         fibers.push_back(&thread->runner);
-        if (thread->line != arrived[0]->line || strcmp(thread->file, arrived[0]->file) != 0)
+        if (thread->line != arrived[0]->line ||
+            (thread->file != arrived[0]->file && strcmp(thread->file, arrived[0]->file) != 0))
             die("threads of one block wait at different __syncthreads()");
     }
     fibers_join(fibers.data(), fibers.size(), &block->barrier_order);
@@ -147,7 +160,12 @@ int block_barrier(block_vote vote, bool predicate, const char *file, int line)
 void complete_collectives(block_state *block, unsigned warp_number)
 {
     const warp_state &warp = block->warps[warp_number];
-    unsigned done = 0; /* the mask that was looked at last; mostly all lanes have the same */
+    if (!warp.here) return;
+    if (warp.alike) {
+        if (!(warp.alike & warp.live & ~warp.here)) complete_group(block, warp_number, warp.alike);
+        return;
+    }
+    unsigned done = 0; /* the mask that was looked at last */
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(warp.here & bit(lane)) || warp.masks[lane] == done) continue;
         done = warp.masks[lane];
@@ -170,6 +188,7 @@ uint64_t warp_collective(warp_operation operation, unsigned mask, uint64_t value
     self->line = line;
     if (!(mask & bit(lane))) die("a lane calls a collective with a mask that it is not in");
     self->state = AT_COLLECTIVE;
+    warp->alike = !warp->here || warp->alike == mask ? mask : 0;
     warp->here |= bit(lane);
     warp->masks[lane] = mask;
     complete_collectives(self->home, self->linear / WARP);

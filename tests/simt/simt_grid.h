@@ -22,6 +22,7 @@ struct cuda_thread;
 struct warp_state {
     unsigned live = 0, here = 0; /* lanes that have not exited; of them, those at a collective */
     unsigned masks[32];          /* with which these have come */
+    unsigned alike = 0;          /* the one with which all of these have come, as they mostly do; or 0 */
     unsigned passed = 0;         /* lanes that others waited for when they had a collective without them */
     char order = 0;              /* its address stands for the order that __syncwarp makes */
 };
