@@ -1,9 +1,10 @@
 /* bench_follow.c: followers of a stream of batches, beside computing anew from the same view.
  *
- * An R-MAT graph, directed, with whole weights from 1 to 255. Half of a batch are edges of the same distribution that
- * are new, half are edges of the graph that are removed; no edge is in two batches. An advance is timed with the
- * difference of the two views in it, and is the mean of some batches; computing anew is the algorithm of dcsr/graph.h
- * or dcsr/bfs.h by the new view, the least of some runs. What both find is compared. */
+ * An R-MAT graph, directed, and a grid of which each point has four neighbours, with whole weights from 1 to 255. Half
+ * of a batch are new edges, of the same distribution or to a point two steps away in the grid, half are edges of the
+ * graph that are removed; no edge is in two batches. Batches are of some sizes, and of 1 in 10,000 edges. An advance is
+ * timed with the difference of the two views in it, and is the mean of some batches; computing anew is the algorithm of
+ * dcsr/graph.h or dcsr/bfs.h by the new view, the least of some runs. What both find is compared. */
 #include <dcsr/bfs.h>
 #include <dcsr/follow.h>
 #include "bench/inputs.h"
@@ -14,14 +15,15 @@
 #include <string.h>
 
 enum { ROUNDS = 5 };
-static const uint64_t sizes[] = {1, 100, 10000};
+static const uint64_t sizes[] = {1, 100, 0, 10000};
 enum { SIZES = sizeof sizes / sizeof *sizes };
+enum { PART = 10000 }; /* of the edges: a batch of size 0 */
 
 typedef struct stream {
     bench *b;
     dcsr_matrix *matrix;
     bench_entries edges, fresh; /* of the graph, shuffled; to be inserted */
-    uint64_t next, n, source;
+    uint64_t next, n, m, source;
     void *found; /* by computing anew: 8 bytes a vertex */
 } stream;
 
@@ -147,7 +149,7 @@ static void send_batch(stream *s, uint64_t size)
     if (go) BENCH_OK(dcsr_matrix_remove(s->matrix, go, s->edges.row + at, s->edges.col + at, NULL));
 }
 
-static void measure(stream *s, bench_table *table, int kind)
+static void measure(stream *s, bench_table *table, const char *graph, int kind)
 {
     dcsr_view *view;
     dcsr_follower *f;
@@ -156,11 +158,12 @@ static void measure(stream *s, bench_table *table, int kind)
     BENCH_OK(kinds[kind].follow(&f, view, s->source));
     dcsr_view_destroy(view);
     for (int size = 0; size < BENCH_SIZE(s->b, SIZES - 1, SIZES); size++) {
+        const uint64_t changes = sizes[size] ? sizes[size] : s->m / PART;
         double taken = 0, anew = INFINITY, touched = 0;
         uint64_t fell_back = 0;
         for (int round = 0; round < ROUNDS; round++) {
             dcsr_follow_report report;
-            send_batch(s, sizes[size]);
+            send_batch(s, changes);
             BENCH_OK(dcsr_view_create(&view, s->matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST));
             double start = bench_now();
             BENCH_OK(dcsr_follower_advance(f, view, &report));
@@ -177,27 +180,59 @@ static void measure(stream *s, bench_table *table, int kind)
         }
         BENCH_OK(dcsr_follower_get_info(f, &info));
         char batch[32];
-        snprintf(batch, sizeof batch, "%llu", (unsigned long long)sizes[size]);
-        bench_row(table, BENCH_LABELS(kinds[kind].name, batch), 1e3 * taken, 1e3 * anew, anew / taken,
-                  1e-3 * (double)sizes[size] / taken, touched, (double)fell_back, 1e-6 * (double)info.bytes);
+        snprintf(batch, sizeof batch, "%llu", (unsigned long long)changes);
+        bench_row(table, BENCH_LABELS(graph, kinds[kind].name, batch), 1e3 * taken, 1e3 * anew, anew / taken,
+                  1e-3 * (double)changes / taken, touched, (double)fell_back, 1e-6 * (double)info.bytes);
     }
     dcsr_follower_destroy(f);
 }
 
-static void follow_graph(bench *b, bench_table *table, int scale)
+/* New edges of the kind that the graph has: those of the stream that go on behind it; or, in a grid, one step right and
+ * one down. */
+static bench_entries fresh_of(bench *b, const bench_csr *A, int scale)
 {
-    stream s = {.b = b, .n = (uint64_t)1 << scale};
-    const size_t m = (size_t)16 << scale;
-    bench_entries all = bench_entries_rmat(b, scale, 0, m, 1);
-    bench_csr A = bench_csr_from_entries(&all, s.n, s.n);
+    const uint64_t n = A->rows;
+    if (scale) return bench_entries_rmat(b, scale, A->nnz, A->nnz / 2, 2);
+    bench_entries fresh = bench_entries_allocate((size_t)(A->nnz / 8));
+    const uint64_t side = (uint64_t)sqrt((double)n);
+    for (size_t k = 0; k < fresh.n; k++) {
+        fresh.row[k] = bench_below(k, n - side - 1);
+        fresh.col[k] = fresh.row[k] + side + 1;
+    }
+    return fresh;
+}
+
+/* R-MAT of the scale, or without one the grid that the text says, without loops. */
+static bench_csr graph_of(bench *b, const char *text, int scale)
+{
+    if (!scale) {
+        bench_csr grid = bench_csr_make(b, text);
+        uint64_t from = 0, to = 0;
+        for (uint64_t v = 0; v < grid.rows; v++) {
+            for (; from < grid.offsets[v + 1]; from++)
+                if (grid.columns[from] != v) grid.columns[to++] = grid.columns[from];
+            grid.offsets[v + 1] = to;
+        }
+        grid.nnz = to;
+        return grid;
+    }
+    bench_entries all = bench_entries_rmat(b, scale, 0, (size_t)16 << scale, 1);
+    const bench_csr A = bench_csr_from_entries(&all, (uint64_t)1 << scale, (uint64_t)1 << scale);
     bench_entries_free(&all);
+    return A;
+}
+
+static void follow_graph(bench *b, bench_table *table, const char *text, int scale)
+{
+    bench_csr A = graph_of(b, text, scale);
+    stream s = {.b = b, .n = A.rows, .m = A.nnz};
     uint64_t longest = 0;
     for (uint64_t k = 0; k < A.nnz; k++) A.values[k] = (double)(1 + bench_below(k, 255));
     for (uint64_t v = 0; v < s.n; v++)
         if (A.offsets[v + 1] - A.offsets[v] > longest)
             longest = A.offsets[v + 1] - A.offsets[v], s.source = v;
     s.edges = bench_entries_from_csr(&A);
-    s.fresh = bench_entries_rmat(b, scale, m, m / 2, 1);
+    s.fresh = fresh_of(b, &A, scale);
     bench_entries_only_new(&s.fresh, &A, 3);
     for (size_t k = 0; k < s.fresh.n; k++) s.fresh.value[k] = (double)(1 + bench_below(k, 255));
     s.matrix = bench_matrix(b, b->context, &s.edges, s.n, s.n, DCSR_FP64, NULL);
@@ -206,7 +241,7 @@ static void follow_graph(bench *b, bench_table *table, int scale)
     s.found = malloc(s.n * 8);
     if (!s.found) bench_die("no memory for results");
     for (int kind = 0; kind < KINDS; kind++)
-        if (bench_has_time(b, kinds[kind].name)) measure(&s, table, kind);
+        if (bench_has_time(b, kinds[kind].name)) measure(&s, table, text, kind);
     free(s.found);
     dcsr_matrix_destroy(s.matrix);
     bench_entries_free(&s.edges);
@@ -220,9 +255,10 @@ int main(int argc, char **argv)
                 "What does it cost to follow a graph that changes, beside computing anew?");
     bench_table *table = bench_table_begin(
         &b, "follow", "milliseconds of an advance and of computing anew, and thousand changes a second",
-        "follower batch | advance:%.3g anew:%.3g anew/advance:%.1f kchanges/s:%.3g touched:%.0f "
+        "graph follower batch | advance:%.3g anew:%.3g anew/advance:%.1f kchanges/s:%.3g touched:%.0f "
         "fell_back:%.0f "
         "megabytes:%.0f");
-    follow_graph(&b, table, BENCH_SIZE(&b, 13, 18));
+    follow_graph(&b, table, b.quick ? "rmat:13,16" : "rmat:18,16", BENCH_SIZE(&b, 13, 18));
+    follow_graph(&b, table, b.quick ? "poisson2d5:100" : "poisson2d5:1000", 0);
     return bench_end(&b);
 }

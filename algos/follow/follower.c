@@ -87,7 +87,7 @@ static dcsr_status check_shape(const dcsr_follower *f, const dcsr_view_shape *sh
 static dcsr_status begin_anew(dcsr_follower *f, dcsr_view *view, uint64_t vertices)
 {
     dcsr_i_links links;
-    dcsr_status status = dcsr_i_links_fill(&links, view, f->kind->weighted);
+    dcsr_status status = dcsr_i_links_fill(&links, view, f->kind->weighted, f->kind->only_out);
     if (status) return status;
     status = grow_arrays(f, vertices);
     if (status) {
@@ -165,7 +165,6 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     if (there == (change->kind == DCSR_I_INSERTED)) return DCSR_OK;
     change->marked = place != UINT64_MAX && f->links.way[place] & DCSR_I_LINK_MARK;
     if (there && kind->weighted) change->old = f->links.out[place];
-    if (kind->before && !f->anew) kind->before(f, change);
     if (change->kind == DCSR_I_REMOVED) {
         change->link = dcsr_i_links_remove(&f->links, change->from, change->to);
     } else {
@@ -325,7 +324,8 @@ dcsr_status dcsr_follower_get_info(const dcsr_follower *f, dcsr_follower_info *i
     *info = (dcsr_follower_info){.name = f->kind->name,
                                  .version = f->version,
                                  .vertices = f->vertices,
-                                 .links = (f->links.count + f->links.loops) / 2,
+                                 .links = f->kind->only_out ? f->links.count
+                                                            : (f->links.count + f->links.loops) / 2,
                                  .bytes = sizeof *f + dcsr_i_links_bytes(&f->links)};
     for (int a = 0; a < DCSR_I_FOLLOW_ARRAYS; a++)
         if (f->array[a]) info->bytes += f->room * f->kind->size[a];

@@ -25,18 +25,20 @@ typedef struct dcsr_i_link_row {
 
 typedef struct dcsr_i_links {
     dcsr_context *context;
+    bool only_out; /* rows have no IN */
     uint64_t vertices, vertex_room;
     dcsr_i_link_row *row;
     uint64_t used, room; /* places: taken by rows, and all */
-    uint64_t count;      /* places that hold a link: two for each, one for a loop */
+    uint64_t count;      /* places that hold a link: two for each, one for a loop, or with only_out */
     uint64_t loops;
     uint32_t *end;      /* of each place */
     unsigned char *way; /* DCSR_I_LINK_* */
     double *out, *in;   /* weights of the edge from the row's vertex and to it; NULL: none are kept */
 } dcsr_i_links;
 
-/* Takes all edges of a square view, whose values become weights if that is wanted. On failure there are none. */
-dcsr_status dcsr_i_links_fill(dcsr_i_links *links, dcsr_view *view, bool weighted);
+/* Takes all edges of a square view, whose values become weights if that is wanted; if only_out is, a link stands in the
+ * row of the vertex alone from which its edge leads. On failure there are none. */
+dcsr_status dcsr_i_links_fill(dcsr_i_links *links, dcsr_view *view, bool weighted, bool only_out);
 void dcsr_i_links_free(dcsr_i_links *links);
 /* More vertices, without edges. On failure nothing has changed. */
 dcsr_status dcsr_i_links_grow(dcsr_i_links *links, uint64_t vertices);

@@ -166,6 +166,46 @@ Test(followers_calls, of_pagerank_keep_to_the_options)
     test_close(context);
 }
 
+/* Nothing adds up over many advances, also where rounding is as much as the tolerance. */
+Test(followers_calls, of_pagerank_stay_within_the_tolerance)
+{
+    static const double tolerances[] = {1e-6, 1e-13, 1e-17};
+    const uint64_t steps = (uint64_t)TEST_SIZE(2000, 400, 60);
+    for (int t = 0; t < 3; t++) {
+        const double tolerance = tolerances[t];
+        const dcsr_pagerank_options exact = {.tolerance = 1e-15, .max_iterations = 400};
+        history h;
+        dcsr_follower *f;
+        double *rank = test_allocate(50, sizeof *rank);
+        history_begin(&h, 7, DCSR_PATTERN, DCSR_POLICY_DEFAULT, 50);
+        dcsr_view *view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        TEST_OK(dcsr_follow_pagerank(&f, view, &(dcsr_pagerank_options){.tolerance = tolerance}));
+        dcsr_view_destroy(view);
+        for (uint64_t s = 0; s < steps; s++) {
+            dcsr_follow_report report;
+            dcsr_followed_ranks found;
+            double difference = 0;
+            history_change(&h, true, 2);
+            if (s > 40) history_remove(&h, 3);
+            view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+            TEST_OK(dcsr_follower_advance(f, view, &report));
+            cr_assert(t || report.anew == DCSR_FOLLOW_KEPT || s < 40);
+            if (s % 20 == 19) {
+                TEST_OK(dcsr_follower_get_ranks(f, &found));
+                TEST_OK(dcsr_pagerank(rank, NULL, view, &exact));
+                for (uint64_t v = 0; v < 50; v++) difference += fabs(rank[v] - found.rank[v]);
+                cr_assert(found.residual <= tolerance + 1e-15, "%g: %g left", tolerance, found.residual);
+                cr_assert(difference <= 2 * (tolerance + 1e-15) / 0.15, "%g differ by %g", tolerance,
+                          difference);
+            }
+            dcsr_view_destroy(view);
+        }
+        free(rank);
+        dcsr_follower_destroy(f);
+        history_end(&h);
+    }
+}
+
 /* A ring that is cut has other core numbers all around; a path that is cut in the middle has two long sides. */
 Test(followers_calls, compute_anew_what_reaches_far)
 {
