@@ -5,6 +5,8 @@
 
 /* Computed anew if more than one in this many entries differ. */
 enum { LARGE = 4 };
+/* So many changes before it is applied, memory is asked for what one reads. */
+enum { AHEAD = 16 };
 /* Positions that are looked up at once. */
 enum { PART = 256 };
 
@@ -176,11 +178,22 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     return DCSR_OK;
 }
 
+/* Entry k of the list is soon to be applied. */
+static inline void expect(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k,
+                          void (*of)(const dcsr_i_links *, uint32_t))
+{
+    if (k >= list->nnz) return;
+    of(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) of(&f->links, list->col_indices[k]);
+}
+
 static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr_i_change_kind kind,
                               const bool *stays)
 {
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < list->nnz && !status; k++) {
+        expect(f, list, k + AHEAD, dcsr_i_links_expect_row);
+        expect(f, list, k + AHEAD / 2, dcsr_i_links_expect_places);
         if (stays && stays[k]) continue;
         dcsr_i_change change = {.kind = kind, .from = list->row_indices[k], .to = list->col_indices[k]};
         if (f->kind->weighted && list->new_values)

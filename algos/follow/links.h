@@ -52,6 +52,22 @@ bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to);
 /* The place of the link from u to v, or UINT64_MAX. */
 uint64_t dcsr_i_links_find(const dcsr_i_links *links, uint32_t u, uint32_t v);
 
+/* Asks for what is about to be read, so that memory is waited for many times at once: first of where a row is, then of
+ * its beginning. */
+static inline void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u)
+{
+    __builtin_prefetch(links->row + u);
+}
+static inline void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
+{
+    enum { LINE = 64, MOST = 512 };
+    const uint64_t begin = links->row[u].begin,
+                   length = links->row[u].length < MOST ? links->row[u].length : MOST;
+    const char *end = (const char *)(links->end + begin), *way = (const char *)(links->way + begin);
+    for (uint64_t b = 0; b < length * sizeof *links->end; b += LINE) __builtin_prefetch(end + b);
+    for (uint64_t b = 0; b < length; b += LINE) __builtin_prefetch(way + b);
+}
+
 /* Bytes that it takes. */
 uint64_t dcsr_i_links_bytes(const dcsr_i_links *links);
 

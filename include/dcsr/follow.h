@@ -122,7 +122,7 @@ DCSR_API dcsr_status dcsr_follower_get_component_count(const dcsr_follower *foll
 
 /* Triangles, as dcsr_triangles() finds them: changes are applied one after the other, and each pair of vertices that
  * gets its first or loses its last edge has its common neighbours looked for: those of the vertex with fewer of them
- * in the sorted list of the other. Memory: 8 n bytes. */
+ * in the sorted list of the other, block by block. Memory: 8 n bytes. */
 DCSR_API dcsr_status dcsr_follow_triangles(dcsr_follower **follower, dcsr_view *view);
 
 typedef struct dcsr_followed_triangles {
