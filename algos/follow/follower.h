@@ -24,7 +24,7 @@ typedef struct dcsr_i_change {
     double weight, old; /* where weights are kept */
 } dcsr_i_change;
 
-enum { DCSR_I_FOLLOW_ARRAYS = 8, DCSR_I_FOLLOW_LITTLE = 1000 };
+enum { DCSR_I_FOLLOW_ARRAYS = 13, DCSR_I_FOLLOW_LITTLE = 1000 };
 
 /* What makes followers differ; functions may be NULL but for the first. */
 typedef struct dcsr_i_follow_kind {

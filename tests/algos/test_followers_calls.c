@@ -206,6 +206,37 @@ Test(followers_calls, of_pagerank_stay_within_the_tolerance)
     }
 }
 
+/* Vertices that are moved in their order again and again, so that labels run out and are spread. */
+Test(followers_calls, of_cores_keep_their_order)
+{
+    enum { N = 48 };
+    const uint64_t steps = (uint64_t)TEST_SIZE(6000, 1500, 150);
+    history h;
+    dcsr_follower *f;
+    dcsr_followed_cores found;
+    uint32_t core[N];
+    history_begin(&h, 4, DCSR_PATTERN, DCSR_POLICY_DEFAULT, N);
+    dcsr_view *view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_follow_kcore(&f, view));
+    dcsr_view_destroy(view);
+    for (uint64_t s = 0; s < steps; s++) {
+        if (s % 400 < 150 || s % 2)
+            history_change(&h, true, 1);
+        else
+            history_remove(&h, 1);
+        view = test_view(h.matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        TEST_OK(dcsr_follower_advance(f, view, NULL));
+        TEST_OK(dcsr_follower_get_cores(f, &found));
+        TEST_OK(dcsr_kcore(core, NULL, view, NULL));
+        dcsr_view_destroy(view);
+        for (uint64_t v = 0; v < N; v++)
+            cr_assert(found.core[v] == core[v], "step %d, vertex %d: %u, not %u", (int)s, (int)v,
+                      found.core[v], core[v]);
+    }
+    dcsr_follower_destroy(f);
+    history_end(&h);
+}
+
 /* A ring that is cut has other core numbers all around; a path that is cut in the middle has two long sides. */
 Test(followers_calls, compute_anew_what_reaches_far)
 {
