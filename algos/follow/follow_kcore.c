@@ -1,8 +1,8 @@
 /* follow_kcore.c: core numbers that follow a matrix, link by link.
  *
  * Vertices are kept in an order in which they may be peeled off: by core number, and among those of one in a list with
- * labels that ascend. Of its neighbours no more stand behind a vertex than its core number says. A link adds one to what
- * is behind the first of its ends; where that is still no more than the core number K, nothing else changes. Else
+ * labels that ascend. Of its neighbours no more stand behind a vertex than its core number says. A link adds one to
+ * what is behind the first of its ends; where that is still no more than the core number K, nothing else changes. Else
  * vertices with K are gone through in their order from there on (Y. Zhang, J. Yu, Y. Zhang, L. Qin 2017, as simplified
  * by B. Guo, E. Sekerinski 2022):
  *

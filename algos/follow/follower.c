@@ -91,7 +91,8 @@ static dcsr_status begin_anew(dcsr_follower *f, dcsr_view *view, uint64_t vertic
     dcsr_i_links links;
     dcsr_status status = dcsr_i_links_fill(&links, view, f->kind->weighted, f->kind->only_out);
     if (status) return status;
-    status = grow_arrays(f, vertices);
+    if (f->kind->reserve) status = f->kind->reserve(f, vertices);
+    if (!status) status = grow_arrays(f, vertices);
     if (status) {
         dcsr_i_links_free(&links);
         return status;
@@ -149,6 +150,7 @@ void dcsr_follower_destroy(dcsr_follower *f)
     if (!f) return;
     dcsr_context *context = f->context;
     free_arrays(f);
+    if (f->kind->release) f->kind->release(f);
     dcsr_i_links_free(&f->links);
     dcsr_view *view = f->view;
     dcsr_context_free(context, f, 1, sizeof *f);
@@ -249,7 +251,8 @@ static dcsr_status grow(dcsr_follower *f, uint64_t vertices)
 {
     const uint64_t old = f->vertices;
     if (vertices == old) return DCSR_OK;
-    dcsr_status status = grow_arrays(f, vertices);
+    dcsr_status status = f->kind->reserve ? f->kind->reserve(f, vertices) : DCSR_OK;
+    if (!status) status = grow_arrays(f, vertices);
     if (!status) status = dcsr_i_links_grow(&f->links, vertices);
     if (status) return status;
     f->vertices = vertices;
@@ -340,6 +343,7 @@ dcsr_status dcsr_follower_get_info(const dcsr_follower *f, dcsr_follower_info *i
                                  .links = f->kind->only_out ? f->links.count
                                                             : (f->links.count + f->links.loops) / 2,
                                  .bytes = sizeof *f + dcsr_i_links_bytes(&f->links)};
+    if (f->bits) info->bytes += (f->bit_rows + 1) * f->words * sizeof *f->bits;
     for (int a = 0; a < DCSR_I_FOLLOW_ARRAYS; a++)
         if (f->array[a]) info->bytes += f->room * f->kind->size[a];
     return DCSR_OK;
@@ -351,8 +355,9 @@ dcsr_status dcsr_i_follow_check(const dcsr_follower *f, const void *found, const
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", kind->getter,
                                 f ? "the place for the result" : "follower");
     if (f->kind != kind)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: it follows %s; that is told by %s()",
-                                kind->getter, f->kind->name, f->kind->getter);
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "%s: this follower follows %s, not %s; ask it with %s()", kind->getter,
+                                f->kind->name, kind->name, f->kind->getter);
     if (!f->valid)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "%s: there is no result since advancing failed; advance again", kind->getter);

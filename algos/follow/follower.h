@@ -33,6 +33,9 @@ typedef struct dcsr_i_follow_kind {
     bool only_out;                     /* needs no edges by the vertex to which they lead */
     uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
+    /* Room for so many vertices in what has no place in the arrays. On failure nothing has changed. */
+    dcsr_status (*reserve)(dcsr_follower *f, uint64_t vertices);
+    void (*release)(dcsr_follower *f); /* frees that */
     /* The result of the view, of which the links are. Arrays have anything in them. */
     dcsr_status (*anew)(dcsr_follower *f, dcsr_view *view);
     /* Vertices from `old` on are new, without edges; arrays are zero there. */
@@ -56,13 +59,15 @@ struct dcsr_follower {
     dcsr_follow_anew anew; /* other than KEPT: following was given up */
     /* What is known besides arrays. */
     uint64_t source;   /* of paths */
-    uint64_t count;    /* components; triangles; vertices or blocks of them in a list */
+    uint64_t count;    /* components; triangles; pairs; vertices or blocks of them in a list */
     uint64_t negative; /* negative weights */
     bool mixed; /* there were some when distances were computed last; then what dcsr_sssp() has told: */
     dcsr_sssp_result paths;
     double damping, tolerance;
     double mass, residuals; /* sums over all vertices: of ranks before they are scaled, of |residuals| */
     double rounded;         /* what rounding may have added to residuals, in sum */
+    /* Of a closure: rows of bits, one more than bit_rows, of so many words each; vertices with edges that have gone. */
+    uint64_t *bits, bit_rows, words, noted, memory_limit;
     const double *personal; /* while the follower is made */
     bool is_personal;
 };

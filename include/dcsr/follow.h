@@ -43,6 +43,7 @@
 #ifndef DCSR_FOLLOW_H
 #define DCSR_FOLLOW_H
 
+#include <dcsr/closure.h>
 #include <dcsr/diff.h>
 #include <dcsr/graph.h>
 
@@ -208,6 +209,38 @@ typedef struct dcsr_followed_cores {
 } dcsr_followed_cores;
 /* Cost: O(n). */
 DCSR_API dcsr_status dcsr_follower_get_cores(dcsr_follower *follower, dcsr_followed_cores *found);
+
+/* ---- Closure ---- */
+
+/* The transitive closure, as dcsr_closure() finds it, in rows of bits: n * n / 8 bytes. Where these are beyond
+ * options->memory_limit (0: the machine's memory) the call is refused, and so is an advance to a matrix that has become
+ * too large: OUT_OF_MEMORY, and the message says how much it would be. options may be NULL.
+ *
+ * An edge u -> v that comes: rows that have u, but not v, get what v reaches: a look at each row, and n / 64 words for
+ * each that changes. Edges that go: rows that have the vertex of one that is missed are computed again from the edges
+ * of their vertices, O(edges * n / 64); the report's `touched` says how many rows were. As many rows added to as there
+ * are edges, in sum: computed anew. Memory besides: 29 n bytes, and edges as for PageRank. */
+DCSR_API dcsr_status dcsr_follow_closure(dcsr_follower **follower, dcsr_view *view,
+                                         const dcsr_closure_options *options);
+
+typedef struct dcsr_followed_closure {
+    uint64_t version, vertices;
+    uint64_t pairs;          /* entries of the closure */
+    uint64_t most;           /* the largest of: */
+    const uint32_t *reached; /* how many vertices each reaches */
+} dcsr_followed_closure;
+/* Cost: O(n). */
+DCSR_API dcsr_status dcsr_follower_get_closure(const dcsr_follower *follower, dcsr_followed_closure *found);
+
+/* What a vertex reaches: v, if bits[v / 64] >> v % 64 & 1. */
+typedef struct dcsr_followed_row {
+    uint64_t version, vertices;
+    uint64_t reached;
+    const uint64_t *bits; /* (vertices + 63) / 64 */
+} dcsr_followed_row;
+/* Errors: INDEX_OUT_OF_RANGE (`from` is no vertex). Cost: O(1). */
+DCSR_API dcsr_status dcsr_follower_get_closure_row(const dcsr_follower *follower, uint64_t from,
+                                                   dcsr_followed_row *found);
 
 #ifdef __cplusplus
 }
