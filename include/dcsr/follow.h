@@ -242,6 +242,17 @@ typedef struct dcsr_followed_row {
 DCSR_API dcsr_status dcsr_follower_get_closure_row(const dcsr_follower *follower, uint64_t from,
                                                    dcsr_followed_row *found);
 
+/* ---- By name ---- */
+
+/* The name of what the followers of a kind follow, as dcsr_follower_info has it, by number from 0 on; NULL beyond the
+ * last. The text is constant. */
+DCSR_API const char *dcsr_follow_name(uint64_t kind);
+
+/* Makes a follower by that name, with default options. Only levels and distances have a source. Errors besides:
+ * INVALID_ARGUMENT (no such name). */
+DCSR_API dcsr_status dcsr_follow_named(dcsr_follower **follower, const char *name, dcsr_view *view,
+                                       uint64_t source);
+
 #ifdef __cplusplus
 }
 #endif

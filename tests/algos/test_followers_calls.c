@@ -105,6 +105,21 @@ Test(followers_calls, refuse_what_they_cannot_follow)
                  dcsr_follower_get_triangles(f, &triangles));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follower_get_distances(f, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_follower_get_info(f, NULL));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "follows sssp, not triangles; ask it with",
+                 dcsr_follower_get_triangles(f, &triangles));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "name is NULL", dcsr_follow_named(&none, NULL, view, 0));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "nothing is called \"ranks\"",
+                 dcsr_follow_named(&none, "ranks", view, 0));
+    TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "source 4", dcsr_follow_named(&none, "bfs", view, 4));
+    cr_assert_null(none);
+    for (uint64_t k = 0; k < KINDS; k++) {
+        dcsr_follower *named;
+        TEST_OK(dcsr_follow_named(&named, dcsr_follow_name(k), view, 0));
+        TEST_OK(dcsr_follower_get_info(named, &info));
+        cr_assert_str_eq(info.name, dcsr_follow_name(k));
+        dcsr_follower_destroy(named);
+    }
+    cr_assert_null(dcsr_follow_name(KINDS));
     /* A weight that is none; then the source goes. */
     TEST_INSERT(matrix, {3, 1, NAN});
     dcsr_view *later = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
