@@ -5,18 +5,18 @@
  * An edge u -> v that comes: if row u has v, nothing changes. Else u and each row that has u get v and what v reaches,
  * unless they have v already (T. Ibaraki, N. Katoh 1983; semi-naive, as what is new goes through the new edge).
  *
- * An edge u -> v that goes is noted, unless another edge of u leads to a vertex that reaches v without u, nor by a
- * noted edge: then it is not missed. Rows that have the vertex of a noted edge are affected, and no others. These are
- * computed again from the edges that are left (delete and derive again: A. Gupta, I. Mumick, V. Subrahmanian 1993):
- * strongly connected components among them are found (R. Tarjan 1972), which completes each after all that it leads
- * to, and get the sum of the rows to which their edges lead. Computing anew is that with all rows affected. */
+ * An edge u -> v that goes is not missed if u reaches v all the same, which a short search may find; else it is noted.
+ * Rows that have the vertex of a noted edge are affected, and no others. These are computed again from the edges that
+ * are left (delete and derive again: A. Gupta, I. Mumick, V. Subrahmanian 1993): strongly connected components among
+ * them are found (R. Tarjan 1972), which completes each after all that it leads to, and get the sum of the rows to
+ * which their edges lead. Computing anew is that with all rows affected. */
 #include "algos/follow/follower.h"
 #include <string.h>
 #include <unistd.h>
 
 enum { ORDER, LOW, STACK, CALLS, EDGE, COUNT, NOTED, STATE };
-enum { AFFECTED = 1, STACKED = 2, SOURCE = 4 };
-enum { MOST_NOTED = 64 }; /* beyond, edges that go are noted without a look at others */
+enum { AFFECTED = 1, STACKED = 2, SOURCE = 4, MET = 8 };
+enum { MOST_EDGES = 2000 }; /* that a search goes along for a path in place of an edge that went */
 
 typedef struct reach {
     const dcsr_i_links *l;
@@ -234,20 +234,29 @@ static void come(dcsr_follower *f, const reach *r, uint32_t u, uint32_t v)
         if ((x == u || has(r, x, u)) && !has(r, x, v)) add(f, r, x, v);
 }
 
-/* Whether v is reached from u as before, by an edge to a vertex that does not depend on those that went. */
-static bool is_reached_still(const dcsr_follower *f, const reach *r, uint32_t u, uint32_t v)
+/* Whether a search from u, along some edges at most, finds v. What does not reach v by its row never will. */
+static bool is_reached_still(const reach *r, uint32_t u, uint32_t v)
 {
-    if (f->noted > MOST_NOTED) return false;
-    for (DCSR_I_EACH_LINK(k, r->l, u)) {
-        const uint32_t y = r->l->end[k];
-        if (y != u && !has(r, y, u) && has(r, y, v) && !is_affected(f, r, y)) return true;
-    }
-    return false;
+    uint64_t head = 0, tail = 0, edges = 0;
+    bool found = false;
+    r->state[u] |= MET;
+    for (r->calls[tail++] = u; head < tail && !found && edges < MOST_EDGES; head++)
+        for (DCSR_I_EACH_LINK(k, r->l, r->calls[head])) {
+            const uint32_t y = r->l->end[k];
+            edges++;
+            found |= y == v;
+            if (found || edges >= MOST_EDGES) break;
+            if (r->state[y] & MET || !has(r, y, v)) continue;
+            r->state[y] |= MET;
+            r->calls[tail++] = y;
+        }
+    for (uint64_t i = 0; i < tail; i++) r->state[r->calls[i]] &= (unsigned char)~MET;
+    return found;
 }
 
 static void go(dcsr_follower *f, const reach *r, uint32_t u, uint32_t v)
 {
-    if (r->state[u] & SOURCE || is_reached_still(f, r, u, v)) return;
+    if (r->state[u] & SOURCE || is_reached_still(r, u, v)) return;
     r->state[u] |= SOURCE;
     r->noted[f->noted++] = u;
 }

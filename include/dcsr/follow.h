@@ -217,8 +217,9 @@ DCSR_API dcsr_status dcsr_follower_get_cores(dcsr_follower *follower, dcsr_follo
  * too large: OUT_OF_MEMORY, and the message says how much it would be. options may be NULL.
  *
  * An edge u -> v that comes: rows that have u, but not v, get what v reaches: a look at each row, and n / 64 words for
- * each that changes. Edges that go: rows that have the vertex of one that is missed are computed again from the edges
- * of their vertices, O(edges * n / 64); the report's `touched` says how many rows were. As many rows added to as there
+ * each that changes. Edges that go: where a search along 2000 edges finds no other way between the ends of one, rows
+ * that have its vertex are computed again from the edges of their vertices, O(edges * n / 64); the report's `touched`
+ * says how many rows were. As many rows added to as there
  * are edges, in sum: computed anew. Memory besides: 29 n bytes, and edges as for PageRank. */
 DCSR_API dcsr_status dcsr_follow_closure(dcsr_follower **follower, dcsr_view *view,
                                          const dcsr_closure_options *options);
