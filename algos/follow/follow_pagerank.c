@@ -4,27 +4,34 @@
  *
  * where p is how chance is shared out. The factor takes care of vertices without edges: the rank that they lose comes
  * back in proportion to p, so it scales x and no more. So an edge has no influence on what it does not lead to.
- * Residuals are what the right side is more than the left. A vertex with changed edges takes back what it has handed on
- * along the old ones, and hands on along the new ones; then residuals are pushed: added to their x, and handed on, the
- * larger ones first, until their sum is small enough. A push takes a part of 1 - d of its residual away. */
+ * Residuals are what the right side is more than the left.
+ *
+ * An edge that comes or goes makes two of them, whatever the degree of its vertex u: x[u] becomes greater or less, so
+ * that what u hands on along its other edges stays as it was (H. Zhang, P. Lofgren, A. Goel 2016). Then residuals are
+ * pushed: added to their x, and handed on. A push takes at least a part of 1 - d of its residual away, and costs the
+ * degree of its vertex; so those that are largest for their cost go first, in sweeps with a threshold that falls, over
+ * the vertices whose residuals have changed (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). What rounding may have
+ * added is counted; residuals are computed again from the edges before it is much. */
 #include "algos/follow/follower.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { X, RESIDUAL, DEGREE, QUEUE, STATE, LIST, RANK, CHANCE };
-enum { QUEUED = 1, LISTED = 2, TAKEN_BACK = 4 };
-enum { FINER = 4 }; /* each threshold is the one before, divided by this */
-enum { SPARE = 4 }; /* a result computed anew has an error this many times below the tolerance */
+enum { X, RESIDUAL, BLOCKS, LISTED, RANK, CHANCE };
+enum { BLOCK = 8 };      /* vertices that are listed together: their residuals share a cache line */
+enum { LEAST_COST = 4 }; /* of a push, in edges */
+enum { FINER = 4 };      /* each threshold is the one before, divided by this */
+enum { MANY = 32 };      /* where one in so many blocks is listed, the list is brought into order */
+enum { SPARE = 4 };      /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
 
 typedef struct walk {
     const dcsr_i_links *l;
     double damping;
-    uint64_t n;
+    uint64_t n, all; /* vertices, blocks */
     double *x, *residual;
-    uint32_t *degree;
-    uint32_t *queue, *list; /* list: vertices whose residuals have changed */
-    unsigned char *state;
+    uint32_t *blocks; /* those with residuals that have changed, f->count of them */
+    unsigned char *listed;
 } walk;
 
 static walk walk_of(const dcsr_follower *f)
@@ -32,90 +39,18 @@ static walk walk_of(const dcsr_follower *f)
     return (walk){.l = &f->links,
                   .damping = f->damping,
                   .n = f->vertices,
+                  .all = (f->vertices + BLOCK - 1) / BLOCK,
                   .x = f->array[X],
                   .residual = f->array[RESIDUAL],
-                  .degree = f->array[DEGREE],
-                  .queue = f->array[QUEUE],
-                  .list = f->array[LIST],
-                  .state = f->array[STATE]};
+                  .blocks = f->array[BLOCKS],
+                  .listed = f->array[LISTED]};
 }
 
-/* What the sum of residuals may be. */
+/* What the sum of residuals may be. Of a tolerance that rounding does not let be reached, half is good enough. */
 static double enough(const dcsr_follower *f)
 {
-    return f->tolerance * f->mass;
-}
-
-static void list(dcsr_follower *f, const walk *w, uint32_t v)
-{
-    if (w->state[v] & LISTED) return;
-    w->state[v] |= LISTED;
-    w->list[f->count++] = v;
-}
-
-/* A ring of vertices with a residual above the threshold, each once. */
-typedef struct ring {
-    uint64_t head, count;
-    double threshold;
-} ring;
-
-static void enqueue(const walk *w, ring *r, uint32_t v)
-{
-    if (fabs(w->residual[v]) <= r->threshold || w->state[v] & QUEUED) return;
-    const uint64_t at = r->head + r->count++;
-    w->state[v] |= QUEUED;
-    w->queue[at < w->n ? at : at - w->n] = v;
-}
-
-/* Hands `amount` on along the edges of a vertex, evenly. */
-static void hand_on(dcsr_follower *f, const walk *w, uint32_t u, double amount, ring *r)
-{
-    dcsr_i_follow_work(f, w->l->row[u].length);
-    if (!w->degree[u]) return;
-    const double part = w->damping * amount / w->degree[u];
-    for (DCSR_I_EACH_LINK(k, w->l, u)) {
-        if (!(w->l->way[k] & DCSR_I_LINK_OUT)) continue;
-        const uint32_t v = w->l->end[k];
-        const double before = fabs(w->residual[v]);
-        w->residual[v] += part;
-        f->residuals += fabs(w->residual[v]) - before;
-        list(f, w, v);
-        if (r) enqueue(w, r, v);
-    }
-}
-
-static void push(dcsr_follower *f, const walk *w, ring *r)
-{
-    while (r->count && !f->anew && f->residuals > enough(f)) {
-        const uint32_t v = w->queue[r->head];
-        const double residual = w->residual[v];
-        r->head = r->head + 1 < w->n ? r->head + 1 : 0;
-        r->count--;
-        w->state[v] &= (unsigned char)~QUEUED;
-        w->x[v] += residual;
-        w->residual[v] = 0;
-        f->mass += residual;
-        f->residuals -= fabs(residual);
-        f->touched++;
-        hand_on(f, w, v, residual, r);
-    }
-}
-
-/* Pushes until residuals are small enough: with thresholds below the largest of those that have changed, at last of all
- * vertices. */
-static void push_all(dcsr_follower *f, const walk *w)
-{
-    const double least = enough(f) / 2 / (double)w->n;
-    ring r = {0};
-    for (uint64_t i = 0; i < f->count; i++) r.threshold = fmax(r.threshold, fabs(w->residual[w->list[i]]));
-    while (f->residuals > enough(f) && !f->anew && r.threshold > 0) {
-        r.threshold = r.threshold / FINER > least ? r.threshold / FINER : least * (r.threshold > least);
-        for (uint64_t v = 0; v < w->n && r.threshold <= least; v++) list(f, w, (uint32_t)v);
-        for (uint64_t i = 0; i < f->count; i++) enqueue(w, &r, w->list[i]);
-        push(f, w, &r);
-    }
-    for (uint64_t i = 0; i < f->count; i++) w->state[w->list[i]] = 0;
-    f->count = 0;
+    const double most = f->tolerance * f->mass;
+    return fmax(most - f->rounded, most / 2);
 }
 
 /* Sums without what rounding has added to them. */
@@ -129,6 +64,127 @@ static void sum_up(dcsr_follower *f)
     }
 }
 
+/* ---- Pushing ---- */
+
+static void list_all(dcsr_follower *f, const walk *w)
+{
+    for (uint64_t b = 0; b < w->all; b++) w->blocks[b] = (uint32_t)b;
+    memset(w->listed, 1, w->all);
+    f->count = w->all;
+    sum_up(f);
+}
+
+/* Blocks that lie side by side are read faster in their order. */
+static void put_in_order(dcsr_follower *f, const walk *w)
+{
+    uint64_t count = 0;
+    if (f->count < w->all / MANY) return;
+    for (uint64_t b = 0; b < w->all; b++) {
+        w->blocks[count] = (uint32_t)b;
+        count += w->listed[b];
+    }
+}
+
+static void add(dcsr_follower *f, const walk *w, uint32_t v, double amount)
+{
+    const double before = w->residual[v], after = before + amount;
+    w->residual[v] = after;
+    f->residuals += fabs(after) - fabs(before);
+    f->rounded += DBL_EPSILON * fabs(after);
+    if (!w->listed[v / BLOCK]) w->blocks[f->count++] = v / BLOCK;
+    w->listed[v / BLOCK] = 1;
+}
+
+/* Hands `amount` on along the edges of a vertex, evenly: add() for each. */
+static void hand_on(dcsr_follower *f, const walk *w, uint32_t u, double amount)
+{
+    const uint64_t degree = w->l->row[u].length;
+    const uint32_t *end = w->l->end + w->l->row[u].begin;
+    const double part = w->damping * amount / (double)(degree ? degree : 1);
+    double *residual = w->residual, more = 0;
+    unsigned char *listed = w->listed;
+    uint64_t count = f->count;
+    for (uint64_t k = 0; k < degree; k++) {
+        const uint32_t v = end[k], block = v / BLOCK;
+        const double before = residual[v], after = before + part;
+        residual[v] = after;
+        more += fabs(after) - fabs(before);
+        if (listed[block]) continue;
+        listed[block] = 1;
+        w->blocks[count++] = block;
+    }
+    f->count = count;
+    f->residuals += more;
+    f->rounded += DBL_EPSILON * (double)degree * f->residuals; /* each is less than their sum */
+}
+
+static void push(dcsr_follower *f, const walk *w, uint32_t v)
+{
+    const double residual = w->residual[v];
+    w->x[v] += residual;
+    w->residual[v] = 0;
+    f->mass += residual;
+    f->residuals -= fabs(residual);
+    f->rounded += DBL_EPSILON * fabs(w->x[v]);
+    f->touched++;
+    hand_on(f, w, v, residual);
+}
+
+static uint64_t end_of(const walk *w, uint64_t block)
+{
+    return (block + 1) * BLOCK < w->n ? (block + 1) * BLOCK : w->n;
+}
+
+/* Pushes what is more than `threshold` for each edge along which it goes. Blocks that are listed meanwhile have their
+ * turn as well. Whether there was something to push. */
+static bool sweep(dcsr_follower *f, const walk *w, double threshold)
+{
+    const uint64_t touched = f->touched;
+    for (uint64_t i = 0; i < f->count && f->residuals > enough(f) && !f->anew; i++) {
+        uint64_t edges = 0;
+        for (uint64_t v = w->blocks[i] * (uint64_t)BLOCK, end = end_of(w, w->blocks[i]); v < end; v++) {
+            const double residual = fabs(w->residual[v]);
+            if (residual <= threshold * LEAST_COST) continue;
+            const uint64_t degree = w->l->row[v].length;
+            if (residual <= threshold * (double)(LEAST_COST + degree)) continue;
+            push(f, w, (uint32_t)v);
+            edges += degree;
+        }
+        dcsr_i_follow_work(f, edges);
+    }
+    return f->touched > touched;
+}
+
+/* The largest residual that is listed. */
+static double largest(const dcsr_follower *f, const walk *w)
+{
+    double most = 0;
+    for (uint64_t i = 0; i < f->count; i++)
+        for (uint64_t v = w->blocks[i] * (uint64_t)BLOCK, end = end_of(w, w->blocks[i]); v < end; v++)
+            most = fmax(most, fabs(w->residual[v]));
+    return most;
+}
+
+/* Pushes until residuals are small enough. Where all vertices are below the last threshold, so is their sum; but the
+ * sum of ranks, which it depends on, may have become less. */
+static void push_all(dcsr_follower *f, const walk *w)
+{
+    double last = enough(f) / (double)(w->l->count + LEAST_COST * w->n);
+    double threshold = fmax(largest(f, w) / LEAST_COST / FINER, last);
+    while (f->residuals > enough(f) && !f->anew) {
+        put_in_order(f, w);
+        if (!sweep(f, w, threshold) && threshold <= last) {
+            if (f->count == w->all) last /= 2;
+            list_all(f, w);
+        }
+        threshold = fmax(threshold / FINER, last);
+    }
+    for (uint64_t i = 0; i < f->count; i++) w->listed[w->blocks[i]] = 0;
+    f->count = 0;
+}
+
+/* ---- All vertices ---- */
+
 /* What a walk gets at each vertex where it starts anew. */
 static double *chances_of(const dcsr_follower *f)
 {
@@ -139,6 +195,17 @@ static double *chances_of(const dcsr_follower *f)
         else if (f->personal)
             chance[v] = f->personal[v];
     return chance;
+}
+
+/* Residuals from the edges. All are listed then. */
+static void compute_residuals(dcsr_follower *f, const walk *w)
+{
+    const double *chance = f->array[CHANCE];
+    list_all(f, w);
+    for (uint64_t v = 0; v < w->n; v++) w->residual[v] = chance[v] - w->x[v];
+    f->rounded = 0;
+    for (uint64_t v = 0; v < w->n; v++) hand_on(f, w, (uint32_t)v, w->x[v]);
+    sum_up(f);
 }
 
 static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
@@ -153,27 +220,18 @@ static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
     const walk w = walk_of(f);
     dcsr_status status = dcsr_pagerank(w.x, NULL, view, &options);
     if (status) return status;
-    memset(w.state, 0, n);
     for (uint64_t v = 0; v < n; v++) {
-        w.degree[v] = 0;
-        for (DCSR_I_EACH_LINK(k, w.l, v)) w.degree[v] += w.l->way[k] & DCSR_I_LINK_OUT;
-        if (!w.degree[v]) lost += w.x[v];
+        if (!w.l->row[v].length) lost += w.x[v];
         all += chance[v];
     }
-    for (uint64_t v = 0; v < n; v++) {
-        w.x[v] *= all / (1 - f->damping + f->damping * lost);
-        w.residual[v] = chance[v] - w.x[v];
-    }
-    f->count = f->queued = 0;
-    for (uint64_t v = 0; v < n; v++) list(f, &w, (uint32_t)v);
-    for (uint64_t v = 0; v < n; v++) hand_on(f, &w, (uint32_t)v, w.x[v], NULL);
-    sum_up(f);
+    for (uint64_t v = 0; v < n; v++) w.x[v] *= all / (1 - f->damping + f->damping * lost);
+    compute_residuals(f, &w);
     /* There is nothing to push, unless a view with duplicates has shown edges more than once. */
     do {
         f->anew = DCSR_FOLLOW_KEPT;
         f->work = 0;
+        list_all(f, &w);
         push_all(f, &w);
-        for (uint64_t v = 0; v < n && f->anew; v++) list(f, &w, (uint32_t)v);
     } while (f->anew);
     f->anew = why;
     return DCSR_OK;
@@ -187,32 +245,30 @@ static void grown(dcsr_follower *f, uint64_t old)
     f->mass += (double)(f->vertices - old);
 }
 
-static void before(dcsr_follower *f, const dcsr_i_change *change)
-{
-    const walk w = walk_of(f);
-    const uint32_t u = change->from;
-    if (w.state[u] & TAKEN_BACK) return;
-    w.state[u] |= TAKEN_BACK;
-    w.queue[f->queued++] = u;
-    hand_on(f, &w, u, -w.x[u], NULL);
-}
+/* ---- Changes ---- */
 
 static void after(dcsr_follower *f, const dcsr_i_change *change)
 {
-    uint32_t *degree = f->array[DEGREE];
-    degree[change->from] += change->kind == DCSR_I_INSERTED ? 1 : UINT32_MAX;
+    const walk w = walk_of(f);
+    const uint32_t u = change->from;
+    const double degree = w.l->row[u].length, one = change->kind == DCSR_I_INSERTED ? 1 : -1;
+    if (degree + (degree - one) == 1) { /* the first edge, or the last */
+        add(f, &w, change->to, one * w.damping * w.x[u]);
+        return;
+    }
+    const double each = w.x[u] / (degree - one);
+    w.x[u] += one * each;
+    f->mass += one * each;
+    f->rounded += DBL_EPSILON * fabs(w.x[u]);
+    add(f, &w, u, -one * each);
+    add(f, &w, change->to, one * w.damping * each);
 }
 
 static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
 {
     const walk w = walk_of(f);
     (void)view;
-    for (uint64_t i = 0; i < f->queued; i++) {
-        const uint32_t u = w.queue[i];
-        w.state[u] &= (unsigned char)~TAKEN_BACK;
-        hand_on(f, &w, u, w.x[u], NULL);
-    }
-    f->queued = 0;
+    if (f->rounded > f->tolerance * f->mass / 2) compute_residuals(f, &w);
     push_all(f, &w);
     return DCSR_OK;
 }
@@ -220,18 +276,16 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
 static const dcsr_i_follow_kind kind = {.name = "pagerank",
                                         .call = "dcsr_follow_pagerank",
                                         .getter = "dcsr_follower_get_ranks",
-                                        .patience = 2,
+                                        .only_out = true,
+                                        .patience = 128,
                                         .size = {[X] = sizeof(double),
                                                  [RESIDUAL] = sizeof(double),
-                                                 [DEGREE] = 4,
-                                                 [QUEUE] = 4,
-                                                 [STATE] = 1,
-                                                 [LIST] = 4,
+                                                 [BLOCKS] = 4,
+                                                 [LISTED] = 1,
                                                  [RANK] = sizeof(double),
                                                  [CHANCE] = sizeof(double)},
                                         .anew = anew,
                                         .grown = grown,
-                                        .before = before,
                                         .after = after,
                                         .settle = settle};
 

@@ -4,8 +4,8 @@
  * last of them, and one that loses several goes with the first. */
 #include "algos/follow/follower.h"
 
-/* A list this many times as long as the other is searched; else both are merged. */
-enum { LONGER = 16 };
+/* A list this many times as long as the other is searched; else it is gone through a block at a time. */
+enum { LONGER = 64, BLOCK = 8 };
 
 enum { TRIANGLES };
 
@@ -33,6 +33,19 @@ static const uint32_t *gallop(const uint32_t *at, const uint32_t *end, uint32_t 
     return low;
 }
 
+/* The same block by block. A block is compared as a whole: no branch depends on where in it v is. */
+static const uint32_t *go_to(const uint32_t *at, const uint32_t *end, uint32_t v)
+{
+    while (end - at > BLOCK && at[BLOCK - 1] < v) at += BLOCK;
+    if (end - at > BLOCK) {
+        unsigned before = 0;
+        for (int i = 0; i < BLOCK; i++) before += at[i] < v;
+        return at + before;
+    }
+    while (at < end && *at < v) at++;
+    return at;
+}
+
 static void after(dcsr_follower *f, const dcsr_i_change *change)
 {
     uint64_t *of = f->array[TRIANGLES], count = 0;
@@ -50,10 +63,7 @@ static void after(dcsr_follower *f, const dcsr_i_change *change)
     const uint32_t *many = l->end + l->row[v].begin, *many_end = many + l->row[v].length;
     const bool search = l->row[v].length / LONGER > l->row[u].length;
     for (; few < few_end && many < many_end; few++) {
-        if (search)
-            many = gallop(many, many_end, *few);
-        else
-            while (many < many_end && *many < *few) many++;
+        many = search ? gallop(many, many_end, *few) : go_to(many, many_end, *few);
         if (many == many_end || *many != *few || *few == u || *few == v) continue;
         of[*few] += one;
         count++;

@@ -5,6 +5,8 @@
 
 /* Computed anew if more than one in this many entries differ. */
 enum { LARGE = 4 };
+/* So many changes before it is applied, memory is asked for what one reads. */
+enum { AHEAD = 16 };
 /* Positions that are looked up at once. */
 enum { PART = 256 };
 
@@ -87,9 +89,10 @@ static dcsr_status check_shape(const dcsr_follower *f, const dcsr_view_shape *sh
 static dcsr_status begin_anew(dcsr_follower *f, dcsr_view *view, uint64_t vertices)
 {
     dcsr_i_links links;
-    dcsr_status status = dcsr_i_links_fill(&links, view, f->kind->weighted);
+    dcsr_status status = dcsr_i_links_fill(&links, view, f->kind->weighted, f->kind->only_out);
     if (status) return status;
-    status = grow_arrays(f, vertices);
+    if (f->kind->reserve) status = f->kind->reserve(f, vertices);
+    if (!status) status = grow_arrays(f, vertices);
     if (status) {
         dcsr_i_links_free(&links);
         return status;
@@ -147,6 +150,7 @@ void dcsr_follower_destroy(dcsr_follower *f)
     if (!f) return;
     dcsr_context *context = f->context;
     free_arrays(f);
+    if (f->kind->release) f->kind->release(f);
     dcsr_i_links_free(&f->links);
     dcsr_view *view = f->view;
     dcsr_context_free(context, f, 1, sizeof *f);
@@ -165,7 +169,6 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     if (there == (change->kind == DCSR_I_INSERTED)) return DCSR_OK;
     change->marked = place != UINT64_MAX && f->links.way[place] & DCSR_I_LINK_MARK;
     if (there && kind->weighted) change->old = f->links.out[place];
-    if (kind->before && !f->anew) kind->before(f, change);
     if (change->kind == DCSR_I_REMOVED) {
         change->link = dcsr_i_links_remove(&f->links, change->from, change->to);
     } else {
@@ -177,11 +180,22 @@ static dcsr_status apply(dcsr_follower *f, dcsr_i_change *change)
     return DCSR_OK;
 }
 
+/* Entry k of the list is soon to be applied. */
+static inline void expect(const dcsr_follower *f, const dcsr_diff_list *list, uint64_t k,
+                          void (*of)(const dcsr_i_links *, uint32_t))
+{
+    if (k >= list->nnz) return;
+    of(&f->links, list->row_indices[k]);
+    if (!f->links.only_out) of(&f->links, list->col_indices[k]);
+}
+
 static dcsr_status apply_list(dcsr_follower *f, const dcsr_diff_list *list, dcsr_i_change_kind kind,
                               const bool *stays)
 {
     dcsr_status status = DCSR_OK;
     for (uint64_t k = 0; k < list->nnz && !status; k++) {
+        expect(f, list, k + AHEAD, dcsr_i_links_expect_row);
+        expect(f, list, k + AHEAD / 2, dcsr_i_links_expect_places);
         if (stays && stays[k]) continue;
         dcsr_i_change change = {.kind = kind, .from = list->row_indices[k], .to = list->col_indices[k]};
         if (f->kind->weighted && list->new_values)
@@ -237,7 +251,8 @@ static dcsr_status grow(dcsr_follower *f, uint64_t vertices)
 {
     const uint64_t old = f->vertices;
     if (vertices == old) return DCSR_OK;
-    dcsr_status status = grow_arrays(f, vertices);
+    dcsr_status status = f->kind->reserve ? f->kind->reserve(f, vertices) : DCSR_OK;
+    if (!status) status = grow_arrays(f, vertices);
     if (!status) status = dcsr_i_links_grow(&f->links, vertices);
     if (status) return status;
     f->vertices = vertices;
@@ -325,8 +340,10 @@ dcsr_status dcsr_follower_get_info(const dcsr_follower *f, dcsr_follower_info *i
     *info = (dcsr_follower_info){.name = f->kind->name,
                                  .version = f->version,
                                  .vertices = f->vertices,
-                                 .links = (f->links.count + f->links.loops) / 2,
+                                 .links = f->kind->only_out ? f->links.count
+                                                            : (f->links.count + f->links.loops) / 2,
                                  .bytes = sizeof *f + dcsr_i_links_bytes(&f->links)};
+    if (f->bits) info->bytes += (f->bit_rows + 1) * f->words * sizeof *f->bits;
     for (int a = 0; a < DCSR_I_FOLLOW_ARRAYS; a++)
         if (f->array[a]) info->bytes += f->room * f->kind->size[a];
     return DCSR_OK;
@@ -338,8 +355,9 @@ dcsr_status dcsr_i_follow_check(const dcsr_follower *f, const void *found, const
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", kind->getter,
                                 f ? "the place for the result" : "follower");
     if (f->kind != kind)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: it follows %s; that is told by %s()",
-                                kind->getter, f->kind->name, f->kind->getter);
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                "%s: this follower follows %s, not %s; ask it with %s()", kind->getter,
+                                f->kind->name, kind->name, f->kind->getter);
     if (!f->valid)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "%s: there is no result since advancing failed; advance again", kind->getter);

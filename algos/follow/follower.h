@@ -2,7 +2,6 @@
  *
  *      dcsr_follower_advance        checks, difference of the two views                       follower.c
  *        for each entry that differs, removed ones first, one after the other:
- *          kind->before               the graph is as it was
  *          the copy of the graph      gets the change                                         links.c
  *          kind->after                the graph has changed by this one edge
  *        kind->settle               all edges are as in the view
@@ -25,19 +24,22 @@ typedef struct dcsr_i_change {
     double weight, old; /* where weights are kept */
 } dcsr_i_change;
 
-enum { DCSR_I_FOLLOW_ARRAYS = 8, DCSR_I_FOLLOW_LITTLE = 1000 };
+enum { DCSR_I_FOLLOW_ARRAYS = 13, DCSR_I_FOLLOW_LITTLE = 1000 };
 
 /* What makes followers differ; functions may be NULL but for the first. */
 typedef struct dcsr_i_follow_kind {
     const char *name, *call, *getter;
     bool sourced, weighted;            /* begins at a source; reads weights */
+    bool only_out;                     /* needs no edges by the vertex to which they lead */
     uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
+    /* Room for so many vertices in what has no place in the arrays. On failure nothing has changed. */
+    dcsr_status (*reserve)(dcsr_follower *f, uint64_t vertices);
+    void (*release)(dcsr_follower *f); /* frees that */
     /* The result of the view, of which the links are. Arrays have anything in them. */
     dcsr_status (*anew)(dcsr_follower *f, dcsr_view *view);
     /* Vertices from `old` on are new, without edges; arrays are zero there. */
     void (*grown)(dcsr_follower *f, uint64_t old);
-    void (*before)(dcsr_follower *f, const dcsr_i_change *change);
     void (*after)(dcsr_follower *f, const dcsr_i_change *change);
     dcsr_status (*settle)(dcsr_follower *f, dcsr_view *view);
 } dcsr_i_follow_kind;
@@ -57,13 +59,15 @@ struct dcsr_follower {
     dcsr_follow_anew anew; /* other than KEPT: following was given up */
     /* What is known besides arrays. */
     uint64_t source;   /* of paths */
-    uint64_t count;    /* components; triangles; vertices in a list */
-    uint64_t queued;   /* vertices that wait in a queue */
+    uint64_t count;    /* components; triangles; pairs; vertices or blocks of them in a list */
     uint64_t negative; /* negative weights */
     bool mixed; /* there were some when distances were computed last; then what dcsr_sssp() has told: */
     dcsr_sssp_result paths;
     double damping, tolerance;
     double mass, residuals; /* sums over all vertices: of ranks before they are scaled, of |residuals| */
+    double rounded;         /* what rounding may have added to residuals, in sum */
+    /* Of a closure: rows of bits, one more than bit_rows, of so many words each; vertices with edges that have gone. */
+    uint64_t *bits, bit_rows, words, noted, memory_limit;
     const double *personal; /* while the follower is made */
     bool is_personal;
 };

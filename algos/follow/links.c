@@ -35,7 +35,7 @@ void dcsr_i_links_free(dcsr_i_links *l)
 {
     free_places(l);
     dcsr_context_free(l->context, l->row, l->vertex_room, sizeof *l->row);
-    *l = (dcsr_i_links){.context = l->context};
+    *l = (dcsr_i_links){.context = l->context, .only_out = l->only_out};
 }
 
 uint64_t dcsr_i_links_bytes(const dcsr_i_links *l)
@@ -118,14 +118,14 @@ static void make_room(dcsr_i_links *l, uint32_t u)
     l->used += room;
 }
 
-/* Room for one more link in both rows. */
+/* Room for one more link in the rows in which it is to stand. */
 static dcsr_status make_room_for(dcsr_i_links *l, uint32_t u, uint32_t v)
 {
-    const uint64_t more = needs(l, u) + needs(l, v);
+    const uint64_t more = needs(l, u) + (l->only_out ? 0 : needs(l, v));
     dcsr_status status = l->used + more > l->room ? move_all(l, more) : DCSR_OK;
     if (status) return status;
     make_room(l, u);
-    make_room(l, v);
+    if (!l->only_out) make_room(l, v);
     return DCSR_OK;
 }
 
@@ -195,14 +195,14 @@ dcsr_status dcsr_i_links_insert(dcsr_i_links *l, uint32_t from, uint32_t to, dou
     dcsr_status status = make_room_for(l, from, to);
     if (status) return status;
     *first = put(l, from, to, DCSR_I_LINK_OUT, weight);
-    put(l, to, from, DCSR_I_LINK_IN, weight);
+    if (!l->only_out) put(l, to, from, DCSR_I_LINK_IN, weight);
     return DCSR_OK;
 }
 
 bool dcsr_i_links_remove(dcsr_i_links *l, uint32_t from, uint32_t to)
 {
     bool last = drop(l, from, to, DCSR_I_LINK_OUT);
-    last |= drop(l, to, from, DCSR_I_LINK_IN);
+    if (!l->only_out) last |= drop(l, to, from, DCSR_I_LINK_IN);
     return last;
 }
 
@@ -344,17 +344,18 @@ static dcsr_status merge_sides(dcsr_i_links *l, const side *in, const side *out)
     return status;
 }
 
-dcsr_status dcsr_i_links_fill(dcsr_i_links *l, dcsr_view *view, bool weighted)
+dcsr_status dcsr_i_links_fill(dcsr_i_links *l, dcsr_view *view, bool weighted, bool only_out)
 {
     dcsr_view_shape shape;
     dcsr_status status = dcsr_view_get_shape(view, &shape);
     if (status) return status;
     side in = {.context = shape.context, .vertices = shape.rows}, out = in;
-    *l = (dcsr_i_links){.context = shape.context};
+    *l = (dcsr_i_links){.context = shape.context, .only_out = only_out};
     in.begin = dcsr_context_allocate(shape.context, shape.rows + 2, sizeof *in.begin);
     out.begin = in.begin ? dcsr_context_allocate(shape.context, shape.rows + 2, sizeof *out.begin) : NULL;
     status = out.begin ? read_edges(&in, view, shape.type, weighted) : dcsr_thread_status();
     if (!status) status = turn(&out, &in);
+    if (only_out && in.begin) memset(in.begin, 0, (shape.rows + 2) * sizeof *in.begin);
     if (!status) status = merge_sides(l, &in, &out);
     free_side(&in);
     free_side(&out);

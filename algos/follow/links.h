@@ -25,18 +25,20 @@ typedef struct dcsr_i_link_row {
 
 typedef struct dcsr_i_links {
     dcsr_context *context;
+    bool only_out; /* rows have no IN */
     uint64_t vertices, vertex_room;
     dcsr_i_link_row *row;
     uint64_t used, room; /* places: taken by rows, and all */
-    uint64_t count;      /* places that hold a link: two for each, one for a loop */
+    uint64_t count;      /* places that hold a link: two for each, one for a loop, or with only_out */
     uint64_t loops;
     uint32_t *end;      /* of each place */
     unsigned char *way; /* DCSR_I_LINK_* */
     double *out, *in;   /* weights of the edge from the row's vertex and to it; NULL: none are kept */
 } dcsr_i_links;
 
-/* Takes all edges of a square view, whose values become weights if that is wanted. On failure there are none. */
-dcsr_status dcsr_i_links_fill(dcsr_i_links *links, dcsr_view *view, bool weighted);
+/* Takes all edges of a square view, whose values become weights if that is wanted; if only_out is, a link stands in the
+ * row of the vertex alone from which its edge leads. On failure there are none. */
+dcsr_status dcsr_i_links_fill(dcsr_i_links *links, dcsr_view *view, bool weighted, bool only_out);
 void dcsr_i_links_free(dcsr_i_links *links);
 /* More vertices, without edges. On failure nothing has changed. */
 dcsr_status dcsr_i_links_grow(dcsr_i_links *links, uint64_t vertices);
@@ -49,6 +51,22 @@ bool dcsr_i_links_remove(dcsr_i_links *links, uint32_t from, uint32_t to);
 
 /* The place of the link from u to v, or UINT64_MAX. */
 uint64_t dcsr_i_links_find(const dcsr_i_links *links, uint32_t u, uint32_t v);
+
+/* Asks for what is about to be read, so that memory is waited for many times at once: first of where a row is, then of
+ * its beginning. */
+static inline void dcsr_i_links_expect_row(const dcsr_i_links *links, uint32_t u)
+{
+    __builtin_prefetch(links->row + u);
+}
+static inline void dcsr_i_links_expect_places(const dcsr_i_links *links, uint32_t u)
+{
+    enum { LINE = 64, MOST = 512 };
+    const uint64_t begin = links->row[u].begin,
+                   length = links->row[u].length < MOST ? links->row[u].length : MOST;
+    const char *end = (const char *)(links->end + begin), *way = (const char *)(links->way + begin);
+    for (uint64_t b = 0; b < length * sizeof *links->end; b += LINE) __builtin_prefetch(end + b);
+    for (uint64_t b = 0; b < length; b += LINE) __builtin_prefetch(way + b);
+}
 
 /* Bytes that it takes. */
 uint64_t dcsr_i_links_bytes(const dcsr_i_links *links);

@@ -11,7 +11,7 @@
 /* Seconds between versions that are followed; and so many times what following one has taken. */
 static const double PAUSE = 0.1, SHARE = 1;
 
-enum { KINDS = 6, SHORT = 100 };
+enum { KINDS = 7, SHORT = 100 };
 
 struct ingest_followers {
     cli_state *cli;
@@ -25,30 +25,6 @@ struct ingest_followers {
 };
 
 /* ---- Kinds ---- */
-
-static dcsr_status follow_pagerank(dcsr_follower **f, dcsr_view *view, uint64_t source)
-{
-    (void)source;
-    return dcsr_follow_pagerank(f, view, NULL);
-}
-
-static dcsr_status follow_components(dcsr_follower **f, dcsr_view *view, uint64_t source)
-{
-    (void)source;
-    return dcsr_follow_components(f, view);
-}
-
-static dcsr_status follow_triangles(dcsr_follower **f, dcsr_view *view, uint64_t source)
-{
-    (void)source;
-    return dcsr_follow_triangles(f, view);
-}
-
-static dcsr_status follow_kcore(dcsr_follower **f, dcsr_view *view, uint64_t source)
-{
-    (void)source;
-    return dcsr_follow_kcore(f, view);
-}
 
 /* What a follower tells: two numbers, of which the first counts. */
 typedef struct told {
@@ -107,15 +83,21 @@ static dcsr_status tell_kcore(told *t, dcsr_follower *f)
     return status;
 }
 
+static dcsr_status tell_closure(told *t, dcsr_follower *f)
+{
+    dcsr_followed_closure found;
+    dcsr_status status = dcsr_follower_get_closure(f, &found);
+    if (!status) *t = (told){found.pairs, (double)found.most};
+    return status;
+}
+
 static const struct {
-    const char *word;
-    dcsr_status (*follow)(dcsr_follower **f, dcsr_view *view, uint64_t source);
+    const char *word, *name; /* of the option; of the library, if other */
     dcsr_status (*tell)(told *t, dcsr_follower *f);
     const char *before, *between, *after; /* both numbers in words */
     const char *label, *count, *more;     /* of the report: both in words; the keys of both in JSON */
     bool sourced, whole;                  /* whole: the second number is, too */
 } kinds[KINDS] = {{.word = "pagerank",
-                   .follow = follow_pagerank,
                    .tell = tell_pagerank,
                    .before = "vertex ",
                    .between = " ranks first with ",
@@ -124,7 +106,7 @@ static const struct {
                    .count = "top_vertex",
                    .more = "top_rank"},
                   {.word = "cc",
-                   .follow = follow_components,
+                   .name = "components",
                    .tell = tell_components,
                    .before = "",
                    .between = " components, the largest of ",
@@ -134,7 +116,6 @@ static const struct {
                    .more = "largest_component",
                    .whole = true},
                   {.word = "triangles",
-                   .follow = follow_triangles,
                    .tell = tell_triangles,
                    .before = "",
                    .between = " triangles, at most ",
@@ -144,7 +125,6 @@ static const struct {
                    .more = "most_triangles",
                    .whole = true},
                   {.word = "bfs",
-                   .follow = dcsr_follow_bfs,
                    .tell = tell_bfs,
                    .before = "",
                    .between = " reached, in up to ",
@@ -155,7 +135,6 @@ static const struct {
                    .whole = true,
                    .sourced = true},
                   {.word = "sssp",
-                   .follow = dcsr_follow_sssp,
                    .tell = tell_sssp,
                    .before = "",
                    .between = " reached, the farthest at ",
@@ -165,7 +144,6 @@ static const struct {
                    .more = "farthest",
                    .sourced = true},
                   {.word = "kcore",
-                   .follow = follow_kcore,
                    .tell = tell_kcore,
                    .before = "",
                    .between = " vertices of core number ",
@@ -173,6 +151,15 @@ static const struct {
                    .label = "cores",
                    .count = "innermost_core",
                    .more = "degeneracy",
+                   .whole = true},
+                  {.word = "closure",
+                   .tell = tell_closure,
+                   .before = "",
+                   .between = " pairs, at most ",
+                   .after = " from a vertex",
+                   .label = "closure",
+                   .count = "closure_pairs",
+                   .more = "most_reached",
                    .whole = true}};
 
 error_t ingest_follow_take(cli_state *cli, const char *value, unsigned *wanted)
@@ -187,8 +174,8 @@ error_t ingest_follow_take(cli_state *cli, const char *value, unsigned *wanted)
         if (kind == KINDS) {
             cli_usage(
                 cli,
-                "--follow must be some of pagerank, cc, triangles, bfs, sssp, kcore, with commas between "
-                "them, not '%s'",
+                "--follow must be some of pagerank, cc, triangles, bfs, sssp, kcore, closure, with commas "
+                "between them, not '%s'",
                 value);
             return EINVAL;
         }
@@ -229,7 +216,9 @@ static dcsr_status bring_to(ingest_followers *all, int kind, dcsr_view *view, ui
     dcsr_follow_report report;
     dcsr_follower **f = &all->follower[kind];
     if (kinds[kind].sourced && all->source >= rows) return DCSR_OK;
-    if (!*f) return kinds[kind].follow(f, view, all->source);
+    if (!*f)
+        return dcsr_follow_named(f, kinds[kind].name ? kinds[kind].name : kinds[kind].word, view,
+                                 all->source);
     dcsr_status status = dcsr_follower_advance(*f, view, &report);
     if (status) return status;
     all->anew += report.anew != DCSR_FOLLOW_KEPT;

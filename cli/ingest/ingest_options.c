@@ -55,7 +55,9 @@ const struct argp_option ingest_options[] = {
     {"read", KEY_READ, "bfs|spmv", 0,
      "Meanwhile run bfs or spmv on snapshots all the time, and report how long each took", 0},
     {"follow", KEY_FOLLOW, "WHAT,...", 0,
-     "Keep up to date, and tell as it changes: pagerank, cc (components), triangles, bfs, sssp, kcore", 0},
+     "Keep up to date, and tell as it changes: pagerank, cc (components), triangles, bfs, sssp, kcore, "
+     "closure",
+     0},
     {"source", KEY_SOURCE, "V", 0,
      "Where bfs and sssp of --read and --follow start (default: the vertex with most edges in the first "
      "batch)",

@@ -43,6 +43,7 @@
 #ifndef DCSR_FOLLOW_H
 #define DCSR_FOLLOW_H
 
+#include <dcsr/closure.h>
 #include <dcsr/diff.h>
 #include <dcsr/graph.h>
 
@@ -90,7 +91,7 @@ DCSR_API void dcsr_follower_destroy(dcsr_follower *follower);
 typedef struct dcsr_follower_info {
     const char *name; /* of what is followed: "components", "pagerank", ... */
     uint64_t version, vertices;
-    uint64_t links; /* pairs of vertices with an edge one way or both, loops included */
+    uint64_t links; /* pairs of vertices with an edge one way or both, loops included; of ranks: edges */
     uint64_t bytes; /* of the follower; the view that it holds comes in addition */
 } dcsr_follower_info;
 DCSR_API dcsr_status dcsr_follower_get_info(const dcsr_follower *follower, dcsr_follower_info *info);
@@ -122,7 +123,7 @@ DCSR_API dcsr_status dcsr_follower_get_component_count(const dcsr_follower *foll
 
 /* Triangles, as dcsr_triangles() finds them: changes are applied one after the other, and each pair of vertices that
  * gets its first or loses its last edge has its common neighbours looked for: those of the vertex with fewer of them
- * in the sorted list of the other. Memory: 8 n bytes. */
+ * in the sorted list of the other, block by block. Memory: 8 n bytes. */
 DCSR_API dcsr_status dcsr_follow_triangles(dcsr_follower **follower, dcsr_view *view);
 
 typedef struct dcsr_followed_triangles {
@@ -169,12 +170,17 @@ DCSR_API dcsr_status dcsr_follower_get_distances(dcsr_follower *follower, dcsr_f
 /* PageRank, as dcsr_pagerank() finds it; of the options `symmetric`, `adaptive` and max_iterations say nothing here.
  * options may be NULL; personal is copied, and vertices that come later have weight 0 there.
  *
- * Up to a factor, ranks solve x = p + damping * (x handed along edges). Each vertex has the residual of its equation.
- * Only vertices whose edges have changed make residuals. A residual moves the rank of its vertex and goes on along that
- * one's edges; the larger ones are taken first, until all of them are no more than `tolerance` of all ranks in sum
- * (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015; only a frontier moves, as in S. Sahu 2024). That bounds how far the
- * ranks are from the exact ones, in sum: 2 tolerance / (1 - damping). Damping 1 is refused. More than a quarter of the
- * edges handed along: computed anew. Memory: 45 n bytes. */
+ * Up to a factor, ranks solve x = p + damping * (x handed along edges). Each vertex has the residual of its equation,
+ * and all of them are no more than `tolerance` of all ranks in sum, after any number of advances: what rounding may
+ * have added is counted in, and residuals are computed again before it is half of that. So ranks differ from the exact
+ * ones by no more than 2 tolerance / (1 - damping), in sum; those of dcsr_pagerank() by as much. A tolerance that
+ * rounding does not let be reached, below 1e-13 or so, is missed by what rounding adds. Damping 1 is refused.
+ *
+ * An edge that comes or goes makes residuals at its two ends alone, O(1) (H. Zhang, P. Lofgren, A. Goel 2016). A
+ * residual moves the rank of its vertex and goes on along that one's edges; those that are largest for their number of
+ * edges go first, until the sum is small enough (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). Vertices with residuals
+ * too small to matter are not visited. Where edges handed along are 16 times all there are: computed anew. The copy of
+ * the graph has each edge at the vertex alone from which it leads, 5 to 10 bytes. Memory besides: 37 n bytes. */
 DCSR_API dcsr_status dcsr_follow_pagerank(dcsr_follower **follower, dcsr_view *view,
                                           const dcsr_pagerank_options *options);
 
@@ -189,9 +195,11 @@ DCSR_API dcsr_status dcsr_follower_get_ranks(dcsr_follower *follower, dcsr_follo
 /* ---- Cores ---- */
 
 /* Core numbers, as dcsr_kcore() finds them: each change of an edge changes core numbers by one at most, and only those
- * of vertices that have the lesser core number of its two ends and are connected with it through such vertices. These
- * are searched, as far as the number of their neighbours lets them move (A. Sariyuce, B. Gedik, G. Jacques-Silva,
- * K. Wu, U. Catalyurek 2013). Searches of a quarter of all edges, in sum: computed anew. Memory: 21 n bytes. */
+ * of vertices that have the lesser core number of its two ends. Vertices are kept in an order in which they may be
+ * peeled off, which tells for most edges that nothing changes, O(1); else those behind the edge in the order are looked
+ * at, as far as their neighbours may rise (Y. Zhang, J. Yu, Y. Zhang, L. Qin 2017; B. Guo, E. Sekerinski 2022), or what
+ * has too few neighbours falls (A. Sariyuce, B. Gedik, G. Jacques-Silva, K. Wu, U. Catalyurek 2013). As many links
+ * looked at as there are: computed anew. Memory: 53 n bytes. */
 DCSR_API dcsr_status dcsr_follow_kcore(dcsr_follower **follower, dcsr_view *view);
 
 typedef struct dcsr_followed_cores {
@@ -201,6 +209,50 @@ typedef struct dcsr_followed_cores {
 } dcsr_followed_cores;
 /* Cost: O(n). */
 DCSR_API dcsr_status dcsr_follower_get_cores(dcsr_follower *follower, dcsr_followed_cores *found);
+
+/* ---- Closure ---- */
+
+/* The transitive closure, as dcsr_closure() finds it, in rows of bits: n * n / 8 bytes. Where these are beyond
+ * options->memory_limit (0: the machine's memory) the call is refused, and so is an advance to a matrix that has become
+ * too large: OUT_OF_MEMORY, and the message says how much it would be. options may be NULL.
+ *
+ * An edge u -> v that comes: rows that have u, but not v, get what v reaches: a look at each row, and n / 64 words for
+ * each that changes. Edges that go: where a search along 2000 edges finds no other way between the ends of one, rows
+ * that have its vertex are computed again from the edges of their vertices, O(edges * n / 64); the report's `touched`
+ * says how many rows were. As many rows added to as there
+ * are edges, in sum: computed anew. Memory besides: 29 n bytes, and edges as for PageRank. */
+DCSR_API dcsr_status dcsr_follow_closure(dcsr_follower **follower, dcsr_view *view,
+                                         const dcsr_closure_options *options);
+
+typedef struct dcsr_followed_closure {
+    uint64_t version, vertices;
+    uint64_t pairs;          /* entries of the closure */
+    uint64_t most;           /* the largest of: */
+    const uint32_t *reached; /* how many vertices each reaches */
+} dcsr_followed_closure;
+/* Cost: O(n). */
+DCSR_API dcsr_status dcsr_follower_get_closure(const dcsr_follower *follower, dcsr_followed_closure *found);
+
+/* What a vertex reaches: v, if bits[v / 64] >> v % 64 & 1. */
+typedef struct dcsr_followed_row {
+    uint64_t version, vertices;
+    uint64_t reached;
+    const uint64_t *bits; /* (vertices + 63) / 64 */
+} dcsr_followed_row;
+/* Errors: INDEX_OUT_OF_RANGE (`from` is no vertex). Cost: O(1). */
+DCSR_API dcsr_status dcsr_follower_get_closure_row(const dcsr_follower *follower, uint64_t from,
+                                                   dcsr_followed_row *found);
+
+/* ---- By name ---- */
+
+/* The name of what the followers of a kind follow, as dcsr_follower_info has it, by number from 0 on; NULL beyond the
+ * last. The text is constant. */
+DCSR_API const char *dcsr_follow_name(uint64_t kind);
+
+/* Makes a follower by that name, with default options. Only levels and distances have a source. Errors besides:
+ * INVALID_ARGUMENT (no such name). */
+DCSR_API dcsr_status dcsr_follow_named(dcsr_follower **follower, const char *name, dcsr_view *view,
+                                       uint64_t source);
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,8 @@ Test(cli_follow, tells_what_is_there_at_the_end)
 {
     program_result r;
     program_write_file("a.el", edges);
-    FOLLOW(r, "--json ingest a.el --batch 2 --follow cc,triangles,bfs,sssp,kcore,pagerank --source 0");
+    FOLLOW(r,
+           "--json ingest a.el --batch 2 --follow cc,triangles,bfs,sssp,kcore,pagerank,closure --source 0");
     PROGRAM_INTEGER(&r, "components", 2);
     PROGRAM_INTEGER(&r, "largest_component", 4);
     PROGRAM_INTEGER(&r, "triangles", 1);
@@ -37,6 +38,8 @@ Test(cli_follow, tells_what_is_there_at_the_end)
     PROGRAM_INTEGER(&r, "degeneracy", 2);
     PROGRAM_INTEGER(&r, "innermost_core", 3);
     PROGRAM_INTEGER(&r, "top_vertex", 3);
+    PROGRAM_INTEGER(&r, "closure_pairs", 7);
+    PROGRAM_INTEGER(&r, "most_reached", 3);
     cr_assert(program_number(&r, "top_rank") > 0.2 && program_number(&r, "followed_seconds") > 0);
     cr_assert(program_integer(&r, "followed_versions") >= 1);
     cr_assert(strstr(r.err, "2 components, the largest of 4; 1 triangles") != NULL, "%s", r.err);

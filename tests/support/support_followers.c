@@ -200,6 +200,34 @@ static void expect_cores(dcsr_follower *f, const picture *p)
     free(left);
 }
 
+/* Warshall's method. */
+static void expect_closure(dcsr_follower *f, const picture *p)
+{
+    const uint64_t n = p->n;
+    dcsr_followed_closure found;
+    uint64_t pairs = 0, most = 0;
+    bool *reach = test_allocate(n * n + 1, 1);
+    for (uint64_t k = 0; k < n * n; k++) reach[k] = !isnan(p->weight[k]);
+    for (uint64_t by = 0; by < n; by++)
+        for (uint64_t u = 0; u < n; u++)
+            for (uint64_t v = 0; v < n && reach[u * n + by]; v++) reach[u * n + v] |= reach[by * n + v];
+    TEST_OK(dcsr_follower_get_closure(f, &found));
+    for (uint64_t u = 0; u < n; u++) {
+        dcsr_followed_row row;
+        uint64_t count = 0;
+        TEST_OK(dcsr_follower_get_closure_row(f, u, &row));
+        for (uint64_t v = 0; v < n; v++) {
+            cr_assert((row.bits[v / 64] >> v % 64 & 1) == reach[u * n + v], "%" PRIu64 " to %" PRIu64, u, v);
+            count += reach[u * n + v];
+        }
+        cr_assert(row.reached == count && found.reached[u] == count && row.version == found.version);
+        pairs += count;
+        if (count > most) most = count;
+    }
+    cr_assert(found.vertices == n && found.pairs == pairs && found.most == most);
+    free(reach);
+}
+
 /* ---- Kinds ---- */
 
 static dcsr_status follow_bfs(dcsr_follower **follower, dcsr_view *view)
@@ -217,6 +245,11 @@ static dcsr_status follow_pagerank(dcsr_follower **follower, dcsr_view *view)
     return dcsr_follow_pagerank(follower, view, NULL);
 }
 
+static dcsr_status follow_closure(dcsr_follower **follower, dcsr_view *view)
+{
+    return dcsr_follow_closure(follower, view, NULL);
+}
+
 #define ASK(name, type, getter)                     \
     static dcsr_status ask_##name(dcsr_follower *f) \
     {                                               \
@@ -229,6 +262,7 @@ ASK(levels, dcsr_followed_levels, dcsr_follower_get_levels)
 ASK(distances, dcsr_followed_distances, dcsr_follower_get_distances)
 ASK(ranks, dcsr_followed_ranks, dcsr_follower_get_ranks)
 ASK(cores, dcsr_followed_cores, dcsr_follower_get_cores)
+ASK(closure, dcsr_followed_closure, dcsr_follower_get_closure)
 
 const follower_kind kinds[KINDS] = {
     {"components", dcsr_follow_components, ask_components, expect_components, false},
@@ -237,6 +271,7 @@ const follower_kind kinds[KINDS] = {
     {"sssp", follow_sssp, ask_distances, expect_distances, true},
     {"pagerank", follow_pagerank, ask_ranks, expect_ranks, false},
     {"kcore", dcsr_follow_kcore, ask_cores, expect_cores, false},
+    {"closure", follow_closure, ask_closure, expect_closure, false},
 };
 
 /* ---- Histories ---- */

@@ -25,7 +25,7 @@ typedef struct follower_kind {
     bool weighted; /* not of a matrix that keeps several weights */
 } follower_kind;
 
-enum { KINDS = 6 };
+enum { KINDS = 7 };
 extern const follower_kind kinds[KINDS];
 
 typedef struct history {
