@@ -1,0 +1,273 @@
+/* traverse_levels.cu: kernels of breadth-first search for levels of few and of some vertices: what takes time there is
+ * not the bytes but how often one must be awaited before the next is known where to look for.
+ *
+ *      page of a row's vertex -> length, slot -> place -> column -> its bit -> claimed
+ *
+ * Six trips to memory a level. A block takes as many rows of the frontier as it has threads, and one or two for each
+ * thread where it is alone; it notes in shared memory where each of their entries is, a window at a time, so that
+ * entries are shared evenly and those of a row are read together. A vertex is reached by whoever sets its bit first,
+ * and gets its level and its place in the next frontier at once. */
+#include "ops/traverse/traverse_cuda.h"
+#include "dcsr/device/tile_scan.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
+
+enum {
+    ITEMS = 4, /* entries that a thread has under way at once */
+    FEW_ROWS = DCSR_CUDA_FEW_VERTICES / DCSR_CUDA_FEW_THREADS,
+    SERIAL =
+        32, /* a thread notes the places of a row of so many entries alone, of a longer one its warp does */
+    MOST_BLOCKS = 512
+};
+
+namespace
+{
+/* A row of the frontier, as the thread knows it that has it. */
+struct row_share {
+    uint64_t begin;
+    uint32_t vertex, offset, length; /* offset: of its entries among those of the block */
+    bool fragmented;
+};
+} // namespace
+
+DCSR_CUDA_INLINE row_share look_up(const dcsr_i_cuda_rows &rows, uint32_t v)
+{
+    bool fragmented;
+    const uint64_t *place = dcsr_i_cuda_place_of(rows, v, &fragmented);
+    const uint32_t length = (uint32_t)dcsr_i_cuda_length(rows, v);
+    return {place ? dcsr_i_segment_begin({*place}) : 0, v, 0, length, fragmented};
+}
+
+/* Notes the places of one piece, the first of whose entries is number `first` of the block's, as far as they are in
+ * the window; by one thread, or by all lanes of a warp. */
+DCSR_CUDA_INLINE void note_piece(uint64_t *place, uint64_t window, uint64_t size, uint64_t first,
+                                 uint64_t begin, uint64_t length, unsigned lane, unsigned lanes)
+{
+    const uint64_t from = first < window ? window - first : 0;
+    const uint64_t to = first + length > window + size ? window + size - first : length;
+    if (first >= window + size) return;
+    for (uint64_t k = from + lane; k < to; k += lanes) place[first + k - window] = begin + k;
+}
+
+DCSR_CUDA_INLINE void note_row(const dcsr_i_cuda_rows &rows, uint64_t *place, uint64_t window, uint64_t size,
+                               const row_share &row, unsigned lane, unsigned lanes)
+{
+    if (!row.fragmented) {
+        note_piece(place, window, size, row.offset, row.begin, row.length, lane, lanes);
+        return;
+    }
+    uint64_t first = row.offset;
+    dcsr_i_cuda_for_pieces(rows, row.vertex, [&](uint64_t begin, uint64_t length) {
+        note_piece(place, window, size, first, begin, length, lane, lanes);
+        first += length;
+    });
+}
+
+/* Notes which of a window's entries are where. All threads of a block must call. */
+DCSR_CUDA_INLINE void note_places(const dcsr_i_cuda_rows &rows, uint64_t *place, uint64_t window,
+                                  uint64_t size, const row_share &row)
+{
+    const bool here = row.length && row.offset < window + size && row.offset + row.length > window;
+    const bool is_long = here && row.length > SERIAL;
+    if (here && !is_long) note_row(rows, place, window, size, row, 0, 1);
+    for (unsigned left = __ballot_sync(DCSR_CUDA_ALL_LANES, is_long); left; left &= left - 1) {
+        const int from = __ffs((int)left) - 1;
+        const row_share other = {__shfl_sync(DCSR_CUDA_ALL_LANES, row.begin, from),
+                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.vertex, from),
+                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.offset, from),
+                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.length, from),
+                                 __shfl_sync(DCSR_CUDA_ALL_LANES, (unsigned)row.fragmented, from) != 0};
+        note_row(rows, place, window, size, other, dcsr_i_cuda_lane(), 32);
+    }
+}
+
+/* Places for what each lane has found, `mine`, in a list that is `*count` long; by a whole warp. */
+template <class C> DCSR_CUDA_INLINE uint64_t take_places(C *count, uint32_t mine)
+{
+    const unsigned lane = dcsr_i_cuda_lane();
+    uint32_t sum = mine;
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const uint32_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
+        if (lane >= distance) sum += lower;
+    }
+    C first = 0;
+    if (lane == 31 && sum) first = atomicAdd(count, (C)sum);
+    return __shfl_sync(DCSR_CUDA_ALL_LANES, first, 31) + sum - mine;
+}
+
+/* Claims what is unvisited among the entries of a window, and calls keep(place in the next frontier, vertex) for each
+ * vertex that this thread has claimed. All threads of a block must call. */
+template <class C, class Keep>
+DCSR_CUDA_INLINE void claim_window(const dcsr_i_cuda_traversal &s, const uint64_t *place, uint64_t size,
+                                   int32_t level, C *count, Keep keep)
+{
+    uint32_t v[ITEMS], found = 0, mine = 0;
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const uint64_t j = k * blockDim.x + threadIdx.x;
+        v[k] = j < size ? s.rows.columns[place[j]] : 0;
+        found |= (j < size ? 1u : 0u) << k;
+    }
+    for (unsigned k = 0; k < ITEMS; k++)
+        /* Others may set bits meanwhile: what is seen too late is not claimed, only asked for. */
+        if (found >> k & 1 && *(volatile uint32_t *)&s.visited[v[k] / 32] >> (v[k] & 31) & 1)
+            found &= ~(1u << k);
+    for (unsigned k = 0; k < ITEMS; k++) {
+        const uint32_t bit = 1u << (v[k] & 31);
+        if (found >> k & 1 && atomicOr(&s.visited[v[k] / 32], bit) & bit) found &= ~(1u << k);
+    }
+    mine = (uint32_t)__popc(found);
+    uint64_t at = take_places(count, mine);
+    for (unsigned k = 0; k < ITEMS; k++) {
+        if (!(found >> k & 1)) continue;
+        s.level[v[k]] = level;
+        keep(at++, v[k]);
+    }
+}
+
+/* What a frontier in a queue is; by all threads of a block. */
+DCSR_CUDA_INLINE dcsr_i_cuda_found measure(const dcsr_i_cuda_rows &rows, const uint32_t *queue,
+                                           uint64_t count)
+{
+    uint64_t edges = 0;
+    uint32_t longest = 0;
+    for (uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
+        const uint32_t length = (uint32_t)dcsr_i_cuda_length(rows, queue[i]);
+        edges += length;
+        longest = length > longest ? length : longest;
+    }
+    edges = dcsr_i_cuda_block_sum(edges);
+    longest = dcsr_i_cuda_block_max(longest, 0u);
+    return {count, edges, longest};
+}
+
+DCSR_CUDA_INLINE bool is_for_a_block(const dcsr_i_cuda_found &frontier)
+{
+    return frontier.vertices <= DCSR_CUDA_FEW_VERTICES && frontier.edges <= DCSR_CUDA_FEW_EDGES;
+}
+
+/* The frontier is in shared memory, with what does not fit behind that in the queue. Since the rows of a frontier are
+ * with their threads before the next is found, that takes the same place. */
+static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dcsr_i_cuda_traversal s)
+{
+    enum { ROOM = DCSR_CUDA_FEW_VERTICES, WINDOW = ITEMS * DCSR_CUDA_FEW_THREADS };
+    SIMT_SHARED(uint64_t, place, WINDOW);
+    SIMT_SHARED(uint32_t, frontier, ROOM);
+    SIMT_SHARED(uint32_t, next, 1);
+    dcsr_i_cuda_progress now = *s.progress;
+    uint32_t *queue = s.queue[now.queue], count = (uint32_t)now.frontier.vertices;
+    if (!count || !is_for_a_block(now.frontier)) return;
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) frontier[i] = queue[i];
+    __syncthreads();
+    while (count && count <= ROOM) {
+        row_share rows[FEW_ROWS];
+        uint64_t mine = 0, total;
+        for (uint32_t r = 0; r < FEW_ROWS; r++) {
+            const uint32_t i = r * blockDim.x + threadIdx.x;
+            rows[r] = i < count ? look_up(s.rows, frontier[i]) : row_share{0, 0, 0, 0, false};
+            mine += rows[r].length;
+        }
+        uint64_t offset = dcsr_i_cuda_block_scan(mine, &total);
+        if (total > DCSR_CUDA_FEW_EDGES) break;
+        for (uint32_t r = 0; r < FEW_ROWS; r++) {
+            rows[r].offset = (uint32_t)offset;
+            offset += rows[r].length;
+        }
+        now.reached += count;
+        now.edges += total;
+        now.level_sum += (unsigned long long)now.level * count;
+        now.level++;
+        if (threadIdx.x == 0) next[0] = 0;
+        for (uint64_t window = 0; window < total; window += WINDOW) {
+            const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
+            for (uint32_t r = 0; r < FEW_ROWS; r++) note_places(s.rows, place, window, size, rows[r]);
+            __syncthreads();
+            claim_window(s, place, size, (int32_t)now.level, next,
+                         [&](uint64_t at, uint32_t v) { (at < ROOM ? frontier : queue)[at] = v; });
+            __syncthreads();
+        }
+        if (!total) __syncthreads(); /* for next[0] */
+        count = next[0];
+        __syncthreads(); /* before it is written again */
+    }
+    for (uint32_t i = threadIdx.x; i < count && i < ROOM; i += blockDim.x) queue[i] = frontier[i];
+    __syncthreads();
+    now.frontier = measure(s.rows, queue, count);
+    if (threadIdx.x == 0) *s.progress = now;
+}
+
+DCSR_CUDA_INLINE bool is_for_some(const dcsr_i_cuda_found &frontier)
+{
+    if (frontier.edges > DCSR_CUDA_SOME_EDGES || frontier.longest > DCSR_CUDA_SOME_LONGEST) return false;
+    /* A block that has given up a frontier should not get it back at the next level. */
+    return frontier.vertices > DCSR_CUDA_FEW_VERTICES / 2 || frontier.edges > DCSR_CUDA_FEW_EDGES / 2;
+}
+
+/* The block that comes last makes what was found the frontier. */
+DCSR_CUDA_INLINE void end_level(dcsr_i_cuda_progress *progress)
+{
+    __threadfence();
+    if (atomicAdd(&progress->done, 1u) != gridDim.x - 1) return;
+    __threadfence();
+    const dcsr_i_cuda_found next = {atomicAdd(&progress->next.vertices, 0ull),
+                                    atomicAdd(&progress->next.edges, 0ull),
+                                    atomicMax(&progress->next.longest, 0u)};
+    progress->reached += progress->frontier.vertices;
+    progress->edges += progress->frontier.edges;
+    progress->level_sum += progress->level * progress->frontier.vertices;
+    progress->level++;
+    progress->queue ^= 1;
+    progress->frontier = next;
+    progress->next = dcsr_i_cuda_found{0, 0, 0};
+    progress->done = 0;
+}
+
+static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcsr_i_cuda_traversal s)
+{
+    enum { WINDOW = ITEMS * DCSR_CUDA_SOME_THREADS };
+    SIMT_SHARED(uint64_t, place, WINDOW);
+    dcsr_i_cuda_progress *progress = s.progress;
+    const dcsr_i_cuda_found frontier = progress->frontier;
+    const uint32_t *now = s.queue[progress->queue];
+    uint32_t *next = s.queue[progress->queue ^ 1];
+    const int32_t level = (int32_t)progress->level + 1;
+    if (!is_for_some(frontier)) return;
+    uint64_t edges = 0;
+    uint32_t longest = 0;
+    for (uint64_t first = dcsr_i_cuda_first_block() * blockDim.x; first < frontier.vertices;
+         first += dcsr_i_cuda_block_step() * blockDim.x) {
+        const uint64_t i = first + threadIdx.x;
+        uint64_t total;
+        row_share row = i < frontier.vertices ? look_up(s.rows, now[i]) : row_share{0, 0, 0, 0, false};
+        row.offset = (uint32_t)dcsr_i_cuda_block_scan((uint64_t)row.length, &total);
+        for (uint64_t window = 0; window < total; window += WINDOW) {
+            const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
+            note_places(s.rows, place, window, size, row);
+            __syncthreads();
+            claim_window(s, place, size, level, &progress->next.vertices, [&](uint64_t at, uint32_t v) {
+                const uint32_t length = (uint32_t)dcsr_i_cuda_length(s.rows, v);
+                next[at] = v;
+                edges += length;
+                longest = length > longest ? length : longest;
+            });
+            __syncthreads();
+        }
+    }
+    edges = dcsr_i_cuda_block_sum(edges);
+    longest = dcsr_i_cuda_block_max(longest, 0u);
+    if (threadIdx.x) return;
+    if (edges) atomicAdd(&progress->next.edges, (unsigned long long)edges);
+    if (longest) atomicMax(&progress->next.longest, longest);
+    end_level(progress);
+}
+
+void dcsr_i_cuda_traversal_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)
+{
+    dcsr_i_cuda_launch_blocks(stream, search_few, 1, DCSR_CUDA_FEW_THREADS, 0, *search);
+}
+
+void dcsr_i_cuda_traversal_some(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)
+{
+    /* Blocks that find nothing to do cost time, too. */
+    const uint64_t tiles = (search->rows.rows + DCSR_CUDA_SOME_THREADS - 1) / DCSR_CUDA_SOME_THREADS;
+    dcsr_i_cuda_launch_blocks(stream, search_some, tiles < MOST_BLOCKS ? tiles : (uint64_t)MOST_BLOCKS,
+                              DCSR_CUDA_SOME_THREADS, 0, *search);
+}
