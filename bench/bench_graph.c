@@ -227,7 +227,7 @@ static void measure(contest *c, const event *e)
     c->rows++;
 }
 
-static const event events[] = {{"bfs", search, NULL, 0, 0},
+static const event events[] = {{"bfs", search, NULL, -1, 0},
                                {"components", components, peer_components, -1, 0},
                                {"pagerank", pagerank, peer_pagerank, 1e-9, 0},
                                {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5, 0},
