@@ -4,12 +4,10 @@
  *      page of a row's vertex -> length, slot -> place -> column -> its bit -> claimed
  *
  * Six trips to memory a level. A block takes as many rows of the frontier as it has threads, and one or two for each
- * thread where it is alone; it notes in shared memory where each of their entries is, a window at a time, so that
- * entries are shared evenly and those of a row are read together. A vertex is reached by whoever sets its bit first,
+ * thread where it is alone (block_walk.cuh). A vertex is reached by whoever sets its bit first,
  * and gets its level and its place in the next frontier at once. */
 #include "ops/traverse/traverse_cuda.h"
-#include "dcsr/device/tile_scan.cuh"
-#include "dcsr/store/cuda/balanced_walk.cuh"
+#include "dcsr/store/cuda/block_walk.cuh"
 
 enum {
     ITEMS = 4, /* entries that a thread has under way at once */
@@ -18,81 +16,6 @@ enum {
         32, /* a thread notes the places of a row of so many entries alone, of a longer one its warp does */
     MOST_BLOCKS = 512
 };
-
-namespace
-{
-/* A row of the frontier, as the thread knows it that has it. */
-struct row_share {
-    uint64_t begin;
-    uint32_t vertex, offset, length; /* offset: of its entries among those of the block */
-    bool fragmented;
-};
-} // namespace
-
-DCSR_CUDA_INLINE row_share look_up(const dcsr_i_cuda_rows &rows, uint32_t v)
-{
-    bool fragmented;
-    const uint64_t *place = dcsr_i_cuda_place_of(rows, v, &fragmented);
-    const uint32_t length = (uint32_t)dcsr_i_cuda_length(rows, v);
-    return {place ? dcsr_i_segment_begin({*place}) : 0, v, 0, length, fragmented};
-}
-
-/* Notes the places of one piece, the first of whose entries is number `first` of the block's, as far as they are in
- * the window; by one thread, or by all lanes of a warp. */
-DCSR_CUDA_INLINE void note_piece(uint64_t *place, uint64_t window, uint64_t size, uint64_t first,
-                                 uint64_t begin, uint64_t length, unsigned lane, unsigned lanes)
-{
-    const uint64_t from = first < window ? window - first : 0;
-    const uint64_t to = first + length > window + size ? window + size - first : length;
-    if (first >= window + size) return;
-    for (uint64_t k = from + lane; k < to; k += lanes) place[first + k - window] = begin + k;
-}
-
-DCSR_CUDA_INLINE void note_row(const dcsr_i_cuda_rows &rows, uint64_t *place, uint64_t window, uint64_t size,
-                               const row_share &row, unsigned lane, unsigned lanes)
-{
-    if (!row.fragmented) {
-        note_piece(place, window, size, row.offset, row.begin, row.length, lane, lanes);
-        return;
-    }
-    uint64_t first = row.offset;
-    dcsr_i_cuda_for_pieces(rows, row.vertex, [&](uint64_t begin, uint64_t length) {
-        note_piece(place, window, size, first, begin, length, lane, lanes);
-        first += length;
-    });
-}
-
-/* Notes which of a window's entries are where. All threads of a block must call. */
-DCSR_CUDA_INLINE void note_places(const dcsr_i_cuda_rows &rows, uint64_t *place, uint64_t window,
-                                  uint64_t size, const row_share &row)
-{
-    const bool here = row.length && row.offset < window + size && row.offset + row.length > window;
-    const bool is_long = here && row.length > SERIAL;
-    if (here && !is_long) note_row(rows, place, window, size, row, 0, 1);
-    for (unsigned left = __ballot_sync(DCSR_CUDA_ALL_LANES, is_long); left; left &= left - 1) {
-        const int from = __ffs((int)left) - 1;
-        const row_share other = {__shfl_sync(DCSR_CUDA_ALL_LANES, row.begin, from),
-                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.vertex, from),
-                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.offset, from),
-                                 __shfl_sync(DCSR_CUDA_ALL_LANES, row.length, from),
-                                 __shfl_sync(DCSR_CUDA_ALL_LANES, (unsigned)row.fragmented, from) != 0};
-        note_row(rows, place, window, size, other, dcsr_i_cuda_lane(), 32);
-    }
-}
-
-/* Places for what each lane has found, `mine`, in a list that is `*count` long; by a whole warp. */
-template <class C> DCSR_CUDA_INLINE uint64_t take_places(C *count, uint32_t mine)
-{
-    const unsigned lane = dcsr_i_cuda_lane();
-    uint32_t sum = mine;
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const uint32_t lower = __shfl_up_sync(DCSR_CUDA_ALL_LANES, sum, distance);
-        if (lane >= distance) sum += lower;
-    }
-    C first = 0;
-    if (lane == 31 && sum) first = atomicAdd(count, (C)sum);
-    return __shfl_sync(DCSR_CUDA_ALL_LANES, first, 31) + sum - mine;
-}
 
 /* Claims what is unvisited among the entries of a window, and calls keep(place in the next frontier, vertex) for each
  * vertex that this thread has claimed. All threads of a block must call. */
@@ -115,7 +38,7 @@ DCSR_CUDA_INLINE void claim_window(const dcsr_i_cuda_traversal &s, const uint64_
         if (found >> k & 1 && atomicOr(&s.visited[v[k] / 32], bit) & bit) found &= ~(1u << k);
     }
     mine = (uint32_t)__popc(found);
-    uint64_t at = take_places(count, mine);
+    uint64_t at = dcsr_i_cuda_take_places(count, mine);
     for (unsigned k = 0; k < ITEMS; k++) {
         if (!(found >> k & 1)) continue;
         s.level[v[k]] = level;
@@ -158,11 +81,12 @@ static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dc
     for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) frontier[i] = queue[i];
     __syncthreads();
     while (count && count <= ROOM) {
-        row_share rows[FEW_ROWS];
+        dcsr_i_cuda_row_share rows[FEW_ROWS];
         uint64_t mine = 0, total;
         for (uint32_t r = 0; r < FEW_ROWS; r++) {
             const uint32_t i = r * blockDim.x + threadIdx.x;
-            rows[r] = i < count ? look_up(s.rows, frontier[i]) : row_share{0, 0, 0, 0, false};
+            rows[r] = i < count ? dcsr_i_cuda_look_up(s.rows, frontier[i])
+                                : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
             mine += rows[r].length;
         }
         uint64_t offset = dcsr_i_cuda_block_scan(mine, &total);
@@ -178,7 +102,8 @@ static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dc
         if (threadIdx.x == 0) next[0] = 0;
         for (uint64_t window = 0; window < total; window += WINDOW) {
             const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
-            for (uint32_t r = 0; r < FEW_ROWS; r++) note_places(s.rows, place, window, size, rows[r]);
+            for (uint32_t r = 0; r < FEW_ROWS; r++)
+                dcsr_i_cuda_note_places(s.rows, {place, NULL, window, size}, 0, rows[r]);
             __syncthreads();
             claim_window(s, place, size, (int32_t)now.level, next,
                          [&](uint64_t at, uint32_t v) { (at < ROOM ? frontier : queue)[at] = v; });
@@ -236,11 +161,12 @@ static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcs
          first += dcsr_i_cuda_block_step() * blockDim.x) {
         const uint64_t i = first + threadIdx.x;
         uint64_t total;
-        row_share row = i < frontier.vertices ? look_up(s.rows, now[i]) : row_share{0, 0, 0, 0, false};
+        dcsr_i_cuda_row_share row = i < frontier.vertices ? dcsr_i_cuda_look_up(s.rows, now[i])
+                                                          : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
         row.offset = (uint32_t)dcsr_i_cuda_block_scan((uint64_t)row.length, &total);
         for (uint64_t window = 0; window < total; window += WINDOW) {
             const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
-            note_places(s.rows, place, window, size, row);
+            dcsr_i_cuda_note_places(s.rows, {place, NULL, window, size}, 0, row);
             __syncthreads();
             claim_window(s, place, size, level, &progress->next.vertices, [&](uint64_t at, uint32_t v) {
                 const uint32_t length = (uint32_t)dcsr_i_cuda_length(s.rows, v);
