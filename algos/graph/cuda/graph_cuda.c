@@ -97,4 +97,5 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .ascends = ascends,
                                                .close = close,
                                                .components = dcsr_i_graph_components,
-                                               .pagerank = dcsr_i_graph_pagerank};
+                                               .pagerank = dcsr_i_graph_pagerank,
+                                               .sssp = dcsr_i_graph_sssp};

@@ -25,6 +25,9 @@ typedef struct dcsr_i_graph_engine {
     /* Options have their defaults. */
     dcsr_status (*pagerank)(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                             const dcsr_pagerank_options *options);
+    /* If there are negative weights *negative is set, and nothing else is done. */
+    dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
+                        double delta, bool *negative);
 } dcsr_i_graph_engine;
 
 /* graph_cuda.c; NULL in builds without CUDA. */

@@ -30,6 +30,8 @@ dcsr_status dcsr_i_graph_components(uint32_t *component, dcsr_components_result 
                                     const dcsr_graph_options *options);
 dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                                   const dcsr_pagerank_options *options);
+dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
+                              double delta, bool *negative);
 #endif
 
 /* ---- graph.cu ---- */
