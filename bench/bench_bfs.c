@@ -3,9 +3,9 @@
  * The R-MAT graphs (Graph500's parameters) are symmetrised; each is searched from the same vertices, chosen
  * at random among those that reach a hundredth of the graph. The grids are searched from one corner, which
  * takes as many levels as a grid has. Seconds are the median over the searches, from the call until the
- * levels are there, and for each level its share of that; MTEPS are the entries of the rows that were reached, so each edge twice, over these
- * seconds. Fragmented: the entries of each row were inserted in 2 portions. The levels of one search of each
- * graph are compared with those of a plain queue. */
+ * levels are there, and for each level its share of that; MTEPS are the entries of the rows that were reached,
+ * so each edge twice, over these seconds. Fragmented: the entries of each row were inserted in 2 portions. The
+ * levels of one search of each graph are compared with those of a plain queue. */
 #include <dcsr/bfs.h>
 #include "bench/place.h"
 

@@ -7,7 +7,7 @@
  * thread where it is alone (block_walk.cuh). A vertex is reached by whoever sets its bit first,
  * and gets its level and its place in the next frontier at once. */
 #include "ops/traverse/traverse_cuda.h"
-#include "dcsr/store/cuda/block_walk.cuh"
+#include "dcsr/store/block_walk.cuh"
 
 enum {
     ITEMS = 4, /* entries that a thread has under way at once */

@@ -3,7 +3,8 @@
  * Distances only ever fall, to the least over all paths of sums rounded on the way; so they do not depend on the order
  * of relaxations, and are those of the cpu. A vertex is listed as near once for each round (`mark`) and as far once. */
 #include "algos/graph/cuda/sssp_stages.h"
-#include "dcsr/store/cuda/block_walk.cuh"
+#include "dcsr/store/block_walk.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
 
 #ifdef DCSR_SIMT
 enum { FEW = 64, FEW_EDGES = 300, FEW_FAR = 200, THREADS = 32, LONG = 40, MOST_BLOCKS = 8 };

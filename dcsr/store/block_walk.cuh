@@ -11,7 +11,7 @@
 #define DCSR_BLOCK_WALK_CUH
 
 #include "dcsr/device/tile_scan.cuh"
-#include "dcsr/store/cuda/balanced_walk.cuh"
+#include "dcsr/store/rowtable_cuda.h"
 
 /* A thread notes the places of a row of so many entries alone, of a longer one its warp does. */
 enum { DCSR_CUDA_SERIAL = 32 };
