@@ -98,4 +98,5 @@ const dcsr_i_graph_engine dcsr_i_graph_cuda = {.open = open,
                                                .close = close,
                                                .components = dcsr_i_graph_components,
                                                .pagerank = dcsr_i_graph_pagerank,
-                                               .sssp = dcsr_i_graph_sssp};
+                                               .sssp = dcsr_i_graph_sssp,
+                                               .triangles = dcsr_i_graph_triangles};

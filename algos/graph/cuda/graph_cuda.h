@@ -28,6 +28,8 @@ typedef struct dcsr_i_graph_engine {
     /* If there are negative weights *negative is set, and nothing else is done. */
     dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                         double delta, bool *negative);
+    /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */
+    dcsr_status (*triangles)(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 } dcsr_i_graph_engine;
 
 /* graph_cuda.c; NULL in builds without CUDA. */

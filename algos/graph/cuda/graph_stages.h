@@ -32,6 +32,7 @@ dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dc
                                   const dcsr_pagerank_options *options);
 dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
                               double delta, bool *negative);
+dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
 #endif
 
 /* ---- graph.cu ---- */
@@ -104,6 +105,28 @@ void dcsr_i_graph_degrees_of_ends(dcsr_i_cuda_stream *stream, const dcsr_i_graph
 void dcsr_i_graph_begin_walk(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk);
 /* One iteration, unless all are done; the caller knows how many hubs there are. */
 void dcsr_i_graph_step(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk, uint32_t hubs);
+
+/* ---- triangles.cu ---- */
+
+typedef struct dcsr_i_graph_triangle_counts {
+    unsigned long long triangles;
+    unsigned int long_lists;
+} dcsr_i_graph_triangle_counts;
+
+/* Which edges each vertex keeps: member[begin[v]], length[v] of them. */
+typedef struct dcsr_i_graph_lists {
+    dcsr_i_cuda_rows edges;
+    uint32_t *length, *member, *is_long;
+    uint64_t *begin;
+    unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */
+    uint32_t *degree;        /* edges of each vertex but loops; NULL if nobody asks */
+    dcsr_i_graph_triangle_counts *counts;
+} dcsr_i_graph_lists;
+
+/* length, degree, and zeros in own and counts. */
+void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
 
 #ifdef __cplusplus
 }
