@@ -17,6 +17,15 @@ struct source_list {
     uint32_t n, vertex[255];
 };
 
+static __global__ void find_rows(dcsr_i_cuda_traversal s)
+{
+    for (uint64_t v = dcsr_i_cuda_first(); v < s.rows.rows; v += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_row_share row = dcsr_i_cuda_look_up(s.rows, (uint32_t)v);
+        const bool fits = !row.fragmented && row.length < DCSR_CUDA_ELSEWHERE;
+        s.where[v] = fits ? row.begin << DCSR_CUDA_WHERE_BITS | row.length : DCSR_CUDA_ELSEWHERE;
+    }
+}
+
 static __global__ void start(uint32_t *fresh, source_list sources)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < sources.n; k += dcsr_i_cuda_step())
@@ -49,7 +58,7 @@ static __global__ void collect(dcsr_i_cuda_traversal s)
             uint32_t of_word = __shfl_sync(DCSR_CUDA_ALL_LANES, bits, word);
             if (of_word >> lane & 1) {
                 uint32_t v = (uint32_t)(first + (unsigned)word) * 32 + lane;
-                const uint32_t length = (uint32_t)dcsr_i_cuda_length(s.rows, v);
+                const uint32_t length = (uint32_t)dcsr_i_cuda_traversal_length(s, v);
                 s.queue[0][at + (unsigned)__popc(of_word & before_me)] = v;
                 s.level[v] = level;
                 edges += length;
@@ -93,6 +102,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const
 void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources)
 {
+    dcsr_i_cuda_launch(stream, find_rows, search->rows.rows, *search);
     enum { MOST = sizeof(source_list::vertex) / sizeof(uint32_t) };
     for (uint64_t k = 0; k < n;) {
         source_list list;

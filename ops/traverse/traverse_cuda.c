@@ -9,7 +9,7 @@ enum { LEAST_AHEAD = 2, MOST_AHEAD = 64 };
 static size_t bytes_of(const dcsr_i_cuda_traversal *search)
 {
     uint64_t n = search->rows.rows;
-    return sizeof *search->progress + (n + 1) * sizeof *search->offsets +
+    return sizeof *search->progress + (n + 1) * sizeof *search->offsets + n * sizeof *search->where +
            n * (sizeof *search->level + 2 * sizeof *search->queue[0]) +
            2 * search->words * sizeof *search->visited;
 }
@@ -19,7 +19,8 @@ static void lay_out(dcsr_i_cuda_traversal *search, char *block)
     uint64_t n = search->rows.rows;
     search->progress = (dcsr_i_cuda_progress *)block;
     search->offsets = (uint64_t *)(search->progress + 1);
-    search->level = (int32_t *)(search->offsets + n + 1);
+    search->where = search->offsets + n + 1;
+    search->level = (int32_t *)(search->where + n);
     search->queue[0] = (uint32_t *)(search->level + n);
     search->queue[1] = search->queue[0] + n;
     search->visited = search->queue[1] + n;
@@ -82,10 +83,9 @@ dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, d
         lay_out(&search, block);
         status = search_levels(stream, &search, n, sources, &found);
     }
-    if (status == DCSR_OK) {
-        dcsr_i_cuda_copy(stream, level, search.level, rows->rows * sizeof *level);
-        status = dcsr_i_cuda_wait(stream, "traverse");
-    }
+    if (status == DCSR_OK)
+        status =
+            dcsr_i_cuda_deliver(stream, level, search.level, rows->rows * sizeof *level, context, "traverse");
     if (status == DCSR_OK) *result = found;
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
     dcsr_i_stream_return(context, stream);

@@ -61,6 +61,7 @@ typedef struct dcsr_i_cuda_progress {
 /* A search under way; all pointers are to device memory. */
 typedef struct dcsr_i_cuda_traversal {
     dcsr_i_cuda_rows rows;
+    uint64_t *where;    /* of each vertex where its row is, in a word: see dcsr_i_cuda_traversal_row() */
     uint64_t words;     /* of bits, for all vertices */
     uint32_t *visited;  /* bits of the vertices that have their level */
     uint32_t *fresh;    /* of those that a walk from the frontier meets besides */
@@ -72,7 +73,7 @@ typedef struct dcsr_i_cuda_traversal {
 
 /* ---- traverse.cu ---- */
 
-/* Sets the bits of the sources in `fresh`. */
+/* Fills `where`, and sets the bits of the sources in `fresh`. */
 void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources);
 /* Makes what is fresh the frontier, of the level that *progress says; its frontier comes as zeros. */
@@ -96,6 +97,28 @@ typedef dcsr_status dcsr_i_traverse(int32_t *level, dcsr_traverse_result *result
 dcsr_i_traverse dcsr_i_cuda_traverse;
 
 #ifdef __cplusplus
+}
+#endif
+
+#ifdef __cplusplus
+#include "dcsr/store/block_walk.cuh"
+
+/* Where a row of one piece begins, and in the lower bits how long it is: what else takes three trips to memory, each
+ * for what the one before has told. Rows of several pieces, and very long ones, must be looked up in the row table. */
+enum { DCSR_CUDA_WHERE_BITS = 64 - DCSR_I_SEGMENT_BEGIN_BITS };
+#define DCSR_CUDA_ELSEWHERE ((UINT64_C(1) << DCSR_CUDA_WHERE_BITS) - 1)
+
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_traversal_length(const dcsr_i_cuda_traversal &s, uint32_t v)
+{
+    const uint64_t length = s.where[v] & DCSR_CUDA_ELSEWHERE;
+    return length == DCSR_CUDA_ELSEWHERE ? dcsr_i_cuda_length(s.rows, v) : length;
+}
+
+DCSR_CUDA_INLINE dcsr_i_cuda_row_share dcsr_i_cuda_traversal_row(const dcsr_i_cuda_traversal &s, uint32_t v)
+{
+    const uint64_t where = s.where[v], length = where & DCSR_CUDA_ELSEWHERE;
+    if (length == DCSR_CUDA_ELSEWHERE) return dcsr_i_cuda_look_up(s.rows, v);
+    return {where >> DCSR_CUDA_WHERE_BITS, v, 0, (uint32_t)length, false};
 }
 #endif
 #endif

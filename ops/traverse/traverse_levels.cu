@@ -1,16 +1,17 @@
 /* traverse_levels.cu: kernels of breadth-first search for levels of few and of some vertices: what takes time there is
  * not the bytes but how often one must be awaited before the next is known where to look for.
  *
- *      page of a row's vertex -> length, slot -> place -> column -> its bit -> claimed
+ *      where a vertex's row is -> column -> its bit -> claimed
  *
- * Six trips to memory a level. A block takes as many rows of the frontier as it has threads, and one or two for each
+ * Four trips to memory a level. A block takes as many rows of the frontier as it has threads, and one or two for each
  * thread where it is alone (block_walk.cuh). A vertex is reached by whoever sets its bit first,
  * and gets its level and its place in the next frontier at once. */
 #include "ops/traverse/traverse_cuda.h"
 #include "dcsr/store/block_walk.cuh"
 
 enum {
-    ITEMS = 4, /* entries that a thread has under way at once */
+    SOME_ITEMS = 4, /* entries that a thread has under way at once */
+    FEW_ITEMS = 6,  /* and one of the only block, so that a grid's 1024 vertices fit into a window */
     FEW_ROWS = DCSR_CUDA_FEW_VERTICES / DCSR_CUDA_FEW_THREADS,
     SERIAL =
         32, /* a thread notes the places of a row of so many entries alone, of a longer one its warp does */
@@ -19,7 +20,7 @@ enum {
 
 /* Claims what is unvisited among the entries of a window, and calls keep(place in the next frontier, vertex) for each
  * vertex that this thread has claimed. All threads of a block must call. */
-template <class C, class Keep>
+template <unsigned ITEMS, class C, class Keep>
 DCSR_CUDA_INLINE void claim_window(const dcsr_i_cuda_traversal &s, const uint64_t *place, uint64_t size,
                                    int32_t level, C *count, Keep keep)
 {
@@ -47,13 +48,13 @@ DCSR_CUDA_INLINE void claim_window(const dcsr_i_cuda_traversal &s, const uint64_
 }
 
 /* What a frontier in a queue is; by all threads of a block. */
-DCSR_CUDA_INLINE dcsr_i_cuda_found measure(const dcsr_i_cuda_rows &rows, const uint32_t *queue,
+DCSR_CUDA_INLINE dcsr_i_cuda_found measure(const dcsr_i_cuda_traversal &s, const uint32_t *queue,
                                            uint64_t count)
 {
     uint64_t edges = 0;
     uint32_t longest = 0;
     for (uint64_t i = threadIdx.x; i < count; i += blockDim.x) {
-        const uint32_t length = (uint32_t)dcsr_i_cuda_length(rows, queue[i]);
+        const uint32_t length = (uint32_t)dcsr_i_cuda_traversal_length(s, queue[i]);
         edges += length;
         longest = length > longest ? length : longest;
     }
@@ -67,14 +68,24 @@ DCSR_CUDA_INLINE bool is_for_a_block(const dcsr_i_cuda_found &frontier)
     return frontier.vertices <= DCSR_CUDA_FEW_VERTICES && frontier.edges <= DCSR_CUDA_FEW_EDGES;
 }
 
+namespace
+{
+/* More than a kernel may have without asking. */
+struct few_memory {
+    enum { WINDOW = FEW_ITEMS * DCSR_CUDA_FEW_THREADS };
+    uint64_t place[WINDOW];
+    uint32_t frontier[DCSR_CUDA_FEW_VERTICES], next;
+};
+} // namespace
+
 /* The frontier is in shared memory, with what does not fit behind that in the queue. Since the rows of a frontier are
  * with their threads before the next is found, that takes the same place. */
 static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dcsr_i_cuda_traversal s)
 {
-    enum { ROOM = DCSR_CUDA_FEW_VERTICES, WINDOW = ITEMS * DCSR_CUDA_FEW_THREADS };
-    SIMT_SHARED(uint64_t, place, WINDOW);
-    SIMT_SHARED(uint32_t, frontier, ROOM);
-    SIMT_SHARED(uint32_t, next, 1);
+    enum { ROOM = DCSR_CUDA_FEW_VERTICES, WINDOW = few_memory::WINDOW };
+    SIMT_SHARED_DYN(few_memory, memory);
+    uint64_t *place = memory->place;
+    uint32_t *frontier = memory->frontier, *next = &memory->next;
     dcsr_i_cuda_progress now = *s.progress;
     uint32_t *queue = s.queue[now.queue], count = (uint32_t)now.frontier.vertices;
     if (!count || !is_for_a_block(now.frontier)) return;
@@ -85,7 +96,7 @@ static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dc
         uint64_t mine = 0, total;
         for (uint32_t r = 0; r < FEW_ROWS; r++) {
             const uint32_t i = r * blockDim.x + threadIdx.x;
-            rows[r] = i < count ? dcsr_i_cuda_look_up(s.rows, frontier[i])
+            rows[r] = i < count ? dcsr_i_cuda_traversal_row(s, frontier[i])
                                 : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
             mine += rows[r].length;
         }
@@ -99,23 +110,23 @@ static __global__ void __launch_bounds__(DCSR_CUDA_FEW_THREADS, 1) search_few(dc
         now.edges += total;
         now.level_sum += (unsigned long long)now.level * count;
         now.level++;
-        if (threadIdx.x == 0) next[0] = 0;
+        if (threadIdx.x == 0) *next = 0;
         for (uint64_t window = 0; window < total; window += WINDOW) {
             const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
             for (uint32_t r = 0; r < FEW_ROWS; r++)
                 dcsr_i_cuda_note_places(s.rows, {place, NULL, window, size}, 0, rows[r]);
             __syncthreads();
-            claim_window(s, place, size, (int32_t)now.level, next,
-                         [&](uint64_t at, uint32_t v) { (at < ROOM ? frontier : queue)[at] = v; });
+            claim_window<FEW_ITEMS>(s, place, size, (int32_t)now.level, next,
+                                    [&](uint64_t at, uint32_t v) { (at < ROOM ? frontier : queue)[at] = v; });
             __syncthreads();
         }
-        if (!total) __syncthreads(); /* for next[0] */
-        count = next[0];
+        if (!total) __syncthreads(); /* for *next */
+        count = *next;
         __syncthreads(); /* before it is written again */
     }
     for (uint32_t i = threadIdx.x; i < count && i < ROOM; i += blockDim.x) queue[i] = frontier[i];
     __syncthreads();
-    now.frontier = measure(s.rows, queue, count);
+    now.frontier = measure(s, queue, count);
     if (threadIdx.x == 0) *s.progress = now;
 }
 
@@ -147,7 +158,7 @@ DCSR_CUDA_INLINE void end_level(dcsr_i_cuda_progress *progress)
 
 static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcsr_i_cuda_traversal s)
 {
-    enum { WINDOW = ITEMS * DCSR_CUDA_SOME_THREADS };
+    enum { WINDOW = SOME_ITEMS * DCSR_CUDA_SOME_THREADS };
     SIMT_SHARED(uint64_t, place, WINDOW);
     dcsr_i_cuda_progress *progress = s.progress;
     const dcsr_i_cuda_found frontier = progress->frontier;
@@ -161,19 +172,20 @@ static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcs
          first += dcsr_i_cuda_block_step() * blockDim.x) {
         const uint64_t i = first + threadIdx.x;
         uint64_t total;
-        dcsr_i_cuda_row_share row = i < frontier.vertices ? dcsr_i_cuda_look_up(s.rows, now[i])
+        dcsr_i_cuda_row_share row = i < frontier.vertices ? dcsr_i_cuda_traversal_row(s, now[i])
                                                           : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
         row.offset = (uint32_t)dcsr_i_cuda_block_scan((uint64_t)row.length, &total);
         for (uint64_t window = 0; window < total; window += WINDOW) {
             const uint64_t size = total - window < WINDOW ? total - window : (uint64_t)WINDOW;
             dcsr_i_cuda_note_places(s.rows, {place, NULL, window, size}, 0, row);
             __syncthreads();
-            claim_window(s, place, size, level, &progress->next.vertices, [&](uint64_t at, uint32_t v) {
-                const uint32_t length = (uint32_t)dcsr_i_cuda_length(s.rows, v);
-                next[at] = v;
-                edges += length;
-                longest = length > longest ? length : longest;
-            });
+            claim_window<SOME_ITEMS>(s, place, size, level, &progress->next.vertices,
+                                     [&](uint64_t at, uint32_t v) {
+                                         const uint32_t length = (uint32_t)dcsr_i_cuda_traversal_length(s, v);
+                                         next[at] = v;
+                                         edges += length;
+                                         longest = length > longest ? length : longest;
+                                     });
             __syncthreads();
         }
     }
@@ -187,7 +199,7 @@ static __global__ void __launch_bounds__(DCSR_CUDA_SOME_THREADS) search_some(dcs
 
 void dcsr_i_cuda_traversal_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)
 {
-    dcsr_i_cuda_launch_blocks(stream, search_few, 1, DCSR_CUDA_FEW_THREADS, 0, *search);
+    dcsr_i_cuda_launch_blocks(stream, search_few, 1, DCSR_CUDA_FEW_THREADS, sizeof(few_memory), *search);
 }
 
 void dcsr_i_cuda_traversal_some(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)

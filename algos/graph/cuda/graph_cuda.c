@@ -49,9 +49,9 @@ dcsr_status dcsr_i_graph_read(dcsr_i_edges *e, void *to, const void *from, size_
 
 dcsr_status dcsr_i_graph_give(dcsr_i_edges *e, void *to, const void *from, size_t bytes)
 {
-    if (e->status) return e->status;
-    dcsr_i_cuda_copy(e->stream, to, from, bytes);
-    return e->status = dcsr_i_cuda_wait(e->stream, "a graph algorithm");
+    if (!e->status)
+        e->status = dcsr_i_cuda_deliver(e->stream, to, from, bytes, e->context, "a graph algorithm");
+    return e->status;
 }
 
 static dcsr_status gather(dcsr_i_edges *e, dcsr_view *A)
