@@ -7,14 +7,14 @@
 #include "dcsr/store/cuda/balanced_walk.cuh"
 
 #ifdef DCSR_SIMT
-enum { FEW = 64, FEW_EDGES = 300, FEW_FAR = 200, THREADS = 32, LONG = 40, MOST_BLOCKS = 8 };
+enum { FEW = 64, FEW_EDGES = 300, FEW_FAR = 200, THREADS = 32, LONG = DCSR_GRAPH_LONG, MOST_BLOCKS = 8 };
 #else
 enum {
     FEW = 1024, /* what a block relaxes alone: vertices, edges, and what it looks through of the far pile */
     FEW_EDGES = 8192,
     FEW_FAR = 1 << 15,
     THREADS = 128,
-    LONG = 1024, /* edges beyond which a vertex is shared by all blocks */
+    LONG = DCSR_GRAPH_LONG,
     MOST_BLOCKS = 1024
 };
 #endif
@@ -192,7 +192,7 @@ DCSR_CUDA_INLINE bool is_for_all(const dcsr_i_graph_piles &piles)
     return (piles.near || piles.far) && (piles.large || piles.near > FEW);
 }
 
-/* Rows of the near list, a thread each; long ones are only listed. */
+/* Rows of the near list, a thread each; parts of long ones are only listed. */
 static __global__ void __launch_bounds__(THREADS) relax_short(search s)
 {
     enum { WINDOW = ITEMS * THREADS };
@@ -211,8 +211,10 @@ static __global__ void __launch_bounds__(THREADS) relax_short(search s)
         dcsr_i_cuda_row_share row =
             i < count ? dcsr_i_cuda_look_up(s.edges, u) : dcsr_i_cuda_row_share{0, 0, 0, 0, false};
         uint64_t total;
-        const uint64_t hub = dcsr_i_cuda_take_places(&piles->hubs, row.length > LONG);
-        if (row.length > LONG) s.hub[hub] = u, row.length = 0;
+        const uint32_t parts = row.length > LONG ? (row.length - 1) / LONG + 1 : 0;
+        const uint64_t listed = dcsr_i_cuda_take_places(&piles->parts, parts);
+        for (uint32_t k = 0; k < parts; k++) s.part[listed + k] = (uint64_t)u << 32 | k;
+        if (parts) row.length = 0;
         start[threadIdx.x] = i < count ? number(distance_of(s, u)) : 0;
         row.offset = (uint32_t)dcsr_i_cuda_block_scan((uint64_t)row.length, &total);
         for (uint64_t first = 0; first < total; first += WINDOW) {
@@ -228,24 +230,25 @@ static __global__ void __launch_bounds__(THREADS) relax_short(search s)
     }
 }
 
-/* Each long row by all blocks. */
+/* Parts of long rows, a block each. */
 static __global__ void __launch_bounds__(THREADS) relax_long(search s)
 {
     dcsr_i_graph_piles *piles = s.piles;
-    const uint32_t hubs = piles->hubs, round = piles->round;
+    const uint32_t parts = piles->parts, round = piles->round;
     uint32_t *next = s.near[piles->near_list ^ 1], *far = s.far[piles->far_list];
     const double *weight = (const double *)s.edges.values;
-    for (uint32_t h = 0; h < hubs; h++) {
-        const uint32_t u = s.hub[h];
+    for (uint64_t p = dcsr_i_cuda_first_block(); p < parts; p += dcsr_i_cuda_block_step()) {
+        const uint32_t u = (uint32_t)(s.part[p] >> 32);
         const double start = number(distance_of(s, u));
-        const uint64_t end = s.edges.offsets[u + 1];
-        for (uint64_t first = s.edges.offsets[u] + dcsr_i_cuda_first_warp() * (32 * ITEMS); first < end;
-             first += dcsr_i_cuda_warp_step() * (32 * ITEMS)) {
+        const uint64_t begin = s.edges.offsets[u] + (uint64_t)(uint32_t)s.part[p] * LONG;
+        const uint64_t row_end = s.edges.offsets[u + 1],
+                       end = row_end - begin < LONG ? row_end : begin + LONG;
+        for (uint64_t first = begin; first < end; first += ITEMS * THREADS) {
             uint32_t v[ITEMS];
             double there[ITEMS];
             unsigned here = 0;
             for (unsigned k = 0; k < ITEMS; k++) {
-                const uint64_t e = first + k * 32 + dcsr_i_cuda_lane();
+                const uint64_t e = first + k * THREADS + threadIdx.x;
                 here |= (e < end ? 1u : 0u) << k;
                 v[k] = e < end ? s.edges.columns[e] : 0;
                 there[k] = e < end ? start + weight[e] : 0;
@@ -291,7 +294,7 @@ DCSR_CUDA_INLINE void end_round(dcsr_i_graph_piles *piles, bool advanced, double
     piles->near = next;
     piles->near_list ^= 1;
     piles->next = 0;
-    piles->hubs = 0;
+    piles->parts = 0;
     piles->round++;
     piles->large = next > FEW / 2;
     piles->done = 0;

@@ -17,6 +17,13 @@
 extern "C" {
 #endif
 
+/* Edges beyond which a row is shared by several blocks. */
+#ifdef DCSR_SIMT
+enum { DCSR_GRAPH_LONG = 40 };
+#else
+enum { DCSR_GRAPH_LONG = 1024 };
+#endif
+
 /* What is known of the weights. */
 typedef struct dcsr_i_graph_weights {
     double sum;             /* of those that are finite */
@@ -26,7 +33,7 @@ typedef struct dcsr_i_graph_weights {
 
 /* How far a search is. Counts of the lists first. */
 typedef struct dcsr_i_graph_piles {
-    unsigned int near, next, far, kept, hubs;
+    unsigned int near, next, far, kept, parts;
     unsigned int round;       /* from 1 on */
     unsigned int near_list;   /* which of the two the near ones are in; the next ones go to the other */
     unsigned int far_list;    /* likewise */
@@ -46,7 +53,7 @@ typedef struct dcsr_i_graph_search {
     uint32_t *mark;               /* the last round for which a vertex was listed as near */
     uint32_t *is_far;             /* bits */
     uint32_t *near[2], *far[2];
-    uint32_t *hub; /* near ones of many edges */
+    uint64_t *part; /* of long rows among the near: vertex << 32 | which LONG edges of it */
     dcsr_i_graph_piles *piles;
 } dcsr_i_graph_search;
 
