@@ -48,8 +48,8 @@ SHOW = $(if $(V),,@echo '  $@';)
 
 # The files of a folder and of those in it, by name.
 files   = $(sort $(shell find $(1) -name '$(2)'))
-KERNELS := $(call files,dcsr ops amg,*.cu)
-CONTROL := $(call files,dcsr ops amg,*_cuda.c)
+KERNELS := $(call files,dcsr ops algos amg,*.cu)
+CONTROL := $(call files,dcsr ops algos amg,*_cuda.c)
 LIBRARY := $(filter-out $(CONTROL),$(call files,dcsr ops algos amg persist,*.c))
 PUBLIC  := $(wildcard include/dcsr/*)
 CLI     := $(call files,cli,*.c)

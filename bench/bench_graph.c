@@ -5,7 +5,8 @@
  * defragmented matrix, and `fragmented` one of segments, each row inserted in 2 portions. Both are told that the graph
  * is symmetric. Seconds are the least of some runs, the library's and the peer's in turns; what they find is compared.
  * In shortest paths the peer gets the width of buckets that is best for it of several. `bfs_many` searches from 32
- * vertices, `betweenness` from 4, `ktruss` finds the 5-truss. */
+ * vertices, `betweenness` from 4, `ktruss` finds the 5-truss. On a GPU the peer is the library itself on the cpu, with
+ * all threads, and what does not run there is left out. */
 #include <dcsr/bfs.h>
 #include <dcsr/graph.h>
 #include "bench/peers/peer_graph.h"
@@ -26,6 +27,7 @@ typedef struct contest {
         [SOURCES]; /* from the middle of a grid: from a corner there are more paths than the peer counts */
     double delta;  /* for the peer */
     dcsr_view *view, *fragmented;
+    dcsr_view *host;     /* on a GPU: the same graph on the cpu */
     void *ours, *theirs; /* 8 bytes a vertex each */
     double product, least;
     int rows;
@@ -37,10 +39,16 @@ typedef struct event {
     void (*run)(contest *c, dcsr_view *view);
     void (*peer)(contest *c); /* NULL: it finds something else that is as good */
     double tolerance;         /* relative, for numbers above 1; less than 0: whole numbers of 4 bytes */
-    uint64_t most; /* edges of a graph; with more the peer takes minutes, and is left out. 0: any number */
+    uint64_t most;  /* edges of a graph; with more the peer takes minutes, and is left out. 0: any number */
+    bool on_device; /* it runs on a GPU if the graph is there; else it is left out there */
 } event;
 
 static const dcsr_graph_options symmetric = {.symmetric = true};
+
+static void search(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_bfs(c->ours, NULL, view, c->source));
+}
 
 static void components(contest *c, dcsr_view *view)
 {
@@ -130,6 +138,16 @@ static void peer_ktruss(contest *c)
     memcpy(c->theirs, &found, sizeof found);
 }
 
+static void kcore(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_kcore(c->ours, NULL, view, &symmetric));
+}
+
+static void strong_components(contest *c, dcsr_view *view)
+{
+    BENCH_OK(dcsr_strong_components(c->ours, NULL, view));
+}
+
 static void independent_set(contest *c, dcsr_view *view)
 {
     BENCH_OK(dcsr_independent_set(c->ours, NULL, view, &(dcsr_random_options){.symmetric = true}));
@@ -158,6 +176,22 @@ static double seconds_of(contest *c, const event *e, dcsr_view *view)
     return bench_now() - before;
 }
 
+/* By the peer, to c->theirs. */
+static double seconds_of_peer(contest *c, const event *e)
+{
+    const double before = bench_now();
+    if (c->host) {
+        void *ours = c->ours;
+        c->ours = c->theirs;
+        const double seconds = seconds_of(c, e, c->host);
+        c->ours = ours;
+        return seconds;
+    }
+    memset(c->theirs, 0, c->n * 8);
+    e->peer(c);
+    return bench_now() - before;
+}
+
 /* The width of buckets with which the peer is fastest. */
 static void choose_delta(contest *c)
 {
@@ -174,19 +208,16 @@ static void choose_delta(contest *c)
 static void measure(contest *c, const event *e)
 {
     enum { ROUNDS = 5 };
-    const bool beside = c->peer && e->peer && (!e->most || c->edges <= e->most);
+    const bool beside = c->host || (c->peer && e->peer && (!e->most || c->edges <= e->most));
     double ours = INFINITY, fragmented = INFINITY, theirs = INFINITY;
-    if (!bench_has_time(c->b, e->name)) return;
-    if (c->peer && e->peer == peer_sssp) choose_delta(c);
+    if ((c->host && !e->on_device) || !bench_has_time(c->b, e->name)) return;
+    if (beside && !c->host && e->peer == peer_sssp) choose_delta(c);
     const double begun = bench_now();
     for (int round = 0; round < ROUNDS && bench_now() - begun < 20; round++) {
         fragmented = fmin(fragmented, seconds_of(c, e, c->fragmented));
         ours = fmin(ours, seconds_of(c, e, c->view));
         if (!beside || (round > 0 && theirs > 5)) continue;
-        const double before = bench_now();
-        memset(c->theirs, 0, c->n * 8);
-        e->peer(c);
-        theirs = fmin(theirs, bench_now() - before);
+        theirs = fmin(theirs, seconds_of_peer(c, e));
         if (!same(c, e)) bench_die("%s of %s: another result than the peer's", e->name, c->graph);
     }
     const double ratio = beside ? theirs / ours : NAN;
@@ -197,17 +228,20 @@ static void measure(contest *c, const event *e)
     c->rows++;
 }
 
-static const event events[] = {{"components", components, peer_components, -1, 0},
-                               {"pagerank", pagerank, peer_pagerank, 1e-9, 0},
-                               {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5, 0},
-                               {"triangles", triangles, peer_triangles, 0, 0},
-                               {"clustering", clustering, peer_clustering, 1e-12, 0},
-                               {"sssp", sssp, peer_sssp, 0, 0},
-                               {"bfs_many", search_many, peer_search_many, 0, 0},
-                               {"betweenness", betweenness, peer_betweenness, 1e-6, 0},
-                               {"ktruss", ktruss, peer_ktruss, 0, FEW_EDGES},
-                               {"independent_set", independent_set, NULL, 0, 0},
-                               {"colouring", colouring, NULL, 0, 0}};
+static const event events[] = {{"bfs", search, NULL, -1, 0, true},
+                               {"components", components, peer_components, -1, 0, true},
+                               {"pagerank", pagerank, peer_pagerank, 1e-9, 0, true},
+                               {"pagerank_fp32", pagerank, peer_pagerank_narrow, 1e-5, 0, false},
+                               {"triangles", triangles, peer_triangles, 0, 0, true},
+                               {"clustering", clustering, peer_clustering, 1e-12, 0, true},
+                               {"sssp", sssp, peer_sssp, 0, 0, true},
+                               {"bfs_many", search_many, peer_search_many, 0, 0, false},
+                               {"betweenness", betweenness, peer_betweenness, 1e-6, 0, false},
+                               {"ktruss", ktruss, peer_ktruss, 0, FEW_EDGES, false},
+                               {"kcore", kcore, NULL, -1, 0, false},
+                               {"strong_components", strong_components, NULL, -1, 0, false},
+                               {"independent_set", independent_set, NULL, 0, 0, false},
+                               {"colouring", colouring, NULL, 0, 0, false}};
 
 static bench_csr make_graph(bench *b, const char *name)
 {
@@ -233,6 +267,17 @@ static bench_csr make_graph(bench *b, const char *name)
     return A;
 }
 
+/* The same matrix on the cpu, and c->host a view of it. */
+static dcsr_matrix *put_on_host(contest *c, const bench_csr *A)
+{
+    bench_entries edges = bench_entries_from_csr(A);
+    dcsr_matrix *matrix = bench_matrix(c->b, c->b->host, &edges, A->rows, A->cols, DCSR_FP64, NULL);
+    bench_entries_free(&edges);
+    bench_defragment_now(matrix, DCSR_DEFRAGMENT_WHOLE);
+    BENCH_OK(dcsr_view_create(&c->host, matrix, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    return matrix;
+}
+
 static void on_graph(contest *c, const char *name)
 {
     bench_csr A = make_graph(c->b, name);
@@ -252,10 +297,13 @@ static void on_graph(contest *c, const char *name)
     bench_defragment_now(second, DCSR_DEFRAGMENT_WHOLE);
     BENCH_OK(dcsr_view_create(&c->fragmented, first, DCSR_LAYOUT_SEGMENTS, 0));
     BENCH_OK(dcsr_view_create(&c->view, second, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED));
+    dcsr_matrix *on_host = c->b->gpu ? put_on_host(c, &A) : NULL;
     if (c->peer) c->peer->load(&A, c->b->threads);
     bench_csr_free(&A);
     for (size_t e = 0; e < sizeof events / sizeof *events; e++) measure(c, &events[e]);
     if (c->peer) c->peer->unload();
+    dcsr_view_destroy(c->host);
+    dcsr_matrix_destroy(on_host);
     dcsr_view_destroy(c->view);
     dcsr_view_destroy(c->fragmented);
     dcsr_matrix_destroy(first);
@@ -267,12 +315,15 @@ int main(int argc, char **argv)
 {
     static const char *const quick[] = {"rmat:14,16", "poisson2d5:128", NULL};
     static const char *const full[] = {"rmat:20,16", "poisson2d5:1024", NULL};
+    static const char *const on_gpu[] = {"poisson2d5:1024", "rmat:20,16", NULL};
     bench b;
     bench_begin(&b, argc, argv, "graph", "How fast are graph algorithms, beside GraphBLAS?");
-    contest c = {.b = &b, .peer = peer_graph_get(), .least = INFINITY};
-    c.table = bench_table_begin(&b, "graph", "seconds of an algorithm, and the peer's over ours",
-                                "graph algorithm | seconds:%.3g fragmented:%.3g graphblas:%.3g ratio:%.2f");
-    for (const char *const *name = BENCH_SIZE(&b, quick, full); *name; name++)
+    contest c = {.b = &b, .peer = b.gpu ? NULL : peer_graph_get(), .least = INFINITY};
+    c.table =
+        bench_table_begin(&b, "graph", "seconds of an algorithm, and the peer's over ours",
+                          b.gpu ? "graph algorithm | seconds:%.3g fragmented:%.3g cpu:%.3g ratio:%.2f"
+                                : "graph algorithm | seconds:%.3g fragmented:%.3g graphblas:%.3g ratio:%.2f");
+    for (const char *const *name = BENCH_SIZE_ON(&b, quick, full, on_gpu); *name; name++)
         if (bench_has_time(&b, *name)) on_graph(&c, *name);
     if (c.rows) bench_note(&b, "ratios: geometric mean %.2f, least %.2f", exp(c.product / c.rows), c.least);
     return bench_end(&b);

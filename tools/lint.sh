@@ -38,6 +38,7 @@ declare -A MAY_INCLUDE=(
     [ops/mxm]='dcsr ops/algebra ops/rows ops/vector ops/matrix ops/mxv ops/mxm'
     [ops/traverse]='dcsr ops/algebra ops/rows ops/traverse'
     [algos]='algos'
+    [algos/graph/cuda]='dcsr/base dcsr/device dcsr/store dcsr/store/cuda algos'
     [amg]='amg'
     [amg/cuda]='dcsr/base dcsr/device amg'
     [persist]='dcsr persist'

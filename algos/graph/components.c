@@ -2,7 +2,7 @@
  *
  * parent[v] <= v always, so that parents form trees, and the root of a finished one is the least vertex of its
  * component: whatever the order in which threads link, the result is the same. */
-#include "algos/graph/edges.h"
+#include "algos/graph/cuda/graph_cuda.h"
 #include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -98,6 +98,8 @@ dcsr_status dcsr_components(uint32_t *component, dcsr_components_result *result,
                                 "dcsr_components: component and result are NULL; give one of them");
     dcsr_status status = dcsr_view_get_shape(A, &shape);
     if (status) return status;
+    if (shape.device == DCSR_DEVICE_CUDA)
+        return dcsr_i_graph_device->components(component, result, A, options);
     const bool symmetric = options && options->symmetric,
                both = !symmetric && shape.layout == DCSR_LAYOUT_CSC;
     dcsr_i_edges_out(&out, A, "dcsr_components");

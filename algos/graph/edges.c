@@ -1,5 +1,6 @@
 /* edges.c: the edges of a view for the algorithms of this folder. */
 #include "algos/graph/edges.h"
+#include "algos/graph/cuda/graph_cuda.h"
 #include <dcsr/ewise.h>
 #include <dcsr/transpose.h>
 #include <string.h>
@@ -12,14 +13,13 @@ void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size)
         e->status = dcsr_thread_status();
         return NULL;
     }
-    e->block[e->blocks].memory = memory;
-    e->block[e->blocks].count = count;
-    e->block[e->blocks++].size = size;
+    dcsr_i_edges_keep(e, memory, count, size, false);
     return memory;
 }
 
 dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
 {
+    if (e->stream) dcsr_i_graph_device->close(e);
     while (e->blocks--)
         dcsr_context_free(e->context, e->block[e->blocks].memory, e->block[e->blocks].count,
                           e->block[e->blocks].size);
@@ -29,7 +29,7 @@ dcsr_status dcsr_i_edges_close(dcsr_i_edges *e)
 }
 
 /* Fills in what is known without reading. */
-static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call)
+static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call, bool on_device)
 {
     dcsr_view_shape shape;
     *e = (dcsr_i_edges){0};
@@ -46,13 +46,13 @@ static dcsr_status open_view(dcsr_i_edges *e, dcsr_view *A, const char *call)
     e->type = shape.type;
     e->size = dcsr_type_size(shape.type);
     e->layout = shape.layout;
-    return DCSR_OK;
+    return on_device ? dcsr_i_graph_device->open(e) : DCSR_OK;
 }
 
 static dcsr_status lend_csr(dcsr_i_edges *e, dcsr_view *A)
 {
     dcsr_csr csr;
-    e->status = dcsr_view_get_csr_on_host(A, &csr);
+    e->status = (e->stream ? dcsr_view_get_csr : dcsr_view_get_csr_on_host)(A, &csr);
     if (e->status) return e->status;
     e->offsets = csr.offsets;
     e->columns = csr.col_indices;
@@ -118,11 +118,12 @@ static dcsr_status find_rows(dcsr_i_edges *e, dcsr_view *A)
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
+static dcsr_status take_out(dcsr_i_edges *e, dcsr_view *A, const char *call, bool on_device)
 {
-    dcsr_status status = open_view(e, A, call);
+    dcsr_status status = open_view(e, A, call, on_device);
     if (status) return status;
-    return e->layout == DCSR_LAYOUT_CSR ? lend_csr(e, A) : find_rows(e, A);
+    if (e->layout == DCSR_LAYOUT_CSR) return lend_csr(e, A);
+    return on_device ? dcsr_i_graph_device->gather(e, A) : find_rows(e, A);
 }
 
 /* A pattern of this graph's size, and then a CSR view of it. */
@@ -140,13 +141,13 @@ static dcsr_status lend_matrix(dcsr_i_edges *e)
     return e->status ? e->status : lend_csr(e, e->view);
 }
 
-dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
+static dcsr_status take_in(dcsr_i_edges *e, dcsr_view *A, const char *call, bool on_device)
 {
     dcsr_csc csc;
-    dcsr_status status = open_view(e, A, call);
+    dcsr_status status = open_view(e, A, call, on_device);
     if (status) return status;
     if (e->layout == DCSR_LAYOUT_CSC) {
-        e->status = dcsr_view_get_csc_on_host(A, &csc);
+        e->status = (on_device ? dcsr_view_get_csc : dcsr_view_get_csc_on_host)(A, &csc);
         if (e->status) return e->status;
         e->type = DCSR_PATTERN;
         e->size = 0;
@@ -161,16 +162,17 @@ dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
 }
 
 /* Merges A and its transpose, or A and itself if it is symmetric: rows are sorted, and have each end once. */
-static dcsr_status merge(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
+static dcsr_status merge(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call, bool on_device)
 {
-    if (open_view(e, A, call) || make_matrix(e)) return e->status;
+    if (open_view(e, A, call, on_device) || make_matrix(e)) return e->status;
     e->status = dcsr_matrix_ewise_add(e->matrix, NULL, NULL, dcsr_binary_op_of(DCSR_BINARY_LOR, DCSR_BOOL), A,
                                       A, &(dcsr_desc){.transpose_b = !symmetric});
     return lend_matrix(e);
 }
 
-static bool ascends(const dcsr_i_edges *e)
+static bool ascends(dcsr_i_edges *e)
 {
+    if (e->stream) return dcsr_i_graph_device->ascends(e);
     const int threads = dcsr_i_edges_threads(e, e->count);
     bool wrong = false;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(|| : wrong)
@@ -183,15 +185,45 @@ static bool ascends(const dcsr_i_edges *e)
     return !wrong;
 }
 
+static dcsr_status take_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call, bool on_device)
+{
+    if (!symmetric) return merge(e, A, false, call, on_device);
+    if (take_out(e, A, call, on_device) || ascends(e) || e->status) return e->status;
+    dcsr_i_edges_close(e);
+    return merge(e, A, true, call, on_device);
+}
+
+dcsr_status dcsr_i_edges_out(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    return take_out(e, A, call, false);
+}
+
+dcsr_status dcsr_i_edges_in(dcsr_i_edges *e, dcsr_view *A, const char *call)
+{
+    return take_in(e, A, call, false);
+}
+
 dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
 {
-    return symmetric ? dcsr_i_edges_out(e, A, call) : merge(e, A, false, call);
+    return symmetric ? take_out(e, A, call, false) : merge(e, A, false, call, false);
 }
 
 dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call)
 {
-    if (!symmetric) return merge(e, A, false, call);
-    if (dcsr_i_edges_out(e, A, call) || ascends(e)) return e->status;
-    dcsr_i_edges_close(e);
-    return merge(e, A, true, call);
+    return take_once(e, A, symmetric, call, false);
+}
+
+dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, dcsr_i_edges_kind kind, bool symmetric,
+                                   const char *call)
+{
+    switch (kind) {
+    case DCSR_I_EDGES_OUT:
+        return take_out(e, A, call, true);
+    case DCSR_I_EDGES_IN:
+        return take_in(e, A, call, true);
+    case DCSR_I_EDGES_BOTH:
+        return symmetric ? take_out(e, A, call, true) : merge(e, A, false, call, true);
+    default:
+        return take_once(e, A, symmetric, call, true);
+    }
 }

@@ -13,6 +13,8 @@
 #include <dcsr/extend.h>
 #include <dcsr/view.h>
 
+struct dcsr_i_cuda_stream;
+
 /* The edges of a vertex. */
 typedef struct dcsr_i_ends {
     const uint32_t *vertex;
@@ -29,7 +31,9 @@ typedef struct dcsr_i_edges {
     dcsr_type type;     /* of the values */
     size_t size;        /* of a value */
     uint64_t vertices, count;
-    /* CSR, lent or made; or, where offsets is NULL, the rows one by one. */
+    /* On a device: where all work on them goes. NULL: they are in host memory. */
+    struct dcsr_i_cuda_stream *stream;
+    /* CSR, lent or made; or, where offsets is NULL, the rows one by one; on a device always CSR. */
     const uint64_t *offsets;
     const uint32_t *columns;
     const void *values;
@@ -42,6 +46,7 @@ typedef struct dcsr_i_edges {
         void *memory;
         uint64_t count;
         size_t size;
+        bool on_device;
     } block[DCSR_I_EDGES_BLOCKS];
 } dcsr_i_edges;
 
@@ -57,8 +62,29 @@ dcsr_status dcsr_i_edges_both(dcsr_i_edges *e, dcsr_view *A, bool symmetric, con
 /* The same with each edge once even then: if a row does not ascend, all are sorted. */
 dcsr_status dcsr_i_edges_once(dcsr_i_edges *e, dcsr_view *A, bool symmetric, const char *call);
 
-/* Zeroed memory until the end. NULL on failure, which e->status tells, and after one. */
+/* Which of these four. */
+typedef enum dcsr_i_edges_kind {
+    DCSR_I_EDGES_OUT,
+    DCSR_I_EDGES_IN,
+    DCSR_I_EDGES_BOTH,
+    DCSR_I_EDGES_ONCE
+} dcsr_i_edges_kind;
+/* The same of a view on a device, as CSR in its memory: a CSR view's arrays are lent, what else is there is copied
+ * together. Ascending rows of `once` are asked of the device. */
+dcsr_status dcsr_i_edges_on_device(dcsr_i_edges *e, dcsr_view *A, dcsr_i_edges_kind kind, bool symmetric,
+                                   const char *call);
+
+/* Zeroed memory of the host until the end. NULL on failure, which e->status tells, and after one. */
 void *dcsr_i_edges_take(dcsr_i_edges *e, uint64_t count, size_t size);
+/* Notes what is to be freed at the end. */
+static inline void dcsr_i_edges_keep(dcsr_i_edges *e, void *memory, uint64_t count, size_t size,
+                                     bool on_device)
+{
+    e->block[e->blocks].memory = memory;
+    e->block[e->blocks].count = count;
+    e->block[e->blocks].size = size;
+    e->block[e->blocks++].on_device = on_device;
+}
 /* Ends it, and returns its status. */
 dcsr_status dcsr_i_edges_close(dcsr_i_edges *e);
 

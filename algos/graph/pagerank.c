@@ -5,8 +5,8 @@
  * where p is how chance is shared out, and lost the rank of vertices without edges, which goes the same way. One pass
  * computes the new ranks, how much they differ, and what each vertex hands on in the next. Sums over vertices are
  * made of sums over blocks of them, so that they are the same for any number of threads. */
-#include "algos/graph/edges.h"
-#include <dcsr/graph.h>
+#include "algos/graph/pagerank.h"
+#include "algos/graph/cuda/graph_cuda.h"
 #include <math.h>
 #include <string.h>
 
@@ -114,11 +114,10 @@ static dcsr_status check(const dcsr_pagerank_options *o)
     return wrong ? dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: %s", wrong) : DCSR_OK;
 }
 
-/* The caller's weights, made to add up to 1. */
-static dcsr_status share_chance(walk *w, dcsr_i_edges *in, const double *weights)
+dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights)
 {
     const uint64_t n = in->vertices;
-    double *portions = dcsr_i_edges_take(in, n, sizeof *portions), all = 0;
+    double *made = dcsr_i_edges_take(in, n, sizeof *made), all = 0;
     if (in->status) return in->status;
     for (uint64_t v = 0; v < n; v++) {
         if (!(weights[v] >= 0) || isinf(weights[v]))
@@ -132,14 +131,14 @@ static dcsr_status share_chance(walk *w, dcsr_i_edges *in, const double *weights
         return in->status =
                    dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                     "dcsr_pagerank: the sum of personal is %g; give a weight above 0", all);
-    for (uint64_t v = 0; v < n; v++) portions[v] = weights[v] / all;
-    w->personal = portions;
+    for (uint64_t v = 0; v < n; v++) made[v] = weights[v] / all;
+    *portions = made;
     return DCSR_OK;
 }
 
 /* Iterates until ranks change by no more than the tolerance. What has settled is left out for some iterations, but
  * not in the one that decides. */
-static dcsr_pagerank_result iterate(walk *w, double tolerance, int most, bool adaptive)
+static dcsr_pagerank_result iterate(walk *w, const dcsr_pagerank_options *o)
 {
     const int threads = dcsr_i_edges_threads(w->in, w->in->count + w->in->vertices);
     dcsr_pagerank_result found = {.converged = !w->in->vertices};
@@ -150,13 +149,13 @@ static dcsr_pagerank_result iterate(walk *w, double tolerance, int most, bool ad
         if (w->degree[v]) w->handed[0][v] = w->rank[v] / w->degree[v];
         if (!w->degree[v]) lost += w->rank[v], found.dangling++;
     }
-    while (!found.converged && found.iterations < most) {
+    while (!found.converged && found.iterations < o->max_iterations) {
         const sums total = step(w, lost, all, threads);
         lost = total.lost;
         found.change = total.change;
         found.iterations++;
-        found.converged = all && total.change <= tolerance;
-        all = !adaptive || total.change <= tolerance || found.iterations % FULL == 0;
+        found.converged = all && total.change <= o->tolerance;
+        all = !o->adaptive || total.change <= o->tolerance || found.iterations % FULL == 0;
     }
     return found;
 }
@@ -164,30 +163,38 @@ static dcsr_pagerank_result iterate(walk *w, double tolerance, int most, bool ad
 dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
                           const dcsr_pagerank_options *options)
 {
-    const dcsr_pagerank_options o = options ? *options : (dcsr_pagerank_options){0};
-    const double tolerance = o.tolerance > 0 ? o.tolerance : 1e-6;
+    dcsr_pagerank_options o = options ? *options : (dcsr_pagerank_options){0};
+    dcsr_view_shape shape;
     dcsr_i_edges in;
     if (!rank) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_pagerank: rank is NULL");
     dcsr_status status = check(&o);
+    if (!status) status = dcsr_view_get_shape(A, &shape);
     if (status) return status;
+    if (!(o.damping > 0)) o.damping = 0.85;
+    if (!(o.tolerance > 0)) o.tolerance = 1e-6;
+    if (!o.max_iterations) o.max_iterations = 100;
+    if (shape.device == DCSR_DEVICE_CUDA) return dcsr_i_graph_device->pagerank(rank, result, A, &o);
     if (o.symmetric)
         dcsr_i_edges_out(&in, A, "dcsr_pagerank");
     else
         dcsr_i_edges_in(&in, A, "dcsr_pagerank");
     const uint64_t n = in.vertices;
-    walk w = {.in = &in, .damping = o.damping > 0 ? o.damping : 0.85, .blocks = (n + BLOCK - 1) / BLOCK};
-    w.quiet = tolerance / (double)(n ? n : 1);
+    walk w = {.in = &in, .damping = o.damping, .blocks = (n + BLOCK - 1) / BLOCK};
+    w.quiet = o.tolerance / (double)(n ? n : 1);
     w.rank = dcsr_i_edges_take(&in, n, sizeof *w.rank);
     for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof *w.rank);
     uint32_t *degree = dcsr_i_edges_take(&in, n, sizeof *degree);
     w.block = dcsr_i_edges_take(&in, w.blocks, sizeof *w.block);
     if (o.adaptive) w.settled = dcsr_i_edges_take(&in, n, 1);
-    if (!in.status && o.personal) share_chance(&w, &in, o.personal);
+    if (!in.status && o.personal) {
+        double *portions = NULL;
+        dcsr_i_pagerank_portions(&portions, &in, o.personal);
+        w.personal = portions;
+    }
     if (!in.status) {
         w.degree = degree;
         count_out(degree, &in, A, dcsr_i_edges_threads(&in, n));
-        const dcsr_pagerank_result found =
-            iterate(&w, tolerance, o.max_iterations ? o.max_iterations : 100, o.adaptive);
+        const dcsr_pagerank_result found = iterate(&w, &o);
         memcpy(rank, w.rank, n * sizeof *rank);
         if (result) *result = found;
     }

@@ -10,7 +10,7 @@
  * Distances only ever fall, to the least over all paths of sums rounded on the way; so they do not depend on the
  * order of relaxations. */
 #include "algos/graph/sssp.h"
-#include <dcsr/graph.h>
+#include "algos/graph/cuda/graph_cuda.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -264,11 +264,31 @@ static dcsr_status look_at_weights(dcsr_i_edges *e, range *r)
         if (!number && v < wrong) wrong = v;
     }
     *r = (range){least, sum};
-    if (wrong == UINT64_MAX) return DCSR_OK;
-    return e->status =
-               dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                "dcsr_sssp: an edge of vertex %llu has the weight NaN; give it a number",
-                                (unsigned long long)wrong);
+    if (wrong != UINT64_MAX) dcsr_i_sssp_refuse_nan(e, wrong);
+    return e->status;
+}
+
+/* ---- Whatever the device ---- */
+
+void dcsr_i_sssp_check_source(dcsr_i_edges *e, uint64_t source)
+{
+    if (e->status || source < e->vertices) return;
+    e->status = dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_sssp: source %llu of %llu vertices",
+                                 (unsigned long long)source, (unsigned long long)e->vertices);
+}
+
+void dcsr_i_sssp_refuse_nan(dcsr_i_edges *e, uint64_t vertex)
+{
+    e->status = dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                                 "dcsr_sssp: an edge of vertex %llu has the weight NaN; give it a number",
+                                 (unsigned long long)vertex);
+}
+
+double dcsr_i_sssp_width(const dcsr_i_edges *e, double sum, double delta)
+{
+    /* By measurement, on grids, random and R-MAT graphs: as large as the least of eight edges of a vertex, about. */
+    const double entries = (double)(e->count ? e->count : 1), mean = sum / entries;
+    return delta > 0 ? delta : 8 * mean * (double)e->vertices / entries;
 }
 
 dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
@@ -278,20 +298,24 @@ dcsr_status dcsr_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, 
     dcsr_sssp_result found = {0};
     dcsr_i_edges e;
     range weights = {0};
+    dcsr_view_shape shape;
     if (!distance) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_sssp: distance is NULL");
     if (!(o.delta >= 0))
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_sssp: delta is negative or not a number");
+    dcsr_status status = dcsr_view_get_shape(A, &shape);
+    if (status) return status;
+    if (shape.device == DCSR_DEVICE_CUDA) {
+        bool negative = false;
+        status = dcsr_i_graph_device->sssp(distance, result, A, source, o.delta, &negative);
+        if (status || !negative) return status;
+    }
     dcsr_i_edges_out(&e, A, "dcsr_sssp");
-    if (!e.status && source >= e.vertices)
-        e.status = dcsr_thread_fail(DCSR_ERROR_INDEX_OUT_OF_RANGE, "dcsr_sssp: source %llu of %llu vertices",
-                                    (unsigned long long)source, (unsigned long long)e.vertices);
+    dcsr_i_sssp_check_source(&e, source);
     double *made = dcsr_i_edges_take(&e, e.vertices, sizeof *made);
     if (!e.status) make_weights(&e);
     if (!e.status) look_at_weights(&e, &weights);
     if (!e.status && weights.least < 0) dcsr_i_sssp_negative(&e, made, &found, source);
-    /* By measurement, on grids, random and R-MAT graphs: as large as the least of eight edges of a vertex, about. */
-    const double entries = (double)(e.count ? e.count : 1), mean = weights.sum / entries;
-    const double width = o.delta > 0 ? o.delta : 8 * mean * (double)e.vertices / entries;
+    const double width = dcsr_i_sssp_width(&e, weights.sum, o.delta);
     if (!e.status && !(weights.least < 0)) search_near_and_far(&e, made, source, width);
     if (!e.status) {
         for (uint64_t v = 0; v < e.vertices; v++) {

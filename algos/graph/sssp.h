@@ -8,4 +8,11 @@
 /* For edges of any weight, fp64 and not NaN. Writes distances, and what result has about a cycle. */
 dcsr_status dcsr_i_sssp_negative(dcsr_i_edges *e, double *distance, dcsr_sssp_result *found, uint64_t source);
 
+/* INDEX_OUT_OF_RANGE where the source is no vertex; nothing after a failure. */
+void dcsr_i_sssp_check_source(dcsr_i_edges *e, uint64_t source);
+/* INVALID_ARGUMENT: a weight of the vertex's edges is no number. */
+void dcsr_i_sssp_refuse_nan(dcsr_i_edges *e, uint64_t vertex);
+/* The width of a bucket: delta, or chosen where that is 0, for weights of this sum. */
+double dcsr_i_sssp_width(const dcsr_i_edges *e, double sum, double delta);
+
 #endif

@@ -3,8 +3,7 @@
  * Vertices get new numbers, by descending degree, and of each edge the end with the larger number keeps it; so the
  * lists of hubs are short. A triangle a < b < c is found at c: with the list of c marked in bits, those of its members
  * are looked up there. What is looked up most are the hubs, whose bits lie together. */
-#include "algos/graph/edges.h"
-#include <dcsr/graph.h>
+#include "algos/graph/cuda/graph_cuda.h"
 #include <omp.h>
 #include <string.h>
 
@@ -134,19 +133,59 @@ static uint64_t find(lists *l, dcsr_i_edges *e, bool each)
     return count;
 }
 
+/* What is asked of each vertex, in memory of the host until the end. */
+typedef struct answer {
+    uint64_t triangles;
+    uint64_t *own;    /* triangles that it is in */
+    uint32_t *degree; /* its edges but loops */
+} answer;
+
+static void find_on_host(dcsr_i_edges *e, answer *a)
+{
+    lists l;
+    a->triangles = find(&l, e, a->own != NULL);
+    if (e->status) return;
+    for (uint64_t v = 0; a->own && v < e->vertices; v++) a->own[v] = l.own[l.number[v]];
+    for (uint64_t i = 0; a->degree && i < e->vertices; i++) {
+        a->degree[l.order[i]] += l.length[i];
+        for (uint32_t k = 0; k < l.length[i]; k++) a->degree[l.order[l.member[l.begin[i] + k]]]++;
+    }
+}
+
+/* Opens the edges, and answers where they are. */
+static void ask(answer *a, dcsr_i_edges *e, dcsr_view *A, bool symmetric, bool own, bool degree,
+                const char *call)
+{
+    dcsr_view_shape shape;
+    *a = (answer){0};
+    *e = (dcsr_i_edges){.status = dcsr_view_get_shape(A, &shape)};
+    if (e->status) return;
+    const bool there = shape.device == DCSR_DEVICE_CUDA;
+    if (there)
+        dcsr_i_edges_on_device(e, A, DCSR_I_EDGES_ONCE, symmetric, call);
+    else
+        dcsr_i_edges_both(e, A, symmetric, call);
+    if (own) a->own = dcsr_i_edges_take(e, e->vertices, sizeof *a->own);
+    if (degree) a->degree = dcsr_i_edges_take(e, e->vertices, sizeof *a->degree);
+    if (e->status) return;
+    if (there)
+        dcsr_i_graph_device->triangles(&a->triangles, e, a->own, a->degree);
+    else
+        find_on_host(e, a);
+}
+
 dcsr_status dcsr_triangles(uint64_t *triangles, dcsr_triangles_result *result, dcsr_view *A,
                            const dcsr_graph_options *options)
 {
     dcsr_i_edges e;
-    lists l;
+    answer found;
     if (!triangles && !result)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_triangles: triangles and result are NULL; give one of them");
-    dcsr_i_edges_both(&e, A, options && options->symmetric, "dcsr_triangles");
-    const uint64_t count = find(&l, &e, triangles != NULL);
+    ask(&found, &e, A, options && options->symmetric, triangles != NULL, false, "dcsr_triangles");
     if (!e.status) {
-        for (uint64_t v = 0; triangles && v < e.vertices; v++) triangles[v] = l.own[l.number[v]];
-        if (result) result->triangles = count;
+        if (triangles) memcpy(triangles, found.own, e.vertices * sizeof *triangles);
+        if (result) result->triangles = found.triangles;
     }
     return dcsr_i_edges_close(&e);
 }
@@ -155,21 +194,16 @@ dcsr_status dcsr_clustering(double *coefficient, dcsr_clustering_result *result,
                             const dcsr_graph_options *options)
 {
     dcsr_i_edges e;
-    lists l;
+    answer a;
     if (!coefficient && !result)
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
                                 "dcsr_clustering: coefficient and result are NULL; give one of them");
-    dcsr_i_edges_both(&e, A, options && options->symmetric, "dcsr_clustering");
-    dcsr_clustering_result found = {.triangles = find(&l, &e, true)};
-    uint32_t *degree = dcsr_i_edges_take(&e, e.vertices, sizeof *degree);
+    ask(&a, &e, A, options && options->symmetric, true, true, "dcsr_clustering");
+    dcsr_clustering_result found = {.triangles = a.triangles};
     if (e.status) return dcsr_i_edges_close(&e);
-    for (uint64_t i = 0; i < e.vertices; i++) {
-        degree[i] += l.length[i];
-        for (uint32_t k = 0; k < l.length[i]; k++) degree[l.member[l.begin[i] + k]]++;
-    }
     for (uint64_t v = 0; v < e.vertices; v++) {
-        const uint64_t d = degree[l.number[v]], pairs = d ? d * (d - 1) / 2 : 0;
-        const double c = pairs ? (double)l.own[l.number[v]] / (double)pairs : 0;
+        const uint64_t d = a.degree[v], pairs = d ? d * (d - 1) / 2 : 0;
+        const double c = pairs ? (double)a.own[v] / (double)pairs : 0;
         if (coefficient) coefficient[v] = c;
         found.pairs += pairs;
         found.mean += c / (double)e.vertices;

@@ -119,6 +119,11 @@ void *dcsr_i_cuda_landing(dcsr_i_cuda_stream *stream, size_t bytes);
 dcsr_status dcsr_i_cuda_read_back(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes,
                                   const char *operation);
 
+/* Copies a result to where a caller wants it, on the device or the host, and waits: deliver_cuda.c. If it fails while
+ * it copies to the host, a part may have been written. */
+dcsr_status dcsr_i_cuda_deliver(dcsr_i_cuda_stream *stream, void *to, const void *from, size_t bytes,
+                                const dcsr_context *context, const char *operation);
+
 /* ---- Memory on the device: device_memory.cu ---- */
 
 /* Memory in stream order: usable by work put on this stream from now on; freed when the work before the free

@@ -127,6 +127,20 @@ DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_length(const dcsr_i_cuda_rows &rows, uint6
     return page ? page->length[row & (DCSR_CUDA_PAGE_ROWS - 1)] : 0;
 }
 
+/* Where it is written where a row's first piece begins, and whether the row has others; NULL where none has
+ * been. This does not depend on the row's length, so that both can be on their way at once. */
+DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_place_of(const dcsr_i_cuda_rows &rows, uint64_t row,
+                                                      bool *fragmented)
+{
+    *fragmented = false;
+    if (rows.offsets) return &rows.offsets[row];
+    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
+    if (!page) return nullptr;
+    uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), slot = page->segment[0];
+    *fragmented = dcsr_i_cuda_bit(page->fragmented, r);
+    return slot == DCSR_CUDA_NONE ? nullptr : &rows.segment_page[slot].of[r].word;
+}
+
 /* Piece k of row r of a page, `left` entries of which are in pieces k and up. */
 DCSR_CUDA_INLINE dcsr_i_cuda_piece dcsr_i_cuda_piece_of(const dcsr_i_cuda_rows &rows,
                                                         const dcsr_i_cuda_row_page *page, uint32_t r, int k,

@@ -18,8 +18,8 @@ typedef dcsr_traverse_result dcsr_bfs_result;
  * (dcsr/mxv.h), top-down, or, if the transpose exists (dcsr_matrix_options.maintain_transpose, or made by an
  * operation on this view) and it costs less, bottom-up (from the vertices not reached).
  *
- * Cost: O(rows + edges), on a device also O(rows / 32) per level. Scratch memory: up to 12 bytes per row and
- * 1/8 more for each thread; on a device as for dcsr_traverse(). */
+ * Cost: O(rows + edges). Scratch memory: up to 12 bytes per row and 1/8 more for each thread; both on a device as for
+ * dcsr_traverse(). */
 DCSR_API dcsr_status dcsr_bfs(int32_t *level, dcsr_bfs_result *result, dcsr_view *A, uint64_t source);
 
 /* Breadth-first search from many vertices at once: level[k * n + v] is what dcsr_bfs() from sources[k] gives vertex

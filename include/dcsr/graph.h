@@ -8,7 +8,12 @@
  * Results go to arrays of the caller's in host memory, one element per vertex, and to a structure of numbers; either
  * may be NULL where that is said. After an error both are as they were. Options may be NULL: all zero, which is
  * the default of each. Results do not depend on the number of threads, bit for bit. Any number of threads may work
- * on one view. Matrices on a device are copied to the host, and computed there; the copy belongs to the view.
+ * on one view.
+ *
+ * Of a matrix on a device, dcsr_components(), dcsr_pagerank(), dcsr_sssp() without negative weights, dcsr_triangles()
+ * and dcsr_clustering() run there, with the results that the cpu has, ranks up to rounding. The others copy the matrix
+ * to the host, and compute there; the copy belongs to the view. Memory is said for the cpu; docs/ALGORITHMS.md has
+ * that of a device.
  *
  * Errors of all: INVALID_ARGUMENT (NULL, an option out of range), DIMENSION_MISMATCH (not square),
  * INDEX_OUT_OF_RANGE (a source that is no vertex), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.

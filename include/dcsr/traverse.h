@@ -29,9 +29,9 @@ typedef struct dcsr_traverse_result {
  * each from the vertices reached last, and is parallel within a level; the result is deterministic. Any
  * number of threads may traverse one view. Errors: INVALID_ARGUMENT (NULL), DIMENSION_MISMATCH (not square),
  * INDEX_OUT_OF_RANGE (the first source that is none), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED.
- * Cost: O(rows + sources + edges), on a device also O(rows / 32) per level. Scratch memory: 4 1/8 bytes per
- * row and 1/8 more for each thread; on a device 16 1/4 bytes per row, and what the prefix sum of a level takes
- * while that level is searched. */
+ * Cost: O(rows + sources + edges), on a device also O(rows / 32) for each level of a million edges or more.
+ * Scratch memory: 4 1/8 bytes per row and 1/8 more for each thread; on a device 28 1/4 bytes per row, and what
+ * the prefix sum of a large level takes while that level is searched. */
 DCSR_API dcsr_status dcsr_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
                                    const uint64_t *sources);
 

@@ -1,4 +1,4 @@
-/* traverse.cu: kernels of breadth-first search.
+/* traverse.cu: kernels of breadth-first search, for levels of many vertices and to begin with.
  *
  * Walking a frontier and collecting the next one are kernels of their own. The walk shares the entries of all
  * rows of the frontier out evenly (balanced_walk.cuh), so that it is balanced whatever their lengths; it reads
@@ -17,6 +17,15 @@ struct source_list {
     uint32_t n, vertex[255];
 };
 
+static __global__ void find_rows(dcsr_i_cuda_traversal s)
+{
+    for (uint64_t v = dcsr_i_cuda_first(); v < s.rows.rows; v += dcsr_i_cuda_step()) {
+        const dcsr_i_cuda_row_share row = dcsr_i_cuda_look_up(s.rows, (uint32_t)v);
+        const bool fits = !row.fragmented && row.length < DCSR_CUDA_ELSEWHERE;
+        s.where[v] = fits ? row.begin << DCSR_CUDA_WHERE_BITS | row.length : DCSR_CUDA_ELSEWHERE;
+    }
+}
+
 static __global__ void start(uint32_t *fresh, source_list sources)
 {
     for (uint64_t k = dcsr_i_cuda_first(); k < sources.n; k += dcsr_i_cuda_step())
@@ -25,10 +34,12 @@ static __global__ void start(uint32_t *fresh, source_list sources)
 
 /* A warp takes 32 words of bits: first a place in the queue for all of its vertices, then word after word
  * with a vertex a lane, so that levels and queue are written in order. */
-static __global__ void collect(dcsr_i_cuda_traversal s, int32_t level)
+static __global__ void collect(dcsr_i_cuda_traversal s)
 {
     unsigned lane = dcsr_i_cuda_lane(), before_me = (1u << lane) - 1;
     unsigned long long edges = 0;
+    uint32_t longest = 0;
+    const int32_t level = (int32_t)s.progress->level;
     for (uint64_t first = dcsr_i_cuda_first_warp() * 32; first < s.words;
          first += dcsr_i_cuda_warp_step() * 32) {
         uint64_t mine = first + lane;
@@ -40,22 +51,38 @@ static __global__ void collect(dcsr_i_cuda_traversal s, int32_t level)
             s.fresh[mine] = 0;
         }
         unsigned long long at = 0, found = dcsr_i_cuda_warp_sum((uint32_t)__popc(bits));
-        if (lane == 0) at = atomicAdd(&s.counts->vertices, found);
+        if (lane == 0) at = atomicAdd(&s.progress->frontier.vertices, found);
         at = __shfl_sync(DCSR_CUDA_ALL_LANES, at, 0);
         for (; in_use; in_use &= in_use - 1) {
             int word = __ffs((int)in_use) - 1;
             uint32_t of_word = __shfl_sync(DCSR_CUDA_ALL_LANES, bits, word);
             if (of_word >> lane & 1) {
                 uint32_t v = (uint32_t)(first + (unsigned)word) * 32 + lane;
-                s.queue[at + (unsigned)__popc(of_word & before_me)] = v;
+                const uint32_t length = (uint32_t)dcsr_i_cuda_traversal_length(s, v);
+                s.queue[0][at + (unsigned)__popc(of_word & before_me)] = v;
                 s.level[v] = level;
-                edges += dcsr_i_cuda_length(s.rows, v);
+                edges += length;
+                longest = length > longest ? length : longest;
             }
             at += (unsigned)__popc(of_word);
         }
     }
     edges = dcsr_i_cuda_block_sum(edges);
-    if (threadIdx.x == 0 && edges) atomicAdd(&s.counts->edges, edges);
+    longest = dcsr_i_cuda_block_max(longest, 0u);
+    if (threadIdx.x || !edges) return;
+    atomicAdd(&s.progress->frontier.edges, edges);
+    atomicMax(&s.progress->frontier.longest, longest);
+}
+
+/* Counts the frontier among what is done. */
+static __global__ void advance(dcsr_i_cuda_progress *progress)
+{
+    progress->reached += progress->frontier.vertices;
+    progress->edges += progress->frontier.edges;
+    progress->level_sum += progress->level * progress->frontier.vertices;
+    progress->level++;
+    progress->queue = 0;
+    progress->frontier = dcsr_i_cuda_found{0, 0, 0};
 }
 
 static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const uint32_t *visited,
@@ -75,6 +102,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS expand(dcsr_i_cuda_walk walk, const
 void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources)
 {
+    dcsr_i_cuda_launch(stream, find_rows, search->rows.rows, *search);
     enum { MOST = sizeof(source_list::vertex) / sizeof(uint32_t) };
     for (uint64_t k = 0; k < n;) {
         source_list list;
@@ -83,18 +111,21 @@ void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_t
     }
 }
 
-void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
-                                   int32_t level)
+void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search)
 {
-    dcsr_i_cuda_launch(stream, collect, search->words, *search, level);
+    dcsr_i_cuda_launch(stream, collect, search->words, *search);
 }
 
-dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
-                                         dcsr_i_cuda_traversal_counts counts)
+dcsr_status dcsr_i_cuda_traversal_walk(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
+                                       const dcsr_i_cuda_progress *progress)
 {
-    dcsr_i_cuda_walk walk = {search->rows, search->queue, counts.vertices, search->offsets};
-    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &search->rows, search->queue, counts.vertices, search->offsets));
-    dcsr_i_cuda_launch_walk(stream, expand, counts.edges, counts.vertices, walk, search->visited,
+    const uint64_t vertices = progress->frontier.vertices;
+    const uint32_t *queue = search->queue[progress->queue];
+    const dcsr_i_cuda_walk walk = {search->rows, queue, vertices, search->offsets};
+    DCSR_TRY(dcsr_i_cuda_sum_lengths(stream, &search->rows, queue, vertices, search->offsets));
+    dcsr_i_cuda_launch_walk(stream, expand, progress->frontier.edges, vertices, walk, search->visited,
                             search->fresh);
+    dcsr_i_cuda_launch_with({1, 1}, stream, advance, 1, search->progress);
+    dcsr_i_cuda_traversal_collect(stream, search);
     return DCSR_OK;
 }

@@ -1,58 +1,70 @@
-/* traverse_cuda.c: breadth-first search on a device: its memory, and one level after the other. */
+/* traverse_cuda.c: breadth-first search on a device: its memory, and how a level is searched. */
 #include "ops/traverse/traverse_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
+
+/* Levels that are launched ahead: twice as many each time that they did not suffice. */
+enum { LEAST_AHEAD = 2, MOST_AHEAD = 64 };
 
 /* Everything is in one block of device memory. */
 static size_t bytes_of(const dcsr_i_cuda_traversal *search)
 {
     uint64_t n = search->rows.rows;
-    return sizeof *search->counts + (n + 1) * sizeof *search->offsets +
-           n * (sizeof *search->level + sizeof *search->queue) + 2 * search->words * sizeof *search->visited;
+    return sizeof *search->progress + (n + 1) * sizeof *search->offsets + n * sizeof *search->where +
+           n * (sizeof *search->level + 2 * sizeof *search->queue[0]) +
+           2 * search->words * sizeof *search->visited;
 }
 
 static void lay_out(dcsr_i_cuda_traversal *search, char *block)
 {
     uint64_t n = search->rows.rows;
-    search->counts = (dcsr_i_cuda_traversal_counts *)block;
-    search->offsets = (uint64_t *)(search->counts + 1);
-    search->level = (int32_t *)(search->offsets + n + 1);
-    search->queue = (uint32_t *)(search->level + n);
-    search->visited = search->queue + n;
+    search->progress = (dcsr_i_cuda_progress *)block;
+    search->offsets = (uint64_t *)(search->progress + 1);
+    search->where = search->offsets + n + 1;
+    search->level = (int32_t *)(search->where + n);
+    search->queue[0] = (uint32_t *)(search->level + n);
+    search->queue[1] = search->queue[0] + n;
+    search->visited = search->queue[1] + n;
     search->fresh = search->visited + search->words;
 }
 
-/* Makes what is fresh the frontier. */
-static dcsr_status collect(dcsr_i_cuda_traversal_counts *counts, dcsr_i_cuda_stream *stream,
-                           const dcsr_i_cuda_traversal *search, int32_t level)
+static bool is_for_a_walk(const dcsr_i_cuda_found *frontier)
 {
-    dcsr_i_cuda_traversal_counts *host = dcsr_i_cuda_landing(stream, sizeof *host);
-    if (!host) return dcsr_i_cuda_wait(stream, "traverse");
-    dcsr_i_cuda_fill(stream, search->counts, 0, sizeof *host);
-    dcsr_i_cuda_traversal_collect(stream, search, level);
-    dcsr_i_cuda_copy(stream, host, search->counts, sizeof *host);
-    DCSR_TRY(dcsr_i_cuda_wait(stream, "traverse"));
-    *counts = *host;
-    return DCSR_OK;
+    return frontier->edges > DCSR_CUDA_SOME_EDGES || frontier->longest > DCSR_CUDA_SOME_LONGEST;
+}
+
+/* Levels of few and some vertices, as far as they go. */
+static void go_ahead(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, int levels)
+{
+    dcsr_i_cuda_traversal_few(stream, search);
+    for (int k = 0; k < levels; k++) dcsr_i_cuda_traversal_some(stream, search);
 }
 
 static dcsr_status search_levels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources, dcsr_traverse_result *result)
 {
-    dcsr_i_cuda_traversal_counts counts;
-    *result = (dcsr_traverse_result){0};
+    dcsr_i_cuda_progress now;
+    int ahead = LEAST_AHEAD;
     dcsr_i_cuda_fill(stream, search->level, 0xff, search->rows.rows * sizeof *search->level);
     dcsr_i_cuda_fill(stream, search->visited, 0, 2 * search->words * sizeof *search->visited);
+    dcsr_i_cuda_fill(stream, search->progress, 0, sizeof *search->progress);
     dcsr_i_cuda_traversal_start(stream, search, n, sources);
-    for (int32_t level = 0;; level++) {
-        DCSR_TRY(collect(&counts, stream, search, level));
-        if (!counts.vertices) return DCSR_OK;
-        result->reached += counts.vertices;
-        result->max_level = (uint64_t)level;
-        result->level_sum += (uint64_t)level * counts.vertices;
-        result->edges += counts.edges;
-        if (!counts.edges) return DCSR_OK;
-        DCSR_TRY(dcsr_i_cuda_traversal_expand(stream, search, counts));
+    dcsr_i_cuda_traversal_collect(stream, search);
+    go_ahead(stream, search, ahead);
+    for (;;) {
+        DCSR_TRY(dcsr_i_cuda_read_back(stream, &now, search->progress, sizeof now, "traverse"));
+        if (!now.frontier.vertices) break;
+        if (is_for_a_walk(&now.frontier)) {
+            DCSR_TRY(dcsr_i_cuda_traversal_walk(stream, search, &now));
+            continue;
+        }
+        if (ahead < MOST_AHEAD) ahead *= 2;
+        go_ahead(stream, search, ahead);
     }
+    *result = (dcsr_traverse_result){.reached = now.reached,
+                                     .max_level = now.level ? now.level - 1 : 0,
+                                     .level_sum = now.level_sum,
+                                     .edges = now.edges};
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, dcsr_view *A, uint64_t n,
@@ -71,10 +83,9 @@ dcsr_status dcsr_i_cuda_traverse(int32_t *level, dcsr_traverse_result *result, d
         lay_out(&search, block);
         status = search_levels(stream, &search, n, sources, &found);
     }
-    if (status == DCSR_OK) {
-        dcsr_i_cuda_copy(stream, level, search.level, rows->rows * sizeof *level);
-        status = dcsr_i_cuda_wait(stream, "traverse");
-    }
+    if (status == DCSR_OK)
+        status =
+            dcsr_i_cuda_deliver(stream, level, search.level, rows->rows * sizeof *level, context, "traverse");
     if (status == DCSR_OK) *result = found;
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, block, bytes, 1);
     dcsr_i_stream_return(context, stream);

@@ -1,4 +1,13 @@
-/* traverse_cuda.h: breadth-first search on a device (internal; for C and for kernels). */
+/* traverse_cuda.h: breadth-first search on a device (internal; for C and for kernels).
+ *
+ * A level is searched in one of three ways, by what its frontier is:
+ *
+ *      few     a block of threads goes on from level to level by itself, as long as frontiers are small
+ *      some    a kernel a level, several of which are launched ahead: how large a frontier is stays on the device
+ *      many    a walk over all entries of the frontier and a sweep over the bits of all vertices, for which the host
+ *              waits
+ *
+ * Few and some look at the frontier, and leave it as it is if it is none for them. */
 #ifndef DCSR_TRAVERSE_CUDA_H
 #define DCSR_TRAVERSE_CUDA_H
 
@@ -10,33 +19,75 @@
 extern "C" {
 #endif
 
-/* What a level has found. */
-typedef struct dcsr_i_cuda_traversal_counts {
+/* Limits of what a block does alone (few), and of what is launched ahead (some); in the emulator small, so that tests
+ * see all. */
+#ifdef DCSR_SIMT
+enum {
+    DCSR_CUDA_FEW_THREADS = 64,
+    DCSR_CUDA_FEW_VERTICES = 128,
+    DCSR_CUDA_FEW_EDGES = 600,
+    DCSR_CUDA_SOME_THREADS = 32,
+    DCSR_CUDA_SOME_EDGES = 2000,
+    DCSR_CUDA_SOME_LONGEST = 200
+};
+#else
+enum {
+    DCSR_CUDA_FEW_THREADS = 1024,
+    DCSR_CUDA_FEW_VERTICES = 2048,
+    DCSR_CUDA_FEW_EDGES = 12288,
+    DCSR_CUDA_SOME_THREADS = 128,
+    DCSR_CUDA_SOME_EDGES = 1 << 20,
+    DCSR_CUDA_SOME_LONGEST = 4096
+};
+#endif
+
+/* The vertices that a level has found. */
+typedef struct dcsr_i_cuda_found {
     unsigned long long vertices;
     unsigned long long edges; /* entries of their rows */
-} dcsr_i_cuda_traversal_counts;
+    unsigned int longest;     /* of these rows; where a walk comes next it does not matter */
+} dcsr_i_cuda_found;
+
+/* How far a search is. */
+typedef struct dcsr_i_cuda_progress {
+    dcsr_i_cuda_found frontier, next;
+    /* Of the levels before the frontier. */
+    unsigned long long reached, edges, level_sum;
+    unsigned int level; /* of the frontier */
+    unsigned int queue; /* which one it is in */
+    unsigned int done;  /* blocks of the kernel that runs */
+} dcsr_i_cuda_progress;
 
 /* A search under way; all pointers are to device memory. */
 typedef struct dcsr_i_cuda_traversal {
     dcsr_i_cuda_rows rows;
-    uint64_t words;                       /* of bits, for all vertices */
-    uint32_t *visited;                    /* bits of the vertices that have their level */
-    uint32_t *fresh;                      /* of those that the walk from the frontier meets besides */
-    uint32_t *queue;                      /* the frontier, in no particular order */
-    uint64_t *offsets;                    /* of the frontier's rows, for the walk */
-    int32_t *level;                       /* by vertex */
-    dcsr_i_cuda_traversal_counts *counts; /* of the frontier */
+    uint64_t *where;    /* of each vertex where its row is, in a word: see dcsr_i_cuda_traversal_row() */
+    uint64_t words;     /* of bits, for all vertices */
+    uint32_t *visited;  /* bits of the vertices that have their level */
+    uint32_t *fresh;    /* of those that a walk from the frontier meets besides */
+    uint32_t *queue[2]; /* the frontier, in no particular order, is in one of them */
+    uint64_t *offsets;  /* of the frontier's rows, for the walk */
+    int32_t *level;     /* by vertex */
+    dcsr_i_cuda_progress *progress;
 } dcsr_i_cuda_traversal;
 
-/* Sets the bits of the sources in `fresh`. */
+/* ---- traverse.cu ---- */
+
+/* Fills `where`, and sets the bits of the sources in `fresh`. */
 void dcsr_i_cuda_traversal_start(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search, uint64_t n,
                                  const uint64_t *sources);
-/* Makes what is fresh the frontier, of this level; *counts comes as zeros. */
-void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
-                                   int32_t level);
-/* Walks the rows of the frontier, whose counts these are. OUT_OF_MEMORY. */
-dcsr_status dcsr_i_cuda_traversal_expand(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
-                                         dcsr_i_cuda_traversal_counts counts);
+/* Makes what is fresh the frontier, of the level that *progress says; its frontier comes as zeros. */
+void dcsr_i_cuda_traversal_collect(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search);
+/* One level with a walk, from the frontier that is described. OUT_OF_MEMORY. */
+dcsr_status dcsr_i_cuda_traversal_walk(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search,
+                                       const dcsr_i_cuda_progress *progress);
+
+/* ---- traverse_levels.cu ---- */
+
+/* As many levels as a block may do alone. */
+void dcsr_i_cuda_traversal_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search);
+/* One level, if it is small enough, but not for one block. */
+void dcsr_i_cuda_traversal_some(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_traversal *search);
 
 /* ---- traverse_cuda.c ---- */
 
@@ -46,6 +97,28 @@ typedef dcsr_status dcsr_i_traverse(int32_t *level, dcsr_traverse_result *result
 dcsr_i_traverse dcsr_i_cuda_traverse;
 
 #ifdef __cplusplus
+}
+#endif
+
+#ifdef __cplusplus
+#include "dcsr/store/block_walk.cuh"
+
+/* Where a row of one piece begins, and in the lower bits how long it is: what else takes three trips to memory, each
+ * for what the one before has told. Rows of several pieces, and very long ones, must be looked up in the row table. */
+enum { DCSR_CUDA_WHERE_BITS = 64 - DCSR_I_SEGMENT_BEGIN_BITS };
+#define DCSR_CUDA_ELSEWHERE ((UINT64_C(1) << DCSR_CUDA_WHERE_BITS) - 1)
+
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_traversal_length(const dcsr_i_cuda_traversal &s, uint32_t v)
+{
+    const uint64_t length = s.where[v] & DCSR_CUDA_ELSEWHERE;
+    return length == DCSR_CUDA_ELSEWHERE ? dcsr_i_cuda_length(s.rows, v) : length;
+}
+
+DCSR_CUDA_INLINE dcsr_i_cuda_row_share dcsr_i_cuda_traversal_row(const dcsr_i_cuda_traversal &s, uint32_t v)
+{
+    const uint64_t where = s.where[v], length = where & DCSR_CUDA_ELSEWHERE;
+    if (length == DCSR_CUDA_ELSEWHERE) return dcsr_i_cuda_look_up(s.rows, v);
+    return {where >> DCSR_CUDA_WHERE_BITS, v, 0, (uint32_t)length, false};
 }
 #endif
 #endif

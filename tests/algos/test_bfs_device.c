@@ -2,6 +2,7 @@
  */
 #include <dcsr/bfs.h>
 #include "dcsr/base/alloc.h"
+#include "ops/traverse/traverse_cuda.h"
 #include "tests/support/support_device.h"
 
 #include <stdlib.h>
@@ -71,6 +72,64 @@ Test(bfs_device, finds_what_the_cpu_finds)
         dcsr_matrix_destroy(same);
     }
     test_close(cpu);
+    close_device();
+}
+
+/* Layers of a graph, each vertex of which leads to the next layer, and each vertex of which is led to. */
+static void make_layers(dcsr_matrix *matrix, const uint64_t *width, size_t layers)
+{
+    uint64_t first = 0, most = 0;
+    for (size_t l = 1; l < layers; l++) most += width[l - 1] + width[l];
+    uint64_t *rows = test_allocate(most, sizeof *rows), *cols = test_allocate(most, sizeof *cols);
+    size_t count = 0;
+    for (size_t l = 1; l < layers; first += width[l - 1], l++) {
+        const uint64_t here = width[l - 1], next = width[l];
+        for (uint64_t i = 0; i < here; i++) rows[count] = first + i, cols[count++] = first + here + i % next;
+        for (uint64_t i = 0; i < next; i++) rows[count] = first + i % here, cols[count++] = first + here + i;
+    }
+    for (size_t half = 0; half < 2; half++)
+        TEST_OK(dcsr_matrix_insert(matrix, count / 2 + half * (count % 2), rows + half * (count / 2),
+                                   cols + half * (count / 2), NULL, NULL));
+    TEST_OK(dcsr_matrix_wait(matrix));
+    free(rows);
+    free(cols);
+}
+
+/* From each way of searching a level to each other, and to a level just within its limits and beyond them. */
+Test(bfs_device, changes_the_way_between_levels)
+{
+    enum { FEW = DCSR_CUDA_FEW_VERTICES, EDGES = DCSR_CUDA_SOME_EDGES, LONGEST = DCSR_CUDA_SOME_LONGEST };
+    static const uint64_t width[] = {1,       1,           FEW / 2,   FEW,     FEW,
+                                     FEW + 1, FEW - 1,     4 * FEW,   3 * FEW, FEW / 4,
+                                     3,       LONGEST + 9, 2,         1,       FEW / 2,
+                                     2 * FEW, EDGES,       EDGES / 2, 2 * FEW, EDGES,
+                                     FEW / 3, 1,           1,         1,       DCSR_CUDA_FEW_EDGES + 1,
+                                     2,       1,           1};
+    enum { LAYERS = sizeof width / sizeof *width };
+    uint64_t n = 0;
+    open_device();
+    NEEDS_GPU();
+    for (size_t l = 0; l < LAYERS; l++) n += width[l];
+    dcsr_matrix *graph = test_matrix(context, DCSR_PATTERN, n, n, DCSR_POLICY_KEEP);
+    make_layers(graph, width, LAYERS);
+    int32_t *level = test_allocate(n, sizeof *level);
+    for (int layout = DCSR_LAYOUT_SEGMENTS; layout <= DCSR_LAYOUT_CSR; layout++) {
+        dcsr_view *view = test_view(graph, (dcsr_layout)layout, 0);
+        dcsr_bfs_result result;
+        uint64_t v = 0, sum = 0;
+        TEST_OK(dcsr_bfs(level, &result, view, 0));
+        for (size_t l = 0; l < LAYERS; l++) {
+            for (const uint64_t end = v + width[l]; v < end; v++)
+                cr_assert(level[v] == (int32_t)l, "vertex %llu of layer %zu: %d", (unsigned long long)v, l,
+                          (int)level[v]);
+            sum += l * width[l];
+        }
+        cr_assert(result.reached == n && result.max_level == LAYERS - 1 && result.level_sum == sum);
+        cr_assert(result.edges == 2 * n - width[0] - width[LAYERS - 1]);
+        dcsr_view_destroy(view);
+    }
+    free(level);
+    dcsr_matrix_destroy(graph);
     close_device();
 }
 

@@ -112,20 +112,6 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mark(dcsr_i_cuda_tile &tile, uint32_t at, uint
     atomicOr(&tile.marks[at / 32], 1u << (at & 31));
 }
 
-/* Where it is written where a row's first piece begins, and whether the row has others; NULL where none has
- * been. This does not depend on the row's length, so that both can be on their way at once. */
-DCSR_CUDA_INLINE const uint64_t *dcsr_i_cuda_place_of(const dcsr_i_cuda_rows &rows, uint64_t row,
-                                                      bool *fragmented)
-{
-    *fragmented = false;
-    if (rows.offsets) return &rows.offsets[row];
-    const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
-    if (!page) return nullptr;
-    uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1), slot = page->segment[0];
-    *fragmented = dcsr_i_cuda_bit(page->fragmented, r);
-    return slot == DCSR_CUDA_NONE ? nullptr : &rows.segment_page[slot].of[r].word;
-}
-
 /* Marks what the tile that begins with item d has of its rows, the first of which is given. */
 DCSR_CUDA_INLINE void dcsr_i_cuda_mark_rows(const dcsr_i_cuda_walk &walk, dcsr_i_cuda_tile &tile,
                                             uint64_t first, uint64_t d)

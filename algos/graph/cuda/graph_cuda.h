@@ -1,0 +1,39 @@
+/* graph_cuda.h: what graph algorithms do on a GPU (internal).
+ *
+ * The calls of dcsr/graph.h look where the view is, and hand on what is on a device, with arguments that they have
+ * checked. Edges come from dcsr_i_edges_on_device(). */
+#ifndef DCSR_GRAPH_CUDA_H
+#define DCSR_GRAPH_CUDA_H
+
+#include "algos/graph/edges.h"
+#include "dcsr/base/cuda.h"
+#include <dcsr/graph.h>
+
+typedef struct dcsr_i_graph_engine {
+    /* For edges.c. Borrows a stream. */
+    dcsr_status (*open)(dcsr_i_edges *e);
+    /* Makes CSR of the rows of a view of any layout. */
+    dcsr_status (*gather)(dcsr_i_edges *e, dcsr_view *A);
+    /* Whether all rows ascend strictly; after a failure, which e->status tells, false. */
+    bool (*ascends)(dcsr_i_edges *e);
+    /* Frees what is on the device, when all work is done, and returns the stream; may set e->status. */
+    void (*close)(dcsr_i_edges *e);
+
+    /* The calls of the same names. */
+    dcsr_status (*components)(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
+                              const dcsr_graph_options *options);
+    /* Options have their defaults. */
+    dcsr_status (*pagerank)(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
+                            const dcsr_pagerank_options *options);
+    /* If there are negative weights *negative is set, and nothing else is done. */
+    dcsr_status (*sssp)(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
+                        double delta, bool *negative);
+    /* Of edges there, each once. own, degree: arrays of the host, by vertex; NULL if nobody asks. */
+    dcsr_status (*triangles)(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
+} dcsr_i_graph_engine;
+
+/* graph_cuda.c; NULL in builds without CUDA. */
+extern const dcsr_i_graph_engine dcsr_i_graph_cuda;
+static const dcsr_i_graph_engine *const dcsr_i_graph_device = DCSR_I_IN_CUDA(dcsr_i_graph_cuda);
+
+#endif

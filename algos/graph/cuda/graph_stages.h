@@ -1,0 +1,134 @@
+/* graph_stages.h: what the algorithms on a GPU share, and their steps (internal; for C and for kernels).
+ *
+ * X_cuda.c takes memory and has the order of steps, X.cu has the kernels. A step puts its work on the stream. */
+#ifndef DCSR_GRAPH_STAGES_H
+#define DCSR_GRAPH_STAGES_H
+
+#include "dcsr/base/cuda.h"
+#include "dcsr/store/cuda/gather_cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- graph_cuda.c ---- */
+
+#ifndef __cplusplus
+#include "algos/graph/cuda/graph_cuda.h"
+
+/* Memory on the device until the end, not zeroed. NULL on failure, which e->status tells, and after one. */
+void *dcsr_i_graph_take(dcsr_i_edges *e, uint64_t count, size_t size);
+/* A few numbers that kernels have written. */
+dcsr_status dcsr_i_graph_read(dcsr_i_edges *e, void *to, const void *from, size_t bytes);
+/* Copies a result to the caller's array, which may be anywhere. */
+dcsr_status dcsr_i_graph_give(dcsr_i_edges *e, void *to, const void *from, size_t bytes);
+/* The edges as kernels see them. */
+dcsr_i_cuda_rows dcsr_i_graph_rows(const dcsr_i_edges *e);
+
+/* The algorithms, one in each X_cuda.c: see dcsr_i_graph_engine. */
+dcsr_status dcsr_i_graph_components(uint32_t *component, dcsr_components_result *result, dcsr_view *A,
+                                    const dcsr_graph_options *options);
+dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view *A,
+                                  const dcsr_pagerank_options *options);
+dcsr_status dcsr_i_graph_sssp(double *distance, dcsr_sssp_result *result, dcsr_view *A, uint64_t source,
+                              double delta, bool *negative);
+dcsr_status dcsr_i_graph_triangles(uint64_t *count, dcsr_i_edges *e, uint64_t *own, uint32_t *degree);
+#endif
+
+/* ---- graph.cu ---- */
+
+/* *wrong becomes 1 if a row does not ascend strictly, else 0. */
+void dcsr_i_graph_look_for_descents(dcsr_i_cuda_stream *stream, dcsr_i_cuda_rows edges, uint32_t *wrong);
+
+/* ---- components.cu ---- */
+
+typedef struct dcsr_i_graph_sizes {
+    unsigned long long components;
+    unsigned long long
+        largest; /* its size in the upper half, in the lower one what its name is less than 2^32 - 1 */
+} dcsr_i_graph_sizes;
+
+/* Every vertex its own parent. */
+void dcsr_i_graph_plant(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n);
+/* Links the round-th edge of each vertex. */
+void dcsr_i_graph_link_round(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
+                             uint64_t round);
+/* Links all edges, except those of vertices below *skip. */
+void dcsr_i_graph_link(dcsr_i_cuda_stream *stream, uint32_t *parent, dcsr_i_cuda_rows edges,
+                       const uint32_t *skip);
+/* Hangs every vertex below its root. */
+void dcsr_i_graph_flatten(dcsr_i_cuda_stream *stream, uint32_t *parent, uint64_t n);
+/* *root: the one that most of a sample of vertices have. */
+void dcsr_i_graph_sample(dcsr_i_cuda_stream *stream, const uint32_t *parent, uint64_t n, uint32_t *root);
+/* size: of n, zeros. *sizes too. frequent: a root that many vertices have. */
+void dcsr_i_graph_measure(dcsr_i_cuda_stream *stream, const uint32_t *parent, uint64_t n, uint32_t *size,
+                          const uint32_t *frequent, dcsr_i_graph_sizes *sizes);
+
+/* ---- pagerank.cu ---- */
+
+enum { DCSR_GRAPH_BLOCKS = 1024 }; /* that sum up */
+
+/* What an iteration sums up. */
+typedef struct dcsr_i_graph_sums {
+    double change, lost;
+} dcsr_i_graph_sums;
+
+/* How far the iterations are. */
+typedef struct dcsr_i_graph_iteration {
+    dcsr_i_graph_sums sums; /* of the last one */
+    unsigned long long dangling;
+    uint32_t hubs; /* vertices with many edges that lead to them */
+    uint32_t count;
+    uint32_t all;  /* the next one is over all vertices, also those that have settled */
+    uint32_t done; /* there is no next one */
+} dcsr_i_graph_iteration;
+
+typedef struct dcsr_i_graph_walk {
+    dcsr_i_cuda_rows in;
+    double damping, tolerance;
+    uint32_t adaptive, most; /* iterations */
+    const double *portions;  /* NULL: all alike */
+    double *rank, *handed[2];
+    uint32_t *degree;
+    unsigned char *settled;
+    uint32_t *hub;            /* their numbers */
+    double *pulled;           /* by vertex, of hubs alone */
+    dcsr_i_graph_sums *block; /* of each block */
+    dcsr_i_graph_iteration *now;
+} dcsr_i_graph_walk;
+
+/* Out-degrees: the lengths of the rows of a view, or how often a vertex is among the edges. */
+void dcsr_i_graph_degrees_of_rows(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk,
+                                  dcsr_i_cuda_rows out);
+void dcsr_i_graph_degrees_of_ends(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk);
+/* Ranks to begin with, and which vertices are hubs. */
+void dcsr_i_graph_begin_walk(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk);
+/* One iteration, unless all are done; the caller knows how many hubs there are. */
+void dcsr_i_graph_step(dcsr_i_cuda_stream *stream, const dcsr_i_graph_walk *walk, uint32_t hubs);
+
+/* ---- triangles.cu ---- */
+
+typedef struct dcsr_i_graph_triangle_counts {
+    unsigned long long triangles;
+    unsigned int long_lists;
+} dcsr_i_graph_triangle_counts;
+
+/* Which edges each vertex keeps: member[begin[v]], length[v] of them. */
+typedef struct dcsr_i_graph_lists {
+    dcsr_i_cuda_rows edges;
+    uint32_t *length, *member, *is_long;
+    uint64_t *begin;
+    unsigned long long *own; /* triangles of each vertex; NULL if nobody asks */
+    uint32_t *degree;        /* edges of each vertex but loops; NULL if nobody asks */
+    dcsr_i_graph_triangle_counts *counts;
+} dcsr_i_graph_lists;
+
+/* length, degree, and zeros in own and counts. */
+void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const dcsr_i_graph_lists *lists);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,184 @@
+/* triangles.cu: kernels of triangles. Each edge is kept at its end of lower degree, of equal ones at the lower vertex.
+ * A triangle is found at the end of two of its kept edges, u: the list of u goes to a table of hashes in shared
+ * memory, and the lists of its members are looked up there. A warp takes a vertex of a short list, a block one of a
+ * long list, a part of that at a time.
+ *
+ *      table    u -> v, w, x          lists    v -> w, y       w -> x
+ *                                              w is in the table: triangle u v w;  x: u w x */
+#include "algos/graph/cuda/graph_stages.h"
+#include "dcsr/device/reduce.cuh"
+#include "dcsr/store/cuda/balanced_walk.cuh"
+
+#ifdef DCSR_SIMT
+enum { SHORT = 6, PART = 20, THREADS = 64 };
+#else
+enum {
+    SHORT = 64,  /* members of a list that a warp takes */
+    PART = 4096, /* members that are in a block's table at a time */
+    THREADS = 256
+};
+#endif
+enum { SHORT_BITS = SHORT < 8 ? 4 : 7, PART_BITS = PART < 64 ? 6 : 13, WARPS = THREADS / 32 };
+
+typedef dcsr_i_graph_lists lists;
+typedef unsigned long long word;
+
+/* Whether v is where the edge from u to v is not kept, because it is kept at v. */
+DCSR_CUDA_INLINE bool is_lower(const dcsr_i_cuda_rows &edges, uint32_t v, uint32_t u)
+{
+    const uint64_t of_v = edges.offsets[v + 1] - edges.offsets[v],
+                   of_u = edges.offsets[u + 1] - edges.offsets[u];
+    return of_v != of_u ? of_v < of_u : v <= u;
+}
+
+/* Counts what a vertex keeps, or writes it, in no particular order. */
+static __global__ void DCSR_CUDA_WALK_BOUNDS keep_edges(dcsr_i_cuda_walk walk, uint32_t *length,
+                                                        const uint64_t *begin, uint32_t *member,
+                                                        uint32_t *degree)
+{
+    dcsr_i_cuda_for_entries(
+        walk,
+        [&](const dcsr_i_cuda_entry &, const dcsr_i_cuda_source &source) {
+            return walk.rows.columns[source.place];
+        },
+        [&](const dcsr_i_cuda_entry &entry, uint32_t v) {
+            const uint32_t u = (uint32_t)entry.i;
+            if (!member && degree && v == u) degree[u]--; /* each edge is there once */
+            if (is_lower(walk.rows, v, u)) return;
+            const uint32_t at = atomicAdd(&length[u], 1u);
+            if (member) member[begin[u] + at] = v;
+        });
+}
+
+static __global__ void begin_lists(lists l)
+{
+    for (uint64_t u = dcsr_i_cuda_first(); u < l.edges.rows; u += dcsr_i_cuda_step()) {
+        l.length[u] = 0;
+        if (l.degree) l.degree[u] = (uint32_t)(l.edges.offsets[u + 1] - l.edges.offsets[u]);
+        if (l.own) l.own[u] = 0;
+    }
+}
+
+/* Also finds the vertices of long lists. */
+static __global__ void begin_again(lists l)
+{
+    for (uint64_t u = dcsr_i_cuda_first(); u < l.edges.rows; u += dcsr_i_cuda_step()) {
+        if (l.length[u] > SHORT) l.is_long[atomicAdd(&l.counts->long_lists, 1u)] = (uint32_t)u;
+        l.length[u] = 0;
+    }
+}
+
+/* ---- Tables ----
+ * A free place has u itself, which is neither in its own list nor in those of its members. */
+
+template <int BITS> DCSR_CUDA_INLINE void enter(uint32_t *table, uint32_t v, uint32_t u)
+{
+    uint32_t slot = v * 2654435761u >> (32 - BITS);
+    while (atomicCAS(&table[slot], u, v) != u) slot = (slot + 1) & ((1u << BITS) - 1);
+}
+template <int BITS> DCSR_CUDA_INLINE bool is_there(const uint32_t *table, uint32_t v, uint32_t u)
+{
+    uint32_t slot = v * 2654435761u >> (32 - BITS);
+    while (table[slot] != u && table[slot] != v) slot = (slot + 1) & ((1u << BITS) - 1);
+    return table[slot] == v;
+}
+
+/* How many members of the list of v a lane finds in the table; `own` is told which. */
+template <int BITS>
+DCSR_CUDA_INLINE uint32_t look_up_list(const lists &l, const uint32_t *table, uint32_t v, uint32_t u)
+{
+    const uint64_t end = l.begin[v] + l.length[v];
+    uint32_t found = 0;
+    for (uint64_t e = l.begin[v] + dcsr_i_cuda_lane(); e < end; e += 32) {
+        const uint32_t w = l.member[e];
+        if (!is_there<BITS>(table, w, u)) continue;
+        found++;
+        if (l.own) atomicAdd(&l.own[w], (word)1);
+    }
+    if (l.own) {
+        const uint32_t all = dcsr_i_cuda_warp_sum(found);
+        if (dcsr_i_cuda_lane() == 0 && all) atomicAdd(&l.own[v], (word)all);
+    }
+    return found;
+}
+
+/* ---- Counting ---- */
+
+static __global__ void __launch_bounds__(THREADS) count_short(lists l)
+{
+    SIMT_SHARED(uint32_t, tables, WARPS << SHORT_BITS);
+    uint32_t *table = tables + (threadIdx.x / 32 << SHORT_BITS);
+    const unsigned lane = dcsr_i_cuda_lane();
+    uint64_t count = 0;
+    for (uint64_t i = dcsr_i_cuda_first_warp(); i < l.edges.rows; i += dcsr_i_cuda_warp_step()) {
+        const uint32_t u = (uint32_t)i, length = l.length[u];
+        if (length < 2 || length > SHORT) continue;
+        const uint32_t *member = l.member + l.begin[u];
+        for (uint32_t k = lane; k < 1u << SHORT_BITS; k += 32) table[k] = u;
+        __syncwarp();
+        for (uint32_t k = lane; k < length; k += 32) enter<SHORT_BITS>(table, member[k], u);
+        __syncwarp();
+        uint32_t found = 0;
+        for (uint32_t k = 0; k < length; k++) found += look_up_list<SHORT_BITS>(l, table, member[k], u);
+        count += found;
+        if (l.own) {
+            found = dcsr_i_cuda_warp_sum(found);
+            if (lane == 0 && found) atomicAdd(&l.own[u], (word)found);
+        }
+        __syncwarp();
+    }
+    count = dcsr_i_cuda_block_sum(count);
+    if (threadIdx.x == 0 && count) atomicAdd(&l.counts->triangles, (word)count);
+}
+
+static __global__ void __launch_bounds__(THREADS) count_long(lists l)
+{
+    SIMT_SHARED(uint32_t, table, 1 << PART_BITS);
+    uint64_t count = 0;
+    for (uint64_t i = dcsr_i_cuda_first_block(); i < l.counts->long_lists; i += dcsr_i_cuda_block_step()) {
+        const uint32_t u = l.is_long[i], length = l.length[u];
+        const uint32_t *member = l.member + l.begin[u];
+        uint32_t found = 0;
+        for (uint32_t first = 0; first < length; first += PART) {
+            for (uint32_t k = threadIdx.x; k < 1u << PART_BITS; k += blockDim.x) table[k] = u;
+            __syncthreads();
+            for (uint32_t k = first + threadIdx.x; k < length && k < first + PART; k += blockDim.x)
+                enter<PART_BITS>(table, member[k], u);
+            __syncthreads();
+            for (uint32_t k = threadIdx.x / 32; k < length; k += WARPS)
+                found += look_up_list<PART_BITS>(l, table, member[k], u);
+            __syncthreads();
+        }
+        count += found;
+        if (l.own) {
+            const uint64_t all = dcsr_i_cuda_block_sum((uint64_t)found);
+            if (threadIdx.x == 0 && all) atomicAdd(&l.own[u], (word)all);
+        }
+    }
+    count = dcsr_i_cuda_block_sum(count);
+    if (threadIdx.x == 0 && count) atomicAdd(&l.counts->triangles, (word)count);
+}
+
+void dcsr_i_graph_count_lists(dcsr_i_cuda_stream *stream, const lists *l)
+{
+    const dcsr_i_cuda_walk walk = {l->edges, NULL, l->edges.rows, l->edges.offsets};
+    dcsr_i_cuda_fill(stream, l->counts, 0, sizeof *l->counts);
+    dcsr_i_cuda_launch(stream, begin_lists, l->edges.rows, *l);
+    dcsr_i_cuda_launch_walk(stream, keep_edges, l->edges.stored, l->edges.rows, walk, l->length,
+                            (const uint64_t *)NULL, (uint32_t *)NULL, l->degree);
+}
+
+void dcsr_i_graph_fill_lists(dcsr_i_cuda_stream *stream, const lists *l)
+{
+    const dcsr_i_cuda_walk walk = {l->edges, NULL, l->edges.rows, l->edges.offsets};
+    dcsr_i_cuda_launch(stream, begin_again, l->edges.rows, *l);
+    dcsr_i_cuda_launch_walk(stream, keep_edges, l->edges.stored, l->edges.rows, walk, l->length, l->begin,
+                            l->member, (uint32_t *)NULL);
+}
+
+void dcsr_i_graph_count_triangles(dcsr_i_cuda_stream *stream, const lists *l)
+{
+    const uint64_t blocks = (l->edges.rows + WARPS - 1) / WARPS;
+    dcsr_i_cuda_launch_blocks(stream, count_short, blocks, THREADS, 0, *l);
+    dcsr_i_cuda_launch_blocks(stream, count_long, blocks, THREADS, 0, *l);
+}

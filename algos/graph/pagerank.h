@@ -1,0 +1,10 @@
+/* pagerank.h: what PageRank does alike on all devices (internal). */
+#ifndef DCSR_GRAPH_PAGERANK_H
+#define DCSR_GRAPH_PAGERANK_H
+
+#include "algos/graph/edges.h"
+
+/* The caller's weights, made to add up to 1, in memory of the host until the end of `in`. INVALID_ARGUMENT. */
+dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights);
+
+#endif
