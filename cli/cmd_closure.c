@@ -30,12 +30,12 @@ typedef dcsr_status computation(dcsr_matrix **pairs, dcsr_closure_result *result
 
 static int run(cli_state *cli, computation *compute)
 {
-    cli_relation_target target;
+    cli_relation_target target = {0};
     dcsr_matrix *matrix = NULL, *pairs = NULL;
     dcsr_view *view = NULL;
     dcsr_closure_result result;
     int status = cli_relation_prepare(cli, &target, &settings, 1);
-    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status) status = cli_relation_load(cli, &target, &settings, &matrix);
     if (!status && dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES))
         status = cli_fail_library(cli);
     if (!status) {
@@ -48,6 +48,7 @@ static int run(cli_state *cli, computation *compute)
         if (!status) status = print(cli, &target, pairs, &result, seconds);
     }
     dcsr_matrix_destroy(pairs);
+    dcsr_names_destroy(target.names);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;

@@ -19,6 +19,7 @@
 #define DCSR_CFL_H
 
 #include <dcsr/matrix.h>
+#include <dcsr/names.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,6 +69,11 @@ DCSR_API dcsr_status dcsr_labelled_insert(dcsr_labelled *graph, const char *labe
  * NAME.facts has the edges of the label NAME, in lines `from to [index]`, as Souffle writes them. Errors: IO,
  * OUT_OF_MEMORY, FORMAT: "FILE:LINE: what is wrong". */
 DCSR_API dcsr_status dcsr_labelled_read(dcsr_labelled **graph, dcsr_context *context, const char *path);
+/* The same, where vertices and indices are words, or in a folder of facts all between two tabs. Vertices get their
+ * numbers from `names` (dcsr_names_add()), which may have others; after a failure it may have some more. Errors: also
+ * INVALID_ARGUMENT (names is NULL). */
+DCSR_API dcsr_status dcsr_labelled_read_named(dcsr_labelled **graph, dcsr_context *context, dcsr_names *names,
+                                              const char *path);
 DCSR_API void dcsr_labelled_destroy(dcsr_labelled *graph);
 
 /* Zero-initialise, then set what should differ from the default. */
