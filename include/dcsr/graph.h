@@ -206,10 +206,11 @@ typedef struct dcsr_ktruss_result {
  * it, and the value is the truss number of the edge: the largest k such that the k-truss has it, from 2 on. truss or
  * result may be NULL, not both. Errors: also TOO_LARGE (2^32 edges or more), INVALID_ARGUMENT (k is 1 or 2).
  *
- * Triangles are counted in parallel, then edges are peeled in one thread, those in the fewest triangles first (Cohen
- * 2008; Wang, Cheng 2012). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first.
- * Cost: O(n + m sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory:
- * 19 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
+ * Triangles are counted and then edges peeled in parallel, all those at once that are in the fewest triangles (Cohen
+ * 2008; Kabir, Madduri 2017); for a k, only the (k-1)-core is looked at. The result is the same for any number of
+ * threads. If not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m
+ * sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory: 21 m + 25 n
+ * bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
 DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
                                  const dcsr_ktruss_options *options);
 
