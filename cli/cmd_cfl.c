@@ -54,7 +54,11 @@ static int run(cli_state *cli, const cli_relation_target *target, const dcsr_gra
     while (dcsr_grammar_nonterminal_at(grammar, nonterminals)) nonterminals++;
     uint64_t *entries = calloc(nonterminals, sizeof *entries);
     if (!entries) return cli_fail(cli, "out of memory for %u nonterminals", nonterminals);
-    const dcsr_cfl_options wanted = {.memory_limit = settings.memory, .nonterminal = nonterminal};
+    cli_growth shown = {.cli = cli};
+    const dcsr_cfl_options wanted = {.memory_limit = settings.memory,
+                                     .nonterminal = nonterminal,
+                                     .progress = cli_relation_show,
+                                     .user = &shown};
     const double start = cli_now();
     cli_progress(cli, "searching %s", cli->arguments[1]);
     int status = dcsr_cfl(target->name ? &pairs : NULL, &result, entries, grammar, graph, &wanted)

@@ -1,5 +1,6 @@
 /* relation.c: commands that compute a relation: what of, and where they put it. */
 #include "cli/stored.h"
+#include <stdlib.h>
 #include <string.h>
 
 error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key, const char *value)
@@ -87,4 +88,37 @@ int cli_relation_report(cli_report *report, const cli_relation_target *target, d
     status = target->stored ? put_stored(report, target, matrix) : put_file(report, target, matrix);
     if (status || cli_is_standard_output(target->name)) return cli_report_drop(report, status);
     return cli_report_print(report);
+}
+
+/* Later points of a round take the place of the first. Where there is no memory the picture has fewer. */
+static void note_growth(cli_growth *g, uint64_t done, uint64_t pairs)
+{
+    if (g->count && g->done[g->count - 1] == done) {
+        g->pairs[g->count - 1] = pairs;
+        return;
+    }
+    if (g->count == g->room) {
+        const uint64_t room = 2 * g->room + 64;
+        uint64_t *numbers = realloc(g->done, room * sizeof *numbers);
+        if (numbers) g->done = numbers;
+        uint64_t *more = numbers ? realloc(g->pairs, room * sizeof *more) : NULL;
+        if (!more) return;
+        g->pairs = more;
+        g->room = room;
+    }
+    g->done[g->count] = done;
+    g->pairs[g->count++] = pairs;
+}
+
+void cli_relation_show(void *user, uint64_t done, uint64_t total, uint64_t pairs)
+{
+    cli_growth *g = user;
+    char number[CLI_NUMBER], round[CLI_NUMBER];
+    if (g->noted && (!g->count || pairs > g->pairs[g->count - 1] || done <= g->done[g->count - 1]))
+        note_growth(g, done, pairs);
+    cli_grouped(number, pairs);
+    if (total)
+        cli_progress(g->cli, "%3.0f%%, %s pairs", 100 * (double)done / (double)total, number);
+    else
+        cli_progress(g->cli, "round %s, %s pairs", cli_grouped(round, done), number);
 }

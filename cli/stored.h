@@ -138,6 +138,16 @@ error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key
  * so many. Exit status. */
 int cli_relation_prepare(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,
                          int argument);
+/* What has been told of a relation while it was computed: how many pairs there were after each round or share of the
+ * work; `user` of cli_relation_show(), which shows it as progress. */
+typedef struct cli_growth {
+    cli_state *cli;
+    bool noted;             /* wanted for a picture */
+    uint64_t count, room;   /* points */
+    uint64_t *done, *pairs; /* freed by the caller */
+} cli_growth;
+void cli_relation_show(void *user, uint64_t done, uint64_t total, uint64_t pairs);
+
 /* Loads MATRIX, and the names of its vertices into the target. Exit status; both are destroyed by the caller, also
  * after a failure. */
 int cli_relation_load(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,

@@ -21,6 +21,7 @@ enum { PART = 64, PIECE = 256, MUCH = 8 };
 enum { STAYS, GOES, GONE };
 
 typedef struct peeling {
+    const dcsr_ktruss_options *options;
     dcsr_i_edges *e;
     uint64_t vertices, edges;
     uint64_t *begin, *last; /* of the list of each vertex, in which edges stay until somebody comes by */
@@ -245,6 +246,7 @@ static void take_away(peeling *p, uint64_t count, uint32_t level)
             }
         }
         p->left -= count;
+        if (p->options->progress) p->options->progress(p->options->user, p->edges - p->left, p->edges);
         count = p->nexts;
         uint32_t *going = p->going;
         p->going = p->next;
@@ -378,7 +380,7 @@ dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_vi
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_ktruss: k is %u; it is 3 or more, or 0 for the truss number of each edge", o.k);
     dcsr_i_edges_once(&e, A, o.symmetric, "dcsr_ktruss");
-    peeling p = {.e = &e, .vertices = e.vertices, .enough = o.k ? o.k - 2 : 0};
+    peeling p = {.options = &o, .e = &e, .vertices = e.vertices, .enough = o.k ? o.k - 2 : 0};
     if (!e.status && o.k) leave_core(&p, o.k - 1);
     if (!e.status) number_edges(&p);
     if (!e.status) count_support(&p);

@@ -64,7 +64,10 @@ static int run(cli_state *cli)
         status = cli_fail_library(cli);
     if (!status) {
         const double start = cli_now();
-        cli_progress(cli, "taking away the edges of %s", cli->arguments[0]);
+        cli_doing doing = {cli, "taking away edges"};
+        cli_progress(cli, "counting the triangles of %s", cli->arguments[0]);
+        settings.progress = cli_show_progress;
+        settings.user = &doing;
         if (dcsr_ktruss(target.name ? &truss : NULL, &found, view, &settings)) status = cli_fail_library(cli);
         const double seconds = cli_now() - start;
         if (!status) status = print(cli, &target, truss, &found, seconds);

@@ -18,6 +18,7 @@
 #ifndef DCSR_CFL_H
 #define DCSR_CFL_H
 
+#include <dcsr/closure.h>
 #include <dcsr/matrix.h>
 #include <dcsr/names.h>
 
@@ -80,6 +81,8 @@ DCSR_API void dcsr_labelled_destroy(dcsr_labelled *graph);
 typedef struct dcsr_cfl_options {
     uint64_t memory_limit;   /* bytes that the call may take, the result included; 0: the machine's memory */
     const char *nonterminal; /* the one that is asked for; NULL: what the grammar says */
+    dcsr_closure_progress progress; /* of rounds, and pairs of that one; NULL: nobody is told */
+    void *user;
 } dcsr_cfl_options;
 
 typedef struct dcsr_cfl_result {

@@ -97,7 +97,9 @@ typedef struct dcsr_betweenness_options {
     /* Without sources: from so many vertices, drawn at random; what they give is multiplied by n / samples. 0, or as
        many as there are vertices: from all. */
     uint64_t samples;
-    uint64_t seed; /* of that sample */
+    uint64_t seed;          /* of that sample */
+    dcsr_progress progress; /* of sources, by the calling thread; NULL: nobody is told */
+    void *user;
 } dcsr_betweenness_options;
 
 typedef struct dcsr_betweenness_result {
@@ -190,8 +192,10 @@ DCSR_API dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_
 /* ---- Trusses ---- */
 
 typedef struct dcsr_ktruss_options {
-    bool symmetric; /* as dcsr_graph_options says */
-    uint32_t k;     /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+    bool symmetric;         /* as dcsr_graph_options says */
+    uint32_t k;             /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+    dcsr_progress progress; /* of edges that are taken away, by the calling thread; NULL: nobody is told */
+    void *user;
 } dcsr_ktruss_options;
 
 typedef struct dcsr_ktruss_result {

@@ -31,10 +31,6 @@
 extern "C" {
 #endif
 
-/* Reports progress: bytes of the file read so far, and in total (of the compressed file for .gz); `total` is
- * 0 while it is not known, as for a stream. */
-typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
-
 /* What a caller may want to know about a file that was read. */
 typedef struct dcsr_read_report {
     /* Bytes after the compressed data that were ignored, and where in the file they begin. */
@@ -46,7 +42,9 @@ typedef struct dcsr_read_options {
      * and as large as the largest id in either column requires. One 0: as large as its own column
      * requires. */
     uint64_t rows, cols;
-    dcsr_progress progress; /* may be NULL; called by the calling thread, every few MiB and at the end */
+    /* Bytes of the file read so far, and in total (of the compressed file for .gz). May be NULL; called by the calling
+     * thread, every few MiB and at the end. */
+    dcsr_progress progress;
     void *user;
     /* An uncompressed stream (unless it is a file on a disk, as /dev/stdin may be) must end with a newline,
      * else FORMAT: nothing else tells that its writer stopped in the middle of a number. */

@@ -187,3 +187,26 @@ Test(ktruss, refuses_what_it_cannot_do)
     test_graph_failures(call, sizeof(dcsr_ktruss_result) + sizeof(dcsr_matrix *));
     test_graph_failures(call_for_one, sizeof(dcsr_ktruss_result));
 }
+
+static void note(void *user, uint64_t done, uint64_t total)
+{
+    uint64_t *told = user;
+    cr_assert(done >= told[0] && done <= total);
+    told[0] = done, told[1] = total;
+}
+
+Test(ktruss, tells_how_far_it_has_come)
+{
+    static const uint64_t rows[] = {0, 1, 2, 2}, cols[] = {1, 2, 0, 3};
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 4, 4, DCSR_POLICY_ANY);
+    TEST_OK(dcsr_matrix_insert(matrix, 4, rows, cols, NULL, NULL));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    dcsr_ktruss_result result;
+    uint64_t told[2] = {0};
+    TEST_OK(dcsr_ktruss(NULL, &result, view, &(dcsr_ktruss_options){.progress = note, .user = told}));
+    cr_assert(told[0] == 4 && told[1] == 4);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}

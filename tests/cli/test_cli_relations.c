@@ -191,3 +191,31 @@ Test(cli_relations, names_are_kept_in_a_store)
     program_free(&r);
     expect_file("out.facts", called);
 }
+
+Test(cli_relations, growth_is_drawn)
+{
+    program_result r = program_run("closure er:2000,3000 --plot growth.png");
+    if (r.status && strstr(r.err, "needs gnuplot")) cr_skip("gnuplot is not installed");
+    program_expect_done(&r, "closure --plot");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json samegen er:300,400 --plot rounds.png");
+    cr_assert_str_eq(program_string(&r, "plot"), "rounds.png");
+    program_free(&r);
+    static const char *const pictures[] = {"growth.png", "rounds.png"};
+    for (int k = 0; k < 2; k++) {
+        char *bytes = program_read_file(pictures[k]);
+        cr_assert(bytes && !memcmp(bytes, "\x89PNG", 4));
+        free(bytes);
+    }
+    PROGRAM_FAILS(1, "PNG", "closure path:3 --plot growth.jpg");
+}
+
+Test(cli_relations, progress_is_shown_where_it_is_wanted)
+{
+    program_result r = program_run("closure path:3 --progress");
+    cr_assert(!r.status && strstr(r.err, "dcsr: loading path:3\n"), "%s", r.err);
+    program_free(&r);
+    r = program_run("closure path:3");
+    cr_assert(!r.status && !*r.err, "%s", r.err);
+    program_free(&r);
+}
