@@ -517,3 +517,16 @@ Test(closure, tells_how_far_it_has_come)
         test_close(context);
     }
 }
+
+Test(closure, is_refused_before_rows_are_read)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 1 << 20, 1 << 20, DCSR_POLICY_ANY);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_closure_result result;
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "for the vertices",
+                 dcsr_closure(NULL, &result, view, &(dcsr_closure_options){.memory_limit = 1 << 20}));
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
