@@ -1,10 +1,11 @@
 /* bench_closure.c: the transitive closure, counted and as a matrix, beside GraphBLAS; a closure that is kept up; and
- * the same generation.
+ * the same generation; and control-flow analysis of programs of growing size.
  *
  * The peer joins what is new with the edges until nothing is (dcsr_closure() condenses and sweeps instead); it gives
  * up after 20 seconds. Seconds are the best of three, the peer's of one run. `update`: a thousandth of the edges is
  * left out of the closure and then added by dcsr_closure_update(). Real graphs are taken from ../shared/data where
  * that is there. */
+#include <dcsr/cfa.h>
 #include <dcsr/closure.h>
 #include <dcsr/reader.h>
 #include "bench/peers/peer_closure.h"
@@ -131,6 +132,51 @@ static void generations_of(bench *b, bench_table *table, const char *name)
     bench_csr_free(&A);
 }
 
+static const char group[] =
+    "(define (twice-@ f x) (f (f x)))\n"
+    "(define (count-@ n k) (if (= n 0) (k n) (count-@ (- n 1) (lambda (m) (k (+ m 1))))))\n"
+    "(define (run-@ x) (let ((y (twice-@ (lambda (z) (* z 2)) x)))\n"
+    "  (count-@ y (lambda (r) (cons r (quote (a b)))))))\n"
+    "(run-@ @)\n";
+
+/* A program of so many such groups of functions, @ being their number; the caller frees it. */
+static char *make_program(uint64_t groups, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out) bench_die("out of memory for a program");
+    for (uint64_t g = 0; g < groups; g++)
+        for (const char *c = group; *c; c++)
+            if (*c == '@')
+                fprintf(out, "%llu", (unsigned long long)g);
+            else
+                fputc(*c, out);
+    if (fclose(out)) bench_die("out of memory for a program");
+    return text;
+}
+
+static void analysis_of(bench *b, bench_table *table, uint64_t groups)
+{
+    size_t length;
+    char *text = make_program(groups, &length), name[32];
+    double best = INFINITY;
+    dcsr_cfa_result result = {0};
+    for (int run = 0; run < RUNS; run++) {
+        dcsr_cfa *cfa;
+        const double start = bench_now();
+        BENCH_OK(dcsr_cfa_create(&cfa, b->host));
+        BENCH_OK(dcsr_cfa_add_text(cfa, "program", text, length));
+        BENCH_OK(dcsr_cfa_solve(cfa, &result));
+        best = fmin(best, bench_now() - start);
+        dcsr_cfa_destroy(cfa);
+    }
+    snprintf(name, sizeof name, "%llu", (unsigned long long)groups);
+    bench_row(table, BENCH_LABELS(name), 1e-3 * (double)length, (double)result.states,
+              (double)result.store_nnz, (double)result.inserted, (double)result.iterations, 1e3 * best,
+              1e9 * best / (double)result.inserted);
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const quick[] = {"er:1000,3000", "wiki-Vote", NULL};
@@ -151,5 +197,11 @@ int main(int argc, char **argv)
                           "graph | vertices:%.0f million_pairs:%.2f counted:%.3g rounds:%.0f megabytes:%.1f");
     for (const char *const *name = BENCH_SIZE(&b, quick_families, families); *name; name++)
         if (bench_has_time(&b, *name)) generations_of(&b, table, *name);
+    static const uint64_t quick_groups[] = {10, 100, 0}, groups[] = {40, 160, 640, 2560, 4000, 0};
+    table = bench_table_begin(&b, "cfa", "control-flow analysis of a program, text to solution",
+                              "groups | kilobytes:%.0f states:%.0f store_nnz:%.0f inserted:%.0f rounds:%.0f "
+                              "milliseconds:%.3g nanoseconds/insertion:%.0f");
+    for (const uint64_t *n = BENCH_SIZE(&b, quick_groups, groups); *n; n++)
+        if (bench_has_time(&b, "cfa")) analysis_of(&b, table, *n);
     return bench_end(&b);
 }

@@ -39,7 +39,7 @@ struct cli_state {
     const cli_command *command;
     dcsr_device device;
     int threads;
-    bool json, quiet, help, version;
+    bool json, quiet, progress, help, version;
     bool json_failures;   /* --json was given, though it may not have been parsed yet */
     struct json_t *error; /* what --json prints for the first failure; NULL: none yet */
     bool printed;         /* a JSON object has been printed */
@@ -116,9 +116,16 @@ error_t cli_take_number(cli_state *cli, const char *option, const char *value, u
 error_t cli_take_duration(cli_state *cli, const char *option, const char *value, double unit,
                           double *seconds);
 
-/* Progress on a terminal: one line, updated a few times a second; cli_progress_end() erases it. */
+/* Progress: on a terminal one line, updated a few times a second, which cli_progress_end() erases; elsewhere, with
+ * --progress, as many lines. */
 __attribute__((format(printf, 2, 3))) void cli_progress(cli_state *cli, const char *format, ...);
 void cli_progress_end(cli_state *cli);
+/* Of a call of the library, as a share or a number; `user` is a cli_doing. */
+typedef struct cli_doing {
+    cli_state *cli;
+    const char *what;
+} cli_doing;
+void cli_show_progress(void *user, uint64_t done, uint64_t total);
 
 /* Seconds on a clock that only goes forward. */
 double cli_now(void);

@@ -110,8 +110,10 @@ static void put_solution(cli_report *report, const dcsr_cfa_result *result, doub
 static int solve(cli_report *report, dcsr_cfa *cfa, dcsr_cfa_result *result, const char *doing)
 {
     const double start = cli_now();
+    cli_doing shown = {report->cli, doing};
     cli_progress(report->cli, "%s", doing);
-    if (dcsr_cfa_solve(cfa, result)) return cli_fail_library(report->cli);
+    if (dcsr_cfa_set_progress(cfa, cli_show_progress, &shown) || dcsr_cfa_solve(cfa, result))
+        return cli_fail_library(report->cli);
     put_solution(report, result, cli_now() - start);
     return CLI_DONE;
 }

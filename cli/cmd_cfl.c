@@ -54,7 +54,11 @@ static int run(cli_state *cli, const cli_relation_target *target, const dcsr_gra
     while (dcsr_grammar_nonterminal_at(grammar, nonterminals)) nonterminals++;
     uint64_t *entries = calloc(nonterminals, sizeof *entries);
     if (!entries) return cli_fail(cli, "out of memory for %u nonterminals", nonterminals);
-    const dcsr_cfl_options wanted = {.memory_limit = settings.memory, .nonterminal = nonterminal};
+    cli_growth shown = {.cli = cli};
+    const dcsr_cfl_options wanted = {.memory_limit = settings.memory,
+                                     .nonterminal = nonterminal,
+                                     .progress = cli_relation_show,
+                                     .user = &shown};
     const double start = cli_now();
     cli_progress(cli, "searching %s", cli->arguments[1]);
     int status = dcsr_cfl(target->name ? &pairs : NULL, &result, entries, grammar, graph, &wanted)
@@ -67,9 +71,22 @@ static int run(cli_state *cli, const cli_relation_target *target, const dcsr_gra
     return status;
 }
 
+static int read_graph(cli_state *cli, cli_relation_target *target, dcsr_labelled **graph)
+{
+    const char *path = cli_source_file(cli->arguments[1]);
+    dcsr_status failed;
+    if (settings.names) {
+        failed = dcsr_names_create(&target->names, cli->context);
+        if (!failed) failed = dcsr_labelled_read_named(graph, cli->context, target->names, path);
+    } else {
+        failed = dcsr_labelled_read(graph, cli->context, path);
+    }
+    return failed ? cli_fail_library(cli) : CLI_DONE;
+}
+
 static int run_cfl(cli_state *cli)
 {
-    cli_relation_target target;
+    cli_relation_target target = {0};
     dcsr_grammar *grammar = NULL;
     dcsr_labelled *graph = NULL;
     int status = cli_relation_prepare(cli, &target, &settings, 2);
@@ -77,10 +94,11 @@ static int run_cfl(cli_state *cli)
         status = cli_fail_library(cli);
     if (!status) {
         cli_progress(cli, "reading %s", cli->arguments[1]);
-        if (dcsr_labelled_read(&graph, cli->context, cli->arguments[1])) status = cli_fail_library(cli);
+        status = read_graph(cli, &target, &graph);
     }
     if (!status) status = run(cli, &target, grammar, graph);
     dcsr_labelled_destroy(graph);
+    dcsr_names_destroy(target.names);
     dcsr_grammar_destroy(grammar);
     return status;
 }

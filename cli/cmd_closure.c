@@ -1,19 +1,45 @@
 /* cmd_closure.c: `dcsr closure` and `dcsr samegen`: which vertices reach which, and which are of one generation. */
 #include "cli/stored.h"
 #include <dcsr/closure.h>
+#include <inttypes.h>
+#include <stdlib.h>
 
 static cli_relation_options settings;
 
-static const struct argp_option options[] = {CLI_RELATION_OPTIONS, CLI_OP_OPTION, {0}};
+static const char *plot;
+static bool blocks; /* iterations are blocks of columns, not rounds */
+
+enum { KEY_PLOT = 1 };
+
+static const struct argp_option options[] = {
+    {"plot", KEY_PLOT, "FILE.png", 0, "Draw how the number of pairs grows, by blocks of columns or rounds",
+     0},
+    CLI_RELATION_OPTIONS,
+    CLI_OP_OPTION,
+    {0}};
 
 static error_t take(cli_state *cli, int key, const char *value)
 {
+    if (key == KEY_PLOT) return plot = value, 0;
     error_t taken = cli_relation_take(cli, &settings, key, value);
     return taken == ARGP_ERR_UNKNOWN ? cli_op_take(cli, key, value) : taken;
 }
 
+static void write_script(FILE *script, const void *user)
+{
+    const cli_growth *g = user;
+    fprintf(script, "$data << end\n0 0\n");
+    for (uint64_t i = 0; i < g->count; i++)
+        fprintf(script, "%" PRIu64 " %" PRIu64 "\n", g->done[i], g->pairs[i]);
+    fprintf(script,
+            "end\nset terminal pngcairo size 800,600 font ',11'\nset output 'picture.png'\n"
+            "set grid back lc rgb '#dddddd'\nunset key\nset xlabel '%s'\nset ylabel 'pairs'\n"
+            "set yrange [0:*]\nset format y '%%.3s%%c'\nplot $data using 1:2 with linespoints pt 7 ps 0.4\n",
+            blocks ? "blocks of columns" : "rounds");
+}
+
 static int print(cli_state *cli, const cli_relation_target *target, dcsr_matrix *pairs,
-                 const dcsr_closure_result *result, double seconds)
+                 const dcsr_closure_result *result, const cli_growth *growth, double seconds)
 {
     cli_report report;
     cli_report_begin(&report, cli);
@@ -22,6 +48,11 @@ static int print(cli_state *cli, const cli_relation_target *target, dcsr_matrix 
     cli_put_count(&report, "iterations", result->components ? "column blocks" : "rounds", result->iterations);
     cli_put_seconds(&report, "seconds", "time", seconds);
     cli_put_bytes(&report, "bytes", "memory", result->bytes);
+    if (plot) {
+        int status = cli_plot(cli, plot, write_script, growth);
+        if (status) return cli_report_drop(&report, status);
+        cli_put_text(&report, "plot", "picture", plot);
+    }
     return cli_relation_report(&report, target, pairs);
 }
 
@@ -30,24 +61,30 @@ typedef dcsr_status computation(dcsr_matrix **pairs, dcsr_closure_result *result
 
 static int run(cli_state *cli, computation *compute)
 {
-    cli_relation_target target;
+    cli_relation_target target = {0};
     dcsr_matrix *matrix = NULL, *pairs = NULL;
     dcsr_view *view = NULL;
     dcsr_closure_result result;
-    int status = cli_relation_prepare(cli, &target, &settings, 1);
-    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    cli_growth growth = {.cli = cli, .noted = plot};
+    int status = plot ? cli_plot_check(cli, plot) : CLI_DONE;
+    if (!status) status = cli_relation_prepare(cli, &target, &settings, 1);
+    if (!status) status = cli_relation_load(cli, &target, &settings, &matrix);
     if (!status && dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES))
         status = cli_fail_library(cli);
     if (!status) {
-        const dcsr_closure_options limits = {.memory_limit = settings.memory};
+        const dcsr_closure_options limits = {
+            .memory_limit = settings.memory, .progress = cli_relation_show, .user = &growth};
         const double start = cli_now();
         cli_progress(cli, "computing the pairs of %s", cli->arguments[0]);
         status =
             compute(target.name ? &pairs : NULL, &result, view, &limits) ? cli_fail_library(cli) : CLI_DONE;
         const double seconds = cli_now() - start;
-        if (!status) status = print(cli, &target, pairs, &result, seconds);
+        if (!status) status = print(cli, &target, pairs, &result, &growth, seconds);
     }
+    free(growth.done);
+    free(growth.pairs);
     dcsr_matrix_destroy(pairs);
+    dcsr_names_destroy(target.names);
     dcsr_view_destroy(view);
     dcsr_matrix_destroy(matrix);
     return status;
@@ -55,6 +92,7 @@ static int run(cli_state *cli, computation *compute)
 
 static int run_closure(cli_state *cli)
 {
+    blocks = true;
     return run(cli, dcsr_closure);
 }
 

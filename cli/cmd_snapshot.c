@@ -36,11 +36,14 @@ static int run_snapshot(cli_state *cli)
     dcsr_recovery recovery;
     dcsr_store *store;
     dcsr_matrix *matrix = NULL;
+    dcsr_names *names = NULL, *kept = NULL;
     int status = cli_stored_parse(cli, &stored, cli->arguments[1], CLI_STORE_NAME);
     /* Before the MATRIX, which may be this very one; a new store is made when there is something for it. */
     if (!status) status = cli_stored_prepare(cli, &stored, &info, &recovery);
     if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
+    if (!status) status = cli_names_open(cli, cli->arguments[0], &names);
     if (!status) status = cli_new_store_open(cli, &store, stored.store, &made);
+    if (!status) status = cli_names_keep(cli, store, &stored, names, &kept);
     if (!status) {
         cli_progress(cli, "writing %s", cli->arguments[1]);
         double start = cli_now();
@@ -48,6 +51,8 @@ static int run_snapshot(cli_state *cli)
                      ? cli_fail_library(cli)
                      : print(cli, &stored, &info, &recovery, cli_now() - start);
     }
+    dcsr_names_destroy(kept);
+    dcsr_names_destroy(names);
     dcsr_matrix_destroy(matrix);
     return status;
 }
@@ -58,7 +63,8 @@ const cli_command cli_snapshot_command = {
     .summary = "Store a matrix as the next version of NAME",
     .help = "STORE is a folder, and made when it is not there. Only chunks whose rows have changed since the "
             "version before are written; where nothing has changed no version is made, and the one before is "
-            "reported. A version is there in whole or not at all, whatever happens meanwhile.\n\n"
+            "reported. Names of vertices come along. A version is there in whole or not at all, whatever "
+            "happens meanwhile.\n\n"
             "Examples:\n"
             "  dcsr snapshot rmat:18,16 graphs#web\n"
             "  dcsr snapshot graphs#web@1 graphs#web      # version 1 is the newest again\n",

@@ -10,7 +10,15 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { KEY_DEVICE = 1000, KEY_THREADS, KEY_JSON, KEY_QUIET, KEY_HELP = 'h', KEY_VERSION = 1004 };
+enum {
+    KEY_DEVICE = 1000,
+    KEY_THREADS,
+    KEY_JSON,
+    KEY_QUIET,
+    KEY_HELP = 'h',
+    KEY_VERSION = 1004,
+    KEY_PROGRESS
+};
 enum { MOST_OPTIONS = 64, MOST_THREADS = 4096, MOST_WORD = 63 };
 /* What getopt_long() returns: this for an argument, the letter of a short option, or FIRST_LONG + row. */
 enum { ARGUMENT = 1, FIRST_LONG = 256 };
@@ -21,6 +29,7 @@ const struct argp_option cli_common_options[] = {
     {"threads", KEY_THREADS, "N", 0, "Threads to use (default: OMP_NUM_THREADS, else one a core)", 0},
     {"json", KEY_JSON, NULL, 0, "Print one JSON object on standard output and nothing else", 0},
     {"quiet", KEY_QUIET, NULL, 0, "Show no progress", 0},
+    {"progress", KEY_PROGRESS, NULL, 0, "Show it even where standard error is no terminal, line by line", 0},
     {"help", KEY_HELP, NULL, 0, "Show this help", 0},
     {"version", KEY_VERSION, NULL, 0, "Show the version", 0},
     {0}};
@@ -201,6 +210,8 @@ static error_t take_common(cli_state *cli, int key, const char *value)
         return 0;
     case KEY_JSON:
         return cli->json = true, 0;
+    case KEY_PROGRESS:
+        return cli->progress = true, 0;
     case KEY_QUIET:
         return cli->quiet = true, 0;
     case KEY_HELP:

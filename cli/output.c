@@ -210,15 +210,28 @@ error_t cli_take_duration(cli_state *cli, const char *option, const char *value,
 
 void cli_progress(cli_state *cli, const char *format, ...)
 {
-    if (cli->quiet || cli_now() - cli->progress_last < PROGRESS_INTERVAL || !isatty(STDERR_FILENO)) return;
+    if (cli->quiet || cli_now() - cli->progress_last < PROGRESS_INTERVAL) return;
+    const bool terminal = isatty(STDERR_FILENO);
     cli->progress_last = cli_now();
-    cli->progress_shown = true;
-    fputs("\r\033[K", stderr);
+    if (!terminal && !cli->progress) return;
+    cli->progress_shown = terminal;
+    fputs(terminal ? "\r\033[K" : "dcsr: ", stderr);
     va_list list;
     va_start(list, format);
     vfprintf(stderr, format, list);
     va_end(list);
+    if (!terminal) fputc('\n', stderr);
     fflush(stderr);
+}
+
+void cli_show_progress(void *user, uint64_t done, uint64_t total)
+{
+    const cli_doing *d = user;
+    char number[CLI_NUMBER];
+    if (total)
+        cli_progress(d->cli, "%s: %3.0f%%", d->what, 100.0 * (double)done / (double)total);
+    else
+        cli_progress(d->cli, "%s: round %s", d->what, cli_grouped(number, done));
 }
 
 void cli_progress_end(cli_state *cli)

@@ -91,21 +91,38 @@ void cli_put_version(cli_report *report, const cli_stored *stored, const dcsr_ve
 /* What of it the JSON object, or an item there, has in every command. */
 void cli_put_version_keys(cli_report *report, const char *name, const dcsr_version_info *info);
 
-/* Where commands that compute a relation (closure, samegen, cfl) put it (relation.c). */
+/* Reads a file of edges whose vertices are names, as a pattern; names are numbered in the order of the file
+ * (named.c). The caller destroys both, also after a failure. Exit status. */
+int cli_names_read(cli_state *cli, const char *file, dcsr_matrix **matrix, dcsr_names **names);
+/* Opens the dictionary of a stored matrix of which a version is to be made, and puts the names there, or, where they
+ * are NULL, sees that it has none. Fails where it has others, or vertices without names. *kept is NULL where there
+ * are none; the caller destroys it when the version has been made. Exit status. */
+int cli_names_keep(cli_state *cli, dcsr_store *store, const cli_stored *stored, dcsr_names *names,
+                   dcsr_names **kept);
+/* For dcsr_line_format.number, with dcsr_names as `user`. */
+dcsr_status cli_names_number(void *user, uint64_t n, const dcsr_text *texts, uint64_t *ids);
+
+/* Commands that compute a relation (closure, samegen, cfl, ktruss): what of, and where they put it (relation.c). */
 
 typedef struct cli_relation_target {
     const char *name; /* FILE or STORE#NAME; NULL: nowhere, the relation is only counted */
     bool stored;
     cli_stored where; /* of a stored one */
     dcsr_recovery recovery;
-    dcsr_names *names; /* set by the command: a file of edges has them in place of numbers; NULL: none */
+    dcsr_names *names; /* of the vertices, which a file of edges and a store get; NULL: they have none */
 } cli_relation_target;
 
 /* CLI_RELATION_OPTIONS stands in the table of a command's options, and its take() ends with
  * cli_relation_take(). */
-enum { CLI_KEY_INTO = 520, CLI_KEY_MEMORY };
+enum { CLI_KEY_INTO = 520, CLI_KEY_MEMORY, CLI_KEY_NAMED };
+#define CLI_NAMED_OPTION                                                                                    \
+    {                                                                                                       \
+        "names", CLI_KEY_NAMED, NULL, 0,                                                                    \
+            "Vertices of the file are names, which the result gets, too; in .facts all between two tabs", 0 \
+    }
 #define CLI_RELATION_OPTIONS                                                                             \
     {"into", CLI_KEY_INTO, "STORE#NAME", 0, "Store the result as the next version of NAME", 0},          \
+        CLI_NAMED_OPTION,                                                                                \
     {                                                                                                    \
         "memory", CLI_KEY_MEMORY, "BYTES", 0,                                                            \
             "Refuse what would take more memory, the result included (default: the machine's memory)", 0 \
@@ -113,6 +130,7 @@ enum { CLI_KEY_INTO = 520, CLI_KEY_MEMORY };
 typedef struct cli_relation_options {
     const char *into;
     uint64_t memory;
+    bool names;
 } cli_relation_options;
 error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key, const char *value);
 
@@ -120,6 +138,20 @@ error_t cli_relation_take(cli_state *cli, cli_relation_options *options, int key
  * so many. Exit status. */
 int cli_relation_prepare(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,
                          int argument);
+/* What has been told of a relation while it was computed: how many pairs there were after each round or share of the
+ * work; `user` of cli_relation_show(), which shows it as progress. */
+typedef struct cli_growth {
+    cli_state *cli;
+    bool noted;             /* wanted for a picture */
+    uint64_t count, room;   /* points */
+    uint64_t *done, *pairs; /* freed by the caller */
+} cli_growth;
+void cli_relation_show(void *user, uint64_t done, uint64_t total, uint64_t pairs);
+
+/* Loads MATRIX, and the names of its vertices into the target. Exit status; both are destroyed by the caller, also
+ * after a failure. */
+int cli_relation_load(cli_state *cli, cli_relation_target *target, const cli_relation_options *options,
+                      dcsr_matrix **matrix);
 /* Puts the matrix there, if anywhere, says so in the report, and prints that, unless standard output has the
  * matrix. Exit status. */
 int cli_relation_report(cli_report *report, const cli_relation_target *target, dcsr_matrix *matrix);

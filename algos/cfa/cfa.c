@@ -138,6 +138,14 @@ dcsr_status dcsr_cfa_add_file(dcsr_cfa *cfa, const char *path)
     return status;
 }
 
+dcsr_status dcsr_cfa_set_progress(dcsr_cfa *cfa, dcsr_progress progress, void *user)
+{
+    if (!cfa) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_cfa_set_progress: cfa is NULL");
+    cfa->progress = progress;
+    cfa->user = user;
+    return DCSR_OK;
+}
+
 dcsr_status dcsr_cfa_get_unbound(const dcsr_cfa *cfa, uint64_t which, const char **name, const char **file,
                                  uint64_t *line, uint64_t *column)
 {

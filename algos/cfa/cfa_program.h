@@ -141,6 +141,8 @@ struct dcsr_cfa {
     dcsr_i_cfa_array links;
     dcsr_i_cfa_array unbound; /* symbols */
     bool is_begun, is_cps;
+    dcsr_progress progress; /* of rounds */
+    void *user;
     uint32_t first;   /* state, once it is begun */
     uint32_t unknown; /* 1 + the value of what nothing binds, once there is such a thing */
     uint32_t end;     /* the address of the continuation that what was added last ends with */

@@ -417,7 +417,8 @@ dcsr_status dcsr_cfa_solve(dcsr_cfa *cfa, dcsr_cfa_result *result)
         bring_first(&s);
         reach_first(&s);
         s.solution->again = true; /* should it end half-way */
-        while (take_round(&s)) continue;
+        while (take_round(&s))
+            if (cfa->progress) cfa->progress(cfa->user, s.round, 0);
     }
     dcsr_status status = cfa->status;
     cfa->status = DCSR_OK;

@@ -72,6 +72,7 @@ static dcsr_status make_rules(solving *s)
     const dcsr_grammar *g = s->grammar;
     dcsr_i_relations *r = &s->relations;
     r->symbols = g->names.count;
+    r->told = g->nonterminal[s->counted];
     DCSR_I_WORK_TRY(dcsr_i_work_take(&s->work, &r->symbol, r->symbols, sizeof *r->symbol, "the symbols"));
     DCSR_I_WORK_TRY(dcsr_i_work_take(&s->work, &r->rule, g->productions, sizeof *r->rule, "the productions"));
     for (uint32_t k = 0; k < r->symbols; k++) r->symbol[k].family = dcsr_i_is_family(name_of(s, k));
@@ -151,6 +152,7 @@ dcsr_status dcsr_cfl(dcsr_matrix **pairs, dcsr_cfl_result *result, uint64_t *ent
                                 grammar ? "graph" : "grammar");
     DCSR_I_WORK_TRY(choose_counted(&s.counted, grammar, options ? options->nonterminal : NULL));
     dcsr_i_work_begin(&s.work, call, graph->memory.context, options ? options->memory_limit : 0);
+    if (options) s.work.progress = options->progress, s.work.user = options->user;
     const dcsr_status status = solve(pairs, &s);
     const dcsr_i_symbol *symbol = s.relations.symbol;
     for (uint32_t k = 0; !status && entries && k < grammar->nonterminals; k++)

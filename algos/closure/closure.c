@@ -57,14 +57,19 @@ static dcsr_status count_pairs(uint64_t *pairs, uint64_t *blocks, dcsr_i_work *w
     DCSR_I_WORK_TRY(dcsr_i_sweepers_take(&sweepers, &threads, work, g));
     DCSR_I_WORK_TRY(dcsr_i_work_take(work, &column, n, sizeof *column, "the columns"));
     for (uint64_t c = 0; c < n; c++) column[c] = (uint32_t)c;
+    work->total = *blocks;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(+ : total) if (threads > 1)
     for (uint64_t b = 0; b < *blocks; b++) {
         const uint64_t begin = b * DCSR_I_CELL_BITS, left = n - begin;
-        total += count_block(&sweepers[omp_get_thread_num()], g, column + begin,
-                             left < DCSR_I_CELL_BITS ? left : DCSR_I_CELL_BITS);
+        const uint64_t columns = left < DCSR_I_CELL_BITS ? left : DCSR_I_CELL_BITS;
+        uint64_t found = count_block(&sweepers[omp_get_thread_num()], g, column + begin, columns);
+        /* Each is its own column, too. */
+        for (uint64_t c = begin; c < begin + columns; c++) found -= !g->cyclic[c];
+        total += found;
+        if (!work->progress) continue;
+#pragma omp critical(dcsr_closure)
+        dcsr_i_work_step(work, found);
     }
-    /* Each is its own column, too. */
-    for (uint64_t c = 0; c < n; c++) total -= !g->cyclic[c];
     *pairs = total;
     return DCSR_OK;
 }
@@ -74,6 +79,7 @@ static dcsr_status count_pairs(uint64_t *pairs, uint64_t *blocks, dcsr_i_work *w
 /* Columns are vertices, in parts of whole blocks. */
 typedef struct filling {
     const dcsr_i_condensed *g;
+    dcsr_i_work *work;
     dcsr_i_sweeper *sweepers;
     int threads;
     uint64_t parts;
@@ -87,12 +93,15 @@ typedef struct filling_block {
     const filling *f;
     uint32_t *at; /* of the part */
     uint64_t begin;
+    uint64_t pairs; /* of the block, while they are counted */
 } filling_block;
 
 static inline void count_row(void *user, uint32_t component, const dcsr_i_cell *cell)
 {
-    const filling_block *b = user;
-    b->at[component] += (uint32_t)dcsr_i_cell_count(cell);
+    filling_block *b = user;
+    const uint64_t count = dcsr_i_cell_count(cell);
+    b->at[component] += (uint32_t)count;
+    b->pairs += count * dcsr_i_size_of(b->f->g, component);
 }
 
 static inline void write_row(void *user, uint32_t component, const dcsr_i_cell *cell)
@@ -128,6 +137,11 @@ static void sweep_part(const filling *f, uint64_t part)
             dcsr_i_sweep(s, g, g->component + b.begin, n, write_row, &b);
         else
             dcsr_i_sweep(s, g, g->component + b.begin, n, count_row, &b);
+        if (!f->work->progress) continue;
+        for (uint64_t v = b.begin; v < b.begin + n && !f->cols; v++) b.pairs -= !g->cyclic[g->component[v]];
+#pragma omp critical(dcsr_closure)
+        dcsr_i_work_step(f->work, b.pairs);
+        b.pairs = 0;
     }
 }
 
@@ -206,8 +220,9 @@ static dcsr_status fill(dcsr_matrix **closure, filling *f, dcsr_i_work *work)
 static dcsr_status make_matrix(dcsr_matrix **closure, dcsr_closure_result *made, dcsr_i_work *work,
                                const dcsr_i_condensed *g)
 {
-    filling f = {.g = g, .threads = dcsr_i_sweep_threads(work->context, g, g->vertices)};
+    filling f = {.g = g, .work = work, .threads = dcsr_i_sweep_threads(work->context, g, g->vertices)};
     made->iterations = dcsr_i_sweep_blocks(g->vertices);
+    work->total = 2 * made->iterations;
     DCSR_I_WORK_TRY(dcsr_i_sweepers_take(&f.sweepers, &f.threads, work, g));
     f.parts = f.threads == 1 ? 1 : (uint64_t)f.threads * PARTS_A_THREAD;
     DCSR_I_WORK_TRY(
@@ -232,6 +247,7 @@ dcsr_status dcsr_closure(dcsr_matrix **closure, dcsr_closure_result *result, dcs
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: both closure and result are NULL", call);
     DCSR_I_WORK_TRY(dcsr_i_square_shape(&shape, call, A));
     dcsr_i_work_begin(&work, call, shape.context, options ? options->memory_limit : 0);
+    if (options) work.progress = options->progress, work.user = options->user;
     dcsr_status status = dcsr_i_condense(&g, &work, A);
     if (!status)
         status = closure ? make_matrix(closure, &made, &work, &g)

@@ -67,9 +67,17 @@ bool dcsr_i_is_family(const char *name)
     return length > 2 && !strcmp(name + length - 2, "_i");
 }
 
-int dcsr_i_split(char *line, char **word, int most)
+int dcsr_i_split(char *line, char separator, char **word, int most)
 {
     int count = 0;
+    if (separator) {
+        for (char *at = *line ? line : NULL; at; count++) {
+            if (count < most) word[count] = at;
+            at = strchr(at, separator);
+            if (at) *at++ = '\0';
+        }
+        return count;
+    }
     char *rest;
     for (char *at = strtok_r(line, " \t", &rest); at; at = strtok_r(NULL, " \t", &rest)) {
         if (count < most) word[count] = at;

@@ -28,8 +28,9 @@ dcsr_status dcsr_i_names_add(dcsr_i_names *names, dcsr_i_work *memory, const cha
 /* Whether a name is that of a family: it ends in _i. */
 bool dcsr_i_is_family(const char *name);
 
-/* The words of a line, which are cut out of it: up to `most`; returns how many there are, which may be more. */
-int dcsr_i_split(char *line, char **word, int most);
+/* The words of a line, which are cut out of it: up to `most`; returns how many there are, which may be more. Each
+ * separator ends one; where it is 0, any number of blanks and tabs does. */
+int dcsr_i_split(char *line, char separator, char **word, int most);
 
 /* A file, line by line, or a text. Of a line the end is cut off. */
 typedef struct dcsr_i_lines {

@@ -196,7 +196,13 @@ static dcsr_status find_edges(dcsr_i_condensed *g, dcsr_i_work *work, const dcsr
 dcsr_status dcsr_i_condense(dcsr_i_condensed *g, dcsr_i_work *work, dcsr_view *A)
 {
     dcsr_i_rows rows;
+    dcsr_view_info info;
     *g = (dcsr_i_condensed){0};
+    /* Refused before billions of empty rows are read. */
+    DCSR_I_WORK_TRY(dcsr_view_get_info(A, &info));
+    const uint64_t least = info.rows * (sizeof(uint64_t) + sizeof(step) + 4 * sizeof(uint32_t));
+    DCSR_I_WORK_TRY(dcsr_i_work_charge(work, least, "the vertices"));
+    dcsr_i_work_uncharge(work, least);
     DCSR_I_WORK_TRY(dcsr_i_rows_read(&rows, work, A));
     g->vertices = rows.rows;
     DCSR_I_WORK_TRY(find_components(g, work, &rows));

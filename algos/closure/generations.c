@@ -127,6 +127,18 @@ static dcsr_status make_matrix(dcsr_matrix **pairs, const bits *b, dcsr_i_work *
     return dcsr_matrix_from_csr(pairs, work->context, &csr, NULL);
 }
 
+/* The offsets of rows, and all pairs. */
+static uint64_t count_found(const bits *b, uint64_t *offsets)
+{
+    for (uint64_t x = 0; x < b->n; x++) {
+        uint64_t count = 0;
+        for (uint64_t w = 0; w < b->words; w++)
+            count += (uint64_t)__builtin_popcountll(b->found[x * b->words + w]);
+        offsets[x + 1] = offsets[x] + count;
+    }
+    return offsets[b->n];
+}
+
 dcsr_status dcsr_i_generations_dense(dcsr_matrix **pairs, dcsr_closure_result *made,
                                      const dcsr_i_rows *children, const dcsr_i_relations *r, uint32_t symbol)
 {
@@ -149,14 +161,11 @@ dcsr_status dcsr_i_generations_dense(dcsr_matrix **pairs, dcsr_closure_result *m
     }
     /* As if all of it were new. */
     memcpy(b.fresh, b.found, b.n * b.words * sizeof *b.fresh);
-    do made->iterations++;
-    while (round_of(&b));
-    for (uint64_t x = 0; x < b.n; x++) {
-        uint64_t count = 0;
-        for (uint64_t w = 0; w < b.words; w++)
-            count += (uint64_t)__builtin_popcountll(b.found[x * b.words + w]);
-        offsets[x + 1] = offsets[x] + count;
-    }
-    made->pairs = offsets[b.n];
+    do {
+        made->iterations++;
+        if (work->progress) work->progress(work->user, made->iterations, 0, count_found(&b, offsets));
+    } while (round_of(&b));
+    made->pairs = count_found(&b, offsets);
+    if (work->progress) work->progress(work->user, made->iterations, 0, made->pairs);
     return pairs ? make_matrix(pairs, &b, work, offsets) : DCSR_OK;
 }

@@ -58,7 +58,7 @@ static dcsr_status parse(dcsr_grammar *g, dcsr_i_lines *lines)
     for (;;) {
         DCSR_I_WORK_TRY(dcsr_i_lines_next(lines, &more));
         if (!more) break;
-        const int words = dcsr_i_split(lines->line, word, 3);
+        const int words = dcsr_i_split(lines->line, 0, word, 3);
         if (!words || *word[0] == '#') continue;
         if (part == END)
             return DCSR_I_LINES_FAIL(lines, "%s stands behind what is to be counted, which is the end",

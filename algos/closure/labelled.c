@@ -94,32 +94,69 @@ static dcsr_status take_number(const dcsr_i_lines *lines, const char *word, cons
                              (unsigned long long)limit - 1);
 }
 
-/* Lines `from to label [index]`; if `label` is given, `from to [index]`. */
-static dcsr_status read_line(dcsr_labelled *g, dcsr_i_lines *lines, const char *label)
+/* What the lines of a graph become. */
+typedef struct reading {
+    dcsr_labelled *graph;
+    dcsr_names *vertices; /* NULL: they are numbers, and so are indices */
+    dcsr_i_names indices;
+} reading;
+
+/* Where there are names, those of both ends, and perhaps that of the index. */
+static dcsr_status take_names(reading *r, const dcsr_i_lines *lines, char **ends, const char *index,
+                              dcsr_i_labelled_edge *edge)
+{
+    const dcsr_text texts[2] = {{ends[0], strlen(ends[0])}, {ends[1], strlen(ends[1])}};
+    uint64_t ids[2];
+    uint32_t number = 0;
+    for (int k = 0; k < 2; k++)
+        if (!texts[k].length)
+            return DCSR_I_LINES_FAIL(lines, "word %d is empty; it should name a vertex", k + 1);
+    DCSR_I_WORK_TRY(dcsr_names_add(r->vertices, 2, texts, ids));
+    if (index) DCSR_I_WORK_TRY(dcsr_i_names_add(&r->indices, &r->graph->memory, index, &number));
+    if (ids[0] >= most_vertices || ids[1] >= most_vertices)
+        return DCSR_I_LINES_FAIL(lines, "there are more than %llu vertices",
+                                 (unsigned long long)most_vertices);
+    *edge = (dcsr_i_labelled_edge){.index = number, .from = (uint32_t)ids[0], .to = (uint32_t)ids[1]};
+    return DCSR_OK;
+}
+
+static dcsr_status take_numbers(const dcsr_i_lines *lines, char **ends, const char *index,
+                                dcsr_i_labelled_edge *edge)
+{
+    uint64_t from, to, number = 0;
+    DCSR_I_WORK_TRY(take_number(lines, ends[0], "vertex", most_vertices, &from));
+    DCSR_I_WORK_TRY(take_number(lines, ends[1], "vertex", most_vertices, &to));
+    if (index) DCSR_I_WORK_TRY(take_number(lines, index, "index", UINT64_MAX, &number));
+    *edge = (dcsr_i_labelled_edge){.index = number, .from = (uint32_t)from, .to = (uint32_t)to};
+    return DCSR_OK;
+}
+
+/* Lines `from to label [index]`; if `label` is given, `from to [index]`, between tabs where these are names. */
+static dcsr_status read_line(reading *r, dcsr_i_lines *lines, const char *label)
 {
     char *word[4];
-    uint64_t from, to, index = 0;
+    dcsr_i_labelled_edge edge;
     uint32_t number;
-    const int words = dcsr_i_split(lines->line, word, 4), ids = label ? 2 : 3;
-    if (!words || *word[0] == '#' || *word[0] == '%') return DCSR_OK;
+    const bool symbols = r->vertices && label;
+    const int words = dcsr_i_split(lines->line, symbols ? '\t' : 0, word, 4), ids = label ? 2 : 3;
+    if (!words || (!symbols && (*word[0] == '#' || *word[0] == '%'))) return DCSR_OK;
     if (words < ids || words > ids + 1)
         return DCSR_I_LINES_FAIL(lines, "the line has %d words; it is `from to%s [index]`", words,
                                  label ? "" : " label");
     const bool indexed = words > ids;
-    const char *const name = label ? label : word[2];
-    DCSR_I_WORK_TRY(take_number(lines, word[0], "vertex", most_vertices, &from));
-    DCSR_I_WORK_TRY(take_number(lines, word[1], "vertex", most_vertices, &to));
-    if (indexed) DCSR_I_WORK_TRY(take_number(lines, word[ids], "index", UINT64_MAX, &index));
+    const char *const name = label ? label : word[2], *const index = indexed ? word[ids] : NULL;
+    DCSR_I_WORK_TRY(r->vertices ? take_names(r, lines, word, index, &edge)
+                                : take_numbers(lines, word, index, &edge));
     if (!indexed && dcsr_i_is_family(name))
         return DCSR_I_LINES_FAIL(lines, "the label %s is a family, whose edges have an index at the end",
                                  name);
-    DCSR_I_WORK_TRY(number_of(g, name, indexed, &number));
-    DCSR_I_WORK_TRY(make_room(g, 1));
-    put_edge(g, number, from, to, indexed ? &index : NULL);
+    DCSR_I_WORK_TRY(number_of(r->graph, name, indexed, &number));
+    DCSR_I_WORK_TRY(make_room(r->graph, 1));
+    put_edge(r->graph, number, edge.from, edge.to, indexed ? &edge.index : NULL);
     return DCSR_OK;
 }
 
-static dcsr_status read_file(dcsr_labelled *g, const char *path, const char *label)
+static dcsr_status read_file(reading *r, const char *path, const char *label)
 {
     dcsr_i_lines lines;
     bool more = true;
@@ -127,7 +164,7 @@ static dcsr_status read_file(dcsr_labelled *g, const char *path, const char *lab
     dcsr_status status = DCSR_OK;
     while (!status && more) {
         status = dcsr_i_lines_next(&lines, &more);
-        if (!status && more) status = read_line(g, &lines, label);
+        if (!status && more) status = read_line(r, &lines, label);
     }
     dcsr_i_lines_close(&lines);
     return status;
@@ -153,7 +190,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static dcsr_status read_folder(dcsr_labelled *g, const char *folder)
+static dcsr_status read_folder(reading *r, const char *folder)
 {
     struct dirent **files;
     char path[2 * MOST_NAME], label[256];
@@ -164,7 +201,7 @@ static dcsr_status read_folder(dcsr_labelled *g, const char *folder)
     for (int f = 0; f < count; f++) {
         if (!status && label_of(label, sizeof label, files[f]->d_name)) {
             snprintf(path, sizeof path, "%s/%s", folder, files[f]->d_name);
-            status = read_file(g, path, label);
+            status = read_file(r, path, label);
             read++;
         }
         free(files[f]);
@@ -176,19 +213,39 @@ static dcsr_status read_folder(dcsr_labelled *g, const char *folder)
     return status;
 }
 
-dcsr_status dcsr_labelled_read(dcsr_labelled **graph, dcsr_context *context, const char *path)
+static dcsr_status read_graph(dcsr_labelled **graph, dcsr_context *context, dcsr_names *vertices,
+                              const char *path)
 {
     struct stat there;
-    if (graph) *graph = NULL;
-    if (!graph || !path)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_labelled_read: %s is NULL",
-                                graph ? "path" : "graph");
+    reading r = {.vertices = vertices};
     DCSR_I_WORK_TRY(dcsr_labelled_create(graph, context));
+    r.graph = *graph;
     const bool folder = !stat(path, &there) && S_ISDIR(there.st_mode);
-    const dcsr_status status = folder ? read_folder(*graph, path) : read_file(*graph, path, NULL);
+    const dcsr_status status = folder ? read_folder(&r, path) : read_file(&r, path, NULL);
     if (status) {
         dcsr_labelled_destroy(*graph);
         *graph = NULL;
     }
     return status;
+}
+
+dcsr_status dcsr_labelled_read(dcsr_labelled **graph, dcsr_context *context, const char *path)
+{
+    if (graph) *graph = NULL;
+    if (!graph || !path)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_labelled_read: %s is NULL",
+                                graph ? "path" : "graph");
+    return read_graph(graph, context, NULL, path);
+}
+
+dcsr_status dcsr_labelled_read_named(dcsr_labelled **graph, dcsr_context *context, dcsr_names *names,
+                                     const char *path)
+{
+    if (graph) *graph = NULL;
+    if (!graph || !names || !path)
+        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_labelled_read_named: %s is NULL",
+                                !graph  ? "graph"
+                                : names ? "path"
+                                        : "names");
+    return read_graph(graph, context, names, path);
 }

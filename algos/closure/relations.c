@@ -351,6 +351,15 @@ static dcsr_status apply_rules(dcsr_i_relations *r, growth g)
     return DCSR_OK;
 }
 
+/* Rounds may take long: now and then within them, too. */
+static void tell(const dcsr_i_relations *r, uint64_t step)
+{
+    enum { ONE_IN = 1024 };
+    dcsr_i_work *work = r->work;
+    if (work->progress && step % ONE_IN == 0)
+        work->progress(work->user, r->rounds, 0, r->symbol[r->told].pairs);
+}
+
 dcsr_status dcsr_i_relations_grow(dcsr_i_relations *r)
 {
     for (r->rounds = 0; r->queued; r->rounds++) {
@@ -360,6 +369,7 @@ dcsr_status dcsr_i_relations_grow(dcsr_i_relations *r)
         r->queued = r->queue_room = 0;
         for (uint64_t k = 0; k < n; k++) {
             if (r->enough && r->pairs >= r->enough) return DCSR_OK;
+            tell(r, k);
             dcsr_i_row *row = &r->row[now[k]];
             const growth g = {now[k], row->done, row->list.count};
             row->done = row->list.count;
@@ -368,6 +378,7 @@ dcsr_status dcsr_i_relations_grow(dcsr_i_relations *r)
         }
         dcsr_i_work_drop(r->work, now);
     }
+    tell(r, 0);
     return DCSR_OK;
 }
 

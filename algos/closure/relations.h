@@ -74,6 +74,7 @@ typedef struct dcsr_i_relations {
     uint64_t queued, queue_room;
     uint64_t rounds;
     uint64_t pairs;  /* of all symbols */
+    uint32_t told;   /* the symbol whose pairs are told of (work's progress) */
     uint64_t enough; /* pairs with which growing ends before nothing is new; 0: never */
 } dcsr_i_relations;
 

@@ -30,7 +30,7 @@ static dcsr_status grow(dcsr_matrix **pairs, dcsr_closure_result *made, dcsr_i_w
     dcsr_i_symbol symbols[SYMBOLS] = {{0}};
     dcsr_i_rule rules[] = {{.made = UP, .first = PARENT, .second = SG},
                            {.made = SG, .first = UP, .second = EDGE}};
-    dcsr_i_relations r = {.symbol = symbols, .symbols = SYMBOLS, .rule = rules, .rules = 2};
+    dcsr_i_relations r = {.symbol = symbols, .symbols = SYMBOLS, .rule = rules, .rules = 2, .told = SG};
     DCSR_I_WORK_TRY(dcsr_i_rows_read(&rows, work, A));
     DCSR_I_WORK_TRY(dcsr_i_relations_begin(&r, work, rows.rows, 0));
     DCSR_I_WORK_TRY(siblings(&r, &rows));
@@ -55,6 +55,7 @@ dcsr_status dcsr_same_generation(dcsr_matrix **pairs, dcsr_closure_result *resul
         return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: both pairs and result are NULL", call);
     DCSR_I_WORK_TRY(dcsr_i_square_shape(&shape, call, A));
     dcsr_i_work_begin(&work, call, shape.context, options ? options->memory_limit : 0);
+    if (options) work.progress = options->progress, work.user = options->user;
     const dcsr_status status = grow(pairs, &made, &work, A);
     made.bytes = work.peak;
     dcsr_i_work_end(&work);

@@ -2,6 +2,7 @@
 #ifndef DCSR_CLOSURE_WORK_H
 #define DCSR_CLOSURE_WORK_H
 
+#include <dcsr/closure.h>
 #include <dcsr/extend.h>
 
 typedef struct dcsr_i_work {
@@ -9,6 +10,9 @@ typedef struct dcsr_i_work {
     const char *call;    /* the public function, for messages */
     uint64_t limit;      /* bytes */
     uint64_t used, peak; /* bytes now, and the most there were */
+    dcsr_closure_progress progress;
+    void *user;                  /* of progress */
+    uint64_t done, total, pairs; /* what it was told last */
     struct dcsr_i_work_block {
         void *data;
         uint64_t bytes;
@@ -19,6 +23,14 @@ typedef struct dcsr_i_work {
 /* A limit of 0 is the machine's memory. */
 void dcsr_i_work_begin(dcsr_i_work *work, const char *call, dcsr_context *context, uint64_t limit);
 void dcsr_i_work_end(dcsr_i_work *work);
+
+/* A step more has been done, and found so many pairs more; one thread at a time. */
+static inline void dcsr_i_work_step(dcsr_i_work *work, uint64_t pairs)
+{
+    work->done++;
+    work->pairs += pairs;
+    if (work->progress) work->progress(work->user, work->done, work->total, work->pairs);
+}
 
 /* Whether so many bytes more are within the limit. */
 bool dcsr_i_work_has(const dcsr_i_work *work, uint64_t bytes);

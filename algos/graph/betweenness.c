@@ -338,6 +338,7 @@ dcsr_status dcsr_betweenness(double *centrality, dcsr_betweenness_result *result
     for (uint64_t first = 0; first < found.sources && !out.status; first += WIDTH) {
         const uint64_t left = found.sources - first;
         search_from(&s, &out, sources + first, left < WIDTH ? (int)left : WIDTH, &found);
+        if (o.progress) o.progress(o.user, left < WIDTH ? found.sources : first + WIDTH, found.sources);
     }
     if (!out.status) {
         const double scale = o.sources || !found.sources ? 1 : (double)s.vertices / (double)found.sources;

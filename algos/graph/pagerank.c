@@ -22,10 +22,11 @@ typedef struct walk {
     double damping, quiet; /* a rank that changes by less may be left out */
     const double *personal;
     double *rank, *handed[2]; /* by each vertex along each of its edges: now, next */
-    const uint32_t *degree;
-    unsigned char *settled; /* NULL if none is to be left out */
-    sums *block;
+    const double *part;       /* of its rank that goes along each edge: 1 / out-degree; 0 without edges */
+    unsigned char *settled;   /* NULL if none is to be left out */
+    sums *block;              /* of two iterations in turns */
     uint64_t blocks;
+    double lost; /* to begin with */
 } walk;
 
 static double sum_over(const dcsr_i_ends ends, const double *handed)
@@ -48,53 +49,61 @@ static inline double portion(const walk *w, uint64_t v)
     return w->personal ? w->personal[v] : 1 / (double)w->in->vertices;
 }
 
-static sums step_block(const walk *w, uint64_t b, double chance, bool all)
+/* What vertices first .. first + n - 1 hand on, with their new ranks; in `sums` how much they differ from the old, and
+ * what vertices without edges have. One loop without branches or divisions, as either would take longer than the sum
+ * over the edges of a vertex. */
+static sums hand_on(double *restrict handed, double *restrict rank, const double *restrict fresh,
+                    const double *restrict part, uint64_t n)
 {
-    const uint64_t n = w->in->vertices, end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-    sums s = {0};
-    for (uint64_t v = b * BLOCK; v < end; v++) {
-        if (all || !w->settled[v]) {
-            const double rank =
-                chance * portion(w, v) + w->damping * sum_over(dcsr_i_edges_of(w->in, v), w->handed[0]);
-            const double change = fabs(rank - w->rank[v]);
-            w->rank[v] = rank;
-            s.change += change;
-            if (w->settled) w->settled[v] = change <= w->quiet;
-        }
-        if (w->degree[v])
-            w->handed[1][v] = w->rank[v] / w->degree[v];
-        else
-            s.lost += w->rank[v];
+    double change = 0, lost = 0;
+#pragma omp simd reduction(+ : change, lost)
+    for (uint64_t k = 0; k < n; k++) {
+        change += fabs(fresh[k] - rank[k]);
+        handed[k] = fresh[k] * part[k];
+        lost += fresh[k] * (part[k] == 0);
+        rank[k] = fresh[k];
     }
-    return s;
+    return (sums){change, lost};
 }
 
-/* One iteration over all vertices, or those that have not settled. */
-static sums step(walk *w, double lost, bool all, int threads)
+/* What each of these vertices is handed along its edges. */
+static void pull(double *restrict sum, const dcsr_i_edges *in, const double *restrict handed, uint64_t first,
+                 uint64_t n)
 {
-    const double chance = 1 - w->damping + w->damping * lost;
-    sums total = {0};
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads) if (threads > 1)
-    for (uint64_t b = 0; b < w->blocks; b++) w->block[b] = step_block(w, b, chance, all);
-    for (uint64_t b = 0; b < w->blocks; b++) {
-        total.change += w->block[b].change;
-        total.lost += w->block[b].lost;
+    const dcsr_i_edges edges = *in; /* of the caller alone, so that nothing is read again */
+    for (uint64_t k = 0; k < n; k++) sum[k] = sum_over(dcsr_i_edges_of(&edges, first + k), handed);
+}
+
+static sums step_block(const walk *w, uint64_t b, double chance, bool all)
+{
+    const uint64_t vertices = w->in->vertices, first = b * BLOCK;
+    const uint64_t n = first + BLOCK < vertices ? BLOCK : vertices - first;
+    const double damping = w->damping, even = chance * (1 / (double)vertices), *old = w->rank + first;
+    const double *personal = w->personal ? w->personal + first : NULL;
+    unsigned char *settled = w->settled ? w->settled + first : NULL;
+    double fresh[BLOCK];
+    if (all) pull(fresh, w->in, w->handed[0], first, n);
+    for (uint64_t k = 0; k < n && all; k++)
+        fresh[k] = (personal ? chance * personal[k] : even) + damping * fresh[k];
+    for (uint64_t k = 0; k < n && !all; k++) {
+        fresh[k] = old[k];
+        if (settled[k]) continue;
+        pull(fresh + k, w->in, w->handed[0], first + k, 1);
+        fresh[k] = (personal ? chance * personal[k] : even) + damping * fresh[k];
     }
-    double *handed = w->handed[0];
-    w->handed[0] = w->handed[1];
-    w->handed[1] = handed;
-    return total;
+    for (uint64_t k = 0; k < n && settled; k++) settled[k] = fabs(fresh[k] - old[k]) <= w->quiet;
+    return hand_on(w->handed[1] + first, w->rank + first, fresh, w->part + first, n);
 }
 
 /* Out-degrees: lengths of rows, unless those hold edges that the columns do not show as often. */
-static void count_out(uint32_t *degree, const dcsr_i_edges *in, dcsr_view *A, int threads)
+static void count_out(double *degree, const dcsr_i_edges *in, dcsr_view *A, bool symmetric, int threads)
 {
     const uint64_t n = in->vertices;
     uint64_t all = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1) reduction(+ : all)
     for (uint64_t v = 0; v < n; v++) {
-        uint64_t length = 0;
-        if (!dcsr_view_get_row(A, v, 0, NULL, NULL, &length)) degree[v] = (uint32_t)length;
+        uint64_t length = symmetric ? dcsr_i_edges_of(in, v).count : 0;
+        if (symmetric || !dcsr_view_get_row(A, v, 0, NULL, NULL, &length)) degree[v] = (double)length;
         all += length;
     }
     if (all == in->count) return;
@@ -136,27 +145,54 @@ dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const 
     return DCSR_OK;
 }
 
+static sums add_blocks(const sums *block, uint64_t blocks)
+{
+    sums total = {0};
+    for (uint64_t b = 0; b < blocks; b++) {
+        total.change += block[b].change;
+        total.lost += block[b].lost;
+    }
+    return total;
+}
+
 /* Iterates until ranks change by no more than the tolerance. What has settled is left out for some iterations, but
- * not in the one that decides. */
+ * not in the one that decides. Each thread adds up the sums of all blocks and so comes to the same decision: they meet
+ * once an iteration, as those of the next one go to the other half of `block`. */
+static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options *o)
+{
+    dcsr_pagerank_result now = *found;
+    double lost = w.lost;
+    bool all = true;
+    while (!now.converged && now.iterations < o->max_iterations) {
+        const double chance = 1 - w.damping + w.damping * lost;
+        sums *block = w.block + (now.iterations % 2 ? w.blocks : 0);
+#pragma omp for schedule(dynamic, 4)
+        for (uint64_t b = 0; b < w.blocks; b++) block[b] = step_block(&w, b, chance, all);
+        const sums total = add_blocks(block, w.blocks);
+        double *handed = w.handed[0];
+        w.handed[0] = w.handed[1];
+        w.handed[1] = handed;
+        lost = total.lost;
+        now.change = total.change;
+        now.iterations++;
+        now.converged = all && total.change <= o->tolerance;
+        all = !o->adaptive || total.change <= o->tolerance || now.iterations % FULL == 0;
+    }
+#pragma omp single nowait
+    *found = now;
+}
+
 static dcsr_pagerank_result iterate(walk *w, const dcsr_pagerank_options *o)
 {
     const int threads = dcsr_i_edges_threads(w->in, w->in->count + w->in->vertices);
     dcsr_pagerank_result found = {.converged = !w->in->vertices};
-    double lost = 0;
-    bool all = true;
     for (uint64_t v = 0; v < w->in->vertices; v++) {
         w->rank[v] = portion(w, v);
-        if (w->degree[v]) w->handed[0][v] = w->rank[v] / w->degree[v];
-        if (!w->degree[v]) lost += w->rank[v], found.dangling++;
+        w->handed[0][v] = w->rank[v] * w->part[v];
+        if (!(w->part[v] > 0)) w->lost += w->rank[v], found.dangling++;
     }
-    while (!found.converged && found.iterations < o->max_iterations) {
-        const sums total = step(w, lost, all, threads);
-        lost = total.lost;
-        found.change = total.change;
-        found.iterations++;
-        found.converged = all && total.change <= o->tolerance;
-        all = !o->adaptive || total.change <= o->tolerance || found.iterations % FULL == 0;
-    }
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    run(*w, &found, o);
     return found;
 }
 
@@ -183,8 +219,8 @@ dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view 
     w.quiet = o.tolerance / (double)(n ? n : 1);
     w.rank = dcsr_i_edges_take(&in, n, sizeof *w.rank);
     for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof *w.rank);
-    uint32_t *degree = dcsr_i_edges_take(&in, n, sizeof *degree);
-    w.block = dcsr_i_edges_take(&in, w.blocks, sizeof *w.block);
+    double *part = dcsr_i_edges_take(&in, n, sizeof *part);
+    w.block = dcsr_i_edges_take(&in, 2 * w.blocks, sizeof *w.block);
     if (o.adaptive) w.settled = dcsr_i_edges_take(&in, n, 1);
     if (!in.status && o.personal) {
         double *portions = NULL;
@@ -192,8 +228,9 @@ dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view 
         w.personal = portions;
     }
     if (!in.status) {
-        w.degree = degree;
-        count_out(degree, &in, A, dcsr_i_edges_threads(&in, n));
+        count_out(part, &in, A, o.symmetric, dcsr_i_edges_threads(&in, n));
+        for (uint64_t v = 0; v < n; v++) part[v] = part[v] > 0 ? 1 / part[v] : 0;
+        w.part = part;
         const dcsr_pagerank_result found = iterate(&w, &o);
         memcpy(rank, w.rank, n * sizeof *rank);
         if (result) *result = found;

@@ -181,11 +181,14 @@ static void put_pagerank(cli_report *report, const graph_task *t)
 
 static dcsr_status compute_bc(graph_task *t)
 {
+    cli_doing doing = {t->cli, "searching from all sources"};
     return dcsr_betweenness(t->answer[0], &t->result.betweenness, t->view,
                             &(dcsr_betweenness_options){.symmetric = graph_given.symmetric,
                                                         .sources = t->sources,
                                                         .source_count = t->source_count,
                                                         .samples = graph_given.samples,
+                                                        .progress = cli_show_progress,
+                                                        .user = &doing,
                                                         .seed = graph_given.seed});
 }
 

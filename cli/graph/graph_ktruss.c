@@ -15,6 +15,7 @@ static const struct argp_option options[] = {
      "is wrong",
      0},
     {"into", CLI_KEY_INTO, "STORE#NAME", 0, "Store the result as the next version of NAME", 0},
+    CLI_NAMED_OPTION,
     CLI_OP_OPTION,
     {0}};
 
@@ -58,13 +59,15 @@ static int run(cli_state *cli)
     dcsr_view *view = NULL;
     dcsr_ktruss_result found;
     int status = cli_relation_prepare(cli, &target, &target_options, 1);
-    if (!status) status = cli_load_matrix(cli, &matrix, cli->arguments[0], NULL);
-    if (!status) status = cli_names_open(cli, cli->arguments[0], &target.names);
+    if (!status) status = cli_relation_load(cli, &target, &target_options, &matrix);
     if (!status && dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_DUPLICATES))
         status = cli_fail_library(cli);
     if (!status) {
         const double start = cli_now();
-        cli_progress(cli, "taking away the edges of %s", cli->arguments[0]);
+        cli_doing doing = {cli, "taking away edges"};
+        cli_progress(cli, "counting the triangles of %s", cli->arguments[0]);
+        settings.progress = cli_show_progress;
+        settings.user = &doing;
         if (dcsr_ktruss(target.name ? &truss : NULL, &found, view, &settings)) status = cli_fail_library(cli);
         const double seconds = cli_now() - start;
         if (!status) status = print(cli, &target, truss, &found, seconds);

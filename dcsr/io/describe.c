@@ -34,12 +34,12 @@ static dcsr_status take_columns(dcsr_input *input)
     return DCSR_OK;
 }
 
-/* In relations of names these hold blanks, and tabs separate. */
-static char separator_of(const dcsr_input *input)
+/* Relations of names are as Souffle has them: tabs separate, and all between two of them is a name. */
+static bool is_of_symbols(const dcsr_input *input)
 {
     dcsr_i_packing packing;
-    const bool relation = dcsr_i_format_of(input->name, &packing) == DCSR_I_RELATION;
-    return input->format.separator ? input->format.separator : relation && input->format.number ? '\t' : 0;
+    return !input->format.separator && input->format.number &&
+           dcsr_i_format_of(input->name, &packing) == DCSR_I_RELATION;
 }
 
 dcsr_status dcsr_i_input_describe(dcsr_input *input, const dcsr_line_format *format)
@@ -58,7 +58,8 @@ dcsr_status dcsr_i_input_describe(dcsr_input *input, const dcsr_line_format *for
                            "%s: only a file can be followed; a stream is read until its writers end it",
                            input->name);
     DCSR_TRY(take_columns(input));
-    input->fields.separator = separator_of(input);
+    input->fields.verbatim = is_of_symbols(input);
+    input->fields.separator = input->fields.verbatim ? '\t' : format->separator;
     input->plain = input->automatic && !input->fields.separator && !format->number;
     return DCSR_OK;
 }

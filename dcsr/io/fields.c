@@ -17,7 +17,7 @@ typedef struct field {
 
 static bool is_gap(const dcsr_i_fields *fields, char c)
 {
-    return dcsr_i_is_blank(c) && c != fields->separator;
+    return dcsr_i_is_blank(c) && c != fields->separator && !fields->verbatim;
 }
 
 static const char *take_quoted(const dcsr_i_fields *fields, const char *p, field *f, char *reason)
@@ -38,9 +38,20 @@ static const char *take_quoted(const dcsr_i_fields *fields, const char *p, field
     return q;
 }
 
+/* All up to the separator, or the end of a line of either kind. */
+static const char *take_verbatim(const dcsr_i_fields *fields, const char *p, field *f)
+{
+    const char *q = p;
+    while (*q != fields->separator && *q != '\n') q++;
+    const bool carriage = *q == '\n' && q > p && q[-1] == '\r';
+    *f = (field){.begin = (char *)(uintptr_t)p, .end = (char *)(uintptr_t)(q - carriage)};
+    return q;
+}
+
 /* The field at p; returns what is behind it and the blanks after it: the separator, or the end of the line. */
 static const char *take_field(const dcsr_i_fields *fields, const char *p, field *f, char *reason)
 {
+    if (fields->verbatim) return take_verbatim(fields, p, f);
     while (is_gap(fields, *p)) p++;
     if (*p == '"') return take_quoted(fields, p, f, reason);
     const char *q = p;

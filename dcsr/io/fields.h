@@ -2,7 +2,8 @@
  *
  * Where no separator is said, blanks and tabs separate, with one comma among them, as in edge lists. A
  * separator that is said separates each time, so that two of them hold an empty field. A field that begins with
- * a double quote ends with the next one, and holds separators; two quotes in it stand for one. */
+ * a double quote ends with the next one, and holds separators; two quotes in it stand for one. Verbatim fields, those
+ * of Souffle's facts, have neither quotes nor blanks that do not count: all between two separators is the name. */
 #ifndef DCSR_FIELDS_H
 #define DCSR_FIELDS_H
 
@@ -19,6 +20,7 @@ typedef struct dcsr_i_fields {
     bool strict;                          /* nothing may come after that */
     bool named;                           /* of row and column the words are taken */
     bool timed;
+    bool verbatim; /* with a separator that is said */
 } dcsr_i_fields;
 
 typedef struct dcsr_i_line_fields {

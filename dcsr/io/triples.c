@@ -36,6 +36,7 @@ uint64_t dcsr_i_most_entries(const dcsr_i_lines *lines, uint64_t bytes)
 
 static bool is_comment(const dcsr_i_lines *lines, char c)
 {
+    if (lines->fields && lines->fields->verbatim) return false;
     return (c == '%' && !(lines->fields && lines->fields->named)) || (c == '#' && lines->edges);
 }
 
@@ -64,7 +65,9 @@ static const char *bad_index(dcsr_i_text_chunk *chunk, const dcsr_i_lines *lines
     const char *digits = *p == '-' ? p + 1 : p, *end = dcsr_i_scan_unsigned(digits, &number);
     const char *word = dcsr_i_quote(quoted, p);
     if ((end == digits || !at_boundary(lines, end)) && lines->relation)
-        return COMPLAIN(chunk, "%s is no %s number: symbols must be numbered first, from 0 on", word, what);
+        return COMPLAIN(chunk,
+                        "%s is no %s number: symbols must be numbered first, from 0 on, or read as names",
+                        word, what);
     if (end == digits || !at_boundary(lines, end))
         return COMPLAIN(chunk, "expected a %s number, found %s", what, word);
     if (*p == '-') return COMPLAIN(chunk, "%s %s is negative; the first is %d", what, word, (int)lines->base);

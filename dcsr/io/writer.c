@@ -154,22 +154,24 @@ static void write_entries(dcsr_i_output *out, const dcsr_coo *coo, uint64_t base
     }
 }
 
-/* A name as dcsr_input_open() reads it: in quotes where it would not be one field, or a comment. */
-static dcsr_status write_name(dcsr_i_output *out, dcsr_names *names, uint64_t vertex)
+/* A name as dcsr_input_open_lines() reads it: in quotes where it would not be one field, or a comment; in facts, which
+ * have no quotes, as it is. */
+static dcsr_status write_name(dcsr_i_output *out, dcsr_names *names, uint64_t vertex, bool facts)
 {
     dcsr_text name;
     DCSR_TRY(dcsr_names_get(names, 1, &vertex, &name));
     bool quoted = *name.bytes == '#' || *name.bytes == '%';
     for (size_t i = 0; i < name.length; i++) {
         const unsigned char c = (unsigned char)name.bytes[i];
-        if (c == '\n')
+        if (c == '\n' || (c == '\t' && facts))
             return dcsr_i_fail(DCSR_ERROR_FORMAT,
                                "%s: the name of vertex %" PRIu64
-                               " holds the end of a line, which no line of a file can; write numbers",
-                               out->path, vertex);
+                               " holds %s, which no %s of a file can; write numbers%s",
+                               out->path, vertex, c == '\n' ? "the end of a line" : "a tab",
+                               c == '\n' ? "line" : "symbol", c == '\n' ? "" : ", or .tsv");
         quoted |= c <= ' ' || c == ',' || c == '"';
     }
-    if (!quoted) {
+    if (!quoted || facts) {
         dcsr_i_output_put(out, name.bytes, name.length);
         return DCSR_OK;
     }
@@ -184,12 +186,13 @@ static dcsr_status write_name(dcsr_i_output *out, dcsr_names *names, uint64_t ve
     return DCSR_OK;
 }
 
-static void write_named_entries(dcsr_i_output *out, const dcsr_coo *coo, dcsr_names *names, char separator)
+static void write_named_entries(dcsr_i_output *out, const dcsr_coo *coo, dcsr_names *names, char separator,
+                                bool facts)
 {
     for (uint64_t i = 0; i < coo->nnz && !out->status; i++) {
-        dcsr_status status = write_name(out, names, coo->row_indices[i]);
+        dcsr_status status = write_name(out, names, coo->row_indices[i], facts);
         dcsr_i_output_put(out, &separator, 1);
-        if (!status) status = write_name(out, names, coo->col_indices[i]);
+        if (!status) status = write_name(out, names, coo->col_indices[i], facts);
         dcsr_i_output_take(out, print_rest(dcsr_i_output_room(out), coo, separator, i));
         if (!out->status) out->status = status;
     }
@@ -219,7 +222,7 @@ static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, dcsr_name
     dcsr_i_format format = dcsr_i_format_of(path, &packing);
     if (format == DCSR_I_UNKNOWN) {
         if (!dcsr_i_is_stream(path)) return dcsr_i_unknown_format(path);
-        format = DCSR_I_MATRIX_MARKET;
+        format = names ? DCSR_I_EDGE_LIST : DCSR_I_MATRIX_MARKET;
     }
     if (format == DCSR_I_RELATION && coo->type != DCSR_PATTERN)
         return dcsr_i_fail(
@@ -239,7 +242,7 @@ static dcsr_status write_matrix(const dcsr_coo *coo, const char *path, dcsr_name
         write_mtx_head(&out, coo, lower);
         write_entries(&out, coo, 1, ' ', lower);
     } else if (names) {
-        write_named_entries(&out, coo, names, separator_of(path));
+        write_named_entries(&out, coo, names, separator_of(path), format == DCSR_I_RELATION);
     } else {
         write_entries(&out, coo, 0, separator_of(path), false);
     }

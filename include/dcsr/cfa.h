@@ -69,6 +69,10 @@ typedef struct dcsr_cfa_result {
  * Cost: O(pairs of values and addresses that states bring together), at most O(states * values). */
 DCSR_API dcsr_status dcsr_cfa_solve(dcsr_cfa *cfa, dcsr_cfa_result *result);
 
+/* Has calls of dcsr_cfa_solve() tell, by the thread that makes them, after each round: the number of rounds, of which
+ * nobody knows how many there will be. NULL: nobody is told, as at first. Errors: INVALID_ARGUMENT (cfa is NULL). */
+DCSR_API dcsr_status dcsr_cfa_set_progress(dcsr_cfa *cfa, dcsr_progress progress, void *user);
+
 /* Unbound variable number `which`: its name, which the analysis lends, and where it stands first.
  * Errors: INDEX_OUT_OF_RANGE. */
 DCSR_API dcsr_status dcsr_cfa_get_unbound(const dcsr_cfa *cfa, uint64_t which, const char **name,

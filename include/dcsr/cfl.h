@@ -18,7 +18,9 @@
 #ifndef DCSR_CFL_H
 #define DCSR_CFL_H
 
+#include <dcsr/closure.h>
 #include <dcsr/matrix.h>
+#include <dcsr/names.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,12 +70,19 @@ DCSR_API dcsr_status dcsr_labelled_insert(dcsr_labelled *graph, const char *labe
  * NAME.facts has the edges of the label NAME, in lines `from to [index]`, as Souffle writes them. Errors: IO,
  * OUT_OF_MEMORY, FORMAT: "FILE:LINE: what is wrong". */
 DCSR_API dcsr_status dcsr_labelled_read(dcsr_labelled **graph, dcsr_context *context, const char *path);
+/* The same, where vertices and indices are words, or in a folder of facts all between two tabs. Vertices get their
+ * numbers from `names` (dcsr_names_add()), which may have others; after a failure it may have some more. Errors: also
+ * INVALID_ARGUMENT (names is NULL). */
+DCSR_API dcsr_status dcsr_labelled_read_named(dcsr_labelled **graph, dcsr_context *context, dcsr_names *names,
+                                              const char *path);
 DCSR_API void dcsr_labelled_destroy(dcsr_labelled *graph);
 
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_cfl_options {
     uint64_t memory_limit;   /* bytes that the call may take, the result included; 0: the machine's memory */
     const char *nonterminal; /* the one that is asked for; NULL: what the grammar says */
+    dcsr_closure_progress progress; /* of rounds, and pairs of that one; NULL: nobody is told */
+    void *user;
 } dcsr_cfl_options;
 
 typedef struct dcsr_cfl_result {

@@ -26,12 +26,19 @@
 extern "C" {
 #endif
 
+/* Told while a call computes: it has done so many of `total` steps (blocks of columns, which are gone through twice for
+ * a matrix), or rounds, of which nobody knows how many there will be: then total is 0; and has found so many pairs.
+ * Called by one thread at a time, which need not be the caller's; it must not call the library. */
+typedef void (*dcsr_closure_progress)(void *user, uint64_t done, uint64_t total, uint64_t pairs);
+
 /* Zero-initialise, then set what should differ from the default. */
 typedef struct dcsr_closure_options {
     /* Bytes that the call may take, its result included; it is known before they are taken, and the call then
        refused: OUT_OF_MEMORY, and the message says how much it would be. 0: the machine's memory. The limit of
        the context holds besides. */
     uint64_t memory_limit;
+    dcsr_closure_progress progress; /* NULL: nobody is told */
+    void *user;
 } dcsr_closure_options;
 
 typedef struct dcsr_closure_result {

@@ -80,6 +80,10 @@ typedef struct dcsr_context_info {
     uint64_t matrices; /* that exist */
 } dcsr_context_info;
 
+/* Reports progress of a long call: how much it has done, and of how much; `total` is 0 while that is not known. It must
+ * not call the library. */
+typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
+
 /* Creates a context. options may be NULL for the defaults. *context is NULL on failure.
  * Errors: NOT_BUILT (cuda in a build without CUDA), NO_DEVICE (no usable GPU: the message says why), DEVICE
  * (it failed on first use), INVALID_ARGUMENT (negative threads, DCSR_DEVICE set to something else),

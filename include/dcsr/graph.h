@@ -102,7 +102,9 @@ typedef struct dcsr_betweenness_options {
     /* Without sources: from so many vertices, drawn at random; what they give is multiplied by n / samples. 0, or as
        many as there are vertices: from all. */
     uint64_t samples;
-    uint64_t seed; /* of that sample */
+    uint64_t seed;          /* of that sample */
+    dcsr_progress progress; /* of sources, by the calling thread; NULL: nobody is told */
+    void *user;
 } dcsr_betweenness_options;
 
 typedef struct dcsr_betweenness_result {
@@ -195,8 +197,10 @@ DCSR_API dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_
 /* ---- Trusses ---- */
 
 typedef struct dcsr_ktruss_options {
-    bool symmetric; /* as dcsr_graph_options says */
-    uint32_t k;     /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+    bool symmetric;         /* as dcsr_graph_options says */
+    uint32_t k;             /* from 3 on: the k-truss alone; 0: of every k, the truss number of each edge */
+    dcsr_progress progress; /* of edges that are taken away, by the calling thread; NULL: nobody is told */
+    void *user;
 } dcsr_ktruss_options;
 
 typedef struct dcsr_ktruss_result {
@@ -211,10 +215,11 @@ typedef struct dcsr_ktruss_result {
  * it, and the value is the truss number of the edge: the largest k such that the k-truss has it, from 2 on. truss or
  * result may be NULL, not both. Errors: also TOO_LARGE (2^32 edges or more), INVALID_ARGUMENT (k is 1 or 2).
  *
- * Triangles are counted in parallel, then edges are peeled in one thread, those in the fewest triangles first (Cohen
- * 2008; Wang, Cheng 2012). If not options->symmetric, or rows do not ascend, the edges are merged and sorted first.
- * Cost: O(n + m sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory:
- * 19 m + 16 n bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
+ * Triangles are counted and then edges peeled in parallel, all those at once that are in the fewest triangles (Cohen
+ * 2008; Kabir, Madduri 2017); for a k, only the (k-1)-core is looked at. The result is the same for any number of
+ * threads. If not options->symmetric, or rows do not ascend, the edges are merged and sorted first. Cost: O(n + m
+ * sqrt m log m) at worst; for a k, what the edges cost that are not in its truss, and counting. Memory: 21 m + 25 n
+ * bytes, n / 8 for each thread, that of the result and 8 bytes an entry of it; to merge 8 m more. */
 DCSR_API dcsr_status dcsr_ktruss(dcsr_matrix **truss, dcsr_ktruss_result *result, dcsr_view *A,
                                  const dcsr_ktruss_options *options);
 

@@ -31,10 +31,6 @@
 extern "C" {
 #endif
 
-/* Reports progress: bytes of the file read so far, and in total (of the compressed file for .gz); `total` is
- * 0 while it is not known, as for a stream. */
-typedef void (*dcsr_progress)(void *user, uint64_t done, uint64_t total);
-
 /* What a caller may want to know about a file that was read. */
 typedef struct dcsr_read_report {
     /* Bytes after the compressed data that were ignored, and where in the file they begin. */
@@ -46,7 +42,9 @@ typedef struct dcsr_read_options {
      * and as large as the largest id in either column requires. One 0: as large as its own column
      * requires. */
     uint64_t rows, cols;
-    dcsr_progress progress; /* may be NULL; called by the calling thread, every few MiB and at the end */
+    /* Bytes of the file read so far, and in total (of the compressed file for .gz). May be NULL; called by the calling
+     * thread, every few MiB and at the end. */
+    dcsr_progress progress;
     void *user;
     /* An uncompressed stream (unless it is a file on a disk, as /dev/stdin may be) must end with a newline,
      * else FORMAT: nothing else tells that its writer stopped in the middle of a number. */
@@ -95,8 +93,9 @@ typedef struct dcsr_line_format {
      * three; then there may be no others. value 0: there is none. time 0: there is none. Values are numbers;
      * times are seconds, or ISO 8601 such as 2026-01-31T23:59:59.25+01:00 (UTC where no zone is told). */
     uint32_t row, col, value, time;
-    /* 0: blanks and tabs, with a comma among them, as in edge lists; in .facts with names, tabs. Any other
-     * character separates each time, so that two of them hold an empty field. */
+    /* 0: blanks and tabs, with a comma among them, as in edge lists; in .facts with names, tabs, and then all between
+     * two of them is the name: quotes, blanks and # are part of it. Any other character separates each time, so that
+     * two of them hold an empty field. */
     char separator;
     uint64_t header; /* lines at the beginning that are not looked at */
     /* Rows and columns are names, and this gives them their numbers: those of `n` names, in the order of the
@@ -187,9 +186,10 @@ DCSR_API dcsr_status dcsr_coo_write(const dcsr_coo *coo, const char *path);
  * *symmetric (may be NULL) tells which. Memory and time: also 8 bytes an entry and a column, O(nnz + columns). */
 DCSR_API dcsr_status dcsr_coo_write_symmetric(const dcsr_coo *coo, const char *path, bool *symmetric);
 /* Writes an edge list as dcsr_coo_write() does, with names instead of the numbers of rows and columns: in quotes where
- * they would not be one field of a line, so that an input with format.number reads them again. Errors: also
- * INVALID_ARGUMENT (names is NULL), FORMAT (no edge list; a name that holds the end of a line), INDEX_OUT_OF_RANGE (a
- * row or column that has no name). */
+ * they would not be one field of a line, so that an input with format.number reads them again; into .facts as they
+ * are. A stream is an edge list if its name has no ending. Errors: also INVALID_ARGUMENT (names is NULL), FORMAT (no
+ * edge list; a name that holds the end of a line, in .facts a tab), INDEX_OUT_OF_RANGE (a row or column that has no
+ * name). */
 DCSR_API dcsr_status dcsr_coo_write_named(const dcsr_coo *coo, dcsr_names *names, const char *path);
 
 /* A dense matrix in memory, column after column: element (i, j) is values[i + j * rows]. A vector is a matrix

@@ -229,3 +229,28 @@ Test(betweenness, refuses_what_it_cannot_do)
     test_close(context);
     test_graph_failures(call, sizeof(dcsr_betweenness_result) + 9 * sizeof(double));
 }
+
+static void note(void *user, uint64_t done, uint64_t total)
+{
+    uint64_t *told = user;
+    cr_assert(done > told[0] && done <= total);
+    told[0] = done, told[1] = total;
+}
+
+Test(betweenness, tells_how_far_it_has_come)
+{
+    enum { N = 100 };
+    uint64_t rows[N - 1], cols[N - 1], told[2] = {0};
+    double centrality[N];
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, N, N, DCSR_POLICY_ANY);
+    for (uint64_t v = 0; v + 1 < N; v++) rows[v] = v, cols[v] = v + 1;
+    TEST_OK(dcsr_matrix_insert(matrix, N - 1, rows, cols, NULL, NULL));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    TEST_OK(dcsr_betweenness(centrality, NULL, view,
+                             &(dcsr_betweenness_options){.progress = note, .user = told}));
+    cr_assert(told[0] == N && told[1] == N);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}

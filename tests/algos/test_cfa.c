@@ -543,3 +543,28 @@ Test(cfa, may_lack_memory)
     dcsr_cfa_destroy(cfa);
     test_close(context);
 }
+
+static void note(void *user, uint64_t done, uint64_t total)
+{
+    uint64_t *rounds = user;
+    cr_assert(done > *rounds && !total);
+    *rounds = done;
+}
+
+Test(cfa, tells_how_far_it_has_come)
+{
+    static const char program[] =
+        "(define (f x) (g x)) (define (g x) (h x)) (define (h x) x) (f (lambda (y) y))";
+    dcsr_context *context = test_context(1);
+    dcsr_cfa *cfa;
+    dcsr_cfa_result result;
+    uint64_t rounds = 0;
+    TEST_OK(dcsr_cfa_create(&cfa, context));
+    TEST_OK(dcsr_cfa_add_text(cfa, "p", program, sizeof program - 1));
+    TEST_OK(dcsr_cfa_set_progress(cfa, note, &rounds));
+    TEST_OK(dcsr_cfa_solve(cfa, &result));
+    cr_assert(rounds > 2 && rounds <= result.iterations);
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "NULL", dcsr_cfa_set_progress(NULL, note, &rounds));
+    dcsr_cfa_destroy(cfa);
+    test_close(context);
+}

@@ -314,6 +314,72 @@ Test(cfl, reads_files_and_folders)
     test_close(context);
 }
 
+/* A store into a field, and a load from it, as lines of words and as facts whose symbols have blanks. */
+static const char named_graph[] = "# fields\nx y store_i next\ny z load_i next\ny w load_i other\n";
+static const char *const named_facts[][2] = {{"store_i", "new T()\t#y\tT.next\n"},
+                                             {"load_i", "#y\t\"z\"\tT.next\n#y\tw\tT.other\n"}};
+
+static const char *write_facts(void)
+{
+    static char folder[300];
+    char path[400];
+    snprintf(folder, sizeof folder, "%s", test_path("named"));
+    cr_assert(!mkdir(folder, 0700));
+    for (int k = 0; k < 2; k++) {
+        snprintf(path, sizeof path, "%s/%s.facts", folder, named_facts[k][0]);
+        write_text(path, named_facts[k][1]);
+    }
+    return folder;
+}
+
+Test(cfl, vertices_and_indices_may_have_names)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_grammar *grammar;
+    TEST_OK(dcsr_grammar_parse(&grammar, context, "fields", "S store_i load_i\n"));
+    write_text(test_path("named.txt"), named_graph);
+    const char *const paths[] = {test_path("named.txt"), write_facts()};
+    /* In the order of the files, load_i.facts before store_i.facts. */
+    static const char *const from_to[][2] = {{"x", "z"}, {"new T()", "\"z\""}};
+    for (int k = 0; k < 2; k++) {
+        dcsr_names *names;
+        dcsr_labelled *graph;
+        dcsr_matrix *pairs;
+        uint64_t ids[2], count;
+        const dcsr_text texts[2] = {{from_to[k][0], strlen(from_to[k][0])},
+                                    {from_to[k][1], strlen(from_to[k][1])}};
+        TEST_OK(dcsr_names_create(&names, context));
+        TEST_OK(dcsr_labelled_read_named(&graph, context, names, paths[k]));
+        TEST_OK(dcsr_names_get_count(names, &count));
+        cr_assert_eq(count, 4);
+        TEST_OK(dcsr_names_find(names, 2, texts, ids));
+        TEST_OK(dcsr_cfl(&pairs, NULL, NULL, grammar, graph, NULL));
+        TEST_SHOWS(pairs, {ids[0], ids[1], 1});
+        dcsr_matrix_destroy(pairs);
+        dcsr_labelled_destroy(graph);
+        long failed = 0;
+        for (dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY; status; failed++) {
+            dcsr_i_fail_allocations_after(failed);
+            status = dcsr_labelled_read_named(&graph, context, names, paths[k]);
+            dcsr_i_fail_allocations_after(-1);
+            cr_assert(!status || (status == DCSR_ERROR_OUT_OF_MEMORY && !graph), "%s", dcsr_thread_error());
+        }
+        cr_assert_gt(failed, 3);
+        dcsr_labelled_destroy(graph);
+        TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "path is NULL",
+                     dcsr_labelled_read_named(&graph, context, names, NULL));
+        write_text(test_path("named.txt"), "x y store_i\n");
+        TEST_REFUSED(DCSR_ERROR_FORMAT, "named.txt:1: the label store_i is a family",
+                     dcsr_labelled_read_named(&graph, context, names, test_path("named.txt")));
+        dcsr_names_destroy(names);
+    }
+    dcsr_labelled *graph;
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "names is NULL",
+                 dcsr_labelled_read_named(&graph, context, NULL, paths[0]));
+    dcsr_grammar_destroy(grammar);
+    test_close(context);
+}
+
 Test(cfl, names_the_line_of_a_bad_grammar)
 {
     static const struct {

@@ -2,6 +2,7 @@
  * that is kept up, on random graphs, on shapes by hand, and on real graphs. */
 #include <dcsr/closure.h>
 #include "dcsr/base/alloc.h"
+#include <dcsr/generate.h>
 #include <dcsr/reader.h>
 #include "tests/support/support.h"
 
@@ -473,5 +474,59 @@ Test(closure, of_real_graphs_is_what_others_found)
         dcsr_matrix_destroy(matrix);
         dcsr_coo_free(&coo);
     }
+    test_close(context);
+}
+
+/* What is told on the way: steps that ascend, and in the end all pairs. */
+typedef struct told {
+    uint64_t calls, done, total, pairs;
+} told;
+
+static void note(void *user, uint64_t done, uint64_t total, uint64_t pairs)
+{
+    told *t = user;
+    cr_assert(done >= t->done && pairs >= t->pairs && (!total || done <= total));
+    *t = (told){t->calls + 1, done, total, pairs};
+}
+
+Test(closure, tells_how_far_it_has_come)
+{
+    for (int threads = 1; threads <= 2; threads++) {
+        dcsr_context *context = test_context(threads);
+        dcsr_coo coo;
+        dcsr_matrix *matrix, *pairs;
+        dcsr_closure_result result;
+        TEST_OK(dcsr_coo_generate(&coo, context, "er:1500,2000"));
+        TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
+        dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+        for (int made = 0; made <= 1; made++) {
+            told t = {0};
+            const dcsr_closure_options options = {.progress = note, .user = &t};
+            TEST_OK(dcsr_closure(made ? &pairs : NULL, &result, view, &options));
+            cr_assert(t.calls > 1 && t.done == t.total && t.total == (made ? 2u : 1u) * result.iterations);
+            cr_assert_eq(t.pairs, result.pairs);
+            if (made) dcsr_matrix_destroy(pairs);
+        }
+        told t = {0};
+        TEST_OK(
+            dcsr_same_generation(NULL, &result, view, &(dcsr_closure_options){.progress = note, .user = &t}));
+        cr_assert(t.calls > 1 && t.done == result.iterations && !t.total && t.pairs == result.pairs);
+        dcsr_view_destroy(view);
+        dcsr_matrix_destroy(matrix);
+        dcsr_coo_free(&coo);
+        test_close(context);
+    }
+}
+
+Test(closure, is_refused_before_rows_are_read)
+{
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 1 << 20, 1 << 20, DCSR_POLICY_ANY);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_closure_result result;
+    TEST_REFUSED(DCSR_ERROR_OUT_OF_MEMORY, "for the vertices",
+                 dcsr_closure(NULL, &result, view, &(dcsr_closure_options){.memory_limit = 1 << 20}));
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
     test_close(context);
 }

@@ -1,4 +1,5 @@
 /* test_ktruss.c: k-trusses against taking edges away until none is left that is in too few triangles. */
+#include <dcsr/generate.h>
 #include <dcsr/graph.h>
 #include "tests/support/support_graphs.h"
 
@@ -108,6 +109,43 @@ Test(ktruss, is_that_of_taking_edges_away)
     test_on_graphs(false, 520, check);
 }
 
+/* The truss of a graph that is large enough for several threads to share. */
+static uint32_t *truss_of(int threads, uint32_t k, uint64_t *nnz)
+{
+    dcsr_context *context = test_context(threads);
+    dcsr_coo coo;
+    dcsr_matrix *matrix, *truss;
+    dcsr_csr csr;
+    TEST_OK(dcsr_coo_generate(&coo, context, TEST_EMULATOR ? "rmat:8,8" : "rmat:11,8"));
+    TEST_OK(dcsr_matrix_from_coo(&matrix, context, &coo, NULL));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    TEST_OK(dcsr_ktruss(&truss, NULL, view, &(dcsr_ktruss_options){.k = k}));
+    dcsr_view_destroy(view);
+    view = test_view(truss, DCSR_LAYOUT_CSR, DCSR_VIEW_SORTED);
+    TEST_OK(dcsr_view_get_csr_on_host(view, &csr));
+    uint32_t *copy = test_allocate(2 * csr.nnz + 1, sizeof *copy);
+    *nnz = csr.nnz;
+    memcpy(copy, csr.col_indices, csr.nnz * sizeof *copy);
+    memcpy(copy + csr.nnz, csr.values, csr.nnz * sizeof *copy);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(truss);
+    dcsr_matrix_destroy(matrix);
+    dcsr_coo_free(&coo);
+    test_close(context);
+    return copy;
+}
+
+Test(ktruss, is_the_same_for_any_number_of_threads)
+{
+    for (uint32_t k = 0; k <= 7; k += 7) {
+        uint64_t ones, fours;
+        uint32_t *one = truss_of(1, k, &ones), *four = truss_of(4, k, &fours);
+        cr_assert(ones > 100 && ones == fours && !memcmp(one, four, 2 * ones * sizeof *one));
+        free(one);
+        free(four);
+    }
+}
+
 static dcsr_status call(dcsr_view *view, void *output)
 {
     dcsr_ktruss_result *result = output;
@@ -148,4 +186,27 @@ Test(ktruss, refuses_what_it_cannot_do)
     test_close(context);
     test_graph_failures(call, sizeof(dcsr_ktruss_result) + sizeof(dcsr_matrix *));
     test_graph_failures(call_for_one, sizeof(dcsr_ktruss_result));
+}
+
+static void note(void *user, uint64_t done, uint64_t total)
+{
+    uint64_t *told = user;
+    cr_assert(done >= told[0] && done <= total);
+    told[0] = done, told[1] = total;
+}
+
+Test(ktruss, tells_how_far_it_has_come)
+{
+    static const uint64_t rows[] = {0, 1, 2, 2}, cols[] = {1, 2, 0, 3};
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, 4, 4, DCSR_POLICY_ANY);
+    TEST_OK(dcsr_matrix_insert(matrix, 4, rows, cols, NULL, NULL));
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    dcsr_ktruss_result result;
+    uint64_t told[2] = {0};
+    TEST_OK(dcsr_ktruss(NULL, &result, view, &(dcsr_ktruss_options){.progress = note, .user = told}));
+    cr_assert(told[0] == 4 && told[1] == 4);
+    dcsr_view_destroy(view);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
 }

@@ -108,3 +108,114 @@ Test(cli_relations, say_what_is_wrong)
     PROGRAM_FAILS(1, "nowhere", "cfl nowhere graph");
     cr_assert(program_folder_holds(5));
 }
+
+/* Facts of symbols as Souffle has them: all between two tabs is one. */
+static const char calls[] = "main\tcalls f\ncalls f\t\"g\"\n\"g\"\t#h\n";
+static const char called[] = "main\tcalls f\nmain\t\"g\"\nmain\t#h\ncalls f\t\"g\"\ncalls f\t#h\n\"g\"\t#h\n";
+
+Test(cli_relations, names_are_read_and_written)
+{
+    program_result r;
+    program_write_file("calls.facts", calls);
+    PROGRAM_JSON(r, "--json closure calls.facts --names called.facts");
+    PROGRAM_INTEGER(&r, "pairs", 6);
+    program_free(&r);
+    expect_file("called.facts", called);
+    PROGRAM_JSON(r, "--json closure called.facts --names again.facts");
+    program_free(&r);
+    expect_file("again.facts", called);
+    r = program_run("closure calls.facts --names -");
+    cr_assert(!r.status && !strncmp(r.out, "main\t\"calls f\"\nmain\t\"\"\"g\"\"\"\n", 27), "%s", r.out);
+    program_free(&r);
+    /* Matrix Market has no names. */
+    PROGRAM_JSON(r, "--json closure calls.facts --names called.mtx");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info called.mtx");
+    PROGRAM_INTEGER(&r, "nnz", 6);
+    program_free(&r);
+    program_write_file("family.facts", "Ann Lee\tbob\nAnn Lee\tcarl\n");
+    PROGRAM_JSON(r, "--json samegen family.facts --names same.facts");
+    program_free(&r);
+    expect_file("same.facts", "bob\tcarl\ncarl\tbob\n");
+    program_write_file("triangle.facts", "a\tb\nb\tc\nc\ta\n");
+    PROGRAM_JSON(r, "--json ktruss triangle.facts --names truss.tsv");
+    program_free(&r);
+    expect_file("truss.tsv", "a\tb\t3\na\tc\t3\nb\ta\t3\nb\tc\t3\nc\ta\t3\nc\tb\t3\n");
+    program_write_file("grammar", "S e e\n");
+    program_write_file("graph", "ann bob e\nbob carl e\n");
+    PROGRAM_JSON(r, "--json cfl grammar graph --names pairs.facts");
+    PROGRAM_INTEGER(&r, "pairs", 1);
+    program_free(&r);
+    expect_file("pairs.facts", "ann\tcarl\n");
+    PROGRAM_JSON(r, "--json cfl grammar graph --names s#pairs");
+    program_free(&r);
+    r = program_run("row s#pairs ann");
+    cr_assert_str_eq(r.out, "carl\n");
+    program_free(&r);
+    program_write_file("none.facts", "");
+    PROGRAM_JSON(r, "--json closure none.facts --names");
+    PROGRAM_INTEGER(&r, "pairs", 0);
+    program_free(&r);
+    PROGRAM_FAILS(1, "read as names", "closure triangle.facts");
+    program_write_file("torn.facts", "a\tb\na\n");
+    PROGRAM_FAILS(1, "torn.facts:2: 1 column", "closure --names torn.facts");
+}
+
+Test(cli_relations, names_are_kept_in_a_store)
+{
+    program_result r;
+    program_write_file("calls.facts", calls);
+    PROGRAM_JSON(r, "--json ingest calls.facts --names --into s#calls");
+    program_free(&r);
+    static const char *const ways[] = {"closure s#calls s#called", "closure s#calls t#called",
+                                       "closure s#called s#called", "closure calls.facts --names t#again",
+                                       "snapshot s#called u#called"};
+    static const char *const made[] = {"s#called", "t#called", "s#called", "t#again", "u#called"};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        PROGRAM_JSON(r, "--json %s", ways[w]);
+        program_free(&r);
+        PROGRAM_JSON(r, "--json restore %s out.facts --names", made[w]);
+        program_free(&r);
+        expect_file("out.facts", called);
+    }
+    /* Names stay with what they name. */
+    program_write_file("other.facts", "x\ty\n");
+    PROGRAM_FAILS(1, "vertex 0 has another name", "closure other.facts --names s#called");
+    PROGRAM_FAILS(1, "its vertices have names", "closure path:3 s#called");
+    PROGRAM_FAILS(1, "its vertices have names", "snapshot path:3 s#called");
+    PROGRAM_JSON(r, "--json snapshot path:3 s#path");
+    program_free(&r);
+    PROGRAM_FAILS(1, "have no names", "closure s#calls s#path");
+    PROGRAM_FAILS(2, "a stored matrix has its names", "closure s#calls --names");
+    PROGRAM_JSON(r, "--json restore s#called out.facts --names");
+    program_free(&r);
+    expect_file("out.facts", called);
+}
+
+Test(cli_relations, growth_is_drawn)
+{
+    program_result r = program_run("closure er:2000,3000 --plot growth.png");
+    if (r.status && strstr(r.err, "needs gnuplot")) cr_skip("gnuplot is not installed");
+    program_expect_done(&r, "closure --plot");
+    program_free(&r);
+    PROGRAM_JSON(r, "--json samegen er:300,400 --plot rounds.png");
+    cr_assert_str_eq(program_string(&r, "plot"), "rounds.png");
+    program_free(&r);
+    static const char *const pictures[] = {"growth.png", "rounds.png"};
+    for (int k = 0; k < 2; k++) {
+        char *bytes = program_read_file(pictures[k]);
+        cr_assert(bytes && !memcmp(bytes, "\x89PNG", 4));
+        free(bytes);
+    }
+    PROGRAM_FAILS(1, "PNG", "closure path:3 --plot growth.jpg");
+}
+
+Test(cli_relations, progress_is_shown_where_it_is_wanted)
+{
+    program_result r = program_run("closure path:3 --progress");
+    cr_assert(!r.status && strstr(r.err, "dcsr: loading path:3\n"), "%s", r.err);
+    program_free(&r);
+    r = program_run("closure path:3");
+    cr_assert(!r.status && !*r.err, "%s", r.err);
+    program_free(&r);
+}

@@ -40,10 +40,9 @@ Test(cli_row, what_has_names_is_written_with_them)
     PROGRAM_JSON(r, "--json info s#m");
     PROGRAM_INTEGER(&r, "names", 4);
     program_free(&r);
-    static const char *const files[][2] = {
-        {"w.csv", "ann,\"x, y\"\nann,\"say \"\"hi\"\"\"\n\"#1\",ann\n"},
-        {"w.el", "ann\t\"x, y\"\nann\t\"say \"\"hi\"\"\"\n\"#1\"\tann\n"},
-        {"w.facts", "ann\t\"x, y\"\nann\t\"say \"\"hi\"\"\"\n\"#1\"\tann\n"}};
+    static const char *const files[][2] = {{"w.csv", "ann,\"x, y\"\nann,\"say \"\"hi\"\"\"\n\"#1\",ann\n"},
+                                           {"w.el", "ann\t\"x, y\"\nann\t\"say \"\"hi\"\"\"\n\"#1\"\tann\n"},
+                                           {"w.facts", "ann\tx, y\nann\tsay \"hi\"\n#1\tann\n"}};
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         PROGRAM_JSON(r, "--json restore s#m %s --names", files[f][0]);
         PROGRAM_INTEGER(&r, "nnz", 3);
