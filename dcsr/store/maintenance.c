@@ -108,8 +108,8 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
 /* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to so many halves
  * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
- * what is stored, or a slice, so that small ones are not delayed, and MOVES entries for each place that they have taken,
- * so that it keeps up; MOVES_OF_MERGED where batches are merged, which take as many places as the rows that they touch.
+ * what is stored, or a slice, so that small ones are not delayed, and MOVES entries for each place that they took, so
+ * that it keeps up; MOVES_OF_MERGED where batches are merged, which take as many places as the rows that they touch.
  * That is done in slices between which other changes come, unless there are too many tombstones or HURRY_HALVES of what
  * is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at once. */
 enum {
