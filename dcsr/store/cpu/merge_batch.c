@@ -8,9 +8,9 @@
  *      else                                    merged into a new place, resolved if it was not, tombstones applied
  *
  * Where most entries of a page move, or many of its rows, all of them do, one behind the other without slack: what they
- * leave behind in the arena is free as a whole, and rows lie in order. A row that stayed would keep the block that it is
- * in: with light pages left as they were, batches that touch most rows leave blocks a tenth full. An entry that a held
- * version sees never changes: a value that is another one afterwards is written with the row, at its new place. */
+ * leave behind in the arena is free as a whole, and rows lie in order. A row that stayed would keep its block: with
+ * light pages left as they were, batches that touch most rows leave blocks a tenth full. An entry that a held version
+ * sees never changes: a value that is another one afterwards is written with the row, at its new place. */
 #include "dcsr/store/cpu/batch.h"
 #include "dcsr/store/cpu/merge.h"
 
