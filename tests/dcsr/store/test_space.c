@@ -58,7 +58,13 @@ static dcsr_matrix *pattern(dcsr_context *context, uint64_t side, const dcsr_mat
  * block that is mostly empty. */
 Test(space, light_pages_move_with_heavy_ones)
 {
-    enum { PAGES = 128, HEAVY = 100, LIGHT = 8, MANY = 150, FEW = 12 };
+    enum {
+        PAGES = 128,
+        HEAVY = 100,
+        LIGHT = TEST_EMULATOR ? 1 : 8,
+        MANY = 150,
+        FEW = TEST_EMULATOR ? 30 : 12
+    };
     dcsr_context *context = on_cpu(2);
     dcsr_matrix *matrix = pattern(
         context, 64 * PAGES,
@@ -66,7 +72,7 @@ Test(space, light_pages_move_with_heavy_ones)
     pairs p = pairs_of(64 * PAGES * HEAVY);
     test_random random = {5};
     for (uint64_t r = 0; r < 64 * PAGES; r++)
-        for (uint64_t c = 0; c < (r / 64 % 2 ? HEAVY : LIGHT); c++) add(&p, r, 2 * c);
+        for (uint64_t c = 0; c < (r / 64 % 2 ? HEAVY : LIGHT); c++) add(&p, r, 2 * c + 2);
     change(matrix, &p, 0, p.n, false);
     const uint64_t before = p.n;
     p.n = 0;
