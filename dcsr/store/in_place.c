@@ -282,19 +282,34 @@ static bool apply(dcsr_matrix *matrix, uint64_t row, uint64_t col, change *does,
     if (!matrix->engine->in_place || matrix->transpose.maintained || matrix->queue.journal ||
         !dcsr_i_queue_is_free(&matrix->queue))
         return false;
-    dcsr_i_csr *cached[DCSR_I_CACHED] = {0};
+    dcsr_i_csr *cached[DCSR_I_CACHED];
+    bool caches = false;
     place at;
     pthread_mutex_lock(&matrix->versions.lock);
     bool done = open(&at, matrix, row, col) && does(&at, user);
     if (done && !at.stays) {
         at.page->born = ++at.table->version;
-        memcpy(cached, matrix->versions.cached, sizeof cached);
-        memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
-        dcsr_i_arena_drop_left(&matrix->arena);
+        for (int i = 0; i < DCSR_I_CACHED; i++) caches |= matrix->versions.cached[i] != NULL;
+        if (caches) {
+            memcpy(cached, matrix->versions.cached, sizeof cached);
+            memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
+        }
+        if (matrix->arena.left) dcsr_i_arena_drop_left(&matrix->arena);
     }
     pthread_mutex_unlock(&matrix->versions.lock);
-    for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+    for (int i = 0; caches && i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
     return done;
+}
+
+/* One batch of one entry more. All who count batches have the queue's lock, so that two additions suffice that are not
+ * atomic; each would take as long as a lock. */
+static void count_one(dcsr_matrix *matrix, bool removes)
+{
+    _Atomic uint64_t *entries = removes ? &matrix->counts.removed : &matrix->counts.inserted,
+                     *totals[] = {&matrix->counts.batches, entries};
+    for (int i = 0; i < 2; i++)
+        atomic_store_explicit(totals[i], atomic_load_explicit(totals[i], memory_order_relaxed) + 1,
+                              memory_order_relaxed);
 }
 
 static bool apply_batch(place *at, void *user)
@@ -318,20 +333,20 @@ static bool apply_single(place *at, void *user)
 bool dcsr_i_apply_in_place(dcsr_matrix *matrix, const dcsr_i_entries *e)
 {
     if (!apply(matrix, *e->rows, *e->cols, apply_batch, (void *)e)) return false;
-    atomic_fetch_add(&matrix->counts.batches, 1);
-    atomic_fetch_add(e->kind == DCSR_I_INSERT ? &matrix->counts.inserted : &matrix->counts.removed, 1);
+    count_one(matrix, e->kind == DCSR_I_REMOVE);
     return true;
 }
 
 void dcsr_i_count_single(dcsr_matrix *matrix, const dcsr_i_single *one)
 {
-    atomic_fetch_add(&matrix->counts.batches, 1);
-    atomic_fetch_add(one->removes ? &matrix->counts.removed : &matrix->counts.inserted, 1);
+    pthread_mutex_lock(&matrix->queue.lock);
+    count_one(matrix, one->removes);
+    pthread_mutex_unlock(&matrix->queue.lock);
 }
 
 bool dcsr_i_set_in_place(dcsr_matrix *matrix, dcsr_i_single *one)
 {
     if (!apply(matrix, one->row, one->col, apply_single, one)) return false;
-    dcsr_i_count_single(matrix, one);
+    count_one(matrix, one->removes);
     return true;
 }

@@ -79,6 +79,7 @@ static dcsr_status defragment(dcsr_matrix *matrix, dcsr_defragment_scope scope, 
         DCSR_TRY(matrix->engine->tighten(matrix));
         const uint64_t held = dcsr_i_arena_held(&matrix->arena), stored = matrix->versions.current->stored;
         matrix->due.kept = held > stored ? held - stored : 0;
+        atomic_store(&matrix->due.taken, 0);
     } else {
         DCSR_TRY(rewrite(matrix, DCSR_I_UNRESOLVED_OR_SPLIT_ROWS, asked_for));
     }
@@ -107,17 +108,19 @@ enum { JUMP_COST = 12, MOVE_COST = 4 };
 /* Space may be taken by slack, deleted entries and what moved rows left in blocks still in use: up to so many halves
  * of what is stored, beyond a small matrix's worth. Of what is stored, one in TOMBSTONE_SHARE may be a tombstone. With
  * more of either, rows are tidied a portion at a time, behind the changes: when batches have taken one PORTIONS-th of
- * what is stored, or a slice, so that small ones are not delayed, and twice as much as they have taken, so that it
- * keeps up. That is done in slices between which other changes come, unless there are too many tombstones or
- * HURRY_HALVES of what is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at
- * once. */
+ * what is stored, or a slice, so that small ones are not delayed, and MOVES entries for each place that they took, so
+ * that it keeps up; MOVES_OF_MERGED where batches are merged, which take as many places as the rows that they touch.
+ * That is done in slices between which other changes come, unless there are too many tombstones or HURRY_HALVES of what
+ * is stored are taken. Where MOST_SPACE times what is stored is taken all rows are moved at once. */
 enum {
     MOST_HALVES = 3,
     HURRY_HALVES = 4,
     SMALL_SPACE = 1 << 18,
     TOMBSTONE_SHARE = 6,
     PORTIONS = 64,
-    SLICE = 1 << 16
+    SLICE = 1 << 16,
+    MOVES = 6,
+    MOVES_OF_MERGED = 2
 };
 enum { MOST_SPACE = 3, TOMBSTONE_SHARE_ON_DEVICE = 4 };
 
@@ -154,12 +157,22 @@ static bool has_holes(dcsr_matrix *matrix)
     return dcsr_i_arena_held(arena) > dcsr_i_arena_used(arena) + most;
 }
 
-/* Whether memory of free blocks is to go back to the system: more than half of what is stored. Where batches are merged
- * the next one takes as much again: more than twice. */
+/* Places of free blocks for which memory is kept, as clearing it costs more than filling it: a batch that is merged may
+ * take as many as there are entries. On a device mapping costs more yet. */
+static uint64_t kept_places(const dcsr_matrix *matrix)
+{
+    const uint64_t stored = matrix->versions.current->stored;
+    return matrix->context->cuda || is_read_fresh(matrix) ? stored : stored / 16;
+}
+
+/* Whether memory of free blocks is to go back to the system. */
 static bool has_idle_memory(dcsr_matrix *matrix)
 {
     const uint64_t stored = matrix->versions.current->stored, idle = dcsr_i_arena_idle_memory(&matrix->arena),
-                   enough = (is_read_fresh(matrix) ? 2 * stored : stored / 2) + SMALL_SPACE;
+                   most = is_read_fresh(matrix)   ? 2 * stored
+                          : matrix->context->cuda ? stored / 2
+                                                  : stored / 8,
+                   enough = most + SMALL_SPACE;
     if (idle < matrix->due.stuck) matrix->due.stuck = idle;
     return idle > enough && idle > matrix->due.stuck + SMALL_SPACE;
 }
@@ -173,6 +186,12 @@ static uint64_t movable_places(dcsr_matrix *matrix)
     if (!matrix->versions.pin_count) matrix->due.kept = 0;
     pthread_mutex_unlock(&matrix->versions.lock);
     return held > matrix->due.kept ? held - matrix->due.kept : 0;
+}
+
+/* How many entries are moved for each place that batches take, at most. */
+static uint64_t moves_for_place(const dcsr_matrix *matrix)
+{
+    return is_read_fresh(matrix) ? MOVES_OF_MERGED : MOVES;
 }
 
 /* In the matrix's turn. */
@@ -195,7 +214,8 @@ static due what_is_due(dcsr_matrix *matrix)
     if (twice || (tombstones && device)) return RESOLVING;
     if (device) return has_holes(matrix) ? TIDYING : has_idle_memory(matrix) ? TRIMMING : NOTHING;
     const uint64_t taken = atomic_load(&matrix->due.taken);
-    if ((taken <= table->stored / PORTIONS && taken <= SLICE / 2) || !(tombstones || space))
+    if ((taken <= table->stored / PORTIONS && taken <= SLICE / moves_for_place(matrix)) ||
+        !(tombstones || space))
         return has_idle_memory(matrix) ? TRIMMING : NOTHING;
     return tombstones || held > HURRY_HALVES * table->stored / 2 + SMALL_SPACE ? TIDYING : TIDYING_A_SLICE;
 }
@@ -204,14 +224,15 @@ static due what_is_due(dcsr_matrix *matrix)
  * or a slice of it. */
 static dcsr_status tidy(dcsr_matrix *matrix, bool all)
 {
+    const uint64_t moves = moves_for_place(matrix);
     uint64_t taken = atomic_load(&matrix->due.taken);
-    if (!all && taken > SLICE / 2) taken = SLICE / 2;
+    if (!all && taken > SLICE / moves) taken = SLICE / moves;
     atomic_fetch_sub(&matrix->due.taken, taken);
     const dcsr_i_selection selection = {.kind = DCSR_I_UNTIDY_ROWS,
                                         .column_limit = DCSR_MAX_COLS,
                                         .slack = !is_read_fresh(matrix),
                                         .first_page = matrix->due.next_page,
-                                        .most = 2 * taken};
+                                        .most = moves * taken};
     DCSR_TRY(rewrite_selected(matrix, &selection));
     /* Tombstones that have come since the first page was tidied are for the next time. */
     if (!matrix->due.next_page) forget_unresolved(matrix);
@@ -265,9 +286,8 @@ static bool do_what_is_due(dcsr_matrix *matrix)
         defragment(matrix, DCSR_DEFRAGMENT_WHOLE, false);
         break;
     }
-    /* Mapping memory again costs a device more than clearing it costs the cpu: it keeps some for the next batches. */
     if (what != NOTHING && has_idle_memory(matrix)) {
-        dcsr_i_arena_trim_to(&matrix->arena, matrix->context->cuda ? matrix->versions.current->stored : 0);
+        dcsr_i_arena_trim_to(&matrix->arena, kept_places(matrix));
         matrix->due.stuck = dcsr_i_arena_idle_memory(&matrix->arena);
     }
     return matrix->versions.current->version != version;

@@ -12,7 +12,7 @@ static void close_matrix(dcsr_matrix *matrix)
 {
     const dcsr_i_held_version *origin = matrix->origin.hold;
     dcsr_i_free_unshared(matrix, matrix->versions.current, origin ? origin->base : NULL);
-    dcsr_i_row_pages_drain(matrix);
+    if (matrix->spare.pages) dcsr_i_row_pages_drain(matrix);
     dcsr_i_arena_destroy(&matrix->arena);
 }
 

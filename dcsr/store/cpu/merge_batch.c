@@ -7,16 +7,18 @@
  *                                              short unsorted tail: further segments, which are searched too
  *      else                                    merged into a new place, resolved if it was not, tombstones applied
  *
- * Where most entries of a page move, all of its rows do, one behind the other without slack: then what they leave
- * behind in the arena is free as a whole, and rows lie in order. An entry that a held version sees never changes:
- * a value that is another one afterwards is written with the row, at its new place. */
+ * Where most entries of a page move, or many of its rows, all of them do, one behind the other without slack: what they
+ * leave behind in the arena is free as a whole, and rows lie in order. A row that stayed would keep its block: with
+ * light pages left as they were, batches that touch most rows leave blocks a tenth full. An entry that a held version
+ * sees never changes: a value that is another one afterwards is written with the row, at its new place. */
 #include "dcsr/store/cpu/batch.h"
 #include "dcsr/store/cpu/merge.h"
 
 /* Rows up to SHORT entries have no tail. Entries are looked for only where a row has more than FEW for each: else
  * merging takes no longer. A tail is searched at the cost of reading it, SEARCHED columns for each of the head, which
  * may take as long as merging. A segment of a tail is for this share of the row. A page that gets fewer than MANY
- * entries, or has more than SPARSE for each of them, is planned row by row. */
+ * entries, or has more than SPARSE for each of them, is planned row by row: a row that moves alone costs some lines of
+ * memory here and there, as much as copying SPARSE entries in passing. */
 #ifdef DCSR_SIMT /* small, to be tried by small tests */
 enum { SHORT = 16, FEW = 2, MANY = 4, SPARSE = 3, SEARCHED = 8, TAIL_SHARE = 16 };
 #else
@@ -46,8 +48,8 @@ static uint64_t all_entries(const dcsr_i_row_page *page)
     return all;
 }
 
-/* Whether it is clear without a look into the rows that all of them move: many entries come, most entries are in rows
- * that are merged, and the first of these does not grow at its end, for which it would need slack. */
+/* Whether it is clear without a look into the rows that all of them move: many entries come, some of them for rows that
+ * are merged, and the first of these does not grow at its end, for which it would need slack. */
 static bool is_dense(const dcsr_i_batch *b, const dcsr_i_group *g)
 {
     const dcsr_i_row_page *old = g->old;
@@ -63,7 +65,7 @@ static bool is_dense(const dcsr_i_batch *b, const dcsr_i_group *g)
         if (!merged && old->ascending >> r & 1 && comes_behind(b, old, r, i)) return false;
         merged += length;
     }
-    return merged && 2 * merged >= all;
+    return merged != 0;
 }
 
 dcsr_status dcsr_i_find_rows(const dcsr_i_batch *b, dcsr_i_group *g, uint64_t *longest)
@@ -191,10 +193,18 @@ static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g)
     return dcsr_i_make_page(b, g) && make_whole(b, g->fresh);
 }
 
+/* Whether all rows of a page move where so many do, which have so many entries: those are half of them, or so many rows
+ * that the others cost less to move than to leave. */
+static bool has_most(const dcsr_i_row_page *page, uint64_t entries, uint64_t rows)
+{
+    const uint64_t all = all_entries(page);
+    return 2 * entries >= all || rows * SPARSE >= all;
+}
+
 /* Plans row by row. */
 static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
 {
-    uint64_t merged = 0;
+    uint64_t merged = 0, rows = 0;
     unsigned levels = 0;
     bool moves = false, stays = true;
     for (uint64_t i = g->first; i < g->end; i += b->growth[i].entries) {
@@ -206,9 +216,11 @@ static bool plan_rows(const dcsr_i_batch *b, dcsr_i_group *g)
         stays &= grows->way == DCSR_I_LEAVE;
         if (grows->moves) g->ranges += leave_segments(b, g->old, (uint64_t)1 << r, NULL);
         if (grows->capacity && !grows->moves) levels |= 1u << grows->segments;
-        if (grows->moves && !grows->slack) merged += g->old->length[r];
+        if (!grows->moves || grows->slack) continue;
+        merged += g->old->length[r];
+        rows++;
     }
-    if (merged && 2 * merged >= all_entries(g->old)) return plan_whole(b, g);
+    if (rows && has_most(g->old, merged, rows)) return plan_whole(b, g);
     g->stays = stays;
     return stays || (dcsr_i_make_page(b, g) && dcsr_i_make_segment_pages(b, g, moves, levels));
 }

@@ -61,5 +61,7 @@ void dcsr_i_part_free(dcsr_matrix *matrix, void *part, size_t size)
 
 void dcsr_i_parts_drain(dcsr_matrix *matrix)
 {
-    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++) drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
+    for (int i = 0; i < DCSR_I_SPARE_PARTS; i++)
+        if (atomic_load_explicit(&matrix->spare.part[i], memory_order_relaxed))
+            drop(matrix, atomic_exchange(&matrix->spare.part[i], NULL));
 }

@@ -51,14 +51,27 @@ static bool is_untidy(const dcsr_matrix *matrix, const dcsr_i_row_page *page, un
     return sparse || room > 2 * (page->length[r] + dcsr_i_slack(matrix->slack, page->length[r]));
 }
 
+static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
+{
+    uint64_t entries = 0;
+    for (; mask; mask &= mask - 1) entries += page->length[__builtin_ctzll(mask)];
+    return entries;
+}
+
+/* Where half of a page's entries are in rows that are untidy, all of its rows move: the others would keep the blocks
+ * that they share with these from being free. */
 static uint64_t untidy_rows(dcsr_matrix *matrix, const dcsr_i_row_page *page)
 {
-    uint64_t mask = page->duplicates | page->tombstones;
+    uint64_t mask = page->duplicates | page->tombstones, all = 0;
     pthread_mutex_lock(&matrix->arena.space->lock);
-    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++)
-        if (page->length[r] && !(mask >> r & 1) && is_untidy(matrix, page, r)) mask |= (uint64_t)1 << r;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        if (!page->length[r]) continue;
+        const uint64_t bit = (uint64_t)1 << r;
+        all |= bit;
+        if (!(mask & bit) && is_untidy(matrix, page, r)) mask |= bit;
+    }
     pthread_mutex_unlock(&matrix->arena.space->lock);
-    return mask;
+    return 2 * entries_of(page, mask) >= entries_of(page, all) ? all : mask;
 }
 
 /* The mask of the rows of page p that are meant. */
@@ -102,9 +115,10 @@ typedef struct page_work {
     uint64_t page, mask;
     const dcsr_i_row_page *old;
     dcsr_i_row_page *fresh;
-    uint64_t needed; /* places, at most */
-    uint64_t places; /* where they begin */
-    uint64_t ranges; /* segments that its rows leave */
+    uint64_t needed;  /* places, at most */
+    uint64_t places;  /* where they begin */
+    uint64_t ranges;  /* segments that its rows leave */
+    uint64_t portion; /* pages from here on whose places are one range; 0: those of an earlier page */
 } page_work;
 
 typedef struct job {
@@ -151,13 +165,6 @@ static dcsr_status select_rows(job *j)
     dcsr_i_free(context, DCSR_I_SCRATCH, mask, list.count, sizeof *mask);
     dcsr_i_page_list_free(&list, context);
     return j->work ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
-}
-
-static uint64_t entries_of(const dcsr_i_row_page *page, uint64_t mask)
-{
-    uint64_t entries = 0;
-    for (; mask; mask &= mask - 1) entries += page->length[__builtin_ctzll(mask)];
-    return entries;
 }
 
 /* A portion of the untidy rows. Looking for them ends after LOOKED entries for each that is wanted, too. */
@@ -254,44 +261,60 @@ typedef struct change {
     int64_t stored, extra, duplicates, tombstones;
 } change;
 
-/* Rewrites the selected rows of one page, from place `to` on. */
-static void rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *resolver, uint64_t to,
-                         change *sum)
+/* Moves row r of a page to place `to`, resolved where it must be; returns how many entries are left. */
+static uint64_t move_row(const job *j, const page_work *work, dcsr_i_resolver *resolver, unsigned r,
+                         uint64_t to, change *sum)
+{
+    dcsr_i_row_page *fresh = work->fresh;
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    const int count = dcsr_i_row_pieces(work->old, r, pieces);
+    uint64_t left = 0;
+    bool ascends = work->old->ascending >> r & 1;
+    if (must_sort(j, work, r)) {
+        left = dcsr_i_resolve_row(resolver, j->into, &(dcsr_i_stretch){pieces, count, ascends},
+                                  j->selection->column_limit, to);
+        ascends = j->matrix->policy != DCSR_POLICY_KEEP;
+    } else {
+        for (int k = 0; k < count; left += pieces[k++].length)
+            dcsr_i_copy_entries(j->into, to + left, pieces[k].begin, pieces[k].length);
+        ascends &= count < 2;
+    }
+    fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
+    sum->stored += (int64_t)left - (int64_t)work->old->length[r];
+    sum->extra -= count > 1 ? count - 1 : 0;
+    return left;
+}
+
+/* Rewrites the selected rows of one page, one behind the other from place `to` on; returns where they end. */
+static uint64_t rewrite_page(const job *j, const page_work *work, dcsr_i_resolver *resolver, uint64_t to,
+                             change *sum)
 {
     dcsr_i_row_page *fresh = work->fresh;
     for (uint64_t mask = work->mask; mask; mask &= mask - 1) {
-        unsigned r = (unsigned)__builtin_ctzll(mask);
-        dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
-        int count = dcsr_i_row_pieces(work->old, r, pieces);
-        uint64_t length = work->old->length[r], left = 0, capacity = row_capacity(j, length);
-        bool ascends = work->old->ascending >> r & 1;
-        if (must_sort(j, work, r)) {
-            left = dcsr_i_resolve_row(resolver, j->into, &(dcsr_i_stretch){pieces, count, ascends},
-                                      j->selection->column_limit, to);
-            ascends = j->matrix->policy != DCSR_POLICY_KEEP;
-        } else {
-            for (int k = 0; k < count; left += pieces[k++].length)
-                dcsr_i_copy_entries(j->into, to + left, pieces[k].begin, pieces[k].length);
-            ascends &= count < 2;
-        }
-        fresh->ascending = (fresh->ascending & ~((uint64_t)1 << r)) | (uint64_t)ascends << r;
-        uint64_t planned = capacity;
-        if (j->selection->slack) {
-            capacity = row_capacity(j, left);
-            dcsr_i_arena_give(&j->matrix->arena, to + capacity, planned - capacity);
-        }
+        const unsigned r = (unsigned)__builtin_ctzll(mask);
+        const uint64_t left = move_row(j, work, resolver, r, to, sum), capacity = row_capacity(j, left);
         fresh->length[r] = (uint32_t)left;
         fresh->segment[0]->of[r] = dcsr_i_segment_of(to, capacity);
         if (!j->selection->for_view) dcsr_i_clear_segments(fresh, 1, r, j->matrix->segments_per_row);
-        sum->stored += (int64_t)left - (int64_t)length;
-        sum->extra -= count > 1 ? count - 1 : 0;
-        to += planned;
+        to += capacity;
     }
     sum->duplicates -= __builtin_popcountll(fresh->duplicates & work->mask);
     sum->tombstones -= __builtin_popcountll(fresh->tombstones & work->mask);
     fresh->fragmented &= ~work->mask;
     fresh->duplicates &= ~work->mask;
     fresh->tombstones &= ~work->mask;
+    return to;
+}
+
+/* Rewrites the pages of a portion. What resolving has made of no use is given back in one piece, behind them, so that
+ * whole blocks of it are free; a view gives back all of its places together. */
+static void rewrite_portion(const job *j, const page_work *first, dcsr_i_resolver *resolver, change *sum)
+{
+    const page_work *last = first + first->portion - 1;
+    const uint64_t end = last->places + last->needed;
+    uint64_t to = first->places;
+    for (const page_work *work = first; work <= last; work++) to = rewrite_page(j, work, resolver, to, sum);
+    if (!j->selection->for_view) dcsr_i_arena_give(&j->matrix->arena, to, end - to);
 }
 
 /* All rows, in parallel; each thread sorts in room of its own. None begins before all have theirs: rows that
@@ -311,7 +334,7 @@ static dcsr_status rewrite(const job *j, dcsr_i_table *table)
         bool ready = !atomic_load(&failed);
 #pragma omp for schedule(dynamic, 16)
         for (uint64_t w = 0; w < j->pages; w++)
-            if (ready) rewrite_page(j, &j->work[w], &resolver, j->work[w].places, &sum);
+            if (ready && j->work[w].portion) rewrite_portion(j, &j->work[w], &resolver, &sum);
         stored += sum.stored, extra += sum.extra, duplicates += sum.duplicates, tombstones += sum.tombstones;
         dcsr_i_resolver_free(&resolver);
     }
@@ -406,16 +429,19 @@ static dcsr_status take_places(job *j, dcsr_i_rewritten *result)
     dcsr_i_arena *arena = &j->matrix->arena;
     const bool for_view = j->selection->for_view;
     while (j->housed < j->pages) {
-        uint64_t end = j->housed, needed = 0, to;
+        const uint64_t first = j->housed;
+        uint64_t end = first, needed = 0, to;
         while (end < j->pages && (for_view || needed < PORTION)) needed += j->work[end++].needed;
         DCSR_TRY(j->apart   ? set_apart(result->table, j->matrix, j->base, needed, &to)
                  : for_view ? dcsr_i_arena_take_blocks(arena, needed, j->version, true, &to)
                             : dcsr_i_arena_take(arena, needed, j->version, &to));
-        if (!j->housed) result->begin = to;
+        if (!first) result->begin = to;
         result->entries += needed;
         for (; j->housed < end; j->housed++) {
-            j->work[j->housed].places = to;
-            to += j->work[j->housed].needed;
+            page_work *work = &j->work[j->housed];
+            work->places = to;
+            work->portion = for_view ? 1 : j->housed == first ? end - first : 0;
+            to += work->needed;
         }
     }
     return DCSR_OK;
