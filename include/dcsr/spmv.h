@@ -28,8 +28,9 @@ extern "C" {
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED; y is then as it was. In a cuda context also
  * OUT_OF_MEMORY and DEVICE. Memory: none on the cpu; on a device that of x and y if they are in host memory,
  * and, for as long as the view lasts, 36 bytes for each row of more than 128 entries and 12 for each further
- * 1024 of them. Cost: O(rows + nnz); at best nnz x (4 + value size) bytes, the row table, x and y are each
- * moved once. */
+ * 1024 of them; where segments are not defragmented as a whole also a map of their pieces, at most 5 bytes a row
+ * and 8 for each segment of the row among its neighbours that has the most, but none where memory is short.
+ * Cost: O(rows + nnz); at best nnz x (4 + value size) bytes, the row table, x and y are each moved once. */
 DCSR_API dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x);
 
 /* The same on the caller's stream (a cudaStream_t; NULL is the default stream), for a view of a cuda context:

@@ -30,28 +30,38 @@
 
 #include "ops/spmv/spmv_cuda.h"
 #include "ops/spmv/spmv_rows.cuh"
+#include <type_traits>
 
 namespace dcsr_row_sums
 {
 constexpr unsigned ALL = DCSR_CUDA_ALL_LANES;
 constexpr int GROUP = DCSR_CUDA_SPMV_GROUP, SHORT = 32;
+/* As many passes under way together as the registers allow, where rows are in several pieces. */
+template <class A> constexpr int PASSES_OF_TWO = sizeof(typename A::element) > 4 ? 2 : 1;
 typedef dcsr_i_cuda_row_at place;
 
-/* Adds the entries at positions first, first + LANES, ... below end of one row to its lane's sum, STEPS at a
- * time; at(p) is where position p stands. */
+/* Adds those of STEPS entries of one row, at positions p, p + LANES, ..., that are below end to the lane's sum;
+ * at(q) is where position q stands. */
+template <int LANES, int STEPS, class A, class At>
+DCSR_CUDA_INLINE void add_steps(typename A::sum &sum, const A &a, uint32_t p, uint32_t end, At at)
+{
+    typename A::entry entry[STEPS];
+    for (int i = 0; i < STEPS; i++)
+        if (p + i * LANES < end) a.load(entry[i], at(p + i * LANES));
+    for (int i = 0; i < STEPS; i++)
+        if (p + i * LANES < end) a.look(entry[i]);
+    for (int i = 0; i < STEPS; i++)
+        if (p + i * LANES < end) a.fetch(entry[i]);
+    for (int i = 0; i < STEPS; i++)
+        if (p + i * LANES < end) a.add(sum, entry[i]);
+}
+
+/* All entries at positions first, first + LANES, ... below end, STEPS at a time. */
 template <int LANES, int STEPS, class A, class At>
 DCSR_CUDA_INLINE void add_entries(typename A::sum &sum, const A &a, uint32_t first, uint32_t end, At at)
 {
     for (uint32_t p = first; p < end; p += STEPS * LANES) {
-        typename A::entry entry[STEPS];
-        for (int i = 0; i < STEPS; i++)
-            if (p + i * LANES < end) a.load(entry[i], at(p + i * LANES));
-        for (int i = 0; i < STEPS; i++)
-            if (p + i * LANES < end) a.look(entry[i]);
-        for (int i = 0; i < STEPS; i++)
-            if (p + i * LANES < end) a.fetch(entry[i]);
-        for (int i = 0; i < STEPS; i++)
-            if (p + i * LANES < end) a.add(sum, entry[i]);
+        add_steps<LANES, STEPS>(sum, a, p, end, at);
         if (A::STOPS && a.is_final(sum)) return;
     }
 }
@@ -114,42 +124,47 @@ DCSR_CUDA_INLINE typename A::sum sum_row(const A &a, const dcsr_i_cuda_rows &row
     return add_lanes<LANES>(a, sum);
 }
 
-/* The rows of the group that have up to SHORT entries: put(r, sum) is called by one lane for each. TWO: some
- * rows are in several pieces; deep: in three or more. */
-template <int LANES, int STEPS, bool TWO, class A, class Put>
-DCSR_CUDA_INLINE void short_rows(const A &a, const dcsr_i_cuda_rows &rows, uint64_t group, const place &at,
-                                 bool deep, Put put)
+/* Rows of the group that have up to SHORT entries, by LANES lanes each, TOGETHER passes under way at once: put(r, sum)
+ * is called by one lane for each that is in the mask `mine`; sum_of(r) is its sum, by all of its lanes. */
+template <int LANES, int TOGETHER, class A, class Sum, class Put>
+DCSR_CUDA_INLINE void short_rows(unsigned mine, Sum sum_of, Put put)
 {
     uint32_t lane = dcsr_i_cuda_lane();
-    unsigned mine = __ballot_sync(ALL, group * GROUP + lane < rows.rows && at.length <= SHORT);
-    /* As many passes under way together as the registers allow. */
-    constexpr int TOGETHER = !TWO ? LANES : sizeof(typename A::element) > 4 ? 2 : 1;
 #ifdef __CUDACC__
 #pragma unroll(TOGETHER)
-#else
-    (void)TOGETHER;
 #endif
     for (int pass = 0; pass < LANES; pass++) {
         int r = pass * (GROUP / LANES) + (int)lane / LANES;
-        typename A::sum sum = sum_row<LANES, STEPS, TWO>(a, rows, group, at, r, deep);
+        typename A::sum sum = sum_of(r);
         if (lane % LANES == 0 && mine >> r & 1) put(r, sum);
     }
 }
 
-/* The rows of the group that are not cut. */
+/* Calls what() with the number of lanes to a row, as a type, that the longest of the group's short rows asks for. */
+template <class A, class What> DCSR_CUDA_INLINE void with_lanes(uint32_t brief, What what)
+{
+    if (__any_sync(ALL, brief > (A::WHOLE ? 16 : 8)))
+        what(std::integral_constant<int, 8>());
+    else if (A::WHOLE && __any_sync(ALL, brief > 8))
+        what(std::integral_constant < int, A::WHOLE ? 4 : 8 > ());
+    else if (!A::WHOLE || __any_sync(ALL, brief > 4))
+        what(std::integral_constant<int, 2>());
+    else
+        what(std::integral_constant < int, A::WHOLE ? 1 : 2 > ());
+}
+
+/* The rows of the group that are not cut. TWO: some rows are in several pieces; deep: in three or more. */
 template <bool TWO, class A, class Put>
 DCSR_CUDA_INLINE void sum_group(const A &a, const dcsr_i_cuda_rows &rows, uint64_t group, const place &at,
                                 bool deep, Put put)
 {
     uint32_t brief = at.length <= SHORT ? at.length : 0;
-    if (__any_sync(ALL, brief > (A::WHOLE ? 16 : 8)))
-        short_rows<8, 4, TWO>(a, rows, group, at, deep, put);
-    else if (A::WHOLE && __any_sync(ALL, brief > 8))
-        short_rows<A::WHOLE ? 4 : 8, 4, TWO>(a, rows, group, at, deep, put);
-    else if (!A::WHOLE || __any_sync(ALL, brief > 4))
-        short_rows<2, 4, TWO>(a, rows, group, at, deep, put);
-    else
-        short_rows<A::WHOLE ? 1 : 2, 4, TWO>(a, rows, group, at, deep, put);
+    unsigned mine = __ballot_sync(ALL, group * GROUP + dcsr_i_cuda_lane() < rows.rows && at.length <= SHORT);
+    with_lanes<A>(brief, [&](auto lanes) {
+        constexpr int LANES = decltype(lanes)::value, TOGETHER = TWO ? PASSES_OF_TWO<A> : LANES;
+        short_rows<LANES, TOGETHER, A>(
+            mine, [&](int r) { return sum_row<LANES, 4, TWO>(a, rows, group, at, r, deep); }, put);
+    });
     unsigned left = __ballot_sync(ALL, at.length > SHORT && at.length <= DCSR_CUDA_SPMV_LONG);
     for (; left; left &= left - 1) {
         int r = __ffs((int)left) - 1;

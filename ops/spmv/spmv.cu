@@ -8,6 +8,7 @@
 #include "ops/spmv/spmv_cuda.h"
 #include "ops/spmv/spmv_rows.cuh"
 #include "ops/spmv/row_sums.cuh"
+#include "ops/spmv/piece_map.cuh"
 
 /* ---- Finding the rows that are cut into parts ---- */
 
@@ -111,6 +112,56 @@ struct by_either {
                             : dcsr_i_cuda_by_segments::find(rows, row);
     }
 };
+
+/* How kernels sum rows: parts of them, groups, and groups of rows of up to BRIEF entries. */
+template <class Find> struct by_table {
+    dcsr_i_cuda_rows rows;
+    template <class A>
+    __device__ typename A::sum part(const A &a, const dcsr_i_cuda_spmv_row &cut, uint64_t part) const
+    {
+        return sum_part(a, rows, cut, part);
+    }
+    template <class A, class Put> __device__ void group(const A &a, uint64_t group, Put put) const
+    {
+        place at = Find::find(rows, group * GROUP + dcsr_i_cuda_lane());
+        if (Find::pieces && __any_sync(ALL, at.cut < at.length))
+            sum_group<Find::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length), put);
+        else
+            sum_group<false>(a, rows, group, at, false, put);
+    }
+    template <class A, class Put> __device__ void brief(const A &a, uint64_t group, Put put) const
+    {
+        int lane = (int)dcsr_i_cuda_lane();
+        place at = Find::find(rows, group * GROUP + lane);
+        typename A::sum sum = Find::pieces && __any_sync(ALL, at.cut < at.length)
+                                  ? sum_row<1, BRIEF_STEPS, Find::pieces>(
+                                        a, rows, group, at, lane, __any_sync(ALL, at.deep < at.length))
+                                  : sum_row<1, BRIEF_STEPS, false>(a, rows, group, at, lane, false);
+        if (group * GROUP + lane < rows.rows) put(lane, sum);
+    }
+};
+struct by_map {
+    dcsr_i_cuda_rows rows;
+    dcsr_i_cuda_piece_map map;
+    static __device__ uint32_t *own_bases()
+    {
+        SIMT_SHARED(uint32_t, bases, THREADS / 32 * SHARED_BASES);
+        return bases + threadIdx.x / 32 * SHARED_BASES;
+    }
+    template <class A>
+    __device__ typename A::sum part(const A &a, const dcsr_i_cuda_spmv_row &cut, uint64_t part) const
+    {
+        return sum_mapped_part(a, map, cut, part);
+    }
+    template <class A, class Put> __device__ void group(const A &a, uint64_t group, Put put) const
+    {
+        sum_mapped_group(a, map, rows.rows, group, own_bases(), put);
+    }
+    template <class A, class Put> __device__ void brief(const A &a, uint64_t group, Put put) const
+    {
+        sum_mapped_brief<BRIEF_STEPS>(a, map, rows.rows, group, own_bases(), put);
+    }
+};
 template <class Kind> constexpr bool IS_SMALL = sizeof(typename Kind::element) < 4;
 
 /* What is summed up. */
@@ -126,6 +177,11 @@ template <class Kind> struct product {
     const element *factor, *values;
     const uint32_t *columns;
 
+    /* The same where places are counted from `origin`. */
+    __device__ product from(uint64_t origin) const
+    {
+        return {y, factor, values ? values + origin : nullptr, columns + origin};
+    }
     __device__ sum nothing() const { return 0; }
     __device__ void load(entry &e, uint64_t at) const
     {
@@ -140,15 +196,15 @@ template <class Kind> struct product {
     __device__ sum other(sum s, int distance) const { return __shfl_xor_sync(ALL, s, distance); }
 };
 
+/* With 64 registers, four blocks run on a multiprocessor, as many as are launched (BLOCKS_AT_ONCE). */
 template <class Kind, class Layout>
-__global__ void __launch_bounds__(THREADS)
-    spmv(product<Kind> a, dcsr_i_cuda_rows rows, dcsr_i_cuda_spmv_plan plan)
+__global__ void __launch_bounds__(THREADS, 4) spmv(product<Kind> a, Layout layout, dcsr_i_cuda_spmv_plan plan)
 {
-    uint64_t parts = plan.counts.parts, units = parts + groups_of(rows);
+    uint64_t parts = plan.counts.parts, units = parts + groups_of(layout.rows);
     for (uint64_t w = dcsr_i_cuda_first_warp(); w < units; w += dcsr_i_cuda_warp_step()) {
         if (w < parts) {
             dcsr_i_cuda_spmv_row cut = plan.row[plan.row_of_part[w]];
-            typename Kind::sum sum = sum_part(a, rows, cut, w);
+            typename Kind::sum sum = layout.part(a, cut, w);
             if (dcsr_i_cuda_lane() != 0) continue;
             if (cut.parts > 1)
                 ((typename Kind::sum *)plan.part)[w] = sum;
@@ -157,30 +213,19 @@ __global__ void __launch_bounds__(THREADS)
             continue;
         }
         uint64_t group = w - parts;
-        auto put = [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); };
-        place at = Layout::find(rows, group * GROUP + dcsr_i_cuda_lane());
-        if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
-            sum_group<Layout::pieces>(a, rows, group, at, __any_sync(ALL, at.deep < at.length), put);
-        else
-            sum_group<false>(a, rows, group, at, false, put);
+        layout.group(a, group,
+                     [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); });
     }
 }
 
-/* The same where no row has more than BRIEF entries. With 64 registers, four blocks run on a multiprocessor.
- */
+/* The same where no row has more than BRIEF entries. */
 template <class Kind, class Layout>
-__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, dcsr_i_cuda_rows rows)
+__global__ void __launch_bounds__(THREADS, 4) spmv_of_brief(product<Kind> a, Layout layout)
 {
-    uint64_t groups = groups_of(rows);
-    for (uint64_t group = dcsr_i_cuda_first_warp(); group < groups; group += dcsr_i_cuda_warp_step()) {
-        place at = Layout::find(rows, group * GROUP + dcsr_i_cuda_lane());
-        auto put = [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); };
-        if (Layout::pieces && __any_sync(ALL, at.cut < at.length))
-            short_rows<1, BRIEF_STEPS, Layout::pieces>(a, rows, group, at,
-                                                       __any_sync(ALL, at.deep < at.length), put);
-        else
-            short_rows<1, BRIEF_STEPS, false>(a, rows, group, at, false, put);
-    }
+    uint64_t groups = groups_of(layout.rows);
+    for (uint64_t group = dcsr_i_cuda_first_warp(); group < groups; group += dcsr_i_cuda_warp_step())
+        layout.brief(a, group,
+                     [&](int r, typename Kind::sum sum) { a.y[group * GROUP + r] = Kind::result(sum); });
 }
 
 /* Adds up the parts of the rows that have several. */
@@ -205,33 +250,35 @@ unsigned blocks_for(dcsr_i_cuda_stream *stream, uint64_t warps, const dcsr_i_cud
 }
 
 template <class Kind, class Layout>
-void launch(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *rows,
+void launch(dcsr_i_cuda_stream *stream, cudaStream_t on, const Layout &layout,
             const dcsr_i_cuda_spmv_plan *plan, const product<Kind> &a)
 {
-    uint64_t warps = plan->counts.parts + groups_of(*rows);
+    uint64_t warps = plan->counts.parts + groups_of(layout.rows);
     dim3 blocks(blocks_for(stream, warps, plan)), threads(dcsr_i_cuda_threads(POLICY));
     bool brief = !IS_SMALL<Kind> && plan->counts.longest <= BRIEF;
     if constexpr (!IS_SMALL<Kind>)
-        if (brief) simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, *rows);
-    if (!brief) simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, *rows, *plan);
+        if (brief) simt::launch(spmv_of_brief<Kind, Layout>, blocks, threads, 0, on, a, layout);
+    if (!brief) simt::launch(spmv<Kind, Layout>, blocks, threads, 0, on, a, layout, *plan);
     dcsr_i_cuda_launched(stream);
 }
 
 template <class Kind>
 void run(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *rows,
-         const dcsr_i_cuda_spmv_plan *plan, const product<Kind> &a)
+         const dcsr_i_cuda_spmv_plan *plan, const dcsr_i_cuda_piece_map *map, const product<Kind> &a)
 {
     bool split = plan->counts.longest > DCSR_CUDA_SPMV_PART;
     cudaEvent_t part_is_free = (cudaEvent_t)plan->part_is_free;
     if (split) dcsr_i_cuda_note(stream, cudaStreamWaitEvent(on, part_is_free, 0));
-    if constexpr (IS_SMALL<Kind>)
-        launch<Kind, by_either>(stream, on, rows, plan, a);
+    if (map)
+        launch(stream, on, by_map{*rows, *map}, plan, a);
+    else if constexpr (IS_SMALL<Kind>)
+        launch(stream, on, by_table<by_either>{*rows}, plan, a);
     else if (rows->offsets)
-        launch<Kind, dcsr_i_cuda_by_offsets>(stream, on, rows, plan, a);
+        launch(stream, on, by_table<dcsr_i_cuda_by_offsets>{*rows}, plan, a);
     else if (plan->tight)
-        launch<Kind, dcsr_i_cuda_by_lengths>(stream, on, rows, plan, a);
+        launch(stream, on, by_table<dcsr_i_cuda_by_lengths>{*rows}, plan, a);
     else
-        launch<Kind, dcsr_i_cuda_by_segments>(stream, on, rows, plan, a);
+        launch(stream, on, by_table<dcsr_i_cuda_by_segments>{*rows}, plan, a);
     if (!split) return;
     simt::launch(add_parts<Kind>, dim3(blocks_for(stream, plan->counts.rows, plan)),
                  dim3(dcsr_i_cuda_threads(POLICY)), 0, on, a, *plan);
@@ -241,13 +288,14 @@ void run(dcsr_i_cuda_stream *stream, cudaStream_t on, const dcsr_i_cuda_rows *ro
 } // namespace
 
 void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cuda_rows *rows,
-                          const dcsr_i_cuda_spmv_plan *plan, void *y, const void *x)
+                          const dcsr_i_cuda_spmv_plan *plan, const dcsr_i_cuda_piece_map *map, void *y,
+                          const void *x)
 {
     if (!rows->rows) return;
     dcsr_i_cuda_with_kind(rows->type, [=](auto kind) {
         typedef decltype(kind) Kind;
         typedef typename Kind::element element;
         product<Kind> a = {(element *)y, (const element *)x, (const element *)rows->values, rows->columns};
-        run(stream, (cudaStream_t)on, rows, plan, a);
+        run(stream, (cudaStream_t)on, rows, plan, map, a);
     });
 }

@@ -3,7 +3,7 @@
 #define DCSR_SPMV_CUDA_H
 
 #include "dcsr/base/cuda.h"
-#include "dcsr/store/rowtable_cuda.h"
+#include "ops/spmv/piece_map_cuda.h"
 #include <dcsr/view.h>
 
 #ifdef __cplusplus
@@ -54,10 +54,11 @@ void dcsr_i_cuda_spmv_forget(dcsr_i_cuda_stream *stream, dcsr_i_cuda_spmv_plan *
 
 /* Bytes of one sum. */
 size_t dcsr_i_cuda_spmv_sum_size(uint32_t type);
-/* Puts y = A x onto the cudaStream_t `on`; y and x are device memory. Failures are noted on `stream`. Only
- * one thread at a time may call with one plan; the products themselves may overlap. */
+/* Puts y = A x onto the cudaStream_t `on`; y and x are device memory; without a map of the rows it is NULL. Failures
+ * are noted on `stream`. Only one thread at a time may call with one plan; the products themselves may overlap. */
 void dcsr_i_cuda_spmv_run(dcsr_i_cuda_stream *stream, void *on, const dcsr_i_cuda_rows *rows,
-                          const dcsr_i_cuda_spmv_plan *plan, void *y, const void *x);
+                          const dcsr_i_cuda_spmv_plan *plan, const dcsr_i_cuda_piece_map *map, void *y,
+                          const void *x);
 
 /* ---- spmv_cuda.c ---- */
 
@@ -71,6 +72,8 @@ extern const dcsr_i_spmv_ops dcsr_i_cuda_spmv_ops;
 /* For other operations. The plan for a view's rows, or for those of its transpose (dcsr/view/csc_cuda.h), which is
  * kept with it. */
 dcsr_status dcsr_i_cuda_spmv_plan_of(const dcsr_i_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
+/* For tests: whether products with the view's rows use a map. */
+bool dcsr_i_cuda_spmv_has_map(dcsr_view *A);
 /* Puts y = A x, or the transpose's, onto the stream; y and x are device memory. */
 dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
                                  const void *x);
