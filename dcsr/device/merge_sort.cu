@@ -1,0 +1,112 @@
+/* merge_sort.cu: the kernels of sorting some thousand keys (merge_sort.cuh). */
+#include "dcsr/device/merge_sort.cuh"
+#include "dcsr/device/tile_sort.cuh"
+#include <utility>
+
+constexpr uint64_t TILE = 1 << DCSR_CUDA_SORT_TILE_BITS;
+/* Runs that a thread searches at a time, and how many keys are worth it: with more, steps of the searches cost more
+ * than launches. */
+#ifdef DCSR_SIMT
+constexpr uint64_t AT_ONCE = 2, MOST = TILE * DCSR_CUDA_SORT_WAYS * DCSR_CUDA_SORT_WAYS;
+#else
+constexpr uint64_t AT_ONCE = 8, MOST = 1 << 17;
+#endif
+
+bool dcsr_i_cuda_merge_sorts(uint64_t n, int bits)
+{
+    return n <= MOST && bits + DCSR_CUDA_SORT_TILE_BITS <= 64;
+}
+
+/* The bits to compare. */
+DCSR_CUDA_INLINE uint64_t compared(const dcsr_i_cuda_to_sort &sort, uint64_t key)
+{
+    return key >> sort.low & ((static_cast<uint64_t>(1) << sort.bits) - 1);
+}
+
+/* Each block sorts tiles. */
+static __global__ void __launch_bounds__(TILE) sort_tiles(dcsr_i_cuda_to_sort sort)
+{
+    SIMT_SHARED(uint64_t, shared, TILE);
+    const unsigned i = threadIdx.x;
+    for (uint64_t first = dcsr_i_cuda_first_block() * TILE; first < sort.n;
+         first += dcsr_i_cuda_block_step() * TILE) {
+        const auto n = static_cast<unsigned>(sort.n - first < TILE ? sort.n - first : TILE);
+        uint64_t word = UINT64_MAX;
+        if (i < n) word = compared(sort, sort.keys[first + i]) << DCSR_CUDA_SORT_TILE_BITS | i;
+        word = dcsr_i_cuda_sort_tile(word, shared, dcsr_i_cuda_tile_size(n));
+        if (i >= n) continue;
+        const uint64_t from = first + (word & (TILE - 1));
+        sort.keys_spare[first + i] = sort.keys[from];
+        if (sort.payload) sort.payload_spare[first + i] = sort.payload[from];
+    }
+}
+
+namespace
+{
+/* Runs of so many keys, but for the last one, are merged `ways` at a time. */
+struct merging {
+    dcsr_i_cuda_to_sort sort;
+    uint64_t run;
+    unsigned ways, step; /* the largest power of two that is at most run */
+};
+} // namespace
+
+/* How many keys of AT_ONCE runs, from one on that is in front of the key's own, or behind it, stand before it: in
+ * front, those that are equal do. */
+DCSR_CUDA_INLINE uint64_t count_before(const merging &m, uint64_t first, unsigned runs, unsigned own,
+                                       uint64_t key, unsigned run)
+{
+    const uint64_t *begin[AT_ONCE];
+    uint32_t length[AT_ONCE], found[AT_ONCE];
+    for (unsigned k = 0; k < AT_ONCE; k++) {
+        const uint64_t at = first + (run + k) * m.run;
+        const bool searched = run + k < runs && run + k != own && at < m.sort.n;
+        begin[k] = m.sort.keys + (searched ? at : 0);
+        length[k] = searched ? static_cast<uint32_t>(m.sort.n - at < m.run ? m.sort.n - at : m.run) : 0;
+        found[k] = 0;
+    }
+    for (unsigned step = m.step; step; step /= 2)
+        for (unsigned k = 0; k < AT_ONCE; k++) {
+            const uint32_t next = found[k] + step;
+            if (next <= length[k] && compared(m.sort, begin[k][next - 1]) < key + (run + k < own))
+                found[k] = next;
+        }
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < AT_ONCE; k++) sum += found[k];
+    return sum;
+}
+
+static __global__ void merge_runs(merging m)
+{
+    const uint64_t group = m.run * m.ways;
+    for (uint64_t i = dcsr_i_cuda_first(); i < m.sort.n; i += dcsr_i_cuda_step()) {
+        const uint64_t first = i / group * group, key = m.sort.keys[i], by = compared(m.sort, key);
+        const unsigned own = static_cast<unsigned>((i - first) / m.run);
+        uint64_t to = i - own * m.run;
+        for (unsigned run = 0; run < m.ways; run += static_cast<unsigned>(AT_ONCE))
+            to += count_before(m, first, m.ways, own, by, run);
+        m.sort.keys_spare[to] = key;
+        if (m.sort.payload) m.sort.payload_spare[to] = m.sort.payload[i];
+    }
+}
+
+static void change_places(dcsr_i_cuda_to_sort *sort)
+{
+    std::swap(sort->keys, sort->keys_spare);
+    std::swap(sort->payload, sort->payload_spare);
+}
+
+void dcsr_i_cuda_merge_sort(dcsr_i_cuda_stream *stream, dcsr_i_cuda_to_sort *sort)
+{
+    const uint64_t tiles = (sort->n + TILE - 1) / TILE;
+    unsigned ways = 2;
+    while (tiles > DCSR_CUDA_SORT_WAYS ? (uint64_t)ways * ways < tiles : ways < tiles) ways++;
+    dcsr_i_cuda_launch_blocks(stream, sort_tiles, tiles, TILE, 0, *sort);
+    change_places(sort);
+    for (uint64_t run = TILE; run < sort->n; run *= ways) {
+        unsigned step = 1;
+        while (2 * (uint64_t)step <= run) step *= 2;
+        dcsr_i_cuda_launch_with({128, 1}, stream, merge_runs, sort->n, merging{*sort, run, ways, step});
+        change_places(sort);
+    }
+}
