@@ -31,6 +31,9 @@ typedef struct dcsr_i_arrival {
     void *packed;
     struct dcsr_i_cuda_verdict *verdict;
     struct dcsr_i_cuda_stream *borrowed; /* between the two steps of the call */
+    /* Or few in the caller's arrays, which are ready there, and are read by its own thread's change. */
+    const uint64_t *rows, *cols;
+    const void *values;
 } dcsr_i_arrival;
 
 /* The entries of a batch, packed: n of them, with room for `capacity`: keys (row << column_bits | column), each

@@ -18,7 +18,7 @@
 
 DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 {
-    return dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
+    return !has_outside(b) && dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
 }
 
 /* ---- Many entries: preparing ---- */
@@ -114,6 +114,7 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     if (threadIdx.x == 0) {
         b.told->counts = *b.counts;
         b.told->plan = *b.plan;
+        if (b.found) b.told->found = *b.found;
     }
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
@@ -163,30 +164,41 @@ struct sorted_entries {
 };
 } // namespace
 
+/* The key of entry i; those that lie outside are told. */
+DCSR_CUDA_INLINE uint64_t key_of(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given, unsigned i)
+{
+    if (given.keys) return given.keys[i];
+    const uint64_t row = given.rows[i], col = given.cols[i];
+    if (row >= b.rows.rows || col >= b.rows.cols)
+        atomicMin(reinterpret_cast<unsigned long long *>(&b.found->outside),
+                  static_cast<unsigned long long>(i));
+    return row << b.column_bits | col;
+}
+
 /* Sorts and combines the entries, of which there are MOST at the most, a power of two. */
 template <int MOST>
 DCSR_CUDA_INLINE void sort_few(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
                                const sorted_entries &to)
 {
-    SIMT_SHARED(uint64_t, keys, MOST);
-    SIMT_SHARED(uint32_t, from, MOST);
+    SIMT_SHARED(dcsr_i_cuda_tile_key, sorted, MOST);
     const unsigned n = static_cast<unsigned>(b.most), i = threadIdx.x;
-    if (i < n) {
-        keys[i] = given.keys[i];
-        from[i] = i;
-    }
-    dcsr_i_cuda_sort_tile(keys, from, n);
-    const bool head = i < n && (!given.combine || !i || keys[i] != keys[i - 1]);
+    dcsr_i_cuda_tile_key own = {i < n ? key_of(b, given, i) : UINT64_MAX, i};
+    own = dcsr_i_cuda_sort_tile(own, sorted, dcsr_i_cuda_tile_size(n));
+    __syncthreads();
+    if (i < n) sorted[i] = own;
+    __syncthreads();
+    const bool head = i < n && (!given.combine || !i || own.key != sorted[i - 1].key);
     uint64_t entries;
     const uint64_t at = dcsr_i_cuda_block_scan(head, &entries);
     if (i == 0) b.counts->entries = entries;
     if (!head) return;
-    to.keys[at] = keys[i];
+    to.keys[at] = own.key;
     if (!to.words) return;
-    uint64_t word = dcsr_i_cuda_load_word(given.values, given.value_size, from[i]);
-    for (unsigned k = i + 1; given.combine && k < n && keys[k] == keys[i]; k++)
-        word = dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word,
-                                         dcsr_i_cuda_load_word(given.values, given.value_size, from[k]));
+    uint64_t word = dcsr_i_cuda_load_word(given.values, given.value_size, own.from);
+    for (unsigned k = i + 1; given.combine && k < n && sorted[k].key == own.key; k++)
+        word =
+            dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word,
+                                      dcsr_i_cuda_load_word(given.values, given.value_size, sorted[k].from));
     to.words[at] = word;
 }
 
@@ -199,10 +211,15 @@ DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_give
     if (threadIdx.x == 0) {
         *b.counts = {};
         *b.plan = {};
+        if (b.found) b.found->outside = UINT64_MAX;
     }
     __syncthreads();
     sort_few<MOST>(b, given, to);
     __syncthreads();
+    if (threadIdx.x == 0 && has_outside(b)) {
+        b.found->row = given.rows[b.found->outside];
+        b.found->col = given.cols[b.found->outside];
+    }
     find_heads(b);
     __syncthreads();
     look_at_entries(b);
@@ -269,6 +286,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(uint32_t, moving, N);
     SIMT_SHARED(dcsr_i_cuda_counts, counts, 1);
     SIMT_SHARED(dcsr_i_cuda_plan, plan, 1);
+    SIMT_SHARED(dcsr_i_cuda_verdict, found, 1);
     SIMT_SHARED(dcsr_i_cuda_page_need, needs, DCSR_CUDA_FEW_PAGES);
     SIMT_SHARED(dcsr_i_cuda_page_change, copied, DCSR_CUDA_FEW_PAGES);
     SIMT_SHARED(uint32_t, list, N);
@@ -288,6 +306,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.moving = moving;
     b.counts = counts;
     b.plan = plan;
+    b.found = given.rows ? found : nullptr;
     b.needs = needs;
     b.copied = copied;
     b.moves.list = list;
