@@ -65,12 +65,15 @@ DCSR_CUDA_INLINE uint64_t count_before(const merging &m, uint64_t first, unsigne
         length[k] = searched ? static_cast<uint32_t>(m.sort.n - at < m.run ? m.sort.n - at : m.run) : 0;
         found[k] = 0;
     }
-    for (unsigned step = m.step; step; step /= 2)
+    for (unsigned step = m.step; step; step /= 2) {
+        uint64_t other[AT_ONCE]; /* read in any case, so that all are on their way at once */
+        for (unsigned k = 0; k < AT_ONCE; k++)
+            other[k] = begin[k][found[k] + step <= length[k] ? found[k] + step - 1 : 0];
         for (unsigned k = 0; k < AT_ONCE; k++) {
-            const uint32_t next = found[k] + step;
-            if (next <= length[k] && compared(m.sort, begin[k][next - 1]) < key + (run + k < own))
-                found[k] = next;
+            const bool before = compared(m.sort, other[k]) < key + (run + k < own);
+            found[k] += found[k] + step <= length[k] && before ? step : 0;
         }
+    }
     uint64_t sum = 0;
     for (unsigned k = 0; k < AT_ONCE; k++) sum += found[k];
     return sum;

@@ -219,6 +219,7 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ti
             e->call);
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
     DCSR_TRY(dcsr_i_grow_for(matrix, e));
+    if (dcsr_i_ticket_has_waited()) dcsr_i_queue_is_awaited(&matrix->queue); /* whichever ticket it was */
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     dcsr_i_operation *here = NULL;

@@ -93,13 +93,6 @@ static __global__ void assign(dcsr_i_cuda_batch b)
         list_moves(b);
 }
 
-static __global__ void copy(dcsr_i_cuda_batch b)
-{
-    if (!fits(b)) return;
-    copy_pages(b);
-    if (b.plan->tails) sort_tails(b);
-}
-
 DCSR_CUDA_INLINE void write_entries(const dcsr_i_cuda_batch &b)
 {
     if (b.merges)
@@ -123,9 +116,16 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
+static __global__ void copy(dcsr_i_cuda_batch b)
+{
+    if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
+    if (!fits(b)) return;
+    copy_pages(b);
+    if (b.plan->tails) sort_tails(b);
+}
+
 static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
 {
-    if (blockIdx.x == 0) tell(b);
     if (!fits(b)) return;
     move_rows(b);
     write_entries(b);
@@ -146,11 +146,14 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
-    dcsr_i_cuda_launch_blocks(stream, copy, most_of(room->pages, tails), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. */
+    dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
+    /* A row that moves takes more places than it has entries. Few of these are spread over all of the device, as each
+     * takes a chain of reads. */
+    enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(walk, batch->most / threads + 1), (int)threads,
+    const uint64_t least = room->moving ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
+    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     return DCSR_OK;
 }
