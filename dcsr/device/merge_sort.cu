@@ -4,12 +4,11 @@
 #include <utility>
 
 constexpr uint64_t TILE = 1 << DCSR_CUDA_SORT_TILE_BITS;
-/* Runs that a thread searches at a time, and how many keys are worth it: with more, steps of the searches cost more
- * than launches. */
+/* How many keys are worth it: with more, steps of the searches cost more than launches. */
 #ifdef DCSR_SIMT
-constexpr uint64_t AT_ONCE = 2, MOST = TILE * DCSR_CUDA_SORT_WAYS * DCSR_CUDA_SORT_WAYS;
+constexpr uint64_t MOST = 1600;
 #else
-constexpr uint64_t AT_ONCE = 8, MOST = 1 << 17;
+constexpr uint64_t MOST = 7 << 14;
 #endif
 
 bool dcsr_i_cuda_merge_sorts(uint64_t n, int bits)
@@ -51,31 +50,30 @@ struct merging {
 };
 } // namespace
 
-/* How many keys of AT_ONCE runs, from one on that is in front of the key's own, or behind it, stand before it: in
- * front, those that are equal do. */
-DCSR_CUDA_INLINE uint64_t count_before(const merging &m, uint64_t first, unsigned runs, unsigned own,
-                                       uint64_t key, unsigned run)
+/* How many keys of a group of runs, which begins with key `first`, stand before one of its `own` run: in those in
+ * front of that one, such as are equal do. Those of its own run are left out. */
+DCSR_CUDA_INLINE uint64_t count_before(const merging &m, uint64_t first, unsigned own, uint64_t key)
 {
-    const uint64_t *begin[AT_ONCE];
-    uint32_t length[AT_ONCE], found[AT_ONCE];
-    for (unsigned k = 0; k < AT_ONCE; k++) {
-        const uint64_t at = first + (run + k) * m.run;
-        const bool searched = run + k < runs && run + k != own && at < m.sort.n;
+    const uint64_t *begin[DCSR_CUDA_SORT_WAYS];
+    uint32_t length[DCSR_CUDA_SORT_WAYS], found[DCSR_CUDA_SORT_WAYS];
+    for (unsigned k = 0; k < DCSR_CUDA_SORT_WAYS; k++) {
+        const uint64_t at = first + k * m.run;
+        const bool searched = k < m.ways && k != own && at < m.sort.n;
         begin[k] = m.sort.keys + (searched ? at : 0);
         length[k] = searched ? static_cast<uint32_t>(m.sort.n - at < m.run ? m.sort.n - at : m.run) : 0;
         found[k] = 0;
     }
     for (unsigned step = m.step; step; step /= 2) {
-        uint64_t other[AT_ONCE]; /* read in any case, so that all are on their way at once */
-        for (unsigned k = 0; k < AT_ONCE; k++)
+        uint64_t other[DCSR_CUDA_SORT_WAYS]; /* read in any case, so that all are on their way at once */
+        for (unsigned k = 0; k < DCSR_CUDA_SORT_WAYS; k++)
             other[k] = begin[k][found[k] + step <= length[k] ? found[k] + step - 1 : 0];
-        for (unsigned k = 0; k < AT_ONCE; k++) {
-            const bool before = compared(m.sort, other[k]) < key + (run + k < own);
+        for (unsigned k = 0; k < DCSR_CUDA_SORT_WAYS; k++) {
+            const bool before = compared(m.sort, other[k]) < key + (k < own);
             found[k] += found[k] + step <= length[k] && before ? step : 0;
         }
     }
     uint64_t sum = 0;
-    for (unsigned k = 0; k < AT_ONCE; k++) sum += found[k];
+    for (unsigned k = 0; k < DCSR_CUDA_SORT_WAYS; k++) sum += found[k];
     return sum;
 }
 
@@ -83,11 +81,9 @@ static __global__ void merge_runs(merging m)
 {
     const uint64_t group = m.run * m.ways;
     for (uint64_t i = dcsr_i_cuda_first(); i < m.sort.n; i += dcsr_i_cuda_step()) {
-        const uint64_t first = i / group * group, key = m.sort.keys[i], by = compared(m.sort, key);
+        const uint64_t first = i / group * group, key = m.sort.keys[i];
         const unsigned own = static_cast<unsigned>((i - first) / m.run);
-        uint64_t to = i - own * m.run;
-        for (unsigned run = 0; run < m.ways; run += static_cast<unsigned>(AT_ONCE))
-            to += count_before(m, first, m.ways, own, by, run);
+        const uint64_t to = i - own * m.run + count_before(m, first, own, compared(m.sort, key));
         m.sort.keys_spare[to] = key;
         if (m.sort.payload) m.sort.payload_spare[to] = m.sort.payload[i];
     }
@@ -99,11 +95,22 @@ static void change_places(dcsr_i_cuda_to_sort *sort)
     std::swap(sort->payload, sort->payload_spare);
 }
 
+/* The least number of runs to merge at a time, if it is to take as few passes as with the most. */
+static unsigned ways_for(uint64_t tiles)
+{
+    int passes = 0;
+    for (uint64_t merged = 1; merged < tiles; merged *= DCSR_CUDA_SORT_WAYS) passes++;
+    for (unsigned ways = 2;; ways++) {
+        uint64_t merged = 1;
+        for (int pass = 0; pass < passes; pass++) merged *= ways;
+        if (merged >= tiles) return ways;
+    }
+}
+
 void dcsr_i_cuda_merge_sort(dcsr_i_cuda_stream *stream, dcsr_i_cuda_to_sort *sort)
 {
     const uint64_t tiles = (sort->n + TILE - 1) / TILE;
-    unsigned ways = 2;
-    while (tiles > DCSR_CUDA_SORT_WAYS ? (uint64_t)ways * ways < tiles : ways < tiles) ways++;
+    const unsigned ways = ways_for(tiles);
     dcsr_i_cuda_launch_blocks(stream, sort_tiles, tiles, TILE, 0, *sort);
     change_places(sort);
     for (uint64_t run = TILE; run < sort->n; run *= ways) {
