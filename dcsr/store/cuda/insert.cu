@@ -214,7 +214,7 @@ DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_give
     if (threadIdx.x == 0) {
         *b.counts = {};
         *b.plan = {};
-        if (b.found) b.found->outside = UINT64_MAX;
+        if (b.found) *b.found = {UINT64_MAX, 0, 0, 0, {}};
     }
     __syncthreads();
     sort_few<MOST>(b, given, to);
