@@ -101,6 +101,10 @@ void dcsr_i_cuda_order_after_caller(dcsr_i_cuda_stream *stream, void *callers_st
 /* The other way round: later work on the caller's stream waits for what `stream` holds now. */
 void dcsr_i_cuda_order_caller_after(void *callers_stream, dcsr_i_cuda_stream *stream);
 
+/* Whether nothing is left of what the caller's stream was given; not said of the legacy default stream, whose work
+ * waits for that of others. The stream's device is the thread's current one. */
+bool dcsr_i_cuda_is_idle(void *callers_stream);
+
 /* Events, by which any host thread can wait for what a stream held when they were recorded. */
 dcsr_status dcsr_i_cuda_event_create(void **event, dcsr_i_cuda_device *device);
 void dcsr_i_cuda_event_destroy(void *event, dcsr_i_cuda_device *device);

@@ -2,6 +2,7 @@
  */
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/combine.cuh"
+#include "dcsr/device/merge_sort.cuh"
 #include "dcsr/device/prim.cuh"
 #include "dcsr/device/reduce.cuh"
 
@@ -255,6 +256,14 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
                              int high_bit)
 {
     if (n < 2 || low_bit >= high_bit) return DCSR_OK;
+    if (dcsr_i_cuda_merge_sorts(n, high_bit - low_bit)) {
+        dcsr_i_cuda_to_sort sort = {*keys, *keys_spare, nullptr, nullptr, n, low_bit, high_bit - low_bit};
+        if (payload) sort.payload = *payload, sort.payload_spare = *payload_spare;
+        dcsr_i_cuda_merge_sort(stream, &sort);
+        *keys = sort.keys, *keys_spare = sort.keys_spare;
+        if (payload) *payload = sort.payload, *payload_spare = sort.payload_spare;
+        return DCSR_OK;
+    }
     return payload ? sort_pairs(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit)
                    : sort_keys(stream, keys, keys_spare, n, low_bit, high_bit);
 }

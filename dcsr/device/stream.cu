@@ -186,6 +186,16 @@ void dcsr_i_cuda_order_caller_after(void *callers_stream, dcsr_i_cuda_stream *st
     order(stream, stream->event, static_cast<cudaStream_t>(callers_stream), stream->raw);
 }
 
+bool dcsr_i_cuda_is_idle(void *callers_stream)
+{
+    const cudaStream_t raw = static_cast<cudaStream_t>(callers_stream);
+    if (!raw || raw == cudaStreamLegacy) return false;
+    const cudaError_t error = cudaStreamQuery(raw);
+    if (error != cudaSuccess)
+        cudaGetLastError(); /* that is no error, or will be told by work on the stream */
+    return error == cudaSuccess;
+}
+
 /* ---- Events ---- */
 
 static const char with_events[] = "keeping track of work";

@@ -71,9 +71,10 @@ static bool is_for_caller(const dcsr_matrix *matrix, const dcsr_i_operation *ope
         return engine->in_place &&
                (current->stored <= engine->applied_here ||
                 (operation->resize.rows >= current->rows && operation->resize.cols >= current->cols));
-    /* A call with arrays of a device does not wait for the work that writes them. */
-    return operation->kind != DCSR_I_DEFRAGMENT && operation->batch.n <= engine->applied_here &&
-           !operation->batch.arrival.keys;
+    /* A call with arrays of a device does not wait for the work that writes them: only if they are ready. */
+    const dcsr_i_arrival *arrival = &operation->batch.arrival;
+    return operation->kind != DCSR_I_DEFRAGMENT &&
+           (arrival->rows || (operation->batch.n <= engine->applied_here && !arrival->keys));
 }
 
 /* Puts an operation that the caller made into the queue, or takes the turn for it: then it is in *here, for the
@@ -180,13 +181,14 @@ static dcsr_status queue_large(dcsr_matrix *matrix, const dcsr_i_entries *e, dcs
 }
 
 /* A batch whose arrays are on the device: the work that reads them is put behind what the caller's stream
- * holds, and finds out what the host cannot look at. With the lock. */
+ * holds, and finds out what the host cannot look at; or few entries, which are ready, are applied here. With the
+ * lock. */
 static dcsr_status queue_device(dcsr_matrix *matrix, const dcsr_i_entries *e, dcsr_ticket **ticket,
                                 dcsr_i_operation **here)
 {
     dcsr_i_operation *operation;
     DCSR_TRY(dcsr_i_entries_operation(&operation, matrix, e, matrix->queue.rows, matrix->queue.cols));
-    dcsr_status status = matrix->engine->expect(matrix, operation, e);
+    dcsr_status status = matrix->engine->expect(matrix, operation, e, is_for_caller(matrix, operation));
     if (status == DCSR_OK) {
         status = submit(matrix, operation, ticket, here);
         matrix->engine->arrive(matrix, operation, e, status == DCSR_OK);
@@ -217,6 +219,7 @@ static dcsr_status queue_entries(dcsr_matrix *matrix, dcsr_i_entries *e, dcsr_ti
             e->call);
     DCSR_TRY(dcsr_i_entries_check(matrix, e));
     DCSR_TRY(dcsr_i_grow_for(matrix, e));
+    if (dcsr_i_ticket_has_waited()) dcsr_i_queue_is_awaited(&matrix->queue); /* whichever ticket it was */
     dcsr_i_set_aside before =
         dcsr_i_use_set_aside(e->kind == DCSR_I_REMOVE ? DCSR_I_HALF_SET_ASIDE : DCSR_I_NOT_SET_ASIDE);
     dcsr_i_operation *here = NULL;

@@ -63,12 +63,14 @@ typedef struct dcsr_i_engine {
     /* The way of a batch to the device, before it is applied. All are NULL where entries stay in host memory.
      * stage(): checks a large batch from the host, packs it and brings it there, without a lock; on failure
      * nothing is left behind; unstage() gives it back. expect() takes what a batch needs whose arrays are on
-     * the device, arrive() puts the work that reads them behind what the caller's stream holds, or gives all
+     * the device, which may be nothing where the caller is to apply it `here`, and they are ready to be read; arrive()
+     * puts the work that reads them behind what the caller's stream holds, or gives all
      * back where the operation was not queued; both with the queue's lock. cancel() gives back what an
      * operation has there that will not be applied. */
     dcsr_status (*stage)(dcsr_i_operation *operation, const struct dcsr_i_entries *e, int threads);
     void (*unstage)(dcsr_i_operation *operation);
-    dcsr_status (*expect)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e);
+    dcsr_status (*expect)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e,
+                          bool here);
     void (*arrive)(dcsr_matrix *matrix, dcsr_i_operation *operation, const struct dcsr_i_entries *e,
                    bool queued);
     void (*cancel)(dcsr_matrix *matrix, dcsr_i_operation *operation);

@@ -31,6 +31,9 @@ typedef struct dcsr_i_arrival {
     void *packed;
     struct dcsr_i_cuda_verdict *verdict;
     struct dcsr_i_cuda_stream *borrowed; /* between the two steps of the call */
+    /* Or few in the caller's arrays, which are ready there, and are read by its own thread's change. */
+    const uint64_t *rows, *cols;
+    const void *values;
 } dcsr_i_arrival;
 
 /* The entries of a batch, packed: n of them, with room for `capacity`: keys (row << column_bits | column), each
@@ -157,6 +160,8 @@ void dcsr_i_queue_trim_later(dcsr_matrix *matrix);
 dcsr_status dcsr_i_operation_wait(dcsr_i_operation *operation);
 /* Makes a ticket for an operation. */
 dcsr_ticket *dcsr_i_ticket_create(dcsr_i_operation *operation);
+/* Whether the calling thread has waited for one since it last asked. */
+bool dcsr_i_ticket_has_waited(void);
 /* Waits until what is queued now has been applied; does not report failures among it. Fails at once, with
  * DCSR_ERROR_DEADLOCK, if the wait would never end (turn.h). */
 dcsr_status dcsr_i_queue_wait(dcsr_matrix *matrix, const char *call);

@@ -165,9 +165,10 @@ DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_capacity_of(const dcsr_i_cuda_segment_page
  * piece, most of which ascends. */
 DCSR_CUDA_INLINE bool dcsr_i_cuda_is_mergeable(const dcsr_i_cuda_row_page *page, uint32_t r)
 {
-    return !page || (!dcsr_i_cuda_bit(page->duplicates, r) && !dcsr_i_cuda_bit(page->tombstones, r) &&
-                     !dcsr_i_cuda_bit(page->fragmented, r) &&
-                     page->length[r] <= page->ordered[r] + DCSR_CUDA_LONGEST_TAIL);
+    if (!page) return true;
+    /* All is read at once, whatever the first is. */
+    const uint32_t marks = page->duplicates[r >> 5] | page->tombstones[r >> 5] | page->fragmented[r >> 5];
+    return (~marks >> (r & 31) & 1) & (page->length[r] <= page->ordered[r] + DCSR_CUDA_LONGEST_TAIL);
 }
 
 /* Calls visit(begin, length) for each piece of a row in the order in which its entries were stored. */

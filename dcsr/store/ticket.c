@@ -125,9 +125,19 @@ dcsr_status dcsr_ticket_poll(const dcsr_ticket *ticket, bool *done)
     return DCSR_OK;
 }
 
+static _Thread_local bool has_waited;
+
+bool dcsr_i_ticket_has_waited(void)
+{
+    const bool waited = has_waited;
+    has_waited = false;
+    return waited;
+}
+
 dcsr_status dcsr_ticket_wait(dcsr_ticket *ticket)
 {
     if (!ticket) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_ticket_wait: ticket is NULL");
+    has_waited = true;
     if (atomic_load(&ticket->operation->outcome.done)) return dcsr_i_operation_wait(ticket->operation);
     dcsr_i_turn_wait wait;
     DCSR_TRY(dcsr_i_turn_wait_begin(&wait, "dcsr_ticket_wait", ticket->operation->matrix));

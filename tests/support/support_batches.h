@@ -93,4 +93,17 @@ static inline dcsr_status change(dcsr_matrix *matrix, batch *b, dcsr_type type, 
     return status;
 }
 
+/* The same of a batch that is there when it is given: few entries are applied by the call. */
+static inline dcsr_status change_when_ready(dcsr_matrix *matrix, batch *b, dcsr_type type, bool insert)
+{
+    dcsr_ticket *ticket = NULL;
+    send(b, type, stream);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
+    dcsr_status status = give(matrix, b, type, insert, dcsr_i_cuda_handle(stream), &ticket);
+    status = waited(status, ticket);
+    spoil(b, stream);
+    TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
+    return status;
+}
+
 #endif

@@ -114,9 +114,8 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_mark(dcsr_i_cuda_tile &tile, uint32_t at, uint
 
 /* Marks what the tile that begins with item d has of its rows, the first of which is given. */
 DCSR_CUDA_INLINE void dcsr_i_cuda_mark_rows(const dcsr_i_cuda_walk &walk, dcsr_i_cuda_tile &tile,
-                                            uint64_t first, uint64_t d)
+                                            uint64_t first, uint64_t d, int64_t items)
 {
-    const int64_t items = DCSR_CUDA_TILE_ITEMS;
     for (uint64_t i = first + dcsr_i_cuda_lane(); i < walk.count; i += 32) {
         bool fragmented;
         uint64_t row = dcsr_i_cuda_row_of(walk, i);
@@ -163,33 +162,46 @@ DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_mark_of(const dcsr_i_cuda_tile &tile, uint
     return bits ? (j | 31) - (uint32_t)__clz((int)bits) : tile.last[j / 32];
 }
 
+/* The items of a walk, ends of rows among them. */
+DCSR_CUDA_INLINE uint64_t dcsr_i_cuda_weight(const dcsr_i_cuda_walk &walk)
+{
+    return walk.offsets[walk.count] - walk.offsets[0] + walk.count;
+}
+
+/* How many items a tile should have where there are more warps than full tiles: each gets some. */
+DCSR_CUDA_INLINE uint32_t dcsr_i_cuda_spread_items(const dcsr_i_cuda_walk &walk)
+{
+    const uint64_t lanes = dcsr_i_cuda_step(), of_lane = (dcsr_i_cuda_weight(walk) + lanes - 1) / lanes;
+    return 32 *
+           static_cast<uint32_t>(of_lane < DCSR_CUDA_WALK_ITEMS ? of_lane : (uint64_t)DCSR_CUDA_WALK_ITEMS);
+}
+
 /* For each tile of the calling warp, in order: visit(tile, first, d, left), where item d is the tile's first,
  * of row `first` of the list, and `left` items are to be visited. The warp's tiles are neighbours. All lanes
- * of all warps must call; launched with dcsr_i_cuda_launch_walk(). */
-template <class Visit> DCSR_CUDA_INLINE void dcsr_i_cuda_for_tiles(const dcsr_i_cuda_walk &walk, Visit visit)
+ * of all warps must call; launched with dcsr_i_cuda_launch_walk(). Tiles are of `items` items, whole warps of them. */
+template <class Visit>
+DCSR_CUDA_INLINE void dcsr_i_cuda_for_tiles(const dcsr_i_cuda_walk &walk, Visit visit,
+                                            uint32_t items = DCSR_CUDA_TILE_ITEMS)
 {
     SIMT_SHARED_DYN(dcsr_i_cuda_tile, tiles);
     dcsr_i_cuda_tile &tile = tiles[threadIdx.x / 32];
     const unsigned lane = dcsr_i_cuda_lane();
 
     /* Each warp takes neighbouring tiles, so that it has to look for a row only once. */
-    const uint64_t weight = walk.offsets[walk.count] - walk.offsets[0] + walk.count,
-                   warps = dcsr_i_cuda_warp_step();
-    const uint64_t count = (weight + DCSR_CUDA_TILE_ITEMS - 1) / DCSR_CUDA_TILE_ITEMS;
-    const uint64_t share = (count + warps - 1) / warps * DCSR_CUDA_TILE_ITEMS,
-                   skip = dcsr_i_cuda_first_warp() * share;
+    const uint64_t weight = dcsr_i_cuda_weight(walk), warps = dcsr_i_cuda_warp_step();
+    const uint64_t count = (weight + items - 1) / items;
+    const uint64_t share = (count + warps - 1) / warps * items, skip = dcsr_i_cuda_first_warp() * share;
     if (skip >= weight) return;
     uint64_t d = walk.offsets[0] + skip, end = d + (weight - skip < share ? weight - skip : share);
     uint64_t first = dcsr_i_cuda_find_row(walk, d);
-    for (; d < end; d += DCSR_CUDA_TILE_ITEMS) {
+    for (; d < end; d += items) {
         if (lane < DCSR_CUDA_TILE_WORDS) tile.marks[lane] = 0;
         __syncwarp();
-        dcsr_i_cuda_mark_rows(walk, tile, first, d);
+        dcsr_i_cuda_mark_rows(walk, tile, first, d, items);
         __syncwarp();
         dcsr_i_cuda_find_last(tile);
         __syncwarp();
-        visit(tile, first, d,
-              (uint32_t)(end - d < DCSR_CUDA_TILE_ITEMS ? end - d : (uint64_t)DCSR_CUDA_TILE_ITEMS));
+        visit(tile, first, d, static_cast<uint32_t>(end - d < items ? end - d : items));
         first = tile.next;
         __syncwarp();
     }
@@ -198,10 +210,11 @@ template <class Visit> DCSR_CUDA_INLINE void dcsr_i_cuda_for_tiles(const dcsr_i_
 /* For each entry of the walk: store(entry, load(entry, source)). A lane loads several before it stores the
  * first, since it is loads under way that keep the memory busy. To be called as dcsr_i_cuda_for_tiles(). */
 template <class Load, class Store>
-DCSR_CUDA_INLINE void dcsr_i_cuda_for_entries(const dcsr_i_cuda_walk &walk, Load load, Store store)
+DCSR_CUDA_INLINE void dcsr_i_cuda_for_entries(const dcsr_i_cuda_walk &walk, Load load, Store store,
+                                              uint32_t items = DCSR_CUDA_TILE_ITEMS)
 {
     const unsigned lane = dcsr_i_cuda_lane();
-    dcsr_i_cuda_for_tiles(walk, [&](const dcsr_i_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
+    const auto visit = [&](const dcsr_i_cuda_tile &tile, uint64_t first, uint64_t d, uint32_t left) {
         decltype(load(dcsr_i_cuda_entry(), dcsr_i_cuda_source())) loaded[DCSR_CUDA_WALK_ITEMS];
         for (uint32_t k = 0; k < DCSR_CUDA_WALK_ITEMS; k++) {
             uint32_t j = k * 32 + lane, at = dcsr_i_cuda_mark_of(tile, j), n = tile.row[at];
@@ -214,7 +227,8 @@ DCSR_CUDA_INLINE void dcsr_i_cuda_for_entries(const dcsr_i_cuda_walk &walk, Load
             if (j < left && n != DCSR_CUDA_NONE)
                 store(dcsr_i_cuda_entry{first + n, d - first + (j - n)}, loaded[k]);
         }
-    });
+    };
+    dcsr_i_cuda_for_tiles(walk, visit, items);
 }
 
 #endif

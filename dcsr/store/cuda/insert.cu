@@ -18,7 +18,7 @@
 
 DCSR_CUDA_INLINE bool fits(const dcsr_i_cuda_batch &b)
 {
-    return dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
+    return !has_outside(b) && dcsr_i_cuda_fits(&b.room, b.counts, b.plan);
 }
 
 /* ---- Many entries: preparing ---- */
@@ -93,13 +93,6 @@ static __global__ void assign(dcsr_i_cuda_batch b)
         list_moves(b);
 }
 
-static __global__ void copy(dcsr_i_cuda_batch b)
-{
-    if (!fits(b)) return;
-    copy_pages(b);
-    if (b.plan->tails) sort_tails(b);
-}
-
 DCSR_CUDA_INLINE void write_entries(const dcsr_i_cuda_batch &b)
 {
     if (b.merges)
@@ -114,6 +107,7 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     if (threadIdx.x == 0) {
         b.told->counts = *b.counts;
         b.told->plan = *b.plan;
+        if (b.found) b.told->found = *b.found;
     }
     if (!fits(b)) return;
     dcsr_i_cuda_page_need *needs = dcsr_i_cuda_needs_in(b.told);
@@ -122,9 +116,16 @@ DCSR_CUDA_INLINE void tell(const dcsr_i_cuda_batch &b)
     for (uint64_t k = threadIdx.x; k < b.moves.blocks; k += blockDim.x) b.told_freed[k] = b.moves.freed[k];
 }
 
+static __global__ void copy(dcsr_i_cuda_batch b)
+{
+    if (blockIdx.x == gridDim.x - 1) tell(b); /* which has the fewest pages */
+    if (!fits(b)) return;
+    copy_pages(b);
+    if (b.plan->tails) sort_tails(b);
+}
+
 static __global__ void DCSR_CUDA_WALK_BOUNDS write_all(dcsr_i_cuda_batch b)
 {
-    if (blockIdx.x == 0) tell(b);
     if (!fits(b)) return;
     move_rows(b);
     write_entries(b);
@@ -145,11 +146,14 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
     if (room->moving > DCSR_CUDA_MOST_CLAIMED) /* just as many as there are */
         DCSR_TRY(dcsr_i_cuda_scan_u64(stream, batch->moves.offsets, batch->moves.offsets, room->moving));
     const uint64_t tails = room->tails ? room->moving * 32 / (uint64_t)of_page + 1 : 0;
-    dcsr_i_cuda_launch_blocks(stream, copy, most_of(room->pages, tails), of_page, 0, *batch);
-    /* A row that moves takes more places than it has entries. */
+    dcsr_i_cuda_launch_blocks(stream, copy, most_of(1, most_of(room->pages, tails)), of_page, 0, *batch);
+    /* A row that moves takes more places than it has entries. Few of these are spread over all of the device, as each
+     * takes a chain of reads. */
+    enum { LEAST_BLOCKS = 512 };
     const unsigned threads = dcsr_i_cuda_walk_threads();
     const uint64_t walk = room->moving ? dcsr_i_cuda_walk_blocks(room->places, room->moving) : 0;
-    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(walk, batch->most / threads + 1), (int)threads,
+    const uint64_t least = room->moving ? LEAST_BLOCKS : 0, entries = batch->most / threads + 1;
+    dcsr_i_cuda_launch_blocks(stream, write_all, most_of(least, most_of(walk, entries)), (int)threads,
                               threads / 32 * sizeof(dcsr_i_cuda_tile), *batch);
     return DCSR_OK;
 }
@@ -163,30 +167,41 @@ struct sorted_entries {
 };
 } // namespace
 
+/* The key of entry i; those that lie outside are told. */
+DCSR_CUDA_INLINE uint64_t key_of(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given, unsigned i)
+{
+    if (given.keys) return given.keys[i];
+    const uint64_t row = given.rows[i], col = given.cols[i];
+    if (row >= b.rows.rows || col >= b.rows.cols)
+        atomicMin(reinterpret_cast<unsigned long long *>(&b.found->outside),
+                  static_cast<unsigned long long>(i));
+    return row << b.column_bits | col;
+}
+
 /* Sorts and combines the entries, of which there are MOST at the most, a power of two. */
 template <int MOST>
 DCSR_CUDA_INLINE void sort_few(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_given &given,
                                const sorted_entries &to)
 {
-    SIMT_SHARED(uint64_t, keys, MOST);
-    SIMT_SHARED(uint32_t, from, MOST);
+    SIMT_SHARED(dcsr_i_cuda_tile_key, sorted, MOST);
     const unsigned n = static_cast<unsigned>(b.most), i = threadIdx.x;
-    if (i < n) {
-        keys[i] = given.keys[i];
-        from[i] = i;
-    }
-    dcsr_i_cuda_sort_tile(keys, from, n);
-    const bool head = i < n && (!given.combine || !i || keys[i] != keys[i - 1]);
+    dcsr_i_cuda_tile_key own = {i < n ? key_of(b, given, i) : UINT64_MAX, i};
+    own = dcsr_i_cuda_sort_tile(own, sorted, dcsr_i_cuda_tile_size(n));
+    __syncthreads();
+    if (i < n) sorted[i] = own;
+    __syncthreads();
+    const bool head = i < n && (!given.combine || !i || own.key != sorted[i - 1].key);
     uint64_t entries;
     const uint64_t at = dcsr_i_cuda_block_scan(head, &entries);
     if (i == 0) b.counts->entries = entries;
     if (!head) return;
-    to.keys[at] = keys[i];
+    to.keys[at] = own.key;
     if (!to.words) return;
-    uint64_t word = dcsr_i_cuda_load_word(given.values, given.value_size, from[i]);
-    for (unsigned k = i + 1; given.combine && k < n && keys[k] == keys[i]; k++)
-        word = dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word,
-                                         dcsr_i_cuda_load_word(given.values, given.value_size, from[k]));
+    uint64_t word = dcsr_i_cuda_load_word(given.values, given.value_size, own.from);
+    for (unsigned k = i + 1; given.combine && k < n && sorted[k].key == own.key; k++)
+        word =
+            dcsr_i_cuda_combine_words(static_cast<int>(b.rows.type), b.policy, word,
+                                      dcsr_i_cuda_load_word(given.values, given.value_size, sorted[k].from));
     to.words[at] = word;
 }
 
@@ -199,10 +214,15 @@ DCSR_CUDA_INLINE void prepare(const dcsr_i_cuda_batch &b, const dcsr_i_cuda_give
     if (threadIdx.x == 0) {
         *b.counts = {};
         *b.plan = {};
+        if (b.found) *b.found = {UINT64_MAX, 0, 0, 0, {}};
     }
     __syncthreads();
     sort_few<MOST>(b, given, to);
     __syncthreads();
+    if (threadIdx.x == 0 && has_outside(b)) {
+        b.found->row = given.rows[b.found->outside];
+        b.found->col = given.cols[b.found->outside];
+    }
     find_heads(b);
     __syncthreads();
     look_at_entries(b);
@@ -269,6 +289,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     SIMT_SHARED(uint32_t, moving, N);
     SIMT_SHARED(dcsr_i_cuda_counts, counts, 1);
     SIMT_SHARED(dcsr_i_cuda_plan, plan, 1);
+    SIMT_SHARED(dcsr_i_cuda_verdict, found, 1);
     SIMT_SHARED(dcsr_i_cuda_page_need, needs, DCSR_CUDA_FEW_PAGES);
     SIMT_SHARED(dcsr_i_cuda_page_change, copied, DCSR_CUDA_FEW_PAGES);
     SIMT_SHARED(uint32_t, list, N);
@@ -288,6 +309,7 @@ static __global__ void DCSR_CUDA_WALK_BOUNDS apply_very_few(dcsr_i_cuda_batch b,
     b.moving = moving;
     b.counts = counts;
     b.plan = plan;
+    b.found = given.rows ? found : nullptr;
     b.needs = needs;
     b.copied = copied;
     b.moves.list = list;

@@ -37,4 +37,10 @@ static inline DCSR_CUDA_BOTH_SIDES uint64_t dcsr_i_cuda_tiles(const dcsr_i_cuda_
     return b.most / DCSR_CUDA_TILE + 1; /* of the entries and their end */
 }
 
+/* Whether an entry lies outside of the matrix; then nothing of the batch is done. */
+DCSR_CUDA_INLINE bool has_outside(const dcsr_i_cuda_batch &b)
+{
+    return b.found && b.found->outside != UINT64_MAX;
+}
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/search.h"
+#include "dcsr/store/cuda/stage_cuda.h"
 #include "dcsr/store/rowtable_cuda.h"
 
 #ifdef __cplusplus
@@ -109,6 +110,7 @@ typedef struct dcsr_i_cuda_moves {
 /* What the host is told, with the needs of the pages behind it. */
 typedef struct dcsr_i_cuda_report {
     dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_verdict found; /* of entries that come straight from a caller's arrays on the device */
     dcsr_i_cuda_plan plan;
 } dcsr_i_cuda_report;
 
@@ -137,6 +139,7 @@ typedef struct dcsr_i_cuda_batch {
     dcsr_i_cuda_counters counted; /* merging: entries that rows get, or those found that they lose */
     dcsr_i_cuda_counts *counts;
     dcsr_i_cuda_plan *plan;
+    dcsr_i_cuda_verdict *found;   /* NULL: the entries have been checked */
     dcsr_i_cuda_page_need *needs; /* of each page */
     uint32_t *first;              /* entry of each row; and where they end */
     dcsr_i_cuda_growth *growth;   /* of each row */
@@ -163,8 +166,9 @@ typedef struct dcsr_i_cuda_batch {
 
 /* Entries as they were given; values have value_size bytes each. May be in pinned memory. */
 typedef struct dcsr_i_cuda_given {
-    const uint64_t *keys;
-    const void *values; /* NULL: none */
+    const uint64_t *keys;        /* or NULL, and the following, which are to be checked */
+    const uint64_t *rows, *cols; /* a caller's, on the device */
+    const void *values;          /* NULL: none */
     uint32_t value_size;
     bool combine; /* those of one place */
 } dcsr_i_cuda_given;
@@ -219,6 +223,60 @@ dcsr_status dcsr_i_cuda_complete(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_b
 /* What the batch has on the way is in shared memory: its arrays are not looked at. */
 void dcsr_i_cuda_apply_very_few(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_batch *batch,
                                 const dcsr_i_cuda_given *given);
+
+#ifndef __cplusplus
+#include "dcsr/device/scratch_cuda.h"
+#include "dcsr/store/cuda/store_cuda.h"
+
+/* ---- A batch as the host sees it ---- */
+
+/* A batch that is being applied. */
+typedef struct dcsr_i_cuda_insertion {
+    dcsr_matrix *matrix;
+    dcsr_i_cuda_stream *stream;
+    dcsr_i_operation *operation; /* the first of those that are applied together */
+    uint64_t *keys, *words;      /* of all of them, on the device */
+    const dcsr_i_table *base;
+    const char *doing;  /* for messages */
+    bool merges;        /* into what is stored */
+    bool few, very_few; /* entries: one block of threads prepares them, or applies them */
+    dcsr_i_cuda_given given;
+    dcsr_i_cuda_batch device;    /* what kernels get */
+    dcsr_i_cuda_report *summary; /* on the device */
+    dcsr_i_cuda_report *told; /* what came back, in the landing area until that is used for something else */
+    dcsr_i_cuda_counts counts;
+    dcsr_i_cuda_plan plan;
+    dcsr_i_cuda_build build;
+    dcsr_i_cuda_scratch scratch;
+} dcsr_i_cuda_insertion;
+
+/* Device memory that is given back when the batch ends. */
+static inline void *dcsr_i_cuda_insertion_take(dcsr_i_cuda_insertion *b, uint64_t count, size_t size)
+{
+    return dcsr_i_cuda_scratch_take(&b->scratch, count, size);
+}
+
+static inline size_t dcsr_i_cuda_report_size(uint64_t pages)
+{
+    return sizeof(dcsr_i_cuda_report) + pages * sizeof(dcsr_i_cuda_page_need);
+}
+
+/* ---- The room that is taken for it ahead: insert_room_cuda.c ---- */
+
+/* What is likely to suffice, and costs nothing to take. */
+dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b);
+/* What is needed, now that it is known; and that for later batches. */
+dcsr_i_cuda_room_for dcsr_i_cuda_needed_room(const dcsr_i_cuda_insertion *b);
+void dcsr_i_cuda_note_needs(dcsr_i_cuda_insertion *b);
+
+/* Takes the room: more places, if they are there, and nobody knows how many are needed. OUT_OF_MEMORY. */
+dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for *room, bool likely);
+/* The device has nothing to do with it any more, or its wait has failed. */
+void dcsr_i_cuda_give_room(dcsr_i_cuda_insertion *b);
+/* What is told, behind it what is freed of each block. */
+uint32_t *dcsr_i_cuda_freed_of(const dcsr_i_cuda_insertion *b);
+size_t dcsr_i_cuda_freed_size(const dcsr_i_cuda_insertion *b);
+#endif
 
 #ifdef __cplusplus
 }

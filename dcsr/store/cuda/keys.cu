@@ -111,6 +111,26 @@ void dcsr_i_cuda_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, 
     dcsr_i_cuda_launch_walk(stream, turn, entries, walk->count, *walk, row_bits, keys, words);
 }
 
+dcsr_status dcsr_i_cuda_turn_rows(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, int row_bits,
+                                  uint64_t **keys, uint64_t **words)
+{
+    const bool values = rows->value_size != 0;
+    const uint64_t entries = rows->stored;
+    *keys = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **keys));
+    *words = nullptr;
+    if (values)
+        *words = static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, entries, sizeof **words));
+    if (!*keys || (values && !*words)) return DCSR_ERROR_OUT_OF_MEMORY;
+    uint64_t *offsets =
+        static_cast<uint64_t *>(dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *offsets));
+    if (!offsets) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = dcsr_i_cuda_sum_lengths(stream, rows, nullptr, rows->rows, offsets);
+    dcsr_i_cuda_walk walk = {*rows, nullptr, rows->rows, offsets};
+    if (status == DCSR_OK) dcsr_i_cuda_turn(stream, &walk, entries, row_bits, *keys, *words);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, offsets, rows->rows + 1, sizeof *offsets);
+    return status;
+}
+
 static __global__ void swap_keys(uint64_t *keys, uint64_t n, int row_bits, int column_bits)
 {
     uint64_t column_mask = (static_cast<uint64_t>(1) << column_bits) - 1;

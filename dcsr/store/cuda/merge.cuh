@@ -55,9 +55,11 @@ DCSR_CUDA_INLINE bool look_for(const dcsr_i_cuda_batch &b, uint64_t i)
     const uint64_t row = b.keys[i] >> b.column_bits;
     const uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
     const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(b.rows, row);
+    if (!page) return !b.mark;
+    const uint32_t slot = page->segment[0]; /* on its way with the rest */
     if (!dcsr_i_cuda_is_mergeable(page, r)) return false;
-    if (!page || !page->length[r]) return !b.mark;
-    const uint64_t begin = dcsr_i_segment_begin(b.segment_page[page->segment[0]].of[r]);
+    if (!page->length[r]) return !b.mark;
+    const uint64_t begin = dcsr_i_segment_begin(b.segment_page[slot].of[r]);
     const uint32_t at = find(page, r, b.rows.columns + begin, column_of(b, i));
     if (at == page->length[r]) return !b.mark;
     if (b.mark) return true;

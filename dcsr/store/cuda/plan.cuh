@@ -18,7 +18,10 @@
 /* Where rows and pages begin. */
 DCSR_CUDA_INLINE void find_heads(const dcsr_i_cuda_batch &b)
 {
-    const uint64_t n = b.combined ? b.counts->entries : b.most, tiles = dcsr_i_cuda_tiles(b);
+    const uint64_t n = has_outside(b) ? 0
+                       : b.combined   ? b.counts->entries
+                                      : b.most,
+                   tiles = dcsr_i_cuda_tiles(b);
     for (uint64_t tile = dcsr_i_cuda_first_block(); tile < tiles; tile += dcsr_i_cuda_block_step()) {
         const uint64_t i = tile * DCSR_CUDA_TILE + threadIdx.x;
         uint64_t row = 0, before = 0, heads = 0, total;

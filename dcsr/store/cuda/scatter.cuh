@@ -53,7 +53,8 @@ DCSR_CUDA_INLINE void move_rows(const dcsr_i_cuda_batch &b)
                 move_entry(b, b.movers[entry.i], position, moving.column, moving.word);
             else
                 write(b, b.begin + b.moves.to[entry.i] + position, moving.column, moving.word);
-        });
+        },
+        dcsr_i_cuda_spread_items(walk));
 }
 
 /* The neighbouring rows' marks are in the same words. */

@@ -135,13 +135,29 @@ static void pack(dcsr_i_cuda_stream *stream, dcsr_i_operation *operation, const 
     dcsr_i_cuda_wait(stream, "reading a batch");
 }
 
+/* Whether the caller, who is going to have the turn, can read them at once. */
+static bool is_ready(const dcsr_matrix *matrix, const dcsr_i_entries *e)
+{
+    dcsr_i_cuda_stream *stream = matrix->cuda->stream;
+    if (e->n > DCSR_CUDA_MOST_READY) return false;
+    dcsr_i_cuda_enter(stream);
+    const bool ready = dcsr_i_cuda_is_idle(e->stream);
+    dcsr_i_cuda_step_out(stream);
+    return ready;
+}
+
 dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation,
-                                     const dcsr_i_entries *e)
+                                     const dcsr_i_entries *e, bool here)
 {
     dcsr_i_arrival *arrival = &operation->batch.arrival;
+    dcsr_i_cuda_expect_entries(operation, e->n);
+    if (here && is_ready(matrix, e)) {
+        operation->batch.ascending = false; /* for all that is known */
+        *arrival = (dcsr_i_arrival){.rows = e->rows, .cols = e->cols, .values = e->values};
+        return DCSR_OK;
+    }
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(matrix->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_expect_entries(operation, e->n);
     dcsr_status status = take(stream, operation);
     if (status == DCSR_OK) {
         arrival->verdict = dcsr_i_alloc(operation->context, DCSR_I_PINNED, 1, sizeof *arrival->verdict);
@@ -161,6 +177,7 @@ void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, 
 {
     dcsr_i_cuda_stream *stream = operation->batch.arrival.borrowed;
     operation->batch.arrival.borrowed = NULL;
+    if (!stream) return;
     if (queued)
         pack(stream, operation, e);
     else
@@ -230,6 +247,14 @@ static dcsr_status check_again(dcsr_matrix *matrix, const dcsr_i_operation *oper
     return dcsr_i_fail_outside_now(verdict->outside, verdict->row, verdict->col, table->rows, table->cols);
 }
 
+dcsr_status dcsr_i_cuda_fail_outside(const dcsr_i_operation *operation, const dcsr_i_cuda_verdict *found)
+{
+    const dcsr_i_packed *batch = &operation->batch;
+    return dcsr_i_fail_outside(operation->kind == DCSR_I_INSERT ? "dcsr_matrix_insert_device"
+                                                                : "dcsr_matrix_remove_device",
+                               found->outside, batch->n, found->row, found->col, batch->rows, batch->cols);
+}
+
 /* Waits for arrays of the caller's to be read, and looks at what was found in them. */
 static dcsr_status receive(dcsr_i_operation *operation, dcsr_i_cuda_device *device)
 {
@@ -237,10 +262,7 @@ static dcsr_status receive(dcsr_i_operation *operation, dcsr_i_cuda_device *devi
     const dcsr_i_cuda_verdict *verdict = batch->arrival.verdict;
     DCSR_TRY(dcsr_i_cuda_event_wait(batch->arrival.packed, device, "reading a batch"));
     batch->ascending = verdict->ascends != 0;
-    if (verdict->outside == UINT64_MAX) return DCSR_OK;
-    return dcsr_i_fail_outside(
-        operation->kind == DCSR_I_INSERT ? "dcsr_matrix_insert_device" : "dcsr_matrix_remove_device",
-        verdict->outside, batch->n, verdict->row, verdict->col, batch->rows, batch->cols);
+    return verdict->outside == UINT64_MAX ? DCSR_OK : dcsr_i_cuda_fail_outside(operation, verdict);
 }
 
 dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation)

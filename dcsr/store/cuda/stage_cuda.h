@@ -3,6 +3,7 @@
  *      large batches of the host   --> pieces in pinned memory, used again and again --copies--v
  *      small ones, joined          --> pinned memory (entries.c) --copy----> keys and words on the device
  *      arrays on the device        --kernel, in the order of the caller's stream-------^
+ *      few in such, which are ready                                     read when they are applied
  *
  * Large batches are brought by the call itself, whose threads pack a piece while others are on their way;
  * joined ones go over the link while the operation before is being applied. Calls that take device arrays do
@@ -18,6 +19,13 @@ extern "C" {
 
 /* The most of a batch, which are counted in 32 bits. */
 #define DCSR_CUDA_MOST_ENTRIES ((uint64_t)UINT32_MAX - 1)
+
+/* Of entries in arrays on the device that are ready, so many are applied by the call. */
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_MOST_READY = 300 };
+#else
+enum { DCSR_CUDA_MOST_READY = 1 << 14 };
+#endif
 
 /* What a caller has on the device. */
 typedef struct dcsr_i_cuda_arrays {
@@ -60,9 +68,10 @@ void dcsr_i_cuda_drop_staged(dcsr_i_operation *operation);
 
 /* The following with the queue's lock: stage_cuda.c. */
 
-/* Takes what an operation on entries from the device needs, and a stream. On failure nothing is left behind. */
+/* Takes what an operation on entries from the device needs, and a stream; nothing for few that are ready, if their
+ * caller is to apply them `here`. On failure nothing is left behind. */
 dcsr_status dcsr_i_cuda_expect_batch(dcsr_matrix *matrix, dcsr_i_operation *operation,
-                                     const dcsr_i_entries *e);
+                                     const dcsr_i_entries *e, bool here);
 /* Puts the work that reads the arrays behind what the caller's stream holds; where the operation was not
  * queued, gives back what it took. */
 void dcsr_i_cuda_arrive_batch(dcsr_matrix *matrix, dcsr_i_operation *operation, const dcsr_i_entries *e,
@@ -87,6 +96,8 @@ void dcsr_i_cuda_widen_arrival(dcsr_i_cuda_stream *stream, dcsr_i_operation *ope
 /* Sees to it that the operation's entries are there for later work on the worker's stream, and within the
  * matrix as it is now. */
 dcsr_status dcsr_i_cuda_bring_arrival(dcsr_matrix *matrix, dcsr_i_operation *operation);
+/* Says which entry of the caller's arrays lies outside, for what was found. */
+dcsr_status dcsr_i_cuda_fail_outside(const dcsr_i_operation *operation, const dcsr_i_cuda_verdict *found);
 /* While the device is busy with the operation: begins to bring the entries of the one behind it. Returns what
  * became of bringing this one's ahead of time. */
 dcsr_status dcsr_i_cuda_bring_next(dcsr_matrix *matrix, const dcsr_i_operation *operation);

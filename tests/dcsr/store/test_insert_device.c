@@ -3,6 +3,7 @@
 #include "tests/support/support_batches.h"
 #include "tests/support/support_transposed.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- What they do ---- */
@@ -252,10 +253,10 @@ Test(arrays, must_be_where_the_call_expects_them)
     close_device();
 }
 
-/* ---- Few entries from the host ---- */
+/* ---- Few entries, which the call applies ---- */
 
-/* From the host's memory; the call applies few entries itself. */
-static dcsr_status change_here(dcsr_matrix *matrix, const batch *b, dcsr_type type, bool insert)
+/* From the host's memory. */
+static dcsr_status change_here(dcsr_matrix *matrix, batch *b, dcsr_type type, bool insert)
 {
     dcsr_ticket *ticket = NULL;
     dcsr_status status = insert
@@ -265,10 +266,12 @@ static dcsr_status change_here(dcsr_matrix *matrix, const batch *b, dcsr_type ty
 }
 
 /* Batches around the limits between one launch, two and many, of which one in three deletes; a version is held over
- * every second. */
+ * every second. By turns from the host and from arrays on the device that are ready. */
 static void change_by_few(dcsr_type type, dcsr_matrix_options options, uint64_t seed)
 {
-    static const size_t sizes[] = {1, 2, 1, 31, 40, 41, 1, 1, 63, 64, 65, 500, 7, 1, 300, 1, 33, 2};
+    static dcsr_status (*const change_from[])(dcsr_matrix *, batch *, dcsr_type,
+                                              bool) = {change_here, change_when_ready, change_when_ready};
+    static const size_t sizes[] = {1, 2, 1, 31, 40, 41, 1, 1, 63, 64, 65, 500, 7, 1, 300, 1, 33, 2, 299, 301};
     enum { ALL = sizeof sizes / sizeof *sizes };
     oracle model;
     char why[TEST_WHY];
@@ -284,7 +287,7 @@ static void change_by_few(dcsr_type type, dcsr_matrix_options options, uint64_t 
         oracle then;
         if (compares) oracle_copy(&then, &model);
         fill(b, &random, type, sizes[i % ALL]);
-        TEST_OK(change_here(matrix, b, type, insert));
+        TEST_OK(change_from[i / 2 % 3](matrix, b, type, insert));
         follow(&model, b, insert);
         if (compares) {
             cr_assert(test_view_matches(before, &then, DCSR_VIEW_DUPLICATES, why), "%s", why);
@@ -316,6 +319,62 @@ Test(few, do_what_many_do)
         options.maintain_transpose = true;
         change_by_few(DCSR_UINT8, options, 23);
     }
+    close_device();
+}
+
+/* What the call has applied is there when it returns, whoever waits for it. */
+Test(few, are_applied_by_the_call)
+{
+    open_device();
+    NEEDS_GPU();
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_LAST);
+    batch b = {.n = 2, .rows = {5, 6}, .cols = {5, 5}, .values = {2, 3}};
+    void *const callers[] = {dcsr_i_cuda_handle(stream), NULL};
+    for (int legacy = 0; legacy < 2; legacy++) { /* what is left of the default stream cannot be told */
+        const dcsr_matrix_info before = test_info(matrix);
+        send(&b, DCSR_INT64, stream);
+        TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
+        TEST_OK(give(matrix, &b, DCSR_INT64, true, callers[legacy], NULL));
+        if (!legacy) cr_assert_eq(test_info(matrix).version, before.version + 1);
+        TEST_OK(dcsr_matrix_wait(matrix));
+        cr_assert_eq(test_info(matrix).version, before.version + 1);
+        spoil(&b, stream);
+        TEST_SHOWS(matrix, {5, 5, 2}, {6, 5, 3});
+    }
+    dcsr_matrix_destroy(matrix);
+    close_device();
+}
+
+/* An entry out of range is reported by the ticket, as of those that are queued, and nothing of the batch is done. */
+Test(few, are_checked_where_they_are_applied)
+{
+    static const size_t sizes[] = {1, 30, 60, 100, 300};
+    open_device();
+    NEEDS_GPU();
+    dcsr_matrix *matrix = test_matrix(context, DCSR_INT64, ROWS, COLS, DCSR_POLICY_LAST),
+                *empty = test_matrix(context, DCSR_INT64, 0, 0, DCSR_POLICY_LAST);
+    batch *b = test_allocate(1, sizeof *b);
+    test_random random = {6};
+    TEST_INSERT(matrix, {1, 1, 1});
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int insert = 0; insert < 2; insert++) {
+            const size_t n = sizes[i], at = (size_t)test_random_below(&random, n);
+            char says[64];
+            fill(b, &random, DCSR_INT64, n);
+            b->rows[at] = insert ? ROWS : (uint64_t)1 << 60, b->cols[at] = insert ? 5 : COLS;
+            b->rows[n - 1] = b->rows[at], b->cols[n - 1] = b->cols[at];
+            snprintf(says, sizeof says, "entry %zu of %zu is (%llu, %llu), outside the 70 x 300 matrix", at,
+                     n, (unsigned long long)b->rows[at], (unsigned long long)b->cols[at]);
+            TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, says,
+                         change_when_ready(matrix, b, DCSR_INT64, insert));
+            cr_assert(test_says(insert ? "dcsr_matrix_insert_device" : "dcsr_matrix_remove_device"));
+            TEST_SHOWS(matrix, {1, 1, 1});
+            TEST_REFUSED(DCSR_ERROR_INDEX_OUT_OF_RANGE, "entry 0 of",
+                         change_when_ready(empty, b, DCSR_INT64, insert));
+        }
+    free(b);
+    dcsr_matrix_destroy(empty);
+    dcsr_matrix_destroy(matrix);
     close_device();
 }
 
@@ -372,8 +431,20 @@ static void check_one_view(dcsr_matrix *matrix, const oracle *model)
     dcsr_view_destroy(view);
 }
 
+typedef enum source { HOST, READY, LATE } source;
+
+/* Few that are ready are applied by the call; of the legacy default stream that cannot be told. */
+static dcsr_status give_from(source from, dcsr_matrix *matrix, const batch *b, bool insert,
+                             dcsr_ticket **ticket)
+{
+    if (from != HOST)
+        return give(matrix, b, DCSR_INT64, insert, from == READY ? dcsr_i_cuda_handle(stream) : NULL, ticket);
+    return insert ? dcsr_matrix_insert(matrix, b->n, b->rows, b->cols, b->values, ticket)
+                  : dcsr_matrix_remove(matrix, b->n, b->rows, b->cols, ticket);
+}
+
 /* Lets the n-th allocation and all later ones fail, for n = 0, 1, ..., until the batch is applied. */
-static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool insert, size_t size)
+static void run_short(void (*fail_after)(long n), source from, dcsr_policy policy, bool insert, size_t size)
 {
     oracle model;
     batch *b = test_allocate(1, sizeof *b);
@@ -387,7 +458,7 @@ static void run_short(void (*fail_after)(long n), dcsr_policy policy, bool inser
         send(b, DCSR_INT64, stream);
         TEST_OK(dcsr_i_cuda_wait(stream, "testing"));
         fail_after(n);
-        status = give(matrix, b, DCSR_INT64, insert, dcsr_i_cuda_handle(stream), &ticket);
+        status = give_from(from, matrix, b, insert, &ticket);
         cr_assert((status == DCSR_OK) == (ticket != NULL));
         status = waited(status, ticket);
         cr_assert(status == DCSR_OK || (status == DCSR_ERROR_OUT_OF_MEMORY && dcsr_thread_error()[0]),
@@ -409,11 +480,11 @@ Test(memory, may_be_lacking_at_every_step)
 {
     open_device();
     NEEDS_GPU();
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 300);
-    if (!TEST_THREAD_SANITIZER) run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_KEEP, true, 300);
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, false, 300);
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 60);
-    run_short(dcsr_i_fail_allocations_after, DCSR_POLICY_SUM, true, 9);
+    run_short(dcsr_i_fail_allocations_after, LATE, DCSR_POLICY_SUM, true, 300);
+    if (!TEST_THREAD_SANITIZER) run_short(dcsr_i_fail_allocations_after, LATE, DCSR_POLICY_KEEP, true, 300);
+    run_short(dcsr_i_fail_allocations_after, LATE, DCSR_POLICY_SUM, false, 300);
+    run_short(dcsr_i_fail_allocations_after, LATE, DCSR_POLICY_SUM, true, 60);
+    run_short(dcsr_i_fail_allocations_after, LATE, DCSR_POLICY_SUM, true, 9);
     close_device();
 }
 
@@ -422,12 +493,29 @@ Test(memory, may_be_refused_by_the_device_at_every_step)
 {
     open_device();
     NEEDS_GPU();
-    run_short(simt_fail_allocations_after, DCSR_POLICY_KEEP, true, 300);
-    run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true, 300);
-    run_short(simt_fail_allocations_after, DCSR_POLICY_SUM, true, 9);
+    run_short(simt_fail_allocations_after, LATE, DCSR_POLICY_KEEP, true, 300);
+    run_short(simt_fail_allocations_after, LATE, DCSR_POLICY_SUM, true, 300);
+    run_short(simt_fail_allocations_after, LATE, DCSR_POLICY_SUM, true, 9);
+    run_short(simt_fail_allocations_after, READY, DCSR_POLICY_SUM, true, 300);
+    run_short(simt_fail_allocations_after, READY, DCSR_POLICY_SUM, true, 9);
+    run_short(simt_fail_allocations_after, HOST, DCSR_POLICY_SUM, true, 9);
     close_device();
 }
 #endif
+
+Test(memory, may_be_lacking_where_the_call_applies_few)
+{
+    open_device();
+    NEEDS_GPU();
+    static const struct {
+        source from;
+        size_t size;
+    } cases[] = {{READY, 300}, {READY, 60}, {READY, 9}, {HOST, 60}, {HOST, 9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int insert = 0; insert < 2; insert++)
+            run_short(dcsr_i_fail_allocations_after, cases[i].from, DCSR_POLICY_SUM, insert, cases[i].size);
+    close_device();
+}
 
 /* The root of 2^32 rows takes 16 MiB. */
 Test(resize, that_fails_fails_the_arrays_that_need_it)

@@ -167,6 +167,7 @@ static void hold(dcsr_matrix *matrix, oracle *model)
     bool begun = false;
     pthread_mutex_lock(&matrix->versions.lock);
     const void *given = matrix->value_size ? &value : NULL;
+    dcsr_i_ticket_has_waited();
     atomic_store(&matrix->queue.unread, 1000); /* as if nobody waited: this thread does not apply it itself */
     TEST_OK(dcsr_matrix_insert(matrix, 1, &one, &one, given, NULL));
     oracle_insert(model, 1, &one, &one, given);

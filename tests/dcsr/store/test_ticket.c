@@ -40,6 +40,26 @@ Test(ticket, says_that_its_change_is_in)
     test_close(context);
 }
 
+/* Small changes are applied by the calls, for as long as somebody waits for them: with tickets, too. */
+Test(ticket, that_is_waited_for_each_time_is_done_when_it_is_given)
+{
+    enum { CHANGES = 30 };
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix;
+    const dcsr_matrix_options options = {.defragmentation = DCSR_DEFRAGMENT_OFF}; /* none takes the turn */
+    TEST_OK(dcsr_matrix_create(&matrix, context, DCSR_FP64, CHANGES, 3, &options));
+    for (uint64_t i = 0; i < CHANGES; i++) {
+        dcsr_ticket *ticket = insert_one(matrix, i, i % 3, 1);
+        bool done = false;
+        TEST_OK(dcsr_ticket_poll(ticket, &done));
+        cr_assert(done, "change %d", (int)i);
+        TEST_OK(dcsr_ticket_wait(ticket));
+        dcsr_ticket_destroy(ticket);
+    }
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 Test(ticket, can_be_polled_until_it_is_done)
 {
     dcsr_context *context = test_context(1);

@@ -1,0 +1,138 @@
+/* insert_room_cuda.c: the room that is taken for a batch before it is known what it needs: places, slots for pages, a
+ * root, lists; as much as batches of its kind have needed of late. */
+#include "dcsr/store/cuda/insert_cuda.h"
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The slots that are free, or some more, up to `most`. */
+static uint32_t likely_slots(const dcsr_i_cuda_insertion *b, const dcsr_i_cuda_slots *slots, uint64_t most)
+{
+    enum { SOME = 64 };
+    const uint32_t idle = dcsr_i_cuda_slots_idle(slots, b->matrix);
+    return (uint32_t)least_of(most, idle > SOME ? idle : SOME);
+}
+
+/* As many as batches needed of late and a quarter more; `first` for each entry where there has been none. */
+static uint64_t likely(const dcsr_i_cuda_insertion *b, double needed, double first)
+{
+    enum { SOME = 64 };
+    return (uint64_t)((double)b->device.most * (needed > 0 ? 1.25 * needed : first)) + SOME;
+}
+
+dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b)
+{
+    const dcsr_i_cuda_store *store = b->matrix->cuda;
+    const dcsr_i_cuda_needs *seen = &store->seen[b->operation->kind == DCSR_I_REMOVE];
+    const uint64_t pages = b->device.most_pages, segments = (uint64_t)b->matrix->segments_per_row;
+    const uint64_t rows = least_of(b->device.most_rows, DCSR_CUDA_MOST_CLAIMED);
+    dcsr_i_cuda_room_for room = {.places = b->device.most,
+                                 .pages = likely_slots(b, &store->row_pages, pages),
+                                 .segments = likely_slots(b, &store->segment_pages, pages * segments)};
+    if (b->device.bulk) return room;
+    room.places = likely(b, seen->places, 3);
+    room.moving = least_of(rows, likely(b, seen->moving, 1));
+    if (b->merges) room.tails = least_of(rows * DCSR_CUDA_LONGEST_TAIL, likely(b, seen->tails, 4));
+    if (b->very_few) room.tails = least_of(room.tails, DCSR_CUDA_FEW_TAILS);
+    return room;
+}
+
+/* The most of late, which is forgotten by and by. */
+static void note(double *seen, uint64_t needed, uint64_t entries)
+{
+    const double now = (double)needed / (double)entries;
+    *seen = now > 0.9 * *seen ? now : 0.9 * *seen;
+}
+
+void dcsr_i_cuda_note_needs(dcsr_i_cuda_insertion *b)
+{
+    dcsr_i_cuda_needs *seen = &b->matrix->cuda->seen[b->operation->kind == DCSR_I_REMOVE];
+    note(&seen->places, b->plan.places, b->device.most);
+    note(&seen->moving, b->plan.moving, b->device.most);
+    note(&seen->tails, b->plan.tails, b->device.most);
+}
+
+dcsr_i_cuda_room_for dcsr_i_cuda_needed_room(const dcsr_i_cuda_insertion *b)
+{
+    return (dcsr_i_cuda_room_for){.places = b->plan.places,
+                                  .moving = b->plan.moving,
+                                  .tails = b->plan.tails,
+                                  .pages = b->counts.pages,
+                                  .segments = b->plan.segments};
+}
+
+/* For rows that move. */
+static dcsr_status take_moves(dcsr_i_cuda_insertion *b)
+{
+    dcsr_i_cuda_batch *device = &b->device;
+    dcsr_i_cuda_moves *moves = &device->moves;
+    const uint64_t moving = device->room.moving;
+    *moves = (dcsr_i_cuda_moves){.blocks = dcsr_i_arena_blocks(&b->matrix->arena),
+                                 .shift = dcsr_i_arena_shift(&b->matrix->arena)};
+    if (!moving || b->very_few) return DCSR_OK;
+    const size_t of_row = sizeof(dcsr_i_cuda_mover) + 3 * sizeof(uint64_t), of_tail = sizeof(uint32_t);
+    DCSR_TRY(dcsr_i_cuda_scratch_expect(&b->scratch,
+                                        moving * of_row + (device->room.tails + moves->blocks) * of_tail, 6));
+    moves->list = dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->list);
+    moves->to = dcsr_i_cuda_insertion_take(b, moving, sizeof *moves->to);
+    moves->offsets = dcsr_i_cuda_insertion_take(b, moving + 1, sizeof *moves->offsets);
+    moves->freed = dcsr_i_cuda_insertion_take(b, moves->blocks, sizeof *moves->freed);
+    if (!moves->list || !moves->to || !moves->offsets || !moves->freed) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (b->merges) {
+        device->tails = dcsr_i_cuda_insertion_take(b, device->room.tails, sizeof *device->tails);
+        device->movers = dcsr_i_cuda_insertion_take(b, moving, sizeof *device->movers);
+        if (!device->tails || !device->movers) return DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    return DCSR_OK;
+}
+
+/* What is told, behind it what is freed of each block, and slots. */
+uint32_t *dcsr_i_cuda_freed_of(const dcsr_i_cuda_insertion *b)
+{
+    return (uint32_t *)((char *)b->told + dcsr_i_cuda_report_size(b->device.room.pages));
+}
+
+size_t dcsr_i_cuda_freed_size(const dcsr_i_cuda_insertion *b)
+{
+    return b->device.room.moving ? b->device.moves.blocks * sizeof(uint32_t) : 0;
+}
+
+static dcsr_status take_landing(dcsr_i_cuda_insertion *b, uint32_t **slots)
+{
+    const dcsr_i_cuda_room_for *room = &b->device.room;
+    const size_t told = dcsr_i_cuda_report_size(room->pages) + dcsr_i_cuda_freed_size(b);
+    b->told = dcsr_i_cuda_landing(b->stream, told + ((size_t)room->pages + room->segments) * sizeof **slots);
+    if (!b->told) return DCSR_ERROR_OUT_OF_MEMORY;
+    *slots = (uint32_t *)((char *)b->told + told);
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_i_cuda_take_room(dcsr_i_cuda_insertion *b, const dcsr_i_cuda_room_for *room, bool likely)
+{
+    enum { SOME = 1 << 16 };
+    dcsr_i_arena *arena = &b->matrix->arena;
+    const uint64_t version = b->base->version + 1, places = room->places;
+    b->device.room = *room;
+    DCSR_TRY(dcsr_i_arena_take_some(arena, places, likely ? 2 * places + SOME : places, version,
+                                    &b->device.begin, &b->device.room.places));
+    uint32_t *slots;
+    dcsr_status status = take_moves(b);
+    if (status == DCSR_OK && !b->very_few) {
+        b->device.copied = dcsr_i_cuda_insertion_take(b, room->pages, sizeof *b->device.copied);
+        if (!b->device.copied) status = DCSR_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == DCSR_OK) status = take_landing(b, &slots);
+    if (status == DCSR_OK)
+        status = dcsr_i_cuda_build_ahead(&b->build, room->pages, room->segments, slots, version,
+                                         room->moving ? b->device.moves.blocks : 0);
+    if (status != DCSR_OK) dcsr_i_arena_untake(arena, b->device.begin, b->device.room.places, 0);
+    return status;
+}
+
+void dcsr_i_cuda_give_room(dcsr_i_cuda_insertion *b)
+{
+    dcsr_i_cuda_build_undo(&b->build);
+    dcsr_i_arena_untake(&b->matrix->arena, b->device.begin, b->device.room.places, 0);
+}
