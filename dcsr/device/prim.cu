@@ -2,7 +2,6 @@
  */
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/combine.cuh"
-#include "dcsr/device/merge_sort.cuh"
 #include "dcsr/device/prim.cuh"
 #include "dcsr/device/reduce.cuh"
 
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 #else
+#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
@@ -191,9 +191,38 @@ struct combining {
 };
 } // namespace
 
+/* Some thousand keys are sorted by merging: a radix sort has a launch of 12 us at least for every 8 bits, merging two
+ * short ones for each doubling beyond a block's tile. Fewer are one tile of the radix sort, too. */
+enum { LEAST_MERGED = 2049, MOST_MERGED = 1 << 18 };
+
+static bool is_merged(uint64_t n)
+{
+    return n >= LEAST_MERGED && n <= MOST_MERGED;
+}
+
+namespace
+{
+/* Compares what radix sorts look at. */
+template <class T> struct by_bits {
+    int low;
+    T mask;
+    by_bits(int low_bit, int high_bit)
+        : low(low_bit),
+          mask(high_bit - low_bit < (int)sizeof(T) * 8 ? ((T)1 << (high_bit - low_bit)) - 1 : (T)-1)
+    {
+    }
+    __device__ bool operator()(T a, T b) const { return (a >> low & mask) < (b >> low & mask); }
+};
+} // namespace
+
 static dcsr_status sort_keys(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64_t **keys_spare, uint64_t n,
                              int low_bit, int high_bit)
 {
+    if (is_merged(n))
+        return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceMergeSort::StableSortKeys(
+                memory, bytes, *keys, n, by_bits<uint64_t>(low_bit, high_bit), dcsr_i_cuda_raw(stream));
+        });
     cub::DoubleBuffer<uint64_t> k(*keys, *keys_spare);
     DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceRadixSort::SortKeys(memory, bytes, k, n, low_bit, high_bit,
@@ -208,6 +237,11 @@ template <class T>
 static dcsr_status sort_pairs(dcsr_i_cuda_stream *stream, T **keys, T **keys_spare, T **payload,
                               T **payload_spare, uint64_t n, int low_bit, int high_bit)
 {
+    if (is_merged(n))
+        return dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
+            return cub::DeviceMergeSort::StableSortPairs(
+                memory, bytes, *keys, *payload, n, by_bits<T>(low_bit, high_bit), dcsr_i_cuda_raw(stream));
+        });
     cub::DoubleBuffer<T> k(*keys, *keys_spare), p(*payload, *payload_spare);
     DCSR_TRY(dcsr_i_cuda_with_memory(stream, [&](void *memory, size_t &bytes) {
         return cub::DeviceRadixSort::SortPairs(memory, bytes, k, p, n, low_bit, high_bit,
@@ -256,14 +290,6 @@ dcsr_status dcsr_i_cuda_sort(dcsr_i_cuda_stream *stream, uint64_t **keys, uint64
                              int high_bit)
 {
     if (n < 2 || low_bit >= high_bit) return DCSR_OK;
-    if (dcsr_i_cuda_merge_sorts(n, high_bit - low_bit)) {
-        dcsr_i_cuda_to_sort sort = {*keys, *keys_spare, nullptr, nullptr, n, low_bit, high_bit - low_bit};
-        if (payload) sort.payload = *payload, sort.payload_spare = *payload_spare;
-        dcsr_i_cuda_merge_sort(stream, &sort);
-        *keys = sort.keys, *keys_spare = sort.keys_spare;
-        if (payload) *payload = sort.payload, *payload_spare = sort.payload_spare;
-        return DCSR_OK;
-    }
     return payload ? sort_pairs(stream, keys, keys_spare, payload, payload_spare, n, low_bit, high_bit)
                    : sort_keys(stream, keys, keys_spare, n, low_bit, high_bit);
 }
