@@ -82,25 +82,6 @@ static void use_mapping(dcsr_i_arena *arena)
     arena->values = arena->space->value_memory.start;
 }
 
-void dcsr_i_space_init(dcsr_i_space *space, dcsr_context *context, void (*free)(dcsr_i_space *space))
-{
-    *space = (dcsr_i_space){.context = context, .free = free, .block_capacity = 1};
-    space->block = &space->first;
-    atomic_init(&space->references, 1);
-    pthread_mutex_init(&space->lock, NULL);
-}
-
-void dcsr_i_space_release(dcsr_i_space *space)
-{
-    if (atomic_fetch_sub(&space->references, 1) != 1) return;
-    if (space->block != &space->first)
-        dcsr_i_free(space->context, DCSR_I_MATRIX, space->block, space->block_capacity, sizeof *space->block);
-    dcsr_i_mapping_release(&space->column_memory);
-    dcsr_i_mapping_release(&space->value_memory);
-    pthread_mutex_destroy(&space->lock);
-    if (space->free) space->free(space);
-}
-
 dcsr_status dcsr_i_arena_init(dcsr_i_arena *arena, dcsr_i_space *space, size_t value_size)
 {
     dcsr_context *context = space->context;
@@ -458,12 +439,24 @@ dcsr_status dcsr_i_arena_take_some(dcsr_i_arena *arena, uint64_t least, uint64_t
     return dcsr_i_arena_take(arena, *entries, version, begin);
 }
 
+/* Ends the open extent where another change like the latest would find half as much again as that one took; but after
+ * a sixteenth of what is in use at most, as blocks of their own are as good for what is larger. */
+static void close_rest(dcsr_i_arena *arena, uint64_t latest)
+{
+    const uint64_t enough = latest + latest / 2, most = arena->used / 16;
+    const uint64_t end = blocks_for(arena, arena->open + (enough < most ? enough : most)) << arena->shift;
+    if (end >= arena->open_end) return;
+    give_locked(arena, end, arena->open_end - end);
+    arena->open_end = end;
+}
+
 void dcsr_i_arena_untake(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t used)
 {
     pthread_mutex_lock(&arena->space->lock);
     assert(arena->open == begin + entries && used <= entries);
     arena->open = begin + used;
     forbid(arena, arena->open, entries - used);
+    close_rest(arena, used);
     pthread_mutex_unlock(&arena->space->lock);
 }
 

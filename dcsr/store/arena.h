@@ -139,7 +139,8 @@ dcsr_status dcsr_i_arena_take(dcsr_i_arena *arena, uint64_t entries, uint64_t ve
  * open extent has them, up to `most`. */
 dcsr_status dcsr_i_arena_take_some(dcsr_i_arena *arena, uint64_t least, uint64_t most, uint64_t version,
                                    uint64_t *begin, uint64_t *entries);
-/* Of the places that were taken last, gives back those from `used` on, to be taken next. By who took them. */
+/* Of the places that were taken last, gives back those from `used` on: to be taken next, as far as another such change
+ * is likely to take them. By who took them. */
 void dcsr_i_arena_untake(dcsr_i_arena *arena, uint64_t begin, uint64_t entries, uint64_t used);
 /* The same from blocks of its own, so that nothing else shares them; foreign marks them as a view's. */
 dcsr_status dcsr_i_arena_take_blocks(dcsr_i_arena *arena, uint64_t entries, uint64_t version, bool foreign,

@@ -1,5 +1,26 @@
-/* arena_info.c: what an arena tells about its places and its memory (arena.h). */
+/* arena_info.c: the spaces of arenas, and what an arena tells about its places and its memory (arena.h). */
 #include "dcsr/store/arena.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/base/runtime.h"
+
+void dcsr_i_space_init(dcsr_i_space *space, dcsr_context *context, void (*free)(dcsr_i_space *space))
+{
+    *space = (dcsr_i_space){.context = context, .free = free, .block_capacity = 1};
+    space->block = &space->first;
+    atomic_init(&space->references, 1);
+    pthread_mutex_init(&space->lock, NULL);
+}
+
+void dcsr_i_space_release(dcsr_i_space *space)
+{
+    if (atomic_fetch_sub(&space->references, 1) != 1) return;
+    if (space->block != &space->first)
+        dcsr_i_free(space->context, DCSR_I_MATRIX, space->block, space->block_capacity, sizeof *space->block);
+    dcsr_i_mapping_release(&space->column_memory);
+    dcsr_i_mapping_release(&space->value_memory);
+    pthread_mutex_destroy(&space->lock);
+    if (space->free) space->free(space);
+}
 
 uint64_t dcsr_i_arena_born_locked(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
 {

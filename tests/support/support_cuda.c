@@ -30,11 +30,12 @@ static int pieces(dcsr_view *view, uint64_t row, const uint32_t **first)
     const dcsr_i_rows *rows = dcsr_i_view_rows(view);
     dcsr_context *context = dcsr_i_view_context(view);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    dcsr_i_cuda_pieces found, *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof found);
+    dcsr_i_cuda_pieces found;
+    dcsr_i_cuda_row *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *there);
     cr_assert_not_null(there);
-    dcsr_i_cuda_find_pieces(stream, &rows->device, row, there);
-    dcsr_i_cuda_copy(stream, &found, there, sizeof found);
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof found);
+    dcsr_i_cuda_find_row(stream, &rows->device, row, 0, there);
+    dcsr_i_cuda_copy(stream, &found, &there->pieces, sizeof found);
+    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, 1, sizeof *there);
     finish(context, stream);
     if (first) *first = rows->device.columns + found.begin[0];
     return (int)found.count;

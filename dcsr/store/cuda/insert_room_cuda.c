@@ -32,7 +32,9 @@ dcsr_i_cuda_room_for dcsr_i_cuda_likely_room(const dcsr_i_cuda_insertion *b)
                                  .pages = likely_slots(b, &store->row_pages, pages),
                                  .segments = likely_slots(b, &store->segment_pages, pages * segments)};
     if (b->device.bulk) return room;
-    room.places = likely(b, seen->places, 3);
+    /* What is merged has no slack: all rows may move, and no more than that. */
+    const uint64_t all = (b->base->stored + b->device.most) * (b->merges ? 1 : 2);
+    room.places = least_of(likely(b, seen->places, 3), all);
     room.moving = least_of(rows, likely(b, seen->moving, 1));
     if (b->merges) room.tails = least_of(rows * DCSR_CUDA_LONGEST_TAIL, likely(b, seen->tails, 4));
     if (b->very_few) room.tails = least_of(room.tails, DCSR_CUDA_FEW_TAILS);

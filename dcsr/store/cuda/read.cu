@@ -58,16 +58,27 @@ static __global__ void answer(dcsr_i_cuda_rows rows, int policy, dcsr_i_cuda_que
     }
 }
 
-static __global__ void find_pieces(dcsr_i_cuda_rows rows, uint64_t row, dcsr_i_cuda_pieces *pieces)
+/* By one block of threads. */
+static __global__ void find_row(dcsr_i_cuda_rows rows, uint64_t row, uint64_t entries, dcsr_i_cuda_row *found)
 {
-    if (dcsr_i_cuda_first()) return;
-    uint64_t count = 0;
+    const uint64_t size = rows.value_size;
+    uint64_t count = 0, before = 0;
     dcsr_i_cuda_for_pieces(rows, row, [&](uint64_t begin, uint64_t length) {
-        pieces->begin[count] = begin;
-        pieces->length[count++] = length;
+        const uint64_t left = before < entries ? entries - before : 0, here = length < left ? length : left;
+        for (uint64_t i = threadIdx.x; i < here; i += blockDim.x)
+            found->columns[before + i] = rows.columns[begin + i];
+        for (uint64_t i = threadIdx.x; i < here * size; i += blockDim.x)
+            found->values[before * size + i] = rows.values[begin * size + i];
+        if (threadIdx.x == 0) {
+            found->pieces.begin[count] = begin;
+            found->pieces.length[count] = length;
+        }
+        before += length;
+        count++;
     });
-    pieces->count = count;
-    for (; count < DCSR_MAX_SEGMENTS; count++) pieces->begin[count] = pieces->length[count] = 0;
+    if (threadIdx.x) return;
+    found->pieces.count = count;
+    for (; count < DCSR_MAX_SEGMENTS; count++) found->pieces.begin[count] = found->pieces.length[count] = 0;
 }
 
 /* ---- Measures ---- */
@@ -133,10 +144,11 @@ void dcsr_i_cuda_answer(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows
     dcsr_i_cuda_launch_warps(stream, answer, n, *rows, (int)fold, questions, n);
 }
 
-void dcsr_i_cuda_find_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t row,
-                             dcsr_i_cuda_pieces *pieces)
+void dcsr_i_cuda_find_row(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t row,
+                          uint64_t entries, dcsr_i_cuda_row *found)
 {
-    dcsr_i_cuda_launch_with(dcsr_i_cuda_policy{32, 1}, stream, find_pieces, 1, *rows, row, pieces);
+    dcsr_i_cuda_launch_blocks(stream, find_row, 1, (int)dcsr_i_cuda_threads(of_a_block), 0, *rows, row,
+                              entries, found);
 }
 
 void dcsr_i_cuda_measure_shares(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,

@@ -55,29 +55,12 @@ dcsr_status dcsr_i_cuda_look_up(dcsr_context *context, const dcsr_i_rows *rows, 
 
 /* ---- A row ---- */
 
-static dcsr_status find_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows, uint64_t row,
-                               dcsr_i_cuda_pieces *pieces)
-{
-    dcsr_i_cuda_pieces *device = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, 1, sizeof *device);
-    if (!device) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_pieces *host = dcsr_i_cuda_landing(stream, sizeof *host);
-    if (host) {
-        dcsr_i_cuda_find_pieces(stream, &rows->device, row, device);
-        dcsr_i_cuda_copy(stream, host, device, sizeof *host);
-    }
-    dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, device, 1, sizeof *device);
-    DCSR_TRY(dcsr_i_cuda_wait(stream, "reading a row"));
-    *pieces = *host;
-    return DCSR_OK;
-}
-
-/* Copies up to `capacity` entries of the pieces; returns how many there are. */
-static uint64_t copy_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows,
-                            const dcsr_i_cuda_pieces *pieces, uint64_t capacity, uint32_t *columns,
-                            char *values)
+/* Copies up to `capacity` entries of the pieces. */
+static void copy_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows, const dcsr_i_cuda_pieces *pieces,
+                        uint64_t capacity, uint32_t *columns, char *values)
 {
     size_t size = dcsr_type_size(rows->type);
-    uint64_t done = 0, all = 0;
+    uint64_t done = 0;
     for (uint64_t k = 0; k < pieces->count; k++) {
         uint64_t begin = pieces->begin[k], length = pieces->length[k];
         uint64_t take = capacity - done < length ? capacity - done : length;
@@ -86,9 +69,29 @@ static uint64_t copy_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows,
         if (values)
             dcsr_i_cuda_copy(stream, values + done * size, rows->device.values + begin * size, take * size);
         done += take;
-        all += length;
     }
-    return all;
+}
+
+/* A short row comes with the answer where it is: one launch and one wait. A longer one is copied from there. */
+static dcsr_status read_row(dcsr_i_cuda_stream *stream, const dcsr_i_rows *rows, uint64_t row,
+                            uint64_t capacity, uint32_t *columns, char *values, uint64_t *length)
+{
+    dcsr_i_cuda_row *found = dcsr_i_cuda_landing(stream, sizeof *found);
+    const uint64_t first = capacity < DCSR_CUDA_READ_ENTRIES ? capacity : DCSR_CUDA_READ_ENTRIES;
+    if (found) dcsr_i_cuda_find_row(stream, &rows->device, row, first, found);
+    DCSR_TRY(dcsr_i_cuda_wait(stream, "reading a row"));
+    uint64_t all = 0;
+    for (uint64_t k = 0; k < found->pieces.count; k++) all += found->pieces.length[k];
+    const uint64_t taken = capacity < all ? capacity : all;
+    if (taken > first) {
+        copy_pieces(stream, rows, &found->pieces, capacity, columns, values);
+        DCSR_TRY(dcsr_i_cuda_wait(stream, "reading a row"));
+    } else if (taken) {
+        if (columns) memcpy(columns, found->columns, taken * sizeof *columns);
+        if (values) memcpy(values, found->values, taken * dcsr_type_size(rows->type));
+    }
+    *length = all;
+    return DCSR_OK;
 }
 
 dcsr_status dcsr_i_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows, uint64_t row,
@@ -96,13 +99,7 @@ dcsr_status dcsr_i_cuda_read_row(dcsr_context *context, const dcsr_i_rows *rows,
 {
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_i_cuda_pieces pieces;
-    dcsr_status status = find_pieces(stream, rows, row, &pieces);
-    if (status == DCSR_OK) {
-        uint64_t all = copy_pieces(stream, rows, &pieces, capacity, columns, values);
-        if (capacity) status = dcsr_i_cuda_wait(stream, "reading a row");
-        if (status == DCSR_OK) *length = all;
-    }
+    dcsr_status status = read_row(stream, rows, row, capacity, columns, values, length);
     dcsr_i_stream_return(context, stream);
     return status;
 }

@@ -1,6 +1,6 @@
 /* read_cuda.h: reading single entries, rows and measures on a device (internal; for C and for kernels).
  *
- * The arrays that kernels read and write are device memory. */
+ * The arrays that kernels read and write are device memory, unless something else is said. */
 #ifndef DCSR_READ_CUDA_H
 #define DCSR_READ_CUDA_H
 
@@ -29,8 +29,23 @@ typedef struct dcsr_i_cuda_pieces {
     uint64_t begin[DCSR_MAX_SEGMENTS], length[DCSR_MAX_SEGMENTS];
 } dcsr_i_cuda_pieces;
 
-void dcsr_i_cuda_find_pieces(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t row,
-                             dcsr_i_cuda_pieces *pieces);
+#ifdef DCSR_SIMT
+enum { DCSR_CUDA_READ_ENTRIES = 32 };
+#else
+enum { DCSR_CUDA_READ_ENTRIES = 1024 };
+#endif
+
+/* Where a row is, and its first entries, one behind the other. */
+typedef struct dcsr_i_cuda_row {
+    dcsr_i_cuda_pieces pieces;
+    uint32_t columns[DCSR_CUDA_READ_ENTRIES];
+    char values[8 * DCSR_CUDA_READ_ENTRIES];
+} dcsr_i_cuda_row;
+
+/* Finds a row and copies up to `entries` of its entries, DCSR_CUDA_READ_ENTRIES at most. `found` may be pinned memory,
+ * so that nothing but the launch has to be waited for. */
+void dcsr_i_cuda_find_row(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows, uint64_t row,
+                          uint64_t entries, dcsr_i_cuda_row *found);
 
 /* Rows are measured in shares of equally many, so that sums are taken in the same order whatever runs. */
 enum { DCSR_CUDA_MOST_SHARES = 1024 };

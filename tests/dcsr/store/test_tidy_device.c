@@ -2,7 +2,7 @@
  * maintenance.c). */
 #include "tests/support/support_device.h"
 #include "dcsr/base/alloc.h"
-#include "dcsr/store/store.h"
+#include "dcsr/store/cuda/store_cuda.h"
 #include <stdlib.h>
 
 /* A dozen blocks, which are smaller in the emulator. */
@@ -210,6 +210,69 @@ Test(tidying, that_fails_changes_nothing)
         cr_assert_eq(dcsr_i_arena_used(&g->matrix->arena), used);
     }
     dcsr_i_publish(g->matrix, result.table, result.limbo);
+    TEST_MATCHES(g->matrix, &g->model);
+    destroy(g);
+    close_device();
+}
+
+/* A batch takes ahead what it is likely to need, as batches of late did for each entry: of few entries in long rows
+ * much more than of many. */
+Test(tidying, a_large_batch_takes_no_more_than_all_rows_need)
+{
+    open_device();
+    NEEDS_GPU();
+    graph *g = make(DCSR_DEFRAGMENT_OFF);
+    for (uint64_t i = 0; i < 6; i++) {
+        for (uint64_t row = 0; row < 10; row++) add(g, 17 * row + i, WIDE - 1 - i);
+        put(g, true);
+    }
+    for (uint64_t i = 0; i < MOST / 10; i++)
+        add(g, test_random_below(&g->random, HIGH), test_random_below(&g->random, WIDE));
+    put(g, true);
+    dcsr_i_arena *arena = &g->matrix->arena;
+    const uint64_t stored = test_info(g->matrix).stored, top = dcsr_i_arena_blocks(arena)
+                                                               << dcsr_i_arena_shift(arena);
+    cr_assert_leq(top, 3 * stored, "%zu places for %zu entries", (size_t)top, (size_t)stored);
+    TEST_MATCHES(g->matrix, &g->model);
+    destroy(g);
+    close_device();
+}
+
+static dcsr_status tighten(graph *g)
+{
+    dcsr_i_cuda_enter(g->matrix->cuda->stream);
+    dcsr_status status = g->matrix->engine->tighten(g->matrix);
+    dcsr_i_cuda_leave(g->matrix->cuda->stream);
+    return status;
+}
+
+/* The old table is given back when the view that holds it goes. */
+Test(tidying, whole_defragmentation_that_fails_changes_nothing)
+{
+    open_device();
+    NEEDS_GPU();
+    graph *g = make(DCSR_DEFRAGMENT_OFF);
+    char why[TEST_WHY];
+    change_half(g, false);
+    change_half(g, true);
+    dcsr_view *view = test_view(g->matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    const uint64_t used = dcsr_i_arena_used(&g->matrix->arena), version = test_info(g->matrix).version;
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    for (int64_t n = 0; status != DCSR_OK; n++) {
+        cr_assert_eq(dcsr_i_arena_used(&g->matrix->arena), used);
+        cr_assert_eq(test_info(g->matrix).version, version);
+        dcsr_i_fail_allocations_after(n);
+        status = tighten(g);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(status == DCSR_OK || status == DCSR_ERROR_OUT_OF_MEMORY);
+    }
+    cr_assert(g->matrix->versions.current->contiguous);
+    cr_assert(test_view_matches(view, &g->model, 0, why), "%s", why);
+    const dcsr_i_cuda_slots *pages = &g->matrix->cuda->row_pages;
+    const uint32_t idle = dcsr_i_cuda_slots_idle(pages, g->matrix);
+    dcsr_view_destroy(view);
+    cr_assert_geq(dcsr_i_cuda_slots_idle(pages, g->matrix), idle + dcsr_i_cuda_page_count(HIGH));
+    cr_assert_eq(dcsr_i_arena_used(&g->matrix->arena), test_info(g->matrix).stored);
     TEST_MATCHES(g->matrix, &g->model);
     destroy(g);
     close_device();
