@@ -194,11 +194,12 @@ static bool plan_whole(const dcsr_i_batch *b, dcsr_i_group *g)
 }
 
 /* Whether all rows of a page move where so many do, which have so many entries: those are half of them, or so many rows
- * that the others cost less to move than to leave. */
+ * that the others cost less to move than to leave. Where few do the others stay: what differs between two versions is
+ * looked for in rows that have moved. */
 static bool has_most(const dcsr_i_row_page *page, uint64_t entries, uint64_t rows)
 {
     const uint64_t all = all_entries(page);
-    return 2 * entries >= all || rows * SPARSE >= all;
+    return 2 * entries >= all || (rows >= MANY && rows * SPARSE >= all);
 }
 
 /* Plans row by row. */
