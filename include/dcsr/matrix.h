@@ -50,7 +50,7 @@ DCSR_API const char *dcsr_type_name(dcsr_type type);
  *
  * Waiting batches may be joined, and their entries combined with one another before they meet what is stored.
  * That changes only sums of floating-point numbers, which are rounded in another order, so that their last
- * bits depend on how batches were joined. */
+ * bits depend on how batches were joined; on a GPU they are in any order, which may be another each time. */
 typedef enum dcsr_policy {
     DCSR_POLICY_DEFAULT = 0, /* any for pattern-only matrices, last for the others */
     DCSR_POLICY_KEEP,        /* the new entry is stored beside the old one; both count */
