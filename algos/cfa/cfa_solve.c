@@ -401,8 +401,9 @@ dcsr_status dcsr_cfa_solve(dcsr_cfa *cfa, dcsr_cfa_result *result)
 {
     if (!cfa) return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_cfa_solve: cfa is NULL");
     if (!cfa->is_begun)
-        return dcsr_thread_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                                "dcsr_cfa_solve: there is no program; add one with dcsr_cfa_add_file()");
+        return dcsr_thread_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "dcsr_cfa_solve: no expression has been added, so there is nothing to analyse");
     if (!cfa->solution) {
         cfa->solution = dcsr_context_allocate(cfa->context, 1, sizeof *cfa->solution);
         if (!cfa->solution) return dcsr_thread_status();
