@@ -54,6 +54,12 @@ void test_graph_free(test_graph *g)
     free(g->kept);
 }
 
+void test_same_for_all_views(test_graph *g, const void *result, size_t bytes)
+{
+    if (!g->kept) g->kept = memcpy(test_allocate(bytes + 1, 1), result, bytes);
+    cr_assert(!memcmp(g->kept, result, bytes), "%s: it depends on threads or views", g->name);
+}
+
 static test_graph from_coo(const char *name, bool symmetric, dcsr_coo *coo)
 {
     test_graph g = test_graph_from(name, symmetric, coo->rows, coo->nnz, coo->row_indices, coo->col_indices);

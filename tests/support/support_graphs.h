@@ -32,6 +32,8 @@ void test_on_graph(test_graph *g, test_graph_check check);
 /* The same for random and for structured graphs, directed ones too unless all are to be symmetric. A slow algorithm
  * may ask for graphs of at most so many vertices. */
 void test_on_graphs(bool symmetric, uint64_t most, test_graph_check check);
+/* In such a check: that this is what the graph's first view gave, which is kept with the graph. */
+void test_same_for_all_views(test_graph *g, const void *result, size_t bytes);
 /* Runs a call on a graph with allocations failing one after the other until it succeeds: meanwhile it says out of
  * memory, and leaves the `bytes` at `output`, zeros, as they are. */
 void test_graph_failures(dcsr_status (*call)(dcsr_view *view, void *output), size_t bytes);
