@@ -124,5 +124,5 @@ const dcsr_i_amg_engine dcsr_i_amg_cpu = {.open = open,
                                           .widen = dcsr_i_amg_widen,
                                           .gather = gather,
                                           .scatter = scatter,
-                                          .color = dcsr_i_amg_color,
+                                          .colour = dcsr_i_amg_colour,
                                           .find_extreme = find_extreme};

@@ -73,7 +73,7 @@ typedef struct dcsr_i_amg_engine {
     uint64_t (*find_wild)(dcsr_i_amg_hierarchy *h, uint64_t n, const double *x);
 
     /* ---- What cycles need besides the matrices ---- */
-    dcsr_status (*color)(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+    dcsr_status (*colour)(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
     /* The first row of A with an entry beyond `most` or a diagonal below `least`, in absolute value; as many as there
      * are: there is none. */
     uint64_t (*find_extreme)(dcsr_i_amg_hierarchy *h, const dcsr_i_amg_level *level, double most,

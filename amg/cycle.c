@@ -10,7 +10,7 @@
  * On a device these bytes are the same, and each pass is a launch: 2 s + 3 on a level, three more where W visits it
  * again, one on the last, none of which waits. A V-cycle for 7 points on 128^3, s = 2, moves 1.1 GB in some 25
  * launches, of which those for all but the first level take as long as launching them. Cycles in fp32 move two thirds
- * of that, with two launches more. A sweep of Gauss-Seidel is a launch for each color: 6 on the first level, 20 to 30
+ * of that, with two launches more. A sweep of Gauss-Seidel is a launch for each colour: 6 on the first level, 20 to 30
  * below; on small levels one for all. */
 #include "amg/amg_engine.h"
 #include <math.h>

@@ -151,10 +151,10 @@ typedef struct dcsr_i_amg_level {
     dcsr_i_amg_smoothing steps[DCSR_I_AMG_MOST_STEPS];
     int step_count;
     bool prepared; /* the next two, and matrices in fp32, belong to A, P and R as they are (prepare.c) */
-    dcsr_i_amg_array by_color, colors; /* for Gauss-Seidel: blocks (rows), and where each color begins */
-    dcsr_i_amg_array x, b, r, d, y;    /* a cycle's, and the setup's in between; of h->width columns */
-    dcsr_i_amg_array best[3];          /* of cycles that visit the level twice */
-    dcsr_i_amg_array inverse;          /* of the last level, row after row; none: smoothing must do */
+    dcsr_i_amg_array by_colour, colours; /* for Gauss-Seidel: blocks (rows), and where each colour begins */
+    dcsr_i_amg_array x, b, r, d, y;      /* a cycle's, and the setup's in between; of h->width columns */
+    dcsr_i_amg_array best[3];            /* of cycles that visit the level twice */
+    dcsr_i_amg_array inverse;            /* of the last level, row after row; none: smoothing must do */
     dcsr_amg_level told;
     /* Of the way to the next level, for updates: */
     double theta;               /* what strength was */
@@ -363,12 +363,12 @@ void dcsr_i_amg_plan_smoothing(dcsr_i_amg_level *level, const dcsr_i_amg_options
 dcsr_status dcsr_i_amg_take_vectors(dcsr_i_amg_hierarchy *h, int number, int width);
 /* The same for all levels, unless they are wide enough. */
 dcsr_status dcsr_i_amg_make_wide(dcsr_i_amg_hierarchy *h, int width);
-/* What cycles need besides the matrices: colors, A, P and R in fp32, as far as the options ask for them; for levels
+/* What cycles need besides the matrices: colours, A, P and R in fp32, as far as the options ask for them; for levels
  * that are not prepared. An update leaves the levels that it has changed unprepared, for the next solve
  * (prepare.c). */
 dcsr_status dcsr_i_amg_prepare(dcsr_i_amg_hierarchy *h);
-/* color.c: by_color and colors, new ones where there are some. */
-dcsr_status dcsr_i_amg_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+/* colour.c: by_colour and colours, new ones where there are some. */
+dcsr_status dcsr_i_amg_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 /* x = M^-1 b, one cycle from zero. x and b are of level 0 and do not overlap; fp64, of so many columns. Cycles
  * in fp32 divide each column of b by its norm, of which only the order of magnitude matters. */
 void dcsr_i_amg_precondition(dcsr_i_amg_hierarchy *h, int width, const double *norms, double *x,

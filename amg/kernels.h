@@ -31,8 +31,8 @@ struct dcsr_i_amg_kernels {
                          void *x);
     void (*smooth_step)(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level,
                         const dcsr_i_amg_smoothing *step, const void *b, const void *x, void *to);
-    /* Gauss-Seidel on all rows, color after color, in place; backward: in the opposite order. A color is of blocks of
-     * rows; on a device of rows. */
+    /* Gauss-Seidel on all rows, colour after colour, in place; backward: in the opposite order. A colour is of blocks
+     * of rows; on a device of rows. */
     void (*sweep)(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool backward, const void *b,
                   void *x);
     void (*dot)(const dcsr_i_amg_form *f, uint64_t n, const void *x, const void *y, double *xy);

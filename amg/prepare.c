@@ -52,7 +52,7 @@ static dcsr_status prepare_level(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *leve
         DCSR_I_AMG_TRY(narrow(&level->R, h));
     }
     if (h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL && !level->told.direct)
-        DCSR_I_AMG_TRY(h->engine->color(h, level));
+        DCSR_I_AMG_TRY(h->engine->colour(h, level));
     level->told.smoother_seconds += dcsr_i_amg_now() - start;
     level->prepared = true;
     return DCSR_OK;

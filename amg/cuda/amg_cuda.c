@@ -181,9 +181,9 @@ static void sweep(const dcsr_i_amg_form *f, const dcsr_i_amg_level *level, bool 
 {
     const dcsr_i_amg_cuda_form form = there(f);
     const dcsr_i_amg_cuda_sweep s = {.A = dcsr_i_amg_cuda_rows_of(&level->A.rows),
-                                     .by_color = level->by_color.data,
-                                     .begin = level->colors.data,
-                                     .colors = level->colors.count - 1,
+                                     .by_colour = level->by_colour.data,
+                                     .begin = level->colours.data,
+                                     .colours = level->colours.count - 1,
                                      .scale = level->scale.data,
                                      .b = b,
                                      .x = x,
@@ -368,6 +368,6 @@ const dcsr_i_amg_engine dcsr_i_amg_cuda = {.on_device = true,
                                            .widen = widen,
                                            .gather = gather,
                                            .scatter = scatter,
-                                           .color = dcsr_i_amg_cuda_color,
+                                           .colour = dcsr_i_amg_cuda_colour,
                                            .find_wild = find_wild,
                                            .find_extreme = find_extreme};

@@ -13,7 +13,7 @@ dcsr_status dcsr_i_amg_cuda_aggregate(dcsr_i_amg_partition *parts, dcsr_i_amg_hi
 dcsr_status dcsr_i_amg_cuda_prolongator(dcsr_i_amg_level *level, double *T, double *coarse,
                                         dcsr_i_amg_hierarchy *h, const dcsr_i_amg_graph *graph,
                                         const dcsr_i_amg_partition *parts, uint64_t vectors);
-dcsr_status dcsr_i_amg_cuda_color(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
+dcsr_status dcsr_i_amg_cuda_colour(dcsr_i_amg_hierarchy *h, dcsr_i_amg_level *level);
 
 /* amg_cuda.c: brings up to DCSR_I_AMG_CUDA_READ bytes from the device, and waits for them. Valid until the next call.
  * NULL where that failed, with h->failed set. */

@@ -18,7 +18,7 @@ enum {
     SUMS = DCSR_AMG_CUDA_SUMS,
     TOTALS = WIDTH * SUMS
 };
-/* Entries times columns of a level that one block of threads sweeps over, in one launch instead of one a color. */
+/* Entries times columns of a level that one block of threads sweeps over, in one launch instead of one a colour. */
 static const uint64_t SMALL = 1 << 15;
 
 typedef dcsr_i_amg_cuda_form form;
@@ -211,7 +211,7 @@ void dcsr_i_amg_cuda_smooth(const form *f, const dcsr_i_amg_cuda_step *s)
                            s->A.rows * f->width, *s, f->width);
 }
 
-/* Colors first to last - 1, in the order of the sweep; more than one by a single block of threads. */
+/* Colours first to last - 1, in the order of the sweep; more than one by a single block of threads. */
 template <class T>
 static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t first, uint64_t last)
 {
@@ -219,10 +219,10 @@ static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t fi
     const T *b = (const T *)s.b;
     T *x = (T *)s.x;
     for (uint64_t c = first; c < last; c++) {
-        const uint64_t color = s.backward ? s.colors - 1 - c : c, end = s.begin[color + 1];
+        const uint64_t colour = s.backward ? s.colours - 1 - c : c, end = s.begin[colour + 1];
         const uint64_t step = dcsr_i_cuda_block_step() * here.teams;
-        for (uint64_t k = s.begin[color] + dcsr_i_cuda_first_block() * here.teams; k < end; k += step) {
-            const uint64_t i = k + here.team < end ? s.by_color[k + here.team] : s.A.rows;
+        for (uint64_t k = s.begin[colour] + dcsr_i_cuda_first_block() * here.teams; k < end; k += step) {
+            const uint64_t i = k + here.team < end ? s.by_colour[k + here.team] : s.A.rows;
             const uint64_t at = i * t.width + here.column;
             const T product = times<T>(s.A, i, x, t, here);
             if (here.lane == 0 && i < s.A.rows) x[at] += (T)s.scale[i] * (b[at] - product);
@@ -231,15 +231,15 @@ static __global__ void gauss_seidel(dcsr_i_amg_cuda_sweep s, team t, uint64_t fi
     }
 }
 
-/* How many rows a color has is known on the device alone: blocks for twice the mean are there, others do more. */
+/* How many rows a colour has is known on the device alone: blocks for twice the mean are there, others do more. */
 void dcsr_i_amg_cuda_gauss_seidel(const form *f, const dcsr_i_amg_cuda_sweep *s)
 {
     const team t = team_of(f, s->A);
     const bool small = s->A.nnz * f->width <= SMALL;
     const int threads = threads_of(small ? 1024 : THREADS);
-    const uint64_t each = small ? s->colors : 1, size = 2 * s->A.rows * t.width * t.lanes;
-    const uint64_t blocks = small ? 1 : blocks_of(size, s->colors * (uint64_t)threads);
-    for (uint64_t c = 0; c < s->colors; c += each)
+    const uint64_t each = small ? s->colours : 1, size = 2 * s->A.rows * t.width * t.lanes;
+    const uint64_t blocks = small ? 1 : blocks_of(size, s->colours * (uint64_t)threads);
+    for (uint64_t c = 0; c < s->colours; c += each)
         dcsr_i_cuda_launch_blocks(f->stream, f->narrow ? gauss_seidel<float> : gauss_seidel<double>, blocks,
                                   threads, 0, *s, t, c, c + each);
 }

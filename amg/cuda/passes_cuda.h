@@ -65,13 +65,14 @@ typedef struct dcsr_i_amg_cuda_step {
 } dcsr_i_amg_cuda_step;
 void dcsr_i_amg_cuda_smooth(const dcsr_i_amg_cuda_form *f, const dcsr_i_amg_cuda_step *s);
 
-/* x_i += scale_i (b - A x)_i, for the rows of one color after those of another: those of color c are by_color[begin[c]]
- * to by_color[begin[c + 1] - 1], and have no entry in each other's columns. backward: from the last color on. */
+/* x_i += scale_i (b - A x)_i, for the rows of one colour after those of another: those of colour c are by_colour
+ * [begin[c]] to by_colour[begin[c + 1] - 1], and have no entry in each other's columns. backward: from the last
+ * colour on. */
 typedef struct dcsr_i_amg_cuda_sweep {
     dcsr_i_amg_cuda_rows A;
-    const uint32_t *by_color;
+    const uint32_t *by_colour;
     const uint64_t *begin;
-    uint64_t colors;
+    uint64_t colours;
     const double *scale;
     const void *b;
     void *x;

@@ -99,27 +99,27 @@ void dcsr_i_amg_cuda_reach(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_pro
 /* Fills offsets, columns and values. */
 void dcsr_i_amg_cuda_fill_rows(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_prolongation *p);
 
-/* ---- color.cu ---- */
+/* ---- colour.cu ---- */
 
-/* Rows without a color after a round: those that wait, and those for which the window has none. */
-typedef struct dcsr_i_amg_cuda_uncolored {
+/* Rows without a colour after a round: those that wait, and those for which the window has none. */
+typedef struct dcsr_i_amg_cuda_uncoloured {
     uint64_t waiting, later;
-} dcsr_i_amg_cuda_uncolored;
-/* What is known of rows: color.c says what the colors are. */
-typedef struct dcsr_i_amg_cuda_coloring {
+} dcsr_i_amg_cuda_uncoloured;
+/* What is known of rows: colour.c says what the colours are. */
+typedef struct dcsr_i_amg_cuda_colouring {
     dcsr_i_amg_cuda_rows A;
     uint64_t seed;
-    uint32_t *color, *number; /* number[i] = i, to be sorted by color */
-    uint32_t *waited;         /* the last round in which a row had to wait, from 1 on */
-    uint64_t *taken;          /* the colors of the window that neighbours have */
-    dcsr_i_amg_cuda_uncolored *left;
-} dcsr_i_amg_cuda_coloring;
-void dcsr_i_amg_cuda_begin_coloring(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_coloring *c);
+    uint32_t *colour, *number; /* number[i] = i, to be sorted by colour */
+    uint32_t *waited;          /* the last round in which a row had to wait, from 1 on */
+    uint64_t *taken;           /* the colours of the window that neighbours have */
+    dcsr_i_amg_cuda_uncoloured *left;
+} dcsr_i_amg_cuda_colouring;
+void dcsr_i_amg_cuda_begin_colouring(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_colouring *c);
 /* Before the rounds of each window. */
-void dcsr_i_amg_cuda_begin_window(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_coloring *c);
-/* A round, for colors from `base` on; none waits: nothing changes. */
-void dcsr_i_amg_cuda_color_round(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_coloring *c, uint32_t base,
-                                 uint32_t round);
+void dcsr_i_amg_cuda_begin_window(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_colouring *c);
+/* A round, for colours from `base` on; none waits: nothing changes. */
+void dcsr_i_amg_cuda_colour_round(dcsr_i_cuda_stream *stream, const dcsr_i_amg_cuda_colouring *c,
+                                  uint32_t base, uint32_t round);
 
 #ifdef __cplusplus
 }

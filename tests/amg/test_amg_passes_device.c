@@ -238,26 +238,26 @@ Test(amg_passes_device, passes_over_long_rows_are_those_of_the_cpu)
 
 /* ---- Sweeps ---- */
 
-/* The same in a loop over rows, color after color; y begins as y, for right-hand sides b. */
+/* The same in a loop over rows, colour after colour; y begins as y, for right-hand sides b. */
 static double *expected_sweep(const problem *p, work *w, bool backward)
 {
-    const uint64_t n = w->rows, colors = w->level->colors.count - 1, width = (uint64_t)w->form.width;
-    uint32_t *by_color = test_allocate(n, sizeof *by_color);
-    uint64_t *begins = test_allocate(colors + 1, sizeof *begins);
+    const uint64_t n = w->rows, colours = w->level->colours.count - 1, width = (uint64_t)w->form.width;
+    uint32_t *by_colour = test_allocate(n, sizeof *by_colour);
+    uint64_t *begins = test_allocate(colours + 1, sizeof *begins);
     const size_t size = size_of(w->form.type);
     void *values = test_allocate(2 * n * width, size);
     double *x = test_allocate(2 * n * width, sizeof *x), *b = x + n * width;
-    TEST_OK(w->h->engine->get(w->h, by_color, w->level->by_color.data, n * sizeof *by_color));
-    TEST_OK(w->h->engine->get(w->h, begins, w->level->colors.data, (colors + 1) * sizeof *begins));
+    TEST_OK(w->h->engine->get(w->h, by_colour, w->level->by_colour.data, n * sizeof *by_colour));
+    TEST_OK(w->h->engine->get(w->h, begins, w->level->colours.data, (colours + 1) * sizeof *begins));
     TEST_OK(w->h->engine->get(w->h, values, y_of(w), n * width * size));
     TEST_OK(w->h->engine->get(w->h, (char *)values + n * width * size, b_of(w), n * width * size));
     for (uint64_t k = 0; k < 2 * n * width; k++)
         x[k] = w->form.type == DCSR_FP32 ? (double)((float *)values)[k] : ((double *)values)[k];
-    for (uint64_t k = 0; k < colors; k++) {
-        const uint64_t color = backward ? colors - 1 - k : k;
-        for (uint64_t at = begins[color]; at < begins[color + 1]; at++)
+    for (uint64_t k = 0; k < colours; k++) {
+        const uint64_t colour = backward ? colours - 1 - k : k;
+        for (uint64_t at = begins[colour]; at < begins[colour + 1]; at++)
             for (uint64_t c = 0; c < width; c++) {
-                const uint64_t i = by_color[at];
+                const uint64_t i = by_colour[at];
                 double left = b[i * width + c], diagonal = 0;
                 for (uint64_t e = p->csr.offsets[i]; e < p->csr.offsets[i + 1]; e++) {
                     const double value = ((const double *)p->csr.values)[e];
@@ -267,14 +267,14 @@ static double *expected_sweep(const problem *p, work *w, bool backward)
                 x[i * width + c] += left / diagonal;
             }
     }
-    free(by_color);
+    free(by_colour);
     free(begins);
     free(values);
     return x;
 }
 
 /* Eight columns of the larger one are more than one launch does. */
-Test(amg_passes_device, sweeps_go_through_colors_in_order)
+Test(amg_passes_device, sweeps_go_through_colours_in_order)
 {
     NEEDS_GPU();
     static const char *const matrices[] = {"poisson2d5:9", "poisson2d9:25"};

@@ -113,13 +113,13 @@ Test(amg_ways, fp32_has_a_range)
     problem_end(&p);
 }
 
-/* Of the first level. Returns how many colors there are. */
-static uint64_t expect_colors(const problem *p)
+/* Of the first level. Returns how many colours there are. */
+static uint64_t expect_colours(const problem *p)
 {
     const dcsr_i_amg_level *level = &p->amg->hierarchy->level[0];
-    const uint64_t colors = level->colors.count - 1;
-    expect_colors_of(p, DCSR_I_AMG_TOGETHER, level->by_color.data, level->colors.data, colors);
-    return colors;
+    const uint64_t colours = level->colours.count - 1;
+    expect_colours_of(p, DCSR_I_AMG_TOGETHER, level->by_colour.data, level->colours.data, colours);
+    return colours;
 }
 
 Test(amg_ways, gauss_seidel)
@@ -133,17 +133,17 @@ Test(amg_ways, gauss_seidel)
     for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
         problem p = problem_generated(2, "poisson2d5:60");
         SOLVES(&p, settings[s], NULL, 100);
-        cr_assert_leq(expect_colors(&p), 6);
+        cr_assert_leq(expect_colours(&p), 6);
         problem_end(&p);
     }
     problem p = problem_diffusion(2, 60, everywhere, 1, 5);
     SOLVES(&p, "smoother=gauss-seidel", NULL, 40);
-    expect_colors(&p);
+    expect_colours(&p);
     problem_end(&p);
 }
 
-/* More colors than a word has bits, and entries whose mirror is not stored. */
-Test(amg_ways, many_colors)
+/* More colours than a word has bits, and entries whose mirror is not stored. */
+Test(amg_ways, many_colours)
 {
     for (int half = 0; half < 2; half++) {
         enum { BLOCKS = 150, ROWS = BLOCKS * DCSR_I_AMG_TOGETHER };
@@ -155,13 +155,13 @@ Test(amg_ways, many_colors)
                 if (i != j) put(&l, i * DCSR_I_AMG_TOGETHER, j * DCSR_I_AMG_TOGETHER, -1);
         problem p = problem_listed(context, &l);
         SOLVES(&p, "smoother=gauss-seidel", NULL, 20);
-        cr_assert_eq(expect_colors(&p), BLOCKS);
+        cr_assert_eq(expect_colours(&p), BLOCKS);
         problem_end(&p);
     }
 }
 
 /* What cycles have besides the matrices follows an update. */
-Test(amg_ways, updates_reach_copies_and_colors)
+Test(amg_ways, updates_reach_copies_and_colours)
 {
     static const char *const settings[] = {"precision=fp32", "smoother=gauss-seidel",
                                            "smoother=gauss-seidel precision=fp32 cycle=K"};
@@ -184,7 +184,7 @@ Test(amg_ways, updates_reach_copies_and_colors)
         cr_assert(p.report.outcome == DCSR_AMG_CONVERGED && p.report.iterations <= 20 &&
                       problem_residual(&p) <= 1.1e-8,
                   "%s: %d iterations", settings[s], (int)p.report.iterations);
-        if (strstr(settings[s], "gauss")) expect_colors(&p);
+        if (strstr(settings[s], "gauss")) expect_colours(&p);
         problem_end(&p);
     }
 }

@@ -15,7 +15,7 @@ Test(amg_ways_device, columns_are_solved_as_if_alone)
         expect_as_alone(ON_DEVICE, "poisson2d5:7", "solver=cg coarse_rows=10", cols[k]);
 }
 
-/* Sweeps over four columns of a matrix of this size are a launch for each color, those over one a single launch. */
+/* Sweeps over four columns of a matrix of this size are a launch for each colour, those over one a single launch. */
 Test(amg_ways_device, columns_share_every_method)
 {
     NEEDS_GPU();
@@ -143,25 +143,25 @@ Test(amg_ways_device, fp32_has_a_range)
 
 /* ---- Gauss-Seidel ---- */
 
-/* Of rows, on the first level. Returns how many colors there are. */
-static uint64_t expect_colors(const problem *p)
+/* Of rows, on the first level. Returns how many colours there are. */
+static uint64_t expect_colours(const problem *p)
 {
     const dcsr_i_amg_level *level = &p->amg->hierarchy->level[0];
-    const uint64_t n = level->by_color.count, colors = level->colors.count - 1;
-    uint32_t *by_color = test_allocate(n, sizeof *by_color);
-    uint64_t *begin = test_allocate(colors + 1, sizeof *begin);
+    const uint64_t n = level->by_colour.count, colours = level->colours.count - 1;
+    uint32_t *by_colour = test_allocate(n, sizeof *by_colour);
+    uint64_t *begin = test_allocate(colours + 1, sizeof *begin);
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(p->context);
-    dcsr_i_cuda_copy(stream, by_color, level->by_color.data, n * sizeof *by_color);
-    dcsr_i_cuda_copy(stream, begin, level->colors.data, (colors + 1) * sizeof *begin);
-    TEST_OK(dcsr_i_cuda_wait(stream, "colors"));
+    dcsr_i_cuda_copy(stream, by_colour, level->by_colour.data, n * sizeof *by_colour);
+    dcsr_i_cuda_copy(stream, begin, level->colours.data, (colours + 1) * sizeof *begin);
+    TEST_OK(dcsr_i_cuda_wait(stream, "colours"));
     dcsr_i_stream_return(p->context, stream);
-    expect_colors_of(p, 1, by_color, begin, colors);
-    free(by_color);
+    expect_colours_of(p, 1, by_colour, begin, colours);
+    free(by_colour);
     free(begin);
-    return colors;
+    return colours;
 }
 
-/* Colors are of rows here and of blocks on the cpu: iterations are nearly the same. */
+/* Colours are of rows here and of blocks on the cpu: iterations are nearly the same. */
 static void compare_sweeps(problem *here, problem *there, const char *settings, bool singular)
 {
     problem *const both[] = {here, there};
@@ -172,7 +172,7 @@ static void compare_sweeps(problem *here, problem *there, const char *settings, 
     cr_assert_leq(there->report.iterations, here->report.iterations + here->report.iterations / 4 + 1,
                   "%s: %d iterations, on the cpu %d", settings, (int)there->report.iterations,
                   (int)here->report.iterations);
-    expect_colors(there);
+    expect_colours(there);
 }
 
 static void end_both(problem *here, problem *there)
@@ -217,8 +217,8 @@ Test(amg_ways_device, gauss_seidel_for_difficult_matrices)
     free(B[1].values);
 }
 
-/* More colors than a word has bits, and entries whose mirror is not stored. */
-Test(amg_ways_device, many_colors)
+/* More colours than a word has bits, and entries whose mirror is not stored. */
+Test(amg_ways_device, many_colours)
 {
     NEEDS_GPU();
     for (int half = 0; half < 2; half++) {
@@ -229,7 +229,7 @@ Test(amg_ways_device, many_colors)
             for (uint64_t j = 0; j < (half ? i + 1 : ROWS); j++) put(&l, i, j, i == j ? 200 : -1);
         problem p = problem_listed(context, &l);
         SOLVES(&p, "smoother=gauss-seidel levels=2 coarse_rows=20", NULL, 20);
-        cr_assert_eq(expect_colors(&p), ROWS);
+        cr_assert_eq(expect_colours(&p), ROWS);
         problem_end(&p);
     }
 }
@@ -302,7 +302,7 @@ static void expect_as_set_up(const changing *c, const char *settings)
     free(B.values);
 }
 
-/* The copies in fp32 and the colors are those of the rows as they are now, wherever these have moved to. */
+/* The copies in fp32 and the colours are those of the rows as they are now, wherever these have moved to. */
 static void expect_prepared(const changing *c)
 {
     dcsr_i_amg_hierarchy *h = c->p.amg->hierarchy;
@@ -310,7 +310,7 @@ static void expect_prepared(const changing *c)
     problem now = c->p;
     TEST_OK(dcsr_amg_get_views(c->p.amg, 0, &A, NULL, NULL));
     TEST_OK(dcsr_view_get_csr_on_host(A, &now.csr));
-    if (h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL) expect_colors(&now);
+    if (h->options.smoother == DCSR_I_AMG_GAUSS_SEIDEL) expect_colours(&now);
     for (int l = 0; l < h->level_count && h->options.precision == DCSR_I_AMG_FP32; l++) {
         const dcsr_i_amg_matrix *m = &h->level[l].A;
         const uint64_t places = m->begins.data ? m->used : m->rows.nnz;
@@ -327,7 +327,7 @@ static void expect_prepared(const changing *c)
 }
 
 /* Values, a new entry, and one that goes. */
-Test(amg_ways_device, updates_reach_copies_and_colors)
+Test(amg_ways_device, updates_reach_copies_and_colours)
 {
     NEEDS_GPU();
     static const char *const settings[] = {"coarse_rows=12 precision=fp32",

@@ -1,4 +1,4 @@
-/* ways.h: several right-hand sides at once, and colors: what holds for them on every device. */
+/* ways.h: several right-hand sides at once, and colours: what holds for them on every device. */
 #ifndef DCSR_TESTS_AMG_WAYS_H
 #define DCSR_TESTS_AMG_WAYS_H
 
@@ -102,7 +102,7 @@ static inline void expect_as_alone(int threads, const char *generator, const cha
     problem_end(&p);
 }
 
-/* Whether block i of rows comes after block j where colors are chosen. */
+/* Whether block i of rows comes after block j where colours are chosen. */
 static inline bool comes_after(const problem *p, uint64_t i, uint64_t j)
 {
     const uint64_t seed = (uint64_t)p->amg->options.seed;
@@ -110,23 +110,23 @@ static inline bool comes_after(const problem *p, uint64_t i, uint64_t j)
     return mine != theirs ? mine < theirs : i < j;
 }
 
-/* Colors of blocks of so many rows. They are in order in each color, and each has the least color that no neighbour
- * has which comes before it: so no two neighbours have the same, and there is but one such coloring. */
-static inline void expect_colors_of(const problem *p, uint64_t together, const uint32_t *by_color,
-                                    const uint64_t *begin, uint64_t colors)
+/* Colours of blocks of so many rows. They are in order in each colour, and each has the least colour that no neighbour
+ * has which comes before it: so no two neighbours have the same, and there is but one such colouring. */
+static inline void expect_colours_of(const problem *p, uint64_t together, const uint32_t *by_colour,
+                                     const uint64_t *begin, uint64_t colours)
 {
     const uint64_t blocks = (p->csr.rows + together - 1) / together;
-    uint64_t *color = test_allocate(blocks, sizeof *color);
-    unsigned char *taken = test_allocate(blocks * colors, 1);
-    memset(taken, 0, blocks * colors);
-    for (uint64_t k = 0; k < blocks; k++) color[k] = UINT64_MAX;
-    cr_assert(begin[0] == 0 && begin[colors] == blocks);
-    for (uint64_t c = 0; c < colors; c++) {
+    uint64_t *colour = test_allocate(blocks, sizeof *colour);
+    unsigned char *taken = test_allocate(blocks * colours, 1);
+    memset(taken, 0, blocks * colours);
+    for (uint64_t k = 0; k < blocks; k++) colour[k] = UINT64_MAX;
+    cr_assert(begin[0] == 0 && begin[colours] == blocks);
+    for (uint64_t c = 0; c < colours; c++) {
         cr_assert_lt(begin[c], begin[c + 1]);
         for (uint64_t k = begin[c]; k < begin[c + 1]; k++) {
-            cr_assert(k == begin[c] || by_color[k - 1] < by_color[k]);
-            cr_assert_eq(color[by_color[k]], UINT64_MAX);
-            color[by_color[k]] = c;
+            cr_assert(k == begin[c] || by_colour[k - 1] < by_colour[k]);
+            cr_assert_eq(colour[by_colour[k]], UINT64_MAX);
+            colour[by_colour[k]] = c;
         }
     }
     for (uint64_t i = 0; i < p->csr.rows; i++)
@@ -134,14 +134,14 @@ static inline void expect_colors_of(const problem *p, uint64_t together, const u
             const uint64_t here = i / together, there = p->csr.col_indices[e] / together;
             if (here == there) continue;
             const bool after = comes_after(p, here, there);
-            taken[(after ? here : there) * colors + color[after ? there : here]] = 1;
+            taken[(after ? here : there) * colours + colour[after ? there : here]] = 1;
         }
     for (uint64_t k = 0; k < blocks; k++) {
         uint64_t least = 0;
-        while (taken[k * colors + least]) least++;
-        cr_assert(color[k] == least, "block %d has color %d, not %d", (int)k, (int)color[k], (int)least);
+        while (taken[k * colours + least]) least++;
+        cr_assert(colour[k] == least, "block %d has colour %d, not %d", (int)k, (int)colour[k], (int)least);
     }
-    free(color);
+    free(colour);
     free(taken);
 }
 
