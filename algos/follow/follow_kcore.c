@@ -20,7 +20,11 @@ enum { CORE, DEGREE, BEHIND, RISERS, LABEL, NEXT, PREVIOUS, FIRST, LAST, HEAP, L
 enum { RISER = 1, HEAPED = 2, LEAVES = 4 };
 #define NONE UINT32_MAX
 /* Labels begin in the middle; these many list ends fit on each side before all are given anew. */
+#ifdef DCSR_SIMT /* small, to be tried by small tests */
+static const uint64_t STEP = 4, MIDDLE = 1 << 7, LIMIT = 1 << 8;
+#else
 static const uint64_t STEP = UINT64_C(1) << 30, MIDDLE = UINT64_C(1) << 62, LIMIT = UINT64_C(1) << 63;
+#endif
 
 typedef struct cores {
     const dcsr_i_links *l;

@@ -129,6 +129,40 @@ Test(followers, of_shapes_edge_by_edge)
     }
 }
 
+/* Links of a small graph come and go for long: on the emulator the labels of the order, of which there are few, are
+ * spread and given anew. */
+Test(followers, of_cores_for_long)
+{
+    enum { N = 30, CHANGES = 8 };
+    bool is_there[N][N] = {{0}};
+    dcsr_context *context = test_context(1);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_PATTERN, N, N, DCSR_POLICY_ANY);
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
+    dcsr_follower *follower;
+    TEST_OK(dcsr_follow_kcore(&follower, view));
+    dcsr_view_destroy(view);
+    test_random random = {7};
+    for (int step = 0; step < TEST_SIZE(2000, 600, 300); step++) {
+        for (int i = 0; i < CHANGES; i++) {
+            const uint64_t u = test_random_below(&random, N), v = test_random_below(&random, N);
+            TEST_OK((is_there[u][v] ? dcsr_matrix_remove_one(matrix, u, v, NULL)
+                                    : dcsr_matrix_insert(matrix, 1, &u, &v, NULL, NULL)));
+            is_there[u][v] = !is_there[u][v];
+        }
+        uint32_t wanted[N];
+        dcsr_followed_cores found;
+        view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        TEST_OK(dcsr_follower_advance(follower, view, NULL));
+        TEST_OK(dcsr_follower_get_cores(follower, &found));
+        TEST_OK(dcsr_kcore(wanted, NULL, view, NULL));
+        cr_assert(!memcmp(found.core, wanted, sizeof wanted), "step %d", step);
+        dcsr_view_destroy(view);
+    }
+    dcsr_follower_destroy(follower);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+}
+
 Test(followers, are_what_is_computed_anew)
 {
     uint64_t anew[DCSR_FOLLOW_ANEW_COUNT] = {0};
