@@ -1,17 +1,10 @@
 /* work.c: the memory of one call. */
 #include "algos/closure/work.h"
 #include <string.h>
-#include <unistd.h>
-
-static uint64_t machine_memory(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
-}
 
 void dcsr_i_work_begin(dcsr_i_work *work, const char *call, dcsr_context *context, uint64_t limit)
 {
-    *work = (dcsr_i_work){.context = context, .call = call, .limit = limit ? limit : machine_memory()};
+    *work = (dcsr_i_work){.context = context, .call = call, .limit = limit ? limit : dcsr_machine_memory()};
 }
 
 void dcsr_i_work_end(dcsr_i_work *work)

@@ -24,7 +24,7 @@ typedef struct dcsr_i_work {
 void dcsr_i_work_begin(dcsr_i_work *work, const char *call, dcsr_context *context, uint64_t limit);
 void dcsr_i_work_end(dcsr_i_work *work);
 
-/* A step more has been done, and found so many pairs more; one thread at a time. */
+/* Counts a step, and the pairs that it has added. One thread at a time. */
 static inline void dcsr_i_work_step(dcsr_i_work *work, uint64_t pairs)
 {
     work->done++;

@@ -12,7 +12,6 @@
  * which their edges lead. Computing anew is that with all rows affected. */
 #include "algos/follow/follower.h"
 #include <string.h>
-#include <unistd.h>
 
 enum { ORDER, LOW, STACK, CALLS, EDGE, COUNT, NOTED, STATE };
 enum { AFFECTED = 1, STACKED = 2, SOURCE = 4, MET = 8 };
@@ -64,18 +63,12 @@ static uint32_t bits_in(const uint64_t *row, uint64_t words)
 
 /* ---- Memory ---- */
 
-static uint64_t machine_memory(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
-}
-
 static uint64_t words_for(uint64_t vertices)
 {
     return (vertices + 63) / 64;
 }
 
-/* Bytes of rows for so many vertices, and one more behind them for sums; vertices are below 2^32. */
+/* Bytes of the rows of all vertices and of one more, for sums. Vertices are below 2^32. */
 static uint64_t bytes_for(uint64_t vertices)
 {
     return (vertices + 1) * words_for(vertices) * sizeof(uint64_t);
@@ -84,7 +77,7 @@ static uint64_t bytes_for(uint64_t vertices)
 /* Rows for more vertices; where there were some, for a quarter more than that, if they are within the limit. */
 static dcsr_status reserve(dcsr_follower *f, uint64_t vertices)
 {
-    const uint64_t most = f->memory_limit ? f->memory_limit : machine_memory();
+    const uint64_t most = f->memory_limit ? f->memory_limit : dcsr_machine_memory();
     if (vertices <= f->bit_rows) return DCSR_OK;
     if (bytes_for(vertices) > most)
         return dcsr_thread_fail(

@@ -21,7 +21,7 @@ enum { X, RESIDUAL, BLOCKS, LISTED, RANK, CHANCE };
 enum { BLOCK = 8 };      /* vertices that are listed together: their residuals share a cache line */
 enum { LEAST_COST = 4 }; /* of a push, in edges */
 enum { FINER = 4 };      /* each threshold is the one before, divided by this */
-enum { MANY = 32 };      /* where one in so many blocks is listed, the list is brought into order */
+enum { MANY = 32 };      /* the list is put in order when it has one block in this many */
 enum { SPARE = 4 };      /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
 

@@ -33,7 +33,7 @@ typedef struct dcsr_i_follow_kind {
     bool only_out;                     /* needs no edges by the vertex to which they lead */
     uint64_t patience;                 /* work after which it is computed anew, in passes over the graph */
     size_t size[DCSR_I_FOLLOW_ARRAYS]; /* of the arrays with an element for each vertex; 0: there is none */
-    /* Room for so many vertices in what has no place in the arrays. On failure nothing has changed. */
+    /* Makes room for this number of vertices outside of the arrays. On failure nothing has changed. */
     dcsr_status (*reserve)(dcsr_follower *f, uint64_t vertices);
     void (*release)(dcsr_follower *f); /* frees that */
     /* The result of the view, of which the links are. Arrays have anything in them. */
@@ -66,7 +66,7 @@ struct dcsr_follower {
     double damping, tolerance;
     double mass, residuals; /* sums over all vertices: of ranks before they are scaled, of |residuals| */
     double rounded;         /* what rounding may have added to residuals, in sum */
-    /* Of a closure: rows of bits, one more than bit_rows, of so many words each; vertices with edges that have gone. */
+    /* Of a closure: bit_rows + 1 rows of bits, each of `words` words; how many vertices have lost edges. */
     uint64_t *bits, bit_rows, words, noted, memory_limit;
     const double *personal; /* while the follower is made */
     bool is_personal;

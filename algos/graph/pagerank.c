@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 1024, FULL = 8 };
+enum { BLOCK = 1024 };
 
 /* Of one block. */
 typedef struct sums {
@@ -176,7 +176,7 @@ static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options
         now.change = total.change;
         now.iterations++;
         now.converged = all && total.change <= o->tolerance;
-        all = !o->adaptive || total.change <= o->tolerance || now.iterations % FULL == 0;
+        all = !o->adaptive || total.change <= o->tolerance || now.iterations % DCSR_I_PAGERANK_FULL == 0;
     }
 #pragma omp single nowait
     *found = now;

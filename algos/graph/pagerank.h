@@ -4,6 +4,9 @@
 
 #include "algos/graph/edges.h"
 
+/* Where vertices that have settled are left out, every eighth iteration goes over all of them. */
+enum { DCSR_I_PAGERANK_FULL = 8 };
+
 /* The caller's weights, made to add up to 1, in memory of the host until the end of `in`. INVALID_ARGUMENT. */
 dcsr_status dcsr_i_pagerank_portions(double **portions, dcsr_i_edges *in, const double *weights);
 

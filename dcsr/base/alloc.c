@@ -1,7 +1,7 @@
 /* alloc.c: counted memory: limits, failing on purpose, and blocks from the heaps of allocator.h. */
 #include "dcsr/base/allocator.h"
 #include "dcsr/base/runtime.h"
-#include <unistd.h>
+#include <dcsr/extend.h>
 
 static const char *const pool_name[DCSR_I_POOLS] = {"matrices", "temporary work", "pinned memory"};
 
@@ -19,12 +19,6 @@ void dcsr_i_fail_allocations_after(long n)
 uint64_t dcsr_i_allocations(void)
 {
     return atomic_load(&allocations);
-}
-
-uint64_t dcsr_i_machine_memory(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : (uint64_t)1 << 40;
 }
 
 static bool allowed(void)
@@ -129,7 +123,7 @@ static dcsr_status total_bytes(size_t *bytes, size_t number, size_t size)
 static bool can_be_had(size_t bytes)
 {
     enum { LARGE = 1 << 30 };
-    return bytes < LARGE || bytes <= dcsr_i_machine_memory();
+    return bytes < LARGE || bytes <= dcsr_machine_memory();
 }
 
 static void *allocate(dcsr_context *context, dcsr_i_pool pool, size_t number, size_t size, bool zero)

@@ -41,9 +41,6 @@ void dcsr_i_free(dcsr_context *context, dcsr_i_pool pool, void *block, size_t co
 dcsr_status dcsr_i_charge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 void dcsr_i_uncharge(dcsr_context *context, dcsr_i_pool pool, uint64_t bytes);
 
-/* The machine's memory, in bytes. */
-uint64_t dcsr_i_machine_memory(void);
-
 /* Of a memory limit a part is set aside for calls that ask, or make room (context.h). What the calling thread
  * takes from here on may come from it: none, as at first, half or all of it. Returns what it was before, to
  * go back to that. */

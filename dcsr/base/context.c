@@ -1,4 +1,5 @@
 /* context.c: creating, closing and asking contexts; the members that a context closes. */
+#include <dcsr/extend.h>
 #include "dcsr/base/context_gpu.h"
 #include "dcsr/base/threads.h"
 #include "dcsr/base/turn.h"
@@ -78,7 +79,7 @@ dcsr_status dcsr_context_create(dcsr_context **context, const dcsr_context_optio
         dcsr_i_free(NULL, DCSR_I_MATRIX, created, 1, sizeof *created);
         return status;
     }
-    uint64_t memory = created->cuda ? dcsr_i_device_gpu->memory(created) : dcsr_i_machine_memory();
+    uint64_t memory = created->cuda ? dcsr_i_device_gpu->memory(created) : dcsr_machine_memory();
     created->reserve_bytes = options->reserve_bytes ? options->reserve_bytes : 2 * memory;
     pthread_mutex_init(&created->lock, NULL);
     pthread_cond_init(&created->done, NULL);

@@ -1,6 +1,7 @@
 /* extend.c: counted memory, threads and failures for algorithms beside the library. */
 #include <dcsr/extend.h>
 #include "dcsr/base/threads.h"
+#include <unistd.h>
 
 /* A block holds a reference, as every object of a context does. */
 void *dcsr_context_allocate(dcsr_context *context, uint64_t count, size_t size)
@@ -30,4 +31,10 @@ dcsr_status dcsr_thread_fail(dcsr_status status, const char *format, ...)
     dcsr_i_fail_list(status, format, arguments);
     va_end(arguments);
     return status;
+}
+
+uint64_t dcsr_machine_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : (uint64_t)1 << 40;
 }

@@ -21,6 +21,9 @@ DCSR_API void dcsr_context_free(dcsr_context *context, void *memory, uint64_t co
  * a busy machine sooner than on others. So a result must not depend on it. 1 for NULL. */
 DCSR_API int dcsr_context_threads(const dcsr_context *context, uint64_t entries);
 
+/* Bytes of the machine's memory: for limits that the caller leaves open. */
+DCSR_API uint64_t dcsr_machine_memory(void);
+
 /* Keeps a sentence, as printf() makes it, for dcsr_thread_error() of this thread, and the status for
  * dcsr_thread_status(). Returns the status, so that a check reads `return dcsr_thread_fail(...)`. Of a
  * sentence longer than a kilobyte the middle is left out. */

@@ -86,8 +86,9 @@ typedef struct dcsr_i_graph_iteration {
 typedef struct dcsr_i_graph_walk {
     dcsr_i_cuda_rows in;
     double damping, tolerance;
-    uint32_t adaptive, most; /* iterations */
-    const double *portions;  /* NULL: all alike */
+    uint32_t adaptive;
+    uint32_t most, full;    /* iterations; after how many one goes over all vertices */
+    const double *portions; /* NULL: all alike */
     double *rank, *handed[2];
     uint32_t *degree;
     unsigned char *settled;

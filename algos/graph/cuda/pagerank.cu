@@ -16,7 +16,6 @@ enum { HUB = 40, THREADS = 32 };
 #else
 enum { HUB = 2048, THREADS = 256 }; /* HUB: edges from which on a vertex gets a block */
 #endif
-enum { FULL = 8 }; /* FULL: of so many iterations one is over all vertices */
 
 typedef dcsr_i_graph_walk walk;
 
@@ -82,7 +81,7 @@ static __global__ void add_up(walk w, uint32_t blocks, bool begins)
     const uint32_t count = ++now->count;
     const bool quiet = change <= w.tolerance;
     now->done = now->all && quiet ? 1 : count == w.most ? 2 : 0;
-    now->all = !w.adaptive || quiet || count % FULL == 0;
+    now->all = !w.adaptive || quiet || count % w.full == 0;
 }
 
 static __global__ void pull_hubs(walk w)

@@ -33,6 +33,7 @@ dcsr_status dcsr_i_graph_pagerank(double *rank, dcsr_pagerank_result *result, dc
                            .damping = options->damping,
                            .tolerance = options->tolerance,
                            .adaptive = options->adaptive,
+                           .full = DCSR_I_PAGERANK_FULL,
                            .most = (uint32_t)options->max_iterations,
                            .portions = bring(&in, options->personal)};
     w.rank = dcsr_i_graph_take(&in, n, sizeof *w.rank);

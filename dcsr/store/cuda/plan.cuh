@@ -10,7 +10,7 @@
 #define DCSR_PLAN_CUH
 
 #include "dcsr/store/cuda/insert.cuh"
-#include "dcsr/store/cuda/arena_slots.cuh"
+#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/device/reduce.cuh"
 
 /* ---- Finding ---- */

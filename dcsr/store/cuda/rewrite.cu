@@ -4,7 +4,7 @@
  * segment), 44 bytes of plan are written and read again, and 24 bytes entered. Sums are taken per block
  * before they meet. */
 #include "dcsr/base/search.h"
-#include "dcsr/store/cuda/arena_slots.cuh"
+#include "dcsr/store/arena_slots.cuh"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/reduce.cuh"
 #include "dcsr/store/cuda/rewrite_cuda.h"
