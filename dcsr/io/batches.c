@@ -10,7 +10,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { TEXT = 4 << 20, MOST_LINE = 64 << 20, CHECK_BITS = 24, BANNER = 14 };
+/* A mark: what lines hold (2 bits), the number of the line, a checksum. */
+enum { TEXT = 4 << 20, MOST_LINE = 64 << 20, CHECK_BITS = 24, LINE_BITS = 38, BANNER = 14 };
+enum {
+    UNTOLD,
+    EDGES,
+    VALUES
+}; /* what lines hold that are not described; marks of older stores do not tell */
 
 static double now(void)
 {
@@ -27,7 +33,9 @@ static uint64_t checksum(const dcsr_i_batches *b, uint64_t position)
 
 static dcsr_input_place place_of(const dcsr_i_batches *b, dcsr_i_place at)
 {
-    return (dcsr_input_place){at.position, at.line << CHECK_BITS | checksum(b, at.position)};
+    const uint64_t held = !b->typed ? UNTOLD : b->type ? VALUES : EDGES;
+    return (dcsr_input_place){at.position, held << (CHECK_BITS + LINE_BITS) | at.line << CHECK_BITS |
+                                               checksum(b, at.position)};
 }
 
 /* Of a place that was sought. */
@@ -39,16 +47,46 @@ static dcsr_status other_text(const dcsr_input *input)
                        input->batches.finished ? "is shorter" : "begins otherwise");
 }
 
+/* Keeps what of the first bytes of the text belongs to the beginning; before they are parsed, as a name in
+ * quotes is then written anew where it stands. */
+static void keep_beginning(dcsr_input *input, size_t bytes)
+{
+    dcsr_i_batches *b = &input->batches;
+    const uint64_t end = b->text.position + bytes;
+    const size_t kept = b->beginning_length, wanted = end < DCSR_I_BEGINNING ? (size_t)end : DCSR_I_BEGINNING;
+    if (wanted <= kept) return;
+    memcpy(b->beginning + kept, input->file.text.data + (kept - b->text.position), wanted - kept);
+    b->beginning_length = wanted;
+}
+
 /* The first bytes of text are passed, and `lines` of it with them. */
 static void pass(dcsr_input *input, size_t bytes, uint64_t lines)
 {
     dcsr_i_batches *b = &input->batches;
-    const size_t room = DCSR_I_BEGINNING - b->beginning_length, part = bytes < room ? bytes : room;
-    memcpy(b->beginning + b->beginning_length, input->file.text.data, part);
-    b->beginning_length += part;
+    keep_beginning(input, bytes);
     b->text.position += bytes;
     b->text.line += lines;
     dcsr_i_text_drop(&input->file.text, bytes);
+}
+
+/* Lines that are not described have two columns, or three with a value. */
+static void set_type(dcsr_input *input, dcsr_type type)
+{
+    input->batches.typed = true;
+    input->batches.type = type;
+    if (!input->automatic || !type) return;
+    input->fields.role[3] = DCSR_I_VALUE;
+    input->fields.last = 3;
+}
+
+/* Goes on as the mark of the place that was sought tells, whatever line comes next. */
+static void take_mark(dcsr_input *input)
+{
+    dcsr_i_batches *b = &input->batches;
+    const uint64_t held = b->seek_mark >> (CHECK_BITS + LINE_BITS);
+    b->text.line = b->seek_mark >> CHECK_BITS & (((uint64_t)1 << LINE_BITS) - 1);
+    if (held != UNTOLD && (input->plain || input->automatic))
+        set_type(input, held == EDGES ? DCSR_PATTERN : DCSR_FP64);
 }
 
 /* Passes text up to the place that was sought; true while more of it has to come. */
@@ -63,7 +101,7 @@ static dcsr_status pass_to_place(dcsr_input *input, bool *more)
     if (b->finished) return other_text(input);
     if (*more) return DCSR_OK;
     if (checksum(b, b->seek) != (b->seek_mark & (((uint64_t)1 << CHECK_BITS) - 1))) return other_text(input);
-    b->text.line = b->seek_mark >> CHECK_BITS;
+    take_mark(input);
     b->given = b->text;
     b->seek = 0;
     return DCSR_OK;
@@ -275,29 +313,9 @@ static void pass_header(dcsr_input *input)
 static bool find_columns(dcsr_input *input, const char *end)
 {
     dcsr_i_batches *b = &input->batches;
-    const char *text = input->file.text.data;
-    if (b->typed) return true;
-    b->typed = dcsr_i_input_type(&b->type, input, text, end);
-    if (b->typed && input->automatic && b->type) {
-        input->fields.role[3] = DCSR_I_VALUE;
-        input->fields.last = 3;
-    }
+    dcsr_type type;
+    if (!b->typed && dcsr_i_input_type(&type, input, input->file.text.data, end)) set_type(input, type);
     return b->typed;
-}
-
-/* A line that nobody has ended. */
-static dcsr_status refuse_rest(dcsr_input *input, size_t whole)
-{
-    dcsr_i_batches *b = &input->batches;
-    const char *text = input->file.text.data;
-    uint64_t line = b->text.line + 1;
-    for (const char *p = text; p < text + whole; p = (const char *)rawmemchr(p, '\n') + 1) line++;
-    b->skipped += input->format.skip_bad;
-    if (input->format.skip_bad) return DCSR_OK;
-    return dcsr_i_fail_at(input->name, line,
-                          input->file.ended
-                              ? "the input stops within this line; its writer must end it with a newline"
-                              : "this line is longer than 64 MiB; is this a text?");
 }
 
 static uint64_t count_lines(const char *p, const char *end)
@@ -305,6 +323,20 @@ static uint64_t count_lines(const char *p, const char *end)
     uint64_t lines = 0;
     for (; p < end; p++) lines += *p == '\n';
     return lines;
+}
+
+/* A line that nobody has ended. */
+static dcsr_status refuse_rest(dcsr_input *input, size_t whole)
+{
+    dcsr_i_batches *b = &input->batches;
+    const char *text = input->file.text.data;
+    const uint64_t line = b->text.line + 1 + count_lines(text, text + whole);
+    b->skipped += input->format.skip_bad;
+    if (input->format.skip_bad) return DCSR_OK;
+    return dcsr_i_fail_at(input->name, line,
+                          input->file.ended
+                              ? "the input stops within this line; its writer must end it with a newline"
+                              : "this line is longer than 64 MiB; is this a text?");
 }
 
 /* The length of the text that is whole lines. */
@@ -324,6 +356,7 @@ static dcsr_status parse_text(dcsr_input *input)
     pass_header(input);
     const size_t whole = whole_lines(text, input->file.broken_off);
     const bool rest = input->file.ended ? input->file.broken_off : text->length - whole > MOST_LINE;
+    keep_beginning(input, whole);
     if (whole && find_columns(input, text->data + whole)) {
         dcsr_i_packing packing;
         dcsr_i_lines lines = {.name = input->name,
@@ -389,11 +422,6 @@ static dcsr_status read_whole(dcsr_input *input)
     return DCSR_OK;
 }
 
-static double sooner(double a, double b)
-{
-    return !a || (b && b < a) ? b : a;
-}
-
 /* Waits for text until the first time, which is *paused when none came, and then for text enough to parse until
  * the second. */
 static dcsr_status read_text(dcsr_input *input, double first, double second, bool *paused)
@@ -436,8 +464,8 @@ static dcsr_status fill(dcsr_input *input, double give_up, double due, bool *pau
     dcsr_i_batches *b = &input->batches;
     bool known;
     const bool waiting = b->waiting.count > b->waiting.first;
-    dcsr_status status =
-        read_text(input, waiting ? sooner(give_up, due) : give_up, sooner(give_up, due), paused);
+    const double soonest = !give_up || (due && due < give_up) ? due : give_up;
+    dcsr_status status = read_text(input, waiting ? soonest : give_up, soonest, paused);
     const bool market = looks_like_market(input, &known);
     if (status) return market || b->seek ? status : end_early(input, status);
     if (b->whole || b->seek || market || !known) return DCSR_OK;

@@ -118,7 +118,7 @@ DCSR_API dcsr_status dcsr_input_open_lines(dcsr_input **input, dcsr_context *con
 /* A place between two lines, from which a later process can go on. */
 typedef struct dcsr_input_place {
     uint64_t position; /* bytes of text before it, of a compressed file inflated ones */
-    uint64_t mark;     /* the number of lines before it, and a checksum of the beginning of the text */
+    uint64_t mark; /* the number of lines before it, whether they have values, a checksum of the beginning */
 } dcsr_input_place;
 
 /* What has happened to a file that is followed; told by a batch without entries. */

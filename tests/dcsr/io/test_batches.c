@@ -64,6 +64,43 @@ Test(batches, have_the_entries_of_the_whole_from_any_place_on)
     dcsr_context_destroy(context);
 }
 
+static dcsr_status number(void *user, uint64_t n, const dcsr_text *names, uint64_t *ids)
+{
+    for (uint64_t i = 0; i < n; i++) ids[i] = names[i].length + *(uint64_t *)user;
+    return DCSR_OK;
+}
+
+/* What lines hold is told by the first of the text, not by the first behind the place; and quotes that are taken
+ * off names do not make it another text. */
+Test(batches, go_on_as_the_text_began)
+{
+    static const char *const texts[] = {"0 1\n2 three 4\n5 6\n", "0 1 7\n2 three\n5 6 8\n",
+                                        "\"a \"\"b\"\"\" c\n\"\"\"\" three e f g\nab \"c d\""};
+    dcsr_context *context = test_context(1);
+    for (size_t t = 0; t < 3; t++) {
+        const char *path = test_write_file("t", texts[t], strlen(texts[t]));
+        uint64_t base = 0;
+        const dcsr_line_format format = {.skip_bad = true, .number = t == 2 ? number : NULL, .user = &base};
+        dcsr_edge_batch first, rest;
+        dcsr_input *input;
+        TEST_OK(dcsr_input_open_lines(&input, context, path, &format));
+        TEST_OK(dcsr_input_read_batch(&first, input, &(dcsr_batch_limits){.most = 1}));
+        const dcsr_input_place place = first.place;
+        const dcsr_type type = first.type;
+        cr_assert(first.n == 1 && !first.ended && place.position == strcspn(texts[t], "\n") + 1);
+        dcsr_input_close(input);
+        TEST_OK(dcsr_input_open_lines(&input, context, path, &format));
+        TEST_OK(dcsr_input_seek(input, &place));
+        TEST_OK(dcsr_input_read_batch(&rest, input, &(dcsr_batch_limits){.most = 10}));
+        cr_assert(rest.n == 1 && rest.ended && rest.skipped == 1 && rest.type == type, "%llu of type %d",
+                  (unsigned long long)rest.n, (int)rest.type);
+        cr_assert(rest.row_indices[0] == (t == 2 ? 2 : 5) && rest.col_indices[0] == (t == 2 ? 3 : 6));
+        cr_assert(!rest.values || *(const double *)rest.values == 8);
+        dcsr_input_close(input);
+    }
+    dcsr_context_destroy(context);
+}
+
 Test(batches, need_memory_for_a_batch_and_not_for_the_file)
 {
     enum { SMALL = 12 << 20, LINE = 8 };
@@ -92,12 +129,6 @@ Test(batches, need_memory_for_a_batch_and_not_for_the_file)
     free(text);
     cr_assert(peaks[1] <= peaks[0] + peaks[0] / 10, "%llu bytes for three times the text, %llu for it",
               (unsigned long long)peaks[1], (unsigned long long)peaks[0]);
-}
-
-static dcsr_status number(void *user, uint64_t n, const dcsr_text *names, uint64_t *ids)
-{
-    for (uint64_t i = 0; i < n; i++) ids[i] = names[i].length + *(uint64_t *)user;
-    return DCSR_OK;
 }
 
 /* Whatever fails, nothing stays behind. */
