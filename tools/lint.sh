@@ -33,6 +33,7 @@ declare -A MAY_INCLUDE=(
     [ops/vector]='dcsr ops/algebra ops/vector'
     [ops/matrix]='dcsr ops/algebra ops/rows ops/vector ops/matrix'
     [ops/spmv]='dcsr ops/algebra ops/rows ops/vector ops/spmv'
+    [ops/spmv/portfolio]='dcsr ops/algebra ops/rows ops/vector ops/spmv'
     [ops/mxv]='dcsr ops/algebra ops/rows ops/vector ops/spmv ops/mxv'
     [ops/spmm]='dcsr ops/algebra ops/rows ops/vector ops/spmv ops/mxv ops/spmm'
     [ops/mxm]='dcsr ops/algebra ops/rows ops/vector ops/matrix ops/mxv ops/mxm'

@@ -43,6 +43,73 @@ DCSR_API dcsr_status dcsr_spmv(void *y, dcsr_view *A, const void *x);
  * caller's next wait for the stream. */
 DCSR_API dcsr_status dcsr_spmv_on_stream(void *y, dcsr_view *A, const void *x, void *stream);
 
+/* ---- Many products with one matrix ----
+ *
+ * dcsr_spmv() reads the store in place. Who multiplies often gains by a kernel that has the entries in a format of its
+ * own. A plan has chosen one for a view, and holds the format:
+ *
+ *      dcsr_spmv_plan *plan;
+ *      dcsr_spmv_plan_create(&plan, view, &(dcsr_spmv_options){.products = 1000});
+ *      for (int i = 0; i < 1000; i++) dcsr_spmv_plan_run(y, plan, x);
+ *      dcsr_spmv_plan_destroy(plan);
+ *
+ * Sums are grouped as the kernel likes; so results of floating point may differ from dcsr_spmv()'s in rounding, and
+ * from one another where the number of products decides when a format is built. One kernel on one matrix and one
+ * number of threads gives the same bits each time.
+ *
+ * Threads: a plan is used by one at a time; any number of plans may show one view. */
+
+typedef struct dcsr_spmv_plan dcsr_spmv_plan;
+
+/* A kernel by its name, and in a line what it does. The texts are constant. */
+typedef struct dcsr_spmv_kernel {
+    const char *name, *summary;
+} dcsr_spmv_kernel;
+/* The kernels for a device (DCSR_DEVICE_CPU or _CUDA): number 0, 1, ...; NULL beyond the last. */
+DCSR_API const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number);
+
+/* Zero-initialise, then set what should differ from the default. */
+typedef struct dcsr_spmv_options {
+    const char *
+        kernel; /* a name of dcsr_spmv_kernel_at(); NULL or "auto": what is expected to take the least time in
+                           all, building included */
+    uint64_t
+        products; /* with the plan and what it is refreshed to, about; 0: not known. Then the store is read in
+                           place until products have cost as much as a better format would */
+    uint64_t
+        memory; /* the most bytes that a format may take where the choice is free; 0: what the context has */
+} dcsr_spmv_options;
+
+/* Chooses a kernel for the view and builds its format. The plan holds what the view shows, so that the view may be
+ * destroyed. *plan is NULL on failure. options may be NULL.
+ * Errors: INVALID_ARGUMENT (NULL; a kernel that cannot serve this matrix: the message says why), NOT_FOUND (no kernel
+ * of that name on the device: the message lists them), OUT_OF_MEMORY, CONTEXT_DESTROYED, on a device DEVICE.
+ * Cost: O(rows) to choose; a format costs as much as two to some hundred products (dcsr_spmv_plan_info). */
+DCSR_API dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A,
+                                           const dcsr_spmv_options *options);
+
+/* NULL does nothing. */
+DCSR_API void dcsr_spmv_plan_destroy(dcsr_spmv_plan *plan);
+
+/* y = A x; arguments and errors as of dcsr_spmv(). Where a format is due but there is no memory for it, the store goes
+ * on being read in place, and the reason says so. */
+DCSR_API dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x);
+
+/* The plan shows another view of the same matrix from now on. Formats that can are brought up to date where rows differ
+ * (dcsr_view_diff()), others are built anew. On failure the plan is as it was. Errors: as dcsr_spmv_plan_create(). */
+DCSR_API dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A);
+
+typedef struct dcsr_spmv_plan_info {
+    const char *kernel;   /* that the next product is made with */
+    char reason[160];     /* why it was chosen */
+    uint64_t bytes;       /* of its format; 0: it reads the view */
+    double build_seconds; /* that building or refreshing the format took last */
+    bool refreshed;       /* what was done last was refreshing, of some rows alone */
+    uint64_t products;    /* made so far */
+    uint64_t version;     /* that the plan shows */
+} dcsr_spmv_plan_info;
+DCSR_API dcsr_status dcsr_spmv_plan_get_info(const dcsr_spmv_plan *plan, dcsr_spmv_plan_info *info);
+
 #ifdef __cplusplus
 }
 #endif

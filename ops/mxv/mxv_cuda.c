@@ -157,7 +157,8 @@ static dcsr_status spmv(product *p, const dcsr_i_cuda_spmv_plan *plan)
         dcsr_i_cuda_copy(p->stream, t->present, plan->in_use, dcsr_i_cuda_bit_words(n) * sizeof *t->present);
         t->nvals = plan->counts.in_use;
     }
-    return dcsr_i_cuda_spmv_put(p->stream, t->values, p->call->A, p->other, p->x.u.values);
+    return dcsr_i_cuda_spmv_put(p->stream, dcsr_i_cuda_handle(p->stream), t->values, p->call->A, p->other,
+                                p->x.u.values);
 }
 
 static dcsr_status pull(product *p)

@@ -248,13 +248,13 @@ bool dcsr_i_cuda_spmv_has_map(dcsr_view *A)
     return has;
 }
 
-dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
+dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *on, void *y, dcsr_view *A, bool transposed,
                                  const void *x)
 {
     kept_plans *plans;
     dcsr_i_cuda_rows rows;
     DCSR_TRY(open_rows(&rows, &plans, A, transposed, true));
-    run_plans(stream, dcsr_i_cuda_handle(stream), &rows, plans, transposed, y, x);
+    run_plans(stream, on, &rows, plans, transposed, y, x);
     return DCSR_OK;
 }
 
@@ -263,36 +263,39 @@ static bool on_device(const dcsr_view *A, const void *pointer)
     return dcsr_i_cuda_where(dcsr_i_view_context(A)->cuda, pointer) == DCSR_CUDA_ON_DEVICE;
 }
 
-/* With y and x on the device, there or brought there. */
-static dcsr_status multiply(dcsr_i_cuda_stream *stream, dcsr_view *A, void *y, const void *x)
+dcsr_status dcsr_i_cuda_spmv_anywhere(void *y, dcsr_view *A, const void *x, dcsr_i_cuda_spmv_putter *put,
+                                      void *user)
 {
+    dcsr_context *context = dcsr_i_view_context(A);
     const dcsr_i_rows *rows = dcsr_i_view_rows(A);
-    size_t size = rows->type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(rows->type);
-    bool bring_y = rows->rows && !on_device(A, y), bring_x = rows->cols && !on_device(A, x);
-    kept_plans *plans;
-    DCSR_TRY(own_plan(&plans, A));
+    const size_t size = rows->type == DCSR_PATTERN ? sizeof(double) : dcsr_type_size(rows->type);
+    const bool bring_y = rows->rows && !on_device(A, y), bring_x = rows->cols && !on_device(A, x);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     void *my_y = bring_y ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows, size) : NULL;
     void *my_x = bring_x ? dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->cols, size) : NULL;
-    bool ready = (my_y || !bring_y) && (my_x || !bring_x);
-    if (ready) {
+    dcsr_status status = (my_y || !bring_y) && (my_x || !bring_x) ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
+    if (!status) {
         if (bring_x) dcsr_i_cuda_copy(stream, my_x, x, rows->cols * size);
-        run_plans(stream, dcsr_i_cuda_handle(stream), &rows->device, plans, 0, bring_y ? my_y : y,
-                  bring_x ? my_x : x);
-        if (bring_y) dcsr_i_cuda_copy(stream, y, my_y, rows->rows * size);
+        status = put(user, stream, bring_y ? my_y : y, A, bring_x ? my_x : x);
+        if (bring_y && !status) dcsr_i_cuda_copy(stream, y, my_y, rows->rows * size);
     }
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, my_x, rows->cols, size);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, my_y, rows->rows, size);
-    return ready ? dcsr_i_cuda_wait(stream, "spmv") : DCSR_ERROR_OUT_OF_MEMORY;
+    if (!status) status = dcsr_i_cuda_wait(stream, "spmv");
+    dcsr_i_stream_return(context, stream);
+    return status;
+}
+
+static dcsr_status put_in_place(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+{
+    (void)user;
+    return dcsr_i_cuda_spmv_put(stream, dcsr_i_cuda_handle(stream), y, A, false, x);
 }
 
 static dcsr_status anywhere(void *y, dcsr_view *A, const void *x)
 {
-    dcsr_context *context = dcsr_i_view_context(A);
-    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    dcsr_status status = multiply(stream, A, y, x);
-    dcsr_i_stream_return(context, stream);
-    return status;
+    return dcsr_i_cuda_spmv_anywhere(y, A, x, put_in_place, NULL);
 }
 
 static dcsr_status on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)

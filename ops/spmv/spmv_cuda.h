@@ -74,9 +74,15 @@ extern const dcsr_i_spmv_ops dcsr_i_cuda_spmv_ops;
 dcsr_status dcsr_i_cuda_spmv_plan_of(const dcsr_i_cuda_spmv_plan **plan, dcsr_view *A, bool transposed);
 /* For tests: whether products with the view's rows use a map. */
 bool dcsr_i_cuda_spmv_has_map(dcsr_view *A);
-/* Puts y = A x, or the transpose's, onto the stream; y and x are device memory. */
-dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, bool transposed,
+/* Puts y = A x, or the transpose's, onto the cudaStream_t `on`; y and x are device memory. Failures are noted on
+ * `stream`. */
+dcsr_status dcsr_i_cuda_spmv_put(dcsr_i_cuda_stream *stream, void *on, void *y, dcsr_view *A, bool transposed,
                                  const void *x);
+/* A product wherever y and x are: put() gets them in the device's memory, brought there and back if need be. Waits. */
+typedef dcsr_status dcsr_i_cuda_spmv_putter(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A,
+                                            const void *x);
+dcsr_status dcsr_i_cuda_spmv_anywhere(void *y, dcsr_view *A, const void *x, dcsr_i_cuda_spmv_putter *put,
+                                      void *user);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,63 @@
+/* portfolio.c: which kernels there are, and what those on the cpu share. */
+#include "ops/spmv/portfolio/portfolio.h"
+#include <string.h>
+
+#define DCSR_CPU_KERNEL(NAME) &dcsr_i_spmv_##NAME,
+#define DCSR_CUDA_KERNEL(NAME)
+static const dcsr_i_spmv_kernel *const cpu_kernels[] = {
+#include "ops/spmv/portfolio/kernels.def"
+};
+
+/* NULL in builds without CUDA. */
+static const dcsr_i_spmv_device *const on_device = DCSR_I_IN_CUDA(dcsr_i_cuda_spmv_portfolio);
+
+const dcsr_i_spmv_kernel *dcsr_i_spmv_kernel_at(dcsr_device device, uint64_t number)
+{
+    if (device == DCSR_DEVICE_CUDA)
+        return on_device && number < on_device->count ? on_device->kernels[number] : NULL;
+    return number < sizeof cpu_kernels / sizeof *cpu_kernels ? cpu_kernels[number] : NULL;
+}
+
+const dcsr_i_spmv_kernel *dcsr_i_spmv_kernel_named(dcsr_device device, const char *name)
+{
+    const dcsr_i_spmv_kernel *kernel;
+    for (uint64_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++)
+        if (!strcmp(kernel->public.name, name)) return kernel;
+    return NULL;
+}
+
+const dcsr_spmv_kernel *dcsr_spmv_kernel_at(dcsr_device device, uint64_t number)
+{
+    const dcsr_i_spmv_kernel *kernel = dcsr_i_spmv_kernel_at(device, number);
+    return kernel ? &kernel->public : NULL;
+}
+
+dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view)
+{
+    *A = (dcsr_i_spmv_matrix){
+        .context = dcsr_i_view_context(view), .view = view, .rows = dcsr_i_view_rows(view)};
+    A->vector_type = A->rows->type == DCSR_PATTERN ? DCSR_FP64 : A->rows->type;
+    return dcsr_view_get_info(view, &A->info);
+}
+
+dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                            const void *format, const void *x)
+{
+    if (A->rows->on_device) return on_device->run(y, kernel, A, format, x);
+    return kernel->run(&(dcsr_i_spmv_product){.y = y, .x = x, .threads = dcsr_i_spmv_threads(A)}, A, format);
+}
+
+uint64_t dcsr_i_spmv_copy_row(const dcsr_i_rows *rows, uint64_t row, uint32_t *columns, void *values)
+{
+    dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];
+    const int count = dcsr_i_rows_pieces(rows, row, pieces);
+    const size_t size = dcsr_type_size(rows->type);
+    uint64_t n = 0;
+    for (int k = 0; k < count; n += pieces[k++].length) {
+        memcpy(columns + n, rows->columns + pieces[k].begin, pieces[k].length * sizeof *columns);
+        if (size)
+            memcpy((char *)values + n * size, (const char *)rows->values + pieces[k].begin * size,
+                   pieces[k].length * size);
+    }
+    return n;
+}

@@ -1,0 +1,46 @@
+/* portfolio_cuda.c: which kernels there are on a device, and the one that reads the rows in place. */
+#include "ops/spmv/portfolio/portfolio.h"
+#include "ops/spmv/spmv_cuda.h"
+
+static dcsr_status run_segments(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,
+                                const void *format)
+{
+    (void)format;
+    return dcsr_i_cuda_spmv_put(product->stream, product->on, product->y, A->view, false, product->x);
+}
+
+const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_segments = {
+    .public = {"segments", "rows in place, by warps; pieces by a map of them"},
+    .run = run_segments,
+};
+
+#define DCSR_CPU_KERNEL(NAME)
+#define DCSR_CUDA_KERNEL(NAME) &dcsr_i_cuda_spmv_##NAME,
+static const dcsr_i_spmv_kernel *const kernels[] = {
+#include "ops/spmv/portfolio/kernels.def"
+};
+
+/* ---- Products wherever the vectors are ---- */
+
+typedef struct prepared {
+    const dcsr_i_spmv_kernel *kernel;
+    const dcsr_i_spmv_matrix *A;
+    const void *format;
+} prepared;
+
+static dcsr_status put(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+{
+    (void)A;
+    const prepared *p = user;
+    const dcsr_i_spmv_product product = {.y = y, .x = x, .stream = stream, .on = dcsr_i_cuda_handle(stream)};
+    return p->kernel->run(&product, p->A, p->format);
+}
+
+static dcsr_status run_anywhere(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                                const void *format, const void *x)
+{
+    return dcsr_i_cuda_spmv_anywhere(y, A->view, x, put, &(prepared){kernel, A, format});
+}
+
+const dcsr_i_spmv_device dcsr_i_cuda_spmv_portfolio = {sizeof kernels / sizeof *kernels, kernels,
+                                                       run_anywhere};

@@ -1,0 +1,273 @@
+/* spmv_plan.c: a kernel that has been chosen for a view, and its format.
+ *
+ * Where the caller does not say how many products there will be, the plan rents before it buys: it reads the store in
+ * place until products have lost as much time to the better kernel as its format costs, so that it never spends twice
+ * what would have been best. */
+#include "ops/spmv/portfolio/portfolio.h"
+#include "dcsr/base/alloc.h"
+#include "dcsr/base/error.h"
+#include "dcsr/base/runtime.h"
+#include "dcsr/view/view_data.h"
+#include <dcsr/diff.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct dcsr_spmv_plan {
+    dcsr_i_spmv_matrix A;
+    const dcsr_i_spmv_kernel *kernel;
+    void *format;
+    const dcsr_i_spmv_kernel
+        *later; /* whose format is built when `due` products have been made; NULL: none */
+    uint64_t due;
+    bool named; /* the kernel was asked for by name */
+    uint64_t expected, memory;
+    dcsr_spmv_plan_info info;
+};
+
+static void give_reason(dcsr_spmv_plan *plan, const char *form, ...) __attribute__((format(printf, 2, 3)));
+static void give_reason(dcsr_spmv_plan *plan, const char *form, ...)
+{
+    va_list arguments;
+    va_start(arguments, form);
+    vsnprintf(plan->info.reason, sizeof plan->info.reason, form, arguments);
+    va_end(arguments);
+}
+
+static const char *why_not(const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
+{
+    return kernel->refuses ? kernel->refuses(A) : NULL;
+}
+
+/* ---- Choosing ---- */
+
+static dcsr_status no_such_kernel(dcsr_device device, const char *name)
+{
+    char names[512] = "";
+    const dcsr_i_spmv_kernel *kernel;
+    for (uint64_t k = 0; (kernel = dcsr_i_spmv_kernel_at(device, k)); k++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof names - length, ", %s", kernel->public.name);
+    }
+    return dcsr_i_fail(DCSR_ERROR_NOT_FOUND,
+                       "spmv: there is no kernel \"%s\" on this device; there are: auto%s", name, names);
+}
+
+static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan, const char *name,
+                                const dcsr_i_spmv_matrix *A)
+{
+    const dcsr_device device = A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+    *kernel = dcsr_i_spmv_kernel_named(device, name);
+    if (!*kernel) return no_such_kernel(device, name);
+    const char *refusal = why_not(*kernel, A);
+    if (refusal)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto", name,
+                           refusal);
+    give_reason(plan, "asked for by name");
+    return DCSR_OK;
+}
+
+/* Reads the store in place, unless rows are in many pieces and a few products pay for bringing them in order. */
+static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan,
+                                 const dcsr_i_spmv_matrix *A)
+{
+    enum { PAYS_AFTER = 5 };
+    const dcsr_device device = A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
+    const double pieces = (double)A->info.segments / (double)(A->info.rows ? A->info.rows : 1);
+    const dcsr_i_spmv_kernel *csr = dcsr_i_spmv_kernel_named(device, "csr");
+    *kernel = dcsr_i_spmv_kernel_at(device, 0);
+    plan->later = NULL;
+    give_reason(plan, "%.2f pieces a row: nothing is gained by another order", pieces);
+    if (!csr || pieces <= 1.5 || why_not(csr, A)) return DCSR_OK;
+    uint64_t bytes = 0;
+    if (csr->measure) DCSR_TRY(csr->measure(&bytes, A));
+    if (plan->memory && bytes > plan->memory) {
+        give_reason(plan, "in order rows would take %llu bytes; %llu may be taken", (unsigned long long)bytes,
+                    (unsigned long long)plan->memory);
+    } else if (plan->expected >= PAYS_AFTER) {
+        *kernel = csr;
+        give_reason(plan, "%.2f pieces a row, and %llu products to come", pieces,
+                    (unsigned long long)plan->expected);
+    } else if (!plan->expected) {
+        plan->later = csr;
+        plan->due = plan->info.products + PAYS_AFTER;
+        give_reason(plan, "%.2f pieces a row; after %d products they are brought in order", pieces,
+                    (int)PAYS_AFTER);
+    }
+    return DCSR_OK;
+}
+
+/* ---- Formats ---- */
+
+static void drop_format(dcsr_spmv_plan *plan)
+{
+    if (plan->format) plan->kernel->discard(plan->format, &plan->A);
+    plan->format = NULL;
+}
+
+/* The plan has this kernel for this matrix, whose format it builds; else it is as it was. */
+static dcsr_status build(dcsr_spmv_plan *plan, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A)
+{
+    const uint64_t start = dcsr_i_nanoseconds();
+    void *format = NULL;
+    uint64_t bytes = 0;
+    if (kernel->measure) {
+        DCSR_TRY(kernel->measure(&bytes, A));
+        DCSR_TRY(kernel->build(&format, A));
+    }
+    drop_format(plan);
+    plan->A = *A;
+    plan->kernel = kernel;
+    plan->format = format;
+    plan->info.bytes = bytes;
+    plan->info.build_seconds = kernel->measure ? 1e-9 * (double)(dcsr_i_nanoseconds() - start) : 0;
+    plan->info.refreshed = false;
+    return DCSR_OK;
+}
+
+/* The format becomes that of A where rows differ. */
+static dcsr_status bring_up_to_date(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
+{
+    const uint64_t start = dcsr_i_nanoseconds();
+    dcsr_diff *diff;
+    dcsr_index_list changed;
+    uint64_t bytes = 0;
+    DCSR_TRY(dcsr_view_diff(&diff, plan->A.view, A->view));
+    dcsr_status status = dcsr_diff_get_rows(diff, &changed);
+    if (!status) status = plan->kernel->measure(&bytes, A);
+    if (!status) status = plan->kernel->refresh(&plan->format, A, &plan->A, &changed);
+    dcsr_diff_destroy(diff);
+    if (status) return status;
+    plan->A = *A;
+    plan->info.bytes = bytes;
+    plan->info.build_seconds = 1e-9 * (double)(dcsr_i_nanoseconds() - start);
+    plan->info.refreshed = true;
+    return DCSR_OK;
+}
+
+/* The format that has become due, or why it is not built. */
+static dcsr_status build_later(dcsr_spmv_plan *plan)
+{
+    const dcsr_i_spmv_kernel *kernel = plan->later;
+    plan->later = NULL;
+    const dcsr_status status = build(plan, kernel, &plan->A);
+    if (status == DCSR_OK)
+        give_reason(plan, "after %llu products the format pays", (unsigned long long)plan->info.products);
+    else if (status == DCSR_ERROR_OUT_OF_MEMORY)
+        give_reason(plan, "there is no memory for the format of %s", kernel->public.name);
+    return status == DCSR_ERROR_OUT_OF_MEMORY ? DCSR_OK : status;
+}
+
+/* ---- Plans ---- */
+
+/* Of the view, which the plan shares; all zero on failure. */
+static dcsr_status open_matrix(dcsr_i_spmv_matrix *A, dcsr_view *view)
+{
+    dcsr_view *shared;
+    DCSR_TRY(dcsr_view_share(&shared, view));
+    const dcsr_status status = dcsr_i_spmv_matrix_of(A, shared);
+    if (!status) return DCSR_OK;
+    dcsr_view_destroy(shared);
+    *A = (dcsr_i_spmv_matrix){0};
+    return status;
+}
+
+/* Chooses and builds for the first time. */
+static dcsr_status begin(dcsr_spmv_plan *plan, const char *name, const dcsr_i_spmv_matrix *A)
+{
+    const dcsr_i_spmv_kernel *kernel;
+    plan->named = name && strcmp(name, "auto") != 0;
+    DCSR_TRY(plan->named ? choose_named(&kernel, plan, name, A) : choose_freely(&kernel, plan, A));
+    return build(plan, kernel, A);
+}
+
+dcsr_status dcsr_spmv_plan_create(dcsr_spmv_plan **plan, dcsr_view *A, const dcsr_spmv_options *options)
+{
+    static const dcsr_spmv_options none;
+    if (!plan) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_create: plan is NULL");
+    *plan = NULL;
+    DCSR_TRY(dcsr_i_view_check(A));
+    if (!options) options = &none;
+    dcsr_context *context = dcsr_i_view_context(A);
+    dcsr_spmv_plan *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
+    if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
+    made->expected = options->products;
+    made->memory = options->memory;
+    dcsr_i_spmv_matrix matrix = {0};
+    dcsr_status status = open_matrix(&matrix, A);
+    if (!status) status = begin(made, options->kernel, &matrix);
+    if (status) {
+        dcsr_i_free(context, DCSR_I_MATRIX, made, 1, sizeof *made);
+        dcsr_view_destroy(matrix.view);
+        return status;
+    }
+    *plan = made;
+    return DCSR_OK;
+}
+
+void dcsr_spmv_plan_destroy(dcsr_spmv_plan *plan)
+{
+    if (!plan) return;
+    dcsr_view *view = plan->A.view; /* which keeps the context */
+    drop_format(plan);
+    dcsr_i_free(plan->A.context, DCSR_I_MATRIX, plan, 1, sizeof *plan);
+    dcsr_view_destroy(view);
+}
+
+dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x)
+{
+    if (!plan) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_run: plan is NULL");
+    const dcsr_i_spmv_matrix *A = &plan->A;
+    DCSR_TRY(dcsr_i_view_check(A->view));
+    if ((!y && A->info.rows) || (!x && A->info.cols))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_run: %s is NULL; give it %s elements",
+                           !y && A->info.rows ? "y" : "x", !y && A->info.rows ? "rows" : "cols");
+    if (plan->later && plan->info.products >= plan->due) DCSR_TRY(build_later(plan));
+    DCSR_TRY(dcsr_i_spmv_run(y, plan->kernel, A, plan->format, x));
+    plan->info.products++;
+    return DCSR_OK;
+}
+
+/* What shows the version of A from now on: the format brought up to date or built anew; or, where nobody has said that
+ * building pays, the store again. */
+static dcsr_status follow(dcsr_spmv_plan *plan, const dcsr_i_spmv_matrix *A)
+{
+    const dcsr_i_spmv_kernel *kernel = plan->kernel;
+    const bool same_shape = A->info.rows == plan->A.info.rows && A->info.cols == plan->A.info.cols;
+    const char *refusal = why_not(kernel, A);
+    if (plan->format && kernel->refresh && same_shape && !refusal && !A->view->shows_duplicates &&
+        !plan->A.view->shows_duplicates)
+        return bring_up_to_date(plan, A);
+    if (refusal && plan->named)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv: kernel %s %s; take another, or auto",
+                           kernel->public.name, refusal);
+    if (!plan->named && (refusal || !plan->format || !plan->expected))
+        DCSR_TRY(choose_freely(&kernel, plan, A));
+    return build(plan, kernel, A);
+}
+
+dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A)
+{
+    if (!plan) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_refresh: plan is NULL");
+    DCSR_TRY(dcsr_i_view_check(A));
+    if (dcsr_i_view_matrix(A) != dcsr_i_view_matrix(plan->A.view))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "spmv_plan_refresh: the view is of another matrix; create a plan for that");
+    dcsr_i_spmv_matrix matrix = {0};
+    dcsr_view *before = plan->A.view;
+    dcsr_status status = open_matrix(&matrix, A);
+    if (!status) status = follow(plan, &matrix);
+    dcsr_view_destroy(status ? matrix.view : before);
+    return status;
+}
+
+dcsr_status dcsr_spmv_plan_get_info(const dcsr_spmv_plan *plan, dcsr_spmv_plan_info *info)
+{
+    if (!plan || !info)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_get_info: plan or info is NULL");
+    DCSR_TRY(dcsr_i_view_check(plan->A.view));
+    *info = plan->info;
+    info->kernel = plan->kernel->public.name;
+    info->version = plan->A.info.version;
+    return DCSR_OK;
+}
