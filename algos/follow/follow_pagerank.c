@@ -10,8 +10,10 @@
  * that what u hands on along its other edges stays as it was (H. Zhang, P. Lofgren, A. Goel 2016). Then residuals are
  * pushed: added to their x, and handed on. A push takes at least a part of 1 - d of its residual away, and costs the
  * degree of its vertex; so those that are largest for their cost go first, in sweeps with a threshold that falls, over
- * the vertices whose residuals have changed (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). What rounding may have
- * added is counted; residuals are computed again from the edges before it is much. */
+ * the vertices whose residuals have changed (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). Where the last threshold
+ * takes several sweeps, as in a grid, in which residuals come back to where they were, more than the residual is pushed
+ * (successive over-relaxation, D. Young 1954), unless that makes their sum greater. What rounding may have added is
+ * counted; residuals are computed again from the edges before it is much. */
 #include "algos/follow/follower.h"
 #include <float.h>
 #include <math.h>
@@ -22,7 +24,9 @@ enum { BLOCK = 8 };      /* vertices that are listed together: their residuals s
 enum { LEAST_COST = 4 }; /* of a push, in edges */
 enum { FINER = 4 };      /* each threshold is the one before, divided by this */
 enum { MANY = 32 };      /* the list is put in order when it has one block in this many */
-enum { SPARE = 4 };      /* a result computed anew has an error this many times below the tolerance */
+enum { AHEAD = 16 };     /* so many blocks before it is looked at, memory is asked for what is read of one */
+static const double OVER = 1.3; /* what is pushed of a residual where it is more than the residual */
+enum { SPARE = 4 };             /* a result computed anew has an error this many times below the tolerance */
 enum { MOST_ITERATIONS = 1000 };
 
 typedef struct walk {
@@ -118,16 +122,17 @@ static void hand_on(dcsr_follower *f, const walk *w, uint32_t u, double amount)
     f->rounded += DBL_EPSILON * (double)degree * f->residuals; /* each is less than their sum */
 }
 
-static void push(dcsr_follower *f, const walk *w, uint32_t v)
+/* Pushes so many times its residual. */
+static void push(dcsr_follower *f, const walk *w, uint32_t v, double times)
 {
-    const double residual = w->residual[v];
-    w->x[v] += residual;
-    w->residual[v] = 0;
-    f->mass += residual;
-    f->residuals -= fabs(residual);
-    f->rounded += DBL_EPSILON * fabs(w->x[v]);
+    const double residual = w->residual[v], pushed = times * residual, rest = residual - pushed;
+    w->x[v] += pushed;
+    w->residual[v] = rest;
+    f->mass += pushed;
+    f->residuals += fabs(rest) - fabs(residual);
+    f->rounded += DBL_EPSILON * (fabs(w->x[v]) + fabs(rest));
     f->touched++;
-    hand_on(f, w, v, residual);
+    hand_on(f, w, v, pushed);
 }
 
 static uint64_t end_of(const walk *w, uint64_t block)
@@ -135,19 +140,38 @@ static uint64_t end_of(const walk *w, uint64_t block)
     return (block + 1) * BLOCK < w->n ? (block + 1) * BLOCK : w->n;
 }
 
-/* Pushes what is more than `threshold` for each edge along which it goes. Blocks that are listed meanwhile have their
- * turn as well. Whether there was something to push. */
-static bool sweep(dcsr_follower *f, const walk *w, double threshold)
+/* Block i of the list is soon to be looked at: first its own lines are asked for, later the rows that are pushed. */
+static inline void expect(const dcsr_follower *f, const walk *w, uint64_t i, double threshold)
+{
+    enum { IN_LINE = 64 / sizeof(dcsr_i_link_row) };
+    if (i + AHEAD < f->count) {
+        const uint64_t first = w->blocks[i + AHEAD] * (uint64_t)BLOCK;
+        __builtin_prefetch(w->residual + first, 1);
+        __builtin_prefetch(w->x + first, 1);
+        for (int v = 0; v < BLOCK; v += IN_LINE) __builtin_prefetch(w->l->row + first + v);
+    }
+    if (i + AHEAD / 2 < f->count) {
+        const uint32_t block = w->blocks[i + AHEAD / 2];
+        for (uint64_t v = block * (uint64_t)BLOCK, end = end_of(w, block); v < end; v++)
+            if (fabs(w->residual[v]) > threshold * LEAST_COST)
+                __builtin_prefetch(w->l->end + w->l->row[v].begin);
+    }
+}
+
+/* Pushes what is more than `threshold` for each edge along which it goes, so many times. Blocks that are listed
+ * meanwhile have their turn as well. Whether there was something to push. */
+static bool sweep(dcsr_follower *f, const walk *w, double threshold, double times)
 {
     const uint64_t touched = f->touched;
     for (uint64_t i = 0; i < f->count && f->residuals > enough(f) && !f->anew; i++) {
         uint64_t edges = 0;
+        expect(f, w, i, threshold);
         for (uint64_t v = w->blocks[i] * (uint64_t)BLOCK, end = end_of(w, w->blocks[i]); v < end; v++) {
             const double residual = fabs(w->residual[v]);
             if (residual <= threshold * LEAST_COST) continue;
             const uint64_t degree = w->l->row[v].length;
             if (residual <= threshold * (double)(LEAST_COST + degree)) continue;
-            push(f, w, (uint32_t)v);
+            push(f, w, (uint32_t)v, times);
             edges += degree;
         }
         dcsr_i_follow_work(f, edges);
@@ -170,13 +194,18 @@ static double largest(const dcsr_follower *f, const walk *w)
 static void push_all(dcsr_follower *f, const walk *w)
 {
     double last = enough(f) / (double)(w->l->count + LEAST_COST * w->n);
-    double threshold = fmax(largest(f, w) / LEAST_COST / FINER, last);
+    double threshold = fmax(largest(f, w) / LEAST_COST / FINER, last), times = 1;
+    bool over = true;
     while (f->residuals > enough(f) && !f->anew) {
+        const double before = f->residuals;
         put_in_order(f, w);
-        if (!sweep(f, w, threshold) && threshold <= last) {
+        const bool pushed = sweep(f, w, threshold, times);
+        if (!pushed && threshold <= last) {
             if (f->count == w->all) last /= 2;
             list_all(f, w);
         }
+        if (times > 1 && f->residuals >= before) over = false;
+        times = over && pushed && threshold <= last ? OVER : 1;
         threshold = fmax(threshold / FINER, last);
     }
     for (uint64_t i = 0; i < f->count; i++) w->listed[w->blocks[i]] = 0;
