@@ -8,14 +8,20 @@
  * By ascending distance, each suspect looks for another vertex that gives it the same distance, and is nearer than it,
  * so no suspect any more. If there is none, it is trimmed, and what hangs below it is suspect. Trimmed vertices then
  * take the best distance that vertices that were not trimmed give, and with the noted ones these go the way of
- * Dijkstra's method (G. Ramalingam, T. Reps 1996). Distances are sums rounded on the way, which only grow; so they are
- * those that dcsr_sssp() finds, bit for bit. */
+ * Dijkstra's method (G. Ramalingam, T. Reps 1996). So no vertex is looked at more than three times. Distances are sums
+ * rounded on the way, which only grow; so they are those that dcsr_sssp() finds, bit for bit.
+ *
+ * As distances are taken in ascending order, vertices wait in a radix heap (R. Ahuja, K. Mehlhorn, J. Orlin, R. Tarjan
+ * 1990): a bucket for each bit, with those whose distance differs from the nearest there first. The bits of doubles
+ * from 0 on have the order of the doubles. A bucket is a list through arrays, so that a vertex can leave it. When
+ * those at the same distance have been taken, the next bucket is distributed to lower ones. */
 #include "algos/follow/follower.h"
 #include <math.h>
 #include <string.h>
 
-enum { DISTANCE, ABOVE, HEAP, WHERE, QUEUE, STATE, LEVEL };
+enum { DISTANCE, ABOVE, NEXT, BEFORE, QUEUE, STATE, LEVEL };
 enum { SUSPECT = 1, TRIMMED = 2, NOTED = 4 };
+enum { FIRST = 1, BEHIND = 2 };
 #define NONE UINT32_MAX
 
 typedef struct paths {
@@ -23,18 +29,26 @@ typedef struct paths {
     bool weighted;
     double *distance;
     uint32_t *above; /* in the tree; NONE for the source and what is not reached */
-    uint32_t *heap;  /* vertices, the nearest first; `where` is where each stands, plus 1, or 0 */
-    uint32_t *where;
     uint32_t *queue; /* whose state is not 0 */
     unsigned char *state;
-    uint64_t heaped;
+    /* The heap. */
+    uint32_t *next,
+        *before;        /* in a bucket; before: 0 of a vertex that does not wait, FIRST, or that + BEHIND */
+    uint32_t first[64]; /* of each bucket that is filled */
+    uint64_t filled;    /* a bit for each bucket */
+    uint64_t nearest;   /* the bits of the distance that the buckets go by */
 } paths;
 
 static paths paths_of(const dcsr_follower *f)
 {
-    return (paths){&f->links,       f->kind->weighted, f->array[DISTANCE],
-                   f->array[ABOVE], f->array[HEAP],    f->array[WHERE],
-                   f->array[QUEUE], f->array[STATE],   0};
+    return (paths){.l = &f->links,
+                   .weighted = f->kind->weighted,
+                   .distance = f->array[DISTANCE],
+                   .above = f->array[ABOVE],
+                   .queue = f->array[QUEUE],
+                   .state = f->array[STATE],
+                   .next = f->array[NEXT],
+                   .before = f->array[BEFORE]};
 }
 
 static double weight_to(const paths *p, uint64_t place)
@@ -49,34 +63,70 @@ static double weight_from(const paths *p, uint64_t place)
 
 /* ---- The heap ---- */
 
-static void place(paths *p, uint64_t at, uint32_t v)
+static uint64_t bits_of(double distance)
 {
-    p->heap[at] = v;
-    p->where[v] = (uint32_t)at + 1;
+    uint64_t bits;
+    memcpy(&bits, &distance, sizeof bits);
+    return bits;
 }
 
-/* Adds v, or moves it up since its distance has become less. */
-static void raise(paths *p, uint32_t v)
+static int bucket_of(const paths *p, uint32_t v)
 {
-    uint64_t at = p->where[v] ? p->where[v] - 1 : p->heaped++;
-    for (; at && p->distance[p->heap[(at - 1) / 2]] > p->distance[v]; at = (at - 1) / 2)
-        place(p, at, p->heap[(at - 1) / 2]);
-    place(p, at, v);
+    const uint64_t differ = bits_of(p->distance[v]) ^ p->nearest;
+    return differ ? 64 - __builtin_clzll(differ) : 0;
 }
 
+static bool is_waiting(const paths *p, uint32_t v)
+{
+    return p->before[v] != 0;
+}
+
+/* Adds v, whose distance is not below that of any vertex that was taken. */
+static void add(paths *p, uint32_t v)
+{
+    const int bucket = bucket_of(p, v);
+    const uint32_t next = p->filled >> bucket & 1 ? p->first[bucket] : NONE;
+    p->first[bucket] = v;
+    p->filled |= (uint64_t)1 << bucket;
+    p->next[v] = next;
+    p->before[v] = FIRST;
+    if (next != NONE) p->before[next] = v + BEHIND;
+}
+
+/* Removes v, while its distance is that with which it was added. */
+static void withdraw(paths *p, uint32_t v)
+{
+    const uint32_t before = p->before[v], next = p->next[v];
+    if (next != NONE) p->before[next] = before;
+    p->before[v] = 0;
+    if (before != FIRST) {
+        p->next[before - BEHIND] = next;
+        return;
+    }
+    const int bucket = bucket_of(p, v);
+    p->first[bucket] = next;
+    if (next == NONE) p->filled &= ~((uint64_t)1 << bucket);
+}
+
+/* Removes the nearest vertex. */
 static uint32_t take_nearest(paths *p)
 {
-    const uint32_t first = p->heap[0], v = p->heap[--p->heaped];
-    uint64_t at = 0;
-    p->where[first] = 0;
-    if (!p->heaped) return first;
-    for (uint64_t below; (below = 2 * at + 1) < p->heaped; at = below) {
-        if (below + 1 < p->heaped && p->distance[p->heap[below + 1]] < p->distance[p->heap[below]]) below++;
-        if (p->distance[p->heap[below]] >= p->distance[v]) break;
-        place(p, at, p->heap[below]);
+    const int bucket = __builtin_ctzll(p->filled);
+    uint32_t v = p->first[bucket];
+    if (bucket) {
+        double nearest = INFINITY;
+        for (uint32_t u = v; u != NONE; u = p->next[u])
+            nearest = p->distance[u] < nearest ? p->distance[u] : nearest;
+        p->nearest = bits_of(nearest);
+        p->filled &= ~((uint64_t)1 << bucket);
+        for (uint32_t u = v, next; u != NONE; u = next) {
+            next = p->next[u];
+            add(p, u);
+        }
+        v = p->first[0];
     }
-    place(p, at, v);
-    return first;
+    withdraw(p, v);
+    return v;
 }
 
 /* ---- All vertices ---- */
@@ -84,7 +134,7 @@ static uint32_t take_nearest(paths *p)
 /* Dijkstra's method from what is in the heap on. */
 static void relax(dcsr_follower *f, paths *p)
 {
-    while (p->heaped) {
+    while (p->filled) {
         const uint32_t u = take_nearest(p);
         f->touched++;
         for (DCSR_I_EACH_LINK(k, p->l, u)) {
@@ -92,9 +142,10 @@ static void relax(dcsr_follower *f, paths *p)
             if (!(p->l->way[k] & DCSR_I_LINK_OUT)) continue;
             const double distance = p->distance[u] + weight_to(p, k);
             if (distance >= p->distance[v]) continue;
+            if (is_waiting(p, v)) withdraw(p, v);
             p->distance[v] = distance;
             p->above[v] = u;
-            raise(p, v);
+            add(p, v);
         }
     }
 }
@@ -108,7 +159,7 @@ static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
         for (DCSR_I_EACH_LINK(k, p.l, u)) f->negative += p.l->way[k] & DCSR_I_LINK_OUT && p.l->out[k] < 0;
     f->mixed = f->negative != 0;
     f->paths = (dcsr_sssp_result){0};
-    memset(p.where, 0, n * sizeof *p.where);
+    memset(p.before, 0, n * sizeof *p.before);
     memset(p.state, 0, n);
     if (f->negative) {
         f->anew = DCSR_FOLLOW_NEGATIVE;
@@ -116,7 +167,7 @@ static dcsr_status anew(dcsr_follower *f, dcsr_view *view)
     }
     for (uint64_t v = 0; v < n; v++) p.distance[v] = INFINITY, p.above[v] = NONE;
     p.distance[f->source] = 0;
-    raise(&p, (uint32_t)f->source);
+    add(&p, (uint32_t)f->source);
     relax(f, &p);
     return DCSR_OK;
 }
@@ -170,15 +221,16 @@ static bool is_supported(dcsr_follower *f, const paths *p, uint32_t v)
 static void trim(dcsr_follower *f, paths *p)
 {
     for (uint64_t i = 0; i < f->count; i++)
-        if (p->state[p->queue[i]] & SUSPECT) raise(p, p->queue[i]);
-    while (p->heaped && !f->anew) {
+        if (p->state[p->queue[i]] & SUSPECT) add(p, p->queue[i]);
+    while (p->filled && !f->anew) {
         const uint32_t v = take_nearest(p);
         f->touched++;
         if (is_supported(f, p, v)) continue;
         note(f, p, v, TRIMMED);
-        for (DCSR_I_EACH_LINK(k, p->l, v))
-            if (p->l->way[k] & DCSR_I_LINK_OUT && p->above[p->l->end[k]] == v && p->l->end[k] != v)
-                raise(p, p->l->end[k]);
+        for (DCSR_I_EACH_LINK(k, p->l, v)) {
+            const uint32_t w = p->l->end[k];
+            if (p->l->way[k] & DCSR_I_LINK_OUT && p->above[w] == v && w != v && !is_waiting(p, w)) add(p, w);
+        }
     }
 }
 
@@ -210,9 +262,10 @@ static dcsr_status settle(dcsr_follower *f, dcsr_view *view)
     for (uint64_t i = 0; i < f->count && !f->anew; i++)
         if (p.state[p.queue[i]] & TRIMMED) attach(f, &p, p.queue[i]);
     if (f->anew) return DCSR_OK;
+    p.nearest = 0;
     for (uint64_t i = 0; i < f->count; i++) {
         const uint32_t v = p.queue[i];
-        if (p.distance[v] < INFINITY) raise(&p, v);
+        if (p.distance[v] < INFINITY) add(&p, v);
         p.state[v] = 0;
     }
     f->count = 0;
@@ -229,8 +282,8 @@ static const dcsr_i_follow_kind levels = {.name = "bfs",
                                           .patience = 8,
                                           .size = {[DISTANCE] = sizeof(double),
                                                    [ABOVE] = 4,
-                                                   [HEAP] = 4,
-                                                   [WHERE] = 4,
+                                                   [NEXT] = 4,
+                                                   [BEFORE] = 4,
                                                    [QUEUE] = 4,
                                                    [STATE] = 1,
                                                    [LEVEL] = 4},
@@ -246,7 +299,7 @@ static const dcsr_i_follow_kind distances = {
     .sourced = true,
     .weighted = true,
     .patience = 8,
-    .size = {[DISTANCE] = sizeof(double), [ABOVE] = 4, [HEAP] = 4, [WHERE] = 4, [QUEUE] = 4, [STATE] = 1},
+    .size = {[DISTANCE] = sizeof(double), [ABOVE] = 4, [NEXT] = 4, [BEFORE] = 4, [QUEUE] = 4, [STATE] = 1},
     .anew = anew,
     .grown = grown,
     .after = after,

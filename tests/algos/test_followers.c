@@ -3,7 +3,9 @@
  * batches, matrices that grow and shrink, several batches at once, and versions gone back to. */
 #include "tests/support/support_followers.h"
 
+#include <dcsr/bfs.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +129,74 @@ Test(followers, of_shapes_edge_by_edge)
         for (int k = 0; k < KINDS; k++) dcsr_follower_destroy(f[k]);
         history_end(&h);
     }
+}
+
+/* A grid has many vertices at one distance and far ones, and a change reaches far. Weights are small whole numbers, 0
+ * among them, so that there are several shortest paths. */
+Test(followers, of_grids)
+{
+    enum { SIDE = TEST_EMULATOR ? 12 : 30, N = SIDE * SIDE, MOST = 64 };
+    static const double ranks_within = 2 * 2 * 1e-6 / 0.15;
+    dcsr_context *context = test_context(2);
+    dcsr_matrix *matrix = test_matrix(context, DCSR_FP64, N, N, DCSR_POLICY_DEFAULT);
+    uint64_t from[4 * N], to[4 * N], edges = 0;
+    double weight[4 * N], *distance = test_allocate(N, sizeof *distance);
+    int32_t *level = test_allocate(N, sizeof *level);
+    test_random random = {5};
+    for (uint64_t v = 0; v < N; v++) {
+        const uint64_t step[] = {v % SIDE ? v - 1 : N, (v + 1) % SIDE ? v + 1 : N, v >= SIDE ? v - SIDE : N,
+                                 v + SIDE};
+        for (int k = 0; k < 4; k++)
+            if (step[k] < N) from[edges] = v, to[edges++] = step[k];
+    }
+    for (uint64_t e = 0; e < edges; e++) weight[e] = (double)test_random_below(&random, 9);
+    TEST_OK(dcsr_matrix_insert(matrix, edges, from, to, weight, NULL));
+    dcsr_follower *levels, *distances, *ranks;
+    dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+    TEST_OK(dcsr_follow_bfs(&levels, view, N / 2));
+    TEST_OK(dcsr_follow_sssp(&distances, view, N / 2));
+    TEST_OK(dcsr_follow_pagerank(&ranks, view, NULL));
+    dcsr_view_destroy(view);
+    for (int batch = 0; batch < TEST_SIZE(200, 60, 20); batch++) {
+        dcsr_followed_levels has_levels;
+        dcsr_followed_distances has_distances;
+        dcsr_followed_ranks has_ranks;
+        uint64_t n = 1 + test_random_below(&random, batch % 2 ? 4 : MOST), rows[MOST], cols[MOST];
+        double difference = 0;
+        for (uint64_t k = 0; k < n; k++) {
+            const uint64_t e = test_random_below(&random, edges);
+            rows[k] = from[e], cols[k] = to[e];
+        }
+        TEST_OK(dcsr_matrix_remove(matrix, n, rows, cols, NULL));
+        n = test_random_below(&random, n + 1);
+        for (uint64_t k = 0; k < n; k++) {
+            const uint64_t e = test_random_below(&random, edges);
+            rows[k] = from[e], cols[k] = test_random_once_in(&random, 9) ? (from[e] + N / 3) % N : to[e];
+            weight[k] = (double)test_random_below(&random, 9);
+        }
+        TEST_OK(dcsr_matrix_insert(matrix, n, rows, cols, weight, NULL));
+        view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, DCSR_VIEW_LATEST);
+        TEST_OK(dcsr_follower_advance(levels, view, NULL));
+        TEST_OK(dcsr_follower_advance(distances, view, NULL));
+        TEST_OK(dcsr_follower_advance(ranks, view, NULL));
+        TEST_OK(dcsr_follower_get_levels(levels, &has_levels));
+        TEST_OK(dcsr_follower_get_distances(distances, &has_distances));
+        TEST_OK(dcsr_follower_get_ranks(ranks, &has_ranks));
+        TEST_OK(dcsr_bfs(level, NULL, view, N / 2));
+        cr_assert(!memcmp(level, has_levels.level, N * sizeof *level), "batch %d", batch);
+        TEST_OK(dcsr_sssp(distance, NULL, view, N / 2, NULL));
+        cr_assert(!memcmp(distance, has_distances.distance, N * sizeof *distance), "batch %d", batch);
+        TEST_OK(dcsr_pagerank(distance, NULL, view, NULL));
+        for (uint64_t v = 0; v < N; v++) difference += fabs(distance[v] - has_ranks.rank[v]);
+        cr_assert(difference <= ranks_within, "batch %d: ranks differ by %g", batch, difference);
+        dcsr_view_destroy(view);
+    }
+    dcsr_follower *all[] = {levels, distances, ranks};
+    for (int k = 0; k < 3; k++) dcsr_follower_destroy(all[k]);
+    dcsr_matrix_destroy(matrix);
+    test_close(context);
+    free(distance);
+    free(level);
 }
 
 /* Links of a small graph come and go for long: on the emulator the labels of the order, of which there are few, are
