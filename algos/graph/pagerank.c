@@ -4,9 +4,14 @@
  *
  * where p is how chance is shared out, and lost the rank of vertices without edges, which goes the same way. One pass
  * computes the new ranks, how much they differ, and what each vertex hands on in the next. Sums over vertices are
- * made of sums over blocks of them, so that they are the same for any number of threads. */
+ * made of sums over blocks of them, so that they are the same for any number of threads.
+ *
+ * What is handed on is read at another place in memory for each edge. So while ranks change by far more than that
+ * rounds, it is fp32, of which twice as much is in the caches; ranks and sums are fp64 always, and so is what is handed
+ * on in the last iterations. */
 #include "algos/graph/pagerank.h"
 #include "algos/graph/cuda/graph_cuda.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,32 +19,40 @@ enum { BLOCK = 1024 };
 
 /* Of one block. */
 typedef struct sums {
-    double change, lost;
+    double change, lost, all; /* all: of new ranks */
 } sums;
 
 typedef struct walk {
     const dcsr_i_edges *in;
     double damping, quiet; /* a rank that changes by less may be left out */
     const double *personal;
-    double *rank, *handed[2]; /* by each vertex along each of its edges: now, next */
-    const double *part;       /* of its rank that goes along each edge: 1 / out-degree; 0 without edges */
-    unsigned char *settled;   /* NULL if none is to be left out */
-    sums *block;              /* of two iterations in turns */
+    double *rank;
+    void *handed[2];        /* by each vertex along each of its edges: now, next */
+    bool narrow[2];         /* it is float, else double */
+    const double *part;     /* of its rank that goes along each edge: 1 / out-degree; 0 without edges */
+    unsigned char *settled; /* NULL if none is to be left out */
+    sums *block;            /* of two iterations in turns */
     uint64_t blocks;
     double lost; /* to begin with */
 } walk;
 
-static double sum_over(const dcsr_i_ends ends, const double *handed)
+static inline double handed_by(const void *handed, bool narrow, uint32_t v)
+{
+    return narrow ? (double)((const float *)handed)[v] : ((const double *)handed)[v];
+}
+
+static inline __attribute__((always_inline)) double sum_over(const dcsr_i_ends ends, const void *handed,
+                                                             bool narrow)
 {
     double a = 0, b = 0, c = 0, d = 0;
     const uint32_t *from = ends.vertex, *end = from + ends.count;
     for (; end - from >= 4; from += 4) {
-        a += handed[from[0]];
-        b += handed[from[1]];
-        c += handed[from[2]];
-        d += handed[from[3]];
+        a += handed_by(handed, narrow, from[0]);
+        b += handed_by(handed, narrow, from[1]);
+        c += handed_by(handed, narrow, from[2]);
+        d += handed_by(handed, narrow, from[3]);
     }
-    for (; from < end; from++) a += handed[*from];
+    for (; from < end; from++) a += handed_by(handed, narrow, *from);
     return (a + b) + (c + d);
 }
 
@@ -52,26 +65,54 @@ static inline double portion(const walk *w, uint64_t v)
 /* What vertices first .. first + n - 1 hand on, with their new ranks; in `sums` how much they differ from the old, and
  * what vertices without edges have. One loop without branches or divisions, as either would take longer than the sum
  * over the edges of a vertex. */
-static sums hand_on(double *restrict handed, double *restrict rank, const double *restrict fresh,
-                    const double *restrict part, uint64_t n)
+static inline __attribute__((always_inline)) sums hand_on_as(bool narrow, void *handed, uint64_t first,
+                                                             double *restrict rank,
+                                                             const double *restrict fresh,
+                                                             const double *restrict part, uint64_t n)
 {
-    double change = 0, lost = 0;
-#pragma omp simd reduction(+ : change, lost)
+    float *restrict as_float = (float *)handed + (narrow ? first : 0);
+    double *restrict as_double = (double *)handed + (narrow ? 0 : first);
+    double change = 0, lost = 0, all = 0;
+#pragma omp simd reduction(+ : change, lost, all)
     for (uint64_t k = 0; k < n; k++) {
         change += fabs(fresh[k] - rank[k]);
-        handed[k] = fresh[k] * part[k];
+        if (narrow)
+            as_float[k] = (float)(fresh[k] * part[k]);
+        else
+            as_double[k] = fresh[k] * part[k];
         lost += fresh[k] * (part[k] == 0);
+        all += fresh[k];
         rank[k] = fresh[k];
     }
-    return (sums){change, lost};
+    return (sums){change, lost, all};
+}
+
+static sums hand_on(const walk *w, uint64_t first, const double *fresh, uint64_t n)
+{
+    double *rank = w->rank + first;
+    const double *part = w->part + first;
+    return w->narrow[1] ? hand_on_as(true, w->handed[1], first, rank, fresh, part, n)
+                        : hand_on_as(false, w->handed[1], first, rank, fresh, part, n);
 }
 
 /* What each of these vertices is handed along its edges. */
-static void pull(double *restrict sum, const dcsr_i_edges *in, const double *restrict handed, uint64_t first,
-                 uint64_t n)
+static void pull(double *sum, const walk *w, uint64_t first, uint64_t n)
 {
-    const dcsr_i_edges edges = *in; /* of the caller alone, so that nothing is read again */
-    for (uint64_t k = 0; k < n; k++) sum[k] = sum_over(dcsr_i_edges_of(&edges, first + k), handed);
+    const dcsr_i_edges edges = *w->in; /* of the caller alone, so that nothing is read again */
+    const void *handed = w->handed[0];
+    if (w->narrow[0])
+        for (uint64_t k = 0; k < n; k++) sum[k] = sum_over(dcsr_i_edges_of(&edges, first + k), handed, true);
+    else
+        for (uint64_t k = 0; k < n; k++) sum[k] = sum_over(dcsr_i_edges_of(&edges, first + k), handed, false);
+}
+
+/* Whether what the next iteration hands on, and the one after it reads, may be fp32: not if that one is to be the last,
+ * or rounding may be most of what it changes, which is up to damping FLT_EPSILON / 2 / (1 - damping). */
+static bool may_be_narrow(const walk *w, double change, double before, double tolerance)
+{
+    enum { TIMES = 4 };
+    const double falls = before > 0 ? fmin(change / before, 1) : w->damping, then = change * falls * falls;
+    return then > tolerance && (1 - w->damping) * then > TIMES * (double)FLT_EPSILON / 2;
 }
 
 static sums step_block(const walk *w, uint64_t b, double chance, bool all)
@@ -81,18 +122,20 @@ static sums step_block(const walk *w, uint64_t b, double chance, bool all)
     const double damping = w->damping, even = chance * (1 / (double)vertices), *old = w->rank + first;
     const double *personal = w->personal ? w->personal + first : NULL;
     unsigned char *settled = w->settled ? w->settled + first : NULL;
-    double fresh[BLOCK];
-    if (all) pull(fresh, w->in, w->handed[0], first, n);
-    for (uint64_t k = 0; k < n && all; k++)
-        fresh[k] = (personal ? chance * personal[k] : even) + damping * fresh[k];
+    double fresh[BLOCK] = {0};
+    if (all) {
+        pull(fresh, w, first, n);
+        for (uint64_t k = 0; k < n; k++)
+            fresh[k] = (personal ? chance * personal[k] : even) + damping * fresh[k];
+    }
     for (uint64_t k = 0; k < n && !all; k++) {
         fresh[k] = old[k];
         if (settled[k]) continue;
-        pull(fresh + k, w->in, w->handed[0], first + k, 1);
+        pull(fresh + k, w, first + k, 1);
         fresh[k] = (personal ? chance * personal[k] : even) + damping * fresh[k];
     }
     for (uint64_t k = 0; k < n && settled; k++) settled[k] = fabs(fresh[k] - old[k]) <= w->quiet;
-    return hand_on(w->handed[1] + first, w->rank + first, fresh, w->part + first, n);
+    return hand_on(w, first, fresh, n);
 }
 
 /* Out-degrees: lengths of rows, unless those hold edges that the columns do not show as often. */
@@ -151,13 +194,20 @@ static sums add_blocks(const sums *block, uint64_t blocks)
     for (uint64_t b = 0; b < blocks; b++) {
         total.change += block[b].change;
         total.lost += block[b].lost;
+        total.all += block[b].all;
     }
     return total;
 }
 
-/* Iterates until ranks change by no more than the tolerance. What has settled is left out for some iterations, but
- * not in the one that decides. Each thread adds up the sums of all blocks and so comes to the same decision: they meet
- * once an iteration, as those of the next one go to the other half of `block`. */
+/* Those of an iteration. */
+static sums *sums_of(const walk *w, uint64_t iteration)
+{
+    return w->block + (iteration % 2 ? w->blocks : 0);
+}
+
+/* Iterates until ranks change by no more than the tolerance. What has settled is left out for some iterations, and what
+ * is handed on rounded to fp32, but not in the one that decides. Each thread adds up the sums of all blocks and so
+ * comes to the same decision: they meet once an iteration, as those of the next one go to the other half of `block`. */
 static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options *o)
 {
     dcsr_pagerank_result now = *found;
@@ -165,17 +215,20 @@ static void run(walk w, dcsr_pagerank_result *found, const dcsr_pagerank_options
     bool all = true;
     while (!now.converged && now.iterations < o->max_iterations) {
         const double chance = 1 - w.damping + w.damping * lost;
-        sums *block = w.block + (now.iterations % 2 ? w.blocks : 0);
+        sums *block = sums_of(&w, now.iterations);
 #pragma omp for schedule(dynamic, 4)
         for (uint64_t b = 0; b < w.blocks; b++) block[b] = step_block(&w, b, chance, all);
         const sums total = add_blocks(block, w.blocks);
-        double *handed = w.handed[0];
+        const bool exact = !w.narrow[0];
+        void *handed = w.handed[0];
         w.handed[0] = w.handed[1];
         w.handed[1] = handed;
+        w.narrow[0] = w.narrow[1];
+        w.narrow[1] = may_be_narrow(&w, total.change, now.change, o->tolerance);
         lost = total.lost;
         now.change = total.change;
         now.iterations++;
-        now.converged = all && total.change <= o->tolerance;
+        now.converged = all && exact && total.change <= o->tolerance;
         all = !o->adaptive || total.change <= o->tolerance || now.iterations % DCSR_I_PAGERANK_FULL == 0;
     }
 #pragma omp single nowait
@@ -186,9 +239,13 @@ static dcsr_pagerank_result iterate(walk *w, const dcsr_pagerank_options *o)
 {
     const int threads = dcsr_i_edges_threads(w->in, w->in->count + w->in->vertices);
     dcsr_pagerank_result found = {.converged = !w->in->vertices};
+    w->narrow[0] = w->narrow[1] = may_be_narrow(w, 1, 0, o->tolerance);
     for (uint64_t v = 0; v < w->in->vertices; v++) {
         w->rank[v] = portion(w, v);
-        w->handed[0][v] = w->rank[v] * w->part[v];
+        if (w->narrow[0])
+            ((float *)w->handed[0])[v] = (float)(w->rank[v] * w->part[v]);
+        else
+            ((double *)w->handed[0])[v] = w->rank[v] * w->part[v];
         if (!(w->part[v] > 0)) w->lost += w->rank[v], found.dangling++;
     }
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -218,7 +275,7 @@ dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view 
     walk w = {.in = &in, .damping = o.damping, .blocks = (n + BLOCK - 1) / BLOCK};
     w.quiet = o.tolerance / (double)(n ? n : 1);
     w.rank = dcsr_i_edges_take(&in, n, sizeof *w.rank);
-    for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof *w.rank);
+    for (int i = 0; i < 2; i++) w.handed[i] = dcsr_i_edges_take(&in, n, sizeof(double));
     double *part = dcsr_i_edges_take(&in, n, sizeof *part);
     w.block = dcsr_i_edges_take(&in, 2 * w.blocks, sizeof *w.block);
     if (o.adaptive) w.settled = dcsr_i_edges_take(&in, n, 1);
@@ -232,7 +289,8 @@ dcsr_status dcsr_pagerank(double *rank, dcsr_pagerank_result *result, dcsr_view 
         for (uint64_t v = 0; v < n; v++) part[v] = part[v] > 0 ? 1 / part[v] : 0;
         w.part = part;
         const dcsr_pagerank_result found = iterate(&w, &o);
-        memcpy(rank, w.rank, n * sizeof *rank);
+        const double all = n ? add_blocks(sums_of(&w, found.iterations - 1), w.blocks).all : 1;
+        for (uint64_t v = 0; v < n; v++) rank[v] = w.rank[v] / all; /* what is rounded may not add up */
         if (result) *result = found;
     }
     return dcsr_i_edges_close(&in);

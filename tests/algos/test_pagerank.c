@@ -72,6 +72,18 @@ static void check(test_graph *g, dcsr_view *view)
             .symmetric = known, .damping = 0.5, .tolerance = 1e-12, .personal = personal};
         TEST_OK(dcsr_pagerank(rank, &result, view, &o));
         compare(g, rank, wanted + n, 1e-10);
+        int iterations = 2 * 15;
+        for (int digits = 2; digits < 15; digits++) {
+            o = (dcsr_pagerank_options){
+                .symmetric = known, .tolerance = pow(10, -digits), .max_iterations = 1000};
+            TEST_OK(dcsr_pagerank(rank, &result, view, &o));
+            cr_assert(result.converged && result.change <= o.tolerance);
+            compare(g, rank, wanted, o.tolerance * 0.85 / 0.15 + 1e-14);
+            /* A digit takes no more iterations than damping says, and those by which the last one is known. */
+            cr_assert(result.iterations <= iterations + 15 + 2, "%s: %d digits take %d iterations, after %d",
+                      g->name, digits, (int)result.iterations, iterations);
+            iterations = (int)result.iterations;
+        }
         uint64_t dangling = 0;
         for (uint64_t v = 0; v < n; v++) dangling += g->offsets[v] == g->offsets[v + 1];
         cr_assert_eq(result.dangling, dangling);
