@@ -1,12 +1,13 @@
 /* diff_rows.c: comparing the rows of two versions, in host memory.
  *
  * Pages that both versions share are skipped, and rows whose pieces are the same: entries that a held version sees
- * stay where they are, and as they are. The others are resolved and merged by column. Most of them are a row that
- * both have, perhaps a hub's with many entries, and a few that were appended since; what differs is then in the
- * columns of these few. So the rows are read as far as both are the same, and of all that stands before only the
- * entries that may be in one of the columns are resolved; a bitmap of hashed columns tells (a Bloom filter with one
- * function). One too many does no harm, as it is in both. Where batches were resolved as they were inserted, what was
- * appended is known to be new, and nothing else is read.
+ * stay where they are, and as they are. Rows of the others that ascend are merged by column from where they begin to
+ * differ, runs that are the same skipped many entries at a time. What does not ascend is resolved first. Most of these
+ * are a row that both have, perhaps a hub's with many entries, and a few that were appended since; what differs is then
+ * in the columns of these few. So the rows are read as far as both are the same, and of all that stands before only the
+ * entries that may be in one of the columns are resolved: they are compared with all columns if these are very few, else
+ * a bitmap of hashed columns tells (a Bloom filter with one function). One too many does no harm, as it is in both.
+ * Where batches were resolved as they were inserted, what was appended is known to be new, and nothing else is read.
  *
  * Threads take runs of pages and note what differs, in order; the notes are distributed to the lists at the end. */
 #include "dcsr/view/diff_data.h"
@@ -38,8 +39,11 @@ typedef struct row {
     words keys, room; /* the room is for other keys, values and columns: a word each */
 } row;
 
-/* Some columns: bit h is set if one of them is hashed to h. */
+/* Some columns: a few of them, some perhaps several times; or bit h is set if one of them is hashed to h. */
+enum { FEW = 4 };
 typedef struct filter {
+    uint32_t column[FEW];
+    bool few;
     words bits;
     int shift;
 } filter;
@@ -88,21 +92,53 @@ static inline uint64_t hash_of(const filter *f, uint32_t column)
 
 static inline bool may_have(const filter *f, uint32_t column)
 {
-    uint64_t hash = hash_of(f, column);
+    if (f->few) {
+        column &= ~DCSR_I_TOMBSTONE;
+        return column == f->column[0] || column == f->column[1] || column == f->column[2] ||
+               column == f->column[3];
+    }
+    const uint64_t hash = hash_of(f, column);
     return f->bits.at[hash / 64] >> (hash & 63) & 1;
 }
 
-/* The columns of a row's entries from position `first` on. */
-static void add_columns(filter *f, const row *r, uint64_t first)
+/* Whether one of BLOCK entries may be of one of the columns. A loop without branches that the compiler makes one of
+ * vectors. */
+enum { BLOCK = 32 };
+static inline bool block_may_have(const filter *f, const uint32_t *columns)
+{
+    const uint32_t *wanted = f->column;
+    uint32_t hit = 0;
+    if (!f->few) return true;
+    for (int e = 0; e < BLOCK; e++) {
+        const uint32_t column = columns[e] & ~DCSR_I_TOMBSTONE;
+        hit |= (column == wanted[0]) | (column == wanted[1]) | (column == wanted[2]) | (column == wanted[3]);
+    }
+    return hit;
+}
+
+/* The part of piece k in which positions from `first` on stand, of which as many pieces before have been subtracted. */
+static const uint32_t *rest_of_piece(const row *r, int k, uint64_t *first, uint64_t *n)
+{
+    const dcsr_i_piece *piece = &r->pieces[k];
+    const uint64_t skip = *first < piece->length ? *first : piece->length;
+    *first -= skip;
+    *n = piece->length - skip;
+    return r->rows->columns + piece->begin + skip;
+}
+
+/* The columns of a row's entries from position `first` on; *known of a few are there. */
+static void add_columns(filter *f, const row *r, uint64_t first, int *known)
 {
     for (int k = 0; k < r->count; k++) {
-        uint64_t skip = first < r->pieces[k].length ? first : r->pieces[k].length;
-        const uint32_t *columns = r->rows->columns + r->pieces[k].begin;
-        first -= skip;
-        for (uint64_t e = skip; e < r->pieces[k].length; e++) {
-            uint64_t hash = hash_of(f, columns[e]);
-            f->bits.at[hash / 64] |= (uint64_t)1 << (hash & 63);
-        }
+        uint64_t n;
+        const uint32_t *columns = rest_of_piece(r, k, &first, &n);
+        for (uint64_t e = 0; e < n; e++)
+            if (f->few) {
+                f->column[(*known)++] = columns[e] & ~DCSR_I_TOMBSTONE;
+            } else {
+                uint64_t hash = hash_of(f, columns[e]);
+                f->bits.at[hash / 64] |= (uint64_t)1 << (hash & 63);
+            }
     }
 }
 
@@ -110,15 +146,22 @@ static void add_columns(filter *f, const row *r, uint64_t first)
 static bool make_filter(part *p, uint64_t first)
 {
     enum { BITS_PER_COLUMN = 16, LEAST_BITS = 9, MOST_BITS = 32 };
-    int bits = dcsr_i_bits_for((p->from.stored + p->to.stored - 2 * first) * BITS_PER_COLUMN);
-    if (bits < LEAST_BITS) bits = LEAST_BITS;
-    if (bits > MOST_BITS) bits = MOST_BITS;
-    const uint64_t n = (uint64_t)1 << bits >> 6;
-    if (!reserve(&p->filter.bits, p->context, n)) return false;
-    memset(p->filter.bits.at, 0, n * sizeof *p->filter.bits.at);
-    p->filter.shift = MOST_BITS - bits;
-    add_columns(&p->filter, &p->from, first);
-    add_columns(&p->filter, &p->to, first);
+    const uint64_t columns = p->from.stored + p->to.stored - 2 * first;
+    filter *f = &p->filter;
+    int known = 0;
+    f->few = columns <= FEW;
+    if (!f->few) {
+        int bits = dcsr_i_bits_for(columns * BITS_PER_COLUMN);
+        if (bits < LEAST_BITS) bits = LEAST_BITS;
+        if (bits > MOST_BITS) bits = MOST_BITS;
+        const uint64_t n = (uint64_t)1 << bits >> 6;
+        if (!reserve(&f->bits, p->context, n)) return false;
+        memset(f->bits.at, 0, n * sizeof *f->bits.at);
+        f->shift = MOST_BITS - bits;
+    }
+    add_columns(f, &p->from, first, &known);
+    add_columns(f, &p->to, first, &known);
+    for (; f->few && known < FEW; known++) f->column[known] = f->column[0];
     return true;
 }
 
@@ -160,10 +203,12 @@ static bool equal_entries(const part *p, uint64_t from, uint64_t to, uint64_t n)
             !memcmp((const char *)a->values + from * size, (const char *)b->values + to * size, n * size));
 }
 
+/* Entries that are compared at once. */
+enum { STEP = 64 };
+
 /* Up to which position both rows have the same entries; at most some entries less. */
 static uint64_t common_beginning(const part *p)
 {
-    enum { STEP = 64 };
     const row *from = &p->from, *to = &p->to;
     uint64_t position = 0, i = 0, j = 0; /* i and j are in pieces k and l */
     for (int k = 0, l = 0; k < from->count && l < to->count;) {
@@ -179,26 +224,38 @@ static uint64_t common_beginning(const part *p)
     return position;
 }
 
-/* Keys of the entries whose columns the filter may have; of all if there is none. */
-static bool take_keys(row *r, const part *p, const filter *f, uint64_t *n)
+/* Adds the keys of n entries from a position on, whose columns the filter may have; of all if there is none. */
+static bool take_keys_of(row *r, const part *p, const filter *f, const uint32_t *columns, uint64_t n,
+                         uint64_t position)
 {
-    uint64_t position = 0;
-    *n = 0;
-    for (int k = 0; k < r->count; k++) {
-        const uint32_t *column = r->rows->columns + r->pieces[k].begin, *end = column + r->pieces[k].length;
-        for (; column < end; column++, position++) {
-            if (f && !may_have(f, *column)) continue;
-            if (*n == r->keys.capacity && !reserve(&r->keys, p->context, *n + 1)) return false;
-            r->keys.at[(*n)++] = (uint64_t)(*column & ~DCSR_I_TOMBSTONE) << 32 | position;
+    for (uint64_t block = 0; block < n; block += BLOCK) {
+        const uint64_t end = n - block < BLOCK ? n : block + BLOCK;
+        if (f && end - block == BLOCK && !block_may_have(f, columns + block)) continue;
+        for (uint64_t e = block; e < end; e++) {
+            if (f && !may_have(f, columns[e])) continue;
+            if (r->length == r->keys.capacity && !reserve(&r->keys, p->context, r->length + 1)) return false;
+            r->keys.at[r->length++] = (uint64_t)(columns[e] & ~DCSR_I_TOMBSTONE) << 32 | (position + e);
         }
     }
     return true;
 }
 
-static bool resolve(row *r, const part *p, const filter *f)
+/* The same of the entries at positions from `first` to `end`. */
+static bool take_keys(row *r, const part *p, const filter *f, uint64_t first, uint64_t end)
 {
-    uint64_t n;
-    if (!take_keys(r, p, f, &n)) return false;
+    uint64_t position = first, skip = first, n;
+    for (int k = 0; k < r->count && position < end; k++, position += n) {
+        const uint32_t *columns = rest_of_piece(r, k, &skip, &n);
+        if (n > end - position) n = end - position;
+        if (!take_keys_of(r, p, f, columns, n, position)) return false;
+    }
+    return true;
+}
+
+/* Makes the entries of the keys, in order. */
+static bool resolve(row *r, const part *p)
+{
+    const uint64_t n = r->length;
     if (!n) return true;
     if (!reserve(&r->room, p->context, ROOM_WORDS * n)) return false;
     char *values = (char *)(r->room.at + n);
@@ -211,16 +268,49 @@ static bool resolve(row *r, const part *p, const filter *f)
     return true;
 }
 
-/* The entries of row i, in order. */
-static bool read_row(row *r, const part *p, const filter *f, uint64_t i)
+/* Whether row i, of which some first entries may have been dropped, is in one piece whose columns ascend strictly, and
+ * none is a tombstone. */
+static bool ascends(const row *r, uint64_t i)
 {
-    r->length = 0;
-    if (!r->count) return true;
-    if (f || r->count > 1 || !dcsr_i_row_ascends(r->rows, i)) return resolve(r, p, f);
+    if (r->count > 1) return false;
+    if (!r->count || dcsr_i_row_is_known_to_ascend(r->rows->table, i)) return true;
+    const uint32_t *columns = r->rows->columns + r->pieces[0].begin;
+    int64_t previous = -1;
+    for (uint64_t e = 0; e < r->pieces[0].length; previous = columns[e++])
+        if (columns[e] <= previous || columns[e] & DCSR_I_TOMBSTONE) return false;
+    return true;
+}
+
+/* The entries of such a row, where they are. */
+static void lend_row(row *r, const part *p)
+{
     r->length = r->stored;
+    if (!r->count) return;
     r->columns = r->rows->columns + r->pieces[0].begin;
     if (p->value_size) r->values = (const char *)r->rows->values + r->pieces[0].begin * p->value_size;
+}
+
+/* The entries of row i, in order. */
+static bool read_row(row *r, const part *p, uint64_t i)
+{
+    r->length = 0;
+    if (!ascends(r, i)) return take_keys(r, p, NULL, 0, r->stored) && resolve(r, p);
+    lend_row(r, p);
     return true;
+}
+
+/* Of both rows, which are the same before position `same`, the entries in columns that stand behind it. */
+static bool read_differing(part *p, uint64_t same)
+{
+    row *from = &p->from, *to = &p->to;
+    const filter *f = &p->filter;
+    from->length = 0;
+    if (!make_filter(p, same) || !take_keys(from, p, f, 0, same)) return false;
+    to->length = from->length;
+    if (!reserve(&to->keys, p->context, to->length)) return false;
+    if (to->length) memcpy(to->keys.at, from->keys.at, to->length * sizeof *to->keys.at);
+    return take_keys(from, p, NULL, same, from->stored) && take_keys(to, p, NULL, same, to->stored) &&
+           resolve(from, p) && resolve(to, p);
 }
 
 static bool take_note(part *p, const note *taken)
@@ -238,18 +328,40 @@ static uint64_t value_of(const part *p, const row *r, uint64_t e)
     return word;
 }
 
+/* How many entries from i and j on are the same; perhaps some less. */
+static uint64_t equal_run(const part *p, uint64_t i, uint64_t j)
+{
+    const row *a = &p->from, *b = &p->to;
+    const size_t size = p->value_size;
+    uint64_t n = 0;
+    for (; i + n + STEP <= a->length && j + n + STEP <= b->length; n += STEP)
+        if (memcmp(a->columns + i + n, b->columns + j + n, STEP * sizeof *a->columns) ||
+            (size && memcmp(a->values + (i + n) * size, b->values + (j + n) * size, STEP * size)))
+            break;
+    return n;
+}
+
 /* Where a column stands several times in both, the first entry meets the first, and so on. */
 static bool merge(part *p, uint32_t number)
 {
     const row *a = &p->from, *b = &p->to;
+    uint64_t look = 0; /* from there on for a run */
     for (uint64_t i = 0, j = 0; i < a->length || j < b->length;) {
+        if (i >= look) {
+            const uint64_t run = equal_run(p, i, j);
+            i += run, j += run;
+            look = i + STEP;
+            if (run) continue;
+        }
         uint64_t in_a = i < a->length ? a->columns[i] : UINT64_MAX,
                  in_b = j < b->length ? b->columns[j] : UINT64_MAX;
         note n = {.row = number, .col = (uint32_t)(in_a < in_b ? in_a : in_b)};
         n.kind = in_a == in_b ? DCSR_I_CHANGED : in_a < in_b ? DCSR_I_REMOVED : DCSR_I_INSERTED;
         if (in_a <= in_b) n.old = value_of(p, a, i++);
         if (in_b <= in_a) n.new = value_of(p, b, j++);
-        if ((in_a != in_b || n.old != n.new) && !take_note(p, &n)) return false;
+        if (in_a == in_b && n.old == n.new) continue;
+        if (!take_note(p, &n)) return false;
+        look = i;
     }
     return true;
 }
@@ -279,7 +391,6 @@ static bool compare_row(part *p, uint64_t i)
 {
     row *from = &p->from, *to = &p->to;
     const uint64_t before = p->count;
-    const filter *f = NULL;
     find(from, p->pairs->from, i);
     find(to, p->pairs->to, i);
     if (is_shared(p)) return true;
@@ -289,12 +400,18 @@ static bool compare_row(part *p, uint64_t i)
     if (same == from->stored && is_resolved(p, to, i)) {
         /* What was appended is new, whatever stands before. */
         drop_first(to, same);
-        from->count = 0;
+        from->length = 0;
+        if (!read_row(to, p, i)) return false;
+    } else if (ascends(from, i) && ascends(to, i)) {
+        drop_first(from, same);
+        drop_first(to, same);
+        lend_row(from, p);
+        lend_row(to, p);
     } else if (same > from->stored - same + to->stored - same) {
-        if (!make_filter(p, same)) return false;
-        f = &p->filter;
+        if (!read_differing(p, same)) return false;
+    } else if (!read_row(from, p, i) || !read_row(to, p, i)) {
+        return false;
     }
-    if (!read_row(from, p, f, i) || !read_row(to, p, f, i)) return false;
     if (!merge(p, p->pairs->numbers ? p->pairs->numbers[i] : (uint32_t)i)) return false;
     p->rows += p->count > before;
     return true;
@@ -326,12 +443,39 @@ static dcsr_status list_pages(dcsr_i_page_list *list, dcsr_context *context, con
     return DCSR_OK;
 }
 
+/* Which rows of a page may differ, a bit each: not those that both versions have at the same places. All rows of a page
+ * are looked at for few that a batch has changed, so this is done without their pieces where they are in one piece, or
+ * the page's segments are shared. */
+static uint64_t find_candidates(const dcsr_i_row_pairs *pairs, uint64_t page)
+{
+    const dcsr_i_table *from = pairs->from->table, *to = pairs->to->table;
+    const uint64_t pages_from = from ? dcsr_i_page_count(from) : 0, pages_to = to ? dcsr_i_page_count(to) : 0;
+    const dcsr_i_row_page *a = page < pages_from ? dcsr_i_page(from, page) : NULL;
+    const dcsr_i_row_page *b = page < pages_to ? dcsr_i_page(to, page) : NULL;
+    if (pairs->apart || !a || !b) return UINT64_MAX;
+    uint64_t candidates = a->fragmented ^ b->fragmented;
+    bool shared = true;
+    for (int k = 0; k < from->segments_per_row && k < to->segments_per_row; k++)
+        shared &= a->segment[k] == b->segment[k] || !a->segment[k] || !b->segment[k];
+    if (!shared) candidates = a->fragmented | b->fragmented;
+    for (unsigned r = 0; r < DCSR_I_PAGE_ROWS; r++) {
+        bool differs = a->length[r] != b->length[r];
+        if (!shared && !differs && a->length[r] && !(candidates >> r & 1))
+            differs = dcsr_i_begin_of(a, 0, r) != dcsr_i_begin_of(b, 0, r);
+        candidates |= (uint64_t)differs << r;
+    }
+    return candidates;
+}
+
 static void compare_pages(part *p, const uint32_t *page, uint64_t count)
 {
     const uint64_t rows = most_rows(p->pairs);
     for (uint64_t n = 0; n < count && !p->failed; n++) {
-        uint64_t i = (uint64_t)page[n] << DCSR_I_PAGE_SHIFT, end = i + DCSR_I_PAGE_ROWS;
-        for (; i < end && i < rows && !p->failed; i++) p->failed = !compare_row(p, i);
+        uint64_t candidates = find_candidates(p->pairs, page[n]);
+        for (; candidates && !p->failed; candidates &= candidates - 1) {
+            const uint64_t i = (uint64_t)page[n] << DCSR_I_PAGE_SHIFT | (uint64_t)__builtin_ctzll(candidates);
+            if (i < rows) p->failed = !compare_row(p, i);
+        }
     }
     words *used[] = {&p->from.keys, &p->from.room, &p->to.keys, &p->to.room, &p->filter.bits};
     for (int i = 0; i < (int)(sizeof used / sizeof *used); i++) free_words(used[i], p->context);
