@@ -12,6 +12,7 @@
  * On a grid the paths from one corner to the other are more than a double counts. Once a level has numbers that are
  * LARGE, rows also have powers: a number of paths is paths * 2^(512 power). */
 #include "algos/graph/edges.h"
+#include "algos/graph/found.h"
 #include <dcsr/graph.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -35,9 +36,8 @@ typedef struct search {
     unsigned char *bits;
     _Atomic uint64_t count;
     uint64_t *begin, depth;
-    uint32_t *candidate; /* vertices that may be in the next level */
+    dcsr_i_found candidate; /* vertices that may be in the next level */
     _Atomic unsigned char *listed;
-    _Atomic uint64_t candidates;
     double *centrality;
 } search;
 
@@ -60,11 +60,11 @@ static inline uint64_t row_of(const search *s, uint64_t v)
 /* Vertices that some entry of level d leads to for the first time. */
 static void find_candidates(search *s, uint64_t d, int threads)
 {
-    s->candidates = 0;
+    s->candidate.count = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-        uint32_t buffer[BUFFER];
-        uint64_t filled = 0;
+        dcsr_i_finds own;
+        own.count = 0;
 #pragma omp for schedule(dynamic, PART)
         for (uint64_t i = s->begin[d]; i < s->begin[d + 1]; i++) {
             const dcsr_i_ends ends = dcsr_i_edges_of(s->out, s->vertex[i]);
@@ -73,14 +73,10 @@ static void find_candidates(search *s, uint64_t d, int threads)
                 if (!(s->bits[i] & ~s->seen[v]) || atomic_load_explicit(&s->listed[v], memory_order_relaxed))
                     continue;
                 if (atomic_exchange_explicit(&s->listed[v], 1, memory_order_relaxed)) continue;
-                if (filled == BUFFER) {
-                    memcpy(s->candidate + atomic_fetch_add(&s->candidates, filled), buffer, sizeof buffer);
-                    filled = 0;
-                }
-                buffer[filled++] = v;
+                dcsr_i_found_add(&s->candidate, &own, v);
             }
         }
-        memcpy(s->candidate + atomic_fetch_add(&s->candidates, filled), buffer, filled * sizeof *buffer);
+        dcsr_i_found_flush(&s->candidate, &own);
     }
 }
 
@@ -169,7 +165,7 @@ static bool step_down(search *s, uint64_t d)
     const bool everywhere = edges > s->out->count / PULL;
     const int threads = dcsr_i_edges_threads(s->out, everywhere ? s->in->count : edges);
     if (!everywhere) find_candidates(s, d, threads);
-    const uint64_t candidates = everywhere ? s->vertices : s->candidates;
+    const uint64_t candidates = everywhere ? s->vertices : s->candidate.count;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         uint32_t vertex[BUFFER];
@@ -177,7 +173,7 @@ static bool step_down(search *s, uint64_t d)
         uint64_t filled = 0;
 #pragma omp for schedule(dynamic, PART)
         for (uint64_t i = 0; i < candidates; i++) {
-            const uint32_t v = everywhere ? (uint32_t)i : s->candidate[i];
+            const uint32_t v = everywhere ? (uint32_t)i : s->candidate.at[i];
             atomic_store_explicit(&s->listed[v], 0, memory_order_relaxed);
             const unsigned char found = s->seen[v] == s->all ? 0 : reach(s, v);
             if (!found) continue;
@@ -314,7 +310,7 @@ static void allocate(search *s, dcsr_i_edges *e)
     s->begin = dcsr_i_edges_take(e, n + 3, sizeof *s->begin);
     s->seen = dcsr_i_edges_take(e, n, sizeof *s->seen);
     s->active = dcsr_i_edges_take(e, n, sizeof *s->active);
-    s->candidate = dcsr_i_edges_take(e, n, sizeof *s->candidate);
+    s->candidate.at = dcsr_i_edges_take(e, n, sizeof(uint32_t));
     s->listed = dcsr_i_edges_take(e, n, sizeof *s->listed);
     s->centrality = dcsr_i_edges_take(e, n, sizeof *s->centrality);
 }

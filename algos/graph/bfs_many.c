@@ -8,11 +8,12 @@
  *
  * It pushes from the vertices of the frontier, or pulls into all that some source has not reached. */
 #include "algos/graph/edges.h"
+#include "algos/graph/found.h"
 #include <dcsr/bfs.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SOURCES = 64, BUFFER = 256, PART = 256 };
+enum { SOURCES = 64, PART = 256 };
 /* The frontier is pulled where its edges are more than this part of all. */
 enum { PULL = 8 };
 
@@ -20,23 +21,17 @@ typedef struct search {
     const dcsr_i_edges *out, *in; /* in: NULL where there is no way back */
     uint64_t *seen, *visit;
     _Atomic uint64_t *next;
-    uint32_t *now, *found; /* vertices with bits in visit, in next */
+    uint32_t *now; /* vertices with bits in visit */
     uint64_t count;
-    _Atomic uint64_t found_count;
-    uint64_t all; /* a bit for each source */
+    dcsr_i_found found; /* in next */
+    uint64_t all;       /* a bit for each source */
     int32_t depth;
     int32_t *level;
     dcsr_bfs_result result[SOURCES];
 } search;
 
-static void flush(search *s, const uint32_t *buffer, uint64_t count)
-{
-    const uint64_t at = atomic_fetch_add_explicit(&s->found_count, count, memory_order_relaxed);
-    memcpy(s->found + at, buffer, count * sizeof *buffer);
-}
-
-/* Hands the bits of u on. Returns how many are in the buffer now. */
-static uint64_t push_from(search *s, uint32_t u, uint32_t *buffer, uint64_t filled)
+/* Hands the bits of u on. */
+static void push_from(search *s, uint32_t u, dcsr_i_finds *own)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(s->out, u);
     const uint64_t bits = s->visit[u];
@@ -45,24 +40,20 @@ static uint64_t push_from(search *s, uint32_t u, uint32_t *buffer, uint64_t fill
         const uint64_t add = bits & ~s->seen[v];
         if (!(add & ~atomic_load_explicit(&s->next[v], memory_order_relaxed))) continue;
         if (atomic_fetch_or_explicit(&s->next[v], add, memory_order_relaxed)) continue;
-        if (filled == BUFFER) flush(s, buffer, filled), filled = 0;
-        buffer[filled++] = v;
+        dcsr_i_found_add(&s->found, own, v);
     }
-    return filled;
 }
 
-static uint64_t pull_into(search *s, uint32_t v, uint32_t *buffer, uint64_t filled)
+static void pull_into(search *s, uint32_t v, dcsr_i_finds *own)
 {
     const uint64_t left = s->all & ~s->seen[v];
-    if (!left) return filled;
+    if (!left) return;
     const dcsr_i_ends ends = dcsr_i_edges_of(s->in, v);
     uint64_t bits = 0;
     for (uint64_t k = 0; k < ends.count && bits != left; k++) bits |= s->visit[ends.vertex[k]] & left;
-    if (!bits) return filled;
+    if (!bits) return;
     atomic_store_explicit(&s->next[v], bits, memory_order_relaxed);
-    if (filled == BUFFER) flush(s, buffer, filled), filled = 0;
-    buffer[filled++] = v;
-    return filled;
+    dcsr_i_found_add(&s->found, own, v);
 }
 
 /* Finds the next frontier. */
@@ -74,23 +65,24 @@ static void step(search *s)
     const bool pull = s->in && edges > s->out->count / PULL;
     const uint64_t vertices = pull ? n : s->count;
     const int threads = dcsr_i_edges_threads(s->out, pull ? s->in->count : edges);
-    s->found_count = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-        uint32_t buffer[BUFFER];
-        uint64_t filled = 0;
+        dcsr_i_finds own;
+        own.count = 0;
 #pragma omp for schedule(dynamic, PART)
         for (uint64_t i = 0; i < vertices; i++)
-            filled =
-                pull ? pull_into(s, (uint32_t)i, buffer, filled) : push_from(s, s->now[i], buffer, filled);
-        flush(s, buffer, filled);
+            if (pull)
+                pull_into(s, (uint32_t)i, &own);
+            else
+                push_from(s, s->now[i], &own);
+        dcsr_i_found_flush(&s->found, &own);
     }
 }
 
 /* Makes the vertices that were found the frontier, and gives them their level. */
 static void record(search *s)
 {
-    const uint64_t n = s->out->vertices, count = s->found_count;
+    const uint64_t n = s->out->vertices, count = s->found.count;
     const int threads = dcsr_i_edges_threads(s->out, count);
     for (uint64_t i = 0; i < s->count; i++) s->visit[s->now[i]] = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
@@ -98,7 +90,7 @@ static void record(search *s)
         uint64_t reached[SOURCES] = {0}, edges[SOURCES] = {0};
 #pragma omp for schedule(static)
         for (uint64_t i = 0; i < count; i++) {
-            const uint32_t v = s->found[i];
+            const uint32_t v = s->found.at[i];
             const uint64_t bits = atomic_load_explicit(&s->next[v], memory_order_relaxed);
             const uint64_t degree = dcsr_i_edges_of(s->out, v).count;
             atomic_store_explicit(&s->next[v], 0, memory_order_relaxed);
@@ -120,10 +112,7 @@ static void record(search *s)
             s->result[k].max_level = (uint64_t)s->depth;
         }
     }
-    uint32_t *done = s->now;
-    s->now = s->found;
-    s->found = done;
-    s->count = count;
+    s->count = dcsr_i_found_turn(&s->found, &s->now);
 }
 
 /* From up to 64 sources. */
@@ -134,11 +123,11 @@ static void search_from(search *s, const uint64_t *sources, uint64_t count)
     memset(s->seen, 0, n * sizeof *s->seen);
     s->all = count == SOURCES ? UINT64_MAX : ((uint64_t)1 << count) - 1;
     s->count = 0;
-    s->found_count = 0;
+    s->found.count = 0;
     for (uint64_t k = 0; k < count; k++)
         if (!atomic_fetch_or_explicit(&s->next[sources[k]], (uint64_t)1 << k, memory_order_relaxed))
-            s->found[s->found_count++] = (uint32_t)sources[k];
-    for (s->depth = 0; s->found_count; s->depth++) {
+            dcsr_i_found_add_alone(&s->found, (uint32_t)sources[k]);
+    for (s->depth = 0; s->found.count; s->depth++) {
         record(s);
         step(s);
     }
@@ -180,7 +169,7 @@ dcsr_status dcsr_bfs_many(int32_t *level, dcsr_bfs_result *results, dcsr_view *A
     s.visit = dcsr_i_edges_take(&out, n, sizeof *s.visit);
     s.next = dcsr_i_edges_take(&out, n, sizeof *s.next);
     s.now = dcsr_i_edges_take(&out, n, sizeof *s.now);
-    s.found = dcsr_i_edges_take(&out, n, sizeof *s.found);
+    s.found.at = dcsr_i_edges_take(&out, n, sizeof(uint32_t));
     for (uint64_t first = 0; first < count && !out.status; first += SOURCES) {
         const uint64_t here = count - first < SOURCES ? count - first : SOURCES;
         s.level = level ? level + first * n : NULL;

@@ -5,22 +5,23 @@
  * powers of two, those of as many in an order at random: that takes few colours, and few rounds (Hasenplaugh, Kaler,
  * Schardl, Leiserson 2014). */
 #include "algos/graph/edges.h"
+#include "algos/graph/found.h"
 #include <dcsr/graph.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { PART = 64, BUFFER = 256 };
+enum { PART = 64 };
 
 typedef struct painting {
     dcsr_i_edges *e;
     uint64_t *key; /* vertices by descending keys, of the same key ascending */
     uint32_t *colour;
     _Atomic uint32_t *pending; /* neighbours that precede and have no colour yet */
-    uint32_t *now, *next;
+    uint32_t *now;
     uint64_t count;
-    _Atomic uint64_t found; /* in next */
-    uint32_t *used;         /* of each thread: used[c] is 1 + the vertex whose neighbours have the colour */
+    dcsr_i_found next;
+    uint32_t *used; /* of each thread: used[c] is 1 + the vertex whose neighbours have the colour */
     uint64_t longest;
 } painting;
 
@@ -41,12 +42,6 @@ static void make_keys(painting *p, uint64_t seed, int threads)
     }
 }
 
-static void flush(painting *p, const uint32_t *buffer, uint64_t count)
-{
-    const uint64_t at = atomic_fetch_add_explicit(&p->found, count, memory_order_relaxed);
-    memcpy(p->next + at, buffer, count * sizeof *buffer);
-}
-
 /* Gives v its colour. */
 static void paint(painting *p, uint32_t v, uint32_t *used)
 {
@@ -60,8 +55,8 @@ static void paint(painting *p, uint32_t v, uint32_t *used)
     p->colour[v] = colour;
 }
 
-/* Tells those behind v that it has its colour; returns how many are in the buffer now. */
-static uint64_t release(painting *p, uint32_t v, uint32_t *buffer, uint64_t filled)
+/* Tells those behind v that it has its colour. */
+static void release(painting *p, uint32_t v, dcsr_i_finds *own)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
     for (uint64_t k = 0; k < ends.count; k++) {
@@ -69,30 +64,25 @@ static uint64_t release(painting *p, uint32_t v, uint32_t *buffer, uint64_t fill
         if (u == v || precedes(p, u, v)) continue;
         /* What v has written is for whoever is the last to come by. */
         if (atomic_fetch_sub_explicit(&p->pending[u], 1, memory_order_acq_rel) != 1) continue;
-        if (filled == BUFFER) flush(p, buffer, filled), filled = 0;
-        buffer[filled++] = u;
+        dcsr_i_found_add(&p->next, own, u);
     }
-    return filled;
 }
 
 static void step(painting *p, int threads)
 {
-    p->found = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
-        uint32_t buffer[BUFFER], *used = p->used + p->longest * (uint64_t)omp_get_thread_num();
-        uint64_t filled = 0;
+        uint32_t *used = p->used + p->longest * (uint64_t)omp_get_thread_num();
+        dcsr_i_finds own;
+        own.count = 0;
 #pragma omp for schedule(dynamic, PART)
         for (uint64_t i = 0; i < p->count; i++) {
             paint(p, p->now[i], used);
-            filled = release(p, p->now[i], buffer, filled);
+            release(p, p->now[i], &own);
         }
-        flush(p, buffer, filled);
+        dcsr_i_found_flush(&p->next, &own);
     }
-    uint32_t *done = p->now;
-    p->now = p->next;
-    p->next = done;
-    p->count = p->found;
+    p->count = dcsr_i_found_turn(&p->next, &p->now);
 }
 
 /* Counts who precedes whom, and lists those whom nobody does. */
@@ -131,7 +121,7 @@ dcsr_status dcsr_colouring(uint32_t *colour, dcsr_colouring_result *result, dcsr
     p.colour = dcsr_i_edges_take(&e, n, sizeof *p.colour);
     p.pending = dcsr_i_edges_take(&e, n, sizeof *p.pending);
     p.now = dcsr_i_edges_take(&e, n, sizeof *p.now);
-    p.next = dcsr_i_edges_take(&e, n, sizeof *p.next);
+    p.next.at = dcsr_i_edges_take(&e, n, sizeof(uint32_t));
     p.used = dcsr_i_edges_take(&e, p.longest * (uint64_t)threads, sizeof *p.used);
     if (!e.status) {
         dcsr_colouring_result found = {0};

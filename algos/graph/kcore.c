@@ -4,18 +4,19 @@
  * none is left that has so few. What is left is listed, and looked over once a level: a vertex as often as its core
  * number says, so no more often than it has edges. */
 #include "algos/graph/edges.h"
+#include "algos/graph/found.h"
 #include <dcsr/graph.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BUFFER = 256, PART = 64 };
+enum { PART = 64 };
 
 typedef struct peeling {
     const dcsr_i_edges *e;
     _Atomic uint32_t *degree; /* edges to what is left; of what is gone, at most the level */
-    uint32_t *core, *left, *now, *next;
+    uint32_t *core, *left, *now;
     uint64_t left_count, count;
-    _Atomic uint64_t found; /* in next */
+    dcsr_i_found next;
 } peeling;
 
 static inline uint32_t degree_of(const peeling *p, uint32_t v)
@@ -23,23 +24,17 @@ static inline uint32_t degree_of(const peeling *p, uint32_t v)
     return atomic_load_explicit(&p->degree[v], memory_order_relaxed);
 }
 
-static void flush(peeling *p, const uint32_t *buffer, uint64_t count)
-{
-    const uint64_t at = atomic_fetch_add_explicit(&p->found, count, memory_order_relaxed);
-    memcpy(p->next + at, buffer, count * sizeof *buffer);
-}
-
-/* Takes a vertex away: one edge less for its neighbours. Returns how many fell to the level, which are put to `to`. */
-static inline uint64_t take(peeling *p, uint32_t v, uint32_t k, uint32_t *to, uint64_t room, bool shared)
+/* Takes a vertex away: one edge less for its neighbours. Those that fall to the level are next. `own` is NULL where one
+ * thread works alone. */
+static inline void take(peeling *p, uint32_t v, uint32_t k, dcsr_i_finds *own)
 {
     const dcsr_i_ends ends = dcsr_i_edges_of(p->e, v);
-    uint64_t fell = 0;
     p->core[v] = k;
     for (uint64_t i = 0; i < ends.count; i++) {
         const uint32_t u = ends.vertex[i];
         uint32_t degree = degree_of(p, u);
         if (degree <= k) continue;
-        if (!shared)
+        if (!own)
             atomic_store_explicit(&p->degree[u], degree - 1, memory_order_relaxed);
         else
             while (degree > k &&
@@ -47,27 +42,27 @@ static inline uint64_t take(peeling *p, uint32_t v, uint32_t k, uint32_t *to, ui
                                                           memory_order_relaxed, memory_order_relaxed))
                 ;
         if (degree != k + 1) continue;
-        if (shared && fell == room) flush(p, to, fell), fell = 0;
-        to[fell++] = u;
+        if (own)
+            dcsr_i_found_add(&p->next, own, u);
+        else
+            dcsr_i_found_add_alone(&p->next, u);
     }
-    return fell;
 }
 
 /* Takes away the vertices in `now`; those that fell to the level are in `next`. */
 static void take_all(peeling *p, uint32_t k, int threads)
 {
-    p->found = 0;
     if (threads == 1) {
-        uint64_t found = 0;
-        for (uint64_t i = 0; i < p->count; i++) found += take(p, p->now[i], k, p->next + found, 0, false);
-        p->found = found;
+        for (uint64_t i = 0; i < p->count; i++) take(p, p->now[i], k, NULL);
         return;
     }
 #pragma omp parallel num_threads(threads)
     {
-        uint32_t buffer[BUFFER];
+        dcsr_i_finds own;
+        own.count = 0;
 #pragma omp for schedule(dynamic, PART)
-        for (uint64_t i = 0; i < p->count; i++) flush(p, buffer, take(p, p->now[i], k, buffer, BUFFER, true));
+        for (uint64_t i = 0; i < p->count; i++) take(p, p->now[i], k, &own);
+        dcsr_i_found_flush(&p->next, &own);
     }
 }
 
@@ -99,10 +94,7 @@ static void peel(peeling *p, dcsr_kcore_result *found)
         found->vertices = p->left_count;
         while (p->count) {
             take_all(p, k, dcsr_i_edges_threads(p->e, p->count * mean));
-            uint32_t *done = p->now;
-            p->now = p->next;
-            p->next = done;
-            p->count = p->found;
+            p->count = dcsr_i_found_turn(&p->next, &p->now);
         }
     }
 }
@@ -121,7 +113,7 @@ dcsr_status dcsr_kcore(uint32_t *core, dcsr_kcore_result *result, dcsr_view *A,
     p.core = dcsr_i_edges_take(&e, n, sizeof *p.core);
     p.left = dcsr_i_edges_take(&e, n, sizeof *p.left);
     p.now = dcsr_i_edges_take(&e, n, sizeof *p.now);
-    p.next = dcsr_i_edges_take(&e, n, sizeof *p.next);
+    p.next.at = dcsr_i_edges_take(&e, n, sizeof(uint32_t));
     if (!e.status) {
         dcsr_kcore_result found = {0};
         const int threads = dcsr_i_edges_threads(&e, e.count + n);

@@ -11,11 +11,11 @@
  * order of relaxations. */
 #include "algos/graph/sssp.h"
 #include "algos/graph/cuda/graph_cuda.h"
+#include "algos/graph/found.h"
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
-enum { BUFFER = 256, PART = 64, NEAR = 1, FAR = 2 };
+enum { PART = 64, NEAR = 1, FAR = 2 };
 
 /* A distance from 0 on as its bits, which are in the same order. */
 typedef _Atomic uint64_t bits;
@@ -35,49 +35,26 @@ static inline uint64_t bits_of(double d)
     return b;
 }
 
-typedef struct pile {
-    uint32_t *vertex;
-    _Atomic uint64_t count;
-} pile;
-
 typedef struct search {
     const dcsr_i_edges *e;
     bits *distance;
     _Atomic unsigned char *piled; /* NEAR, FAR: in which piles a vertex is */
-    pile near, next, far;
+    dcsr_i_found near, next, far;
     double limit;
 } search;
 
-/* What a thread has found and not yet put on a pile. */
-typedef struct finds {
-    uint32_t vertex[BUFFER];
-    uint64_t count;
-} finds;
-
-static void flush(pile *to, finds *f)
-{
-    const uint64_t at = atomic_fetch_add_explicit(&to->count, f->count, memory_order_relaxed);
-    memcpy(to->vertex + at, f->vertex, f->count * sizeof *f->vertex);
-    f->count = 0;
-}
-
-static inline void put(search *s, finds f[2], uint32_t v, int which, bool shared)
+static inline void put(search *s, dcsr_i_finds f[2], uint32_t v, int which, bool shared)
 {
     if (shared) {
         if (atomic_fetch_or_explicit(&s->piled[v], (unsigned char)which, memory_order_acq_rel) & which)
             return;
-        finds *own = &f[which == FAR];
-        if (own->count == BUFFER) flush(which == FAR ? &s->far : &s->next, own);
-        own->vertex[own->count++] = v;
+        dcsr_i_found_add(which == FAR ? &s->far : &s->next, &f[which == FAR], v);
         return;
     }
     const unsigned char before = atomic_load_explicit(&s->piled[v], memory_order_relaxed);
     if (before & which) return;
     atomic_store_explicit(&s->piled[v], before | (unsigned char)which, memory_order_relaxed);
-    pile *to = which == FAR ? &s->far : &s->next;
-    const uint64_t at = atomic_load_explicit(&to->count, memory_order_relaxed);
-    to->vertex[at] = v;
-    atomic_store_explicit(&to->count, at + 1, memory_order_relaxed);
+    dcsr_i_found_add_alone(which == FAR ? &s->far : &s->next, v);
 }
 
 /* Lowers the distance; false if it is no less. */
@@ -95,7 +72,7 @@ static inline bool lower(bits *distance, uint64_t to, bool shared)
     return false;
 }
 
-static inline void relax(search *s, finds f[2], uint32_t v, bool shared)
+static inline void relax(search *s, dcsr_i_finds f[2], uint32_t v, bool shared)
 {
     /* Who lowers the distance from now on finds the vertex in no pile, and puts it there. */
     if (shared)
@@ -117,17 +94,17 @@ static void relax_near(search *s, int threads)
 {
     const uint64_t count = s->near.count;
     if (threads == 1) {
-        for (uint64_t i = 0; i < count; i++) relax(s, NULL, s->near.vertex[i], false);
+        for (uint64_t i = 0; i < count; i++) relax(s, NULL, s->near.at[i], false);
         return;
     }
 #pragma omp parallel num_threads(threads)
     {
-        finds f[2];
+        dcsr_i_finds f[2];
         f[0].count = f[1].count = 0;
 #pragma omp for schedule(dynamic, PART)
-        for (uint64_t i = 0; i < count; i++) relax(s, f, s->near.vertex[i], true);
-        flush(&s->next, &f[0]);
-        flush(&s->far, &f[1]);
+        for (uint64_t i = 0; i < count; i++) relax(s, f, s->near.at[i], true);
+        dcsr_i_found_flush(&s->next, &f[0]);
+        dcsr_i_found_flush(&s->far, &f[1]);
     }
 }
 
@@ -144,20 +121,20 @@ static void advance(search *s, double delta)
     uint64_t kept = 0, near = 0;
     double least = INFINITY;
     for (uint64_t i = 0; i < count; i++) {
-        const double d = distance_of(s, s->far.vertex[i]);
+        const double d = distance_of(s, s->far.at[i]);
         if (d > s->limit && d < least) least = d;
     }
     const double before = s->limit;
     s->limit = least + delta;
     for (uint64_t i = 0; i < count; i++) {
-        const uint32_t v = s->far.vertex[i];
+        const uint32_t v = s->far.at[i];
         const double d = distance_of(s, v);
         if (d > s->limit) {
-            s->far.vertex[kept++] = v;
+            s->far.at[kept++] = v;
             continue;
         }
         atomic_store_explicit(&s->piled[v], d > before ? NEAR : 0, memory_order_relaxed);
-        if (d > before) s->near.vertex[near++] = v;
+        if (d > before) s->near.at[near++] = v;
     }
     s->far.count = kept;
     s->near.count = near;
@@ -169,11 +146,7 @@ static void step_by_delta(search *s, double delta)
     while (s->near.count) {
         while (s->near.count) {
             relax_near(s, dcsr_i_edges_threads(s->e, s->near.count * mean));
-            const pile done = {s->near.vertex, 0};
-            s->near.vertex = s->next.vertex;
-            s->near.count = s->next.count;
-            s->next.vertex = done.vertex;
-            s->next.count = 0;
+            s->near.count = dcsr_i_found_turn(&s->next, &s->near.at);
         }
         advance(s, delta);
     }
@@ -185,13 +158,13 @@ static dcsr_status search_near_and_far(dcsr_i_edges *e, double *distance, uint64
     search s = {.e = e, .limit = delta};
     s.distance = dcsr_i_edges_take(e, n, sizeof *s.distance);
     s.piled = dcsr_i_edges_take(e, n, sizeof *s.piled);
-    s.near.vertex = dcsr_i_edges_take(e, n, sizeof(uint32_t));
-    s.next.vertex = dcsr_i_edges_take(e, n, sizeof(uint32_t));
-    s.far.vertex = dcsr_i_edges_take(e, n, sizeof(uint32_t));
+    s.near.at = dcsr_i_edges_take(e, n, sizeof(uint32_t));
+    s.next.at = dcsr_i_edges_take(e, n, sizeof(uint32_t));
+    s.far.at = dcsr_i_edges_take(e, n, sizeof(uint32_t));
     if (e->status) return e->status;
     for (uint64_t v = 0; v < n; v++) atomic_init(&s.distance[v], bits_of(INFINITY));
     s.distance[source] = bits_of(0);
-    s.near.vertex[0] = (uint32_t)source;
+    s.near.at[0] = (uint32_t)source;
     s.near.count = 1;
     step_by_delta(&s, delta);
     memcpy(distance, (const void *)s.distance, n * sizeof *distance);

@@ -11,12 +11,13 @@
  * Support is the masked product  S<E> = E E  over plus-pair: of each edge, the list of the end of lower degree is
  * looked up in the bits of the other's. */
 #include "algos/graph/edges.h"
+#include "algos/graph/found.h"
 #include <dcsr/convert.h>
 #include <dcsr/graph.h>
 #include <omp.h>
 #include <string.h>
 
-enum { PART = 64, PIECE = 256, MUCH = 8 };
+enum { PART = 64, MUCH = 8 };
 /* Of an edge: it is there, it goes, it has gone. */
 enum { STAYS, GOES, GONE };
 
@@ -33,8 +34,8 @@ typedef struct peeling {
     uint32_t enough;  /* support, for one k; 0: truss numbers are wanted */
     uint32_t *stay;   /* edges, and all that are left are among them */
     uint64_t stays;
-    uint32_t *going, *next; /* edges: of this step and of the one after it */
-    uint64_t nexts;
+    uint32_t *going;   /* edges of this step */
+    dcsr_i_found next; /* and of the one after it */
 } peeling;
 
 static inline uint64_t degree_of(const peeling *p, uint64_t v)
@@ -162,22 +163,9 @@ static inline uint32_t find_edge(const peeling *p, uint32_t u, uint32_t v)
     return low == p->last[u] || p->end[low] != v ? UINT32_MAX : p->edge[low];
 }
 
-/* Edges that a thread has found, on their way to `next`. */
-typedef struct piece {
-    uint32_t edge[PIECE];
-    uint64_t count;
-} piece;
-
-static void pass_on(peeling *p, piece *found)
-{
-    const uint64_t at = __atomic_fetch_add(&p->nexts, found->count, __ATOMIC_RELAXED);
-    memcpy(p->next + at, found->edge, found->count * sizeof *p->next);
-    found->count = 0;
-}
-
 /* Takes a triangle from an edge that stays; where that leaves it `level`, it goes in the next step. It never has less:
  * a thread that comes too late gives back what it took. */
-static inline void lower(peeling *p, uint32_t x, uint32_t level, bool shared, piece *found)
+static inline void lower(peeling *p, uint32_t x, uint32_t level, bool shared, dcsr_i_finds *found)
 {
     uint32_t had = __atomic_load_n(&p->support[x], __ATOMIC_RELAXED);
     if (had <= level) return;
@@ -187,13 +175,12 @@ static inline void lower(peeling *p, uint32_t x, uint32_t level, bool shared, pi
         p->support[x] = had - 1;
     if (had <= level) __atomic_fetch_add(&p->support[x], 1, __ATOMIC_RELAXED);
     if (had != level + 1) return;
-    if (found->count == PIECE) pass_on(p, found);
-    found->edge[found->count++] = x;
+    dcsr_i_found_add(&p->next, found, x);
 }
 
 /* Takes a triangle of edge x away from the two others. */
 static inline void take_triangle(peeling *p, uint32_t x, uint32_t side, uint32_t third, uint32_t level,
-                                 bool shared, piece *found)
+                                 bool shared, dcsr_i_finds *found)
 {
     if (p->state[side] == GONE || p->state[third] == GONE) return;
     const bool first = p->state[side] == STAYS, second = p->state[third] == STAYS;
@@ -202,7 +189,7 @@ static inline void take_triangle(peeling *p, uint32_t x, uint32_t side, uint32_t
 }
 
 /* Takes all triangles of an edge: the two lists are merged, or the shorter one is looked up in a much longer one. */
-static void take_triangles(peeling *p, uint32_t x, uint32_t level, bool shared, piece *found)
+static void take_triangles(peeling *p, uint32_t x, uint32_t level, bool shared, dcsr_i_finds *found)
 {
     const bool swap = degree_of(p, p->from[x]) > degree_of(p, p->to[x]);
     const uint32_t few = swap ? p->to[x] : p->from[x], many = swap ? p->from[x] : p->to[x];
@@ -229,16 +216,16 @@ static void take_away(peeling *p, uint64_t count, uint32_t level)
 {
     while (count) {
         const int threads = dcsr_i_edges_threads(p->e, count * PART);
-        p->nexts = 0;
 #pragma omp parallel num_threads(threads) if (threads > 1)
         {
-            piece found = {.count = 0};
+            dcsr_i_finds found;
+            found.count = 0;
 #pragma omp for schedule(static)
             for (uint64_t i = 0; i < count; i++) p->state[p->going[i]] = GOES;
 #pragma omp for schedule(dynamic, PART)
             for (uint64_t i = 0; i < count; i++)
                 if (p->support[p->going[i]]) take_triangles(p, p->going[i], level, threads > 1, &found);
-            pass_on(p, &found);
+            dcsr_i_found_flush(&p->next, &found);
 #pragma omp for schedule(static)
             for (uint64_t i = 0; i < count; i++) {
                 p->state[p->going[i]] = GONE;
@@ -247,10 +234,7 @@ static void take_away(peeling *p, uint64_t count, uint32_t level)
         }
         p->left -= count;
         if (p->options->progress) p->options->progress(p->options->user, p->edges - p->left, p->edges);
-        count = p->nexts;
-        uint32_t *going = p->going;
-        p->going = p->next;
-        p->next = going;
+        count = dcsr_i_found_turn(&p->next, &p->going);
     }
 }
 
@@ -276,12 +260,10 @@ static uint64_t list_going(peeling *p, uint32_t level, uint32_t *above)
 {
     const int threads = dcsr_i_edges_threads(p->e, p->stays);
     uint32_t least = UINT32_MAX;
-    uint32_t *const next = p->next;
-    p->next = p->going;
-    p->nexts = 0;
 #pragma omp parallel num_threads(threads) reduction(min : least) if (threads > 1)
     {
-        piece found = {.count = 0};
+        dcsr_i_finds found;
+        found.count = 0;
 #pragma omp for schedule(static)
         for (uint64_t i = 0; i < p->stays; i++) {
             const uint32_t x = p->stay[i], support = p->support[x];
@@ -290,21 +272,19 @@ static uint64_t list_going(peeling *p, uint32_t level, uint32_t *above)
                 if (support < least) least = support;
                 continue;
             }
-            if (found.count == PIECE) pass_on(p, &found);
-            found.edge[found.count++] = x;
+            dcsr_i_found_add(&p->next, &found, x);
         }
-        pass_on(p, &found);
+        dcsr_i_found_flush(&p->next, &found);
     }
-    p->next = next;
     *above = least;
-    return p->nexts;
+    return dcsr_i_found_turn(&p->next, &p->going);
 }
 
 static void take_lists(peeling *p)
 {
     p->stay = dcsr_i_edges_take(p->e, p->edges, sizeof *p->stay);
     p->going = dcsr_i_edges_take(p->e, p->edges, sizeof *p->going);
-    p->next = dcsr_i_edges_take(p->e, p->edges, sizeof *p->next);
+    p->next.at = dcsr_i_edges_take(p->e, p->edges, sizeof(uint32_t));
     p->stays = p->edges;
     if (p->e->status) return;
     for (uint64_t x = 0; x < p->edges; x++) p->stay[x] = (uint32_t)x;

@@ -5,9 +5,10 @@
  * differ, runs that are the same skipped many entries at a time. What does not ascend is resolved first. Most of these
  * are a row that both have, perhaps a hub's with many entries, and a few that were appended since; what differs is then
  * in the columns of these few. So the rows are read as far as both are the same, and of all that stands before only the
- * entries that may be in one of the columns are resolved: they are compared with all columns if these are very few, else
- * a bitmap of hashed columns tells (a Bloom filter with one function). One too many does no harm, as it is in both.
- * Where batches were resolved as they were inserted, what was appended is known to be new, and nothing else is read.
+ * entries that may be in one of the columns are resolved: they are compared with all columns if these are very few,
+ * else a bitmap of hashed columns tells (a Bloom filter with one function). One too many does no harm, as it is in
+ * both. Where batches were resolved as they were inserted, what was appended is known to be new, and nothing else is
+ * read.
  *
  * Threads take runs of pages and note what differs, in order; the notes are distributed to the lists at the end. */
 #include "dcsr/view/diff_data.h"
