@@ -302,7 +302,8 @@ dcsr_status dcsr_follower_advance(dcsr_follower *f, dcsr_view *view, dcsr_follow
     dcsr_status status = check_advance(f, view, &shape);
     if (status) return status;
     const uint64_t before = f->version;
-    status = dcsr_view_diff(&diff, f->view, view);
+    status = f->kind->weighted ? dcsr_view_diff(&diff, f->view, view)
+                               : dcsr_view_diff_positions(&diff, f->view, view);
     if (!status) status = dcsr_diff_get_info(diff, &info);
     if (!status) status = dcsr_diff_get_entries(diff, &entries);
     if (!status) {

@@ -51,24 +51,25 @@ static dcsr_status compare(dcsr_diff *diff, const dcsr_view *from, const dcsr_vi
     return engine->find_candidates ? compare_there(diff, &pairs, engine) : dcsr_i_diff_fill(diff, &pairs);
 }
 
-dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to)
+static dcsr_status make_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to, bool values, const char *call)
 {
-    if (!diff) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_diff: diff is NULL");
+    if (!diff) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: diff is NULL", call);
     *diff = NULL;
     DCSR_TRY(dcsr_i_view_check(from));
     DCSR_TRY(dcsr_i_view_check(to));
     if (from->matrix->family != to->matrix->family)
-        return dcsr_i_fail(
-            DCSR_ERROR_INVALID_ARGUMENT,
-            "dcsr_view_diff: the views are of different matrices, as are two versions in a store; "
-            "give two views of one matrix, or of clones");
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s: the views are of different matrices, as are two versions in a store; "
+                           "give two views of one matrix, or of clones",
+                           call);
     dcsr_context *context = from->context;
     dcsr_diff *made = dcsr_i_calloc(context, DCSR_I_MATRIX, 1, sizeof *made);
     if (!made) return DCSR_ERROR_OUT_OF_MEMORY;
     made->context = context;
-    made->value_size = from->matrix->value_size;
-    made->info = (dcsr_diff_info){
-        .type = from->matrix->type, .from_version = from->version, .to_version = to->version};
+    made->value_size = values ? from->matrix->value_size : 0;
+    made->info = (dcsr_diff_info){.type = values ? from->matrix->type : DCSR_PATTERN,
+                                  .from_version = from->version,
+                                  .to_version = to->version};
     dcsr_i_context_retain(context);
     dcsr_status status = compare(made, from, to);
     if (status != DCSR_OK) {
@@ -77,6 +78,16 @@ dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to)
     }
     *diff = made;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to)
+{
+    return make_diff(diff, from, to, true, "dcsr_view_diff");
+}
+
+dcsr_status dcsr_view_diff_positions(dcsr_diff **diff, dcsr_view *from, dcsr_view *to)
+{
+    return make_diff(diff, from, to, false, "dcsr_view_diff_positions");
 }
 
 void dcsr_diff_destroy(dcsr_diff *diff)

@@ -50,6 +50,10 @@ typedef struct dcsr_diff dcsr_diff;
  * where a clone has been a copy from the beginning (a small one, one on a device) all rows of both are compared. */
 DCSR_API dcsr_status dcsr_view_diff(dcsr_diff **diff, dcsr_view *from, dcsr_view *to);
 
+/* The same as if both versions were patterns: which positions come and go, whatever their values. The diff's type is
+ * DCSR_PATTERN, and nothing is `changed`. Values are not read, which are most of the bytes of a row. */
+DCSR_API dcsr_status dcsr_view_diff_positions(dcsr_diff **diff, dcsr_view *from, dcsr_view *to);
+
 /* NULL does nothing. */
 DCSR_API void dcsr_diff_destroy(dcsr_diff *diff);
 

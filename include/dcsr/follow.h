@@ -70,7 +70,8 @@ DCSR_API const char *dcsr_follow_anew_name(dcsr_follow_anew anew);
 /* What an advance was. */
 typedef struct dcsr_follow_report {
     uint64_t from_version, version;
-    uint64_t inserted, removed, changed; /* entries; changed: those with another value */
+    uint64_t inserted, removed; /* entries */
+    uint64_t changed; /* those with another value; 0 where none are read, as of all but shortest paths */
     uint64_t touched; /* vertices whose result was computed again, as often as that was done */
     dcsr_follow_anew anew;
 } dcsr_follow_report;

@@ -59,7 +59,8 @@ Test(diff, lists_what_was_inserted_removed_and_changed)
     TEST_INSERT(matrix, {5, 8, 30}, {299, 3, 6}, {5, 0, 7});
     TEST_REMOVE(matrix, {200, 0, 0}, {0, 0, 0});
     dcsr_view *to = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    dcsr_diff *diff = diff_of(from, to), *back = diff_of(to, from);
+    dcsr_diff *diff = diff_of(from, to), *back = diff_of(to, from), *positions;
+    TEST_OK(dcsr_view_diff_positions(&positions, from, to));
     dcsr_view_destroy(from);
     dcsr_diff_info info = info_of(diff);
     cr_assert(info.type == DCSR_FP64 && info.from_version < info.to_version);
@@ -75,6 +76,12 @@ Test(diff, lists_what_was_inserted_removed_and_changed)
     LIST_IS(&b.removed, DCSR_FP64, {5, 0, 7, 0}, {299, 3, 6, 0});
     LIST_IS(&b.inserted, DCSR_FP64, {200, 0, 0, 4});
     LIST_IS(&b.changed, DCSR_FP64, {5, 8, 30, 3});
+    dcsr_diff_entries p = entries_of(positions);
+    cr_assert(p.type == DCSR_PATTERN && rows_are(positions, 3, (uint64_t[]){5, 200, 299}));
+    LIST_IS(&p.inserted, DCSR_PATTERN, {5, 0, 0, 0}, {299, 3, 0, 0});
+    LIST_IS(&p.removed, DCSR_PATTERN, {200, 0, 0, 0});
+    cr_assert(!p.changed.nnz && !p.inserted.new_values && !p.removed.old_values);
+    dcsr_diff_destroy(positions);
     dcsr_diff_destroy(diff);
     dcsr_diff_destroy(back);
     dcsr_diff_destroy(NULL);
@@ -342,6 +349,8 @@ Test(diff, refuses_what_cannot_be_compared)
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "different matrices", dcsr_view_diff(&diff, view, foreign));
     cr_assert_null(diff);
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "diff is NULL", dcsr_view_diff(NULL, view, view));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_diff_positions: diff is NULL",
+                 dcsr_view_diff_positions(NULL, view, view));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view is NULL", dcsr_view_diff(&diff, NULL, view));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "view is NULL", dcsr_view_diff(&diff, view, NULL));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "the diff is NULL", dcsr_diff_get_info(NULL, &info));

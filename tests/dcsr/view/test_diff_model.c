@@ -101,6 +101,11 @@ static void run_model(dcsr_context *context, const run *r, test_random *random)
         cr_assert(test_diff_agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d",
                   dcsr_type_name(r->type), (int)r->policy, step);
         dcsr_diff_destroy(diff);
+        TEST_OK(dcsr_view_diff_positions(&diff, m.view[from], m.view[to]));
+        cr_assert(info_of(diff).type == DCSR_PATTERN && !entries_of(diff).changed.nnz);
+        cr_assert(test_diff_agrees(diff, &m.was[from], &m.was[to]), "%s, policy %d, step %d: positions",
+                  dcsr_type_name(r->type), (int)r->policy, step);
+        dcsr_diff_destroy(diff);
     }
     for (int v = 0; v < KEPT; v++) let_go(&m, v);
     oracle_destroy(&m.now);
