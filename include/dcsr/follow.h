@@ -141,8 +141,8 @@ DCSR_API dcsr_status dcsr_follower_get_triangles(dcsr_follower *follower, dcsr_f
  *
  * Each vertex that is reached knows the one through which it is. What loses that looks, by ascending distance, for
  * another that is as near; if there is none, it and all that depends on it are trimmed, and get their distances from
- * what is left, together with what new edges bring nearer (G. Ramalingam, T. Reps 1996). Memory: 29 n bytes
- * for levels, 25 n for distances.
+ * what is left, together with what new edges bring nearer (G. Ramalingam, T. Reps 1996). Each vertex is looked at three
+ * times at most, by ascending distance in a radix heap. Memory: 29 n bytes for levels, 25 n for distances.
  *
  * While there is a negative weight, distances are computed anew by dcsr_sssp() each time. Of a matrix with
  * DCSR_POLICY_KEEP, in which one position has several weights, distances cannot be followed: INVALID_ARGUMENT; so it is
@@ -179,9 +179,10 @@ DCSR_API dcsr_status dcsr_follower_get_distances(dcsr_follower *follower, dcsr_f
  *
  * An edge that comes or goes makes residuals at its two ends alone, O(1) (H. Zhang, P. Lofgren, A. Goel 2016). A
  * residual moves the rank of its vertex and goes on along that one's edges; those that are largest for their number of
- * edges go first, until the sum is small enough (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015). Vertices with residuals
- * too small to matter are not visited. Where edges handed along are 16 times all there are: computed anew. The copy of
- * the graph has each edge at the vertex alone from which it leads, 5 to 10 bytes. Memory besides: 37 n bytes. */
+ * edges go first, until the sum is small enough (N. Ohsaka, T. Maehara, K. Kawarabayashi 2015); more than the residual
+ * is pushed where that takes several sweeps. Vertices with residuals too small to matter are not visited. Where edges
+ * handed along are 16 times all there are: computed anew. The copy of the graph has each edge at the vertex alone from
+ * which it leads, 5 to 10 bytes. Memory besides: 37 n bytes. */
 DCSR_API dcsr_status dcsr_follow_pagerank(dcsr_follower **follower, dcsr_view *view,
                                           const dcsr_pagerank_options *options);
 
