@@ -74,7 +74,7 @@ void dcsr_i_nut_show(dcsr_i_nut_block *block, const dcsr_i_nut_layout *layout, s
 static void release_block(dcsr_i_nut_block *block)
 {
     if (!block || atomic_fetch_sub(&block->references, 1) != 1) return;
-    if (block->on_device)
+    if (block->on_device && block->memory)
         device_nut->free(block->context, block->memory, block->bytes);
     else
         dcsr_i_free(block->context, DCSR_I_MATRIX, block->memory, block->bytes, 1);
@@ -95,67 +95,46 @@ static dcsr_i_nut_block *create_block(const dcsr_i_nut *nut, const uint64_t *off
 
 /* ---- Where panels are cut ---- */
 
-/* Where panels begin, and behind the last where it ends. */
+/* Where panels begin, and behind the last where it ends. Rows are cut into equal parts of a power of two, and in halves
+ * where one has more than its share of the entries. So where a row changes, cuts change nearby or not at all, and the
+ * same rows have the same panels whatever they were before. */
 typedef struct cuts {
     uint64_t *at;
     uint64_t count, capacity;
+    const uint64_t *offsets;
+    uint64_t rows, share;
 } cuts;
 
-/* Entries of a panel where it is entries that are shared out; UINT64_MAX where rows are. */
-static uint64_t share_of(const dcsr_i_nut_budget *b, uint64_t rows, uint64_t entries)
+static uint64_t power_of_two(uint64_t least)
 {
-    enum { LEAST_ENTRIES = 1024 };
-    if (rows / b->rows >= b->panels) return UINT64_MAX;
-    const uint64_t share = entries / b->panels + 1;
-    return share > LEAST_ENTRIES ? share : LEAST_ENTRIES;
+    uint64_t power = 1;
+    while (power < least) power *= 2;
+    return power;
 }
 
-static uint64_t most_panels(const dcsr_i_nut_budget *b, uint64_t rows, uint64_t entries)
+static void cut_part(cuts *c, uint64_t first, uint64_t size)
 {
-    return rows / b->rows + 2 + entries / share_of(b, rows, entries);
-}
-
-/* Cuts rows `row` up to the end; false where there is no room for all panels. */
-static bool cut_rows(cuts *c, const dcsr_i_nut_budget *b, const uint64_t *offsets, uint64_t row,
-                     uint64_t rows)
-{
-    const uint64_t share = share_of(b, rows, offsets[rows]);
-    while (row < rows) {
-        const uint64_t most = rows - row < b->rows ? rows : row + b->rows, before = offsets[row];
-        if (c->count == c->capacity) return false;
-        c->at[c->count++] = row++;
-        while (row < most && offsets[row] - before < share) row++;
+    const uint64_t end = first + size < c->rows ? first + size : c->rows, half = size / 2;
+    if (!half || c->offsets[end] - c->offsets[first] <= c->share) {
+        c->at[c->count++] = first;
+        return;
     }
-    return true;
-}
-
-/* The panels of the last NuT, and more for further rows; false where they no longer are what a NuT should be cut into:
- * too many, or with far more entries than their share. */
-static bool cut_as_before(cuts *c, const dcsr_i_nut *last, const uint64_t *offsets, uint64_t rows)
-{
-    enum { FAR_MORE = 2 };
-    const dcsr_i_nut_budget *b = &last->budget;
-    const uint64_t share = share_of(b, rows, offsets[rows]);
-    for (uint64_t p = 0; p < last->shown.panel_count && last->panels[p].row < rows; p++) {
-        const dcsr_nut_panel *panel = &last->panels[p];
-        const uint64_t end = panel->row + panel->rows < rows ? panel->row + panel->rows : rows;
-        if (c->count == c->capacity) return false;
-        if (panel->rows > 1 && (offsets[end] - offsets[panel->row]) / FAR_MORE > share) return false;
-        c->at[c->count++] = panel->row;
-    }
-    return last->shown.rows >= rows || cut_rows(c, b, offsets, last->shown.rows, rows);
+    cut_part(c, first, half);
+    if (first + half < c->rows) cut_part(c, first + half, half);
 }
 
 static dcsr_status cut(cuts *c, const dcsr_i_nut_order *order, const uint64_t *offsets)
 {
-    const uint64_t rows = order->rows->rows;
-    *c = (cuts){.capacity = 2 * most_panels(&order->budget, rows, offsets[rows])};
-    c->at = dcsr_i_alloc(order->context, DCSR_I_SCRATCH, c->capacity + 1, sizeof *c->at);
+    enum { LEAST_SHARE = 1024, LEVELS = 16 };
+    const uint64_t rows = order->rows->rows, entries = offsets[rows], share = entries / order->budget.panels,
+                   part = power_of_two(order->budget.rows / 2 + 1);
+    *c = (cuts){
+        .offsets = offsets, .rows = rows, .share = power_of_two(share < LEAST_SHARE ? LEAST_SHARE : share)};
+    /* On each level as many are in halves as there are shares, at most. */
+    c->capacity = rows / part + 2 + LEVELS * (entries / c->share + 1);
+    c->at = dcsr_i_alloc(order->context, DCSR_I_SCRATCH, c->capacity, sizeof *c->at);
     if (!c->at) return DCSR_ERROR_OUT_OF_MEMORY;
-    if (!order->last || !cut_as_before(c, order->last, offsets, rows)) {
-        c->count = 0;
-        cut_rows(c, &order->budget, offsets, 0, rows);
-    }
+    for (uint64_t first = 0; first < rows; first += part) cut_part(c, first, part);
     c->at[c->count] = rows;
     return DCSR_OK;
 }
@@ -219,8 +198,8 @@ static dcsr_status make_panels(dcsr_i_nut *nut, const dcsr_i_nut_order *order, c
     dcsr_i_nut_fill *const fill = nut->on_device ? device_nut->fill : dcsr_i_nut_fill_on_host;
     if (status == DCSR_OK && count) status = fill(nut, order, list, count);
     dcsr_i_free(nut->context, DCSR_I_SCRATCH, list, c.count, sizeof *list);
-    dcsr_i_free(nut->context, DCSR_I_SCRATCH, c.at, c.capacity + 1, sizeof *c.at);
-    return status == DCSR_OK ? finish(nut) : status;
+    dcsr_i_free(nut->context, DCSR_I_SCRATCH, c.at, c.capacity, sizeof *c.at);
+    return status == DCSR_OK && !order->measures ? finish(nut) : status;
 }
 
 static dcsr_status sum_lengths(uint64_t *offsets, const dcsr_i_nut_order *order)
@@ -271,6 +250,22 @@ dcsr_status dcsr_i_nut_create(dcsr_i_nut **nut, const dcsr_i_nut_order *order)
     else
         dcsr_i_nut_release(made);
     return status;
+}
+
+dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order)
+{
+    dcsr_i_nut_order measuring = *order;
+    dcsr_i_nut *nut;
+    measuring.measures = true;
+    *bytes = 0;
+    DCSR_TRY(dcsr_i_nut_create(&nut, &measuring));
+    const uint64_t panels = nut->shown.panel_count;
+    const size_t each = sizeof *nut->panels + sizeof(dcsr_i_nut_block *) + sizeof(dcsr_i_nut_block) +
+                        (nut->on_device ? sizeof *nut->device_panels : 0);
+    *bytes = sizeof *nut + panels * each;
+    for (uint64_t p = 0; p < panels; p++) *bytes += nut->block[p]->bytes;
+    dcsr_i_nut_release(nut);
+    return DCSR_OK;
 }
 
 void dcsr_i_nut_retain(dcsr_i_nut *nut)

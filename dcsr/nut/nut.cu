@@ -51,14 +51,14 @@ static __global__ void count(dcsr_i_cuda_nut_panels panels, const uint64_t *runs
         first[k] = low_runs(runs[panels.first_entry[k]]);
 }
 
-void dcsr_i_cuda_nut_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels, const uint64_t *runs,
-                           uint64_t *first)
+void dcsr_i_cuda_nut_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels,
+                           const uint64_t *runs, uint64_t *first)
 {
     dcsr_i_cuda_launch(stream, count, panels->count + 1, *panels, runs, first);
 }
 
-static __global__ void turn(dcsr_i_cuda_nut_panels panels, const uint64_t *runs, uint64_t entries, uint64_t *keys,
-                            uint64_t *payload, uint32_t *columns)
+static __global__ void turn(dcsr_i_cuda_nut_panels panels, const uint64_t *runs, uint64_t entries,
+                            uint64_t *keys, uint64_t *payload, uint32_t *columns)
 {
     for (uint64_t e = dcsr_i_cuda_first(); e < entries; e += dcsr_i_cuda_step()) {
         const uint64_t key = keys[e], panel = key >> panels.column_bits, word = payload[e];
@@ -71,8 +71,9 @@ static __global__ void turn(dcsr_i_cuda_nut_panels panels, const uint64_t *runs,
     }
 }
 
-void dcsr_i_cuda_nut_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels, const uint64_t *runs,
-                          uint64_t entries, uint64_t *keys, uint64_t *payload, uint32_t *columns)
+void dcsr_i_cuda_nut_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels,
+                          const uint64_t *runs, uint64_t entries, uint64_t *keys, uint64_t *payload,
+                          uint32_t *columns)
 {
     dcsr_i_cuda_launch(stream, turn, entries, *panels, runs, entries, keys, payload, columns);
 }
@@ -88,19 +89,20 @@ static __global__ void measure(const uint64_t *runs, uint64_t entries, uint64_t 
     }
 }
 
-void dcsr_i_cuda_nut_measure(dcsr_i_cuda_stream *stream, const uint64_t *runs, uint64_t entries, uint64_t tiles,
-                             uint64_t *first_entry, uint64_t *first_row)
+void dcsr_i_cuda_nut_measure(dcsr_i_cuda_stream *stream, const uint64_t *runs, uint64_t entries,
+                             uint64_t tiles, uint64_t *first_entry, uint64_t *first_row)
 {
     dcsr_i_cuda_launch(stream, measure, entries + 1, runs, entries, tiles, first_entry, first_row);
 }
 
 /* A block for each panel. */
-static __global__ void open_panels(const dcsr_i_cuda_nut_target *targets, uint64_t panels, uint32_t value_size,
-                                   const dcsr_nut_tile *tiles, const uint32_t *columns)
+static __global__ void open_panels(const dcsr_i_cuda_nut_target *targets, uint64_t panels,
+                                   uint32_t value_size, const dcsr_nut_tile *tiles, const uint32_t *columns)
 {
     for (uint64_t p = dcsr_i_cuda_first_block(); p < panels; p += dcsr_i_cuda_block_step()) {
         const dcsr_i_cuda_nut_target to = targets[p];
-        for (uint64_t k = threadIdx.x; k < to.tile_count; k += blockDim.x) to.tiles[k] = tiles[to.first_tile + k];
+        for (uint64_t k = threadIdx.x; k < to.tile_count; k += blockDim.x)
+            to.tiles[k] = tiles[to.first_tile + k];
         for (uint64_t k = threadIdx.x; k < to.column_count; k += blockDim.x)
             to.columns[k] = columns[to.first_column + k];
         for (uint64_t k = threadIdx.x; k < to.elements; k += blockDim.x) {
@@ -114,8 +116,9 @@ void dcsr_i_cuda_nut_open_panels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_n
                                  uint64_t panels, uint32_t value_size, const dcsr_nut_tile *tiles,
                                  const uint32_t *columns)
 {
-    dcsr_i_cuda_launch_blocks(stream, open_panels, panels, (int)dcsr_i_cuda_threads(dcsr_i_cuda_policy{256, 1}), 0,
-                              targets, panels, value_size, tiles, columns);
+    dcsr_i_cuda_launch_blocks(stream, open_panels, panels,
+                              (int)dcsr_i_cuda_threads(dcsr_i_cuda_policy{256, 1}), 0, targets, panels,
+                              value_size, tiles, columns);
 }
 
 /* Item i of a tile; returns the element that it has become. */
@@ -134,7 +137,7 @@ static __global__ void scatter(dcsr_i_cuda_nut_entries x, const dcsr_i_cuda_nut_
     for (uint64_t e = dcsr_i_cuda_first(); e < x.count; e += dcsr_i_cuda_step()) {
         const uint64_t key = x.keys[e], word = x.payload[e], runs = x.runs[e + 1];
         const dcsr_i_cuda_nut_open tile = tiles[key >> DCSR_CUDA_NUT_ROW_BITS];
-        const int16_t marker = (int16_t)~(key & ((1 << DCSR_CUDA_NUT_ROW_BITS) - 1));
+        const int16_t marker = (int16_t) ~(key & ((1 << DCSR_CUDA_NUT_ROW_BITS) - 1));
         const uint64_t item = e - tile.first_entry + (low_runs(runs) - tile.first_row);
         if (low_runs(x.runs[e]) != low_runs(runs)) put(tile, x.lanes, item - 1, marker, marker);
         const uint64_t element =

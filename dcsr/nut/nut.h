@@ -29,8 +29,8 @@ enum { DCSR_I_NUT_CPU_LANES = 8 };
 
 typedef struct dcsr_i_nut_budget {
     uint32_t lanes, rows, columns;
-    /* So many panels there are to be at least, for as many to work on: if panels of budget.rows are fewer, rows are cut
-     * where about equally many entries are. */
+    /* About so many panels there are to be at least, for as many to work on: one with more than its share of the
+     * entries, by a factor of up to 2, is cut in halves. */
     uint64_t panels;
 } dcsr_i_nut_budget;
 
@@ -67,6 +67,7 @@ typedef struct dcsr_i_nut_order {
      * changed. */
     bool (*changed)(const void *user, uint64_t first, uint64_t end);
     const void *user;
+    bool measures; /* the blocks are only given the bytes that they would take */
 } dcsr_i_nut_order;
 
 /* The budget for a type where the entries are: of the second-level cache, or of the shared memory of half a
@@ -77,6 +78,8 @@ dcsr_i_nut_budget dcsr_i_nut_budget_for(const dcsr_context *context, dcsr_type t
  * bytes a column and some bytes for each entry of a panel; on a device 8 bytes a row, and 40 for each entry of the
  * panels that are made. */
 dcsr_status dcsr_i_nut_create(dcsr_i_nut **nut, const dcsr_i_nut_order *order);
+/* The bytes that it takes, from the context's pool DCSR_I_MATRIX, if all panels are made. Takes about half as long. */
+dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order);
 /* An answer to order.changed, whose user it is: an ascending list of the rows that have changed. */
 bool dcsr_i_nut_list_changed(const void *list, uint64_t first, uint64_t end);
 typedef struct dcsr_i_nut_list {

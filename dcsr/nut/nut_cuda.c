@@ -91,8 +91,8 @@ static dcsr_status describe(making *m, dcsr_i_cuda_walk *walk)
             .first_entry = send(m, m->first_entry, m->count + 1, sizeof *m->first_entry),
             .columns = m->nut->budget.columns,
             .column_bits = dcsr_i_bits_for(m->order->rows->cols)};
-        *walk = (dcsr_i_cuda_walk){m->order->rows->device, all ? NULL : send(m, rows, n, sizeof *rows), walked,
-                                   offsets};
+        *walk = (dcsr_i_cuda_walk){m->order->rows->device, all ? NULL : send(m, rows, n, sizeof *rows),
+                                   walked, offsets};
         const bool sent = offsets && m->panels.first_row && m->panels.first_entry && (all || walk->list);
         if (sent) status = dcsr_i_cuda_sum_lengths(m->stream, &walk->rows, walk->list, walked, offsets);
         const dcsr_status waited = dcsr_i_cuda_wait(m->stream, what);
@@ -114,8 +114,8 @@ static dcsr_status find_columns(making *m, const dcsr_i_cuda_walk *walk)
     uint64_t *first = take(m, m->count + 1, sizeof *first);
     if (!m->runs || !first) return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_nut_number(m->stream, walk, m->entries, &m->panels, m->keys, m->payload);
-    DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries, 0,
-                              bits + dcsr_i_bits_for(m->count)));
+    DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries,
+                              0, bits + dcsr_i_bits_for(m->count)));
     DCSR_TRY(dcsr_i_cuda_scan_runs(m->stream, m->keys, NULL, m->entries, 0, bits, m->runs));
     dcsr_i_cuda_nut_count(m->stream, &m->panels, m->runs, first);
     dcsr_i_cuda_copy(m->stream, m->first_column, first, (m->count + 1) * sizeof *first);
@@ -140,8 +140,8 @@ static dcsr_status sort_by_tile(making *m)
     if (!m->panels.first_tile || !m->all_columns || !m->tile_entry || !m->tile_row || !entry || !row)
         return DCSR_ERROR_OUT_OF_MEMORY;
     dcsr_i_cuda_nut_turn(m->stream, &m->panels, m->runs, m->entries, m->keys, m->payload, m->all_columns);
-    DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries, 0,
-                              DCSR_CUDA_NUT_ROW_BITS + dcsr_i_bits_for(m->tiles)));
+    DCSR_TRY(dcsr_i_cuda_sort(m->stream, &m->keys, &m->keys_spare, &m->payload, &m->payload_spare, m->entries,
+                              0, DCSR_CUDA_NUT_ROW_BITS + dcsr_i_bits_for(m->tiles)));
     DCSR_TRY(dcsr_i_cuda_scan_runs(m->stream, m->keys, NULL, m->entries, 0, DCSR_CUDA_NUT_ROW_BITS, m->runs));
     dcsr_i_cuda_nut_measure(m->stream, m->runs, m->entries, m->tiles, entry, row);
     dcsr_i_cuda_copy(m->stream, m->tile_entry, entry, (m->tiles + 1) * sizeof *entry);
@@ -160,10 +160,10 @@ static dcsr_status open_panel(making *m, uint64_t k, dcsr_nut_tile *tile, dcsr_i
     uint64_t begin = 0;
     for (uint64_t t = first; t < first + tiles; t++) {
         const uint64_t column = (t - first) * most, left = columns - column;
-        open[t] = (dcsr_i_cuda_nut_open){
-            .items = m->tile_entry[t + 1] - m->tile_entry[t] + m->tile_row[t + 1] - m->tile_row[t],
-            .first_entry = m->tile_entry[t],
-            .first_row = m->tile_row[t]};
+        open[t] = (dcsr_i_cuda_nut_open){.items = m->tile_entry[t + 1] - m->tile_entry[t] +
+                                                  m->tile_row[t + 1] - m->tile_row[t],
+                                         .first_entry = m->tile_entry[t],
+                                         .first_row = m->tile_row[t]};
         tile[t] = (dcsr_nut_tile){.begin = begin,
                                   .elements = m->nut->budget.lanes + open[t].items,
                                   .column = (uint32_t)column,
@@ -171,9 +171,10 @@ static dcsr_status open_panel(making *m, uint64_t k, dcsr_nut_tile *tile, dcsr_i
         begin += dcsr_i_nut_room(tile[t].elements);
     }
     const dcsr_i_nut_layout layout = dcsr_i_nut_layout_of(tiles, columns, begin, size);
-    block->memory = dcsr_i_cuda_alloc(m->stream, DCSR_I_MATRIX, layout.bytes, 1);
-    if (!block->memory) return DCSR_ERROR_OUT_OF_MEMORY;
+    if (!m->order->measures) block->memory = dcsr_i_cuda_alloc(m->stream, DCSR_I_MATRIX, layout.bytes, 1);
+    if (!m->order->measures && !block->memory) return DCSR_ERROR_OUT_OF_MEMORY;
     block->bytes = layout.bytes;
+    if (m->order->measures) return DCSR_OK;
     block->shown.tile_count = tiles;
     dcsr_i_nut_show(block, &layout, size);
     for (uint64_t t = first; t < first + tiles; t++) {
@@ -200,7 +201,7 @@ static dcsr_status write_panels(making *m)
     dcsr_status status = tiles && open && targets ? DCSR_OK : DCSR_ERROR_OUT_OF_MEMORY;
     for (uint64_t k = 0; status == DCSR_OK && k < m->count; k++)
         status = open_panel(m, k, tiles, open, &targets[k]);
-    if (status == DCSR_OK) {
+    if (status == DCSR_OK && !m->order->measures) {
         const dcsr_i_cuda_rows *rows = &m->order->rows->device;
         const dcsr_i_cuda_nut_entries entries = {.keys = m->keys,
                                                  .payload = m->payload,
@@ -266,8 +267,8 @@ static dcsr_status sum_lengths(uint64_t *offsets, const dcsr_i_nut_order *order)
     dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(order->context);
     if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
     uint64_t *there = dcsr_i_cuda_alloc(stream, DCSR_I_SCRATCH, rows->rows + 1, sizeof *there);
-    dcsr_status status = there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there)
-                               : DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status =
+        there ? dcsr_i_cuda_sum_lengths(stream, rows, NULL, rows->rows, there) : DCSR_ERROR_OUT_OF_MEMORY;
     if (status == DCSR_OK) dcsr_i_cuda_copy(stream, offsets, there, (rows->rows + 1) * sizeof *there);
     dcsr_i_cuda_free(stream, DCSR_I_SCRATCH, there, rows->rows + 1, sizeof *there);
     const dcsr_status waited = dcsr_i_cuda_wait(stream, what);

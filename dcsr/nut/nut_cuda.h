@@ -55,14 +55,15 @@ typedef struct dcsr_i_cuda_nut_open {
 void dcsr_i_cuda_nut_number(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_walk *walk, uint64_t entries,
                             const dcsr_i_cuda_nut_panels *panels, uint64_t *keys, uint64_t *payload);
 /* first[k] = active columns before panel k, for k = 0 .. count; runs are those of dcsr_i_cuda_scan_runs(). */
-void dcsr_i_cuda_nut_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels, const uint64_t *runs,
-                           uint64_t *first);
+void dcsr_i_cuda_nut_count(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels,
+                           const uint64_t *runs, uint64_t *first);
 /* From the first keys to the second, in place; and the active columns of all panels. */
-void dcsr_i_cuda_nut_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels, const uint64_t *runs,
-                          uint64_t entries, uint64_t *keys, uint64_t *payload, uint32_t *columns);
+void dcsr_i_cuda_nut_turn(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_panels *panels,
+                          const uint64_t *runs, uint64_t entries, uint64_t *keys, uint64_t *payload,
+                          uint32_t *columns);
 /* Entries before tile t, and rows of tiles, for t = 0 .. tiles. */
-void dcsr_i_cuda_nut_measure(dcsr_i_cuda_stream *stream, const uint64_t *runs, uint64_t entries, uint64_t tiles,
-                             uint64_t *first_entry, uint64_t *first_row);
+void dcsr_i_cuda_nut_measure(dcsr_i_cuda_stream *stream, const uint64_t *runs, uint64_t entries,
+                             uint64_t tiles, uint64_t *first_entry, uint64_t *first_row);
 void dcsr_i_cuda_nut_open_panels(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_nut_target *targets,
                                  uint64_t count, uint32_t value_size, const dcsr_nut_tile *tiles,
                                  const uint32_t *columns);

@@ -30,6 +30,7 @@ typedef struct worker {
     const dcsr_i_rows *rows;
     const dcsr_i_nut_budget *budget;
     size_t value_size;
+    bool measures;
     uint64_t words;
     uint64_t *bits;                 /* of active columns, all clear between panels */
     uint32_t *before;               /* active columns before each word */
@@ -45,6 +46,7 @@ static bool open_worker(worker *w, const dcsr_i_nut_order *order)
     *w = (worker){.context = order->context,
                   .rows = order->rows,
                   .budget = &order->budget,
+                  .measures = order->measures,
                   .value_size = dcsr_type_size(order->rows->type),
                   .words = order->rows->cols / 64 + 1};
     w->bits = dcsr_i_calloc(w->context, DCSR_I_SCRATCH, w->words, sizeof *w->bits);
@@ -267,7 +269,13 @@ static bool fill_tiles(worker *w, dcsr_i_nut_block *block, const counted *counts
     dcsr_nut_tile *tile = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, tiles, sizeof *tile);
     pen *pens = dcsr_i_alloc(w->context, DCSR_I_SCRATCH, tiles, sizeof *pens);
     bool done = false;
-    if (tile && pens) {
+    if (tile && pens && w->measures) {
+        block->bytes =
+            dcsr_i_nut_layout_of(tiles, columns, lay_out(w, counts, tiles, columns, tile), w->value_size)
+                .bytes;
+        memset(w->bits + w->first_word, 0, (w->words_end - w->first_word) * sizeof *w->bits);
+        done = true;
+    } else if (tile && pens) {
         const uint64_t elements = lay_out(w, counts, tiles, columns, tile);
         const dcsr_i_nut_layout layout = dcsr_i_nut_layout_of(tiles, columns, elements, w->value_size);
         block->memory = dcsr_i_alloc(w->context, DCSR_I_MATRIX, layout.bytes, 1);
@@ -293,7 +301,7 @@ static bool fill_panel(worker *w, dcsr_i_nut_block *block)
     counted *counts = dcsr_i_calloc(w->context, DCSR_I_SCRATCH, tiles, sizeof *counts);
     const bool done =
         counts && count_items(w, &block->shown, counts) && fill_tiles(w, block, counts, tiles, columns);
-    if (done) take_columns(w, (uint32_t *)block->shown.col_indices);
+    if (done && !w->measures) take_columns(w, (uint32_t *)block->shown.col_indices);
     dcsr_i_free(w->context, DCSR_I_SCRATCH, counts, tiles, sizeof *counts);
     return done;
 }
