@@ -78,17 +78,6 @@ static uint64_t wanted(const dcsr_i_mxv_call *c, const dcsr_i_mask *mask)
     return mask->complement ? c->w->size - n : n;
 }
 
-/* Tiles that were asked for, but cannot serve. */
-static dcsr_status refuse_tiles(const dcsr_i_mxv_call *c)
-{
-    return dcsr_i_fail(
-        DCSR_ERROR_INVALID_ARGUMENT,
-        "%s: desc.direction is DCSR_DIRECTION_TILES, which takes a view of DCSR_LAYOUT_NUT in the "
-        "memory in which the product runs, rows of the matrix (columns in vxm only if it is "
-        "transposed), and a built-in semiring of the matrix's type; use DCSR_DIRECTION_AUTO",
-        c->name);
-}
-
 /* The way: what was asked for, or the cheapest of those whose rows are there. x->rows become what it reads,
  * *work how many entries a push looks at. */
 static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work, const dcsr_i_mxv_call *c,
@@ -102,7 +91,7 @@ static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work
     DCSR_TRY(dcsr_i_view_host_rows(&rows, c->A));
     if (*way == DCSR_DIRECTION_TILES) {
         x->rows = rows;
-        return tiles ? DCSR_OK : refuse_tiles(c);
+        return tiles ? DCSR_OK : dcsr_i_mxv_refuse_tiles(c);
     }
     const bool turned = !asked && dcsr_i_view_transpose_is_ready(c->A);
     bool chooses = !asked && (turned || tiles);

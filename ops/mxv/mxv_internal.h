@@ -111,6 +111,8 @@ dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
 dcsr_status dcsr_i_mxv_tiles(dcsr_i_body *t, dcsr_i_mxv *x);
 /* Sets x->tiles; returns whether there are any. */
 bool dcsr_i_mxv_find_tiles(dcsr_i_mxv *x, const dcsr_i_mxv_call *c);
+/* INVALID_ARGUMENT: tiles were asked for, but do not serve. */
+dcsr_status dcsr_i_mxv_refuse_tiles(const dcsr_i_mxv_call *c);
 /* Whether a product with a dense u is that of dcsr_spmv(): plus-times, the whole vector, the whole result. */
 bool dcsr_i_mxv_is_spmv(const dcsr_i_mxv *x);
 /* Drops the bits of a dense t of which every element is there. */

@@ -20,6 +20,16 @@ bool dcsr_i_mxv_find_tiles(dcsr_i_mxv *x, const dcsr_i_mxv_call *c)
     return serves;
 }
 
+dcsr_status dcsr_i_mxv_refuse_tiles(const dcsr_i_mxv_call *c)
+{
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT,
+        "%s: desc.direction is DCSR_DIRECTION_TILES, which takes a view of DCSR_LAYOUT_NUT in the "
+        "memory in which the product runs, rows of the matrix (columns in vxm only if it is "
+        "transposed), and a built-in semiring of the matrix's type; use DCSR_DIRECTION_AUTO",
+        c->name);
+}
+
 /* The sums that the mask allows. */
 static uint64_t apply_mask(dcsr_i_body *t, const dcsr_i_mxv *x)
 {
