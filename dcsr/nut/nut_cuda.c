@@ -4,7 +4,7 @@
 #include "dcsr/base/sort.h"
 #include "dcsr/device/prim_cuda.h"
 #include "dcsr/device/scratch_cuda.h"
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include <string.h>
 
 static const char what[] = "making tiles";
@@ -259,7 +259,7 @@ static dcsr_status fill(dcsr_i_nut *nut, const dcsr_i_nut_order *order, const ui
     return status;
 }
 
-/* ---- What nut.c asks for ---- */
+/* ---- What nut_tiles.c asks for ---- */
 
 static dcsr_status sum_lengths(uint64_t *offsets, const dcsr_i_nut_order *order)
 {

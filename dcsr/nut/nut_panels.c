@@ -7,7 +7,7 @@
  *
  * The number of an active column is a count of bits; so columns are never sorted, and each entry is read three times
  * while its panel is in cache. */
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/store/store.h"
 #include <stdatomic.h>
 #include <string.h>

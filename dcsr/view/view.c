@@ -1,5 +1,5 @@
 /* view.c: creating, reading and destroying views. */
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/store/result.h"
 #include "dcsr/view/view_data.h"
 #include <math.h>

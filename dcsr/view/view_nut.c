@@ -1,6 +1,6 @@
 /* view_nut.c: views of tiles: those of the newest version that has any are kept with the matrix, and what has not
  * changed since is taken over from them. */
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/view/view_data.h"
 
 static int cache_slot(const dcsr_view *view)

@@ -2,7 +2,7 @@
  * result. */
 #include "ops/mxv/mxv_cuda.h"
 #include "ops/mxv/mxv_internal.h"
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "ops/nut/nut_multiply_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/gather_cuda.h"

@@ -1,6 +1,6 @@
 /* mxv_tiles.c: t = M u by the tiles of a view: every entry, whatever u has and the mask allows. */
 #include "ops/mxv/mxv_internal.h"
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "ops/nut/nut_multiply.h"
 #include "ops/spmv/spmv_internal.h"
 

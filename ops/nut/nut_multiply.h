@@ -8,7 +8,7 @@
 #ifndef DCSR_NUT_MULTIPLY_H
 #define DCSR_NUT_MULTIPLY_H
 
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "ops/algebra/operator.h"
 
 /* A tile for a kernel. The elements of u, and whether they are there, are by the tile's numbers of columns; t, and

@@ -2,10 +2,10 @@
 #ifndef DCSR_TESTS_SUPPORT_NUT_H
 #define DCSR_TESTS_SUPPORT_NUT_H
 
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "tests/support/support.h"
 
-/* Whether tiles in host memory keep all that dcsr/nut.h and dcsr/nut/nut.h say of them, and hold exactly what the
+/* Whether tiles in host memory keep all that dcsr/nut.h and dcsr/nut/nut_tiles.h say of them, and hold exactly what the
  * view's rows do; if not, `why` says what is wrong. */
 bool test_nut_matches(const dcsr_nut *nut, dcsr_view *view, char why[TEST_WHY]);
 /* Whether two panels in host memory are the same, bit for bit. */

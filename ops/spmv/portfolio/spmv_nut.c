@@ -1,5 +1,5 @@
 /* spmv_nut.c: the kernel `nut`: non-uniform tiles, within which x stays in the second-level cache. */
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "ops/nut/nut_multiply.h"
 #include "ops/spmv/portfolio/spmv_nut.h"
 

@@ -1,5 +1,5 @@
 /* spmv_nut_cuda.c: the kernel `nut` on a device. */
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "ops/algebra/operator.h"
 #include "ops/nut/nut_multiply_cuda.h"
 #include "ops/spmv/portfolio/spmv_nut.h"

@@ -2,7 +2,7 @@
 #include "tests/support/support_device.h"
 
 #include "dcsr/base/alloc.h"
-#include "dcsr/nut/nut.h"
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/view/view_data.h"
 #include "tests/support/support_nut.h"
 

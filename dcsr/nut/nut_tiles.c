@@ -1,5 +1,5 @@
-/* nut.c: where panels are cut, which are taken over, and NuTs as objects. */
-#include "dcsr/nut/nut.h"
+/* nut_tiles.c: where panels are cut, which are taken over, and NuTs as objects. */
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/base/cuda.h"
 #include "dcsr/base/runtime.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* nut.h: NuT, non-uniform tiles (internal; dcsr/nut.h draws them).
+/* nut_tiles.h: NuT, non-uniform tiles (internal; dcsr/nut.h draws them).
  *
  *      dcsr_i_nut              blocks, shared by the NuTs of several versions
  *      +------------+          +-----------------------------------------------------------+
@@ -16,8 +16,8 @@
  * a panel. Each entry is in one tile, once. Of a row, entries stand in the order of their columns, equal ones as they
  * are stored. What is not said by entries is fixed (values of markers, heads of lanes without elements), so that the
  * same rows in the same panels give the same bytes, on every device. */
-#ifndef DCSR_I_NUT_H
-#define DCSR_I_NUT_H
+#ifndef DCSR_NUT_TILES_H
+#define DCSR_NUT_TILES_H
 
 #include "dcsr/store/rowtable.h"
 #include <dcsr/nut.h>
