@@ -12,9 +12,10 @@
 #include "ops/rows/row_reader.h"
 
 /* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull, which adds
- * in registers. Of tiles, over plus-times, and over others; and what of a pull that misses the cache. */
-static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_MISS = 2.5,
-                    PULL_LOOK = 5, PULL_ROW = 8, TILE_ENTRY = 1.6, TILE_TERM = 2.2, WORD = 0.3;
+ * in registers, unless it misses the cache. Of tiles, an entry over plus-times, over others, and where u lacks elements. */
+static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_MISS = 3.4,
+                    PULL_LOOK = 5, PULL_ROW = 8, TILE_ENTRY = 1.8, TILE_TERM = 3.5, TILE_BIT = 6.5,
+                    WORD = 0.3;
 
 /* Bytes of a vector from which on its elements are taken to be missed: those of a usual second-level cache. */
 enum { CACHED = 1 << 20 };
@@ -118,9 +119,11 @@ static double pull_cost(const dcsr_i_mxv_situation *s)
 
 static double tile_cost(const dcsr_i_mxv_situation *s)
 {
-    double words = (double)s->n / 64 + (s->dense ? 0 : (double)s->length / 64);
-    return (double)s->entries * (s->sums_of_products ? TILE_ENTRY : TILE_TERM) + words * WORD +
-           (s->dense ? 0 : (double)s->nvals * 2);
+    const double words = (double)s->n / 64 + (s->dense ? 0 : (double)s->length / 64),
+                 entry = s->nvals < s->length  ? TILE_BIT
+                         : s->sums_of_products ? TILE_ENTRY
+                                               : TILE_TERM;
+    return (double)s->entries * entry + words * WORD + (s->dense ? 0 : (double)s->nvals * 2);
 }
 
 dcsr_direction dcsr_i_mxv_decide(const dcsr_i_mxv_situation *s)

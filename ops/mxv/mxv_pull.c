@@ -283,11 +283,16 @@ static dcsr_status pull_list(dcsr_i_body *t, dcsr_i_mxv *x)
     return status;
 }
 
+bool dcsr_i_mxv_is_plus_times(const dcsr_i_mxv *x, dcsr_type matrix_type)
+{
+    if (!x->kernels || x->type == DCSR_BOOL) return false;
+    return matrix_type == DCSR_PATTERN ? x->type == DCSR_FP64 && x->semiring->name == DCSR_PLUS_SECOND
+                                       : matrix_type == x->type && x->semiring->name == DCSR_PLUS_TIMES;
+}
+
 bool dcsr_i_mxv_is_spmv(const dcsr_i_mxv *x)
 {
-    if (!x->kernels || x->u_bits || x->mask || x->type == DCSR_BOOL) return false;
-    return x->rows->type == DCSR_PATTERN ? x->type == DCSR_FP64 && x->semiring->name == DCSR_PLUS_SECOND
-                                         : x->rows->type == x->type && x->semiring->name == DCSR_PLUS_TIMES;
+    return !x->u_bits && !x->mask && dcsr_i_mxv_is_plus_times(x, x->rows->type);
 }
 
 dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x)
