@@ -88,8 +88,7 @@ dcsr_i_mxv_situation dcsr_i_mxv_situation_of(const dcsr_i_mxv *x, const dcsr_i_r
                                   .work = work == UINT64_MAX ? 0 : work,
                                   .any = x->any,
                                   .bits = x->any && !x->reads_matrix && !x->reads_vector,
-                                  .sums_of_products =
-                                      x->kernels && x->semiring->add->op->name == DCSR_BINARY_PLUS,
+                                  .plus_times = x->tiles && dcsr_i_mxv_is_plus_times(x, x->tiles->type),
                                   .cached = x->length * (x->reads_vector ? x->usize : 1) <= CACHED,
                                   .can_push = work != UINT64_MAX,
                                   .can_pull = pull_rows != NULL,
@@ -120,9 +119,9 @@ static double pull_cost(const dcsr_i_mxv_situation *s)
 static double tile_cost(const dcsr_i_mxv_situation *s)
 {
     const double words = (double)s->n / 64 + (s->dense ? 0 : (double)s->length / 64),
-                 entry = s->nvals < s->length  ? TILE_BIT
-                         : s->sums_of_products ? TILE_ENTRY
-                                               : TILE_TERM;
+                 entry = s->nvals < s->length ? TILE_BIT
+                         : s->plus_times      ? TILE_ENTRY
+                                              : TILE_TERM;
     return (double)s->entries * entry + words * WORD + (s->dense ? 0 : (double)s->nvals * 2);
 }
 

@@ -113,6 +113,8 @@ dcsr_status dcsr_i_mxv_tiles(dcsr_i_body *t, dcsr_i_mxv *x);
 bool dcsr_i_mxv_find_tiles(dcsr_i_mxv *x, const dcsr_i_mxv_call *c);
 /* INVALID_ARGUMENT: tiles were asked for, but do not serve. */
 dcsr_status dcsr_i_mxv_refuse_tiles(const dcsr_i_mxv_call *c);
+/* Whether it is over plus-times as dcsr_spmv() has it, of a matrix of a type. */
+bool dcsr_i_mxv_is_plus_times(const dcsr_i_mxv *x, dcsr_type matrix_type);
 /* Whether a product with a dense u is that of dcsr_spmv(): plus-times, the whole vector, the whole result. */
 bool dcsr_i_mxv_is_spmv(const dcsr_i_mxv *x);
 /* Drops the bits of a dense t of which every element is there. */
@@ -128,12 +130,12 @@ typedef struct dcsr_i_mxv_situation {
     bool dense;                  /* its form */
     uint64_t pulled_nvals;       /* the same of what a pull reads */
     bool pulled_dense;
-    uint64_t wanted;       /* elements of t that the mask allows, at most */
-    double mean;           /* length of their rows, about; if it can pull */
-    uint64_t work;         /* entries in the columns of u's elements, about; if it can push */
-    bool any, bits;        /* the sum is any term; and values are not looked at */
-    bool sums_of_products; /* plus-times and its like, for which tiles have faster kernels */
-    bool cached;           /* u fits the cache */
+    uint64_t wanted; /* elements of t that the mask allows, at most */
+    double mean;     /* length of their rows, about; if it can pull */
+    uint64_t work;   /* entries in the columns of u's elements, about; if it can push */
+    bool any, bits;  /* the sum is any term; and values are not looked at */
+    bool plus_times; /* over the matrix's type, for which tiles have faster kernels */
+    bool cached;     /* u fits the cache */
     bool can_push, can_pull, can_tile;
 } dcsr_i_mxv_situation;
 /* pull_rows NULL: it cannot pull; work UINT64_MAX: it cannot push. */
