@@ -206,17 +206,17 @@ static dcsr_status multiply_by_tiles(product *p)
 {
     dcsr_i_cuda_mxv *x = &p->x;
     DCSR_TRY(open_result(p, true));
-    const dcsr_i_cuda_nut_product product = {.semiring = x->semiring,
-                                             .nut = p->tiles->shown,
-                                             .panels = p->tiles->device_panels,
-                                             .u = x->u.values,
-                                             .u_bits = x->u.present,
-                                             .wanted = x->wanted.bits,
-                                             .flip = x->wanted.flip,
-                                             .t = x->t.values,
-                                             .found = x->t.present,
-                                             .count = x->t.count};
-    dcsr_i_cuda_nut_multiply(p->stream, dcsr_i_cuda_handle(p->stream), &product);
+    const dcsr_i_cuda_nut_product tiles = {.semiring = x->semiring,
+                                           .nut = p->tiles->shown,
+                                           .panels = p->tiles->device_panels,
+                                           .u = x->u.values,
+                                           .u_bits = x->u.present,
+                                           .wanted = x->wanted.bits,
+                                           .flip = x->wanted.flip,
+                                           .t = x->t.values,
+                                           .found = x->t.present,
+                                           .count = x->t.count};
+    dcsr_i_cuda_nut_multiply(p->stream, dcsr_i_cuda_handle(p->stream), &tiles);
     p->looked_at = p->tiles->shown.nnz;
     return DCSR_OK;
 }
