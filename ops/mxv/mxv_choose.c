@@ -12,7 +12,8 @@
 #include "ops/rows/row_reader.h"
 
 /* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull, which adds
- * in registers, unless it misses the cache. Of tiles, an entry over plus-times, over others, and where u lacks elements. */
+ * in registers, unless it misses the cache. Of tiles an entry over plus-times, over others, and where u lacks
+ * elements. */
 static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_MISS = 3.4,
                     PULL_LOOK = 5, PULL_ROW = 8, TILE_ENTRY = 1.8, TILE_TERM = 3.5, TILE_BIT = 6.5,
                     WORD = 0.3;

@@ -36,7 +36,11 @@ static dcsr_status accepts(bool *takes, const dcsr_i_mxv_call *call)
     bool can = rows->on_device && !(call->accum && !call->accum->loop) &&
                dcsr_i_cuda_semiring_of(&semiring, call->semiring, call->vector_first, rows->type);
     uint64_t work = rows->on_device ? rows->device.stored + call->w->size + call->u->size : 0;
-    return dcsr_i_dispatch(takes, call->w->context, call->desc, !can, DCSR_I_PRODUCT_WORK * work, vectors, 3);
+    /* Tiles that were asked for are where the matrix is. */
+    const bool by_tiles =
+        call->desc && call->desc->direction == DCSR_DIRECTION_TILES && dcsr_i_view_nut(call->A);
+    return dcsr_i_dispatch(takes, call->w->context, call->desc, !can,
+                           by_tiles ? UINT64_MAX : DCSR_I_PRODUCT_WORK * work, vectors, 3);
 }
 
 /* ---- Masks ---- */
