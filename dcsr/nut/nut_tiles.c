@@ -287,7 +287,7 @@ void dcsr_i_nut_release(dcsr_i_nut *nut)
 
 bool dcsr_i_nut_list_changed(const void *list, uint64_t first, uint64_t end)
 {
-    const dcsr_i_nut_list *l = list;
-    const uint64_t at = dcsr_i_list_find(l->rows, 0, l->n, first);
-    return at < l->n && l->rows[at] < end;
+    const dcsr_index_list *l = list;
+    const uint64_t at = dcsr_i_keys_below(l->indices, l->n, first);
+    return at < l->n && l->indices[at] < end;
 }

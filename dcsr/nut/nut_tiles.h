@@ -20,6 +20,7 @@
 #define DCSR_NUT_TILES_H
 
 #include "dcsr/store/rowtable.h"
+#include <dcsr/desc.h>
 #include <dcsr/nut.h>
 
 /* Indices have 15 bits beside the sign. Tiles begin at multiples of DCSR_I_NUT_ALIGNED elements. */
@@ -80,12 +81,8 @@ dcsr_i_nut_budget dcsr_i_nut_budget_for(const dcsr_context *context, dcsr_type t
 dcsr_status dcsr_i_nut_create(dcsr_i_nut **nut, const dcsr_i_nut_order *order);
 /* The bytes that it takes, from the context's pool DCSR_I_MATRIX, if all panels are made. Takes about half as long. */
 dcsr_status dcsr_i_nut_measure(uint64_t *bytes, const dcsr_i_nut_order *order);
-/* An answer to order.changed, whose user it is: an ascending list of the rows that have changed. */
+/* An answer to order.changed, whose user it is: a dcsr_index_list of the rows that have changed, ascending. */
 bool dcsr_i_nut_list_changed(const void *list, uint64_t first, uint64_t end);
-typedef struct dcsr_i_nut_list {
-    const uint32_t *rows;
-    uint64_t n;
-} dcsr_i_nut_list;
 void dcsr_i_nut_retain(dcsr_i_nut *nut);
 void dcsr_i_nut_release(dcsr_i_nut *nut); /* NULL does nothing */
 

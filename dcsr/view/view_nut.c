@@ -19,20 +19,20 @@ static dcsr_i_nut *newest(const dcsr_view *view)
     return nut;
 }
 
+/* Unless there are newer ones. */
 static void keep(const dcsr_view *view, dcsr_i_nut *nut)
 {
     dcsr_i_versions *versions = &view->matrix->versions;
+    dcsr_i_nut *replaced = NULL;
     pthread_mutex_lock(&versions->lock);
-    dcsr_i_nut **kept = &versions->nut[cache_slot(view)], *other = nut;
+    dcsr_i_nut **kept = &versions->nut[cache_slot(view)];
     if (!versions->closed && (!*kept || (*kept)->version < nut->version)) {
-        other = *kept;
+        replaced = *kept;
         *kept = nut;
         dcsr_i_nut_retain(nut);
-    } else {
-        other = NULL;
     }
     pthread_mutex_unlock(&versions->lock);
-    dcsr_i_nut_release(other);
+    dcsr_i_nut_release(replaced);
 }
 
 void dcsr_i_nut_forget(dcsr_matrix *matrix)

@@ -12,10 +12,10 @@
  *      row 2           . . h . | . i .  .
  *
  *      tile 0, 4 lanes:        lane 0   1    2    3            a lane's elements lie `lanes` apart: row by row of
- *         head                    -1   -1   -2   -3            this drawing, as they are read
- *         then                    -1    1    1   -3
- *                                  0   -2    2    2            -1-r: what follows is of row r of the panel
- *                                        0    3                 k:   an entry in active column k of the tile
+ *         head                    -1   -2   -2   -3            this drawing, as they are read
+ *         then                    -1   -2    2   -3
+ *                                  0    0    3    2            -1-r: what follows is of row r of the panel
+ *                                  1    1                       k:   an entry in active column k of the tile
  *
  * The entries of a tile, row by row, each row's behind a marker of the row, are dealt out to the lanes in equal parts;
  * each lane begins with a head, a marker of the row of its first element. So every lane can add up what it has in a

@@ -32,13 +32,6 @@ dcsr_status dcsr_i_spmv_nut_build(void **format, const dcsr_i_spmv_matrix *A)
     return status;
 }
 
-static bool changed(const void *user, uint64_t first, uint64_t end)
-{
-    const dcsr_index_list *list = user;
-    const uint64_t at = dcsr_i_keys_below(list->indices, list->n, first);
-    return at < list->n && list->indices[at] < end;
-}
-
 dcsr_status dcsr_i_spmv_nut_refresh(void **format, const dcsr_i_spmv_matrix *A,
                                     const dcsr_i_spmv_matrix *before, const dcsr_index_list *rows)
 {
@@ -46,7 +39,7 @@ dcsr_status dcsr_i_spmv_nut_refresh(void **format, const dcsr_i_spmv_matrix *A,
     dcsr_i_nut *nut, *last = *format;
     (void)before;
     order.last = last;
-    order.changed = changed;
+    order.changed = dcsr_i_nut_list_changed;
     order.user = rows;
     DCSR_TRY(dcsr_i_nut_create(&nut, &order));
     dcsr_i_nut_release(last);

@@ -138,8 +138,7 @@ Test(nut, takes_over_panels_without_changed_rows)
     cr_assert(old->shown.panel_count == 13 && !old->kept);
     TEST_INSERT(matrix, {35, 3, 7}, {36, 9, 1}, {99, 79, 4});
     dcsr_view *view = test_view(matrix, DCSR_LAYOUT_SEGMENTS, 0);
-    const uint32_t rows[] = {35, 36, 99};
-    const dcsr_i_nut_list list = {rows, 3};
+    const dcsr_index_list list = {(uint64_t[]){35, 36, 99}, 3};
     dcsr_i_nut *refreshed = make(context, view, budget, old, dcsr_i_nut_list_changed, &list),
                *rebuilt = make(context, view, budget, NULL, NULL, NULL);
     cr_assert(refreshed->kept == 11 && !rebuilt->kept);
