@@ -132,6 +132,9 @@ typedef struct dcsr_i_engine {
      * column, equal ones stand as they stood in the row. */
     dcsr_status (*transpose)(struct dcsr_i_csr **csc, dcsr_context *context, const dcsr_i_rows *rows,
                              uint64_t version);
+    /* Whether a page of rows first .. end-1, fewer than the table has, is in use and was made after a version. */
+    bool (*touched)(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t first, uint64_t end,
+                    uint64_t version);
     /* The same entries as a CSR in host memory, of the cpu's engine; NULL where the accessor's entries are in
      * host memory already. */
     dcsr_status (*download)(struct dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows);

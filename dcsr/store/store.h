@@ -113,6 +113,7 @@ typedef struct dcsr_i_csr {
 /* What a matrix caches of its current version, for views to share: its rows as stored and sorted; those of
  * its transpose, without and with duplicates, if there are any. */
 enum { DCSR_I_CSR, DCSR_I_SORTED_CSR, DCSR_I_CSC, DCSR_I_CSC_DUPLICATES, DCSR_I_CACHED };
+enum { DCSR_I_NUT, DCSR_I_NUT_DUPLICATES, DCSR_I_NUTS }; /* likewise of tiles */
 
 /* More threads than this do not speed up one batch. Size classes of spare parts: four per doubling, from the
  * least size to some kilobytes. */
@@ -124,15 +125,14 @@ enum { DCSR_I_MAX_BATCH_THREADS = 64, DCSR_I_LEAST_PART = 64, DCSR_I_SPARE_PARTS
 typedef struct dcsr_i_versions {
     pthread_mutex_t lock;
     dcsr_i_table *current;
-    const dcsr_tag
-        *tag;         /* of the batch that is being applied; NULL: the next version has that of the current */
-    dcsr_i_pin *pins; /* ascending by version; in few_pins while these suffice: asking takes no memory */
+    const dcsr_tag *tag; /* of the batch being applied; NULL: the next version has that of the current */
+    dcsr_i_pin *pins;    /* ascending by version; in few_pins while these suffice: asking takes no memory */
     dcsr_i_pin few_pins[DCSR_I_FEW_PINS];
     uint64_t pin_count, pin_capacity;
-    dcsr_i_held_version
-        *resolved[4]; /* by flags: the newest, shared by views while one holds it; not counted */
-    dcsr_i_csr *cached[DCSR_I_CACHED]; /* of the current version; counted */
-    bool closed;                       /* the owner has released the matrix: nothing is cached any more */
+    dcsr_i_held_version *resolved[4];    /* by flags: the newest, shared while a view holds it; not counted */
+    dcsr_i_csr *cached[DCSR_I_CACHED];   /* of the current version; counted */
+    struct dcsr_i_nut *nut[DCSR_I_NUTS]; /* of the newest version of which they were asked for; counted */
+    bool closed;                         /* the owner has released the matrix: nothing is cached any more */
     /* The last version of which it is known that columns ascend strictly in all rows, so there is nothing
      * to resolve or sort; 0: none. */
     _Atomic uint64_t ascending;

@@ -1,6 +1,6 @@
 /* csr.c: CSR views: offsets over rows that lie one behind the other are all that a defragmented matrix lacks
  * of CSR; of any other the rows are gathered. The newest is kept until the next version comes. */
-#include "dcsr/store/store.h"
+#include "dcsr/view/view_data.h"
 #include <string.h>
 
 /* A cached CSR must show neither fewer nor more than the flags ask for. */
@@ -44,6 +44,7 @@ void dcsr_i_csr_forget(dcsr_matrix *matrix)
     memset(matrix->versions.cached, 0, sizeof matrix->versions.cached);
     pthread_mutex_unlock(&matrix->versions.lock);
     for (int i = 0; i < DCSR_I_CACHED; i++) dcsr_i_csr_release(cached[i]);
+    dcsr_i_nut_forget(matrix);
 }
 
 uint64_t *dcsr_i_offsets_create(dcsr_context *context, const char *lines, uint64_t n)

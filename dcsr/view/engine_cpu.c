@@ -21,6 +21,18 @@ static void trim(dcsr_matrix *matrix)
     dcsr_i_arena_trim(&matrix->arena);
 }
 
+static bool touched(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t first, uint64_t end,
+                    uint64_t version)
+{
+    (void)matrix;
+    const dcsr_i_row_page *page;
+    for (uint64_t p = first >> DCSR_I_PAGE_SHIFT; (page = dcsr_i_next_page(table, &p)); p++) {
+        if (p << DCSR_I_PAGE_SHIFT >= end) break;
+        if (page->born > version) return true;
+    }
+    return false;
+}
+
 /* All is in host memory already. */
 static dcsr_status download(dcsr_i_csr **csr, dcsr_context *context, const dcsr_i_rows *rows)
 {
@@ -57,5 +69,6 @@ const dcsr_i_engine dcsr_i_cpu_engine = {
     .csr_fill = dcsr_i_csr_fill,
     .csr_free = dcsr_i_csr_free,
     .transpose = dcsr_i_csc_create,
+    .touched = touched,
     .download = download,
 };

@@ -74,6 +74,19 @@ static void trim(dcsr_matrix *matrix)
     dcsr_i_cuda_slots_trim(&matrix->cuda->row_pages, matrix);
 }
 
+static bool touched(dcsr_matrix *matrix, const dcsr_i_table *table, uint64_t first, uint64_t end,
+                    uint64_t version)
+{
+    const dcsr_i_cuda_root *root = table->root;
+    bool is = false;
+    pthread_mutex_lock(&matrix->spare.lock);
+    const uint64_t *born = matrix->cuda->row_pages.born;
+    for (uint64_t p = first >> DCSR_CUDA_PAGE_SHIFT; p <= (end - 1) >> DCSR_CUDA_PAGE_SHIFT && !is; p++)
+        is = root->host[p] != DCSR_CUDA_NONE && born[root->host[p]] > version;
+    pthread_mutex_unlock(&matrix->spare.lock);
+    return is;
+}
+
 const dcsr_i_engine dcsr_i_cuda_engine = {
     .open = open_matrix,
     .close = close_matrix,
@@ -108,6 +121,7 @@ const dcsr_i_engine dcsr_i_cuda_engine = {
     .csr_fill = dcsr_i_cuda_csr_fill,
     .csr_free = dcsr_i_cuda_csr_free,
     .transpose = dcsr_i_cuda_csc_create,
+    .touched = touched,
     .download = dcsr_i_cuda_download,
     .find_candidates = dcsr_i_cuda_find_candidates,
 };

@@ -1,4 +1,5 @@
 /* view.c: creating, reading and destroying views. */
+#include "dcsr/nut/nut_tiles.h"
 #include "dcsr/store/result.h"
 #include "dcsr/view/view_data.h"
 #include <math.h>
@@ -196,7 +197,7 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     if (!view) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "dcsr_view_create: view is NULL");
     *view = NULL;
     DCSR_TRY(dcsr_i_matrix_check(matrix));
-    if ((unsigned)layout > DCSR_LAYOUT_CSC || flags & ~(unsigned)(ALL_FLAGS | DCSR_VIEW_LATEST))
+    if ((unsigned)layout > DCSR_LAYOUT_NUT || flags & ~(unsigned)(ALL_FLAGS | DCSR_VIEW_LATEST))
         return dcsr_i_fail(
             DCSR_ERROR_INVALID_ARGUMENT,
             "dcsr_view_create: layout %d with flags %u; use one of DCSR_LAYOUT_*, and flags of "
@@ -241,12 +242,11 @@ dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout 
     pthread_mutex_init(&created->lock, NULL);
     dcsr_i_context_retain(matrix->context);
     dcsr_i_matrix_retain(matrix);
-    if (layout == DCSR_LAYOUT_CSC) {
-        status = dcsr_i_view_make_csc(created);
-        if (status != DCSR_OK) {
-            dcsr_view_destroy(created);
-            return status;
-        }
+    if (layout == DCSR_LAYOUT_CSC) status = dcsr_i_view_make_csc(created);
+    if (layout == DCSR_LAYOUT_NUT) status = dcsr_i_view_make_nut(created);
+    if (status != DCSR_OK) {
+        dcsr_view_destroy(created);
+        return status;
     }
     *view = created;
     return DCSR_OK;
@@ -269,6 +269,7 @@ void dcsr_view_destroy(dcsr_view *view)
     dcsr_context *context = view->context;
     if (view->kept) view->kept->drop(view->kept, view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
+    dcsr_i_nut_release(view->nut);
     dcsr_i_held_version_release(view->twin);
     pthread_mutex_destroy(&view->lock);
     dcsr_i_matrix_release(view->matrix);

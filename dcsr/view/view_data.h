@@ -20,7 +20,9 @@ struct dcsr_view {
         *twin; /* of the transpose that the matrix maintains, what belongs to the version; or NULL */
     /* Known without the lock: columns ascend strictly in all rows. */
     atomic_bool ascends;
-    pthread_mutex_t lock; /* for what is made when it is asked for: */
+    struct dcsr_i_nut *nut; /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
+    uint64_t tiles_since;   /* while they are made: the version of those that panels are taken over from */
+    pthread_mutex_t lock;   /* for what is made when it is asked for: */
     dcsr_i_attachment *kept;
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
      * hold, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
@@ -43,6 +45,12 @@ dcsr_status dcsr_i_view_transpose(dcsr_view *view);
 bool dcsr_i_view_csc_is_ready(const dcsr_view *view);
 /* Makes the arrays of a CSC view that else is complete. */
 dcsr_status dcsr_i_view_make_csc(dcsr_view *view);
+
+/* ---- view_nut.c ---- */
+/* Makes the tiles of a view that else is complete. */
+dcsr_status dcsr_i_view_make_nut(dcsr_view *view);
+/* Drops what the matrix keeps. */
+void dcsr_i_nut_forget(dcsr_matrix *matrix);
 
 /* ---- csc.c ---- */
 /* The transpose of rows in host memory, as CSR there: row numbers ascend within each column, equal ones stand

@@ -49,7 +49,8 @@ typedef struct dcsr_index_list {
 typedef enum dcsr_direction {
     DCSR_DIRECTION_AUTO = 0, /* whichever costs less, estimated from the entries of vector, mask and matrix */
     DCSR_DIRECTION_PUSH,     /* from the entries of the vector: columns of the matrix, scattered */
-    DCSR_DIRECTION_PULL      /* into each element of the result: rows of the matrix, mask first */
+    DCSR_DIRECTION_PULL,     /* into each element of the result: rows of the matrix, mask first */
+    DCSR_DIRECTION_TILES     /* as PULL, but by the tiles of a view of DCSR_LAYOUT_NUT, all of them */
 } dcsr_direction;
 
 /* How the work of a product with a dense matrix is shared among threads. */

@@ -8,11 +8,12 @@
  * DCSR_POLICY_KEEP) counts each time. For mask, accum and the descriptor see dcsr/desc.h; `transpose_a` of
  * mxv and `transpose_b` of vxm refer to A.
  *
- * There are two directions; by default (DCSR_DIRECTION_AUTO) the one that is estimated to cost less is
+ * There are three directions; by default (DCSR_DIRECTION_AUTO) the one that is estimated to cost least is
  * chosen:
  *
  *      pull    for each element of w that the mask allows, its row of A
  *      push    for each element of u, its column of A
+ *      tiles   every row of A, by the tiles of a view of DCSR_LAYOUT_NUT (dcsr/nut.h)
  *
  * A pull leaves a row as soon as the sum can no longer change: with the monoid `any` at the first term, on
  * bool at the first term that decides it.
@@ -21,6 +22,12 @@
  * the view makes when it is first needed (dcsr/view.h) or the matrix maintains. AUTO never has it made: it
  * considers the direction that needs the transpose only if that exists. DCSR_DIRECTION_PUSH and _PULL in the
  * descriptor force a direction, and have the transpose made if necessary.
+ *
+ * Tiles serve products over rows of the matrix (mxv, and vxm with the transpose) and a built-in semiring that
+ * works on the matrix's type, or does not look at its values. They are read as a whole, so they are for vectors
+ * that are (nearly) full and larger than the cache. Where they were asked for and do not serve:
+ * INVALID_ARGUMENT. Sums of floating-point numbers by tiles depend on the tiles alone, not on threads, on either
+ * device.
  *
  * In a cuda context a product over built-in operators runs on the device if that is worthwhile or asked for
  * (dcsr_desc.device), in either direction; the transpose is made there too, and kept with the view. In a push

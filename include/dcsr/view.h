@@ -24,9 +24,11 @@ typedef enum dcsr_layout {
     DCSR_LAYOUT_SEGMENTS = 0, /* the store itself: a row is one to K pieces */
     DCSR_LAYOUT_CSR, /* offsets, columns, values: lent from the store if it is defragmented, else gathered;
                         rows + 1 offsets of 8 bytes, however few entries there are */
-    DCSR_LAYOUT_CSC /* the segments, and in addition the columns: offsets, row numbers, values. Transposed for
-                       the view, unless the matrix maintains its transpose (dcsr_matrix_options); cols + 1
-                       offsets of 8 bytes */
+    DCSR_LAYOUT_CSC, /* the segments, and in addition the columns: offsets, row numbers, values. Transposed for
+                        the view, unless the matrix maintains its transpose (dcsr_matrix_options); cols + 1
+                        offsets of 8 bytes */
+    DCSR_LAYOUT_NUT /* the segments, and in addition tiles for products with long vectors (dcsr/nut.h): 2 bytes and a
+                       value for each entry, and as much for each row of a tile; 4 bytes for each active column */
 } dcsr_layout;
 
 /* Flags of dcsr_view_create(), which may be or-ed. */
@@ -48,7 +50,9 @@ enum {
  * unresolved rows, else O(entries in those rows); for CSR O(rows + entries). CSR and CSC arrays are cached
  * for as long as their version is the newest. The arrays of CSC take O(cols + entries) and, while they are
  * made, up to 16 more bytes per entry; if the matrix maintains its transpose, what a CSR view of the
- * transpose takes. */
+ * transpose takes. Tiles take O(rows + entries), in panels of rows; the matrix keeps those of the newest version that
+ * was asked for, and a later one takes over the panels of which no page of 64 rows (1024 on a device) has changed.
+ * TOO_LARGE for tiles of a matrix with more than 2^20 rows, or columns, and fewer than one entry to 16 of them. */
 DCSR_API dcsr_status dcsr_view_create(dcsr_view **view, dcsr_matrix *matrix, dcsr_layout layout,
                                       unsigned flags);
 

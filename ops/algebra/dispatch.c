@@ -7,9 +7,9 @@
 dcsr_status dcsr_i_check_desc(const char *call, const dcsr_desc *desc, const dcsr_context *context)
 {
     if (!desc) return DCSR_OK;
-    if ((unsigned)desc->direction > DCSR_DIRECTION_PULL)
+    if ((unsigned)desc->direction > DCSR_DIRECTION_TILES)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "%s: desc.direction is %d; use DCSR_DIRECTION_AUTO, _PUSH or _PULL", call,
+                           "%s: desc.direction is %d; use DCSR_DIRECTION_AUTO, _PUSH, _PULL or _TILES", call,
                            (int)desc->direction);
     if ((unsigned)desc->mapping > DCSR_SPMM_MERGE)
         return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,

@@ -1,14 +1,5 @@
 /* mxv.c: products of a matrix and a vector: brings a call into the form of mxv_internal.h, decides which way, has
- * it computed, writes the result.
- *
- * Whether to push or to pull is decided by an estimate of what either costs. The unit is about a nanosecond of
- * one thread. A push looks at every entry in the columns of u's elements. A pull looks at the rows that the mask
- * allows: at all of their entries, or, where the first term decides a sum, at as many as it takes to meet one:
- * if u's columns hold one in d of all entries, about d. That share is of entries, not of elements, as large
- * columns are the ones that are met.
- *
- * Bringing u into the form that a way needs is part of its cost; so a search that has changed direction, and
- * whose vector is in the other form since, does not change back before it pays. */
+ * it computed, writes the result. */
 #include "ops/mxv/mxv_internal.h"
 #include <dcsr/mxv.h>
 #include "dcsr/base/alloc.h"
@@ -18,95 +9,6 @@
 
 /* NULL in builds without CUDA. */
 static dcsr_i_device_mxv *const device_mxv = DCSR_I_IN_CUDA(dcsr_i_cuda_mxv_run);
-
-/* ---- What either way costs ---- */
-
-/* What things cost. A push over sums writes to places in no order; one over bits is cheaper, as is a pull,
- * which adds in registers. */
-static const double PUSH_ENTRY = 2.5, PUSH_BIT = 1.2, PUSH_ROW = 20, PULL_ENTRY = 1.2, PULL_LOOK = 5,
-                    PULL_ROW = 8, WORD = 0.3;
-
-/* Lengths of rows may differ by orders of magnitude, so a mean takes many of them. Up to EXACT elements of a
- * list are all looked at, then one in EVERY, but no fewer than EXACT. Of bits some WORDS are gone through
- * whole, as the lengths of 64 rows lie together. */
-enum { EXACT = 64, EVERY = 64, WORDS = 64 };
-
-/* The mean length of the rows whose bits are set, or with a `flip` of all ones are not. */
-static double mean_of_bits(const dcsr_i_rows *rows, const uint64_t *bits, uint64_t flip, uint64_t words)
-{
-    /* Rows at multiples of powers of two are no fair sample of a graph that R-MAT made. */
-    uint64_t stride = 5 + words / WORDS, sum = 0, count = 0;
-    for (uint64_t w = words > stride ? stride / 2 : 0; w < words; w += stride) {
-        for (uint64_t word = bits[w] ^ flip; word; word &= word - 1) {
-            uint64_t row = w << 6 | (unsigned)__builtin_ctzll(word);
-            if (row >= rows->rows) break;
-            sum += dcsr_i_rows_length(rows, row);
-            count++;
-        }
-    }
-    return count ? (double)sum / (double)count : 0;
-}
-
-static double mean_of_list(const dcsr_i_rows *rows, const uint32_t *list, uint64_t n)
-{
-    uint64_t sum = 0, stride = n <= EXACT ? 1 : n / EXACT < EVERY ? n / EXACT : EVERY, count = 0;
-    for (uint64_t i = 0; i < n; i += stride, count++) sum += dcsr_i_rows_length(rows, list[i]);
-    return count ? (double)sum / (double)count : 0;
-}
-
-/* Of all rows that the mask allows. */
-static double mean_of_wanted(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_mask *mask)
-{
-    if (dcsr_i_mask_is_list(mask)) return mean_of_list(rows, mask->list, mask->n);
-    if (mask->listed || !mask->bits) return (double)entries / (double)(rows->rows + 1);
-    return mean_of_bits(rows, mask->bits, mask->complement ? UINT64_MAX : 0, dcsr_i_words(rows->rows));
-}
-
-/* Entries in the rows of `rows` that u has an element for, about. */
-static uint64_t work_of_push(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u)
-{
-    if (u->dense && !u->present) return entries;
-    double mean =
-        u->dense ? mean_of_bits(rows, u->present, 0, u->words) : mean_of_list(rows, u->indices, u->nvals);
-    uint64_t work = (uint64_t)((1 + mean) * (double)u->nvals), most = entries + u->nvals;
-    return work < most ? work : most;
-}
-
-static double push_cost(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t work)
-{
-    bool bits = x->any && !x->reads_matrix && !x->reads_vector;
-    double words = (double)x->n / (work < x->n / 64 ? 4096 : 64) + (u->dense ? (double)x->length / 64 : 0);
-    return (double)work * (bits ? PUSH_BIT : PUSH_ENTRY) + (double)u->nvals * PUSH_ROW + words * WORD;
-}
-
-static double pull_cost(const dcsr_i_mxv *x, double mean, uint64_t wanted, uint64_t work)
-{
-    const dcsr_i_body *u = &x->pulled->body;
-    double row = mean * PULL_ENTRY;
-    if (x->any) {
-        double looks = (double)x->entries / (double)(work + 1);
-        row = (looks < mean ? looks : mean) * PULL_LOOK;
-    }
-    double words = (double)x->n / 64 + (u->dense ? 0 : (double)x->length / 64);
-    return (double)wanted * (PULL_ROW + row) + words * WORD + (u->dense ? 0 : (double)u->nvals * 2);
-}
-
-/* Push or pull: `work` entries are what a push looks at, `wanted` elements of t what the mask allows. */
-static dcsr_direction choose_cheaper(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, const dcsr_i_body *u,
-                                     const dcsr_i_mask *mask, uint64_t wanted, uint64_t work)
-{
-    double mean = mean_of_wanted(pull_rows, x->entries, mask);
-    return push_cost(x, u, work) < pull_cost(x, mean, wanted, work) ? DCSR_DIRECTION_PUSH
-                                                                    : DCSR_DIRECTION_PULL;
-}
-
-/* Whether a pull is cheaper by far, whatever the rows are like; that takes no looking at them. */
-static bool pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted)
-{
-    double mean = (double)x->entries / (double)(x->n + 1);
-    return 4 * (double)wanted * (PULL_ROW + mean * PULL_ENTRY) < (double)u->nvals * PUSH_ROW &&
-           x->pulled->body.dense;
-}
 
 /* ---- Checks ---- */
 
@@ -176,27 +78,37 @@ static uint64_t wanted(const dcsr_i_mxv_call *c, const dcsr_i_mask *mask)
     return mask->complement ? c->w->size - n : n;
 }
 
-/* The way: what was asked for, or the cheaper of those whose rows are there. x->rows become what it reads,
+/* The way: what was asked for, or the cheapest of those whose rows are there. x->rows become what it reads,
  * *work how many entries a push looks at. */
 static dcsr_status choose_way(dcsr_i_mxv *x, dcsr_direction *way, uint64_t *work, const dcsr_i_mxv_call *c,
                               uint64_t allowed, const dcsr_i_mask *mask)
 {
     const dcsr_i_rows *rows, *other = NULL;
     dcsr_direction with_rows = c->transposed ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
-    bool asked = c->desc && c->desc->direction;
+    const bool asked = c->desc && c->desc->direction, tiles = dcsr_i_mxv_find_tiles(x, c);
     *way = asked ? c->desc->direction : with_rows;
     *work = 0;
     DCSR_TRY(dcsr_i_view_host_rows(&rows, c->A));
-    bool chooses = !asked && dcsr_i_view_transpose_is_ready(c->A);
-    if (chooses && pulls_clearly(x, &c->u->body, allowed)) {
+    if (*way == DCSR_DIRECTION_TILES) {
+        x->rows = rows;
+        return tiles ? DCSR_OK : dcsr_i_mxv_refuse_tiles(c);
+    }
+    const bool turned = !asked && dcsr_i_view_transpose_is_ready(c->A);
+    bool chooses = !asked && (turned || tiles);
+    if (chooses && dcsr_i_mxv_pulls_clearly(x, &c->u->body, allowed)) {
         *way = DCSR_DIRECTION_PULL;
         chooses = false;
     }
-    if (*way != with_rows || chooses) DCSR_TRY(dcsr_i_view_transposed(&other, c->A));
-    if (chooses || *way == DCSR_DIRECTION_PUSH)
-        *work = work_of_push(c->transposed ? rows : other, x->entries, &c->u->body);
-    if (chooses) *way = choose_cheaper(x, c->transposed ? other : rows, &c->u->body, mask, allowed, *work);
-    x->rows = *way == with_rows ? rows : other;
+    if (*way != with_rows || (chooses && turned)) DCSR_TRY(dcsr_i_view_transposed(&other, c->A));
+    const dcsr_i_rows *columns = c->transposed ? rows : other;
+    if ((chooses && columns) || *way == DCSR_DIRECTION_PUSH)
+        *work = dcsr_i_mxv_work_of_push(columns, x->entries, &c->u->body);
+    if (chooses) {
+        const dcsr_i_mxv_situation situation = dcsr_i_mxv_situation_of(
+            x, c->transposed ? other : rows, columns ? *work : UINT64_MAX, &c->u->body, mask, allowed);
+        *way = dcsr_i_mxv_decide(&situation);
+    }
+    x->rows = *way == with_rows || *way == DCSR_DIRECTION_TILES ? rows : other;
     return DCSR_OK;
 }
 
@@ -295,9 +207,10 @@ static dcsr_status compute(dcsr_i_body *t, dcsr_i_mxv *x, dcsr_direction way, ui
     dcsr_status status = cast_values(&o, x, way == DCSR_DIRECTION_PULL ? x->pulled : u);
     if (x->compacts) {
         if (status == DCSR_OK) status = dcsr_i_mxv_compact(t, x, &o.body);
-    } else if (way == DCSR_DIRECTION_PULL) {
+    } else if (way == DCSR_DIRECTION_PULL || way == DCSR_DIRECTION_TILES) {
         if (status == DCSR_OK) status = open_for_pull(&o, x);
-        if (status == DCSR_OK) status = dcsr_i_mxv_pull(t, x);
+        if (status == DCSR_OK)
+            status = way == DCSR_DIRECTION_PULL ? dcsr_i_mxv_pull(t, x) : dcsr_i_mxv_tiles(t, x);
     } else {
         if (status == DCSR_OK) status = open_for_push(&o, x);
         if (status == DCSR_OK) status = dcsr_i_mxv_push(t, x, work);

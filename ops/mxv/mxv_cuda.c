@@ -2,6 +2,8 @@
  * result. */
 #include "ops/mxv/mxv_cuda.h"
 #include "ops/mxv/mxv_internal.h"
+#include "dcsr/nut/nut_tiles.h"
+#include "ops/nut/nut_multiply_cuda.h"
 #include "dcsr/view/csc_cuda.h"
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/rowtable.h"
@@ -11,7 +13,10 @@
 #include "ops/vector/write_vector_cuda.h"
 
 enum {
-    FEW = 32,     /* a push that finds less than 1/32 of t's elements has a sparse result */
+    FEW = 32, /* a push that finds less than 1/32 of t's elements has a sparse result */
+    LONG =
+        16
+        << 20, /* bytes of a vector that does not stay in the second-level cache beside what streams through */
     PUSH_COST = 3 /* of an entry, in entries that are pulled: 1.2 (R-MAT) to 3 (grids) on an H200 */
 };
 
@@ -31,7 +36,11 @@ static dcsr_status accepts(bool *takes, const dcsr_i_mxv_call *call)
     bool can = rows->on_device && !(call->accum && !call->accum->loop) &&
                dcsr_i_cuda_semiring_of(&semiring, call->semiring, call->vector_first, rows->type);
     uint64_t work = rows->on_device ? rows->device.stored + call->w->size + call->u->size : 0;
-    return dcsr_i_dispatch(takes, call->w->context, call->desc, !can, DCSR_I_PRODUCT_WORK * work, vectors, 3);
+    /* Tiles that were asked for are where the matrix is. */
+    const bool by_tiles =
+        call->desc && call->desc->direction == DCSR_DIRECTION_TILES && dcsr_i_view_nut(call->A);
+    return dcsr_i_dispatch(takes, call->w->context, call->desc, !can,
+                           by_tiles ? UINT64_MAX : DCSR_I_PRODUCT_WORK * work, vectors, 3);
 }
 
 /* ---- Masks ---- */
@@ -69,7 +78,8 @@ void dcsr_i_cuda_wanted_close(dcsr_i_cuda_wanted *wanted, dcsr_i_cuda_stream *st
 typedef struct product {
     const dcsr_i_mxv_call *call;
     dcsr_direction way;
-    bool other; /* x.rows are those of the transpose of what the view shows */
+    bool other;              /* x.rows are those of the transpose of what the view shows */
+    const dcsr_i_nut *tiles; /* of M; NULL: there are none, or they do not serve */
     dcsr_i_cuda_stream *stream;
     dcsr_i_cuda_mxv x;
     size_t size; /* of one value of t */
@@ -89,6 +99,24 @@ static dcsr_direction cheaper(const product *p)
     return pushed < (double)allowed / (double)(w->size + 1) ? DCSR_DIRECTION_PUSH : DCSR_DIRECTION_PULL;
 }
 
+static const dcsr_i_nut *find_tiles(const product *p)
+{
+    const dcsr_i_mxv_call *c = p->call;
+    const dcsr_i_nut *nut = dcsr_i_view_nut(c->A);
+    if (!nut || !nut->on_device || c->transposed) return NULL;
+    const size_t most = dcsr_i_cuda_describe(c->w->context->cuda)->shared_bytes;
+    return dcsr_i_cuda_nut_shared_bytes(&p->x.semiring, &nut->shown) <= most ? nut : NULL;
+}
+
+/* Whether tiles are better than a pull that reads all entries: where it would miss the cache. */
+static bool prefers_tiles(const product *p)
+{
+    const dcsr_i_mxv_call *c = p->call;
+    return p->tiles && p->way == DCSR_DIRECTION_PULL && !c->mask &&
+           p->x.semiring.terminal_kind == DCSR_I_NO_TERMINAL && p->x.semiring.reads_vector &&
+           c->u->size * p->size > LONG;
+}
+
 /* The way, and the rows that it reads: what was asked for; else, unless the transpose is there, what reads
  * the view's own. */
 static dcsr_status choose_way(product *p)
@@ -96,8 +124,11 @@ static dcsr_status choose_way(product *p)
     const dcsr_i_mxv_call *c = p->call;
     const dcsr_direction own = way_of(c), asked = c->desc ? c->desc->direction : DCSR_DIRECTION_AUTO;
     p->way = asked ? asked : own;
+    p->tiles = find_tiles(p);
     if (!asked && dcsr_i_cuda_view_transpose_is_ready(c->A)) p->way = cheaper(p);
-    p->other = p->way != own;
+    if (!asked && prefers_tiles(p)) p->way = DCSR_DIRECTION_TILES;
+    if (p->way == DCSR_DIRECTION_TILES && !p->tiles) return dcsr_i_mxv_refuse_tiles(c);
+    p->other = p->way != own && p->way != DCSR_DIRECTION_TILES;
     p->x.rows = dcsr_i_view_rows(c->A)->device;
     return p->other ? dcsr_i_cuda_view_transposed(&p->x.rows, c->A) : DCSR_OK;
 }
@@ -115,7 +146,7 @@ static dcsr_status open_vector(product *p)
     dcsr_type type = p->x.semiring.type;
     bool full = u->body.nvals == u->size;
     DCSR_TRY(dcsr_i_cuda_vector_read(
-        &p->x.u, u, p->stream, full || p->way == DCSR_DIRECTION_PULL ? DCSR_CUDA_DENSE : DCSR_CUDA_SPARSE));
+        &p->x.u, u, p->stream, full || p->way != DCSR_DIRECTION_PUSH ? DCSR_CUDA_DENSE : DCSR_CUDA_SPARSE));
     if (!p->x.semiring.reads_vector || u->type == type) return DCSR_OK;
     p->cast_count = p->x.u.dense ? u->size : u->body.nvals;
     p->cast = dcsr_i_cuda_alloc(p->stream, DCSR_I_SCRATCH, p->cast_count, dcsr_type_size(type));
@@ -173,6 +204,25 @@ static dcsr_status pull(product *p)
     if (status == DCSR_OK) dcsr_i_cuda_mxv_pull(p->stream, &p->x, plan, part);
     dcsr_i_cuda_free(p->stream, DCSR_I_SCRATCH, part, plan->counts.parts, DCSR_CUDA_MXV_PART);
     return status;
+}
+
+static dcsr_status multiply_by_tiles(product *p)
+{
+    dcsr_i_cuda_mxv *x = &p->x;
+    DCSR_TRY(open_result(p, true));
+    const dcsr_i_cuda_nut_product tiles = {.semiring = x->semiring,
+                                           .nut = p->tiles->shown,
+                                           .panels = p->tiles->device_panels,
+                                           .u = x->u.values,
+                                           .u_bits = x->u.present,
+                                           .wanted = x->wanted.bits,
+                                           .flip = x->wanted.flip,
+                                           .t = x->t.values,
+                                           .found = x->t.present,
+                                           .count = x->t.count};
+    dcsr_i_cuda_nut_multiply(p->stream, dcsr_i_cuda_handle(p->stream), &tiles);
+    p->looked_at = p->tiles->shown.nnz;
+    return DCSR_OK;
 }
 
 /* ---- Push ---- */
@@ -247,7 +297,14 @@ static dcsr_status compute(product *p)
     DCSR_TRY(dcsr_i_cuda_wanted_open(&p->x.wanted, p->stream, p->call->mask, p->call->desc));
     if (p->x.wanted.none) return dcsr_i_cuda_body_sparse(&p->x.t, p->stream, p->size, p->call->w->size, 0);
     DCSR_TRY(open_vector(p));
-    return p->way == DCSR_DIRECTION_PULL ? pull(p) : push(p);
+    switch (p->way) {
+    case DCSR_DIRECTION_TILES:
+        return multiply_by_tiles(p);
+    case DCSR_DIRECTION_PULL:
+        return pull(p);
+    default:
+        return push(p);
+    }
 }
 
 /* w<mask> = accum(w, T). T has nothing outside of the mask, which so matters only to what w has there. */

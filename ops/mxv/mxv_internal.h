@@ -6,7 +6,9 @@
  *      pull    row i of M, for each i that the mask allows     t[i] = sum of M(i, j) u[j]          u dense
  *      push    column j of M, for each j that u has            t[i] = t[i] + M(i, j) u[j]          u a list
  *
- *      mxv.c             checks, brings the call into that form, decides which way, writes the result
+ *      mxv.c             checks, brings the call into that form, writes the result
+ *      mxv_choose.c      decides which way
+ *      mxv_tiles.c       rows by the tiles of a view, which are a further way of pulling
  *      mxv_pull.c        rows shared out among threads; or of the rows in use alone
  *      mxv_push.c        columns shared out, and where their products meet; or, where they are few, sorted
  *      mxv_runs.c        what kernels read: runs of entries, filtered by bits and cast where need be; other semirings,
@@ -21,6 +23,7 @@
 #include "dcsr/vector/vector_data.h"
 #include <dcsr/desc.h>
 #include "ops/algebra/operator.h"
+#include <dcsr/nut.h>
 #include "ops/rows/row_prefetch.h"
 #include "ops/vector/write_vector.h"
 
@@ -74,6 +77,7 @@ typedef struct dcsr_i_mxv {
     bool reads_matrix, reads_vector;   /* whether multiply looks at their values */
 
     const dcsr_i_rows *rows;   /* of M to pull, of its transpose to push */
+    const dcsr_nut *tiles;     /* of M; NULL: there are none, or they do not serve */
     const dcsr_vector *pulled; /* what a pull reads: u, or the mask's vector in its place */
     uint64_t entries;          /* of the matrix */
     uint64_t n, length;        /* elements of t and of u */
@@ -102,6 +106,47 @@ dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x);
 bool dcsr_i_mxv_compacts(const dcsr_i_mxv *x, const dcsr_i_mask *mask, const dcsr_i_body *u);
 dcsr_status dcsr_i_mxv_compact(dcsr_i_body *t, dcsr_i_mxv *x, const dcsr_i_body *u);
 dcsr_status dcsr_i_mxv_push(dcsr_i_body *t, dcsr_i_mxv *x, uint64_t work);
+
+/* The same by x->tiles, with u as for a pull and the mask as bits. OUT_OF_MEMORY. */
+dcsr_status dcsr_i_mxv_tiles(dcsr_i_body *t, dcsr_i_mxv *x);
+/* Sets x->tiles; returns whether there are any. */
+bool dcsr_i_mxv_find_tiles(dcsr_i_mxv *x, const dcsr_i_mxv_call *c);
+/* INVALID_ARGUMENT: tiles were asked for, but do not serve. */
+dcsr_status dcsr_i_mxv_refuse_tiles(const dcsr_i_mxv_call *c);
+/* Whether it is over plus-times as dcsr_spmv() has it, of a matrix of a type. */
+bool dcsr_i_mxv_is_plus_times(const dcsr_i_mxv *x, dcsr_type matrix_type);
+/* Whether a product with a dense u is that of dcsr_spmv(): plus-times, the whole vector, the whole result. */
+bool dcsr_i_mxv_is_spmv(const dcsr_i_mxv *x);
+/* Drops the bits of a dense t of which every element is there. */
+void dcsr_i_mxv_drop_bits_if_full(dcsr_i_body *t, const dcsr_i_mxv *x);
+
+/* ---- Which way (mxv_choose.c) ---- */
+
+/* All that is known when the way is chosen, so that whoever decides - the estimate of costs, or what was learnt from
+ * measured ones - looks at nothing else. */
+typedef struct dcsr_i_mxv_situation {
+    uint64_t n, length, entries; /* of t, u and M */
+    uint64_t nvals;              /* elements of u */
+    bool dense;                  /* its form */
+    uint64_t pulled_nvals;       /* the same of what a pull reads */
+    bool pulled_dense;
+    uint64_t wanted; /* elements of t that the mask allows, at most */
+    double mean;     /* length of their rows, about; if it can pull */
+    uint64_t work;   /* entries in the columns of u's elements, about; if it can push */
+    bool any, bits;  /* the sum is any term; and values are not looked at */
+    bool plus_times; /* over the matrix's type, for which tiles have faster kernels */
+    bool cached;     /* u fits the cache */
+    bool can_push, can_pull, can_tile;
+} dcsr_i_mxv_situation;
+/* pull_rows NULL: it cannot pull; work UINT64_MAX: it cannot push. */
+dcsr_i_mxv_situation dcsr_i_mxv_situation_of(const dcsr_i_mxv *x, const dcsr_i_rows *pull_rows, uint64_t work,
+                                             const dcsr_i_body *u, const dcsr_i_mask *mask, uint64_t wanted);
+/* The one place where it is decided: PUSH, PULL or TILES, of those that it can. */
+dcsr_direction dcsr_i_mxv_decide(const dcsr_i_mxv_situation *situation);
+/* Entries in the rows of `rows` that u has an element for, about. */
+uint64_t dcsr_i_mxv_work_of_push(const dcsr_i_rows *rows, uint64_t entries, const dcsr_i_body *u);
+/* Whether a pull is cheaper by far, whatever the rows are like; that takes no looking at them. */
+bool dcsr_i_mxv_pulls_clearly(const dcsr_i_mxv *x, const dcsr_i_body *u, uint64_t wanted);
 
 /* ---- Runs for kernels (mxv_runs.c) ---- */
 

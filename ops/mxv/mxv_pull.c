@@ -242,8 +242,7 @@ static uint64_t count_bits(const uint64_t *words, uint64_t n)
     return count;
 }
 
-/* Every element of t is there: no bits are needed. */
-static void drop_bits_if_full(dcsr_i_body *t, const dcsr_i_mxv *x)
+void dcsr_i_mxv_drop_bits_if_full(dcsr_i_body *t, const dcsr_i_mxv *x)
 {
     if (t->nvals < x->n) return;
     dcsr_i_free(x->context, DCSR_I_SCRATCH, t->present, t->words, sizeof *t->present);
@@ -261,7 +260,7 @@ static dcsr_status pull_dense(dcsr_i_body *t, dcsr_i_mxv *x)
         return status;
     }
     t->nvals = count_bits(t->present, t->words);
-    drop_bits_if_full(t, x);
+    dcsr_i_mxv_drop_bits_if_full(t, x);
     return DCSR_OK;
 }
 
@@ -284,20 +283,24 @@ static dcsr_status pull_list(dcsr_i_body *t, dcsr_i_mxv *x)
     return status;
 }
 
-/* Whether dcsr_spmv()'s kernels do it: plus-times, the whole vector, the whole result. */
-static bool is_spmv(const dcsr_i_mxv *x)
+bool dcsr_i_mxv_is_plus_times(const dcsr_i_mxv *x, dcsr_type matrix_type)
 {
-    if (!x->kernels || x->u_bits || x->mask || x->type == DCSR_BOOL) return false;
-    return x->rows->type == DCSR_PATTERN ? x->type == DCSR_FP64 && x->semiring->name == DCSR_PLUS_SECOND
-                                         : x->rows->type == x->type && x->semiring->name == DCSR_PLUS_TIMES;
+    if (!x->kernels || x->type == DCSR_BOOL) return false;
+    return matrix_type == DCSR_PATTERN ? x->type == DCSR_FP64 && x->semiring->name == DCSR_PLUS_SECOND
+                                       : matrix_type == x->type && x->semiring->name == DCSR_PLUS_TIMES;
+}
+
+bool dcsr_i_mxv_is_spmv(const dcsr_i_mxv *x)
+{
+    return !x->u_bits && !x->mask && dcsr_i_mxv_is_plus_times(x, x->rows->type);
 }
 
 dcsr_status dcsr_i_mxv_pull(dcsr_i_body *t, dcsr_i_mxv *x)
 {
-    if (is_spmv(x)) {
+    if (dcsr_i_mxv_is_spmv(x)) {
         DCSR_TRY(dcsr_i_body_dense(t, x->context, x->size, x->n, true));
         t->nvals = dcsr_i_spmv_rows(t->values, t->present, x->rows, x->u_values, x->threads);
-        drop_bits_if_full(t, x);
+        dcsr_i_mxv_drop_bits_if_full(t, x);
         x->looked_at = x->entries;
         return DCSR_OK;
     }

@@ -260,7 +260,7 @@ static void random_product(subject *s, product *p, const dcsr_semiring *semiring
     *p = (product){.semiring = semiring, .vxm = test_random_once_in(random, 2)};
     p->transposed = p->vxm != transpose;
     *(p->vxm ? &p->desc.transpose_b : &p->desc.transpose_a) = transpose;
-    p->desc.direction = (dcsr_direction)test_random_below(random, 3);
+    p->desc.direction = (dcsr_direction)test_random_below(random, 1 + DCSR_DIRECTION_TILES);
     p->desc.replace = test_random_once_in(random, 3);
     p->desc.mask_structure = test_random_once_in(random, 2);
     p->masked = test_random_once_in(random, 2);
@@ -274,13 +274,36 @@ static void random_product(subject *s, product *p, const dcsr_semiring *semiring
     p->same = (int)test_random_below(random, 6);
 }
 
+static dcsr_status multiply(const product *p, dcsr_vector *w, const dcsr_vector *mask, const dcsr_vector *u,
+                            dcsr_view *view)
+{
+    return p->vxm ? dcsr_vxm(w, mask, p->accum, p->semiring, u, view, &p->desc)
+                  : dcsr_mxv(w, mask, p->accum, p->semiring, view, u, &p->desc);
+}
+
+/* The same, by tiles only where these serve: of rows of the matrix, over its type. */
+static void multiply_as_can_be(product *p, dcsr_vector *w, const dcsr_vector *mask, const dcsr_vector *u,
+                               dcsr_view *view, dcsr_layout layout, dcsr_type type)
+{
+    const bool serve =
+        layout == DCSR_LAYOUT_NUT && !p->transposed && !p->vxm && p->semiring->add->op->ztype == type;
+    const dcsr_status status = multiply(p, w, mask, u, view);
+    if (status == DCSR_OK) return;
+    cr_assert(p->desc.direction == DCSR_DIRECTION_TILES && !serve && status == DCSR_ERROR_INVALID_ARGUMENT &&
+                  test_says("DCSR_DIRECTION_TILES"),
+              "%s", dcsr_thread_error());
+    p->desc.direction = DCSR_DIRECTION_AUTO;
+    TEST_OK(multiply(p, w, mask, u, view));
+}
+
 /* One random product, against what it should be; one in so many elements of u is there. */
 static void check(subject *s, const dcsr_semiring *semiring, uint64_t one_in, const char *what)
 {
     product made, *p = &made;
     random_product(s, p, semiring, one_in);
-    dcsr_view *view =
-        test_view(s->matrix, test_random_once_in(&s->random, 2) ? DCSR_LAYOUT_CSR : DCSR_LAYOUT_SEGMENTS, 0);
+    static const dcsr_layout layouts[] = {DCSR_LAYOUT_CSR, DCSR_LAYOUT_SEGMENTS, DCSR_LAYOUT_NUT};
+    const dcsr_layout layout = layouts[test_random_below(&s->random, 3)];
+    dcsr_view *view = test_view(s->matrix, layout, 0);
     dcsr_report report;
     p->desc.report = &report;
     plain *from = p->same == 1 && s->rows == s->cols ? &p->u : p->same == 2 ? &p->mask : NULL;
@@ -294,10 +317,7 @@ static void check(subject *s, const dcsr_semiring *semiring, uint64_t one_in, co
     bool is_u = from == &p->u, is_mask = from == &p->mask && mask;
     dcsr_vector *w = is_u ? u : is_mask ? mask : vector_of(s, &p->w);
     expect(s, p);
-    if (p->vxm)
-        TEST_OK(dcsr_vxm(w, mask, p->accum, p->semiring, u, view, &p->desc));
-    else
-        TEST_OK(dcsr_mxv(w, mask, p->accum, p->semiring, view, u, &p->desc));
+    multiply_as_can_be(p, w, mask, u, view, layout, s->type);
     compare(w, &p->w, what);
     cr_assert(report.direction == p->desc.direction || report.direction);
     if (!is_u && !is_mask) dcsr_vector_destroy(w);

@@ -114,7 +114,7 @@ Test(arguments, unknown_constants_are_refused)
     TEST_STATUS(invalid, dcsr_matrix_create(&other, context, DCSR_TYPE_COUNT, 1, 1, NULL));
     TEST_STATUS(invalid, dcsr_matrix_create(&other, context, (dcsr_type)-1, 1, 1, NULL));
     TEST_STATUS(invalid, dcsr_matrix_defragment(matrix, (dcsr_defragment_scope)2, NULL));
-    TEST_STATUS(invalid, dcsr_view_create(&view, matrix, (dcsr_layout)3, 0));
+    TEST_STATUS(invalid, dcsr_view_create(&view, matrix, (dcsr_layout)(DCSR_LAYOUT_NUT + 1), 0));
     TEST_STATUS(invalid, dcsr_view_create(&view, matrix, DCSR_LAYOUT_CSR, 64));
     TEST_STATUS(invalid, dcsr_context_create(&second, &(dcsr_context_options){.device = (dcsr_device)9}));
     cr_assert(!other && !view && !second);
