@@ -7,10 +7,7 @@
 
 namespace
 {
-__global__ void narrow(const uint64_t *from, uint32_t *to, uint64_t n)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) to[i] = (uint32_t)from[i];
-}
+using namespace dcsr_portfolio;
 
 __global__ void find_tiles(const uint32_t *ends, uint64_t rows, uint64_t items, uint32_t *start,
                            uint64_t tiles)
@@ -50,7 +47,7 @@ dcsr_status dcsr_i_spmv_csr_plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
 
 dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
 {
-    dcsr_i_cuda_launch(making->stream, narrow, format->rows + 1, making->offsets,
+    dcsr_i_cuda_launch(making->stream, narrow<uint64_t>, format->rows + 1, making->offsets,
                        (uint32_t *)format->array[0].at, format->rows + 1);
     if (making->contiguous) return DCSR_OK;
     const dcsr_i_cuda_walk walk = {making->rows, nullptr, format->rows, making->offsets};

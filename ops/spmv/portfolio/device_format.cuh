@@ -86,6 +86,34 @@ inline void put_zeros(const dcsr_i_spmv_put *put, void *at, uint64_t bytes)
     if (bytes) dcsr_i_cuda_note(put->stream, cudaMemsetAsync(at, 0, bytes, (cudaStream_t)put->on));
 }
 
+template <class T> __global__ void narrow(const T *from, uint32_t *to, uint64_t n)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) to[i] = (uint32_t)from[i];
+}
+
+/* ---- Strips: places of rows, in slices of 32 rows that read in order ---- */
+
+enum { SLICE = 32 };
+inline uint64_t slices_of(const dcsr_i_spmv_format *format)
+{
+    return (format->rows + SLICE - 1) / SLICE;
+}
+
+/* Where position p of a row stands. */
+struct strips {
+    const uint32_t *start; /* of each slice, in slices of a place to each row; NULL: all are of one width */
+    uint64_t width;        /* then */
+
+    __device__ uint64_t begin(uint64_t slice) const
+    {
+        return (start ? start[slice] : slice * width) * (uint64_t)SLICE;
+    }
+    __device__ uint64_t width_of(uint64_t slice) const
+    {
+        return start ? start[slice + 1] - start[slice] : width;
+    }
+};
+
 /* ---- Sums that go on from tile to tile ---- */
 
 /* Tile k of the work ends within row key(k), of which it has carry[k]. Adds to each row what its tiles have, one after

@@ -36,7 +36,6 @@ typedef struct dcsr_i_spmv_format {
     uint64_t width;                    /* places of each row, where rows have equally many */
     uint64_t tiles;                    /* that the work is cut into */
     uint64_t bin[8];                   /* rows in each bin of lengths */
-    void *library;                     /* of a foreign library: what it knows the format by */
     dcsr_i_spmv_array array[DCSR_SPMV_ARRAYS];
 } dcsr_i_spmv_format;
 
@@ -60,14 +59,17 @@ typedef struct dcsr_i_spmv_put {
 typedef struct dcsr_i_spmv_recipe {
     /* As of a kernel (portfolio.h), from the numbers of the view alone; NULL: it serves all that formats serve. */
     const char *(*refuses)(const dcsr_i_spmv_format *format);
+    /* The same, where that takes a look at the entries; *reason stays NULL where it serves. May be NULL. OUT_OF_MEMORY,
+     * DEVICE. */
+    dcsr_status (*unfit)(const char **reason, const dcsr_i_spmv_format *format,
+                         const dcsr_i_spmv_making *making);
     /* Says count and size of each array, and which are lent; the numbers of the view are there. May run kernels. The
      * same for the same rows each time. OUT_OF_MEMORY, DEVICE. */
     dcsr_status (*plan)(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
     /* Fills the arrays, which are there. Same errors. */
     dcsr_status (*fill)(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
     void (*run)(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *rows, const dcsr_i_spmv_put *put);
-    void (*forget)(dcsr_i_spmv_format *format); /* what a foreign library keeps; NULL: nothing */
-    uint32_t lanes;                             /* to a row; 0: as the recipe likes */
+    uint32_t lanes; /* to a row; 0: as the recipe likes */
 } dcsr_i_spmv_recipe;
 
 /* ---- Recipes ---- */
@@ -82,7 +84,8 @@ extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell;      /* spmv_strips.cu *
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo;
-extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr; /* spmv_adcsr.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adcsr;      /* spmv_adcsr.cu */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dictionary; /* spmv_dictionary.cu */
 
 /* ---- For recipes ---- */
 
@@ -98,6 +101,15 @@ dcsr_status dcsr_i_spmv_csr_fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_m
 /* start[k] = how many of the rows weigh less than k * items, for k = 0 .. tiles; row i weighs ends[i] + i. */
 void dcsr_i_spmv_find_tiles(dcsr_i_cuda_stream *stream, const uint32_t *ends, uint64_t rows, uint64_t items,
                             uint32_t *start, uint64_t tiles);
+
+/* Counts of n things in scratch memory, of n + 1 places, become what precedes each; what is counted in all comes last.
+ * NULL, with the counts freed: no memory. counts may be NULL, for the same reason. */
+uint64_t *dcsr_i_spmv_scanned(const dcsr_i_spmv_making *making, uint64_t *counts, uint64_t n);
+/* The same of the widths of slices of 32 rows (device_slices.cu). */
+uint64_t *dcsr_i_spmv_slice_starts(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making);
+/* What is counted in all, of either; frees it. */
+dcsr_status dcsr_i_spmv_total(const dcsr_i_spmv_making *making, uint64_t *starts, uint64_t n,
+                              uint64_t *total);
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,6 @@
 #include "dcsr/store/cuda/gather_cuda.h"
 #include "dcsr/store/cuda/store_cuda.h"
 
-/* ---- Which matrices ---- */
-
 static dcsr_i_spmv_format shape_of(const dcsr_i_spmv_matrix *A)
 {
     return (dcsr_i_spmv_format){.rows = A->info.rows,
@@ -16,19 +14,6 @@ static dcsr_i_spmv_format shape_of(const dcsr_i_spmv_matrix *A)
                                 .type = A->info.type,
                                 .value_size = (uint32_t)dcsr_type_size(A->info.type),
                                 .sum_size = (uint32_t)dcsr_type_size(A->vector_type)};
-}
-
-static const char *refuses(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
-{
-    enum { MARGIN = 1 << 16 }; /* so that no sum of a place and what is under way wraps around */
-    const dcsr_i_spmv_format shape = shape_of(A);
-    if (A->info.type != DCSR_PATTERN && shape.value_size < sizeof(uint32_t))
-        return "multiplies fp64, fp32, patterns and integers of 4 and 8 bytes";
-    if (A->info.nnz + A->info.rows > UINT32_MAX - MARGIN)
-        return "counts rows and entries in 32 bits, and the matrix has more";
-    if (dcsr_i_lines_are_sparse(A->info.rows, A->info.nnz))
-        return "needs a number for each row, of which the matrix has far more than entries";
-    return recipe->refuses ? recipe->refuses(&shape) : NULL;
 }
 
 /* ---- Making ---- */
@@ -61,6 +46,36 @@ static dcsr_status end(const dcsr_i_spmv_making *m, uint64_t *offsets, const dcs
     return status;
 }
 
+/* ---- Which matrices ---- */
+
+/* Why the entries do not suit it. What fails here will fail when the format is measured, and is reported then. */
+static const char *look(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_format *shape,
+                        const dcsr_i_spmv_recipe *recipe)
+{
+    dcsr_i_spmv_making m;
+    uint64_t *offsets = NULL;
+    const char *reason = NULL;
+    if (begin(&m, &offsets, A, recipe) == DCSR_OK) recipe->unfit(&reason, shape, &m);
+    end(&m, offsets, A);
+    return reason;
+}
+
+static const char *refuses(const dcsr_i_spmv_matrix *A, const dcsr_i_spmv_recipe *recipe)
+{
+    enum { MARGIN = 1 << 16 }; /* so that no sum of a place and what is under way wraps around */
+    const dcsr_i_spmv_format shape = shape_of(A);
+    if (A->info.type != DCSR_PATTERN && shape.value_size < sizeof(uint32_t))
+        return "multiplies fp64, fp32, patterns and integers of 4 and 8 bytes";
+    if (A->info.nnz + A->info.rows > UINT32_MAX - MARGIN)
+        return "counts rows and entries in 32 bits, and the matrix has more";
+    if (dcsr_i_lines_are_sparse(A->info.rows, A->info.nnz))
+        return "needs a number for each row, of which the matrix has far more than entries";
+    const char *reason = recipe->refuses ? recipe->refuses(&shape) : NULL;
+    return reason || !recipe->unfit ? reason : look(A, &shape, recipe);
+}
+
+/* ---- Formats ---- */
+
 static uint64_t bytes_of(const dcsr_i_spmv_format *format)
 {
     uint64_t bytes = sizeof *format;
@@ -82,11 +97,9 @@ static dcsr_status measure(uint64_t *bytes, const dcsr_i_spmv_matrix *A, const d
 }
 
 /* Products have been waited for. */
-static void discard_format(dcsr_i_spmv_format *format, const dcsr_i_spmv_matrix *A,
-                           const dcsr_i_spmv_recipe *recipe)
+static void discard(void *made, const dcsr_i_spmv_matrix *A)
 {
-    if (!format) return;
-    if (recipe->forget) recipe->forget(format);
+    dcsr_i_spmv_format *format = made;
     for (dcsr_i_spmv_array *a = format->array; a < format->array + DCSR_SPMV_ARRAYS; a++)
         if (!a->lent) dcsr_i_cuda_free_idle(A->context->cuda, DCSR_I_MATRIX, a->at, a->count, a->size);
     dcsr_i_free(A->context, DCSR_I_MATRIX, format, 1, sizeof *format);
@@ -117,7 +130,7 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A, const dcsr_
     const dcsr_status waited = end(&m, offsets, A);
     if (!status) status = waited;
     if (status)
-        discard_format(made, A, recipe);
+        discard(made, A);
     else
         *format = made;
     return status;
@@ -151,16 +164,12 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
     {                                                                                              \
         return run(product, A, format, &(RECIPE));                                                 \
     }                                                                                              \
-    static void discard_##NAME(void *format, const dcsr_i_spmv_matrix *A)                          \
-    {                                                                                              \
-        discard_format(format, A, &(RECIPE));                                                      \
-    }                                                                                              \
     const dcsr_i_spmv_kernel dcsr_i_cuda_spmv_##NAME = {.public = {#NAME, SUMMARY},                \
                                                         .refuses = refuses_##NAME,                 \
                                                         .measure = measure_##NAME,                 \
                                                         .build = build_##NAME,                     \
                                                         .run = run_##NAME,                         \
-                                                        .discard = discard_##NAME};
+                                                        .discard = discard};
 
 KERNEL(csr_scalar, dcsr_i_spmv_recipe_lanes[0], "CSR, a lane to each row")
 KERNEL(csr_vector2, dcsr_i_spmv_recipe_lanes[1], "CSR, 2 lanes to each row")
@@ -179,3 +188,5 @@ KERNEL(sellp, dcsr_i_spmv_recipe_sellp, "slices of 32 rows, each padded to its l
 KERNEL(hyb, dcsr_i_spmv_recipe_hyb, "rows up to the mean length padded, the rest as a list of entries")
 KERNEL(coo, dcsr_i_spmv_recipe_coo, "a list of entries with their rows, by segmented sums")
 KERNEL(adcsr, dcsr_i_spmv_recipe_adcsr, "rows in place, in bins of like length")
+KERNEL(dictionary, dcsr_i_spmv_recipe_dictionary,
+       "slices; a byte or two for a column, one for a value, by tables of those that repeat")

@@ -93,9 +93,9 @@ void run_dynamic(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, con
 
 #define BY_LANES(N)                                          \
     {                                                        \
-        nullptr, plan, dcsr_i_spmv_csr_fill, run, nullptr, N \
+        nullptr, nullptr, plan, dcsr_i_spmv_csr_fill, run, N \
     }
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_lanes[6] = {BY_LANES(1), BY_LANES(2),  BY_LANES(4),
                                                         BY_LANES(8), BY_LANES(16), BY_LANES(32)};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic = {nullptr,     plan_dynamic, dcsr_i_spmv_csr_fill,
-                                                       run_dynamic, nullptr,      0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic = {
+    nullptr, nullptr, plan_dynamic, dcsr_i_spmv_csr_fill, run_dynamic, 0};

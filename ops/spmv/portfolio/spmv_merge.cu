@@ -150,4 +150,4 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, plan, fill, run, nullptr, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge = {nullptr, nullptr, plan, fill, run, 0};

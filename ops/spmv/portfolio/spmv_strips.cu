@@ -23,32 +23,8 @@ constexpr uint64_t TILE = 64;
 #else
 constexpr uint64_t TILE = 512;
 #endif
-enum {
-    SLICE = 32,
-    START = 0,
-    COLUMNS = 1,
-    VALUES = 2,
-    LIST_ROWS = 3,
-    LIST_COLUMNS = 4,
-    LIST_VALUES = 5,
-    CARRY = 6
-};
+enum { START = 0, COLUMNS = 1, VALUES = 2, LIST_ROWS = 3, LIST_COLUMNS = 4, LIST_VALUES = 5, CARRY = 6 };
 constexpr uint32_t NO_COLUMN = UINT32_MAX;
-
-/* Where position p of a row stands. */
-struct strips {
-    const uint32_t *start; /* of each slice, in slices of a place to each row; NULL: all are of one width */
-    uint64_t width;        /* then */
-
-    __device__ uint64_t begin(uint64_t slice) const
-    {
-        return (start ? start[slice] : slice * width) * (uint64_t)SLICE;
-    }
-    __device__ uint64_t width_of(uint64_t slice) const
-    {
-        return start ? start[slice + 1] - start[slice] : width;
-    }
-};
 
 /* ---- Making ---- */
 
@@ -63,20 +39,6 @@ __global__ void count_beyond(const uint64_t *offsets, uint64_t rows, uint64_t wi
 {
     for (uint64_t row = dcsr_i_cuda_first(); row < rows; row += dcsr_i_cuda_step())
         out[row] = beyond(offsets, row, width);
-}
-
-__global__ void measure_slices(const uint64_t *offsets, uint64_t rows, uint64_t slices, uint64_t *widths)
-{
-    for (uint64_t s = dcsr_i_cuda_first_warp(); s < slices; s += dcsr_i_cuda_warp_step()) {
-        const uint64_t row = s * SLICE + dcsr_i_cuda_lane();
-        const uint64_t width = dcsr_i_cuda_warp_max(row < rows ? offsets[row + 1] - offsets[row] : 0);
-        if (dcsr_i_cuda_lane() == 0) widths[s] = width;
-    }
-}
-
-__global__ void narrow_starts(const uint64_t *from, uint32_t *to, uint64_t n)
-{
-    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) to[i] = (uint32_t)from[i];
 }
 
 /* Where entries go: to the strips, and beyond them to the list. */
@@ -116,11 +78,6 @@ template <class V> __global__ void DCSR_CUDA_WALK_BOUNDS move_entries(dcsr_i_cud
         });
 }
 
-uint64_t slices_of(const dcsr_i_spmv_format *format)
-{
-    return (format->rows + SLICE - 1) / SLICE;
-}
-
 void say_strips(dcsr_i_spmv_format *format, uint64_t places_in_all)
 {
     dcsr_i_spmv_say(format, COLUMNS, places_in_all, sizeof(uint32_t));
@@ -136,23 +93,6 @@ void say_list(dcsr_i_spmv_format *format, uint64_t entries)
     dcsr_i_spmv_say(format, CARRY, format->tiles, format->sum_size);
 }
 
-/* What precedes each row of the list, or each slice; to be freed as n + 1. NULL: no memory. */
-uint64_t *scanned(const dcsr_i_spmv_making *m, uint64_t n, uint64_t *counts)
-{
-    if (counts && dcsr_i_cuda_scan_u64(m->stream, counts, counts, n) == DCSR_OK) return counts;
-    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, counts, n + 1, sizeof *counts);
-    return nullptr;
-}
-
-uint64_t *starts_of_slices(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
-{
-    const uint64_t slices = slices_of(format);
-    uint64_t *widths = (uint64_t *)dcsr_i_cuda_alloc(m->stream, DCSR_I_SCRATCH, slices + 1, sizeof *widths);
-    if (widths)
-        dcsr_i_cuda_launch_warps(m->stream, measure_slices, slices, m->offsets, format->rows, slices, widths);
-    return scanned(m, slices, widths);
-}
-
 uint64_t *starts_of_list(const dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     uint64_t *counts =
@@ -160,17 +100,7 @@ uint64_t *starts_of_list(const dcsr_i_spmv_format *format, const dcsr_i_spmv_mak
     if (counts)
         dcsr_i_cuda_launch(m->stream, count_beyond, format->rows, m->offsets, format->rows, format->width,
                            counts);
-    return scanned(m, format->rows, counts);
-}
-
-/* The last of the n + 1 starts, which are freed. */
-dcsr_status total_of(const dcsr_i_spmv_making *m, uint64_t *starts, uint64_t n, uint64_t *total)
-{
-    if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
-    const dcsr_status status =
-        dcsr_i_cuda_read_back(m->stream, total, starts + n, sizeof *total, "making a format for spmv");
-    dcsr_i_cuda_free(m->stream, DCSR_I_SCRATCH, starts, n + 1, sizeof *starts);
-    return status;
+    return dcsr_i_spmv_scanned(m, counts, format->rows);
 }
 
 const char *ell_refuses(const dcsr_i_spmv_format *format)
@@ -191,7 +121,8 @@ dcsr_status plan_ell(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *)
 dcsr_status plan_sellp(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     uint64_t total = 0;
-    const dcsr_status status = total_of(m, starts_of_slices(format, m), slices_of(format), &total);
+    const dcsr_status status =
+        dcsr_i_spmv_total(m, dcsr_i_spmv_slice_starts(format, m), slices_of(format), &total);
     dcsr_i_spmv_say(format, START, slices_of(format) + 1, sizeof(uint32_t));
     say_strips(format, total * SLICE);
     return status;
@@ -201,7 +132,7 @@ dcsr_status plan_hyb(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
 {
     uint64_t total = 0;
     format->width = format->rows ? (format->nnz + format->rows - 1) / format->rows : 0;
-    const dcsr_status status = total_of(m, starts_of_list(format, m), format->rows, &total);
+    const dcsr_status status = dcsr_i_spmv_total(m, starts_of_list(format, m), format->rows, &total);
     say_strips(format, slices_of(format) * SLICE * format->width);
     say_list(format, total);
     return status;
@@ -237,9 +168,9 @@ dcsr_status fill(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *m)
     const uint64_t slices = slices_of(format);
     uint64_t *before = nullptr, *starts = nullptr;
     if (format->array[START].size) {
-        starts = starts_of_slices(format, m);
+        starts = dcsr_i_spmv_slice_starts(format, m);
         if (!starts) return DCSR_ERROR_OUT_OF_MEMORY;
-        dcsr_i_cuda_launch(m->stream, narrow_starts, slices + 1, starts, array_of<uint32_t>(format, START),
+        dcsr_i_cuda_launch(m->stream, narrow<uint64_t>, slices + 1, starts, array_of<uint32_t>(format, START),
                            slices + 1);
     }
     if (format->tiles) {
@@ -348,7 +279,7 @@ void run(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, const dcsr_
 }
 } // namespace
 
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, plan_ell, fill, run, nullptr, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, plan_sellp, fill, run, nullptr, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, plan_hyb, fill, run, nullptr, 0};
-const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, plan_coo, fill, run, nullptr, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_ell = {ell_refuses, nullptr, plan_ell, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_sellp = {nullptr, nullptr, plan_sellp, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_hyb = {nullptr, nullptr, plan_hyb, fill, run, 0};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_coo = {nullptr, nullptr, plan_coo, fill, run, 0};
