@@ -1,5 +1,5 @@
-/* product.cuh: what SpMV sums up over the entries of rows: each entry times its element of x (internal; for row_sums.cuh
- * in kernels). */
+/* product.cuh: what SpMV sums up over the entries of rows: each entry times its element of x (internal; in
+ * kernels, for row_sums.cuh). */
 #ifndef DCSR_PRODUCT_CUH
 #define DCSR_PRODUCT_CUH
 

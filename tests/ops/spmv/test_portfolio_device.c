@@ -1,5 +1,5 @@
-/* test_portfolio_device.c: what the portfolio's kernels on a device have besides right sums: products on callers' streams
- * with vectors in the device's memory, the same bits each time, arrays that are lent, and what is refused. */
+/* test_portfolio_device.c: what the portfolio's kernels on a device have besides right sums: products on callers'
+ * streams with vectors in the device's memory, the same bits each time, arrays that are lent, and what is refused. */
 #include <dcsr/spmv.h>
 #include <dcsr/vector.h>
 #include "ops/spmv/portfolio/device_format.h"
@@ -8,7 +8,8 @@
 
 enum { ROWS = 600, COLS = 500 };
 
-/* Rows of all lengths: most are short, row 7 has every column, every fifth is empty. In two portions, so that rows are in pieces. */
+/* Rows of all lengths: most are short, row 7 has every column, every fifth is empty. In two portions, so that rows
+ * are in pieces. */
 static dcsr_matrix *make(dcsr_type type)
 {
     enum { ENTRIES = 5000 };
