@@ -75,7 +75,8 @@ typedef struct dcsr_i_spmv_recipe {
 /* ---- Recipes ---- */
 
 extern const dcsr_i_spmv_recipe
-    dcsr_i_spmv_recipe_lanes[6]; /* spmv_csr_lanes.cu: 1, 2, 4 ... 32 lanes to a row */
+    dcsr_i_spmv_recipe_lanes[6];                        /* spmv_csr_lanes.cu: 1, 2, 4 ... 32 lanes to a row */
+extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr; /* by the mean length */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic;
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_adaptive; /* spmv_adaptive.cu */
 extern const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_merge;    /* spmv_merge.cu */

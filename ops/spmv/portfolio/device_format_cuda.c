@@ -171,6 +171,7 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
                                                         .run = run_##NAME,                         \
                                                         .discard = discard};
 
+KERNEL(csr, dcsr_i_spmv_recipe_csr, "CSR, as many lanes to each row as the mean length keeps busy")
 KERNEL(csr_scalar, dcsr_i_spmv_recipe_lanes[0], "CSR, a lane to each row")
 KERNEL(csr_vector2, dcsr_i_spmv_recipe_lanes[1], "CSR, 2 lanes to each row")
 KERNEL(csr_vector4, dcsr_i_spmv_recipe_lanes[2], "CSR, 4 lanes to each row")

@@ -1,5 +1,5 @@
-/* spmv_csr_lanes.cu: the kernels csr_scalar, csr_vector2 ... csr_vector32 and csr_dynamic: equally many lanes to each
- * row of a CSR.
+/* spmv_csr_lanes.cu: the kernels csr, csr_scalar, csr_vector2 ... csr_vector32 and csr_dynamic: equally many lanes to
+ * each row of a CSR; of csr by the mean length.
  *
  * Best where rows are about as long as there are lanes: shorter ones leave lanes idle, and longer ones of a group keep
  * the others waiting. csr_dynamic (LightSpMV: Liu and Schmidt, ASAP 2015) chooses the lanes by the mean length, and has
@@ -56,10 +56,31 @@ dcsr_status plan(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
     return dcsr_i_spmv_csr_plan(format, making);
 }
 
+/* As many as the mean length keeps busy, `least` or more. */
+uint32_t lanes_for(const dcsr_i_spmv_format *format, uint32_t least)
+{
+    uint32_t lanes = least;
+    while (lanes < 32 && lanes * format->rows < format->nnz) lanes *= 2;
+    return lanes;
+}
+
+dcsr_status plan_by_mean(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
+{
+    format->lanes = lanes_for(format, 1);
+    return dcsr_i_spmv_csr_plan(format, making);
+}
+
+const char *refuses_long_rows(const dcsr_i_spmv_format *format)
+{
+    enum { LONGEST = 4096 }; /* 32 entries for each of 4 reads under way by each lane */
+    return format->longest > LONGEST ? "has up to 32 lanes to a row, and one has thousands of entries: "
+                                       "csr_adaptive and merge share it out"
+                                     : nullptr;
+}
+
 dcsr_status plan_dynamic(dcsr_i_spmv_format *format, const dcsr_i_spmv_making *making)
 {
-    for (format->lanes = 2; format->lanes < 32 && format->lanes * format->rows < format->nnz;)
-        format->lanes *= 2;
+    format->lanes = lanes_for(format, 2);
     dcsr_i_spmv_say(format, COUNTER, 1, sizeof(unsigned long long));
     return dcsr_i_spmv_csr_plan(format, making);
 }
@@ -97,5 +118,7 @@ void run_dynamic(const dcsr_i_spmv_format *format, const dcsr_i_cuda_rows *, con
     }
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_lanes[6] = {BY_LANES(1), BY_LANES(2),  BY_LANES(4),
                                                         BY_LANES(8), BY_LANES(16), BY_LANES(32)};
+const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_csr = {refuses_long_rows,    nullptr, plan_by_mean,
+                                                   dcsr_i_spmv_csr_fill, run,     0};
 const dcsr_i_spmv_recipe dcsr_i_spmv_recipe_dynamic = {
     nullptr, nullptr, plan_dynamic, dcsr_i_spmv_csr_fill, run_dynamic, 0};
