@@ -1,8 +1,8 @@
 /* cmd_spmv.c: `dcsr spmv`: y = A x, timed, with a checksum that any implementation can be held against. */
 #include "cli/cli.h"
 #include <dcsr/spmv.h>
+#include <dcsr/vector.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KEY_KERNEL = 1, KEY_REPEAT, MOST_REPEATS = 100000 };
@@ -98,7 +98,7 @@ static void put_checksum(cli_report *report, const void *y, dcsr_type type, uint
 /* ---- Products ---- */
 
 typedef struct product {
-    void *y, *x;
+    void *y, *x; /* the values of the vectors, where the matrix is: host memory or the device's */
     dcsr_spmv_plan *plan;
 } product;
 
@@ -106,6 +106,18 @@ static dcsr_status multiply(void *user)
 {
     const product *p = user;
     return dcsr_spmv_plan_run(p->y, p->plan, p->x);
+}
+
+/* A vector of zeros, whose values are lent in host memory. */
+static dcsr_status make_vector(dcsr_vector **vector, void **values, dcsr_context *context, dcsr_type type,
+                               uint64_t size)
+{
+    static const uint64_t zero;
+    dcsr_status status = dcsr_vector_create(vector, context, type, size);
+    if (!status) status = dcsr_vector_set_format(*vector, DCSR_VECTOR_DENSE);
+    if (!status) status = dcsr_vector_fill(*vector, &zero);
+    if (!status) status = dcsr_vector_get_values(*vector, values);
+    return status;
 }
 
 /* Bytes that a product in place has to move at least: each entry once, the row table once, x and y once. The table
@@ -136,26 +148,48 @@ static int print(cli_state *cli, const dcsr_spmv_plan_info *plan, const dcsr_vie
     return cli_report_print(&report);
 }
 
+/* The operands of a product, as vectors of the context. */
+typedef struct operands {
+    dcsr_vector *x, *y;
+    void *x_values, *y_values; /* in host memory */
+} operands;
+
+static dcsr_status make_operands(operands *o, dcsr_context *context, const dcsr_view_info *info)
+{
+    const dcsr_type type = info->type == DCSR_PATTERN ? DCSR_FP64 : info->type;
+    dcsr_status status = make_vector(&o->x, &o->x_values, context, type, info->cols);
+    if (!status) status = make_vector(&o->y, &o->y_values, context, type, info->rows);
+    if (!status) fill_x(o->x_values, info->type, info->cols);
+    return status;
+}
+
+/* Multiplies, with the values where the matrix is, so that no copy is timed. */
+static int time_products(cli_state *cli, dcsr_spmv_plan *plan, operands *o, double *seconds)
+{
+    dcsr_context_info context;
+    product p = {o->y_values, o->x_values, plan};
+    if (dcsr_context_get_info(cli->context, &context)) return cli_fail_library(cli);
+    if (context.device == DCSR_DEVICE_CUDA &&
+        (dcsr_vector_get_values_on_device(o->x, &p.x) || dcsr_vector_get_values_on_device(o->y, &p.y)))
+        return cli_fail_library(cli);
+    const int status =
+        cli_measure(cli, &(cli_measured){"product", settings.repeat, true, multiply, &p}, seconds);
+    if (status) return status;
+    return dcsr_vector_get_values(o->y, &o->y_values) ? cli_fail_library(cli) : CLI_DONE;
+}
+
 /* Multiplies and reports. */
 static int run_products(cli_state *cli, dcsr_spmv_plan *plan, const dcsr_view_info *info)
 {
-    const dcsr_type type = info->type == DCSR_PATTERN ? DCSR_FP64 : info->type;
-    const size_t size = dcsr_type_size(type);
     dcsr_spmv_plan_info used;
+    operands o = {0};
     double seconds = 0;
-    int status = CLI_DONE;
-    product p = {calloc(info->rows + 1, size), malloc((info->cols + 1) * size), plan};
-    if (!p.y || !p.x) {
-        status = cli_fail(cli, "out of memory for vectors of %llu and %llu numbers",
-                          (unsigned long long)info->rows, (unsigned long long)info->cols);
-    } else {
-        fill_x(p.x, info->type, info->cols);
-        status = cli_measure(cli, &(cli_measured){"product", settings.repeat, true, multiply, &p}, &seconds);
-    }
+    int status = make_operands(&o, cli->context, info) ? cli_fail_library(cli)
+                                                       : time_products(cli, plan, &o, &seconds);
     if (!status && dcsr_spmv_plan_get_info(plan, &used)) status = cli_fail_library(cli);
-    if (!status) status = print(cli, &used, info, p.y, seconds);
-    free(p.y);
-    free(p.x);
+    if (!status) status = print(cli, &used, info, o.y_values, seconds);
+    dcsr_vector_destroy(o.x);
+    dcsr_vector_destroy(o.y);
     return status;
 }
 

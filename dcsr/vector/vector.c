@@ -300,16 +300,21 @@ dcsr_status dcsr_vector_import(dcsr_vector **vector, dcsr_context *context, dcsr
     return DCSR_OK;
 }
 
+/* Whether every element is there; `call` is for messages. */
+static dcsr_status check_full(const dcsr_vector *vector, void *const *values, const char *call)
+{
+    if (!values) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: values is NULL", call);
+    if (vector->body.nvals == vector->size) return DCSR_OK;
+    return dcsr_i_fail(
+        DCSR_ERROR_INVALID_ARGUMENT, "%s: %llu of %llu elements are missing; dcsr_vector_fill() them first",
+        call, (unsigned long long)(vector->size - vector->body.nvals), (unsigned long long)vector->size);
+}
+
 dcsr_status dcsr_vector_get_values(dcsr_vector *vector, void **values)
 {
     DCSR_TRY(dcsr_i_vector_check(vector, "vector_get_values: vector"));
-    if (!values) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "vector_get_values: values is NULL");
+    DCSR_TRY(check_full(vector, values, "vector_get_values"));
     dcsr_i_body *body = &vector->body, dense;
-    if (body->nvals < vector->size)
-        return dcsr_i_fail(
-            DCSR_ERROR_INVALID_ARGUMENT,
-            "vector_get_values: %llu of %llu elements are missing; dcsr_vector_fill() them first",
-            (unsigned long long)(vector->size - body->nvals), (unsigned long long)vector->size);
     if (!body->dense) {
         DCSR_TRY(dcsr_i_body_to_dense(&dense, body, vector->context, vector->value_size, vector->size));
         dcsr_i_body_free(body, vector->context, vector->value_size);
@@ -318,4 +323,16 @@ dcsr_status dcsr_vector_get_values(dcsr_vector *vector, void **values)
     dcsr_i_vector_touch(vector); /* the caller may write there */
     *values = body->values;
     return DCSR_OK;
+}
+
+dcsr_status dcsr_vector_get_values_on_device(dcsr_vector *vector, void **values)
+{
+    DCSR_TRY(dcsr_i_vector_admit(vector, "vector_get_values_on_device: vector"));
+    if (!vector->device)
+        return dcsr_i_fail(
+            DCSR_ERROR_INVALID_ARGUMENT,
+            "vector_get_values_on_device: the vector is of a cpu context, whose elements are in "
+            "host memory; use dcsr_vector_get_values()");
+    DCSR_TRY(check_full(vector, values, "vector_get_values_on_device"));
+    return vector->device->lend(vector, values);
 }

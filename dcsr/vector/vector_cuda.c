@@ -269,6 +269,22 @@ static dcsr_status copy(dcsr_vector *to, const dcsr_vector *from)
     return status;
 }
 
+static dcsr_status lend(dcsr_vector *vector, void **values)
+{
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(vector->context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_i_cuda_body body;
+    dcsr_status status = dcsr_i_cuda_vector_read(&body, vector, stream, DCSR_CUDA_DENSE),
+                waited = dcsr_i_cuda_wait(stream, "lending a vector");
+    if (!status) status = waited;
+    if (!status) {
+        *values = body.values;
+        dcsr_i_cuda_vector_put(vector, &body, stream); /* the caller may write there */
+    }
+    dcsr_i_stream_return(vector->context, stream);
+    return status;
+}
+
 /* ---- Back to the host ---- */
 
 static dcsr_status download(dcsr_i_body *to, const dcsr_vector *vector, dcsr_i_cuda_stream *stream)
@@ -355,5 +371,10 @@ static void close(dcsr_vector *vector)
     dcsr_i_free(vector->context, DCSR_I_MATRIX, elsewhere, 1, sizeof *elsewhere);
 }
 
-const dcsr_i_vector_device dcsr_i_cuda_vectors = {
-    .open = open, .close = close, .copy = copy, .is_ahead = is_ahead, .fetch = fetch, .forget = forget};
+const dcsr_i_vector_device dcsr_i_cuda_vectors = {.open = open,
+                                                  .close = close,
+                                                  .copy = copy,
+                                                  .lend = lend,
+                                                  .is_ahead = is_ahead,
+                                                  .fetch = fetch,
+                                                  .forget = forget};

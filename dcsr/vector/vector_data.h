@@ -68,6 +68,9 @@ typedef struct dcsr_i_vector_device {
     bool (*is_ahead)(const dcsr_vector *vector);
     /* Brings them to the host if they are: OUT_OF_MEMORY, DEVICE. */
     dcsr_status (*fetch)(const dcsr_vector *vector);
+    /* Lends the values of a vector without missing elements, which are dense and on the device alone from now on:
+     * OUT_OF_MEMORY, DEVICE. */
+    dcsr_status (*lend)(dcsr_vector *vector, void **values);
     /* Drops what the device has, as the host has changed the elements or is about to. */
     void (*forget)(dcsr_vector *vector);
 } dcsr_i_vector_device;

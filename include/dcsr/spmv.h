@@ -95,6 +95,17 @@ DCSR_API void dcsr_spmv_plan_destroy(dcsr_spmv_plan *plan);
  * on being read in place, and the reason says so. */
 DCSR_API dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x);
 
+/* The same on the caller's stream (a cudaStream_t; NULL is the default stream), for a plan of a cuda context: the
+ * product is put onto the stream, behind what it holds, and the call returns. x and y are in the device's memory. Some
+ * kernels have room for one product's partial sums in their format: products of one plan must follow one another, on
+ * one stream or on streams that wait for each other. What was put must have run before the plan is refreshed or
+ * destroyed, and, where the kernel is chosen freely and `products` was not given, before the call that builds the
+ * format.
+ *
+ * Errors: INVALID_ARGUMENT (NULL, host memory, a cpu context), OUT_OF_MEMORY, DEVICE, CONTEXT_DESTROYED; nothing has
+ * then been put onto the stream. What fails while the product runs is reported by the caller's next wait for it. */
+DCSR_API dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan, const void *x, void *stream);
+
 /* The plan shows another view of the same matrix from now on. Formats that can are brought up to date where rows differ
  * (dcsr_view_diff()), others are built anew. On failure the plan is as it was. Errors: as dcsr_spmv_plan_create(). */
 DCSR_API dcsr_status dcsr_spmv_plan_refresh(dcsr_spmv_plan *plan, dcsr_view *A);

@@ -89,6 +89,13 @@ DCSR_API dcsr_status dcsr_vector_import(dcsr_vector **vector, dcsr_context *cont
  * written until the next call on the vector. The vector becomes dense. Errors: INVALID_ARGUMENT if an element
  * is missing (the message says how many; call dcsr_vector_fill() first). */
 DCSR_API dcsr_status dcsr_vector_get_values(dcsr_vector *vector, void **values);
+/* The same in device memory, for a vector of a cuda context: kernels may read and write the array until the
+ * next call on the vector, by which all work on it must have run. From then on the newest elements are there;
+ * whoever needs them in host memory, as dcsr_vector_get_values() does, brings them back. The elements are there
+ * when the call returns.
+ * Errors: also INVALID_ARGUMENT for a vector of a cpu context, OUT_OF_MEMORY, DEVICE. Cost: a copy of `size`
+ * values to the device, where the newest are not there already. */
+DCSR_API dcsr_status dcsr_vector_get_values_on_device(dcsr_vector *vector, void **values);
 
 #ifdef __cplusplus
 }

@@ -6,8 +6,7 @@
  *
  * Bytes moved: 4 + value an entry, 4 to 24 a row (spmv_rows.cuh), x and y. */
 #include "ops/spmv/spmv_cuda.h"
-#include "ops/spmv/spmv_rows.cuh"
-#include "ops/spmv/row_sums.cuh"
+#include "ops/spmv/product.cuh"
 #include "ops/spmv/piece_map.cuh"
 
 /* ---- Finding the rows that are cut into parts ---- */
@@ -163,38 +162,6 @@ struct by_map {
     }
 };
 template <class Kind> constexpr bool IS_SMALL = sizeof(typename Kind::element) < 4;
-
-/* What is summed up. */
-template <class Kind> struct product {
-    typedef typename Kind::sum sum;
-    typedef typename Kind::element element;
-    struct entry {
-        uint32_t column;
-        element value, x;
-    };
-    static constexpr bool STOPS = false, WHOLE = true;
-    element *y;
-    const element *factor, *values;
-    const uint32_t *columns;
-
-    /* The same where places are counted from `origin`. */
-    __device__ product from(uint64_t origin) const
-    {
-        return {y, factor, values ? values + origin : nullptr, columns + origin};
-    }
-    __device__ sum nothing() const { return 0; }
-    __device__ void load(entry &e, uint64_t at) const
-    {
-        e.column = dcsr_i_cuda_read_once(columns + at);
-        e.value = Kind::value(values, at);
-    }
-    __device__ void look(entry &) const {}
-    __device__ void fetch(entry &e) const { e.x = factor[e.column]; }
-    __device__ void add(sum &s, const entry &e) const { s = Kind::add(s, e.value, e.x); }
-    __device__ bool is_final(sum) const { return false; }
-    __device__ sum join(sum a, sum b) const { return a + b; }
-    __device__ sum other(sum s, int distance) const { return __shfl_xor_sync(ALL, s, distance); }
-};
 
 /* With 64 registers, four blocks run on a multiprocessor, as many as are launched (BLOCKS_AT_ONCE). */
 template <class Kind, class Layout>

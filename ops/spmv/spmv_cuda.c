@@ -287,34 +287,46 @@ dcsr_status dcsr_i_cuda_spmv_anywhere(void *y, dcsr_view *A, const void *x, dcsr
     return status;
 }
 
-static dcsr_status put_in_place(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+dcsr_status dcsr_i_cuda_spmv_in_place(void *y, dcsr_view *A, const void *x, dcsr_i_cuda_spmv_putter *put,
+                                      void *user, const char *operation)
 {
-    (void)user;
-    return dcsr_i_cuda_spmv_put(stream, dcsr_i_cuda_handle(stream), y, A, false, x);
+    dcsr_context *context = dcsr_i_view_context(A);
+    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
+    const bool y_is_elsewhere = rows->rows && !on_device(A, y);
+    if (y_is_elsewhere || (rows->cols && !on_device(A, x)))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
+                           "%s_on_stream: %s is not in the memory of the context's device; use dcsr_%s()",
+                           operation, y_is_elsewhere ? "y" : "x", operation);
+    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
+    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
+    dcsr_status status = put(user, stream, y, A, x);
+    /* Nothing is on the library's own stream: this only tells whether all was accepted. */
+    if (!status) status = dcsr_i_cuda_wait(stream, "spmv");
+    dcsr_i_stream_return(context, stream);
+    return status;
+}
+
+/* ---- For dcsr_spmv() and dcsr_spmv_on_stream() ---- */
+
+/* On the caller's stream; NULL: on the library's. */
+typedef struct caller {
+    void *const *stream;
+} caller;
+
+static dcsr_status put_rows(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
+{
+    const caller *c = user;
+    return dcsr_i_cuda_spmv_put(stream, c->stream ? *c->stream : dcsr_i_cuda_handle(stream), y, A, false, x);
 }
 
 static dcsr_status anywhere(void *y, dcsr_view *A, const void *x)
 {
-    return dcsr_i_cuda_spmv_anywhere(y, A, x, put_in_place, NULL);
+    return dcsr_i_cuda_spmv_anywhere(y, A, x, put_rows, &(caller){NULL});
 }
 
 static dcsr_status on_stream(void *y, dcsr_view *A, const void *x, void *callers_stream)
 {
-    dcsr_context *context = dcsr_i_view_context(A);
-    const dcsr_i_rows *rows = dcsr_i_view_rows(A);
-    if ((rows->rows && !on_device(A, y)) || (rows->cols && !on_device(A, x)))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT,
-                           "spmv_on_stream: %s is not in the memory of the context's device; use dcsr_spmv()",
-                           rows->rows && !on_device(A, y) ? "y" : "x");
-    kept_plans *plans;
-    DCSR_TRY(own_plan(&plans, A));
-    dcsr_i_cuda_stream *stream = dcsr_i_stream_borrow(context);
-    if (!stream) return DCSR_ERROR_OUT_OF_MEMORY;
-    run_plans(stream, callers_stream, &rows->device, plans, 0, y, x);
-    /* Nothing is on the library's own stream: this only tells whether all was accepted. */
-    dcsr_status status = dcsr_i_cuda_wait(stream, "spmv");
-    dcsr_i_stream_return(context, stream);
-    return status;
+    return dcsr_i_cuda_spmv_in_place(y, A, x, put_rows, &(caller){&callers_stream}, "spmv");
 }
 
 const dcsr_i_spmv_ops dcsr_i_cuda_spmv_ops = {.anywhere = anywhere, .on_stream = on_stream};

@@ -83,6 +83,10 @@ typedef dcsr_status dcsr_i_cuda_spmv_putter(void *user, dcsr_i_cuda_stream *stre
                                             const void *x);
 dcsr_status dcsr_i_cuda_spmv_anywhere(void *y, dcsr_view *A, const void *x, dcsr_i_cuda_spmv_putter *put,
                                       void *user);
+/* A product of y and x in the device's memory: put() puts it onto a stream of the caller's, which is not waited for.
+ * `operation` is for messages: "spmv". Errors: INVALID_ARGUMENT where y or x is elsewhere. */
+dcsr_status dcsr_i_cuda_spmv_in_place(void *y, dcsr_view *A, const void *x, dcsr_i_cuda_spmv_putter *put,
+                                      void *user, const char *operation);
 
 #ifdef __cplusplus
 }

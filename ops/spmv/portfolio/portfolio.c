@@ -47,6 +47,12 @@ dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcs
     return kernel->run(&(dcsr_i_spmv_product){.y = y, .x = x, .threads = dcsr_i_spmv_threads(A)}, A, format);
 }
 
+dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                                      const void *format, const void *x, void *stream)
+{
+    return on_device->run_on_stream(y, kernel, A, format, x, stream);
+}
+
 uint64_t dcsr_i_spmv_copy_row(const dcsr_i_rows *rows, uint64_t row, uint32_t *columns, void *values)
 {
     dcsr_i_piece pieces[DCSR_MAX_SEGMENTS];

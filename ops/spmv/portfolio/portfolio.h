@@ -69,6 +69,9 @@ const dcsr_i_spmv_kernel *dcsr_i_spmv_kernel_named(dcsr_device device, const cha
 /* y = A x, complete when it returns; y and x may be anywhere. */
 dcsr_status dcsr_i_spmv_run(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                             const void *format, const void *x);
+/* The same on a caller's stream, for a matrix on a device, with y and x in its memory; not complete when it returns. */
+dcsr_status dcsr_i_spmv_run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                                      const void *format, const void *x, void *stream);
 /* What kernels know of a view: O(rows in use). Errors: on a device also OUT_OF_MEMORY. */
 dcsr_status dcsr_i_spmv_matrix_of(dcsr_i_spmv_matrix *A, dcsr_view *view);
 
@@ -87,6 +90,9 @@ typedef struct dcsr_i_spmv_device {
     /* A product with y and x wherever they are; complete when it returns. */
     dcsr_status (*run)(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                        const void *format, const void *x);
+    /* In the memory of the device alone, on a caller's stream. */
+    dcsr_status (*run_on_stream)(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                                 const void *format, const void *x, void *stream);
 } dcsr_i_spmv_device;
 extern const dcsr_i_spmv_device dcsr_i_cuda_spmv_portfolio;
 

@@ -26,21 +26,30 @@ typedef struct prepared {
     const dcsr_i_spmv_kernel *kernel;
     const dcsr_i_spmv_matrix *A;
     const void *format;
+    void *const *on; /* the caller's stream; NULL: the library's */
 } prepared;
 
 static dcsr_status put(void *user, dcsr_i_cuda_stream *stream, void *y, dcsr_view *A, const void *x)
 {
     (void)A;
     const prepared *p = user;
-    const dcsr_i_spmv_product product = {.y = y, .x = x, .stream = stream, .on = dcsr_i_cuda_handle(stream)};
+    const dcsr_i_spmv_product product = {
+        .y = y, .x = x, .stream = stream, .on = p->on ? *p->on : dcsr_i_cuda_handle(stream)};
     return p->kernel->run(&product, p->A, p->format);
 }
 
 static dcsr_status run_anywhere(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
                                 const void *format, const void *x)
 {
-    return dcsr_i_cuda_spmv_anywhere(y, A->view, x, put, &(prepared){kernel, A, format});
+    return dcsr_i_cuda_spmv_anywhere(y, A->view, x, put, &(prepared){kernel, A, format, NULL});
+}
+
+static dcsr_status run_on_stream(void *y, const dcsr_i_spmv_kernel *kernel, const dcsr_i_spmv_matrix *A,
+                                 const void *format, const void *x, void *stream)
+{
+    return dcsr_i_cuda_spmv_in_place(y, A->view, x, put, &(prepared){kernel, A, format, &stream},
+                                     "spmv_plan_run");
 }
 
 const dcsr_i_spmv_device dcsr_i_cuda_spmv_portfolio = {sizeof kernels / sizeof *kernels, kernels,
-                                                       run_anywhere};
+                                                       run_anywhere, run_on_stream};

@@ -214,16 +214,34 @@ void dcsr_spmv_plan_destroy(dcsr_spmv_plan *plan)
     dcsr_view_destroy(view);
 }
 
+/* Whether the plan can multiply; what has become due is built. `call` is for messages. */
+static dcsr_status prepare(const char *call, const void *y, dcsr_spmv_plan *plan, const void *x)
+{
+    if (!plan) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: plan is NULL", call);
+    const dcsr_view_info *info = &plan->A.info;
+    DCSR_TRY(dcsr_i_view_check(plan->A.view));
+    if ((!y && info->rows) || (!x && info->cols))
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "%s: %s is NULL; give it %s elements", call,
+                           !y && info->rows ? "y" : "x", !y && info->rows ? "rows" : "cols");
+    return plan->later && plan->info.products >= plan->due ? build_later(plan) : DCSR_OK;
+}
+
 dcsr_status dcsr_spmv_plan_run(void *y, dcsr_spmv_plan *plan, const void *x)
 {
-    if (!plan) return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_run: plan is NULL");
-    const dcsr_i_spmv_matrix *A = &plan->A;
-    DCSR_TRY(dcsr_i_view_check(A->view));
-    if ((!y && A->info.rows) || (!x && A->info.cols))
-        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_run: %s is NULL; give it %s elements",
-                           !y && A->info.rows ? "y" : "x", !y && A->info.rows ? "rows" : "cols");
-    if (plan->later && plan->info.products >= plan->due) DCSR_TRY(build_later(plan));
-    DCSR_TRY(dcsr_i_spmv_run(y, plan->kernel, A, plan->format, x));
+    DCSR_TRY(prepare("spmv_plan_run", y, plan, x));
+    DCSR_TRY(dcsr_i_spmv_run(y, plan->kernel, &plan->A, plan->format, x));
+    plan->info.products++;
+    return DCSR_OK;
+}
+
+dcsr_status dcsr_spmv_plan_run_on_stream(void *y, dcsr_spmv_plan *plan, const void *x, void *stream)
+{
+    if (plan && !plan->A.rows->on_device)
+        return dcsr_i_fail(DCSR_ERROR_INVALID_ARGUMENT, "spmv_plan_run_on_stream: the plan is of a cpu "
+                                                        "context, which has no streams; use "
+                                                        "dcsr_spmv_plan_run()");
+    DCSR_TRY(prepare("spmv_plan_run_on_stream", y, plan, x));
+    DCSR_TRY(dcsr_i_spmv_run_on_stream(y, plan->kernel, &plan->A, plan->format, x, stream));
     plan->info.products++;
     return DCSR_OK;
 }

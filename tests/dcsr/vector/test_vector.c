@@ -211,6 +211,7 @@ Test(vector, arrays_are_lent_and_given)
     cr_assert(array[0] == 3 && array[1] == 3 && !released);
     TEST_OK(dcsr_vector_remove(vector, 1));
     TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "1 of 3", dcsr_vector_get_values(vector, &values));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "", dcsr_vector_get_values_on_device(vector, &values));
     TEST_OK(dcsr_vector_clear(vector));
     cr_assert_eq(released, 1);
     dcsr_vector_destroy(vector);

@@ -72,6 +72,50 @@ Test(vector_moves_device, elements_move_when_they_are_needed)
     close_device();
 }
 
+/* Values that are lent where kernels are: what is written there is what the vector has. */
+Test(vector_moves_device, values_are_lent_on_the_device)
+{
+    enum { SIZE = 300 };
+    open_device();
+    NEEDS_GPU();
+    dcsr_vector *x, *empty;
+    double two = 2, *here, sent[SIZE];
+    void *there, *again;
+    bool stored;
+    TEST_OK(dcsr_vector_create(&x, context, DCSR_FP64, SIZE));
+    TEST_OK(dcsr_vector_create(&empty, context, DCSR_FP64, 0));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "300 of 300", dcsr_vector_get_values_on_device(x, &there));
+    TEST_OK(dcsr_vector_fill(x, &two));
+    TEST_REFUSED(DCSR_ERROR_INVALID_ARGUMENT, "values is NULL", dcsr_vector_get_values_on_device(x, NULL));
+    dcsr_status status = DCSR_ERROR_OUT_OF_MEMORY;
+    long n = 0;
+    for (; status; n++) {
+        dcsr_i_fail_allocations_after(n);
+        status = dcsr_vector_get_values_on_device(x, &there);
+        dcsr_i_fail_allocations_after(-1);
+        cr_assert(!status || status == DCSR_ERROR_OUT_OF_MEMORY, "%s", dcsr_thread_error());
+        cr_assert(dcsr_i_vector_is_ahead(x) == !status);
+    }
+    cr_assert_gt(n, 1);
+    cr_assert_eq(dcsr_i_cuda_where(device, there), DCSR_CUDA_ON_DEVICE);
+    TEST_OK(dcsr_vector_get_values_on_device(x, &again));
+    cr_assert_eq(again, there, "nothing is copied");
+    for (int i = 0; i < SIZE; i++) sent[i] = i;
+    dcsr_i_cuda_copy(stream, there, sent, sizeof sent);
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
+    cr_assert(element(x, 7, &stored) == 7 && stored && !dcsr_i_vector_is_ahead(x));
+    TEST_OK(dcsr_vector_get_values(x, (void **)&here));
+    here[7] = 70; /* which the device has not */
+    TEST_OK(dcsr_vector_get_values_on_device(x, &there));
+    dcsr_i_cuda_copy(stream, sent, there, sizeof sent);
+    TEST_OK(dcsr_i_cuda_wait(stream, "a test"));
+    cr_assert(sent[7] == 70 && sent[8] == 8);
+    TEST_OK(dcsr_vector_get_values_on_device(empty, &there));
+    dcsr_vector_destroy(x);
+    dcsr_vector_destroy(empty);
+    close_device();
+}
+
 /* The form is decided by how many elements there are, and made when it is asked for. */
 Test(vector_moves_device, forms_follow_the_number_of_elements)
 {

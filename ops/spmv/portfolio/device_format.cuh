@@ -1,0 +1,136 @@
+/* device_format.cuh: what the kernels of the portfolio on a device share (internal; for .cu files here). */
+#ifndef DCSR_DEVICE_FORMAT_CUH
+#define DCSR_DEVICE_FORMAT_CUH
+
+#include "ops/spmv/portfolio/device_format.h"
+#include "ops/spmv/product.cuh"
+
+namespace dcsr_portfolio
+{
+using namespace dcsr_row_sums;
+
+/* Calls what(Kind()) (spmv_rows.cuh) for the types that formats serve. */
+template <class What> void with_kind(uint32_t type, What what)
+{
+    switch (type) {
+    case DCSR_PATTERN:
+        return what(dcsr_i_cuda_ones());
+    case DCSR_INT32:
+    case DCSR_UINT32:
+        return what(dcsr_i_cuda_numbers<uint32_t, uint32_t>());
+    case DCSR_INT64:
+    case DCSR_UINT64:
+        return what(dcsr_i_cuda_numbers<uint64_t, uint64_t>());
+    case DCSR_FP32:
+        return what(dcsr_i_cuda_reals<float>());
+    default:
+        return what(dcsr_i_cuda_reals<double>());
+    }
+}
+
+/* Calls what(lanes) with the number of lanes, a power of two up to 32, as a type. */
+template <class What> void with_lane_count(uint32_t lanes, What what)
+{
+    switch (lanes) {
+    case 1:
+        return what(std::integral_constant<int, 1>());
+    case 2:
+        return what(std::integral_constant<int, 2>());
+    case 4:
+        return what(std::integral_constant<int, 4>());
+    case 8:
+        return what(std::integral_constant<int, 8>());
+    case 16:
+        return what(std::integral_constant<int, 16>());
+    default:
+        return what(std::integral_constant<int, 32>());
+    }
+}
+
+template <class T> T *array_of(const dcsr_i_spmv_format *format, int array)
+{
+    return (T *)format->array[array].at;
+}
+
+/* The product over the columns and values in two arrays of a format. */
+template <class Kind>
+product<Kind> product_of(const dcsr_i_spmv_put *put, const dcsr_i_spmv_format *format, int columns,
+                         int values)
+{
+    typedef typename Kind::element element;
+    return {(element *)put->y, (const element *)put->x, array_of<const element>(format, values),
+            array_of<const uint32_t>(format, columns)};
+}
+
+/* Puts a kernel onto the product's stream, with threads for `work` items, or a block of exactly `threads` for each. */
+template <class... P, class... A>
+void put_threads(const dcsr_i_spmv_put *put, void (*kernel)(P...), uint64_t work, A... arguments)
+{
+    constexpr dcsr_i_cuda_policy policy = {256, 1};
+    if (!work) return;
+    simt::launch(kernel, dim3(dcsr_i_cuda_blocks(put->stream, work, policy)),
+                 dim3(dcsr_i_cuda_threads(policy)), 0, (cudaStream_t)put->on, arguments...);
+    dcsr_i_cuda_launched(put->stream);
+}
+template <class... P, class... A>
+void put_blocks(const dcsr_i_spmv_put *put, void (*kernel)(P...), uint64_t blocks, int threads,
+                A... arguments)
+{
+    if (!blocks) return;
+    simt::launch(kernel, dim3(dcsr_i_cuda_blocks(put->stream, blocks, {1, 1})), dim3((unsigned)threads), 0,
+                 (cudaStream_t)put->on, arguments...);
+    dcsr_i_cuda_launched(put->stream);
+}
+inline void put_zeros(const dcsr_i_spmv_put *put, void *at, uint64_t bytes)
+{
+    if (bytes) dcsr_i_cuda_note(put->stream, cudaMemsetAsync(at, 0, bytes, (cudaStream_t)put->on));
+}
+
+template <class T> __global__ void narrow(const T *from, uint32_t *to, uint64_t n)
+{
+    for (uint64_t i = dcsr_i_cuda_first(); i < n; i += dcsr_i_cuda_step()) to[i] = (uint32_t)from[i];
+}
+
+/* ---- Strips: places of rows, in slices of 32 rows that read in order ---- */
+
+enum { SLICE = 32 };
+inline uint64_t slices_of(const dcsr_i_spmv_format *format)
+{
+    return (format->rows + SLICE - 1) / SLICE;
+}
+
+/* Where position p of a row stands. */
+struct strips {
+    const uint32_t *start; /* of each slice, in slices of a place to each row; NULL: all are of one width */
+    uint64_t width;        /* then */
+
+    __device__ uint64_t begin(uint64_t slice) const
+    {
+        return (start ? start[slice] : slice * width) * (uint64_t)SLICE;
+    }
+    __device__ uint64_t width_of(uint64_t slice) const
+    {
+        return start ? start[slice + 1] - start[slice] : width;
+    }
+};
+
+/* ---- Sums that go on from tile to tile ---- */
+
+/* Tile k of the work ends within row key(k), of which it has carry[k]. Adds to each row what its tiles have, one after
+ * the other in a fixed order: by a warp for the first of them. A row that is none (`rows`) has nothing. */
+template <class Kind, class Key>
+__global__ void add_carries(typename Kind::element *y, uint64_t rows, const typename Kind::sum *carry,
+                            uint64_t tiles, Key key)
+{
+    for (uint64_t k = dcsr_i_cuda_first_warp(); k < tiles; k += dcsr_i_cuda_warp_step()) {
+        const uint32_t row = key(k);
+        if (row >= rows || (k && key(k - 1) == row)) continue;
+        typename Kind::sum sum = 0;
+        for (uint64_t j = k + dcsr_i_cuda_lane(); j < tiles && key(j) == row; j += 32) sum += carry[j];
+        sum = dcsr_i_cuda_warp_sum(sum);
+        if (dcsr_i_cuda_lane() == 0) y[row] = (typename Kind::element)(y[row] + sum);
+    }
+}
+} // namespace dcsr_portfolio
+
+#endif
