@@ -63,14 +63,15 @@ void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_ma
         *format = chunks;                                                                                        \
         return status;                                                                                           \
     }                                                                                                            \
+    static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                                        \
+    {                                                                                                            \
+        dcsr_i_spmv_chunks_discard(format, A);                                                                   \
+    }/* Likewise. */
+#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                                        \
     static dcsr_status refresh_##name(void **format, const dcsr_i_spmv_matrix *A,                                \
                                       const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)          \
     {                                                                                                            \
         (void)before;                                                                                            \
         return dcsr_i_spmv_chunks_refresh(*format, kernel, A, common, changed);                                  \
-    }                                                                                                            \
-    static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                                        \
-    {                                                                                                            \
-        dcsr_i_spmv_chunks_discard(format, A);                                                                   \
     }
 #endif

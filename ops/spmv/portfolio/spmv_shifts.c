@@ -226,6 +226,7 @@ static const dcsr_i_spmv_chunked chunked = {.rows = CHUNK_ROWS,
                                             .measure = measure_chunk,
                                             .fill = fill_chunk};
 DCSR_I_SPMV_CHUNKED_CALLS(shifts, &chunked, NULL)
+DCSR_I_SPMV_CHUNKED_REFRESH(shifts, &chunked, NULL)
 
 const dcsr_i_spmv_kernel dcsr_i_spmv_shifts = {
     .public = {"shifts", "rows that are shifts of one another share their columns, and values that repeat"},
