@@ -52,6 +52,8 @@ void dcsr_i_spmv_limit_level(dcsr_i_spmv_level most);
         {SPMV_PORTABLE_INSTANCES(function)}                         \
     }
 #endif
+/* Of portable code alone. */
+#define SPMV_INSTANCES_PORTABLE(function) {{SPMV_PORTABLE_INSTANCES(function)}}
 /* The one to call. */
 #define SPMV_INSTANCE(table, type)                                                             \
     (table[dcsr_i_spmv_level_now()][type] ? table[dcsr_i_spmv_level_now()][type] : table[0][type])

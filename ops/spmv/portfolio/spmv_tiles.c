@@ -228,20 +228,15 @@ static dcsr_status build(void **format, const dcsr_i_spmv_matrix *A)
 /* to[k] = x[order[k]] */
 static void copy_hot(void *to, const void *x, const uint32_t *order, uint64_t n, size_t size, int threads)
 {
-#define COPY(TYPE)                                                                                 \
-    case sizeof(TYPE):                                                                             \
-        _Pragma("omp parallel for schedule(static) num_threads(threads) if (threads > 1)") for (   \
-            uint64_t k = 0; k < n; k++)((TYPE *)to)[k] = ((const TYPE *)x)[order[k]];               \
-        break;
-    switch (size) {
-        COPY(uint8_t)
-        COPY(uint16_t)
-        COPY(uint32_t)
-        COPY(uint64_t)
-    default:
-        break;
+    char *copy = to;
+    const char *from = x;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (uint64_t k = 0; k < n; k++) {
+        if (size == sizeof(uint64_t)) /* what most have, in one move */
+            memcpy(copy + k * sizeof(uint64_t), from + order[k] * sizeof(uint64_t), sizeof(uint64_t));
+        else
+            memcpy(copy + k * size, from + order[k] * size, size);
     }
-#undef COPY
 }
 
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format)
