@@ -8,8 +8,8 @@
  *      x            order[0] order[1] ...           copied: tile 0, of 65536 columns | tile 1 | ...
  *      chunk        slices that read tile 0 | slices that read tile 1 | ... | slices that read x itself
  *
- * Within a tile a column takes 16 bits. A tile is made as long as it has an entry for each row; columns that few rows
- * have stay where they are. */
+ * Within a tile a column takes 16 bits. A tile is made as long as it has an entry for each row, and for each element of x
+ * that is copied; columns that few rows have stay where they are. */
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/sort.h"
 #include "ops/spmv/portfolio/slices.h"
@@ -62,7 +62,7 @@ static void choose_tiles(tile_columns *t, const uint64_t *sorted, const dcsr_i_s
         const uint64_t end = cols - t->hot < TILE ? cols : t->hot + TILE;
         uint64_t entries = 0;
         for (uint64_t k = t->hot; k < end; k++) entries += sorted[cols - 1 - k] >> 32;
-        pays = entries >= A->info.rows;
+        pays = entries >= A->info.rows && entries >= end - t->hot;
         for (uint64_t k = t->hot; pays && k < end; k++) {
             t->order[k] = (uint32_t)sorted[cols - 1 - k];
             t->rank[t->order[k]] = (uint32_t)k;
