@@ -2,11 +2,11 @@
 #include "ops/spmv/portfolio/kinds.h"
 #include <stdatomic.h>
 
-static _Atomic(dcsr_i_spmv_level) most = DCSR_I_SPMV_LEVELS - 1;
+static atomic_int asked = -1; /* by a test; -1: whatever is best */
 
-void dcsr_i_spmv_limit_level(dcsr_i_spmv_level level)
+void dcsr_i_spmv_ask_for_level(int level)
 {
-    most = level;
+    asked = level;
 }
 
 static dcsr_i_spmv_level of_processor(void)
@@ -23,6 +23,15 @@ static dcsr_i_spmv_level of_processor(void)
 
 dcsr_i_spmv_level dcsr_i_spmv_level_now(void)
 {
-    const dcsr_i_spmv_level level = of_processor(), limit = most;
-    return level < limit ? level : limit;
+    const dcsr_i_spmv_level level = of_processor();
+    const int test = asked;
+    return test >= 0 && test < (int)level ? (dcsr_i_spmv_level)test : level;
+}
+
+dcsr_i_spmv_level dcsr_i_spmv_level_to_gather(void)
+{
+#ifdef DCSR_I_SPMV_X86
+    if (asked < 0 && !__builtin_cpu_is("intel")) return DCSR_I_SPMV_PORTABLE;
+#endif
+    return dcsr_i_spmv_level_now();
 }

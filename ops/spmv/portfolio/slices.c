@@ -3,7 +3,12 @@
 #include "ops/spmv/portfolio/kinds.h"
 #include <string.h>
 
-enum { ROWS = DCSR_I_SLICE_ROWS, PART = DCSR_I_SLICE_PART, TILE = DCSR_I_SLICE_TILE, CHUNK = DCSR_I_SLICE_CHUNK };
+enum {
+    ROWS = DCSR_I_SLICE_ROWS,
+    PART = DCSR_I_SLICE_PART,
+    TILE = DCSR_I_SLICE_TILE,
+    CHUNK = DCSR_I_SLICE_CHUNK
+};
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -61,7 +66,8 @@ static dcsr_i_slice slice_of(const dcsr_i_slice_part *parts, uint64_t count, uin
 dcsr_i_slice_block dcsr_i_slice_measure(const dcsr_i_slice_part *parts, uint64_t count, uint64_t least,
                                         uint64_t rest, size_t size, bool narrow)
 {
-    dcsr_i_slice_block block = {.slices = (count + ROWS - 1) / ROWS, .rest = rest, .least = least, .narrow = narrow};
+    dcsr_i_slice_block block = {
+        .slices = (count + ROWS - 1) / ROWS, .rest = rest, .least = least, .narrow = narrow};
     for (uint64_t s = 0; s < block.slices; s++)
         block.entries += (uint64_t)slice_of(parts, count, s, least).steps * ROWS;
     const dcsr_i_slice_arrays a = dcsr_i_slice_arrays_of(&block, size);
@@ -145,12 +151,13 @@ static slice_function *const functions[DCSR_I_SPMV_LEVELS][DCSR_TYPE_COUNT] = SP
 dcsr_status dcsr_i_slice_run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,
                              const dcsr_i_spmv_chunks *chunks, const void *tiles)
 {
-    slice_function *function = SPMV_INSTANCE(functions, A->info.type);
+    slice_function *function = SPMV_INSTANCE(functions, dcsr_i_spmv_level_to_gather(), A->info.type);
     const size_t size = dcsr_type_size(A->vector_type);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(product->threads) if (product->threads > 1)
     for (uint64_t c = 0; c < chunks->count; c++) {
         const uint64_t first = c * CHUNK, left = A->info.rows - first;
-        function((char *)product->y + first * size, left < CHUNK ? left : CHUNK, chunks->chunk[c], product->x, tiles);
+        function((char *)product->y + first * size, left < CHUNK ? left : CHUNK, chunks->chunk[c], product->x,
+                 tiles);
     }
     return DCSR_OK;
 }

@@ -4,14 +4,14 @@
  *      columns    c0 of r0 .. r7 | c1 of r0 .. r7 | ...     as many steps as the longest of them has entries
  *      values     likewise
  *
- * What stands in a slice is a **part**: a row, or up to 512 entries of a longer one, so that lanes have much the same to
- * do however long rows are. A **block** is slices that read the same x, and entries left over, one by one; a chunk has
- * some blocks, of which each adds to its rows of y. Places behind the end of a part hold nothing that is read into a
- * sum. */
+ * What stands in a slice is a **part**: a row, or up to 512 entries of a longer one, so that lanes have much the same
+ * to do however long rows are. A **block** is slices that read the same x, and entries left over, one by one; a chunk
+ * has some blocks, of which each adds to its rows of y. Places behind the end of a part hold nothing that is read into
+ * a sum. */
 #ifndef DCSR_SPMV_SLICES_H
 #define DCSR_SPMV_SLICES_H
 
-#include "ops/spmv/portfolio/chunks.h"
+#include "ops/spmv/portfolio/row_chunks.h"
 
 enum {
     DCSR_I_SLICE_ROWS = 8,
@@ -21,16 +21,17 @@ enum {
 };
 
 typedef struct dcsr_i_slice {
-    uint64_t begin; /* of its first step, in entries */
+    uint64_t begin;         /* of its first step, in entries */
     uint32_t steps, common; /* of the longest part; of the shortest */
     uint16_t rows[DCSR_I_SLICE_ROWS], lengths[DCSR_I_SLICE_ROWS];
 } dcsr_i_slice;
 
 /* Slices, values, columns, and the values, columns and rows of the rest follow, each aligned to 8 bytes. */
 typedef struct dcsr_i_slice_block {
-    uint64_t slices, entries, rest, bytes; /* entries with those behind the end of parts; bytes of the block */
-    uint64_t least;                        /* steps of a slice */
-    bool narrow;                           /* columns have 16 bits and are numbers within a tile of x */
+    uint64_t slices, entries, rest,
+        bytes;      /* entries with those behind the end of parts; bytes of the block */
+    uint64_t least; /* steps of a slice */
+    bool narrow;    /* columns have 16 bits and are numbers within a tile of x */
 } dcsr_i_slice_block;
 
 /* A chunk: this and its blocks. */
@@ -63,13 +64,14 @@ typedef struct dcsr_i_slice_work {
     dcsr_i_slice_part parts[]; /* twice as many as there may be parts */
 } dcsr_i_slice_work;
 /* Cuts rows, in their order or longest first, and measures the chunk. */
-uint64_t dcsr_i_slice_measure_chunk(const dcsr_i_spmv_chunk *chunk, uint64_t width, uint64_t least, bool sorted);
+uint64_t dcsr_i_slice_measure_chunk(const dcsr_i_spmv_chunk *chunk, uint64_t width, uint64_t least,
+                                    bool sorted);
 void dcsr_i_slice_fill_chunk(void *memory, const dcsr_i_spmv_chunk *chunk);
 /* How such a kernel is chunked. */
-#define DCSR_I_SLICED(MEASURE)                                                                            \
-    {                                                                                                     \
-        .rows = DCSR_I_SLICE_CHUNK, .work_row = 2 * sizeof(dcsr_i_slice_part) + 1, .work_entry = 1,       \
-        .measure = (MEASURE), .fill = dcsr_i_slice_fill_chunk                                             \
+#define DCSR_I_SLICED(MEASURE)                                                                      \
+    {                                                                                               \
+        .rows = DCSR_I_SLICE_CHUNK, .work_row = 2 * sizeof(dcsr_i_slice_part) + 1, .work_entry = 1, \
+        .measure = (MEASURE), .fill = dcsr_i_slice_fill_chunk                                       \
     }
 
 /* Where the arrays of a block are. */

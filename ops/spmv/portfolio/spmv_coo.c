@@ -1,5 +1,5 @@
-/* spmv_coo.c: the kernel `coo`: a row, a column and a value for each entry, in equal shares for threads; the products of
- * a row are added as one segment. */
+/* spmv_coo.c: the kernel `coo`: a row, a column and a value for each entry, in equal shares for threads; the products
+ * of a row are added as one segment. */
 #include "dcsr/base/alloc.h"
 #include "ops/spmv/portfolio/carries.h"
 #include "ops/spmv/portfolio/kinds.h"
@@ -25,7 +25,8 @@ static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_mat
 {
     const coo_format *f = format;
     const size_t size = dcsr_type_size(A->vector_type);
-    const uint64_t pieces = (uint64_t)dcsr_i_spmv_pieces(product->threads), nnz = A->info.nnz, rows = A->info.rows;
+    const uint64_t pieces = (uint64_t)dcsr_i_spmv_pieces(product->threads), nnz = A->info.nnz,
+                   rows = A->info.rows;
     dcsr_i_spmv_carry carries[DCSR_I_SPMV_PIECES];
 #pragma omp parallel num_threads((int)pieces) if (pieces > 1)
     {

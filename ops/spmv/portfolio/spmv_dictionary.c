@@ -1,10 +1,10 @@
 /* spmv_dictionary.c: the kernel `dictionary`: fewer bytes an entry.
  *
  * In a chunk of rows whose columns span no more than 65536, a column is kept as its difference to the least of them, in
- * 16 bits. Values of which a chunk has few are kept once, in the chunk's dictionary, and entries have **codes**: of 8 bits
- * for up to 256 values, of 16 for up to 65536, none at all for a single one. Values of which there are too many to gain by
- * it stay as they are. */
-#include "ops/spmv/portfolio/chunks.h"
+ * 16 bits. Values of which a chunk has few are kept once, in the chunk's dictionary, and entries have **codes**: of 8
+ * bits for up to 256 values, of 16 for up to 65536, none at all for a single one. Values of which there are too many to
+ * gain by it stay as they are. */
+#include "ops/spmv/portfolio/row_chunks.h"
 #include "ops/spmv/portfolio/kinds.h"
 #include <string.h>
 
@@ -99,7 +99,8 @@ static void code_values(coded_work *w, const dcsr_i_spmv_chunk *c)
         few = give_code(w, e, value);
     }
     w->head.coding = w->head.values <= 1 ? NO_CODES : w->head.values <= UINT8_MAX + 1 ? CODES_8 : CODES_16;
-    if (few && w->head.values * c->size + w->head.entries * code_bytes[w->head.coding] <= w->head.entries * c->size)
+    if (few &&
+        w->head.values * c->size + w->head.entries * code_bytes[w->head.coding] <= w->head.entries * c->size)
         return;
     w->head.coding = PLAIN;
     w->head.values = w->head.entries;
@@ -141,7 +142,8 @@ static void fill_chunk(void *memory, const dcsr_i_spmv_chunk *c)
         memcpy(a.values, c->values, w->head.entries * c->size);
         return;
     }
-    for (uint64_t v = 0; v < w->head.values; v++) memcpy((char *)a.values + v * c->size, &w->values[v], c->size);
+    for (uint64_t v = 0; v < w->head.values; v++)
+        memcpy((char *)a.values + v * c->size, &w->values[v], c->size);
 }
 
 static const dcsr_i_spmv_chunked chunked = {.rows = CHUNK_ROWS,

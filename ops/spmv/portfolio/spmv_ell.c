@@ -5,7 +5,8 @@ enum { MOST_ROOM = 3 };
 
 static const char *refuses(const dcsr_i_spmv_matrix *A)
 {
-    if (A->info.max_row > DCSR_I_SLICE_PART) return "gives each row the room of the longest, which has more than 512 entries";
+    if (A->info.max_row > DCSR_I_SLICE_PART)
+        return "gives each row the room of the longest, which has more than 512 entries";
     if (A->info.max_row * A->info.rows > MOST_ROOM * A->info.nnz + DCSR_I_SLICE_CHUNK)
         return "gives each row the room of the longest: more than three places an entry";
     return NULL;

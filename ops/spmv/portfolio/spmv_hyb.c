@@ -9,7 +9,8 @@ static uint64_t best_width(const dcsr_i_spmv_chunk *c)
                   single = (int64_t)(sizeof(uint32_t) + sizeof(uint16_t) + c->size);
     int64_t slices[DCSR_I_SLICE_PART + 2] = {0}, rows[DCSR_I_SLICE_PART + 2] = {0};
     for (uint64_t r = 0, longest = 0; r < c->rows; r++) {
-        const uint64_t n = c->begin[r + 1] - c->begin[r], length = n < DCSR_I_SLICE_PART ? n : DCSR_I_SLICE_PART;
+        const uint64_t n = c->begin[r + 1] - c->begin[r],
+                       length = n < DCSR_I_SLICE_PART ? n : DCSR_I_SLICE_PART;
         longest = r % DCSR_I_SLICE_ROWS && longest > length ? longest : length;
         rows[length]++;
         if (r % DCSR_I_SLICE_ROWS == DCSR_I_SLICE_ROWS - 1 || r + 1 == c->rows) slices[longest]++;

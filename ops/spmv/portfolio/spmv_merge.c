@@ -1,8 +1,8 @@
 /* spmv_merge.c: the kernel `merge`: merge path (Merrill and Garland 2016) over the format of `csr`.
  *
- * Going through a matrix is merging the ends of its rows with the numbers of its entries: rows + entries steps, of which
- * each thread takes the same number, whether they lie in one long row or in rows that are empty. Where a share begins is
- * found by bisection along its diagonal. */
+ * Going through a matrix is merging the ends of its rows with the numbers of its entries: rows + entries steps, of
+ * which each thread takes the same number, whether they lie in one long row or in rows that are empty. Where a share
+ * begins is found by bisection along its diagonal. */
 #include "ops/spmv/portfolio/carries.h"
 #include "ops/spmv/portfolio/kinds.h"
 #include "ops/spmv/portfolio/portfolio.h"

@@ -10,7 +10,7 @@
  *
  * Neighbours in a vector of rows read neighbours in x, so nothing is gathered. A chunk has its own programs: it can be
  * made anew alone. */
-#include "ops/spmv/portfolio/chunks.h"
+#include "ops/spmv/portfolio/row_chunks.h"
 #include "ops/spmv/portfolio/kinds.h"
 #include <string.h>
 
@@ -68,7 +68,7 @@ static shift_function *const functions[DCSR_I_SPMV_LEVELS][DCSR_TYPE_COUNT] = SP
 static dcsr_status run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A, const void *format)
 {
     const dcsr_i_spmv_chunks *f = format;
-    shift_function *function = SPMV_INSTANCE(functions, A->info.type);
+    shift_function *function = SPMV_INSTANCE(functions, dcsr_i_spmv_level_now(), A->info.type);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(product->threads) if (product->threads > 1)
     for (uint64_t c = 0; c < f->count; c++) function(product->y, f->chunk[c], c * CHUNK_ROWS, product->x);
     return DCSR_OK;
@@ -87,7 +87,8 @@ typedef struct shift_work {
     shift_chunk head;
     shift_run runs[CHUNK_ROWS];
     shift_sample samples[CHUNK_ROWS];
-    uint32_t table[2 * CHUNK_ROWS]; /* of programs by what they hold: open addressing; their number + 1, or 0 */
+    uint32_t
+        table[2 * CHUNK_ROWS]; /* of programs by what they hold: open addressing; their number + 1, or 0 */
 } shift_work;
 
 static bool same_columns(const dcsr_i_spmv_chunk *c, uint64_t left, uint64_t right)
@@ -130,7 +131,8 @@ static uint32_t program_of(const dcsr_i_spmv_chunk *c, shift_work *w, uint64_t r
     for (; w->table[at]; at = (at + 1) % (2 * CHUNK_ROWS)) {
         const uint32_t known = w->table[at] - 1;
         const shift_sample *s = &w->samples[known];
-        if (s->constant == constant && same_columns(c, s->row, row) && (!constant || same_values(c, s->row, row)))
+        if (s->constant == constant && same_columns(c, s->row, row) &&
+            (!constant || same_values(c, s->row, row)))
             return known;
     }
     const uint32_t program = (uint32_t)w->head.programs++;
@@ -184,12 +186,13 @@ static void copy_value(void *values, uint64_t to, const dcsr_i_spmv_chunk *c, ui
 /* The values of a run of rows that differ in them. */
 static void fill_values(void *values, const shift_run *run, const dcsr_i_spmv_chunk *c)
 {
-    const uint64_t lanes = VECTOR / c->size, from = c->begin[run->first],
-                   n = c->begin[run->first + 1] - from, grouped = run->rows / lanes * lanes;
+    const uint64_t lanes = VECTOR / c->size, from = c->begin[run->first], n = c->begin[run->first + 1] - from,
+                   grouped = run->rows / lanes * lanes;
     uint64_t to = run->values;
     for (uint64_t r = 0; r < grouped; r += lanes)
         for (uint64_t k = 0; k < n; k++)
-            for (uint64_t lane = 0; lane < lanes; lane++) copy_value(values, to++, c, from + (r + lane) * n + k);
+            for (uint64_t lane = 0; lane < lanes; lane++)
+                copy_value(values, to++, c, from + (r + lane) * n + k);
     memcpy((char *)values + to * c->size, c->values + (from + grouped * n) * c->size,
            (run->rows - grouped) * n * c->size);
 }

@@ -1,15 +1,15 @@
 /* spmv_tiles.c: the kernel `tiles`: the columns that most entries are in come first, in tiles that the second-level
  * cache holds.
  *
- * In graphs few vertices have most of the edges, but their numbers are anywhere: a line of the cache that is read for one
- * of their elements of x has seven others beside it that nobody wants. So columns are put in order of their entries, and
- * of the first ones x is copied for each product:
+ * In graphs few vertices have most of the edges, but their numbers are anywhere: a line of the cache that is read for
+ * one of their elements of x has seven others beside it that nobody wants. So columns are put in order of their
+ * entries, and of the first ones x is copied for each product:
  *
  *      x            order[0] order[1] ...           copied: tile 0, of 65536 columns | tile 1 | ...
  *      chunk        slices that read tile 0 | slices that read tile 1 | ... | slices that read x itself
  *
- * Within a tile a column takes 16 bits. A tile is made as long as it has an entry for each row, and for each element of x
- * that is copied; columns that few rows have stay where they are. */
+ * Within a tile a column takes 16 bits. A tile is made as long as it has an entry for each row, and for each element of
+ * x that is copied; columns that few rows have stay where they are. */
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/sort.h"
 #include "ops/spmv/portfolio/slices.h"
@@ -132,7 +132,8 @@ static void order_row(const tile_work *w, const dcsr_i_spmv_chunk *c, uint64_t r
 }
 
 /* Parts of a tile, or of what is in none. */
-static uint64_t cut_tile(dcsr_i_slice_part *parts, uint64_t tile, const tile_work *w, const dcsr_i_spmv_chunk *c)
+static uint64_t cut_tile(dcsr_i_slice_part *parts, uint64_t tile, const tile_work *w,
+                         const dcsr_i_spmv_chunk *c)
 {
     const uint64_t tiles = ((const tile_columns *)c->common)->tiles;
     uint64_t count = 0;
@@ -174,12 +175,12 @@ static void fill_chunk(void *memory, const dcsr_i_spmv_chunk *c)
     }
 }
 
-static const dcsr_i_spmv_chunked chunked = {
-    .rows = DCSR_I_SLICE_CHUNK,
-    .work_row = sizeof(uint64_t[MOST_TILES]) + (MOST_TILES + 2) * sizeof(dcsr_i_slice_part) + 1,
-    .work_entry = sizeof(uint64_t) + sizeof(uint32_t) + 1,
-    .measure = measure_chunk,
-    .fill = fill_chunk};
+static const dcsr_i_spmv_chunked chunked = {.rows = DCSR_I_SLICE_CHUNK,
+                                            .work_row = sizeof(uint64_t[MOST_TILES]) +
+                                                        (MOST_TILES + 2) * sizeof(dcsr_i_slice_part) + 1,
+                                            .work_entry = sizeof(uint64_t) + sizeof(uint32_t) + 1,
+                                            .measure = measure_chunk,
+                                            .fill = fill_chunk};
 
 /* ---- The format ---- */
 

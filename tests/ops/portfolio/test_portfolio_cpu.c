@@ -1,7 +1,7 @@
 /* test_portfolio_cpu.c: the portfolio's kernels on the cpu where their formats have cases of their own: stencils with
- * values that repeat and others, long rows, columns far apart, hot columns; for each level of instructions the processor
- * has and several numbers of threads. Elements of x that no row reads are not numbers, so that what stands behind the end
- * of a row never gets into a sum. */
+ * values that repeat and others, long rows, columns far apart, hot columns; for each level of instructions that the
+ * processor has and several numbers of threads. Elements of x that no row reads are not numbers, so that what stands
+ * behind the end of a row never gets into a sum. */
 #include "ops/spmv/portfolio/kinds.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include "tests/support/support.h"
@@ -43,7 +43,8 @@ static void make_grid(entries *e, test_random *random, uint64_t values)
             const int64_t j = (int64_t)i + shift[k];
             if (j < 0 || j >= (int64_t)e->rows || (k % 2 && i / SIDE != (uint64_t)j / SIDE)) continue;
             const bool varied = values && (i / SIDE) % 3; /* some lines keep the stencil's */
-            add(e, i, (uint64_t)j + 1, varied ? (double)test_random_below(random, values) : 2.0 * (k == 2) - 1);
+            add(e, i, (uint64_t)j + 1,
+                varied ? (double)test_random_below(random, values) : 2.0 * (k == 2) - 1);
         }
 }
 
@@ -71,7 +72,8 @@ static void make_lengths(entries *e, test_random *random)
     for (uint64_t i = 0; i < e->rows; i++) {
         const uint64_t n = i % 997 == 5 ? 1800 : i % 7 == 3 ? 0 : test_random_below(random, 1 + i % 40);
         for (uint64_t k = 0; k < n; k++)
-            add(e, i, 1 + (k * (e->cols / (n + 1)) + test_random_below(random, e->cols / (n + 1))) % (e->cols - 1),
+            add(e, i,
+                1 + (k * (e->cols / (n + 1)) + test_random_below(random, e->cols / (n + 1))) % (e->cols - 1),
                 (double)test_random_below(random, 5) - 2);
     }
 }
@@ -138,8 +140,8 @@ typedef struct problem {
     double *expected;
 } problem;
 
-/* x_j = j mod 5 - 2 where a row reads it; else not a number, or as far from one as the type has. The sums are of the rows
- * that the view shows, in which an entry that was inserted twice is once. */
+/* x_j = j mod 5 - 2 where a row reads it; else not a number, or as far from one as the type has. The sums are of the
+ * rows that the view shows, in which an entry that was inserted twice is once. */
 static problem pose(const char *name, dcsr_type type, dcsr_view *view, const entries *e)
 {
     problem p = {name, type, type == DCSR_PATTERN ? DCSR_FP64 : type, e->rows, NULL, NULL};
@@ -159,7 +161,8 @@ static problem pose(const char *name, dcsr_type type, dcsr_view *view, const ent
                 const double x = (double)(col % 5) - 2;
                 const size_t stored = dcsr_type_size(type);
                 test_encode(p.vector, x, (char *)p.x + col * size);
-                p.expected[i] += x * (stored ? test_decode(type, (const char *)pieces[k].values + at * stored) : 1);
+                p.expected[i] +=
+                    x * (stored ? test_decode(type, (const char *)pieces[k].values + at * stored) : 1);
             }
     }
     return p;
@@ -178,8 +181,8 @@ static void check_run(const problem *p, const dcsr_i_spmv_kernel *kernel, const 
               p->name, threads);
     for (uint64_t i = 0; i < p->rows; i++)
         cr_assert(test_decode(p->vector, y + i * size) == p->expected[i],
-                  "%s, %s, type %d, level %d, %d threads: y[%llu] is %g, not %g", kernel->public.name, p->name,
-                  (int)p->type, (int)dcsr_i_spmv_level_now(), threads, (unsigned long long)i,
+                  "%s, %s, type %d, level %d, %d threads: y[%llu] is %g, not %g", kernel->public.name,
+                  p->name, (int)p->type, (int)dcsr_i_spmv_level_now(), threads, (unsigned long long)i,
                   test_decode(p->vector, y + i * size), p->expected[i]);
     free(y);
 }
@@ -196,14 +199,14 @@ static void check_kernels(const problem *p, dcsr_view *view)
         if (kernel->refuses && kernel->refuses(&A)) continue;
         if (kernel->build) TEST_OK(kernel->build(&format, &A));
         for (int level = 0; level < DCSR_I_SPMV_LEVELS; level++) {
-            dcsr_i_spmv_limit_level((dcsr_i_spmv_level)level);
+            dcsr_i_spmv_ask_for_level(level);
             if ((int)dcsr_i_spmv_level_now() < level) continue; /* the processor has not got it */
             for (size_t t = 0; t < sizeof threads / sizeof *threads; t++)
                 check_run(p, kernel, &A, format, threads[t]);
         }
         if (kernel->build) kernel->discard(format, &A);
     }
-    dcsr_i_spmv_limit_level(DCSR_I_SPMV_LEVELS - 1);
+    dcsr_i_spmv_ask_for_level(-1);
 }
 
 Test(portfolio_cpu, formats_have_their_cases)
@@ -248,7 +251,7 @@ Test(portfolio_cpu, formats_take_few_bytes)
         const char *kernel;
         double of_csr; /* at most */
     } cases[] = {{0, "shifts", 0.05}, {0, "dictionary", 0.4}, {1, "dictionary", 0.4}, {2, "dictionary", 0.4},
-                 {3, "shifts", 0.75}, {4, "sell", 1.1},      {4, "hyb", 1.4}};
+                 {3, "shifts", 0.75}, {4, "sell", 1.1},       {4, "hyb", 1.4}};
     dcsr_context *context = test_context(1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         entries e;
@@ -258,8 +261,8 @@ Test(portfolio_cpu, formats_take_few_bytes)
         dcsr_matrix *matrix = make_matrix(context, DCSR_FP64, &e);
         TEST_OK(dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0));
         const double taken = (double)bytes_of(cases[k].kernel, view) / (double)bytes_of("csr", view);
-        cr_assert_leq(taken, cases[k].of_csr, "%s, %s: %g of csr", cases[k].kernel, matrices[cases[k].matrix].name,
-                      taken);
+        cr_assert_leq(taken, cases[k].of_csr, "%s, %s: %g of csr", cases[k].kernel,
+                      matrices[cases[k].matrix].name, taken);
         dcsr_view_destroy(view);
         dcsr_matrix_destroy(matrix);
         release(&e);

@@ -1,5 +1,5 @@
-/* chunks.c: formats that are made of chunks of rows, each by itself. */
-#include "ops/spmv/portfolio/chunks.h"
+/* row_chunks.c: formats that are made of chunks of rows, each by itself. */
+#include "ops/spmv/portfolio/row_chunks.h"
 #include "dcsr/base/alloc.h"
 #include "dcsr/base/error.h"
 #include <omp.h>
@@ -74,8 +74,8 @@ static void sort_row(uint32_t *columns, char *values, size_t size, uint64_t n)
     }
 }
 
-static dcsr_i_spmv_chunk read_chunk(const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A, uint64_t c,
-                                    char *memory, const room *r, const void *common)
+static dcsr_i_spmv_chunk read_chunk(const dcsr_i_spmv_chunked *kernel, const dcsr_i_spmv_matrix *A,
+                                    uint64_t c, char *memory, const room *r, const void *common)
 {
     dcsr_i_spmv_chunk chunk = {.first = c * kernel->rows,
                                .rows = rows_of_chunk(kernel, A, c),
@@ -127,8 +127,9 @@ static dcsr_status walk_chunks(walk *w)
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(+ : total) if (threads > 1)
     for (uint64_t k = 0; k < w->count; k++) {
         if (failed) continue;
-        const dcsr_i_spmv_chunk chunk = read_chunk(w->kernel, A, w->which ? w->which[k] : k,
-                                                   memory + (uint64_t)omp_get_thread_num() * r.all, &r, w->common);
+        const dcsr_i_spmv_chunk chunk =
+            read_chunk(w->kernel, A, w->which ? w->which[k] : k,
+                       memory + (uint64_t)omp_get_thread_num() * r.all, &r, w->common);
         const uint64_t bytes = w->kernel->measure(&chunk);
         total += bytes;
         if (!w->made) continue;

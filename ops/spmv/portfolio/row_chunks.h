@@ -1,4 +1,4 @@
-/* chunks.h: formats that are made of chunks of rows, each by itself (internal).
+/* row_chunks.h: formats that are made of chunks of rows, each by itself (internal).
  *
  *      format   chunk 0 | chunk 1 | ...        rows 0 .. R-1, R .. 2 R - 1, ...: one block of memory each
  *
@@ -51,27 +51,27 @@ dcsr_status dcsr_i_spmv_chunks_refresh(dcsr_i_spmv_chunks *chunks, const dcsr_i_
 void dcsr_i_spmv_chunks_discard(dcsr_i_spmv_chunks *chunks, const dcsr_i_spmv_matrix *A);
 
 /* A kernel's calls where all that its chunks share is constant. */
-#define DCSR_I_SPMV_CHUNKED_CALLS(name, kernel, common)                                                          \
-    static dcsr_status measure_##name(uint64_t *bytes, const dcsr_i_spmv_matrix *A)                              \
-    {                                                                                                            \
-        return dcsr_i_spmv_chunks_measure(bytes, kernel, A, common);                                             \
-    }                                                                                                            \
-    static dcsr_status build_##name(void **format, const dcsr_i_spmv_matrix *A)                                  \
-    {                                                                                                            \
-        dcsr_i_spmv_chunks *chunks;                                                                              \
-        const dcsr_status status = dcsr_i_spmv_chunks_build(&chunks, kernel, A, common);                         \
-        *format = chunks;                                                                                        \
-        return status;                                                                                           \
-    }                                                                                                            \
-    static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                                        \
-    {                                                                                                            \
-        dcsr_i_spmv_chunks_discard(format, A);                                                                   \
-    }/* Likewise. */
-#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                                        \
-    static dcsr_status refresh_##name(void **format, const dcsr_i_spmv_matrix *A,                                \
-                                      const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed)          \
-    {                                                                                                            \
-        (void)before;                                                                                            \
-        return dcsr_i_spmv_chunks_refresh(*format, kernel, A, common, changed);                                  \
+#define DCSR_I_SPMV_CHUNKED_CALLS(name, kernel, common)                                  \
+    static dcsr_status measure_##name(uint64_t *bytes, const dcsr_i_spmv_matrix *A)      \
+    {                                                                                    \
+        return dcsr_i_spmv_chunks_measure(bytes, kernel, A, common);                     \
+    }                                                                                    \
+    static dcsr_status build_##name(void **format, const dcsr_i_spmv_matrix *A)          \
+    {                                                                                    \
+        dcsr_i_spmv_chunks *chunks;                                                      \
+        const dcsr_status status = dcsr_i_spmv_chunks_build(&chunks, kernel, A, common); \
+        *format = chunks;                                                                \
+        return status;                                                                   \
+    }                                                                                    \
+    static void discard_##name(void *format, const dcsr_i_spmv_matrix *A)                \
+    {                                                                                    \
+        dcsr_i_spmv_chunks_discard(format, A);                                           \
+    } /* Likewise. */
+#define DCSR_I_SPMV_CHUNKED_REFRESH(name, kernel, common)                                               \
+    static dcsr_status refresh_##name(void **format, const dcsr_i_spmv_matrix *A,                       \
+                                      const dcsr_i_spmv_matrix *before, const dcsr_index_list *changed) \
+    {                                                                                                   \
+        (void)before;                                                                                   \
+        return dcsr_i_spmv_chunks_refresh(*format, kernel, A, common, changed);                         \
     }
 #endif
