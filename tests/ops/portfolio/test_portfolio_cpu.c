@@ -190,7 +190,7 @@ static void check_run(const problem *p, const dcsr_i_spmv_kernel *kernel, const 
 /* All kernels that can serve the matrix, at each level of instructions. */
 static void check_kernels(const problem *p, dcsr_view *view)
 {
-    static const int threads[] = {1, 2, 5};
+    static const int threads[] = {1, 2, 3};
     dcsr_i_spmv_matrix A;
     const dcsr_i_spmv_kernel *kernel;
     TEST_OK(dcsr_i_spmv_matrix_of(&A, view));
