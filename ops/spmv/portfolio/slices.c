@@ -1,6 +1,6 @@
 /* slices.c: rows in slices of eight, one a lane. */
 #include "ops/spmv/portfolio/slices.h"
-#include "ops/spmv/portfolio/kinds.h"
+#include "ops/spmv/portfolio/arithmetics.h"
 #include <string.h>
 
 enum {
@@ -145,7 +145,7 @@ void dcsr_i_slice_fill_chunk(void *memory, const dcsr_i_spmv_chunk *c)
 typedef void slice_function(void *y, uint64_t rows, const dcsr_i_slice_chunk *chunk, const void *x,
                             const void *tiles);
 #define SPMV_BODY "ops/spmv/portfolio/slices.inc"
-#include "ops/spmv/portfolio/kinds.inc"
+#include "ops/spmv/portfolio/arithmetics.inc"
 static slice_function *const functions[DCSR_I_SPMV_LEVELS][DCSR_TYPE_COUNT] = SPMV_INSTANCES(run_slices);
 
 dcsr_status dcsr_i_slice_run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,

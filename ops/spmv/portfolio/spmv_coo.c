@@ -2,7 +2,7 @@
  * of a row are added as one segment. */
 #include "dcsr/base/alloc.h"
 #include "ops/spmv/portfolio/carries.h"
-#include "ops/spmv/portfolio/kinds.h"
+#include "ops/spmv/portfolio/arithmetics.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef void coo_function(void *y, const coo_format *f, const void *x, uint64_t 
 typedef void add_function(void *y, const dcsr_i_spmv_carry *carries, int count);
 #define SPMV_PORTABLE_ONLY
 #define SPMV_BODY "ops/spmv/portfolio/coo.inc"
-#include "ops/spmv/portfolio/kinds.inc"
+#include "ops/spmv/portfolio/arithmetics.inc"
 static coo_function *const functions[][DCSR_TYPE_COUNT] = SPMV_INSTANCES_PORTABLE(run_coo);
 static add_function *const adders[][DCSR_TYPE_COUNT] = SPMV_INSTANCES_PORTABLE(add_carries);
 

@@ -5,7 +5,7 @@
  * bits for up to 256 values, of 16 for up to 65536, none at all for a single one. Values of which there are too many to
  * gain by it stay as they are. */
 #include "ops/spmv/portfolio/row_chunks.h"
-#include "ops/spmv/portfolio/kinds.h"
+#include "ops/spmv/portfolio/arithmetics.h"
 #include <string.h>
 
 enum { CHUNK_ROWS = 4096, MOST_VALUES = 1 << 16, SLOTS = 2 * MOST_VALUES };
@@ -49,7 +49,7 @@ static coded_arrays arrays_of(const coded_chunk *c, size_t size)
 typedef void coded_function(void *y, const coded_chunk *chunk, const void *x);
 #define SPMV_PORTABLE_ONLY
 #define SPMV_BODY "ops/spmv/portfolio/dictionary.inc"
-#include "ops/spmv/portfolio/kinds.inc"
+#include "ops/spmv/portfolio/arithmetics.inc"
 static coded_function *const functions[DCSR_I_SPMV_LEVELS][DCSR_TYPE_COUNT] =
     SPMV_INSTANCES_PORTABLE(run_coded);
 

@@ -4,7 +4,7 @@
  * which each thread takes the same number, whether they lie in one long row or in rows that are empty. Where a share
  * begins is found by bisection along its diagonal. */
 #include "ops/spmv/portfolio/carries.h"
-#include "ops/spmv/portfolio/kinds.h"
+#include "ops/spmv/portfolio/arithmetics.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include <string.h>
 
@@ -18,7 +18,7 @@ typedef void merge_function(void *y, const dcsr_i_spmv_csr_format *f, const void
 typedef void add_function(void *y, const dcsr_i_spmv_carry *carries, int count);
 #define SPMV_PORTABLE_ONLY
 #define SPMV_BODY "ops/spmv/portfolio/merge.inc"
-#include "ops/spmv/portfolio/kinds.inc"
+#include "ops/spmv/portfolio/arithmetics.inc"
 static merge_function *const functions[][DCSR_TYPE_COUNT] = SPMV_INSTANCES_PORTABLE(run_merge);
 static add_function *const adders[][DCSR_TYPE_COUNT] = SPMV_INSTANCES_PORTABLE(add_carries);
 

@@ -2,7 +2,7 @@
  * values that repeat and others, long rows, columns far apart, hot columns; for each level of instructions that the
  * processor has and several numbers of threads. Elements of x that no row reads are not numbers, so that what stands
  * behind the end of a row never gets into a sum. */
-#include "ops/spmv/portfolio/kinds.h"
+#include "ops/spmv/portfolio/arithmetics.h"
 #include "ops/spmv/portfolio/portfolio.h"
 #include "tests/support/support.h"
 #include <math.h>

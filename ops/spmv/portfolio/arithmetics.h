@@ -1,10 +1,10 @@
-/* kinds.h: the arithmetics of products, and the instructions that they are compiled for (internal).
+/* arithmetics.h: the arithmetics of products, and the instructions that they are compiled for (internal).
  *
- * Integers wrap around, so signed and unsigned ones of a size are one **kind**: there are 8 for 12 types. A kernel
- * writes its loop once, in a file that kinds.inc includes for each kind, for fp64, fp32 and pattern also for AVX2 and
- * AVX-512; which of these runs is chosen when it runs. */
-#ifndef DCSR_SPMV_KINDS_H
-#define DCSR_SPMV_KINDS_H
+ * Integers wrap around, so signed and unsigned ones of a size have one **arithmetic**: there are 8 for 12 types. A
+ * kernel writes its loop once, in a file that arithmetics.inc includes for each arithmetic, for fp64, fp32 and pattern
+ * also for AVX2 and AVX-512; which of these runs is chosen when it runs. */
+#ifndef DCSR_SPMV_ARITHMETICS_H
+#define DCSR_SPMV_ARITHMETICS_H
 
 #include "ops/algebra/avx512.h"
 #include <dcsr/context.h>

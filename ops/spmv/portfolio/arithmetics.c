@@ -1,5 +1,5 @@
-/* kinds.c: which instructions products may use. */
-#include "ops/spmv/portfolio/kinds.h"
+/* arithmetics.c: which instructions products may use. */
+#include "ops/spmv/portfolio/arithmetics.h"
 #include <stdatomic.h>
 
 static atomic_int asked = -1; /* by a test; -1: whatever is best */
