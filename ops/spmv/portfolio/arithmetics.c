@@ -2,7 +2,7 @@
 #include "ops/spmv/portfolio/arithmetics.h"
 #include <stdatomic.h>
 
-static atomic_int asked = -1; /* by a test; -1: whatever is best */
+static atomic_int asked = -1; /* by a test; -1: not */
 
 void dcsr_i_spmv_ask_for_level(int level)
 {
@@ -26,12 +26,4 @@ dcsr_i_spmv_level dcsr_i_spmv_level_now(void)
     const dcsr_i_spmv_level level = of_processor();
     const int test = asked;
     return test >= 0 && test < (int)level ? (dcsr_i_spmv_level)test : level;
-}
-
-dcsr_i_spmv_level dcsr_i_spmv_level_to_gather(void)
-{
-#ifdef DCSR_I_SPMV_X86
-    if (asked < 0 && !__builtin_cpu_is("intel")) return DCSR_I_SPMV_PORTABLE;
-#endif
-    return dcsr_i_spmv_level_now();
 }

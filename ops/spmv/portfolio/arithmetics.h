@@ -22,11 +22,9 @@ typedef enum dcsr_i_spmv_level {
     DCSR_I_SPMV_LEVELS
 } dcsr_i_spmv_level;
 
-/* What this processor has. */
+/* The highest that this processor has. */
 dcsr_i_spmv_level dcsr_i_spmv_level_now(void);
-/* The same for a loop that gathers: on AMD's processors (measured on Zen 4) single loads take less time. */
-dcsr_i_spmv_level dcsr_i_spmv_level_to_gather(void);
-/* For tests: this level, as far as the processor has it, for both; -1: what is best, again. */
+/* For tests: this level, as far as the processor has it; -1: the highest, again. */
 void dcsr_i_spmv_ask_for_level(int level);
 
 /* A table of the instances of a function, [level][type]. */

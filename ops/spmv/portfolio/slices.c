@@ -151,7 +151,7 @@ static slice_function *const functions[DCSR_I_SPMV_LEVELS][DCSR_TYPE_COUNT] = SP
 dcsr_status dcsr_i_slice_run(const dcsr_i_spmv_product *product, const dcsr_i_spmv_matrix *A,
                              const dcsr_i_spmv_chunks *chunks, const void *tiles)
 {
-    slice_function *function = SPMV_INSTANCE(functions, dcsr_i_spmv_level_to_gather(), A->info.type);
+    slice_function *function = SPMV_INSTANCE(functions, dcsr_i_spmv_level_now(), A->info.type);
     const size_t size = dcsr_type_size(A->vector_type);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(product->threads) if (product->threads > 1)
     for (uint64_t c = 0; c < chunks->count; c++) {
