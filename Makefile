@@ -61,7 +61,8 @@ SUITE_FILES := $(call files,tests,test_*.c)
 # test_simt asks the emulator, and is built where it is.
 # Of stores, what goes to a device and comes from it; of the program, what has to do with one; nothing of what is for
 # the host alone.
-HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update
+HOST_SUITES := test_amg_setup test_amg_solve test_amg_ways test_amg_calls test_amg_update \
+                test_portfolio_cpu
 SIMT_SUITES := $(filter-out test_store_% test_catalog test_cli_store test_cli_help $(HOST_SUITES), \
                  $(notdir $(basename $(SUITE_FILES))))
 # Of these, without a device there is nothing to test: builds without CUDA leave them out.
@@ -82,7 +83,7 @@ THREADED := $(filter test_threads test_model test_ticket test_view test_matrix t
               test_diff test_diff_model test_amg_setup test_amg_solve test_amg_ways test_amg_update \
               test_betweenness test_bfs_many test_bfs_parents test_components test_pagerank test_triangles test_sssp \
               test_kcore test_ktruss test_independent test_colouring test_bulk test_grow test_single \
-              test_matrix_union test_fresh test_nut \
+              test_matrix_union test_fresh test_nut test_portfolio_cpu \
               test_closure test_cfl,$(SUITES))
 
 # As many jobs as tools/jobs.sh says. A -j on the command line wins over this (make sees to that itself), and so does

@@ -13,7 +13,7 @@ static struct {
 } settings = {.kernel = "auto", .repeat = 10};
 
 static const struct argp_option options[] = {
-    {"kernel", KEY_KERNEL, "auto|list|segments|csr", 0,
+    {"kernel", KEY_KERNEL, "auto|list|segments|csr|shifts|sell|ell|hyb|tiles|dictionary|merge|coo", 0,
      "How to multiply; auto is what should take the least time for this many products, list prints the names "
      "of those "
      "that the device has (default auto)",

@@ -37,6 +37,17 @@ static void put_text(FILE *out, const char *text)
     if (example) fputs(".fi\n.RE\n", out);
 }
 
+/* Alternatives, "a|b|c", between which a line may break. */
+static void put_alternatives(FILE *out, const char *text)
+{
+    for (size_t length; *text; text += length) {
+        length = strcspn(text, "|");
+        length += text[length] == '|';
+        put(out, text, length);
+        if (text[length]) fputs("\\:", out);
+    }
+}
+
 static void put_options(FILE *out, const struct argp_option *options)
 {
     for (const struct argp_option *o = options; o && !cli_is_last_option(o); o++) {
@@ -48,7 +59,7 @@ static void put_options(FILE *out, const struct argp_option *options)
         fputs("\\fR", out);
         if (o->arg) {
             fputs("=\\fI", out);
-            put(out, o->arg, strlen(o->arg));
+            put_alternatives(out, o->arg);
             fputs("\\fR", out);
         }
         fputc('\n', out);
@@ -80,7 +91,7 @@ void cli_write_manual(FILE *out)
     put_text(out, matrices ? matrices : "");
     fputs(".SH OPTIONS OF ALL COMMANDS\n", out);
     put_options(out, cli_common_options);
-    fputs(".SH COMMANDS\n", out);
+    fputs(".SH COMMANDS\n.ad l\n", out); /* names of options are too long to fill lines */
     for (int c = 0; cli_commands[c]; c++) put_command(out, cli_commands[c]);
     fputs(".SH EXIT STATUS\n", out);
     put_text(out, cli_exit_statuses);

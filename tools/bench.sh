@@ -31,7 +31,7 @@ fi
 [ -z "${BENCH_THREADS:-}" ] || options+=(--threads "$BENCH_THREADS")
 if [ $# -eq 0 ]; then
     # The longest first.
-    for name in amg ops_products ops_vectors ops_matrices mxm spmv insert fresh bfs graph closure defragment \
+    for name in amg ops_products ops_vectors ops_matrices mxm spmv portfolio insert fresh bfs graph closure defragment \
         concurrent memory iterate aging small build store; do
         if [ -x "$programs/bench_$name" ]; then set -- "$@" "$name"; fi
     done

@@ -2,6 +2,7 @@
  * docs/CLI.md, all held against the table that `dcsr help --json` prints; and that the commands take what the
  * table has. */
 #include "tests/support/program.h"
+#include <dcsr/spmv.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +267,43 @@ static bool has_line(const char *text, const char *line)
     for (const char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
         if (!strncmp(at, line, length) && (at[length] == '\n' || !at[length])) return true;
     return false;
+}
+
+/* Whether there is a kernel for products of this name, or it stands for none. */
+static bool is_kernel(const char *name)
+{
+    const dcsr_spmv_kernel *kernel;
+    for (int device = 0; device < 2; device++)
+        for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU, k));
+             k++)
+            if (!strcmp(kernel->name, name)) return true;
+    return !strcmp(name, "auto") || !strcmp(name, "list");
+}
+
+/* `--kernel` of `dcsr spmv` takes the names of the library's kernels, those of a GPU too, and no others. */
+Test(cli_help, spmv_takes_every_kernel)
+{
+    const bool all_devices =
+        dcsr_spmv_kernel_at(DCSR_DEVICE_CUDA, 0); /* else those of a GPU are not known here */
+    const dcsr_spmv_kernel *kernel;
+    size_t c;
+    json_t *command;
+    char *names = NULL;
+    json_array_foreach(json_object_get(table, "commands"), c,
+                       command) if (!strcmp(text_of(command, "name"), "spmv"))
+        cr_assert(asprintf(&names, "|%s|",
+                           text_of(json_array_get(json_object_get(command, "options"), 0), "value")) > 0);
+    cr_assert(names);
+    for (int device = 0; device < 2; device++)
+        for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU, k));
+             k++) {
+            char wanted[60];
+            snprintf(wanted, sizeof wanted, "|%s|", kernel->name);
+            cr_assert(strstr(names, wanted), "--kernel %s lacks %s", names, kernel->name);
+        }
+    for (char *name = strtok(names, "|"); name; name = strtok(NULL, "|"))
+        cr_assert(!all_devices || is_kernel(name), "--kernel takes %s, which no device has", name);
+    free(names);
 }
 
 Test(cli_help, bash_completes)

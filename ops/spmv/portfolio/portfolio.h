@@ -98,6 +98,12 @@ extern const dcsr_i_spmv_device dcsr_i_cuda_spmv_portfolio;
 
 /* ---- For kernels on the cpu ---- */
 
+/* The format of the kernels `csr` and `merge`. */
+typedef struct dcsr_i_spmv_csr_format {
+    uint64_t *offsets; /* rows + 1 */
+    uint32_t *columns;
+    void *values; /* NULL for pattern */
+} dcsr_i_spmv_csr_format;
 /* Copies the entries of a row, in their order, to columns and values (NULL for pattern); returns how many. */
 uint64_t dcsr_i_spmv_copy_row(const dcsr_i_rows *rows, uint64_t row, uint32_t *columns, void *values);
 /* Threads for work on all entries of the matrix. */

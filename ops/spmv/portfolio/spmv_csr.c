@@ -20,11 +20,7 @@ const dcsr_i_spmv_kernel dcsr_i_spmv_segments = {
 
 /* ---- csr ---- */
 
-typedef struct csr {
-    uint64_t *offsets;
-    uint32_t *columns;
-    void *values;
-} csr;
+typedef dcsr_i_spmv_csr_format csr;
 
 static const char *refuses_csr(const dcsr_i_spmv_matrix *A)
 {
