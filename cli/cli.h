@@ -165,6 +165,8 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
  * of that list. */
 void cli_put_list(cli_report *report, const char *key);
 void cli_begin_item(cli_report *report, const char *key);
+/* Values go into a new object under that key, until cli_end_item(). */
+void cli_begin_object(cli_report *report, const char *key);
 void cli_end_item(cli_report *report);
 /* Appends [vertex, score], and the name of the vertex if there is one, to that list; a score that is not real is
  * whole. */
