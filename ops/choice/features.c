@@ -147,7 +147,9 @@ static dcsr_status read_there(reading *r, dcsr_view *view, uint64_t draws, doubl
     const dcsr_i_rows *rows = dcsr_i_view_rows(view);
     dcsr_i_csr *copy = NULL;
     *drawn_from = (double)rows->rows;
-    if (!draws) {
+    if (!draws && rows->table && dcsr_i_lines_are_sparse(rows->rows, rows->device.stored)) {
+        DCSR_TRY(download_rows(&copy, r->context, rows, NULL, 0));
+    } else if (!draws) {
         DCSR_TRY(dcsr_i_view_matrix(view)->engine->download(&copy, r->context, rows));
     } else {
         const uint64_t key = dcsr_i_random_key(1, FEATURES_PURPOSE);

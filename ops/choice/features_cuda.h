@@ -5,7 +5,7 @@
 #include "dcsr/store/store.h"
 
 /* The rows on a device whose numbers are listed in host memory, as a CSR there, row i being the one with number
- * list[i]. Errors: OUT_OF_MEMORY, DEVICE. */
+ * list[i]; without a list, all rows that have entries. Errors: OUT_OF_MEMORY, DEVICE. */
 typedef dcsr_status dcsr_i_features_download_function(dcsr_i_csr **csr, dcsr_context *context,
                                                       const dcsr_i_rows *rows, const uint32_t *list,
                                                       uint64_t count);
