@@ -157,6 +157,8 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 
 # The model that is part of the library.
 $(1)/obj/ops/choice/model.o: ops/choice/cpu.model
+# What trains others is part of the program.
+$(1)/obj/cli/tune/tune_train.o: cli/tune/train.py
 
 # Where there are kernels, that is C++, its compiler links.
 $(1)_LINK := $(if $(6),$(call cxx,$(2)),$(2)) $(3) -fopenmp

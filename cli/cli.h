@@ -280,6 +280,7 @@ extern const cli_command cli_compact_command;
 extern const cli_command cli_backup_command;
 extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
+extern const cli_command cli_tune_command;
 extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_sssp_command;

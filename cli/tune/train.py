@@ -64,7 +64,7 @@ class Table:
 
 
 def fail(text):
-    sys.exit("train: " + text)
+    sys.exit(text)
 
 
 def best_of(costs):
@@ -82,7 +82,15 @@ class Forest:
         self.kernels = costs.shape[1]
         self.product = costs / costs[:, :1]
         self.build = build
-        self.leaves = [self.expect(tree, X) for tree in self.model.estimators_]
+        self.X = X
+        self.made = None
+
+    @property
+    def leaves(self):
+        """Of each tree, by node: what its leaves expect."""
+        if self.made is None:
+            self.made = [self.expect(tree, self.X) for tree in self.model.estimators_]
+        return self.made
 
     def expect(self, tree, X):
         """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel."""
@@ -102,11 +110,6 @@ class Forest:
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
                 product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))
         return mean(product), mean(build)
-
-    def choose(self, X, products, possible):
-        """The kernel that auto takes for so many products."""
-        product, build = self.expected(X)
-        return choose(product, build, products, possible)
 
 
 def mean(values):
@@ -199,7 +202,8 @@ def relative_build(table):
 
 
 def cross_validate(table, costs, columns, seed):
-    """Five-fold: what forests that have not seen a matrix choose for it, by class and by expected cost."""
+    """Five-fold: what forests that have not seen a matrix say of it: the kernel by class; and with all features, what
+    they expect of each kernel: the costs of a product and of building."""
     build = relative_build(table)
     possible = ~np.isnan(costs)
     X = table.X[:, columns]
@@ -211,7 +215,8 @@ def cross_validate(table, costs, columns, seed):
         probability[:, forest.model.classes_.astype(int)] = forest.model.predict_proba(X[test])
         probability[~possible[test]] = -1
         by_class[test] = probability.argmax(axis=1)
-        product[test], expected_build[test] = forest.expected(X[test])
+        if len(columns) == len(table.features):
+            product[test], expected_build[test] = forest.expected(X[test])
     return by_class, product, expected_build
 
 

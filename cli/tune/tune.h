@@ -40,8 +40,8 @@ typedef struct tune_cost {
 } tune_cost;
 
 /* The features of the matrix, and the costs of all kernels of the device, in their order. */
-int tune_measure(cli_state *cli, dcsr_features *features, tune_cost costs[TUNE_KERNELS], const tune_matrix *matrix,
-                 bool energy);
+int tune_measure(cli_state *cli, dcsr_features *features, tune_cost costs[TUNE_KERNELS],
+                 const tune_matrix *matrix, bool energy);
 
 /* ---- tune_energy.c: joules ---- */
 
@@ -65,8 +65,8 @@ typedef struct tune_table {
  * there is none. */
 int tune_table_open(cli_state *cli, tune_table *table);
 bool tune_table_has(const tune_table *table, const char *name);
-int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix, const dcsr_features *features,
-                   const tune_cost *costs);
+int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix,
+                   const dcsr_features *features, const tune_cost *costs);
 int tune_table_close(cli_state *cli, tune_table *table, int status);
 
 /* ---- tune_train.c: the model ---- */

@@ -40,27 +40,28 @@ static uint64_t below(dice *d, uint64_t n)
 /* ---- Families ---- */
 
 /* A family makes about nnz entries, and notes its parameters in `text`. */
-typedef dcsr_status maker(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text, bool name_only);
+typedef dcsr_status maker(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text,
+                          bool name_only);
 
 static dcsr_status generate(dcsr_coo *coo, dcsr_context *context, const char *text, bool name_only)
 {
     return name_only ? DCSR_OK : dcsr_coo_generate(coo, context, text);
 }
 
-static dcsr_status poisson(dcsr_coo *coo, dcsr_context *context, int dimension, int points, double nnz, char *text,
-                           bool name_only)
+static dcsr_status poisson(dcsr_coo *coo, dcsr_context *context, int dimension, int points, double nnz,
+                           char *text, bool name_only)
 {
     const uint64_t n = (uint64_t)fmax(2, round(pow(nnz / points, 1.0 / dimension)));
     snprintf(text, TUNE_NAME, "poisson%dd%d:%llu", dimension, points, (unsigned long long)n);
     return generate(coo, context, text, name_only);
 }
 
-#define POISSON(dimension, points)                                                                               \
-    static dcsr_status poisson##dimension##d##points(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz,  \
-                                                     char *text, bool name_only)                                 \
-    {                                                                                                            \
-        (void)d;                                                                                                 \
-        return poisson(coo, context, dimension, points, nnz, text, name_only);                                   \
+#define POISSON(dimension, points)                                                                  \
+    static dcsr_status poisson##dimension##d##points(dcsr_coo *coo, dcsr_context *context, dice *d, \
+                                                     double nnz, char *text, bool name_only)        \
+    {                                                                                               \
+        (void)d;                                                                                    \
+        return poisson(coo, context, dimension, points, nnz, text, name_only);                      \
     }
 POISSON(2, 5)
 POISSON(2, 9)
@@ -93,11 +94,13 @@ typedef struct drawn {
     void (*draw)(const struct drawn *of, dice *d, uint64_t e, uint64_t *row, uint64_t *col);
 } drawn;
 
-static dcsr_status draw_entries(dcsr_coo *coo, dcsr_context *context, dice *d, const drawn *of, bool name_only)
+static dcsr_status draw_entries(dcsr_coo *coo, dcsr_context *context, dice *d, const drawn *of,
+                                bool name_only)
 {
     if (name_only) return DCSR_OK;
     dcsr_status status = dcsr_coo_allocate(coo, context, DCSR_PATTERN, of->n, of->n, of->nnz);
-    for (uint64_t e = 0; e < of->nnz && !status; e++) of->draw(of, d, e, &coo->row_indices[e], &coo->col_indices[e]);
+    for (uint64_t e = 0; e < of->nnz && !status; e++)
+        of->draw(of, d, e, &coo->row_indices[e], &coo->col_indices[e]);
     return status;
 }
 
@@ -109,12 +112,14 @@ static void draw_banded(const drawn *of, dice *d, uint64_t e, uint64_t *row, uin
     *col = (uint64_t)fmin(fmax(at, 0), (double)(of->n - 1));
 }
 
-static dcsr_status banded(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text, bool name_only)
+static dcsr_status banded(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text,
+                          bool name_only)
 {
     const double degree = between(d, 2, 50);
     drawn of = {.n = (uint64_t)(nnz / degree + 2), .nnz = (uint64_t)nnz, .draw = draw_banded};
     of.a = between(d, 2 * degree, fmax(3 * degree, (double)of.n / 4));
-    snprintf(text, TUNE_NAME, "banded:%llu,%llu,%.0f", (unsigned long long)of.n, (unsigned long long)of.nnz, of.a);
+    snprintf(text, TUNE_NAME, "banded:%llu,%llu,%.0f", (unsigned long long)of.n, (unsigned long long)of.nnz,
+             of.a);
     return draw_entries(coo, context, d, &of, name_only);
 }
 
@@ -128,7 +133,8 @@ static void draw_power(const drawn *of, dice *d, uint64_t e, uint64_t *row, uint
     *col = (uint64_t)((double)of->n * pow(uniform(d), of->b)) * odd % of->n;
 }
 
-static dcsr_status power_law(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text, bool name_only)
+static dcsr_status power_law(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text,
+                             bool name_only)
 {
     const double degree = between(d, 2, 40);
     const drawn of = {.n = (uint64_t)(nnz / degree + 2),
@@ -136,8 +142,8 @@ static dcsr_status power_law(dcsr_coo *coo, dcsr_context *context, dice *d, doub
                       .a = 1 + 3 * uniform(d),
                       .b = below(d, 2) ? 1 : 1 + 3 * uniform(d),
                       .draw = draw_power};
-    snprintf(text, TUNE_NAME, "power:%llu,%llu,%.2f,%.2f", (unsigned long long)of.n, (unsigned long long)of.nnz,
-             of.a, of.b);
+    snprintf(text, TUNE_NAME, "power:%llu,%llu,%.2f,%.2f", (unsigned long long)of.n,
+             (unsigned long long)of.nnz, of.a, of.b);
     return draw_entries(coo, context, d, &of, name_only);
 }
 
@@ -152,25 +158,33 @@ static void draw_blocks(const drawn *of, dice *d, uint64_t e, uint64_t *row, uin
     *col = below(&of_block, blocks) * side + within % side;
 }
 
-static dcsr_status blocks(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text, bool name_only)
+static dcsr_status blocks(dcsr_coo *coo, dcsr_context *context, dice *d, double nnz, char *text,
+                          bool name_only)
 {
-    const uint64_t side = 2 + below(d, 15), across = 1 + below(d, 6), n = (uint64_t)nnz / side / across + side;
+    const uint64_t side = 2 + below(d, 15), across = 1 + below(d, 6),
+                   n = (uint64_t)nnz / side / across + side;
     const drawn of = {.n = n / side * side,
                       .nnz = (uint64_t)nnz / side / side * side * side,
                       .a = (double)side,
                       .b = (double)below(d, 1000000),
                       .draw = draw_blocks};
-    snprintf(text, TUNE_NAME, "blocks:%llu,%llu,%.0f,%.0f", (unsigned long long)of.n, (unsigned long long)of.nnz,
-             of.a, of.b);
+    snprintf(text, TUNE_NAME, "blocks:%llu,%llu,%.0f,%.0f", (unsigned long long)of.n,
+             (unsigned long long)of.nnz, of.a, of.b);
     return draw_entries(coo, context, d, &of, name_only);
 }
 
 static const struct {
     const char *name;
     maker *make;
-} families[] = {{"2D 5-point", poisson2d5}, {"2D 9-point", poisson2d9}, {"3D 7-point", poisson3d7},
-                {"3D 27-point", poisson3d27}, {"R-MAT", rmat}, {"uniform", uniform_entries}, {"banded", banded},
-                {"power law", power_law}, {"blocks", blocks}};
+} families[] = {{"2D 5-point", poisson2d5},
+                {"2D 9-point", poisson2d9},
+                {"3D 7-point", poisson3d7},
+                {"3D 27-point", poisson3d27},
+                {"R-MAT", rmat},
+                {"uniform", uniform_entries},
+                {"banded", banded},
+                {"power law", power_law},
+                {"blocks", blocks}};
 enum { FAMILIES = sizeof families / sizeof *families };
 
 /* ---- Variants ---- */
@@ -183,21 +197,28 @@ static uint64_t columns_kept(dice *d, uint64_t cols)
     return kept ? kept : 1;
 }
 
-/* Values of one kind: a few different ones, or all of them different. */
-static void fill_values(dcsr_coo *coo, dice *d, uint64_t distinct)
+/* What values a matrix gets: its own, so many different ones, or all of them different. */
+typedef struct value_kind {
+    bool own;
+    uint64_t distinct; /* 0: all */
+} value_kind;
+
+static void put_value(dcsr_coo *to, uint64_t e, const dcsr_coo *from, uint64_t of, const value_kind *kind,
+                      dice *d)
 {
-    for (uint64_t e = 0; e < coo->nnz; e++) {
-        const double value = distinct ? (double)(1 + below(d, distinct)) : 0.5 + uniform(d);
-        if (coo->type == DCSR_FP64) ((double *)coo->values)[e] = value;
-        if (coo->type == DCSR_FP32) ((float *)coo->values)[e] = (float)value;
-    }
+    const double value = kind->own ? from->type == DCSR_INT64 ? (double)((const int64_t *)from->values)[of]
+                                                              : ((const double *)from->values)[of]
+                         : kind->distinct ? (double)(1 + below(d, kind->distinct))
+                                          : 0.5 + uniform(d);
+    if (to->type == DCSR_FP64) ((double *)to->values)[e] = value;
+    if (to->type == DCSR_FP32) ((float *)to->values)[e] = (float)value;
 }
 
 /* The variant of `from`, with values of a type. */
-static dcsr_status make_variant(dcsr_coo *to, dcsr_context *context, const dcsr_coo *from, int variant, dcsr_type type,
-                                dice *d)
+static dcsr_status make_variant(dcsr_coo *to, dcsr_context *context, const dcsr_coo *from, int variant,
+                                dcsr_type type, const value_kind *kind, dice *d)
 {
-    const uint64_t kept = variant ? columns_kept(d, from->cols) : from->cols, distinct = below(d, 2) ? 0 : 1 + below(d, 300);
+    const uint64_t kept = variant ? columns_kept(d, from->cols) : from->cols;
     const bool transposed = variant == 2;
     uint64_t n = 0;
     dcsr_status status = dcsr_coo_allocate(to, context, type, transposed ? kept : from->rows,
@@ -207,13 +228,10 @@ static dcsr_status make_variant(dcsr_coo *to, dcsr_context *context, const dcsr_
         if (from->col_indices[e] >= kept) continue;
         to->row_indices[n] = transposed ? from->col_indices[e] : from->row_indices[e];
         to->col_indices[n] = transposed ? from->row_indices[e] : from->col_indices[e];
-        n++;
+        put_value(to, n++, from, e, kind, d);
     }
     status = dcsr_coo_resize(to, n);
-    if (status)
-        dcsr_coo_free(to);
-    else
-        fill_values(to, d, distinct);
+    if (status) dcsr_coo_free(to);
     return status;
 }
 
@@ -252,7 +270,10 @@ int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, b
     *matrix = (tune_matrix){.family = families[family].name, .fragmented = !below(&of_variant, 6)};
     dcsr_status status = families[family].make(&coo, cli->context, &of_base, nnz, text, name_only);
     name_variant(matrix, text, variant, type);
-    if (!status && !name_only) status = make_variant(&matrix->coo, cli->context, &coo, variant, type, &of_variant);
+    const bool several = below(&of_variant, 2);
+    const value_kind kind = {several && coo.values, several ? 1 + below(&of_variant, 300) : 0};
+    if (!status && !name_only)
+        status = make_variant(&matrix->coo, cli->context, &coo, variant, type, &kind, &of_variant);
     dcsr_coo_free(&coo);
     return status ? cli_fail_library(cli) : CLI_DONE;
 }
@@ -264,5 +285,7 @@ int tune_users_make(cli_state *cli, tune_matrix *matrix, const dcsr_coo *coo, co
     const dcsr_type type = coo->type == DCSR_PATTERN ? DCSR_PATTERN : DCSR_FP64;
     *matrix = (tune_matrix){.family = "user's"};
     name_variant(matrix, source, variant, type);
-    return make_variant(&matrix->coo, cli->context, coo, variant, type, &d) ? cli_fail_library(cli) : CLI_DONE;
+    return make_variant(&matrix->coo, cli->context, coo, variant, type, &(value_kind){.own = coo->values}, &d)
+               ? cli_fail_library(cli)
+               : CLI_DONE;
 }

@@ -51,15 +51,16 @@ typedef struct dcsr_features_options {
  * as many as have 65536 entries by the mean, 256 at least and 4096 at most; reading stops where they have come to four
  * times as many entries and 256 rows. They are the same rows for the same row lengths, so that the result is
  * reproducible. The means are those of the rows drawn; the deviation of columns is estimated without bias from how
- * often two drawn rows have a column in common, so it is as rough as some tenths of the mean. The number of distinct values is a lower bound.
+ * often two drawn rows have a column in common, so it is as rough as some tenths of the mean. The number of distinct
+ * values is a lower bound.
  *
  * The view keeps what was computed, for later calls. In a cuda context row lengths are counted on the device, and the
  * rows that are read are gathered there and copied.
  *
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads: as
  * for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as
- * dcsr_view_get_info(), and about a millisecond for the rows that are read; memory up to 24 bytes for each entry read, which are
- * given back. */
+ * dcsr_view_get_info(), and about a millisecond for the rows that are read; memory up to 24 bytes for each entry read,
+ * which are given back. */
 DCSR_API dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
                                             const dcsr_features_options *options);
 

@@ -114,7 +114,8 @@ static __global__ void measure_shares(dcsr_i_cuda_rows rows, dcsr_i_cuda_share *
     for (uint64_t i = dcsr_i_cuda_first_block(); i < shares; i += dcsr_i_cuda_block_step()) {
         dcsr_i_cuda_share own = {};
         for_rows_of_share(rows, i, shares, [&](uint64_t row) { measure_row(own, rows, row); });
-        dcsr_i_cuda_share all = {dcsr_i_cuda_block_sum(own.nnz), dcsr_i_cuda_block_sum(own.rows_in_use),
+        dcsr_i_cuda_share all = {dcsr_i_cuda_block_sum(own.nnz),
+                                 dcsr_i_cuda_block_sum(own.rows_in_use),
                                  dcsr_i_cuda_block_max(own.longest, (uint64_t)0),
                                  dcsr_i_cuda_block_max(own.max_segments, (uint64_t)0),
                                  dcsr_i_cuda_block_sum(own.unresolved_rows),
