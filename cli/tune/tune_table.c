@@ -1,6 +1,6 @@
 /* tune_table.c: what was measured, as a text with a line a matrix and words apart by tabs: notes ("# key value"), a
- * head with the names of the columns, then name, family, features, and for each kernel seconds, build and joules. A line is
- * written when its matrix has been measured, so that measuring may be stopped and go on at any time. */
+ * head with the names of the columns, then name, family, features, and for each kernel seconds, build and joules. A
+ * line is written when its matrix has been measured, so that measuring may be stopped and go on at any time. */
 #include "cli/tune/tune.h"
 #include <errno.h>
 #include <math.h>
