@@ -94,6 +94,7 @@ static void put_device(cli_report *report, const dcsr_context_info *context)
     cli_put_integer(report, "driver", driver);
     cli_put_integer(report, "runtime", runtime);
     cli_put_text(report, "built_for", "built for", context->built_for);
+    cli_put_model(report);
 }
 
 static void put_memory(cli_report *report, const dcsr_context_info *context)

@@ -46,9 +46,9 @@ typedef struct dcsr_features_options {
 
 /* Fills *features of what the view shows. options may be NULL.
  *
- * Row lengths are looked at in all rows; a view of up to 65536 entries is read as a whole. Of others, rows are drawn at
+ * Row lengths are looked at in all rows; a view of up to 32768 entries is read as a whole. Of others, rows are drawn at
  * random, independently of one another and with repetition, from the pages of rows in use (on a device from all rows):
- * as many as have 65536 entries by the mean, 256 at least and 4096 at most; reading stops where they have come to four
+ * as many as have 32768 entries by the mean, 256 at least and 2048 at most; reading stops where they have come to four
  * times as many entries and 256 rows. They are the same rows for the same row lengths, so that the result is
  * reproducible. The means are those of the rows drawn; the deviation of columns is estimated without bias from how
  * often two drawn rows have a column in common, so it is as rough as some tenths of the mean. The number of distinct
@@ -59,7 +59,7 @@ typedef struct dcsr_features_options {
  *
  * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads: as
  * for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as
- * dcsr_view_get_info(), and about a millisecond for the rows that are read; memory up to 24 bytes for each entry read,
+ * dcsr_view_get_info(), and half a millisecond to one for the rows that are read; memory up to 24 bytes for each entry read,
  * which are given back. */
 DCSR_API dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
                                             const dcsr_features_options *options);

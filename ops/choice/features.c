@@ -15,9 +15,9 @@
 #include <stdlib.h>
 
 enum {
-    WHOLE_ENTRIES = 1 << 16, /* that are read as a whole, and that rows are drawn to have */
+    WHOLE_ENTRIES = 1 << 15, /* that are read as a whole, and that rows are drawn to have */
     LEAST_ROWS = 256,        /* that are drawn */
-    MOST_ROWS = 4096,
+    MOST_ROWS = 2048,
     AT_MOST = 4, /* times as many entries are read, where the rows drawn are longer than most */
     FIRST_PANEL_SHIFT = 7,
     NEAR = 65535, /* what fits 16 bits */

@@ -146,11 +146,10 @@ static dcsr_status read_models(in_use *use, dcsr_context *context, dcsr_device d
 
 static dcsr_status find(const in_use **use, dcsr_context *context)
 {
-    dcsr_context_info info;
-    DCSR_TRY(dcsr_context_get_info(context, &info));
-    in_use *of = &models.of[info.device];
+    DCSR_TRY(dcsr_i_context_check(context));
+    in_use *of = &models.of[context->device];
     pthread_mutex_lock(&models.lock);
-    dcsr_status status = of->read ? DCSR_OK : read_models(of, context, info.device);
+    dcsr_status status = of->read ? DCSR_OK : read_models(of, context, context->device);
     pthread_mutex_unlock(&models.lock);
     *use = of;
     return status;
