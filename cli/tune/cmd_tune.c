@@ -80,12 +80,11 @@ typedef struct tuning {
 
 static int measure(tuning *t, const tune_matrix *matrix)
 {
-    dcsr_features features;
-    tune_cost costs[TUNE_KERNELS];
+    tune_result result;
     cli_progress(t->cli, "%llu of %llu: %s", (unsigned long long)t->done + 1, (unsigned long long)t->all,
                  matrix->name);
-    int status = tune_measure(t->cli, &features, costs, matrix, t->energy);
-    if (!status) status = tune_table_add(t->cli, &t->table, matrix, &features, costs);
+    int status = tune_measure(t->cli, &result, matrix, t->energy);
+    if (!status) status = tune_table_add(t->cli, &t->table, matrix, &result);
     t->added += !status;
     return status;
 }

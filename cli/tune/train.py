@@ -3,8 +3,8 @@
 usage: python3 - TABLE [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
 
 The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
-and joules:K, "-" where it does not apply. The first kernel reads the store in place. Lines "# key value" before it tell
-device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
+and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
+seconds of products with it, columns:D and rows:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
 """
 import argparse
 import datetime
@@ -16,13 +16,17 @@ import zlib
 import numpy as np
 import sklearn
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 TREES = 30  # as many as Dufrechou et al. use
 LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
 LEAST_MATRICES = 20
 LEAST_GAIN = 0.03  # as in ops/choice/choice.c
 TIE = 1.05
+DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
+MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
 CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
 
 
@@ -53,6 +57,7 @@ class Table:
             return np.array([[float(line[column[kind + ":" + k]]) if line[column[kind + ":" + k]] != "-" else np.nan
                               for k in self.kernels] for line in lines], dtype=np.float64)
         self.seconds, self.build, self.joules = of("seconds"), of("build"), of("joules")
+        self.vectors = Vectors(self, head, lines)
 
     def check(self):
         if len(self.names) < LEAST_MATRICES:
@@ -61,6 +66,28 @@ class Table:
         if len(set(best_of(self.seconds))) < 2:
             fail("%s is the fastest kernel for all matrices, so there is nothing to learn; measure other matrices"
                  % self.kernels[best_of(self.seconds)[0]])
+
+
+class Vectors:
+    """Products with sparse vectors: inputs X (the features, and the density in millionths), the number of the matrix, and
+    the seconds by columns and by rows."""
+
+    def __init__(self, table, head, lines):
+        column = {name: k for k, name in enumerate(head)}
+        densities = [name[8:] for name in head if name.startswith("columns:")]
+        X, matrix, costs = [], [], []
+        for i, line in enumerate(lines):
+            for d in densities:
+                words = [line[column[way + ":" + d]] for way in ("columns", "rows")]
+                if "-" not in words:
+                    X.append([*table.X[i], float(d) * DENSITY_UNITS])
+                    matrix.append(i)
+                    costs.append([float(w) for w in words])
+        self.X, self.matrix, self.costs = np.array(X), np.array(matrix), np.array(costs)
+
+    def teach(self):
+        """Whether there is something to learn: enough matrices, and both ways win."""
+        return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.costs))) == 2
 
 
 def fail(text):
@@ -169,10 +196,18 @@ def number_word(value):
 def write_svm(lines, svm, scaler):
     """A fitted SVC with a numeric gamma over what the scaler makes of log1p of the features."""
     lines.append("svm %r %r %d" % (float(svm.gamma), float(svm.intercept_[0]), len(svm.support_vectors_)))
-    lines.append("mean " + " ".join(repr(float(x)) for x in scaler.mean_))
-    lines.append("scale " + " ".join(repr(float(x)) for x in scaler.scale_))
+    lines.append("mean " + " ".join("%.9g" % x for x in scaler.mean_))
+    lines.append("scale " + " ".join("%.9g" % x for x in scaler.scale_))
     for coefficient, vector in zip(svm.dual_coef_[0], svm.support_vectors_):
-        lines.append("vector " + " ".join(repr(float(x)) for x in [coefficient, *vector]))
+        lines.append("vector " + " ".join("%.7g" % x for x in [coefficient, *vector]))
+
+
+def fit_svm(X, costs):
+    """For what is faster: columns (0) or rows (1). A product weighs as much as the wrong way would lose."""
+    scaler = StandardScaler().fit(np.log1p(X))
+    weight = np.minimum(MOST_DOUBT + np.abs(np.log(costs[:, 0] / costs[:, 1])), 2)
+    svm = SVC(kernel="rbf", C=30, gamma=0.03)
+    return svm.fit(scaler.transform(np.log1p(X)), best_of(costs), sample_weight=weight), scaler
 
 
 def write_model(path, notes, features, kernels, parts):
@@ -251,6 +286,31 @@ def report_choice(table, costs, seed):
     return {"choices": rows, "ablations": ablations, "totals": totals}
 
 
+def validate_svm(vectors, columns):
+    """Five-fold, by matrices: the way that a machine chooses which has not seen the matrix."""
+    chosen = np.zeros(len(vectors.X), dtype=int)
+    for train, test in GroupKFold(5).split(vectors.X, groups=vectors.matrix):
+        svm, scaler = fit_svm(vectors.X[train][:, columns], vectors.costs[train])
+        chosen[test] = svm.predict(scaler.transform(np.log1p(vectors.X[test][:, columns])))
+    return chosen
+
+
+def report_vectors(table):
+    """As table VII of Hong et al."""
+    vectors, everything = table.vectors, list(range(table.vectors.X.shape[1]))
+    names = table.features
+    groups = {"nnz": ["nnz"], "rows, cols": ["rows", "cols"], "col_std": ["col_std"],
+              "clustering": [n for n in names if n.startswith("clustering")]}
+    rows = {"best": judge(vectors.costs, best_of(vectors.costs)),
+            "machine": judge(vectors.costs, validate_svm(vectors, everything)),
+            "always columns": judge(vectors.costs, np.zeros(len(vectors.X), dtype=int)),
+            "always rows": judge(vectors.costs, np.ones(len(vectors.X), dtype=int))}
+    for group, left_out in groups.items():
+        keep = [k for k in everything if k >= len(names) or names[k] not in left_out]
+        rows["without " + group] = judge(vectors.costs, validate_svm(vectors, keep))
+    return rows
+
+
 def print_rows(title, rows, symbol):
     print("\n%-28s %8s %8s %12s %10s" % (title, "right", symbol, "within 5 %", "mean loss"))
     for name, r in rows.items():
@@ -269,6 +329,8 @@ def print_report(report):
         print_rows("by " + kind, part["choices"], symbol)
         print_rows("trees, by class", part["ablations"], symbol)
         print_rows("products, with building", part["totals"], symbol)
+    if "vectors" in report:
+        print_rows("with sparse vectors", report["vectors"], "R_T")
 
 
 # -- The program -----------------------------------------------------------------------------------------------------
@@ -295,10 +357,14 @@ def main():
         for name, costs in measured.items():
             forest = Forest(table.X, costs, relative_build(table), options.seed)
             write_forest(parts, name, forest.model, table.kernels, forest.leaves)
+        if table.vectors.teach():
+            write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
         write_model(options.model, notes, table.features, table.kernels, parts)
     if options.report:
         report = {name: report_choice(table, costs, options.seed) for name, costs in measured.items()}
         report["matrices"] = len(table.names)
+        if table.vectors.teach():
+            report["vectors"] = report_vectors(table)
         if options.json:
             print(json.dumps(report))
         else:

@@ -39,9 +39,25 @@ typedef struct tune_cost {
     double seconds, build, joules;
 } tune_cost;
 
-/* The features of the matrix, and the costs of all kernels of the device, in their order. */
-int tune_measure(cli_state *cli, dcsr_features *features, tune_cost costs[TUNE_KERNELS],
-                 const tune_matrix *matrix, bool energy);
+/* Of a density of the vector: seconds of a product by columns, and by rows; NaN where that was not measured. */
+enum { TUNE_DENSITIES = 8 };
+typedef struct tune_vector_cost {
+    double columns, rows;
+} tune_vector_cost;
+
+/* What was measured of a matrix. */
+typedef struct tune_result {
+    dcsr_features features;
+    tune_cost cost[TUNE_KERNELS]; /* in the order of the device's kernels */
+    tune_vector_cost vector[TUNE_DENSITIES];
+} tune_result;
+
+int tune_measure(cli_state *cli, tune_result *result, const tune_matrix *matrix, bool energy);
+
+/* ---- tune_vectors.c: products with sparse vectors ---- */
+
+extern const double tune_densities[TUNE_DENSITIES];
+int tune_measure_vectors(cli_state *cli, tune_vector_cost costs[TUNE_DENSITIES], dcsr_matrix *matrix);
 
 /* ---- tune_energy.c: joules ---- */
 
@@ -65,8 +81,7 @@ typedef struct tune_table {
  * there is none. */
 int tune_table_open(cli_state *cli, tune_table *table);
 bool tune_table_has(const tune_table *table, const char *name);
-int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix,
-                   const dcsr_features *features, const tune_cost *costs);
+int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix, const tune_result *result);
 int tune_table_close(cli_state *cli, tune_table *table, int status);
 
 /* ---- tune_train.c: the model ---- */

@@ -148,19 +148,19 @@ static int measure_kernels(measuring *m, bool energy)
     return status;
 }
 
-int tune_measure(cli_state *cli, dcsr_features *features, tune_cost costs[TUNE_KERNELS],
-                 const tune_matrix *matrix, bool energy)
+int tune_measure(cli_state *cli, tune_result *result, const tune_matrix *matrix, bool energy)
 {
-    measuring m = {.cli = cli, .costs = costs};
-    int status = make_matrix(&m, matrix) || dcsr_view_get_features(features, m.view, NULL)
+    measuring m = {.cli = cli, .costs = result->cost};
+    int status = make_matrix(&m, matrix) || dcsr_view_get_features(&result->features, m.view, NULL)
                      ? cli_fail_library(cli)
                      : CLI_DONE;
-    if (!status) status = make_vectors(&m, features);
+    if (!status) status = make_vectors(&m, &result->features);
     if (!status) status = measure_kernels(&m, energy);
     for (int k = 0; k < m.kernels; k++) dcsr_spmv_plan_destroy(m.plan[k]);
     free(m.x);
     free(m.y);
     dcsr_view_destroy(m.view);
+    if (!status) status = tune_measure_vectors(cli, result->vector, m.matrix);
     dcsr_matrix_destroy(m.matrix);
     return status;
 }

@@ -1,6 +1,7 @@
 /* tune_table.c: what was measured, as a text with a line a matrix and words apart by tabs: notes ("# key value"), a
- * head with the names of the columns, then name, family, features, and for each kernel seconds, build and joules. A
- * line is written when its matrix has been measured, so that measuring may be stopped and go on at any time. */
+ * head with the names of the columns, then name, family, features, for each kernel seconds, build and joules, and for
+ * each density of a vector the seconds of products by columns and by rows. A line is written when its matrix has been
+ * measured, so that measuring may be stopped and go on at any time. */
 #include "cli/tune/tune.h"
 #include <errno.h>
 #include <math.h>
@@ -9,21 +10,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What there is of each kernel. */
+static const struct {
+    const char *name;
+    size_t at;
+} kinds[] = {{"seconds", offsetof(tune_cost, seconds)},
+             {"build", offsetof(tune_cost, build)},
+             {"joules", offsetof(tune_cost, joules)}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 /* Writes the notes and the head. */
 static int write_head(cli_state *cli, FILE *to)
 {
     char machine[128];
     const dcsr_spmv_kernel *kernel;
-    static const char *const kinds[] = {"seconds", "build", "joules"};
     if (dcsr_model_get_machine(cli->context, machine, sizeof machine)) return cli_fail_library(cli);
     fprintf(to, "# device cpu\n# machine %s\n# groups ", machine);
     for (uint64_t i = 0; dcsr_feature_at(i); i++)
         fprintf(to, "%s%s", i ? "," : "", dcsr_feature_at(i)->group);
     fprintf(to, "\nmatrix\tfamily");
     for (uint64_t i = 0; dcsr_feature_at(i); i++) fprintf(to, "\t%s", dcsr_feature_at(i)->name);
-    for (int kind = 0; kind < 3; kind++)
+    for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; (kernel = dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k)); k++)
-            fprintf(to, "\t%s:%s", kinds[kind], kernel->name);
+            fprintf(to, "\t%s:%s", kinds[kind].name, kernel->name);
+    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\tcolumns:%g", tune_densities[d]);
+    for (int d = 0; d < TUNE_DENSITIES; d++) fprintf(to, "\trows:%g", tune_densities[d]);
     fprintf(to, "\n");
     return CLI_DONE;
 }
@@ -122,15 +133,16 @@ static void put(FILE *to, double value)
         fprintf(to, "\t%.9g", value);
 }
 
-int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix,
-                   const dcsr_features *features, const tune_cost *costs)
+int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix, const tune_result *result)
 {
     FILE *to = table->file;
     fprintf(to, "%s\t%s", matrix->name, matrix->family);
-    for (uint64_t i = 0; dcsr_feature_at(i); i++) put(to, dcsr_feature_value(features, i));
-    for (int kind = 0; kind < 3; kind++)
+    for (uint64_t i = 0; dcsr_feature_at(i); i++) put(to, dcsr_feature_value(&result->features, i));
+    for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t k = 0; dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, k); k++)
-            put(to, kind == 0 ? costs[k].seconds : kind == 1 ? costs[k].build : costs[k].joules);
+            put(to, *(const double *)((const char *)&result->cost[k] + kinds[kind].at));
+    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].columns);
+    for (int d = 0; d < TUNE_DENSITIES; d++) put(to, result->vector[d].rows);
     fputc('\n', to);
     return fflush(to) ? cli_fail(cli, "%s: cannot be written: %s", table->path, strerror(errno)) : CLI_DONE;
 }

@@ -57,10 +57,10 @@ typedef struct dcsr_features_options {
  * The view keeps what was computed, for later calls. In a cuda context row lengths are counted on the device, and the
  * rows that are read are gathered there and copied.
  *
- * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads: as
- * for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as
- * dcsr_view_get_info(), and half a millisecond to one for the rows that are read; memory up to 24 bytes for each entry read,
- * which are given back. */
+ * Errors: INVALID_ARGUMENT (NULL), CONTEXT_DESTROYED, OUT_OF_MEMORY, DEVICE; *features is then all zero. Threads:
+ * as for reading the view; one that asks while another computes waits for it. Cost: O(rows in use) as
+ * dcsr_view_get_info(), and half a millisecond to one for the rows that are read; memory up to 24 bytes for each
+ * entry read, which are given back. */
 DCSR_API dcsr_status dcsr_view_get_features(dcsr_features *features, dcsr_view *view,
                                             const dcsr_features_options *options);
 

@@ -7,6 +7,7 @@
 
 /* Expectations are not exact; a format is built only if it promises to save so much. */
 static const double least_gain = 0.03;
+#define LEAST_DENSITY 1e-6
 
 /* The number of a kernel in the model, or that of its kernels. */
 static uint32_t number_of(const dcsr_i_model *model, const char *kernel)
@@ -91,17 +92,32 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
     return DCSR_OK;
 }
 
-dcsr_status dcsr_i_choose_rows(bool *rows, bool *known, dcsr_context *context, const dcsr_features *features,
-                               double density)
+/* Whether a product at that density had better read all rows. */
+static bool by_rows(const dcsr_i_model *model, double *input, double density)
 {
+    input[model->features] = density * DCSR_I_DENSITY_UNITS;
+    return dcsr_i_svm_decide(&model->svm, model->features + 1, input) > 0;
+}
+
+dcsr_status dcsr_i_choose_crossover(double *density, dcsr_context *context, const dcsr_features *features)
+{
+    enum { STEPS = 4 };
     const dcsr_i_model *model;
-    *rows = *known = false;
+    double input[DCSR_I_MODEL_FEATURES];
+    *density = NAN;
     DCSR_TRY(dcsr_i_model_in_use(&model, context));
     if (!model || !model->svm.vectors) return DCSR_OK;
-    double input[DCSR_I_MODEL_FEATURES];
     for (uint32_t k = 0; k < model->features; k++) input[k] = dcsr_feature_value(features, model->feature[k]);
-    input[model->features] = density;
-    *known = true;
-    *rows = dcsr_i_svm_decide(&model->svm, model->features + 1, input) > 0;
+    /* Down from 1 as long as rows are better, as more entries never make columns better; then between two powers. */
+    double above = 2, at = 1;
+    for (; at >= LEAST_DENSITY && by_rows(model, input, at); at /= 2) above = at;
+    for (int step = 0; step < STEPS && above <= 1 && at >= LEAST_DENSITY; step++) {
+        const double middle = sqrt(at * above);
+        if (by_rows(model, input, middle))
+            above = middle;
+        else
+            at = middle;
+    }
+    *density = above;
     return DCSR_OK;
 }

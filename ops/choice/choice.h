@@ -39,10 +39,10 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
                           const dcsr_i_candidate *candidates, uint32_t n, double products,
                           dcsr_i_criterion criterion);
 
-/* Whether a product with a sparse vector of that density had better go by rows or tiles (true) than by columns, as far
- * as the model for the context tells: false, with *known false, where it does not. Errors: as above. */
-dcsr_status dcsr_i_choose_rows(bool *rows, bool *known, dcsr_context *context, const dcsr_features *features,
-                               double density);
+/* From which density of a sparse vector on a product had better read all rows than the columns of the vector's entries:
+ * the crossover of Hong et al., to be computed once a matrix and kept. Above 1: never; NaN: no model tells. Errors: as
+ * above. Cost: some 20 decisions of a support vector machine, each a few microseconds. */
+dcsr_status dcsr_i_choose_crossover(double *density, dcsr_context *context, const dcsr_features *features);
 
 /* For tests: what has been read of models is forgotten. No other thread may choose meanwhile. */
 void dcsr_i_models_forget(void);

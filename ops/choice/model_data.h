@@ -18,7 +18,8 @@
 enum {
     DCSR_I_MODEL_KERNELS = 64,  /* at most */
     DCSR_I_MODEL_FEATURES = 64, /* at most */
-    DCSR_I_MODEL_NAME = 32      /* bytes of a name, with its end */
+    DCSR_I_MODEL_NAME = 32,     /* bytes of a name, with its end */
+    DCSR_I_DENSITY_UNITS = 1000000
 };
 
 typedef struct dcsr_i_node {
@@ -63,7 +64,7 @@ typedef struct dcsr_i_model {
     uint16_t feature[DCSR_I_MODEL_FEATURES]; /* numbers of dcsr_feature_at() */
     char kernel[DCSR_I_MODEL_KERNELS][DCSR_I_MODEL_NAME];
     dcsr_i_forest forest[DCSR_I_CRITERIA];
-    dcsr_i_svm svm; /* over the features and, last, the density of the vector */
+    dcsr_i_svm svm; /* over the features and, last, the density of the vector in millionths */
 } dcsr_i_model;
 
 /* ---- model_file.c ---- */
@@ -94,7 +95,7 @@ uint32_t dcsr_i_prediction_class(const dcsr_i_prediction *prediction, uint32_t k
 
 /* ---- svm.c ---- */
 
-/* The decision function; positive for the second class. `inputs`: the model's features, then the density. */
+/* The decision function; positive: by rows. `inputs`: of the model's features, then the density in millionths. */
 double dcsr_i_svm_decide(const dcsr_i_svm *svm, uint32_t inputs, const double *input);
 
 #endif
