@@ -120,13 +120,14 @@ class Forest:
         return self.made
 
     def expect(self, tree, X):
-        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel."""
+        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel; of
+        products the geometric mean, as one is as often half as twice what is expected."""
         where = tree.apply(X.astype(np.float32))
         out = {}
         for leaf in np.unique(where):
             here = where == leaf
             with np.errstate(invalid="ignore", divide="ignore"):
-                out[leaf] = (mean(self.product[here]), mean(self.build[here]))
+                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]))
         return out
 
     def expected(self, X):
@@ -136,7 +137,7 @@ class Forest:
         for t, tree in enumerate(self.model.estimators_):
             for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
                 product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))
-        return mean(product), mean(build)
+        return np.exp(mean(np.log(product))), mean(build)
 
 
 def mean(values):

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { VARIANTS = 3, SIZES = 9, QUICK_SIZES = 2 };
-static const double least_nnz = 2e3, most_nnz = 1e7, most_quick_nnz = 2e5;
+enum { VARIANTS = 3, SIZES = 20, QUICK_SIZES = 3 };
+static const double least_nnz = 2e3, most_nnz = 5e6, most_quick_nnz = 2e5;
 
 /* Numbers that follow from a seed (SplitMix64). */
 typedef struct dice {

@@ -1,13 +1,14 @@
 /* tune_measure.c: what the kernels of the portfolio cost on one matrix.
  *
  * All formats are built first; then the kernels are measured in turns, so that what else the machine does meets all of
- * them, and of each the least time counts. */
+ * them, and of each the least time counts: after some rounds at least, and until it has been nearly met in two turns. */
 #include "cli/tune/tune.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 4, BATCHES = 4, PIECES = 3 };
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12, BATCHES = 4, PIECES = 3 };
+static const double nearly = 1.05;
 static const double least_batch = 50e-6, least_turn = 2e-3, energy_seconds = 0.2;
 
 typedef struct measuring {
@@ -17,6 +18,7 @@ typedef struct measuring {
     void *x, *y;
     dcsr_spmv_plan *plan[TUNE_KERNELS];
     tune_cost *costs;
+    double second[TUNE_KERNELS]; /* of the turns' times the least but one */
     int kernels;
 } measuring;
 
@@ -114,11 +116,14 @@ static int take_turn(measuring *m, int k)
     dcsr_status status = DCSR_OK;
     const double first = run_batch(m, k, 1, &status), start = cli_now();
     const int runs = first < least_batch ? (int)(least_batch / (first + 1e-9)) + 1 : 1;
+    double least = INFINITY, *const best = &m->costs[k].seconds;
     for (int b = 0; (b < BATCHES || cli_now() - start < least_turn) && !status; b++) {
         const double seconds = run_batch(m, k, runs, &status);
-        if (!(m->costs[k].seconds <= seconds)) m->costs[k].seconds = seconds;
-        if (b >= 2 && cli_now() - start > 20 * least_turn) break;
+        if (seconds < least) least = seconds;
+        if (b >= 1 && cli_now() - start > 10 * least_turn) break;
     }
+    if (!isnan(*best)) m->second[k] = fmin(m->second[k], fmax(least, *best));
+    *best = fmin(*best, least);
     return status ? cli_fail_library(m->cli) : CLI_DONE;
 }
 
@@ -140,9 +145,11 @@ static int measure_kernels(measuring *m, bool energy)
            (kernel = dcsr_spmv_kernel_at(DCSR_DEVICE_CPU, (uint64_t)m->kernels));
          m->kernels++)
         status = build(m, m->kernels, kernel->name);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int k = 0; k < m->kernels; k++) m->second[k] = INFINITY;
+    for (int round = 0; round < MOST_ROUNDS; round++)
         for (int k = 0; k < m->kernels && !status; k++)
-            if (m->plan[k]) status = take_turn(m, k);
+            if (m->plan[k] && (round < LEAST_ROUNDS || m->second[k] > nearly * m->costs[k].seconds))
+                status = take_turn(m, k);
     for (int k = 0; energy && k < m->kernels && !status; k++)
         if (m->plan[k]) status = take_energy(m, k);
     return status;

@@ -29,7 +29,7 @@ typedef struct dcsr_i_node {
 } dcsr_i_node;
 
 /* Of a kernel: its cost of a product in costs of one that reads the store in place, the cost of its format in the
- * same; NaN where nothing is known. */
+ * same; NaN where nothing is known. In leaves a product is the logarithm of that, as its means are geometric. */
 typedef struct dcsr_i_expected {
     float product, build;
 } dcsr_i_expected;

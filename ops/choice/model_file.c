@@ -177,10 +177,12 @@ static bool read_node(reader *r, dcsr_i_node *node, const dcsr_i_model *model, i
 static bool read_leaf(reader *r, double *probability, dcsr_i_expected *expected, uint32_t kernels)
 {
     if (!keyword(r, "leaf") || !numbers(r, probability, kernels)) return false;
-    for (uint32_t k = 0; k < kernels; k++)
+    for (uint32_t k = 0; k < kernels; k++) {
         if (!number_or_none(r, &expected[k].product) || !number_or_none(r, &expected[k].build) ||
-            isnan(expected[k].product) != isnan(expected[k].build))
+            isnan(expected[k].product) != isnan(expected[k].build) || expected[k].product <= 0)
             return false;
+        expected[k].product = logf(expected[k].product);
+    }
     return end_line(r);
 }
 

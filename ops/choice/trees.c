@@ -41,7 +41,7 @@ void dcsr_i_forest_predict(dcsr_i_prediction *prediction, const dcsr_i_forest *f
     for (uint32_t k = 0; k < kernels; k++) {
         prediction->probability[k] = sum[k] / forest->trees;
         prediction->expected[k] = known[k] > 0
-                                      ? (dcsr_i_expected){products[k] / known[k], builds[k] / known[k]}
+                                      ? (dcsr_i_expected){expf(products[k] / known[k]), builds[k] / known[k]}
                                       : (dcsr_i_expected){NAN, NAN};
     }
 }
