@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 TREES = 30  # as many as Dufrechou et al. use
 LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
 LEAST_MATRICES = 20
-LEAST_GAIN = 0.03  # as in ops/choice/choice.c
+LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
 TIE = 1.05
 DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
 MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
@@ -153,7 +153,7 @@ def choose(product, build, products, possible):
     product[:, 0], build[:, 0] = 1, 0
     total = product + build / products if products else product
     total = np.where(possible & ~np.isnan(total), total, np.inf)
-    total[:, 1:][total[:, 1:] > 1 - LEAST_GAIN] = np.inf
+    total[:, 1:][total[:, 1:] + (LEAST_SAVED / products if products else 0) > 1 - LEAST_GAIN] = np.inf
     return total.argmin(axis=1)
 
 

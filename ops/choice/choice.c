@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Expectations are not exact; a format is built only if it promises to save so much. */
-static const double least_gain = 0.03;
+/* Expectations are not exact: a kernel has to promise to save this share, and so many products if its format has to be
+ * built. */
+static const double least_gain = 0.03, least_saved = 2;
 #define LEAST_DENSITY 1e-6
 
 /* The number of a kernel in the model, or that of its kernels. */
@@ -78,9 +79,10 @@ dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dc
             choice->later = c;
             choice->pays_after = ceil((double)e.build / (1 - fastest));
         }
-        const bool pays = products > 0 ? all <= (1 - least_gain) * products && all < least
-                                       : candidates[c].built && e.product < choice->product &&
-                                             (double)e.product <= 1 - least_gain;
+        const bool pays =
+            products > 0
+                ? all + (e.build > 0 ? least_saved : 0) <= (1 - least_gain) * products && all < least
+                : candidates[c].built && e.product < choice->product && (double)e.product <= 1 - least_gain;
         if (!pays) continue;
         least = all;
         choice->candidate = c;

@@ -354,7 +354,7 @@ Test(models, choose_what_pays, .init = begin, .fini = end)
     } cases[] = {{0, false, true, DCSR_I_BY_TIME, 0, 2, 40, "not known"},
                  {0, true, true, DCSR_I_BY_TIME, 1, 2, 40, "fast is there"},
                  {5, false, true, DCSR_I_BY_TIME, 0, 2, 40, "would pay after 40"},
-                 {12, false, true, DCSR_I_BY_TIME, 1, 2, 40, "building 2.0"},
+                 {30, false, true, DCSR_I_BY_TIME, 1, 2, 40, "building 2.0"},
                  {5, true, true, DCSR_I_BY_TIME, 1, 2, 40, "is there"},
                  {1e6, false, true, DCSR_I_BY_TIME, 2, 2, 0, "0.50 of one"},
                  {1e6, false, false, DCSR_I_BY_TIME, 1, 1, 0, "0.80 of one"},
