@@ -1,7 +1,8 @@
 /* tune_measure.c: what the kernels of the portfolio cost on one matrix.
  *
  * All formats are built first; then the kernels are measured in turns, so that what else the machine does meets all of
- * them, and of each the least time counts: after some rounds at least, and until it has been nearly met in two turns. */
+ * them, and of each the least time counts: after some rounds at least, and until it has been nearly met in two turns.
+ */
 #include "cli/tune/tune.h"
 #include <math.h>
 #include <stdlib.h>

@@ -33,7 +33,7 @@ typedef struct dcsr_i_choice {
 
 /* Chooses among n candidates for so many products; 0 or less: it is not known how many. The user's model, or the
  * library's, decides; without one the first candidate is chosen. Kernels that the model does not know are not.
- * Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: less than 2 microseconds with the library's
+ * Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: about 2 microseconds with the library's
  * model, and that of dcsr_model_get_info() the first time. */
 dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dcsr_features *features,
                           const dcsr_i_candidate *candidates, uint32_t n, double products,
