@@ -156,6 +156,11 @@ $(1)/obj/%.cu.o: %.cu $(1)/obj/.flags | $$(DEPS)
 	$$(SHOW)$(if $(filter cuda,$(6)),$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $$(@:.o=.d), \
 	    $(call cxx,$(2)) -x c++ -std=c++17 $(BASE) -Wno-unknown-pragmas -Itests/simt $(3) $($(6)_FLAGS)) -c $$< -o $$@
 
+# The model that is part of the library.
+$(1)/obj/ops/choice/model.o: ops/choice/cpu.model
+# What trains others is part of the program.
+$(1)/obj/cli/tune/tune_train.o: cli/tune/train.py
+
 # Where there are kernels, that is C++, its compiler links.
 $(1)_LINK := $(if $(6),$(call cxx,$(2)),$(2)) $(3) -fopenmp
 

@@ -165,6 +165,8 @@ void cli_put_text(cli_report *report, const char *key, const char *label, const 
  * of that list. */
 void cli_put_list(cli_report *report, const char *key);
 void cli_begin_item(cli_report *report, const char *key);
+/* Values go into a new object under that key, until cli_end_item(). */
+void cli_begin_object(cli_report *report, const char *key);
 void cli_end_item(cli_report *report);
 /* Appends [vertex, score], and the name of the vertex if there is one, to that list; a score that is not real is
  * whole. */
@@ -173,6 +175,8 @@ void cli_put_scored(cli_report *report, const char *key, const char *label, uint
 /* Adds a line to the text only; without a label it begins at the margin. */
 __attribute__((format(printf, 3, 4))) void cli_put_line(cli_report *report, const char *label,
                                                         const char *format, ...);
+/* Which model chooses kernels in the program's context, and why the user's does not (chosen_by.c). */
+void cli_put_model(cli_report *report);
 int cli_report_print(cli_report *report);
 /* Frees the report without printing it; returns `status`. */
 int cli_report_drop(cli_report *report, int status);
@@ -278,6 +282,7 @@ extern const cli_command cli_compact_command;
 extern const cli_command cli_backup_command;
 extern const cli_command cli_ingest_command;
 extern const cli_command cli_spmv_command;
+extern const cli_command cli_tune_command;
 extern const cli_command cli_spgemm_command;
 extern const cli_command cli_bfs_command;
 extern const cli_command cli_sssp_command;

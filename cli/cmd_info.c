@@ -1,9 +1,34 @@
 /* cmd_info.c: `dcsr info`: a matrix in figures, and what it is on; without one, that alone. */
 #include "cli/stored.h"
+#include <dcsr/features.h>
 #include <math.h>
 #include <string.h>
 
-static const struct argp_option options[] = {CLI_OP_OPTION, {0}};
+enum { KEY_FEATURES = 1, KEY_EXACT };
+
+static struct {
+    bool features, exact;
+} settings;
+
+static const struct argp_option options[] = {
+    {"features", KEY_FEATURES, NULL, 0,
+     "Also what models choose kernels by: the shape of the matrix in some numbers", 0},
+    {"exact", KEY_EXACT, NULL, 0, "These from all entries, not from some thousand rows", 0},
+    CLI_OP_OPTION,
+    {0}};
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    switch (key) {
+    case KEY_EXACT:
+        settings.exact = true; /* fall through */
+    case KEY_FEATURES:
+        settings.features = true;
+        return 0;
+    default:
+        return cli_op_take(cli, key, value);
+    }
+}
 
 static const char *device_text(dcsr_device device)
 {
@@ -34,6 +59,22 @@ static void put_matrix(cli_report *report, const dcsr_matrix_info *info, const d
                  live->nnz ? (double)info->bytes / (double)live->nnz : NAN, "");
 }
 
+/* The features by name, and what they were read from. */
+static void put_features(cli_report *report, const dcsr_features *features)
+{
+    cli_begin_object(report, "features");
+    cli_put_line(report, "features", features->exact ? "of all entries" : "of %llu rows, %llu entries",
+                 (unsigned long long)features->rows_read, (unsigned long long)features->entries_read);
+    for (uint64_t i = 0; dcsr_feature_at(i); i++) {
+        char label[CLI_NUMBER];
+        snprintf(label, sizeof label, "  %s", dcsr_feature_at(i)->name);
+        cli_put_real(report, dcsr_feature_at(i)->name, label, dcsr_feature_value(features, i), "");
+    }
+    cli_put_count(report, "rows_read", NULL, features->rows_read);
+    cli_put_count(report, "entries_read", NULL, features->entries_read);
+    cli_end_item(report);
+}
+
 static void put_device(cli_report *report, const dcsr_context_info *context)
 {
     const char *device = device_text(context->device);
@@ -53,6 +94,7 @@ static void put_device(cli_report *report, const dcsr_context_info *context)
     cli_put_integer(report, "driver", driver);
     cli_put_integer(report, "runtime", runtime);
     cli_put_text(report, "built_for", "built for", context->built_for);
+    cli_put_model(report);
 }
 
 static void put_memory(cli_report *report, const dcsr_context_info *context)
@@ -101,10 +143,13 @@ static int show_matrix(cli_state *cli)
         return status;
     }
     dcsr_view_info live;
+    dcsr_features features;
     dcsr_matrix_info info;
     dcsr_context_info context;
     if (dcsr_matrix_get_info(matrix, &info) || dcsr_context_get_info(cli->context, &context) ||
-        dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) || dcsr_view_get_info(view, &live)) {
+        dcsr_view_create(&view, matrix, DCSR_LAYOUT_SEGMENTS, 0) || dcsr_view_get_info(view, &live) ||
+        (settings.features &&
+         dcsr_view_get_features(&features, view, &(dcsr_features_options){.exact = settings.exact}))) {
         status = cli_fail_library(cli);
     } else {
         cli_report report;
@@ -112,6 +157,7 @@ static int show_matrix(cli_state *cli)
         put_matrix(&report, &info, &live);
         cli_put_count(&report, "names", names ? "names" : NULL, names);
         cli_put_seconds(&report, "insert_seconds", "inserted in", seconds);
+        if (settings.features) put_features(&report, &features);
         put_device(&report, &context);
         put_memory(&report, &context);
         status = cli_report_print(&report);
@@ -123,6 +169,8 @@ static int show_matrix(cli_state *cli)
 
 static int run_info(cli_state *cli)
 {
+    if (settings.features && !cli->argument_count)
+        return cli_usage(cli, "--features are those of a MATRIX; name one");
     return cli->argument_count ? show_matrix(cli) : show_context(cli);
 }
 
@@ -130,13 +178,16 @@ const cli_command cli_info_command = {
     .name = "info",
     .arguments = "[MATRIX]",
     .summary = "Show what a matrix is made of, and the device it is on",
-    .help = "Without a MATRIX it shows the device alone, and what this program was built for.\n\n"
-            "nonzeros and row lengths count live entries, after duplicates are combined; segments, stored "
-            "entries and memory are those of the store right after one insertion.\n\n"
-            "Example:\n  dcsr info rmat:16,16\n",
+    .help =
+        "Without a MATRIX it shows the device alone, and what this program was built for.\n\n"
+        "nonzeros and row lengths count live entries, after duplicates are combined; segments, stored "
+        "entries and memory are those of the store right after one insertion.\n\n"
+        "Features (docs/SELECTION.md) of a large matrix are those of some thousand rows that stand for all; "
+        "row lengths are always exact.\n\n"
+        "Example:\n  dcsr info rmat:16,16\n  dcsr info poisson3d27:60 --features\n",
     .least = 0,
     .most = 1,
     .options = options,
-    .take = cli_op_take,
+    .take = take,
     .run = run_info,
 };

@@ -137,6 +137,7 @@ static int print(cli_state *cli, const dcsr_spmv_plan_info *plan, const dcsr_vie
     cli_report_begin(&report, cli);
     cli_put_text(&report, "kernel", "kernel", plan->kernel);
     cli_put_text(&report, "reason", "because", plan->reason);
+    if (!strcmp(settings.kernel, "auto")) cli_put_model(&report);
     cli_put_count(&report, "nnz", "nonzeros", info->nnz);
     cli_put_count(&report, "segments", "segments", info->segments);
     cli_put_bytes(&report, "format_bytes", "format", plan->bytes);

@@ -7,41 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-const cli_command *const cli_commands[] = {&cli_info_command,
-                                           &cli_convert_command,
-                                           &cli_ingest_command,
-                                           &cli_spmv_command,
-                                           &cli_spgemm_command,
-                                           &cli_bfs_command,
-                                           &cli_sssp_command,
-                                           &cli_pagerank_command,
-                                           &cli_bc_command,
-                                           &cli_cc_command,
-                                           &cli_scc_command,
-                                           &cli_triangles_command,
-                                           &cli_clustering_command,
-                                           &cli_kcore_command,
-                                           &cli_ktruss_command,
-                                           &cli_mis_command,
-                                           &cli_colouring_command,
-                                           &cli_closure_command,
-                                           &cli_samegen_command,
-                                           &cli_cfl_command,
-                                           &cli_cfa_command,
-                                           &cli_row_command,
-                                           &cli_watch_command,
-                                           &cli_amg_command,
-                                           &cli_spy_command,
-                                           &cli_bench_command,
-                                           &cli_snapshot_command,
-                                           &cli_restore_command,
-                                           &cli_log_command,
-                                           &cli_verify_command,
-                                           &cli_gc_command,
-                                           &cli_compact_command,
-                                           &cli_backup_command,
-                                           &cli_help_command,
-                                           NULL};
+const cli_command *const cli_commands[] = {
+    &cli_info_command,      &cli_convert_command,    &cli_ingest_command,  &cli_spmv_command,
+    &cli_tune_command,      &cli_spgemm_command,     &cli_bfs_command,     &cli_sssp_command,
+    &cli_pagerank_command,  &cli_bc_command,         &cli_cc_command,      &cli_scc_command,
+    &cli_triangles_command, &cli_clustering_command, &cli_kcore_command,   &cli_ktruss_command,
+    &cli_mis_command,       &cli_colouring_command,  &cli_closure_command, &cli_samegen_command,
+    &cli_cfl_command,       &cli_cfa_command,        &cli_row_command,     &cli_watch_command,
+    &cli_amg_command,       &cli_spy_command,        &cli_bench_command,   &cli_snapshot_command,
+    &cli_restore_command,   &cli_log_command,        &cli_verify_command,  &cli_gc_command,
+    &cli_compact_command,   &cli_backup_command,     &cli_help_command,    NULL};
 
 static int show_version(cli_state *cli)
 {

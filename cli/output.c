@@ -346,12 +346,25 @@ void cli_put_list(cli_report *report, const char *key)
     put_json(report, key, json_array());
 }
 
-void cli_begin_item(cli_report *report, const char *key)
+/* Makes it the object where values go; it is `missing` where there was no memory for it. */
+static void fill_item(cli_report *report, json_t *item, bool missing)
 {
-    report->item = json_object();
-    if (!json_array_append_new(json_object_get(report->object, key), report->item)) return;
+    report->item = item;
+    if (!missing) return;
     json_decref(report->object); /* no memory: cli_report_print() says so */
     report->object = report->item = NULL;
+}
+
+void cli_begin_object(cli_report *report, const char *key)
+{
+    json_t *item = json_object();
+    fill_item(report, item, json_object_set_new(report->object, key, item) != 0);
+}
+
+void cli_begin_item(cli_report *report, const char *key)
+{
+    json_t *item = json_object();
+    fill_item(report, item, json_array_append_new(json_object_get(report->object, key), item) != 0);
 }
 
 void cli_end_item(cli_report *report)

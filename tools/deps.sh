@@ -22,7 +22,8 @@ fi
 
 build='gcc libc6-dev make libjemalloc-dev liblapack-dev liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev libjansson-dev
 libpng-dev gnuplot-nox'
-test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh'
+test='g++ clang libclang-rt-dev libomp-dev libcriterion-dev clang-format-14 universal-ctags gcovr man-db pkgconf zsh
+python3-sklearn'
 bench='libgraphblas-dev libeigen3-dev librsb-dev petsc-dev libhypre-dev mpi-default-bin mpi-default-dev'
 
 case ${1:-} in

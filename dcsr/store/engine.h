@@ -26,6 +26,7 @@ typedef struct dcsr_i_measures {
     uint64_t nnz;
     uint64_t rows_in_use; /* rows with entries */
     uint64_t longest;     /* row */
+    uint64_t shortest;    /* of the rows with entries; 0 where there are none */
     double squares;       /* sum of the squared differences between row lengths and their mean */
     uint64_t max_segments, unresolved_rows; /* 0 for CSR */
 } dcsr_i_measures;

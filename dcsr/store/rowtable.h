@@ -327,12 +327,13 @@ bool dcsr_i_view_transpose_is_ready(const dcsr_view *view);
 const struct dcsr_i_nut *dcsr_i_view_nut(const dcsr_view *view);
 /* Tells the matrix's cost model that an operation has read all rows through segments once. */
 void dcsr_i_view_was_read(dcsr_view *view);
-/* What an operation has computed about a view and keeps with it; there is room for one. */
+/* What has been computed about a view and is kept with it; there is room for one of each kind. */
+enum { DCSR_I_KEPT_PRODUCT, DCSR_I_KEPT_FEATURES, DCSR_I_KEPT };
 typedef struct dcsr_i_attachment {
     void (*drop)(struct dcsr_i_attachment *kept, dcsr_view *view); /* frees it, when the view is destroyed */
 } dcsr_i_attachment;
-/* What is kept with the view, made at the first call; other threads that call meanwhile wait. */
-dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view,
+/* What is kept with the view of a kind, made at the first call; other threads that call meanwhile wait. */
+dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view, int kind,
                                dcsr_status (*make)(dcsr_i_attachment **kept, dcsr_view *view));
 
 #endif

@@ -85,12 +85,12 @@ dcsr_status dcsr_i_view_sorted(const dcsr_i_rows **rows, dcsr_view *view)
     return status;
 }
 
-dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view,
+dcsr_status dcsr_i_view_attach(dcsr_i_attachment **kept, dcsr_view *view, int kind,
                                dcsr_status (*make)(dcsr_i_attachment **kept, dcsr_view *view))
 {
     pthread_mutex_lock(&view->lock);
-    dcsr_status status = view->kept ? DCSR_OK : make(&view->kept, view);
-    *kept = view->kept;
+    dcsr_status status = view->kept[kind] ? DCSR_OK : make(&view->kept[kind], view);
+    *kept = view->kept[kind];
     pthread_mutex_unlock(&view->lock);
     return status;
 }
@@ -267,7 +267,8 @@ void dcsr_view_destroy(dcsr_view *view)
     /* What any of the sharers has done with the view is before what the last of them frees. */
     if (!view || atomic_fetch_sub_explicit(&view->sharers, 1, memory_order_acq_rel)) return;
     dcsr_context *context = view->context;
-    if (view->kept) view->kept->drop(view->kept, view);
+    for (int k = 0; k < DCSR_I_KEPT; k++)
+        if (view->kept[k]) view->kept[k]->drop(view->kept[k], view);
     for (int f = 0; f < DCSR_I_FORMS; f++) dcsr_i_form_release(&view->form[f]);
     dcsr_i_nut_release(view->nut);
     dcsr_i_held_version_release(view->twin);

@@ -23,7 +23,7 @@ struct dcsr_view {
     struct dcsr_i_nut *nut; /* the tiles of a view of DCSR_LAYOUT_NUT, else NULL */
     uint64_t tiles_since;   /* while they are made: the version of those that panels are taken over from */
     pthread_mutex_t lock;   /* for what is made when it is asked for: */
-    dcsr_i_attachment *kept;
+    dcsr_i_attachment *kept[DCSR_I_KEPT];
     /* The forms of what the view shows, by the flags above. form[0] is there from the beginning: segments of a
      * hold, or CSR. Transposed: what is made where the context's memory is (view_transpose.c), a CSC, which
      * a CSC view always has, or rows of a twin, resolved as the view's flags ask. On the host: copies of what is

@@ -197,7 +197,7 @@ static dcsr_status plan_of(kept_plans **plans, dcsr_view *A, int which, bool wit
                            const dcsr_i_cuda_rows *rows)
 {
     dcsr_i_attachment *kept;
-    DCSR_TRY(dcsr_i_view_attach(&kept, A, make));
+    DCSR_TRY(dcsr_i_view_attach(&kept, A, DCSR_I_KEPT_PRODUCT, make));
     kept_plans *k = *plans = (kept_plans *)kept;
     pthread_mutex_lock(&k->lock);
     const bool ready = k->made[which] && (k->mapped[which] || !with_map);

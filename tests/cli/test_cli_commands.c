@@ -418,3 +418,30 @@ Test(cli_commands, real_matrices_have_their_known_figures, .timeout = 300)
     }
     json_decref(all);
 }
+
+/* A 4 x 4 matrix by hand, and one that is too large to be read as a whole. */
+Test(cli_commands, info_gives_features)
+{
+    program_result r;
+    program_write_file("a.el", "0 0\n0 3\n2 1\n");
+    PROGRAM_JSON(r, "--json info a.el --features");
+    const json_t *features = json_object_get(r.json, "features");
+    cr_assert_eq(json_integer_value(json_object_get(features, "entries_read")), 3);
+    expect_near(json_number_value(json_object_get(features, "max_row")), 2);
+    expect_near(json_number_value(json_object_get(features, "bandwidth")), 2.5);
+    expect_near(json_number_value(json_object_get(features, "clustering_128")), 1.5);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info poisson2d5:200 --features");
+    features = json_object_get(r.json, "features");
+    cr_assert_lt(json_integer_value(json_object_get(features, "entries_read")), 199200);
+    program_free(&r);
+    PROGRAM_JSON(r, "--json info poisson2d5:200 --exact");
+    features = json_object_get(r.json, "features");
+    cr_assert_eq(json_integer_value(json_object_get(features, "entries_read")), 199200);
+    expect_near(json_number_value(json_object_get(features, "distinct")), 2);
+    program_free(&r);
+    r = program_run("info a.el --features");
+    cr_assert(strstr(r.out, "clustering_512k") && strstr(r.out, "of all entries"));
+    program_free(&r);
+    PROGRAM_FAILS(2, "name one", "info --features");
+}

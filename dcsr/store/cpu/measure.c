@@ -24,6 +24,8 @@ static void measure_pages(dcsr_i_measures *sum, const dcsr_i_rows *rows, uint64_
             sum->nnz += length[r];
             sum->rows_in_use += length[r] != 0;
             if (length[r] > sum->longest) sum->longest = length[r];
+            /* Of an empty row this is the largest number there is. */
+            if (length[r] - 1 < sum->shortest) sum->shortest = length[r] - 1;
         }
         if (!rows->table) continue;
         const dcsr_i_row_page *page = dcsr_i_page(rows->table, p);
@@ -56,15 +58,16 @@ dcsr_status dcsr_i_measure(dcsr_i_measures *result, dcsr_context *context, const
     const double n = (double)rows->rows;
     int threads = dcsr_i_threads(context, rows->rows < entries ? rows->rows : entries);
     const uint64_t parts = (uint64_t)threads;
-    uint64_t nnz = 0, used = 0, longest = 0, segments = 0, unresolved = 0;
+    uint64_t nnz = 0, used = 0, longest = 0, shortest = UINT32_MAX, segments = 0, unresolved = 0;
     double squares = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : nnz, used, unresolved) \
-    reduction(max : longest, segments) if (threads > 1)
+    reduction(max : longest, segments) reduction(min : shortest) if (threads > 1)
     for (uint64_t t = 0; t < parts; t++) {
-        dcsr_i_measures sum = {0};
+        dcsr_i_measures sum = {.shortest = UINT32_MAX}; /* the row's length less one */
         measure_pages(&sum, rows, pages * t / parts, pages * (t + 1) / parts);
         nnz += sum.nnz, used += sum.rows_in_use, unresolved += sum.unresolved_rows;
         if (sum.longest > longest) longest = sum.longest;
+        if (sum.shortest < shortest) shortest = sum.shortest;
         if (sum.max_segments > segments) segments = sum.max_segments;
     }
     const double mean = n > 0 ? (double)nnz / n : 0;
@@ -75,6 +78,7 @@ dcsr_status dcsr_i_measure(dcsr_i_measures *result, dcsr_context *context, const
     *result = (dcsr_i_measures){.nnz = nnz,
                                 .rows_in_use = used,
                                 .longest = longest,
+                                .shortest = used ? shortest + 1 : 0,
                                 .squares = squares + (n - (double)used) * mean * mean,
                                 .max_segments = segments,
                                 .unresolved_rows = unresolved};

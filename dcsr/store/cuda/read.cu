@@ -100,6 +100,7 @@ DCSR_CUDA_INLINE void measure_row(dcsr_i_cuda_share &sum, const dcsr_i_cuda_rows
     sum.nnz += length;
     sum.rows_in_use += length != 0;
     if (length > sum.longest) sum.longest = length;
+    if (length && UINT32_MAX - length > sum.below) sum.below = UINT32_MAX - length;
     if (rows.offsets || !length) return;
     const dcsr_i_cuda_row_page *page = dcsr_i_cuda_page_of(rows, row);
     uint32_t r = row & (DCSR_CUDA_PAGE_ROWS - 1);
@@ -113,10 +114,12 @@ static __global__ void measure_shares(dcsr_i_cuda_rows rows, dcsr_i_cuda_share *
     for (uint64_t i = dcsr_i_cuda_first_block(); i < shares; i += dcsr_i_cuda_block_step()) {
         dcsr_i_cuda_share own = {};
         for_rows_of_share(rows, i, shares, [&](uint64_t row) { measure_row(own, rows, row); });
-        dcsr_i_cuda_share all = {dcsr_i_cuda_block_sum(own.nnz), dcsr_i_cuda_block_sum(own.rows_in_use),
+        dcsr_i_cuda_share all = {dcsr_i_cuda_block_sum(own.nnz),
+                                 dcsr_i_cuda_block_sum(own.rows_in_use),
                                  dcsr_i_cuda_block_max(own.longest, (uint64_t)0),
                                  dcsr_i_cuda_block_max(own.max_segments, (uint64_t)0),
-                                 dcsr_i_cuda_block_sum(own.unresolved_rows)};
+                                 dcsr_i_cuda_block_sum(own.unresolved_rows),
+                                 dcsr_i_cuda_block_max(own.below, (uint64_t)0)};
         if (threadIdx.x == 0) share[i] = all;
     }
 }

@@ -121,6 +121,7 @@ static dcsr_status add_shares(dcsr_i_measures *result, dcsr_i_cuda_stream *strea
     dcsr_i_cuda_measure_shares(stream, &rows->device, s->share, s->count);
     dcsr_i_cuda_copy(stream, share, s->share, s->count * sizeof *share);
     DCSR_TRY(dcsr_i_cuda_wait(stream, "measuring rows"));
+    uint64_t below = 0;
     *result = (dcsr_i_measures){0};
     for (uint32_t i = 0; i < s->count; i++) {
         result->nnz += share[i].nnz;
@@ -128,7 +129,9 @@ static dcsr_status add_shares(dcsr_i_measures *result, dcsr_i_cuda_stream *strea
         result->unresolved_rows += share[i].unresolved_rows;
         if (share[i].longest > result->longest) result->longest = share[i].longest;
         if (share[i].max_segments > result->max_segments) result->max_segments = share[i].max_segments;
+        if (share[i].below > below) below = share[i].below;
     }
+    if (result->rows_in_use) result->shortest = UINT32_MAX - below;
     return DCSR_OK;
 }
 

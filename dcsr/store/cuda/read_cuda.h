@@ -53,6 +53,7 @@ enum { DCSR_CUDA_MOST_SHARES = 1024 };
 /* What is told of the rows of a share. */
 typedef struct dcsr_i_cuda_share {
     uint64_t nnz, rows_in_use, longest, max_segments, unresolved_rows;
+    uint64_t below; /* UINT32_MAX less the shortest row that has entries; 0 where there is none */
 } dcsr_i_cuda_share;
 
 void dcsr_i_cuda_measure_shares(dcsr_i_cuda_stream *stream, const dcsr_i_cuda_rows *rows,

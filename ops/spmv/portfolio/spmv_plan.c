@@ -8,10 +8,13 @@
 #include "dcsr/base/error.h"
 #include "dcsr/base/runtime.h"
 #include "dcsr/view/view_data.h"
+#include "ops/choice/choice.h"
 #include <dcsr/diff.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_KERNELS = 64 };
 
 struct dcsr_spmv_plan {
     dcsr_i_spmv_matrix A;
@@ -67,33 +70,42 @@ static dcsr_status choose_named(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_pla
     return DCSR_OK;
 }
 
-/* Reads the store in place, unless rows are in many pieces and a few products pay for bringing them in order. */
+/* The kernels of the device, as a model may choose them; the number of them. */
+static uint32_t list_candidates(dcsr_i_candidate candidates[MOST_KERNELS], const dcsr_i_spmv_matrix *A,
+                                dcsr_device device)
+{
+    const dcsr_i_spmv_kernel *kernel;
+    uint32_t n = 0;
+    for (; n < MOST_KERNELS && (kernel = dcsr_i_spmv_kernel_at(device, n)); n++)
+        candidates[n] = (dcsr_i_candidate){kernel->public.name, !why_not(kernel, A), !kernel->measure};
+    return n;
+}
+
+/* Asks the model, again as long as what it takes would be more than the caller allows. */
 static dcsr_status choose_freely(const dcsr_i_spmv_kernel **kernel, dcsr_spmv_plan *plan,
                                  const dcsr_i_spmv_matrix *A)
 {
-    enum { PAYS_AFTER = 5 };
     const dcsr_device device = A->rows->on_device ? DCSR_DEVICE_CUDA : DCSR_DEVICE_CPU;
-    const double pieces = (double)A->info.segments / (double)(A->info.rows ? A->info.rows : 1);
-    const dcsr_i_spmv_kernel *csr = dcsr_i_spmv_kernel_named(device, "csr");
-    *kernel = dcsr_i_spmv_kernel_at(device, 0);
-    plan->later = NULL;
-    give_reason(plan, "%.2f pieces a row: nothing is gained by another order", pieces);
-    if (!csr || pieces <= 1.5 || why_not(csr, A)) return DCSR_OK;
-    uint64_t bytes = 0;
-    if (csr->measure) DCSR_TRY(csr->measure(&bytes, A));
-    if (plan->memory && bytes > plan->memory) {
-        give_reason(plan, "in order rows would take %llu bytes; %llu may be taken", (unsigned long long)bytes,
-                    (unsigned long long)plan->memory);
-    } else if (plan->expected >= PAYS_AFTER) {
-        *kernel = csr;
-        give_reason(plan, "%.2f pieces a row, and %llu products to come", pieces,
-                    (unsigned long long)plan->expected);
-    } else if (!plan->expected) {
-        plan->later = csr;
-        plan->due = plan->info.products + PAYS_AFTER;
-        give_reason(plan, "%.2f pieces a row; after %d products they are brought in order", pieces,
-                    (int)PAYS_AFTER);
-    }
+    dcsr_i_candidate candidates[MOST_KERNELS];
+    const uint32_t n = list_candidates(candidates, A, device);
+    dcsr_features features;
+    dcsr_i_choice choice;
+    uint32_t taken;
+    uint64_t bytes;
+    DCSR_TRY(dcsr_view_get_features(&features, A->view, NULL));
+    do {
+        DCSR_TRY(dcsr_i_choose(&choice, A->context, &features, candidates, n, (double)plan->expected,
+                               DCSR_I_BY_TIME));
+        taken = plan->expected ? choice.candidate : choice.later;
+        *kernel = dcsr_i_spmv_kernel_at(device, taken);
+        bytes = 0;
+        if ((*kernel)->measure && plan->memory) DCSR_TRY((*kernel)->measure(&bytes, A));
+        candidates[taken].possible = false;
+    } while (bytes > plan->memory && plan->memory);
+    plan->later = taken == choice.candidate ? NULL : *kernel;
+    plan->due = plan->later ? plan->info.products + (uint64_t)choice.pays_after : 0;
+    *kernel = dcsr_i_spmv_kernel_at(device, choice.candidate);
+    give_reason(plan, "%s", choice.reason);
     return DCSR_OK;
 }
 

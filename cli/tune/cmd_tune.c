@@ -1,0 +1,201 @@
+/* cmd_tune.c: `dcsr tune`: measures kernels on many matrices, and trains the model by which `auto` chooses here. */
+#include "cli/tune/tune.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_QUICK = 1, KEY_REPORT, KEY_TABLE, KEY_MODEL, KEY_MATRICES, KEY_SEED, KEY_NO_MODEL, VARIANTS = 3 };
+enum { PATH = 4096 };
+
+static struct {
+    const char *table, *model;
+    uint64_t matrices, seed;
+    bool quick, report, no_model;
+} settings = {.matrices = UINT64_MAX, .seed = 1};
+
+static const struct argp_option options[] = {
+    {"quick", KEY_QUICK, NULL, 0, "Fewer and smaller matrices: some minutes", 0},
+    {"report", KEY_REPORT, NULL, 0, "Show how good the model is, by cross-validation", 0},
+    {"table", KEY_TABLE, "FILE", 0, "Where measurements are kept and looked for (default: beside the model)",
+     0},
+    {"model", KEY_MODEL, "FILE", 0, "Where the model goes (default: where it is looked for)", 0},
+    {"no-model", KEY_NO_MODEL, NULL, 0, "Measure, and report, but leave the model as it is", 0},
+    {"matrices", KEY_MATRICES, "N", 0, "Only the first N of the collection; 0: only those named", 0},
+    {"seed", KEY_SEED, "N", 0, "Another collection, and other trees (default 1)", 0},
+    {0}};
+
+static error_t take(cli_state *cli, int key, const char *value)
+{
+    switch (key) {
+    case KEY_QUICK:
+        settings.quick = true;
+        return 0;
+    case KEY_REPORT:
+        settings.report = true;
+        return 0;
+    case KEY_NO_MODEL:
+        settings.no_model = true;
+        return 0;
+    case KEY_TABLE:
+        settings.table = value;
+        return 0;
+    case KEY_MODEL:
+        settings.model = value;
+        return 0;
+    case KEY_MATRICES:
+        return cli_take_number(cli, "--matrices", value, 0, UINT64_MAX, &settings.matrices);
+    case KEY_SEED:
+        return cli_take_number(cli, "--seed", value, 0, UINT32_MAX, &settings.seed);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- Stopping ---- */
+
+static volatile sig_atomic_t stopped;
+
+/* The matrix that is being measured is the last; a second signal ends the program. */
+static void note_signal(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+static void listen(void)
+{
+    const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- Measuring ---- */
+
+typedef struct tuning {
+    cli_state *cli;
+    tune_table table;
+    uint64_t done, all, added;
+    bool energy;
+} tuning;
+
+static int measure(tuning *t, const tune_matrix *matrix)
+{
+    tune_result result;
+    cli_progress(t->cli, "%llu of %llu: %s", (unsigned long long)t->done + 1, (unsigned long long)t->all,
+                 matrix->name);
+    int status = tune_measure(t->cli, &result, matrix, t->energy);
+    if (!status) status = tune_table_add(t->cli, &t->table, matrix, &result);
+    t->added += !status;
+    return status;
+}
+
+static int measure_collection(tuning *t, uint64_t matrices)
+{
+    int status = CLI_DONE;
+    for (uint64_t i = 0; i < matrices && !status && !stopped; i++, t->done++) {
+        tune_matrix matrix;
+        status = tune_collection_make(t->cli, &matrix, i, settings.quick, settings.seed, true);
+        if (status || tune_table_has(&t->table, matrix.name)) continue;
+        status = tune_collection_make(t->cli, &matrix, i, settings.quick, settings.seed, false);
+        if (!status) status = measure(t, &matrix);
+        dcsr_coo_free(&matrix.coo);
+    }
+    return status;
+}
+
+static int measure_users(tuning *t)
+{
+    int status = CLI_DONE;
+    for (int a = 0; a < t->cli->argument_count && !status && !stopped; a++) {
+        cli_source source = {.name = t->cli->arguments[a]};
+        dcsr_coo coo = {0};
+        status = cli_source_load(t->cli, &source, &coo);
+        for (int variant = 0; variant < VARIANTS && !status && !stopped; variant++, t->done++) {
+            tune_matrix matrix;
+            status = tune_users_make(t->cli, &matrix, &coo, source.name, variant, settings.seed);
+            if (!status && !tune_table_has(&t->table, matrix.name)) status = measure(t, &matrix);
+            dcsr_coo_free(&matrix.coo);
+        }
+        dcsr_coo_free(&coo);
+        cli_source_close(&source);
+    }
+    return status;
+}
+
+/* ---- The command ---- */
+
+static int print(const tuning *t, const char *model)
+{
+    cli_report report;
+    cli_report_begin(&report, t->cli);
+    cli_put_text(&report, "table", "table", t->table.path);
+    cli_put_count(&report, "matrices", "matrices in it", t->table.count + t->added);
+    cli_put_count(&report, "measured", "measured now", t->added);
+    cli_put_text(&report, "energy", "energy",
+                 t->energy ? "measured" : "not measured: this machine does not tell it");
+    if (model) cli_put_text(&report, "model", "model", model);
+    return cli_report_print(&report);
+}
+
+static int prepare(cli_state *cli, char model[PATH], tune_table *table)
+{
+    dcsr_context_info info;
+    if (dcsr_context_get_info(cli->context, &info)) return cli_fail_library(cli);
+    if (info.device != DCSR_DEVICE_CPU)
+        return cli_fail(
+            cli, "tune measures kernels of the cpu; on a GPU they are chosen by rules: add --device cpu");
+    if (!settings.model && dcsr_model_get_path(cli->context, model, PATH)) return cli_fail_library(cli);
+    if (settings.model) snprintf(model, PATH, "%s", settings.model);
+    const int n = settings.table ? snprintf(table->path, sizeof table->path, "%s", settings.table)
+                                 : snprintf(table->path, sizeof table->path, "%s.tsv", model);
+    return n < (int)sizeof table->path ? tune_table_open(cli, table)
+                                       : cli_fail(cli, "%s: the path is too long", model);
+}
+
+static int run_tune(cli_state *cli)
+{
+    char model[PATH];
+    tuning t = {.cli = cli, .energy = tune_energy_is_known()};
+    const uint64_t size = tune_collection_size(settings.quick),
+                   matrices = settings.matrices < size ? settings.matrices : size;
+    int status = prepare(cli, model, &t.table);
+    t.all = matrices + (uint64_t)cli->argument_count * VARIANTS;
+    if (!status) {
+        listen();
+        status = measure_collection(&t, matrices);
+    }
+    if (!status) status = measure_users(&t);
+    cli_progress_end(cli);
+    if (!status && stopped)
+        status = cli_fail(cli, "stopped: %s has %llu matrices, and the same command goes on from there",
+                          t.table.path, (unsigned long long)(t.table.count + t.added));
+    const bool train = !settings.no_model || settings.report;
+    if (!status && train)
+        status =
+            tune_train(cli, t.table.path, settings.no_model ? NULL : model, settings.report, settings.seed);
+    if (!status && !(settings.report && cli->json)) status = print(&t, settings.no_model ? NULL : model);
+    return tune_table_close(cli, &t.table, status);
+}
+
+const cli_command cli_tune_command = {
+    .name = "tune",
+    .arguments = "[MATRIX]...",
+    .summary = "Measure the kernels of products here, and train the model that chooses",
+    .help =
+        "Measures every kernel of `dcsr spmv --kernel list` on a collection of generated matrices, and on "
+        "the "
+        "MATRIXes: each as it is, with columns left out, and the transpose of that. Then a model is trained "
+        "(docs/SELECTION.md), checked, and put where `--kernel auto` looks for it. Training needs Python "
+        "with "
+        "scikit-learn.\n\n"
+        "What was measured stays in the table; a matrix that is in it is not measured again. SIGINT stops "
+        "after "
+        "the matrix being measured, and the same command goes on later.\n\n"
+        "Nothing else should run meanwhile: all takes about a quarter of an hour.\n\n"
+        "Example:\n  dcsr tune --quick --report\n",
+    .least = 0,
+    .most = -1,
+    .options = options,
+    .take = take,
+    .run = run_tune,
+};

@@ -1,0 +1,377 @@
+"""train.py: trains the models that choose kernels on a table that `dcsr tune` has measured, and says how good they are.
+
+usage: python3 - TABLE [--model FILE] [--report] [--json] [--made TEXT] [--seed N]
+
+The table has a line a matrix: its name and family, its features, and for each kernel K the columns seconds:K, build:K
+and joules:K, "-" where it does not apply; the first kernel reads the store in place; then for densities D of a vector the
+seconds of products with it, columns:D and rows:D. Lines "# key value" before it tell device and machine. `dcsr tune` runs this, and docs/SELECTION.md describes the model file. It needs scikit-learn.
+"""
+import argparse
+import datetime
+import json
+import os
+import sys
+import zlib
+
+import numpy as np
+import sklearn
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+TREES = 30  # as many as Dufrechou et al. use
+LEAVES = 48  # of a tree, at most: what is beyond does not help, and the file has to be small
+LEAST_MATRICES = 20
+LEAST_GAIN, LEAST_SAVED = 0.03, 2  # as in ops/choice/choice.c
+TIE = 1.05
+DENSITY_UNITS = 1e6  # as in ops/choice/model_data.h
+MOST_DOUBT = 0.1  # the weight of a product whose two ways cost the same, beside one where one is e times slower
+CHEAP = ["rows", "cols", "nnz", "ratio", "mean_row"]
+
+
+class Table:
+    """What was measured: features X, and a row a matrix and a column a kernel of seconds, build and joules."""
+
+    def __init__(self, path):
+        self.notes, lines = {}, []
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("# "):
+                    key, _, value = line[2:].rstrip("\n").partition(" ")
+                    self.notes[key] = value
+                elif line.strip():
+                    lines.append(line.rstrip("\n").split("\t"))
+        head = lines[0] if lines else []
+        # A last line that was cut off when measuring was stopped is measured again.
+        lines = [line for line in lines[1:] if len(line) == len(head)]
+        first = next((k for k, name in enumerate(head) if ":" in name), len(head))
+        self.kernels = [name[8:] for name in head if name.startswith("seconds:")]
+        self.features = head[2:first]
+        self.names = [line[0] for line in lines]
+        self.families = np.array([line[1] for line in lines])
+        self.X = np.array([[float(x) for x in line[2:first]] for line in lines], dtype=np.float64)
+        column = {name: k for k, name in enumerate(head)}
+
+        def of(kind):
+            return np.array([[float(line[column[kind + ":" + k]]) if line[column[kind + ":" + k]] != "-" else np.nan
+                              for k in self.kernels] for line in lines], dtype=np.float64)
+        self.seconds, self.build, self.joules = of("seconds"), of("build"), of("joules")
+        self.vectors = Vectors(self, head, lines)
+
+    def check(self):
+        if len(self.names) < LEAST_MATRICES:
+            fail("the table has %d matrices, and %d at least are needed; let `dcsr tune` measure more"
+                 % (len(self.names), LEAST_MATRICES))
+        if len(set(best_of(self.seconds))) < 2:
+            fail("%s is the fastest kernel for all matrices, so there is nothing to learn; measure other matrices"
+                 % self.kernels[best_of(self.seconds)[0]])
+
+
+class Vectors:
+    """Products with sparse vectors: inputs X (the features, and the density in millionths), the number of the matrix, and
+    the seconds by columns and by rows."""
+
+    def __init__(self, table, head, lines):
+        column = {name: k for k, name in enumerate(head)}
+        densities = [name[8:] for name in head if name.startswith("columns:")]
+        X, matrix, costs = [], [], []
+        for i, line in enumerate(lines):
+            for d in densities:
+                words = [line[column[way + ":" + d]] for way in ("columns", "rows")]
+                if "-" not in words:
+                    X.append([*table.X[i], float(d) * DENSITY_UNITS])
+                    matrix.append(i)
+                    costs.append([float(w) for w in words])
+        self.X, self.matrix, self.costs = np.array(X), np.array(matrix), np.array(costs)
+
+    def teach(self):
+        """Whether there is something to learn: enough matrices, and both ways win."""
+        return len(set(self.matrix)) >= LEAST_MATRICES and len(set(best_of(self.costs))) == 2
+
+
+def fail(text):
+    sys.exit(text)
+
+
+def best_of(costs):
+    return np.nanargmin(costs, axis=1)
+
+
+# -- Forests ---------------------------------------------------------------------------------------------------------
+
+class Forest:
+    """Bagged trees for the best kernel, whose leaves also have the mean costs of all kernels, relative to the first."""
+
+    def __init__(self, X, costs, build, seed):
+        self.model = RandomForestClassifier(n_estimators=TREES, max_leaf_nodes=LEAVES, random_state=seed, n_jobs=1)
+        self.model.fit(X, best_of(costs))
+        self.kernels = costs.shape[1]
+        self.product = costs / costs[:, :1]
+        self.build = build
+        self.X = X
+        self.made = None
+
+    @property
+    def leaves(self):
+        """Of each tree, by node: what its leaves expect."""
+        if self.made is None:
+            self.made = [self.expect(tree, self.X) for tree in self.model.estimators_]
+        return self.made
+
+    def expect(self, tree, X):
+        """Of each node that is a leaf, the means over the matrices that come there: (product, build) of each kernel; of
+        products the geometric mean, as one is as often half as twice what is expected."""
+        where = tree.apply(X.astype(np.float32))
+        out = {}
+        for leaf in np.unique(where):
+            here = where == leaf
+            with np.errstate(invalid="ignore", divide="ignore"):
+                out[leaf] = (np.exp(mean(np.log(self.product[here]))), mean(self.build[here]))
+        return out
+
+    def expected(self, X):
+        """What the evaluator gives: the means of the trees' means."""
+        product = np.full((len(self.leaves), len(X), self.kernels), np.nan)
+        build = product.copy()
+        for t, tree in enumerate(self.model.estimators_):
+            for i, leaf in enumerate(tree.apply(X.astype(np.float32))):
+                product[t, i], build[t, i] = self.leaves[t].get(leaf, (np.nan, np.nan))
+        return np.exp(mean(np.log(product))), mean(build)
+
+
+def mean(values):
+    """Along the first axis, of what is known; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def choose(product, build, products, possible):
+    product, build = product.copy(), build.copy()
+    product[:, 0], build[:, 0] = 1, 0
+    total = product + build / products if products else product
+    total = np.where(possible & ~np.isnan(total), total, np.inf)
+    total[:, 1:][total[:, 1:] + (LEAST_SAVED / products if products else 0) > 1 - LEAST_GAIN] = np.inf
+    return total.argmin(axis=1)
+
+
+def write_forest(lines, name, model, kernels, leaves=None):
+    """The trees of a RandomForestClassifier or BaggingClassifier; leaves[t]: see Forest, or None: nothing is expected."""
+    trees = model.estimators_
+    counts = [(int((t.tree_.children_left >= 0).sum()), int((t.tree_.children_left < 0).sum())) for t in trees]
+    lines.append("forest %s %d %d %d" % (name, len(trees), sum(c[0] for c in counts), sum(c[1] for c in counts)))
+    for t, (estimator, count) in enumerate(zip(trees, counts)):
+        tree = estimator.tree_
+        lines.append("tree %d %d" % count)
+        inner = np.flatnonzero(tree.children_left >= 0)
+        ends = np.flatnonzero(tree.children_left < 0)
+        number = {node: k for k, node in enumerate(inner)}
+        number.update({node: -1 - k for k, node in enumerate(ends)})
+        for node in inner:
+            lines.append("node %d %r %d %d" % (tree.feature[node], float(tree.threshold[node]),
+                                               number[tree.children_left[node]], number[tree.children_right[node]]))
+        # The classes of a tree are numbers among those of the forest; those are kernels.
+        classes = [int(model.classes_[int(c)]) for c in estimator.classes_]
+        for node in ends:
+            # Weights of samples; since scikit-learn 1.3 shares.
+            values = tree.value[node][0]
+            if abs(values.sum() - 1) > 1e-6:
+                values = values / values.sum()
+            probability = [0.0] * len(kernels)
+            for c, value in zip(classes, values):
+                probability[c] = float(value)
+            product, build = leaves[t].get(node, (None, None)) if leaves else (None, None)
+            words = [number_word(p) for p in probability]
+            for k in range(len(kernels)):
+                known = product is not None and not np.isnan(product[k])
+                words += ["%.4g %.4g" % (product[k], build[k]) if known else "- -"]
+            lines.append("leaf " + " ".join(words))
+
+
+def number_word(value):
+    return "%d" % value if value in (0, 1) else repr(float(value))
+
+
+def write_svm(lines, svm, scaler):
+    """A fitted SVC with a numeric gamma over what the scaler makes of log1p of the features."""
+    lines.append("svm %r %r %d" % (float(svm.gamma), float(svm.intercept_[0]), len(svm.support_vectors_)))
+    lines.append("mean " + " ".join("%.9g" % x for x in scaler.mean_))
+    lines.append("scale " + " ".join("%.9g" % x for x in scaler.scale_))
+    for coefficient, vector in zip(svm.dual_coef_[0], svm.support_vectors_):
+        lines.append("vector " + " ".join("%.7g" % x for x in [coefficient, *vector]))
+
+
+def fit_svm(X, costs):
+    """For what is faster: columns (0) or rows (1). A product weighs as much as the wrong way would lose."""
+    scaler = StandardScaler().fit(np.log1p(X))
+    weight = np.minimum(MOST_DOUBT + np.abs(np.log(costs[:, 0] / costs[:, 1])), 2)
+    svm = SVC(kernel="rbf", C=30, gamma=0.03)
+    return svm.fit(scaler.transform(np.log1p(X)), best_of(costs), sample_weight=weight), scaler
+
+
+def write_model(path, notes, features, kernels, parts):
+    lines = ["device " + notes["device"], "machine " + notes["machine"], "made " + notes["made"],
+             "features " + " ".join(features), "kernels " + " ".join(kernels), *parts, "end"]
+    text = ("\n".join(lines) + "\n").encode()
+    temporary = "%s.%d.tmp" % (path, os.getpid())
+    with open(temporary, "wb") as file:
+        file.write(b"dcsr-model 1\ncrc32 %08x\n" % zlib.crc32(text) + text)
+    os.replace(temporary, path)
+
+
+# -- How good --------------------------------------------------------------------------------------------------------
+
+def judge(costs, chosen):
+    """Of a choice for each matrix: how often right, R (Dufrechou et al.: the sum of costs over that of the best), how
+    often right where ties within 5 % count, and the mean loss against the best."""
+    rows = np.arange(len(costs))
+    least, cost = np.nanmin(costs, axis=1), costs[rows, chosen]
+    return {"accuracy": float(np.mean(chosen == best_of(costs))), "R": float(cost.sum() / least.sum()),
+            "within5": float(np.mean(cost <= TIE * least)), "loss": float(np.mean(cost / least) - 1)}
+
+
+def relative_build(table):
+    """Of the formats, in products that read in place."""
+    return table.build / table.seconds[:, :1]
+
+
+def cross_validate(table, costs, columns, seed):
+    """Five-fold: what forests that have not seen a matrix say of it: the kernel by class; and with all features, what
+    they expect of each kernel: the costs of a product and of building."""
+    build = relative_build(table)
+    possible = ~np.isnan(costs)
+    X = table.X[:, columns]
+    by_class = np.zeros(len(X), dtype=int)
+    product, expected_build = np.full(costs.shape, np.nan), np.full(costs.shape, np.nan)
+    for train, test in KFold(5, shuffle=True, random_state=seed).split(X):
+        forest = Forest(X[train], costs[train], build[train], seed)
+        probability = np.zeros((len(test), costs.shape[1]))
+        probability[:, forest.model.classes_.astype(int)] = forest.model.predict_proba(X[test])
+        probability[~possible[test]] = -1
+        by_class[test] = probability.argmax(axis=1)
+        if len(columns) == len(table.features):
+            product[test], expected_build[test] = forest.expected(X[test])
+    return by_class, product, expected_build
+
+
+def report_choice(table, costs, seed):
+    everything = list(range(len(table.features)))
+    by_class, product, build = cross_validate(table, costs, everything, seed)
+    possible = ~np.isnan(costs)
+    rows = {"best": judge(costs, best_of(costs)), "trees, by class": judge(costs, by_class),
+            "trees, by cost": judge(costs, choose(product, build, 0, possible))}
+    for k, kernel in enumerate(table.kernels):
+        always = np.where(possible[:, k], k, 0)
+        rows["always " + kernel] = dict(judge(costs, always), wins=float(np.mean(best_of(costs) == k)))
+    ablations = {}
+    groups = table.notes.get("groups", "").split(",")
+    for group in sorted(set(groups)):
+        keep = [k for k in everything if groups[k] != group] if len(groups) == len(everything) else everything
+        ablations["without " + group] = judge(costs, cross_validate(table, costs, keep, seed)[0])
+    cheap = [k for k in everything if table.features[k] in CHEAP]
+    ablations["cheap features"] = judge(costs, cross_validate(table, costs, cheap, seed)[0])
+    for name in ["min_row", "max_row", "row_std", "bandwidth"]:
+        if name in table.features:
+            more = cheap + [table.features.index(name)]
+            ablations["cheap and " + name] = judge(costs, cross_validate(table, costs, more, seed)[0])
+    totals = {}
+    true_build = np.nan_to_num(relative_build(table), nan=np.inf)
+    for products in (1, 10, 100, 1000, 10000):
+        true = costs + true_build * costs[:, :1] / products
+        true[:, 0] = costs[:, 0]
+        totals["%d" % products] = judge(np.where(possible, true, np.nan), choose(product, build, products, possible))
+        totals["%d" % products]["in place"] = judge(np.where(possible, true, np.nan),
+                                                    np.zeros(len(costs), dtype=int))["R"]
+    return {"choices": rows, "ablations": ablations, "totals": totals}
+
+
+def validate_svm(vectors, columns):
+    """Five-fold, by matrices: the way that a machine chooses which has not seen the matrix."""
+    chosen = np.zeros(len(vectors.X), dtype=int)
+    for train, test in GroupKFold(5).split(vectors.X, groups=vectors.matrix):
+        svm, scaler = fit_svm(vectors.X[train][:, columns], vectors.costs[train])
+        chosen[test] = svm.predict(scaler.transform(np.log1p(vectors.X[test][:, columns])))
+    return chosen
+
+
+def report_vectors(table):
+    """As table VII of Hong et al."""
+    vectors, everything = table.vectors, list(range(table.vectors.X.shape[1]))
+    names = table.features
+    groups = {"nnz": ["nnz"], "rows, cols": ["rows", "cols"], "col_std": ["col_std"],
+              "clustering": [n for n in names if n.startswith("clustering")]}
+    rows = {"best": judge(vectors.costs, best_of(vectors.costs)),
+            "machine": judge(vectors.costs, validate_svm(vectors, everything)),
+            "always columns": judge(vectors.costs, np.zeros(len(vectors.X), dtype=int)),
+            "always rows": judge(vectors.costs, np.ones(len(vectors.X), dtype=int))}
+    for group, left_out in groups.items():
+        keep = [k for k in everything if k >= len(names) or names[k] not in left_out]
+        rows["without " + group] = judge(vectors.costs, validate_svm(vectors, keep))
+    return rows
+
+
+def print_rows(title, rows, symbol):
+    print("\n%-28s %8s %8s %12s %10s" % (title, "right", symbol, "within 5 %", "mean loss"))
+    for name, r in rows.items():
+        wins = "   best of %.0f %%" % (100 * r["wins"]) if "wins" in r else ""
+        place = "   in place %.3f" % r["in place"] if "in place" in r else ""
+        print("%-28s %7.1f%% %8.3f %11.1f%% %9.1f%%%s%s" % (name, 100 * r["accuracy"], r["R"], 100 * r["within5"],
+                                                         100 * r["loss"], wins, place))
+
+
+def print_report(report):
+    for kind, symbol in (("time", "R_T"), ("energy", "R_E")):
+        if kind not in report:
+            print("\nenergy: not measured, as this machine does not tell it")
+            continue
+        part = report[kind]
+        print_rows("by " + kind, part["choices"], symbol)
+        print_rows("trees, by class", part["ablations"], symbol)
+        print_rows("products, with building", part["totals"], symbol)
+    if "vectors" in report:
+        print_rows("with sparse vectors", report["vectors"], "R_T")
+
+
+# -- The program -----------------------------------------------------------------------------------------------------
+
+def main():
+    parser = argparse.ArgumentParser(prog="train")
+    parser.add_argument("table")
+    parser.add_argument("--model")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--made", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    table = Table(options.table)
+    table.check()
+    measured = {"time": table.seconds}
+    if not np.isnan(table.joules[:, 0]).any():
+        measured["energy"] = table.joules
+    if options.model:
+        notes = dict(table.notes, made="%s, %sscikit-learn %s, %d matrices" % (
+            datetime.date.today().isoformat(), options.made and options.made + ", ", sklearn.__version__,
+            len(table.names)))
+        parts = []
+        for name, costs in measured.items():
+            forest = Forest(table.X, costs, relative_build(table), options.seed)
+            write_forest(parts, name, forest.model, table.kernels, forest.leaves)
+        if table.vectors.teach():
+            write_svm(parts, *fit_svm(table.vectors.X, table.vectors.costs))
+        write_model(options.model, notes, table.features, table.kernels, parts)
+    if options.report:
+        report = {name: report_choice(table, costs, options.seed) for name, costs in measured.items()}
+        report["matrices"] = len(table.names)
+        if table.vectors.teach():
+            report["vectors"] = report_vectors(table)
+        if options.json:
+            print(json.dumps(report))
+        else:
+            print("%d matrices, %d kernels, five-fold cross-validation" % (len(table.names), len(table.kernels)))
+            print_report(report)
+
+
+if __name__ == "__main__":
+    main()

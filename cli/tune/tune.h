@@ -1,0 +1,93 @@
+/* tune.h: `dcsr tune`: measuring kernels on many matrices, and training the model that chooses among them. */
+#ifndef DCSR_TUNE_H
+#define DCSR_TUNE_H
+
+#include "cli/cli.h"
+#include <dcsr/features.h>
+#include <dcsr/model.h>
+#include <dcsr/spmv.h>
+
+/* ---- tune_matrices.c: what is measured ---- */
+
+enum { TUNE_NAME = 160 };
+
+/* A matrix of the collection, or made from one of the user's. */
+typedef struct tune_matrix {
+    char name[TUNE_NAME]; /* says all that it was made from */
+    const char *family;
+    bool fragmented; /* inserted in several batches, so that rows lie in pieces */
+    dcsr_coo coo;
+} tune_matrix;
+
+/* How many matrices the collection has, if each comes in three variants: as it is, with columns left out, and the
+ * transpose of that. */
+uint64_t tune_collection_size(bool quick);
+/* Makes matrix `number`, or only its name and family. The same for the same seed. */
+int tune_collection_make(cli_state *cli, tune_matrix *matrix, uint64_t number, bool quick, uint64_t seed,
+                         bool name_only);
+/* Makes variant 0, 1 or 2 of a MATRIX, which the caller has loaded. */
+int tune_users_make(cli_state *cli, tune_matrix *matrix, const dcsr_coo *coo, const char *source, int variant,
+                    uint64_t seed);
+
+/* ---- tune_measure.c: what kernels cost ---- */
+
+enum { TUNE_KERNELS = 64 };
+
+/* Of a kernel: seconds of a product, seconds of building its format, joules of a product; NaN where it does not take
+ * the matrix or that cannot be measured. */
+typedef struct tune_cost {
+    double seconds, build, joules;
+} tune_cost;
+
+/* Of a density of the vector: seconds of a product by columns, and by rows; NaN where that was not measured. */
+enum { TUNE_DENSITIES = 8 };
+typedef struct tune_vector_cost {
+    double columns, rows;
+} tune_vector_cost;
+
+/* What was measured of a matrix. */
+typedef struct tune_result {
+    dcsr_features features;
+    tune_cost cost[TUNE_KERNELS]; /* in the order of the device's kernels */
+    tune_vector_cost vector[TUNE_DENSITIES];
+} tune_result;
+
+int tune_measure(cli_state *cli, tune_result *result, const tune_matrix *matrix, bool energy);
+
+/* ---- tune_vectors.c: products with sparse vectors ---- */
+
+extern const double tune_densities[TUNE_DENSITIES];
+int tune_measure_vectors(cli_state *cli, tune_vector_cost costs[TUNE_DENSITIES], dcsr_matrix *matrix);
+
+/* ---- tune_energy.c: joules ---- */
+
+/* Whether the processor tells what it takes: all packages of the folder that powercap has for RAPL, which is that of
+ * the system or, for tests, the one that DCSR_POWERCAP names. */
+bool tune_energy_is_known(void);
+/* Joules since some time in the past; NaN where that is not known. Counters that begin anew are taken into account if
+ * it is called at least every minute or so. */
+double tune_energy_joules(void);
+
+/* ---- tune_table.c: what was measured, in a file ---- */
+
+typedef struct tune_table {
+    char path[4096];
+    FILE *file;   /* to append to */
+    char **names; /* of the matrices in it */
+    uint64_t count;
+} tune_table;
+
+/* Opens the table, which goes on where it ended if it has the same kernels, features and machine, and is made new if
+ * there is none. */
+int tune_table_open(cli_state *cli, tune_table *table);
+bool tune_table_has(const tune_table *table, const char *name);
+int tune_table_add(cli_state *cli, tune_table *table, const tune_matrix *matrix, const tune_result *result);
+int tune_table_close(cli_state *cli, tune_table *table, int status);
+
+/* ---- tune_train.c: the model ---- */
+
+/* Trains on the table and writes the model, which is checked and then put at `path` (NULL: none), and prints how good
+ * it is if `report`. */
+int tune_train(cli_state *cli, const char *table, const char *path, bool report, uint64_t seed);
+
+#endif

@@ -1,0 +1,50 @@
+/* choice.h: choosing a kernel for products of a matrix with dense vectors (internal).
+ *
+ * A kernel other than reading the store in place needs a format, which has to be built. A model (model_data.h) expects
+ * of each kernel what a product and the building cost, in products that read in place. With p products to come the
+ * choice is the kernel of the least p * product + build; where p is not known, reading in place, and besides it which
+ * kernel will pay, and after how many products: whoever counts products and builds then pays at most twice what it
+ * would have paid with foresight (the ski rental problem; Karlin et al. 1988). */
+#ifndef DCSR_CHOICE_H
+#define DCSR_CHOICE_H
+
+#include <dcsr/features.h>
+
+/* What is to be as little as possible. */
+typedef enum dcsr_i_criterion { DCSR_I_BY_TIME, DCSR_I_BY_ENERGY, DCSR_I_CRITERIA } dcsr_i_criterion;
+
+/* A kernel to choose. The first of several is the one that reads in place. */
+typedef struct dcsr_i_candidate {
+    const char *kernel;
+    bool possible; /* it takes the matrix, and there is memory for its format */
+    bool built;    /* the format is there */
+} dcsr_i_candidate;
+
+typedef struct dcsr_i_choice {
+    uint32_t candidate; /* its number */
+    double product;     /* expected of it, in products that read in place */
+    double build;       /* 0 where its format is there */
+    /* The best where products go on for ever, and the number of products after which it will have paid; itself and 0
+       where that is the candidate; INFINITY where nothing pays. */
+    uint32_t later;
+    double pays_after;
+    char reason[160]; /* a sentence without a full stop */
+} dcsr_i_choice;
+
+/* Chooses among n candidates for so many products; 0 or less: it is not known how many. The user's model, or the
+ * library's, decides; without one the first candidate is chosen. Kernels that the model does not know are not.
+ * Errors: OUT_OF_MEMORY, when models are read for the first time. Cost: about 2 microseconds with the library's
+ * model, and that of dcsr_model_get_info() the first time. */
+dcsr_status dcsr_i_choose(dcsr_i_choice *choice, dcsr_context *context, const dcsr_features *features,
+                          const dcsr_i_candidate *candidates, uint32_t n, double products,
+                          dcsr_i_criterion criterion);
+
+/* From which density of a sparse vector on a product had better read all rows than the columns of the vector's entries:
+ * the crossover of Hong et al., to be computed once a matrix and kept. Above 1: never; NaN: no model tells. Errors: as
+ * above. Cost: some 20 decisions of a support vector machine, each a few microseconds. */
+dcsr_status dcsr_i_choose_crossover(double *density, dcsr_context *context, const dcsr_features *features);
+
+/* For tests: what has been read of models is forgotten. No other thread may choose meanwhile. */
+void dcsr_i_models_forget(void);
+
+#endif

@@ -1,0 +1,164 @@
+/* test_cli_tune.c: `dcsr tune`: what it measures and keeps, what it trains, and what it says when it cannot. */
+#include "tests/support/program.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+TestSuite(cli_tune, .init = program_begin, .fini = program_end, .timeout = 120);
+
+static bool can_train(void)
+{
+    return !system(
+        "/usr/bin/python3 -c 'import importlib.util as u; assert u.find_spec(\"sklearn\")' 2>/dev/null");
+}
+
+static int lines_of(const char *name)
+{
+    char *text = program_read_file(name);
+    int lines = 0;
+    cr_assert_not_null(text, "there is no %s", name);
+    for (const char *at = text; (at = strchr(at, '\n')); at++) lines++;
+    free(text);
+    return lines;
+}
+
+/* Measured once, kept, and gone on with: also behind a line that was cut off. */
+Test(cli_tune, measures_and_goes_on)
+{
+    program_result r;
+    program_write_file("a.el", "0 0 2\n0 1 3\n2 1 4\n3 4 1\n");
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --no-model --quick --matrices 2 a.el");
+    PROGRAM_INTEGER(&r, "measured", 5);
+    PROGRAM_INTEGER(&r, "matrices", 5);
+    cr_assert_str_eq(program_string(&r, "table"), "t.tsv");
+    cr_assert_null(json_object_get(r.json, "model"));
+    program_free(&r);
+    cr_assert_eq(lines_of("t.tsv"), 4 + 5);
+    FILE *table = fopen("t.tsv", "a");
+    cr_assert(table && fputs("half a li", table) >= 0 && !fclose(table));
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --no-model --quick --matrices 3 a.el");
+    PROGRAM_INTEGER(&r, "measured", 1);
+    PROGRAM_INTEGER(&r, "matrices", 6);
+    program_free(&r);
+    char *text = program_read_file("t.tsv");
+    cr_assert(strstr(text, "a.el fp64, fewer columns, transposed\tuser's\t") && !strstr(text, "half a li"));
+    cr_assert(strstr(text, "\tseconds:segments\t") && strstr(text, "\tbuild:csr\t"));
+    free(text);
+}
+
+/* The processor's counter is in a folder of the test: it stands still. */
+Test(cli_tune, measures_energy_where_it_is_told)
+{
+    program_result r;
+    program_write_file("a.el", "0 0\n1 1\n");
+    cr_assert(!mkdir("cap", 0777) && !mkdir("cap/intel-rapl:0", 0777));
+    program_write_file("cap/intel-rapl:0/energy_uj", "5000000\n");
+    setenv("DCSR_POWERCAP", "cap", 1);
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --no-model --matrices 0 a.el");
+    cr_assert_str_eq(program_string(&r, "energy"), "measured");
+    program_free(&r);
+    setenv("DCSR_POWERCAP", "nowhere", 1);
+    PROGRAM_JSON(r, "--json --device cpu tune --table u.tsv --no-model --matrices 0 a.el");
+    cr_assert(strstr(program_string(&r, "energy"), "not measured"));
+    program_free(&r);
+    char *with = program_read_file("t.tsv"), *without = program_read_file("u.tsv");
+    cr_assert(strstr(with, "\t0\t") && strstr(without, "\t-\t"));
+    free(with);
+    free(without);
+}
+
+/* A table of made-up costs: the head of one that was measured, and matrices by the number of their entries. */
+static void write_table(const char *name, int matrices, double small_csr)
+{
+    program_result r;
+    program_write_file("a.el", "0 0\n1 1\n");
+    PROGRAM_JSON(r, "--json --device cpu tune --table head.tsv --no-model --matrices 0 a.el");
+    program_free(&r);
+    char *text = program_read_file("head.tsv"), *head = strstr(text, "\nmatrix\t") + 1;
+    int words = 1, features;
+    for (const char *at = head; *at != '\n'; at++) words += *at == '\t';
+    const char *costs = strstr(head, "\tseconds:");
+    features = -1;
+    for (const char *at = head; at < costs; at++) features += *at == '\t';
+    enum { DENSITIES = 8 };
+    const int kernels = (words - 2 - features - 2 * DENSITIES) / 3;
+    char *table = malloc(1 << 20), *to = table;
+    to += sprintf(to, "%.*s\n", (int)(strchr(head, '\n') - text), text);
+    for (int m = 0; m < matrices; m++) {
+        const double nnz = 100 * (m + 1);
+        to += sprintf(to, "m%d\tmade up", m);
+        for (int f = 0; f < features; f++) to += sprintf(to, "\t%g", nnz);
+        /* In place one second; csr the same or less; others are slow. */
+        for (int k = 0; k < kernels; k++)
+            to += sprintf(to, "\t%g", k == 0 ? 1 : k > 1 ? 3 : m < matrices / 2 ? small_csr : 0.5);
+        for (int k = 0; k < kernels; k++) to += sprintf(to, "\t%g", k == 0 ? 0. : 2.);
+        for (int k = 0; k < kernels; k++) to += sprintf(to, "\t-");
+        /* By columns while there are few entries in the vector. */
+        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", 1 + d);
+        for (int d = 0; d < DENSITIES; d++) to += sprintf(to, "\t%d", 4);
+        to += sprintf(to, "\n");
+    }
+    program_write_file(name, table);
+    free(table);
+    free(text);
+}
+
+Test(cli_tune, trains_a_model_that_is_used)
+{
+    program_result r;
+    if (!can_train()) cr_skip_test("there is no scikit-learn");
+    write_table("t.tsv", 40, 2);
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --model m.model --matrices 0");
+    cr_assert_str_eq(program_string(&r, "model"), "m.model");
+    program_free(&r);
+    char *model = program_read_file("m.model");
+    cr_assert(strstr(model, "dcsr-model 1\n") == model && strstr(model, "40 matrices") &&
+              strstr(model, "\nend\n"));
+    free(model);
+    PROGRAM_JSON(r, "--json --device cpu tune --table t.tsv --no-model --matrices 0 --report");
+    const json_t *time = json_object_get(r.json, "time"), *choices = json_object_get(time, "choices");
+    cr_assert(json_number_value(json_object_get(json_object_get(choices, "trees, by class"), "accuracy")) >
+              0.9);
+    cr_assert(json_number_value(json_object_get(json_object_get(choices, "best"), "R")) == 1);
+    cr_assert(json_number_value(json_object_get(json_object_get(choices, "always csr"), "R")) > 1.3);
+    cr_assert(json_object_get(json_object_get(time, "ablations"), "without nnz"));
+    cr_assert(json_object_get(json_object_get(time, "totals"), "1000"));
+    const json_t *machine = json_object_get(json_object_get(r.json, "vectors"), "machine");
+    cr_assert(json_number_value(json_object_get(machine, "within5")) > 0.9);
+    program_free(&r);
+    r = program_run("--device cpu tune --table t.tsv --no-model --matrices 0 --report");
+    cr_assert(!r.status && strstr(r.out, "R_T") && strstr(r.out, "always csr") &&
+              strstr(r.out, "energy: not measured"));
+    program_free(&r);
+}
+
+Test(cli_tune, says_why_there_is_no_model)
+{
+    write_table("few.tsv", 5, 2);
+    setenv("DCSR_PYTHON", "/nowhere/python", 1);
+    if (can_train()) {
+        PROGRAM_FAILS(1, "the table has 5 matrices, and 20 at least",
+                      "--device cpu tune --table few.tsv --model m.model --matrices 0");
+        write_table("same.tsv", 30, 0.5);
+        PROGRAM_FAILS(1, "csr is the fastest kernel for all",
+                      "--device cpu tune --table same.tsv --model m.model --matrices 0");
+        cr_assert_null(program_read_file("m.model"));
+    }
+    program_write_file("other.tsv", "# device cpu\n# machine another\n");
+    PROGRAM_FAILS(1, "of another machine", "--device cpu tune --table other.tsv --matrices 0");
+    PROGRAM_FAILS(1, "cannot be", "--device cpu tune --table /dev/null/t.tsv --matrices 0");
+    PROGRAM_FAILS(2, "--matrices", "--device cpu tune --matrices x");
+    PROGRAM_FAILS(1, "nothere", "--device cpu tune --table t.tsv --no-model --matrices 0 nothere.mtx");
+}
+
+/* SIGINT ends it behind the matrix that is being measured; what there is stays. */
+Test(cli_tune, stops_when_it_is_told)
+{
+    program_result r = program_run("--device cpu tune --table t.tsv --no-model --quick --progress 2>err & "
+                                   "while ! grep -q '^poisson' t.tsv 2>/dev/null; do sleep 0.02; done; "
+                                   "kill -INT $! && wait $!; echo \"status $?\"; cat err");
+    cr_assert(strstr(r.out, "status 1") && strstr(r.out, "goes on from there"), "%s", r.out);
+    cr_assert(lines_of("t.tsv") >= 5);
+    program_free(&r);
+}
