@@ -92,6 +92,15 @@ static bool wait_for_work(dcsr_matrix *matrix)
     return dcsr_i_queue_has_work(&matrix->queue);
 }
 
+/* The calling thread has the worker's turn from here on, for what has been counted as queued. Who changes the matrix in
+ * place has seen that, or has done when this gets the lock of the versions (in_place.h). With the queue's lock. */
+static void take_turn(dcsr_matrix *matrix)
+{
+    matrix->queue.running = true;
+    pthread_mutex_lock(&matrix->versions.lock);
+    pthread_mutex_unlock(&matrix->versions.lock);
+}
+
 /* Takes the first operation out of the queue. With the lock. */
 static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
 {
@@ -100,7 +109,7 @@ static dcsr_i_operation *take_operation(dcsr_matrix *matrix)
     if (matrix->engine->joins && !matrix->queue.journal)
         dcsr_i_operation_join(operation, &matrix->queue.first);
     if (!matrix->queue.first) matrix->queue.last = NULL;
-    matrix->queue.running = true;
+    take_turn(matrix);
     return operation;
 }
 
@@ -240,8 +249,8 @@ static void add_to_counts(dcsr_i_queue *queue, const dcsr_i_operation *operation
 bool dcsr_i_queue_begin_turn(dcsr_matrix *matrix, const dcsr_i_operation *operation)
 {
     if (!dcsr_i_queue_is_free(&matrix->queue)) return false;
-    matrix->queue.running = true;
     add_to_counts(&matrix->queue, operation);
+    take_turn(matrix);
     return true;
 }
 
@@ -276,7 +285,7 @@ static void look(dcsr_matrix *matrix)
 {
     atomic_store(&matrix->queue.look, 0);
     if (!matrix->queue.stopping) {
-        matrix->queue.running = true;
+        take_turn(matrix);
         pthread_mutex_unlock(&matrix->queue.lock);
         uint64_t start = dcsr_i_nanoseconds();
         dcsr_i_maintain(matrix);

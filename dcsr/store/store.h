@@ -200,11 +200,16 @@ static inline bool dcsr_i_queue_has_work(const dcsr_i_queue *queue)
     return queue->first || atomic_load(&queue->look);
 }
 
-/* Whether a caller may change the matrix itself, without a turn while it has the lock, or with the worker's: nothing
- * waits, nobody has the turn, and no journal wants an operation. With the lock. */
+/* Whether a caller may take the worker's turn: nothing waits, and nobody has it. With the lock. */
 static inline bool dcsr_i_queue_is_free(const dcsr_i_queue *queue)
 {
     return !queue->running && !queue->stopping && !dcsr_i_queue_has_work(queue);
+}
+
+/* Whether all that was ever queued has been applied, so that nobody has the turn. Without the lock. */
+static inline bool dcsr_i_queue_is_idle(const dcsr_i_queue *queue)
+{
+    return atomic_load(&queue->applied) == atomic_load(&queue->queued);
 }
 
 /* Somebody waits for what has been queued, or reads. */
