@@ -77,8 +77,7 @@ typedef struct dcsr_i_shelf {
 
 typedef struct dcsr_i_table {
     uint64_t version;
-    bool tagged;
-    dcsr_tag tag; /* of the last batch that had one */
+    dcsr_tag tag; /* of the last batch that had one, if it is */
     uint64_t rows, cols;
     uint64_t stored;         /* entries, duplicates and tombstones included */
     uint64_t extra_segments; /* segments in use beyond the first of each row */
@@ -86,7 +85,8 @@ typedef struct dcsr_i_table {
     uint64_t tombstone_rows; /* likewise */
     uint64_t shelves, directories;
     int segments_per_row; /* K */
-    bool contiguous;      /* rows lie one behind the other in order, without gaps, from index `first` */
+    bool tagged;
+    bool contiguous; /* rows lie one behind the other in order, without gaps, from index `first` */
     uint64_t first;
     uint64_t given; /* of a replaced version: what it dropped of the arena has been freed, except for what
                        this version or an earlier one may see; guarded by the lock of the spare parts */
