@@ -72,7 +72,8 @@ dcsr_status dcsr_i_context_check(const dcsr_context *context);
  * who has a reference can take another. */
 static inline bool dcsr_i_give_up(_Atomic uint64_t *references)
 {
-    return atomic_load_explicit(references, memory_order_acquire) == 1 || atomic_fetch_sub(references, 1) == 1;
+    return atomic_load_explicit(references, memory_order_acquire) == 1 ||
+           atomic_fetch_sub(references, 1) == 1;
 }
 
 void dcsr_i_context_retain(dcsr_context *context);

@@ -43,7 +43,8 @@ static void allow(const dcsr_i_arena *arena, uint64_t begin, uint64_t entries)
     if (arena->in_heap) return;
     dcsr_i_mapping_allow(&arena->space->reserved->columns, begin * sizeof *arena->columns,
                          entries * sizeof *arena->columns);
-    dcsr_i_mapping_allow(&arena->space->reserved->values, begin * arena->value_size, entries * arena->value_size);
+    dcsr_i_mapping_allow(&arena->space->reserved->values, begin * arena->value_size,
+                         entries * arena->value_size);
 }
 
 /* A retired block is not free before its extent is, even when nothing in it is in use any more. */
@@ -197,10 +198,11 @@ static dcsr_status populate(dcsr_i_arena *arena, uint64_t first, uint64_t count)
     DCSR_TRY(dcsr_i_mapping_populate(&space->reserved->columns, column_bytes(arena, first),
                                      column_bytes(arena, count)));
     if (!arena->value_size) return DCSR_OK;
-    dcsr_status status =
-        dcsr_i_mapping_populate(&space->reserved->values, value_bytes(arena, first), value_bytes(arena, count));
+    dcsr_status status = dcsr_i_mapping_populate(&space->reserved->values, value_bytes(arena, first),
+                                                 value_bytes(arena, count));
     if (status != DCSR_OK)
-        dcsr_i_mapping_discard(&space->reserved->columns, column_bytes(arena, first), column_bytes(arena, count));
+        dcsr_i_mapping_discard(&space->reserved->columns, column_bytes(arena, first),
+                               column_bytes(arena, count));
     return status;
 }
 

@@ -78,12 +78,12 @@ typedef struct dcsr_i_space {
     _Atomic uint64_t references;              /* the arenas in it, and the object that it is part of */
     void (*free)(struct dcsr_i_space *space); /* frees that object; NULL: nothing does */
     pthread_mutex_t lock;
-    uint64_t arenas; /* in it */
-    uint64_t limit;  /* blocks that fit the reservation */
-    uint64_t top;    /* blocks ever used */
+    uint64_t arenas;           /* in it */
+    uint64_t limit;            /* blocks that fit the reservation */
+    uint64_t top;              /* blocks ever used */
     dcsr_i_reserved *reserved; /* NULL as long as all is in the heap */
-    dcsr_i_block *block; /* `block_capacity` of them */
-    dcsr_i_block first;  /* where they are as long as one suffices */
+    dcsr_i_block *block;       /* `block_capacity` of them */
+    dcsr_i_block first;        /* where they are as long as one suffices */
     uint64_t block_capacity;
     uint64_t free_blocks; /* below top */
     uint64_t search;      /* where the next search for a free extent begins */

@@ -45,7 +45,8 @@ static bool has_cached(const dcsr_matrix *matrix)
 void dcsr_i_csr_forget(dcsr_matrix *matrix)
 {
     dcsr_i_csr *cached[DCSR_I_CACHED];
-    if (atomic_load(&matrix->references) == 1 && !has_cached(matrix)) return; /* nobody is left who could add some */
+    if (atomic_load(&matrix->references) == 1 && !has_cached(matrix))
+        return; /* nobody is left who could add some */
     pthread_mutex_lock(&matrix->versions.lock);
     matrix->versions.closed = true;
     memcpy(cached, matrix->versions.cached, sizeof cached);

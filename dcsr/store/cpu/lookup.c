@@ -89,8 +89,7 @@ dcsr_status dcsr_i_look_up(dcsr_context *context, const dcsr_i_rows *rows, dcsr_
     int threads = dcsr_i_threads(context, n * 16);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 256) if (threads > 1)
     for (size_t i = 0; i < n; i++)
-        stored[i] =
-            look_up(&s, rows, row[i], (uint32_t)col[i], values ? (char *)values + i * s.size : NULL);
+        stored[i] = look_up(&s, rows, row[i], (uint32_t)col[i], values ? (char *)values + i * s.size : NULL);
     return DCSR_OK;
 }
 
@@ -151,7 +150,8 @@ static bool look_up_one(dcsr_status *status, dcsr_matrix *matrix, const places *
         here = !page || page->length[r] <= SHORT_ROW;
         if (here && page) {
             const dcsr_i_arena *arena = &matrix->arena;
-            const source s = {arena->columns, arena->values, matrix->type, matrix->value_size, matrix->policy};
+            const source s = {arena->columns, arena->values, matrix->type, matrix->value_size,
+                              matrix->policy};
             stored = look_up_in(&s, page, r, (uint32_t)col, p->values);
         }
     }
